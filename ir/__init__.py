@@ -1,0 +1,1 @@
+"""Ground floor: frozen values, their text form and their invariants."""

@@ -1,0 +1,135 @@
+"""Element types, quantisation and tensor types."""
+
+import math
+from dataclasses import dataclass
+from enum import StrEnum
+
+from .errors import VerifyError
+
+
+class DType(StrEnum):
+    """Element type of a tensor; the value is its spelling in text."""
+
+    F32 = "f32"
+    F64 = "f64"
+    S8 = "s8"
+    U8 = "u8"
+    S16 = "s16"
+    U16 = "u16"
+    S32 = "s32"
+    S64 = "s64"
+    BOOL = "bool"
+
+    @property
+    def bytes(self) -> int:
+        """Size of one element [byte]."""
+        return _BYTES[self]
+
+    @property
+    def is_integer(self) -> bool:
+        """Whether values are integers (``bool`` is not)."""
+        return self not in (DType.F32, DType.F64, DType.BOOL)
+
+    @property
+    def range(self) -> tuple[int, int]:
+        """Smallest and largest value of an integer type.
+
+        Raises:
+            VerifyError: The type is not an integer type.
+        """
+        if not self.is_integer:
+            raise VerifyError(f"{self} has no integer range")
+        bits = 8 * self.bytes
+        if self.startswith("u"):
+            return 0, 2**bits - 1
+        return -(2 ** (bits - 1)), 2 ** (bits - 1) - 1
+
+
+_BYTES = {
+    DType.F32: 4,
+    DType.F64: 8,
+    DType.S8: 1,
+    DType.U8: 1,
+    DType.S16: 2,
+    DType.U16: 2,
+    DType.S32: 4,
+    DType.S64: 8,
+    DType.BOOL: 1,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Quantization:
+    """Affine quantisation ``real = scale * (q - zero_point)``.
+
+    Attributes:
+        scale: One value, or one per index of ``axis``; float32 values held exactly.
+        zero_point: As many integers as there are scales.
+        axis: Axis of per-channel quantisation, ``None`` for one scale per tensor.
+    """
+
+    scale: tuple[float, ...]
+    zero_point: tuple[int, ...]
+    axis: int | None = None
+
+    def verify(self, dtype: DType, shape: tuple[int, ...]) -> None:
+        """Check that the parameters suit a tensor.
+
+        Raises:
+            VerifyError: Counts do not match, a scale is not positive and finite, or a zero
+                point lies outside of the type's range.
+        """
+        if self.axis is not None and not 0 <= self.axis < len(shape):
+            raise VerifyError(f"quantisation axis {self.axis} is outside of shape {shape}")
+        count = 1 if self.axis is None else shape[self.axis]
+        if len(self.scale) != count or len(self.zero_point) != count:
+            raise VerifyError(
+                f"quantisation has {len(self.scale)} scales and {len(self.zero_point)} zero "
+                f"points where {count} are due"
+            )
+        if not all(math.isfinite(scale) and scale > 0 for scale in self.scale):
+            raise VerifyError("a quantisation scale must be positive and finite")
+        low, high = dtype.range
+        if not all(low <= zero <= high for zero in self.zero_point):
+            raise VerifyError(f"a zero point lies outside of [{low}, {high}]")
+
+
+@dataclass(frozen=True, slots=True)
+class TensorType:
+    """Type of a tensor: element type, static shape, and quantisation where it has one.
+
+    Attributes:
+        dtype: Element type.
+        shape: Extents, outermost first; images are ``[N, C, H, W]``. ``()`` is a scalar.
+        quant: Quantisation of an integer tensor, ``None`` for plain numbers.
+    """
+
+    dtype: DType
+    shape: tuple[int, ...]
+    quant: Quantization | None = None
+
+    @property
+    def elements(self) -> int:
+        """Number of elements."""
+        return math.prod(self.shape)
+
+    @property
+    def bytes(self) -> int:
+        """Size in memory, densely packed [byte]."""
+        return self.elements * self.dtype.bytes
+
+    def verify(self) -> None:
+        """Check extents and quantisation.
+
+        Raises:
+            VerifyError: An extent is below one, or the quantisation does not suit the tensor.
+        """
+        if any(extent < 1 for extent in self.shape):
+            raise VerifyError(f"shape {self.shape} has an extent below one")
+        if self.quant is not None:
+            if not self.dtype.is_integer:
+                raise VerifyError(f"a {self.dtype} tensor cannot be quantised")
+            self.quant.verify(self.dtype, self.shape)
+
+    def __str__(self) -> str:
+        return f"{self.dtype}<{'x'.join(str(extent) for extent in self.shape)}>"

@@ -1,0 +1,1 @@
+"""models/onnx_import."""
