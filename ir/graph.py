@@ -136,9 +136,7 @@ class Graph:
     @cached_property
     def use_count(self) -> Mapping[str, int]:
         """Number of readers of a tensor; being an output of the network is a use."""
-        return {
-            name: len(ops) + self.outputs.count(name) for name, ops in self.consumers.items()
-        }
+        return {name: len(ops) + self.outputs.count(name) for name, ops in self.consumers.items()}
 
     @cached_property
     def constant_names(self) -> frozenset[str]:

@@ -1,0 +1,301 @@
+"""The accelerator: memory levels, spatial fan-outs, NPUs, vector unit and DMA."""
+
+import math
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from functools import cached_property
+
+from .errors import ArchitectureError
+from .workload import Dim, Operand
+
+
+class Precision(StrEnum):
+    """What the MAC array computes with."""
+
+    INT8 = "int8"
+    FP32 = "fp32"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MemoryLevel:
+    """One memory of the hierarchy; figures are per instance.
+
+    Attributes:
+        name: Its name, unique in the architecture.
+        holds: Operands that it may keep.
+        capacity: Size [byte]; ``None`` is unbounded (off chip).
+        double_buffered: Whether tiles alternate between two halves, so that half is usable.
+        read_bandwidth: [byte/cycle]; ``None`` is unbounded.
+        write_bandwidth: [byte/cycle]; ``None`` is unbounded.
+        shared_port: Whether reads and writes share one port of ``read_bandwidth``.
+        word_bits: Width of one access [bit].
+        read_energy: Energy of reading one word [pJ].
+        write_energy: Energy of writing one word [pJ].
+    """
+
+    name: str
+    holds: tuple[Operand, ...]
+    capacity: int | None
+    double_buffered: bool = False
+    read_bandwidth: float | None = None
+    write_bandwidth: float | None = None
+    shared_port: bool = False
+    word_bits: int = 8
+    read_energy: float = 0.0
+    write_energy: float = 0.0
+
+    @property
+    def usable(self) -> int | None:
+        """Bytes that the tiles of one phase may take; ``None`` is unbounded."""
+        if self.capacity is None:
+            return None
+        return self.capacity // 2 if self.double_buffered else self.capacity
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fanout:
+    """A spatial dimension: one parent instance feeds ``size`` instances of what lies below.
+
+    Attributes:
+        name: Its name, unique in the architecture.
+        below: Name of the memory level that it stands beneath. Several fan-outs may stand
+            beneath one level (the axes of an array).
+        size: Number of children.
+        dims: Dimensions that may be unrolled over it.
+        multicast: Operands that one transfer delivers to several children.
+        reduction: Whether partial sums of different children are added on their way up.
+        link_bandwidth: Of the link into, and of the link out of, each child [byte/cycle];
+            ``None`` is unbounded.
+        hop_energy: Energy of one byte over one hop of the network [pJ/byte].
+    """
+
+    name: str
+    below: str
+    size: int
+    dims: tuple[Dim, ...] = tuple(Dim)
+    multicast: tuple[Operand, ...] = (Operand.W, Operand.I)
+    reduction: bool = True
+    link_bandwidth: float | None = None
+    hop_energy: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FanoutGroup:
+    """A limit on the product of several fan-outs (a GPU's threads in a block)."""
+
+    fanouts: tuple[str, ...]
+    limit: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Npu:
+    """One NPU: the fan-outs and memories beneath the scratchpad.
+
+    Attributes:
+        name: Its name.
+        sizes: Fan-outs whose size differs from the architecture's, as (fan-out, size) pairs.
+    """
+
+    name: str
+    sizes: tuple[tuple[str, int], ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VectorUnit:
+    """The element-wise engine of one NPU.
+
+    Attributes:
+        lanes: Elements per cycle of a simple operation.
+        startup: Cycles before the first element.
+        energy: Of one element operation [pJ].
+    """
+
+    lanes: int = 16
+    startup: int = 8
+    energy: float = 0.1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Dma:
+    """The engines between off-chip memory and the chip.
+
+    Attributes:
+        channels: Number of engines; together they share the off-chip bandwidth.
+        startup: Cycles of one transfer before its first byte.
+    """
+
+    channels: int = 1
+    startup: int = 16
+
+
+@dataclass(frozen=True, kw_only=True)
+class Architecture:
+    """An accelerator.
+
+    Attributes:
+        name: Its name.
+        levels: Memories, outermost first; the first is off chip.
+        scratchpad: Name of the innermost level that all NPUs share.
+        fanouts: Spatial dimensions, outermost first.
+        groups: Joint limits on fan-outs.
+        npus: The NPUs; each has its own copy of every level and fan-out beneath the scratchpad.
+        precision: What the MAC array computes with.
+        accumulator_bits: Width of a partial sum.
+        mac_energy: Of one multiply-accumulate [pJ].
+        clock_hz: Cycles per second.
+        vector: The vector unit of each NPU.
+        dma: The DMA engines.
+    """
+
+    name: str
+    levels: tuple[MemoryLevel, ...]
+    scratchpad: str
+    fanouts: tuple[Fanout, ...] = ()
+    groups: tuple[FanoutGroup, ...] = ()
+    npus: tuple[Npu, ...] = (Npu(name="npu0"),)
+    precision: Precision = Precision.INT8
+    accumulator_bits: int = 32
+    mac_energy: float = 0.0
+    clock_hz: float = 1e9
+    vector: VectorUnit = VectorUnit()
+    dma: Dma = Dma()
+
+    @cached_property
+    def level_names(self) -> tuple[str, ...]:
+        """Names of the levels, outermost first."""
+        return tuple(level.name for level in self.levels)
+
+    def index(self, level: str) -> int:
+        """Return the position of a level, 0 is outermost.
+
+        Raises:
+            ArchitectureError: There is no such level.
+        """
+        if level not in self.level_names:
+            raise ArchitectureError(
+                f"{self.name} has no memory level {level!r}",
+                hint=f"levels: {', '.join(self.level_names)}",
+            )
+        return self.level_names.index(level)
+
+    def level(self, name: str) -> MemoryLevel:
+        """Return a level by name."""
+        return self.levels[self.index(name)]
+
+    def fanout(self, name: str) -> Fanout:
+        """Return a fan-out by name.
+
+        Raises:
+            ArchitectureError: There is no such fan-out.
+        """
+        for fanout in self.fanouts:
+            if fanout.name == name:
+                return fanout
+        known = ", ".join(fanout.name for fanout in self.fanouts)
+        raise ArchitectureError(f"{self.name} has no fan-out {name!r}", hint=f"fan-outs: {known}")
+
+    @cached_property
+    def scratchpad_level(self) -> MemoryLevel:
+        """The innermost memory that all NPUs share."""
+        return self.level(self.scratchpad)
+
+    @cached_property
+    def off_chip(self) -> MemoryLevel:
+        """The outermost memory."""
+        return self.levels[0]
+
+    def home(self, operand: Operand) -> MemoryLevel:
+        """Return the outermost on-chip level that may keep an operand.
+
+        Raises:
+            ArchitectureError: No level on chip keeps it.
+        """
+        for level in self.levels[1:]:
+            if operand in level.holds:
+                return level
+        raise ArchitectureError(f"{self.name} has no on-chip level for {operand}")
+
+    def fanouts_above(self, level: str) -> tuple[Fanout, ...]:
+        """Return the fan-outs between the outermost memory and a level."""
+        position = self.index(level)
+        return tuple(fanout for fanout in self.fanouts if self.index(fanout.below) < position)
+
+    def fanouts_beneath(self, level: str) -> tuple[Fanout, ...]:
+        """Return the fan-outs between a level and the MACs."""
+        position = self.index(level)
+        return tuple(fanout for fanout in self.fanouts if self.index(fanout.below) >= position)
+
+    def instances(self, level: str) -> int:
+        """Return how many instances of a level one NPU has."""
+        return math.prod(fanout.size for fanout in self.fanouts_above(level))
+
+    @cached_property
+    def macs(self) -> int:
+        """MACs per cycle of one (regular) NPU."""
+        return math.prod(fanout.size for fanout in self.fanouts)
+
+    def npu_macs(self, npu: Npu) -> int:
+        """Return the MACs per cycle of an NPU with its own sizes."""
+        return self.for_npu(npu).macs
+
+    def for_npu(self, npu: Npu) -> "Architecture":
+        """Return the machine that one NPU sees: itself alone, with its own fan-out sizes."""
+        sizes = dict(npu.sizes)
+        fanouts = tuple(
+            replace(fanout, size=sizes.get(fanout.name, fanout.size)) for fanout in self.fanouts
+        )
+        return replace(self, fanouts=fanouts, npus=(Npu(name=npu.name),))
+
+    def verify(self) -> None:
+        """Check names, order, capacities and sizes.
+
+        Raises:
+            ArchitectureError: Names the level, fan-out or NPU that is wrong.
+        """
+        self._verify_levels()
+        self._verify_fanouts()
+        if not self.npus:
+            raise ArchitectureError(f"{self.name} has no NPU")
+        for npu in self.npus:
+            for fanout, size in npu.sizes:
+                self.fanout(fanout)
+                _at_least_one(self.name, f"{npu.name}.{fanout}", size)
+        if len({npu.name for npu in self.npus}) != len(self.npus):
+            raise ArchitectureError(f"{self.name} has two NPUs of one name")
+
+    def _verify_levels(self) -> None:
+        if len(self.levels) < 2:
+            raise ArchitectureError(f"{self.name} needs an off-chip and an on-chip memory")
+        if len(set(self.level_names)) != len(self.levels):
+            raise ArchitectureError(f"{self.name} has two memory levels of one name")
+        if self.index(self.scratchpad) == 0:
+            raise ArchitectureError(f"{self.name}: the scratchpad cannot be off chip")
+        if set(self.off_chip.holds) != set(Operand):
+            raise ArchitectureError(f"{self.name}: {self.off_chip.name} must hold W, I and O")
+        missing = {Operand.I, Operand.O} - set(self.scratchpad_level.holds)
+        if missing:
+            raise ArchitectureError(f"{self.name}: the scratchpad must hold I and O")
+        for level in self.levels[1:]:
+            if level.capacity is None or (level.usable or 0) < 1:
+                raise ArchitectureError(f"{self.name}: {level.name} cannot hold one byte")
+            self.home(Operand.W)
+
+    def _verify_fanouts(self) -> None:
+        names = [fanout.name for fanout in self.fanouts]
+        if len(set(names)) != len(names):
+            raise ArchitectureError(f"{self.name} has two fan-outs of one name")
+        positions = [self.index(fanout.below) for fanout in self.fanouts]
+        if positions != sorted(positions):
+            raise ArchitectureError(f"{self.name}: list fan-outs from the outermost inwards")
+        for fanout in self.fanouts:
+            _at_least_one(self.name, fanout.name, fanout.size)
+            if self.index(fanout.below) < self.index(self.scratchpad):
+                raise ArchitectureError(f"{self.name}: {fanout.name} stands above the scratchpad")
+        for group in self.groups:
+            for name in group.fanouts:
+                self.fanout(name)
+
+
+def _at_least_one(arch: str, name: str, size: int) -> None:
+    if size < 1:
+        raise ArchitectureError(f"{arch}: {name} has size {size}, must be at least 1")

@@ -1,0 +1,183 @@
+"""Operator order, and which tensor is in the scratchpad where and when.
+
+Step ``t`` executes ``order[t]``. A residence keeps a tensor at one address over an inclusive
+range of steps. Transfers happen at the start of their step, before its operator runs; a tensor
+that leaves makes room for the very step whose transfer took it away.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import cached_property
+
+from .errors import VerifyError
+
+
+class SolveStatus(StrEnum):
+    """What a solver can say of its result."""
+
+    OPTIMAL = "optimal"
+    FEASIBLE = "feasible"
+    LIMIT = "limit"
+    INFEASIBLE = "infeasible"
+    HEURISTIC = "heuristic"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Residence:
+    """A tensor in the scratchpad, steps ``first_step`` to ``last_step`` inclusive.
+
+    Attributes:
+        tensor: Its name.
+        first_step: First step during which it is there.
+        last_step: Last step during which it is there.
+        address: First byte, relative to the scratchpad's start.
+        bytes: Its size.
+    """
+
+    tensor: str
+    first_step: int
+    last_step: int
+    address: int
+    bytes: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Transfer:
+    """A whole tensor moved between scratchpad and off-chip memory at the start of a step."""
+
+    tensor: str
+    step: int
+    bytes: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Workspace:
+    """Room that the operator of one step may use for tiles of what it streams."""
+
+    step: int
+    address: int
+    bytes: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stream:
+    """A tensor that the operator of one step reads from, or writes to, off-chip memory in tiles.
+
+    Attributes:
+        tensor: Its name.
+        step: The step.
+        bytes: Off-chip bytes that streaming moves according to the plan.
+    """
+
+    tensor: str
+    step: int
+    bytes: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class GraphSchedule:
+    """A plan for the scratchpad over the whole network.
+
+    Every activation that an operator reads or writes is, at that step, either resident or
+    streamed. Constants stand in the plan only where the architecture keeps them in the
+    scratchpad for more than a tile at a time.
+
+    Attributes:
+        budget: Size of the scratchpad that the plan may use [byte].
+        order: Names of the operators, in execution order.
+        residences: Who is where and when.
+        loads: First arrival of a network input or constant (compulsory).
+        spills: Tensors written off chip although they are needed later.
+        retrieves: Tensors brought back.
+        stores: Network outputs written off chip (compulsory) from residence.
+        streams: Tensors moved in tiles.
+        workspaces: At most one per step.
+        status: What is proven.
+        objective: Off-chip bytes that the plan minimises.
+        bound: Proven lower bound of the objective; equals it where optimal.
+        solve_seconds: Time spent; not part of equality of results across machines.
+    """
+
+    budget: int
+    order: tuple[str, ...]
+    residences: tuple[Residence, ...] = ()
+    loads: tuple[Transfer, ...] = ()
+    spills: tuple[Transfer, ...] = ()
+    retrieves: tuple[Transfer, ...] = ()
+    stores: tuple[Transfer, ...] = ()
+    streams: tuple[Stream, ...] = ()
+    workspaces: tuple[Workspace, ...] = ()
+    status: SolveStatus = SolveStatus.HEURISTIC
+    objective: int = 0
+    bound: int = 0
+
+    @cached_property
+    def step_of(self) -> Mapping[str, int]:
+        """Step of every operator."""
+        return {name: step for step, name in enumerate(self.order)}
+
+    def resident(self, tensor: str, step: int) -> Residence | None:
+        """Return the residence that keeps a tensor during a step."""
+        for item in self._by_tensor.get(tensor, ()):
+            if item.first_step <= step <= item.last_step:
+                return item
+        return None
+
+    def workspace(self, step: int) -> Workspace | None:
+        """Return the workspace of a step."""
+        return self._workspaces.get(step)
+
+    def streamed(self, tensor: str, step: int) -> bool:
+        """Whether a step moves a tensor in tiles."""
+        return (tensor, step) in self._streams
+
+    @cached_property
+    def _by_tensor(self) -> Mapping[str, tuple[Residence, ...]]:
+        found: dict[str, list[Residence]] = {}
+        for item in self.residences:
+            found.setdefault(item.tensor, []).append(item)
+        return {name: tuple(items) for name, items in found.items()}
+
+    @cached_property
+    def _workspaces(self) -> Mapping[int, Workspace]:
+        return {item.step: item for item in self.workspaces}
+
+    @cached_property
+    def _streams(self) -> frozenset[tuple[str, int]]:
+        return frozenset((item.tensor, item.step) for item in self.streams)
+
+    def verify(self) -> None:
+        """Check what needs no graph: room, overlap in address x time, order of transfers.
+
+        Raises:
+            VerifyError: Names the tensor and step.
+        """
+        if len(set(self.order)) != len(self.order):
+            raise VerifyError("an operator is scheduled twice")
+        blocks = [
+            (item.tensor, item.first_step, item.last_step, item.address, item.bytes)
+            for item in self.residences
+        ]
+        blocks += [
+            (f"workspace of step {item.step}", item.step, item.step, item.address, item.bytes)
+            for item in self.workspaces
+        ]
+        for name, first, last, address, size in blocks:
+            if not 0 <= first <= last < len(self.order):
+                raise VerifyError(f"{name} is resident over impossible steps {first}..{last}")
+            if address < 0 or address + size > self.budget:
+                raise VerifyError(f"{name} at {address}+{size} leaves the budget {self.budget}")
+        _verify_no_overlap(blocks)
+
+
+def _verify_no_overlap(blocks: list[tuple[str, int, int, int, int]]) -> None:
+    ordered = sorted(blocks, key=lambda block: block[1])
+    active: list[tuple[str, int, int, int, int]] = []
+    for block in ordered:
+        name, first, _, address, size = block
+        active = [other for other in active if other[2] >= first]
+        for other_name, _, _, other_address, other_size in active:
+            if address < other_address + other_size and other_address < address + size:
+                raise VerifyError(f"{name} and {other_name} overlap at step {first}")
+        active.append(block)
