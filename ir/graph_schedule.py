@@ -96,7 +96,6 @@ class GraphSchedule:
         status: What is proven.
         objective: Off-chip bytes that the plan minimises.
         bound: Proven lower bound of the objective; equals it where optimal.
-        solve_seconds: Time spent; not part of equality of results across machines.
     """
 
     budget: int

@@ -17,6 +17,7 @@ mapping is the special case in which all operands of a level start at the same l
     }
 """
 
+import itertools
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -174,7 +175,7 @@ class LoopNest:
                 raise VerifyError(f"{item.level} cannot hold {operand}")
             if not 0 <= item.start <= len(self.temporal):
                 raise VerifyError(f"{operand} at {item.level} starts at loop {item.start}")
-        for outer, inner in zip(own, own[1:], strict=False):
+        for outer, inner in itertools.pairwise(own):
             if arch.index(outer.level) >= arch.index(inner.level) or outer.start > inner.start:
                 raise VerifyError(f"{operand}: {inner.level} must lie inside {outer.level}")
 
