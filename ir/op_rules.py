@@ -1,0 +1,288 @@
+"""Shape, element type and workload rules that the operator table refers to."""
+
+import math
+
+from .graph import Op
+from .op_spec import Types, optional, present, refusal
+from .op_views import Activation, activation_of, clamp_of, has_attr, window_of
+from .types import DType, TensorType
+from .workload import Workload
+
+BYTE_TYPES = frozenset({DType.S8, DType.U8})
+"""Element types of quantised activations and weights."""
+
+
+# Shapes --------------------------------------------------------------------------------------
+
+
+def same_shape(op: Op, types: Types) -> tuple[int, ...]:
+    """The result has the shape of the first operand."""
+    return present(op, types, 0).shape
+
+
+def broadcast_shape(op: Op, types: Types) -> tuple[int, ...]:
+    """NumPy's broadcasting of the two operands."""
+    left, right = present(op, types, 0).shape, present(op, types, 1).shape
+    rank = max(len(left), len(right))
+    pairs = zip(_widen(left, rank), _widen(right, rank), strict=True)
+    shape: list[int] = []
+    for one, other in pairs:
+        if one != other and 1 not in (one, other):
+            raise refusal(op, f"shapes {left} and {right} do not broadcast")
+        shape.append(max(one, other))
+    return tuple(shape)
+
+
+def _widen(shape: tuple[int, ...], rank: int) -> tuple[int, ...]:
+    return (1,) * (rank - len(shape)) + shape
+
+
+def image_shape(op: Op, types: Types) -> tuple[int, int, int, int]:
+    """Return the first operand's ``(N, C, H, W)``."""
+    shape = present(op, types, 0).shape
+    if len(shape) != 4:
+        raise refusal(op, f"expects [N, C, H, W], got {shape}")
+    N, C, H, W = shape
+    return N, C, H, W
+
+
+def conv2d_shape(op: Op, types: Types) -> tuple[int, ...]:
+    """``[N, K, P, Q]``."""
+    N, C, H, W = image_shape(op, types)
+    weight, groups = present(op, types, 1).shape, op.int("groups", 1)
+    if len(weight) != 4:
+        raise refusal(op, f"expects weights [K, C/groups, R, S], got {weight}")
+    K, per_group, R, S = weight
+    if per_group * groups != C or K % groups:
+        raise refusal(op, f"weights {weight} in {groups} groups do not suit {C} input channels")
+    _check_bias(op, types, K)
+    P, Q = window_of(op, (R, S)).output(H, W)
+    return _non_empty(op, (N, K, P, Q))
+
+
+def pool_shape(op: Op, types: Types) -> tuple[int, ...]:
+    """``[N, C, P, Q]``."""
+    N, C, H, W = image_shape(op, types)
+    return _non_empty(op, (N, C, *window_of(op).output(H, W)))
+
+
+def global_pool_shape(op: Op, types: Types) -> tuple[int, ...]:
+    """``[N, C, 1, 1]``."""
+    N, C, _, _ = image_shape(op, types)
+    return N, C, 1, 1
+
+
+def dense_shape(op: Op, types: Types) -> tuple[int, ...]:
+    """``[M, J]``."""
+    x, weight = present(op, types, 0).shape, present(op, types, 1).shape
+    if len(x) != 2 or len(weight) != 2 or x[1] != weight[1]:
+        raise refusal(op, f"expects [M, L] and [J, L], got {x} and {weight}")
+    _check_bias(op, types, weight[0])
+    return x[0], weight[0]
+
+
+def reshape_shape(op: Op, types: Types) -> tuple[int, ...]:
+    """The attribute ``shape``, which must keep the number of elements."""
+    source, shape = present(op, types, 0), op.ints("shape")
+    if math.prod(shape) != source.elements:
+        raise refusal(op, f"cannot reshape {source.shape} to {shape}")
+    return shape
+
+
+def transpose_shape(op: Op, types: Types) -> tuple[int, ...]:
+    """The operand's extents in the order ``perm``."""
+    shape, perm = present(op, types, 0).shape, op.ints("perm")
+    if sorted(perm) != list(range(len(shape))):
+        raise refusal(op, f"{perm} is no permutation of the axes of {shape}")
+    return tuple(shape[axis] for axis in perm)
+
+
+def concat_shape(op: Op, types: Types) -> tuple[int, ...]:
+    """The operands' shape, summed along ``axis``."""
+    shapes = [present(op, types, index).shape for index in range(len(types))]
+    axis = op.int("axis")
+    if axis >= len(shapes[0]):
+        raise refusal(op, f"axis {axis} is outside of shape {shapes[0]}")
+    rests = {shape[:axis] + shape[axis + 1 :] for shape in shapes}
+    if len(rests) > 1 or len({len(shape) for shape in shapes}) > 1:
+        raise refusal(op, f"shapes {shapes} differ beside axis {axis}")
+    return *shapes[0][:axis], sum(shape[axis] for shape in shapes), *shapes[0][axis + 1 :]
+
+
+def _check_bias(op: Op, types: Types, count: int) -> None:
+    bias = optional(types, 2)
+    if bias is not None and bias.shape != (count,):
+        raise refusal(op, f"expects a bias of shape {(count,)}, got {bias.shape}")
+
+
+def _non_empty(op: Op, shape: tuple[int, ...]) -> tuple[int, ...]:
+    if min(shape) < 1:
+        raise refusal(op, f"the window is larger than the padded input (result {shape})")
+    return shape
+
+
+# Element types and quantisation --------------------------------------------------------------
+
+
+def check_float(op: Op, types: Types, result: TensorType) -> None:
+    """Everything is float32."""
+    _require_dtypes(op, (*types, result), DType.F32)
+    _check_softmax_axis(op, result)
+
+
+def _check_softmax_axis(op: Op, result: TensorType) -> None:
+    if has_attr(op, "axis") and op.int("axis") >= len(result.shape):
+        raise refusal(op, f"axis {op.int('axis')} is outside of shape {result.shape}")
+
+
+def check_same_type(op: Op, types: Types, result: TensorType) -> None:
+    """Operands and result share element type and quantisation (elements only move)."""
+    for index in range(len(types)):
+        found = present(op, types, index)
+        if (found.dtype, found.quant) != (result.dtype, result.quant):
+            raise refusal(op, f"operand {index} and the result differ in type or quantisation")
+
+
+def check_mac(op: Op, types: Types, result: TensorType) -> None:
+    """Float32 throughout, or 8-bit operands, int32 bias and an 8-bit result with quantisation."""
+    x, weight, bias = present(op, types, 0), present(op, types, 1), optional(types, 2)
+    if x.dtype is DType.F32:
+        _require_dtypes(op, (*types, result), DType.F32)
+    else:
+        _require_quantised(op, "x", x)
+        _require_quantised(op, "w", weight, axis=0)
+        _require_quantised(op, "result", result)
+        if bias is not None and bias.dtype is not DType.S32:
+            raise refusal(op, f"expects a bias of type s32, got {bias.dtype}")
+    _check_tail(op, result)
+
+
+def check_binary(op: Op, types: Types, result: TensorType) -> None:
+    """Float32 throughout, or one 8-bit type with a quantisation of its own per tensor."""
+    x = present(op, types, 0)
+    _require_dtypes(op, (*types, result), x.dtype)
+    _check_float_or_quantised(op, types, result)
+    _check_tail(op, result)
+
+
+def check_average(op: Op, types: Types, result: TensorType) -> None:
+    """Float32 throughout, or one 8-bit type with a quantisation of its own per tensor."""
+    _require_dtypes(op, (*types, result), present(op, types, 0).dtype)
+    _check_float_or_quantised(op, types, result)
+    _check_clamp(op, result)
+
+
+def check_max_pool(op: Op, types: Types, result: TensorType) -> None:
+    """The result has the operand's float32 or 8-bit type and quantisation."""
+    if result.dtype is not DType.F32 and result.dtype not in BYTE_TYPES:
+        raise refusal(op, f"works on f32, s8 or u8, not on {result.dtype}")
+    check_same_type(op, types, result)
+
+
+def check_lookup(op: Op, types: Types, result: TensorType) -> None:
+    """8-bit operand, 256 table entries of the result's type."""
+    x, table = present(op, types, 0), present(op, types, 1)
+    if x.dtype not in BYTE_TYPES or result.dtype not in BYTE_TYPES:
+        raise refusal(op, f"maps s8 or u8 to s8 or u8, not {x.dtype} to {result.dtype}")
+    if table.shape != (256,) or table.dtype is not result.dtype:
+        raise refusal(op, f"expects a table {result.dtype}<256>, got {table}")
+
+
+def check_quantize(op: Op, types: Types, result: TensorType) -> None:
+    """Float32 to a quantised 8-bit type."""
+    _require_dtypes(op, types, DType.F32)
+    _require_quantised(op, "result", result)
+
+
+def check_dequantize(op: Op, types: Types, result: TensorType) -> None:
+    """A quantised 8-bit type to float32."""
+    _require_quantised(op, "x", present(op, types, 0))
+    _require_dtypes(op, (result,), DType.F32)
+
+
+def _check_float_or_quantised(op: Op, types: Types, result: TensorType) -> None:
+    if result.dtype is DType.F32:
+        return
+    for index in range(len(types)):
+        _require_quantised(op, f"operand {index}", present(op, types, index))
+    _require_quantised(op, "result", result)
+
+
+def _check_tail(op: Op, result: TensorType) -> None:
+    """Check the fused activation (float) or the clamp bounds (integer)."""
+    _check_clamp(op, result)
+    act = activation_of(op)
+    if act.kind is not Activation.NONE and result.dtype is not DType.F32:
+        raise refusal(op, "has a float activation on an integer result; use 'qlo' and 'qhi'")
+    bounds = [name for name in ("lo", "hi") if has_attr(op, name)]
+    if bounds and act.kind is not Activation.CLIP:
+        raise refusal(op, f'has {bounds[0]!r} without act = "clip"')
+    if has_attr(op, "alpha") != (act.kind is Activation.LEAKY_RELU):
+        raise refusal(op, 'has "alpha" exactly if act = "leaky_relu"')
+
+
+def _check_clamp(op: Op, result: TensorType) -> None:
+    if not (has_attr(op, "qlo") or has_attr(op, "qhi")):
+        return
+    if not result.dtype.is_integer:
+        raise refusal(op, "has clamp bounds 'qlo'/'qhi' on a float result")
+    low, high = clamp_of(op, result)
+    least, most = result.dtype.range
+    if not least <= low <= high <= most:
+        raise refusal(op, f"clamp bounds {low}..{high} are not within {least}..{most}")
+
+
+def _require_dtypes(op: Op, types: Types, dtype: DType) -> None:
+    for found in types:
+        if found is not None and found.dtype is not dtype:
+            raise refusal(op, f"expects {dtype} throughout, got {found.dtype}")
+
+
+def _require_quantised(op: Op, what: str, found: TensorType, axis: int | None = None) -> None:
+    if found.dtype not in BYTE_TYPES or found.quant is None:
+        raise refusal(op, f"{what} must be s8 or u8 with a quantisation, is {found}")
+    if found.quant.axis not in (None, axis):
+        raise refusal(op, f"{what} is quantised along axis {found.quant.axis}")
+
+
+# Workloads -----------------------------------------------------------------------------------
+
+
+def conv2d_workload(op: Op, types: Types) -> Workload:
+    """The convolution itself; a group is one step of ``G``."""
+    weight, groups = present(op, types, 1).shape, op.int("groups", 1)
+    N, K, P, Q = conv2d_shape(op, types)
+    window = window_of(op, (weight[2], weight[3]))
+    sizes = Workload(
+        R=weight[2],
+        S=weight[3],
+        P=P,
+        Q=Q,
+        C=weight[1],
+        K=K // groups,
+        N=N,
+        G=groups,
+        stride=window.stride,
+        dilation=window.dilation,
+    )
+    return _with_widths(sizes, op, types)
+
+
+def dense_workload(op: Op, types: Types) -> Workload:
+    """``P=M, C=L, K=J``."""
+    M, J = dense_shape(op, types)
+    return _with_widths(Workload(P=M, C=present(op, types, 0).shape[1], K=J), op, types)
+
+
+def _with_widths(sizes: Workload, op: Op, types: Types) -> Workload:
+    x, weight, result = present(op, types, 0), present(op, types, 1), op.result.type
+    dims = {dim.value: extent for dim, extent in sizes.dims.items()}
+    return Workload(
+        **dims,
+        stride=sizes.stride,
+        dilation=sizes.dilation,
+        weight_bits=8 * weight.dtype.bytes,
+        input_bits=8 * x.dtype.bytes,
+        output_bits=8 * result.dtype.bytes,
+        psum_bits=32,
+    )
