@@ -1,0 +1,171 @@
+"""A compiled network: queues of instructions, the machine they run on, and where tensors lie."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import cached_property
+
+from .arch import Architecture
+from .errors import VerifyError
+from .isa import UNITS, AnyInstruction, Halt, Space, Unit
+from .types import TensorType
+from .workload import Operand
+
+
+class SymbolKind(StrEnum):
+    """What a tensor in off-chip memory is."""
+
+    INPUT = "input"
+    OUTPUT = "output"
+    CONSTANT = "constant"
+    ACTIVATION = "activation"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Symbol:
+    """A tensor in off-chip memory.
+
+    Attributes:
+        name: Its name in the graph; a constant's data lies beside the program under it.
+        kind: What it is.
+        address: First byte in ``dram``.
+        type: Element type and shape, densely packed in row-major order.
+    """
+
+    name: str
+    kind: SymbolKind
+    address: int
+    type: TensorType
+
+
+@dataclass(frozen=True, slots=True)
+class LevelTraffic:
+    """Bytes that one MAC instruction moves at a level of the memory hierarchy."""
+
+    level: str
+    operand: Operand
+    read: int
+    written: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MacProfile:
+    """Time and on-chip traffic of one shape of tile under one inner nest.
+
+    Attributes:
+        cycles: From first operand to last accumulator.
+        macs: Multiply-accumulates of the tile, without padding.
+        traffic: Bytes per level and operand, all instances of one NPU together.
+        network_pj: Energy of the on-chip network [pJ].
+        compute_pj: Energy of the MACs, padded ones included [pJ].
+    """
+
+    cycles: int
+    macs: int
+    traffic: tuple[LevelTraffic, ...] = ()
+    network_pj: float = 0.0
+    compute_pj: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Queue:
+    """Instructions of one engine, executed in order.
+
+    Attributes:
+        unit: Kind of engine.
+        index: DMA channel, or the NPU it belongs to.
+        instructions: Ends with ``Halt``.
+    """
+
+    unit: Unit
+    index: int
+    instructions: tuple[AnyInstruction, ...]
+
+    @property
+    def name(self) -> str:
+        """Name in text, e.g. ``mx0``."""
+        return f"{self.unit}{self.index}"
+
+
+@dataclass(frozen=True, slots=True)
+class SpaceSize:
+    """Capacity of an address space; the same for every NPU [byte]."""
+
+    space: Space
+    bytes: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Program:
+    """All that a machine needs to run a network, but for the constants' data.
+
+    Attributes:
+        name: Name of the network.
+        arch: The machine.
+        spaces: Size of each address space.
+        symbols: Tensors in off-chip memory, by address.
+        operators: Names of the operators, for accounts per operator.
+        profiles: What ``Mac`` instructions refer to.
+        queues: The instruction streams; a wait refers to a queue by its position here.
+    """
+
+    name: str
+    arch: Architecture
+    spaces: tuple[SpaceSize, ...]
+    symbols: tuple[Symbol, ...]
+    operators: tuple[str, ...]
+    profiles: tuple[MacProfile, ...]
+    queues: tuple[Queue, ...]
+
+    @cached_property
+    def sizes(self) -> Mapping[Space, int]:
+        """Size of each address space [byte]."""
+        return {item.space: item.bytes for item in self.spaces}
+
+    @cached_property
+    def symbol(self) -> Mapping[str, Symbol]:
+        """Symbols by name."""
+        return {item.name: item for item in self.symbols}
+
+    @property
+    def instruction_count(self) -> int:
+        """Instructions of all queues."""
+        return sum(len(queue.instructions) for queue in self.queues)
+
+    def verify(self) -> None:
+        """Check structure: units, halts, waits, indices, symbols.
+
+        What instructions do to memory is the simulator's to judge.
+
+        Raises:
+            VerifyError: Names the queue and instruction.
+        """
+        for number, queue in enumerate(self.queues):
+            _verify_queue(self, number, queue)
+        end = 0
+        for item in sorted(self.symbols, key=lambda symbol: symbol.address):
+            if item.address < end:
+                raise VerifyError(f"%{item.name} overlaps its neighbour in dram")
+            end = item.address + item.type.bytes
+        if end > self.sizes.get(Space.DRAM, 0):
+            raise VerifyError(f"symbols end at {end}, dram at {self.sizes.get(Space.DRAM, 0)}")
+
+
+def _verify_queue(program: Program, number: int, queue: Queue) -> None:
+    limit = program.arch.dma.channels if queue.unit is Unit.DMA else len(program.arch.npus)
+    if not 0 <= queue.index < limit:
+        raise VerifyError(f"queue {queue.name} does not exist on {program.arch.name}")
+    if not queue.instructions or not isinstance(queue.instructions[-1], Halt):
+        raise VerifyError(f"queue {queue.name} does not end with halt")
+    lengths = [len(other.instructions) for other in program.queues]
+    for position, instruction in enumerate(queue.instructions):
+        where = f"{queue.name}[{position}]"
+        if queue.unit not in UNITS[type(instruction)]:
+            raise VerifyError(f"{where}: {type(instruction).__name__} cannot run on {queue.unit}")
+        for wait in instruction.waits:
+            if not 0 <= wait.queue < len(lengths) or wait.queue == number:
+                raise VerifyError(f"{where} waits for queue {wait.queue}")
+            if not 1 <= wait.count <= lengths[wait.queue]:
+                raise VerifyError(f"{where} waits for {wait.count} of queue {wait.queue}")
+        if not -1 <= instruction.op < len(program.operators):
+            raise VerifyError(f"{where} works for operator {instruction.op}")
