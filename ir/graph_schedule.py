@@ -1,8 +1,20 @@
 """Operator order, and which tensor is in the scratchpad where and when.
 
 Step ``t`` executes ``order[t]``. A residence keeps a tensor at one address over an inclusive
-range of steps. Transfers happen at the start of their step, before its operator runs; a tensor
-that leaves makes room for the very step whose transfer took it away.
+range of steps. Within a step, in this order:
+
+1. *spills*: a tensor without host copy, whose residence ends with the step before, is written
+   off chip; its room serves this very step;
+2. *loads and retrieves*: a tensor with a host copy whose residence begins here is read whole;
+3. the operator runs: it reads its operands and writes its results, each either at its resident
+   address (a result's residence begins here) or *streamed* in tiles through the workspace;
+   a result that is streamed out has a host copy from then on;
+4. *stores*: a resident output of the network is written off chip; it may stay resident.
+
+Network inputs and constants have a host copy from the start. A tensor with a host copy leaves
+for free: its residence just ends. Constants that the plan does not mention pass in tiles,
+through the workspace where the scratchpad holds weights, straight to the NPU where it does not.
+Every step that streams anything, such constants included, has a workspace.
 """
 
 from collections.abc import Mapping
