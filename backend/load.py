@@ -1,0 +1,134 @@
+"""Architecture files: find one by name, in the working folder or in the catalogue, and load it."""
+
+import hashlib
+import tomllib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from ..ir.arch import Architecture
+from ..ir.errors import ArchitectureError
+from .arch_checks import check_names, check_sizes
+from .arch_errors import from_validation, suggestion
+from .arch_schema import ArchTable
+
+_CATALOGUE = Path(__file__).with_name("targets")
+_HERE = (Path(),)
+
+
+@dataclass(frozen=True, slots=True)
+class ArchEntry:
+    """A line of the catalogue.
+
+    Attributes:
+        name: What ``--arch`` takes, without ``.toml``.
+        description: One line.
+    """
+
+    name: str
+    description: str
+
+
+@dataclass(frozen=True, slots=True)
+class ArchSource:
+    """An architecture file as it was found.
+
+    Attributes:
+        path: Where it is.
+        text: What it says.
+    """
+
+    path: Path
+    text: str
+
+    @property
+    def sha256(self) -> str:
+        """Hexadecimal digest of the text."""
+        return hashlib.sha256(self.text.encode()).hexdigest()
+
+
+def load_architecture(name_or_path: str, *, search: Sequence[Path] = _HERE) -> Architecture:
+    """Return the architecture that a name or path means.
+
+    Args:
+        name_or_path: A path, or a name with or without ``.toml``.
+        search: Folders to look in, in order, before the catalogue.
+
+    Raises:
+        ArchitectureError: There is no such file, or it is wrong; names file, key and value.
+    """
+    source = find_source(name_or_path, search=search)
+    return parse_architecture(source.text, file=source.path.name)
+
+
+def find_source(name_or_path: str, *, search: Sequence[Path] = _HERE) -> ArchSource:
+    """Return the file that a name or path means, looked up as by :func:`load_architecture`.
+
+    Raises:
+        ArchitectureError: There is no such file, or it is not UTF-8 text.
+    """
+    for folder in (*search, _CATALOGUE):
+        for candidate in (folder / name_or_path, folder / f"{name_or_path}.toml"):
+            if candidate.is_file():
+                return ArchSource(candidate, _read(candidate))
+    names = [entry.name for entry in catalogue()]
+    close = suggestion(Path(name_or_path).name.removesuffix(".toml"), names)
+    raise ArchitectureError(
+        f"no architecture file {name_or_path!r}",
+        hint=close or f"the catalogue has: {', '.join(names)}",
+    )
+
+
+def source_text(name_or_path: str, *, search: Sequence[Path] = _HERE) -> str:
+    """Return the text of the file that a name or path means."""
+    return find_source(name_or_path, search=search).text
+
+
+def parse_architecture(text: str, *, file: str = "<architecture>") -> Architecture:
+    """Return the architecture that TOML text describes, verified.
+
+    Args:
+        text: The TOML text.
+        file: Name of the text in messages.
+
+    Raises:
+        ArchitectureError: Names file, key, value and what is allowed.
+    """
+    table = _parse_table(text, file)
+    check_names(file, table)
+    arch = table.build()
+    check_sizes(file, arch)
+    try:
+        arch.verify()
+    except ArchitectureError as error:
+        raise ArchitectureError(f"{file}: {error.message}", hint=error.hint) from error
+    return arch
+
+
+def catalogue() -> tuple[ArchEntry, ...]:
+    """Return name and description of every architecture that comes with accnn, by name."""
+    return tuple(
+        ArchEntry(path.stem, _parse_table(_read(path), path.name).description)
+        for path in sorted(_CATALOGUE.glob("*.toml"))
+    )
+
+
+def _parse_table(text: str, file: str) -> ArchTable:
+    try:
+        tables = tomllib.loads(text)
+        return ArchTable.model_validate(tables)
+    except tomllib.TOMLDecodeError as error:
+        raise ArchitectureError(f"{file}: not TOML: {error}") from None
+    except ValidationError as error:
+        raise from_validation(file, tomllib.loads(text), error) from None
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except UnicodeDecodeError:
+        raise ArchitectureError(f"{path}: not UTF-8 text") from None
+    except OSError as error:
+        raise ArchitectureError(f"{path}: {error.strerror}") from error
