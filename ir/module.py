@@ -1,0 +1,113 @@
+"""The compilation unit: one typed field per stage of the flow."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from .arch import Architecture
+from .errors import VerifyError
+from .graph import Graph
+from .graph_schedule import GraphSchedule
+from .mapping import LoopNest
+from .ops import verify_graph
+from .program import Program
+from .tile_schedule import TileSchedule
+
+
+class Stage(StrEnum):
+    """A field of ``Module`` that a pass may need or give."""
+
+    GRAPH = "graph"
+    ARCH = "arch"
+    GRAPH_SCHEDULE = "graph_schedule"
+    MAPPINGS = "mappings"
+    TILE_SCHEDULES = "tile_schedules"
+    PROGRAM = "program"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mapping:
+    """The loop nest of one operator and what its mapper says of it.
+
+    Attributes:
+        operator: Name of the operator.
+        nest: Its loops.
+        mapper: Who found it.
+        status: What is proven (a ``SolveStatus`` value).
+        objective: Value of what was minimised, in the mapper's unit.
+        bound: Proven lower bound of the objective, ``None`` where the mapper proves nothing.
+    """
+
+    operator: str
+    nest: LoopNest
+    mapper: str
+    status: str
+    objective: float
+    bound: float | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Module:
+    """A network on its way from graph to program.
+
+    Attributes:
+        graph: The network. Its constants' data lies beside the module.
+        arch: The accelerator; absent before one is chosen.
+        graph_schedule: Order of operators and plan of the scratchpad.
+        mappings: Loop nests, one per operator of the MAC array, in schedule order.
+        tile_schedules: One per step of the graph schedule (or one for all).
+        program: The instruction streams.
+    """
+
+    graph: Graph
+    arch: Architecture | None = None
+    graph_schedule: GraphSchedule | None = None
+    mappings: tuple[Mapping, ...] = ()
+    tile_schedules: tuple[TileSchedule, ...] = ()
+    program: Program | None = None
+
+    @property
+    def stages(self) -> frozenset[Stage]:
+        """Stages that are present."""
+        present = {Stage.GRAPH}
+        if self.arch is not None:
+            present.add(Stage.ARCH)
+        if self.graph_schedule is not None:
+            present.add(Stage.GRAPH_SCHEDULE)
+        if self.mappings:
+            present.add(Stage.MAPPINGS)
+        if self.tile_schedules:
+            present.add(Stage.TILE_SCHEDULES)
+        if self.program is not None:
+            present.add(Stage.PROGRAM)
+        return frozenset(present)
+
+    def mapping(self, operator: str) -> Mapping | None:
+        """Return the mapping of an operator."""
+        for item in self.mappings:
+            if item.operator == operator:
+                return item
+        return None
+
+    def verify(self) -> None:
+        """Check every stage that is present, and that the stages speak of one network.
+
+        Raises:
+            VerifyError: Names the stage and what is wrong in it.
+        """
+        verify_graph(self.graph)
+        names = {op.name for op in self.graph.ops}
+        if self.arch is not None:
+            self.arch.verify()
+        if self.graph_schedule is not None:
+            self.graph_schedule.verify()
+            if set(self.graph_schedule.order) != names:
+                raise VerifyError("the graph schedule does not order the operators of the graph")
+        for item in self.mappings:
+            if item.operator not in names:
+                raise VerifyError(f"mapping of %{item.operator}, which is not in the graph")
+            if self.arch is not None:
+                item.nest.verify(self.arch)
+        for schedule in self.tile_schedules:
+            schedule.verify()
+        if self.program is not None:
+            self.program.verify()

@@ -1,0 +1,353 @@
+"""When and where every tile operation and transfer happens, and the one verifier of it.
+
+Events stand in program order: each queue executes its events in this order, and an event waits
+for the earlier ones whose memory it touches. One event becomes one instruction.
+
+The verifier knows nothing of schedulers. It replays the events and checks that operands are
+complete where they are read, that no engine does two things at once, that placements do not
+overlap in address x time, that accumulators are cleared, completed and finished once, and that
+what is dropped unwritten is not read again.
+"""
+
+from bisect import bisect_left, bisect_right
+from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import cached_property
+
+from .errors import VerifyError
+from .isa import Unit
+from .tiles import Role, Tile, TileGraph
+
+
+class EventKind(StrEnum):
+    """What an event does."""
+
+    LOAD = "load"
+    STORE = "store"
+    SPILL = "spill"
+    RETRIEVE = "retrieve"
+    COMPUTE = "compute"
+    FINISH = "finish"
+
+
+TRANSFERS = frozenset({EventKind.LOAD, EventKind.STORE, EventKind.SPILL, EventKind.RETRIEVE})
+"""Kinds that move a tile between off-chip memory and the chip."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Event:
+    """One thing that one engine does.
+
+    ``load`` brings a tile in, ``store`` writes a finished output tile to its tensor, ``spill``
+    and ``retrieve`` move an unfinished accumulator tile (at accumulator width) out and back.
+    ``compute`` is a tile operation; ``finish`` turns an accumulator tile into its outputs.
+
+    Attributes:
+        kind: What it does.
+        subject: Index of the tile (transfers) or of the operation (``compute``, ``finish``).
+        unit: Kind of engine.
+        index: DMA channel or NPU.
+        start: First cycle, as predicted.
+        end: Cycle after the last, as predicted.
+        clear: For ``compute``: whether accumulation starts from zero.
+    """
+
+    kind: EventKind
+    subject: int
+    unit: Unit
+    index: int
+    start: int
+    end: int
+    clear: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Placement:
+    """A tile at an address of its space for a span of events.
+
+    Attributes:
+        tile: Index of the tile.
+        npu: Whose space, 0 for shared ones.
+        address: First byte.
+        first_event: Index of the event that first touches it there.
+        last_event: Index of the last event that touches it there.
+    """
+
+    tile: int
+    npu: int
+    address: int
+    first_event: int
+    last_event: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class TileSchedule:
+    """A schedule of one tile graph.
+
+    Attributes:
+        graph: What is scheduled.
+        events: In program order.
+        placements: Every stay of a tile on chip.
+        scheduler: Who made it.
+        cycles: Predicted makespan.
+        cycles_lower_bound: No schedule of these operations is faster.
+    """
+
+    graph: TileGraph
+    events: tuple[Event, ...]
+    placements: tuple[Placement, ...]
+    scheduler: str
+    cycles: int
+    cycles_lower_bound: int = 0
+
+    @cached_property
+    def stays(self) -> Mapping[int, tuple[Placement, ...]]:
+        """Placements of each tile, by time."""
+        found: dict[int, list[Placement]] = defaultdict(list)
+        for item in self.placements:
+            found[item.tile].append(item)
+        return {
+            tile: tuple(sorted(items, key=lambda item: item.first_event))
+            for tile, items in found.items()
+        }
+
+    def placement(self, tile: int, event: int, npu: int = 0) -> Placement | None:
+        """Return where a tile is during an event, as seen by an NPU."""
+        shared = self.graph.tiles[tile].space.is_shared
+        for item in self.stays.get(tile, ()):
+            if item.first_event <= event <= item.last_event and (shared or item.npu == npu):
+                return item
+        return None
+
+    @property
+    def transferred_bytes(self) -> int:
+        """Bytes between off-chip memory and the chip."""
+        return sum(
+            self.graph.tiles[event.subject].bytes
+            for event in self.events
+            if event.kind in TRANSFERS
+        )
+
+    def verify(self) -> None:
+        """Replay the schedule.
+
+        Raises:
+            VerifyError: Names the event or placement that breaks a rule.
+        """
+        self.graph.verify()
+        _verify_exclusive(self)
+        _verify_no_overlap(self)
+        _Replay(self).run()
+
+
+def _verify_exclusive(schedule: TileSchedule) -> None:
+    """No engine does two things at once; queues are in order."""
+    free: dict[tuple[Unit, int], int] = defaultdict(int)
+    for number, event in enumerate(schedule.events):
+        queue = (event.unit, event.index)
+        if event.end < event.start or event.start < free[queue]:
+            raise VerifyError(
+                f"event {number} ({event.kind}) runs {event.start}..{event.end} on "
+                f"{event.unit}{event.index}, which is busy until {free[queue]}"
+            )
+        free[queue] = event.end
+
+
+def _span(
+    schedule: TileSchedule, item: Placement, touching: Mapping[int, list[int]]
+) -> tuple[int, int]:
+    """Cycles during which the bytes of a placement are touched."""
+    numbers = touching.get(item.tile, [])
+    first = bisect_left(numbers, item.first_event)
+    last = bisect_right(numbers, item.last_event)
+    if first == last:
+        raise VerifyError(f"placement of tile {item.tile} is touched by no event")
+    events = [schedule.events[number] for number in numbers[first:last]]
+    return min(event.start for event in events), max(event.end for event in events)
+
+
+def _touching(schedule: TileSchedule) -> Mapping[int, list[int]]:
+    """Numbers of the events that touch each tile, ascending."""
+    found: dict[int, list[int]] = defaultdict(list)
+    for number, event in enumerate(schedule.events):
+        for tile in _tiles_of(schedule.graph, event):
+            found[tile].append(number)
+    return found
+
+
+def _tiles_of(graph: TileGraph, event: Event) -> frozenset[int]:
+    if event.kind in TRANSFERS:
+        return frozenset({event.subject})
+    op = graph.ops[event.subject]
+    acc: frozenset[int] = frozenset(() if op.acc is None else (op.acc,))
+    if event.kind is EventKind.FINISH:
+        return acc | {op.out} | _parameters(graph, op.reads)
+    out: frozenset[int] = frozenset((op.out,) if op.acc is None else ())
+    return frozenset(op.reads) | acc | out
+
+
+def _parameters(graph: TileGraph, reads: tuple[int, ...]) -> frozenset[int]:
+    return frozenset(tile for tile in reads if graph.tiles[tile].role is Role.PARAM)
+
+
+def _verify_no_overlap(schedule: TileSchedule) -> None:
+    """No two placements share a byte at the same time."""
+    by_space: dict[tuple[str, int], list[tuple[int, int, Placement]]] = defaultdict(list)
+    touching = _touching(schedule)
+    for item in schedule.placements:
+        start, end = _span(schedule, item, touching)
+        space = schedule.graph.tiles[item.tile].space
+        by_space[(space, item.npu)].append((start, end, item))
+    for spans in by_space.values():
+        spans.sort(key=lambda span: span[0])
+        active: list[tuple[int, int, Placement]] = []
+        for start, end, item in spans:
+            active = [other for other in active if other[1] > start]
+            for _, _, other in active:
+                if _addresses_meet(schedule.graph, item, other):
+                    raise VerifyError(
+                        f"tiles {other.tile} and {item.tile} overlap at cycle {start}, "
+                        f"address {max(item.address, other.address)}"
+                    )
+            active.append((start, end, item))
+
+
+def _addresses_meet(graph: TileGraph, one: Placement, two: Placement) -> bool:
+    return (
+        one.address < two.address + graph.tiles[two.tile].bytes
+        and two.address < one.address + graph.tiles[one.tile].bytes
+    )
+
+
+class _Replay:
+    """Follows the content of every placement through the events."""
+
+    def __init__(self, schedule: TileSchedule) -> None:
+        self.schedule = schedule
+        self.graph = schedule.graph
+        self.ready: dict[Placement, int] = {}
+        self.done: set[int] = set()
+        self.added: dict[int, set[int]] = defaultdict(set)
+        self.finished: dict[int, int] = defaultdict(int)
+        self.finish_time: dict[int, int] = defaultdict(int)
+        self.stored: set[int] = set()
+        self.spilled: dict[int, int] = {}
+
+    def run(self) -> None:
+        for number, event in enumerate(self.schedule.events):
+            if event.kind is EventKind.COMPUTE:
+                self.compute(number, event)
+            elif event.kind is EventKind.FINISH:
+                self.finish(number, event)
+            else:
+                self.transfer(number, event)
+        self.all_done()
+
+    def place(self, tile: int, number: int, npu: int) -> Placement:
+        item = self.schedule.placement(tile, number, npu)
+        if item is None:
+            raise VerifyError(f"event {number} touches tile {tile}, which is not on chip")
+        return item
+
+    def await_content(self, tile: int, number: int, event: Event) -> None:
+        if self.graph.tiles[tile].is_resident:
+            return
+        item = self.place(tile, number, event.index if event.unit is not Unit.DMA else 0)
+        if self.ready.get(item, event.start + 1) > event.start:
+            raise VerifyError(f"event {number} reads tile {tile} before it is there")
+
+    def compute(self, number: int, event: Event) -> None:
+        if event.subject in self.done:
+            raise VerifyError(f"operation {event.subject} is executed twice")
+        op = self.graph.ops[event.subject]
+        for tile in op.reads:
+            if self.graph.tiles[tile].role is not Role.PARAM or op.acc is None:
+                self.await_content(tile, number, event)
+        if op.acc is None:
+            self.write_output(op.out, number, event)
+        else:
+            self.accumulate(op.acc, number, event)
+        self.done.add(event.subject)
+
+    def accumulate(self, acc: int, number: int, event: Event) -> None:
+        item = self.place(acc, number, event.index)
+        if event.clear == bool(self.added[acc]):
+            state = "clears what holds sums" if event.clear else "adds to what was not cleared"
+            raise VerifyError(f"event {number} {state}: tile {acc}")
+        if not event.clear and self.ready.get(item, event.start + 1) > event.start:
+            raise VerifyError(f"event {number} adds to tile {acc} while it is not there")
+        self.added[acc].add(event.subject)
+        self.ready[item] = event.end
+
+    def finish(self, number: int, event: Event) -> None:
+        op = self.graph.ops[event.subject]
+        if op.acc is None:
+            raise VerifyError(f"event {number} finishes an operation without accumulators")
+        if self.added[op.acc] != set(self.graph.accumulating[op.acc]):
+            raise VerifyError(f"event {number} finishes tile {op.acc} before all sums are in it")
+        for tile in (op.acc, *_parameters(self.graph, op.reads)):
+            self.await_content(tile, number, event)
+        self.write_output(op.out, number, event)
+        self.done |= {-1 - op.acc}
+
+    def write_output(self, out: int, number: int, event: Event) -> None:
+        self.finished[out] += 1
+        self.finish_time[out] = max(self.finish_time[out], event.end)
+        if not self.graph.tiles[out].is_resident:
+            self.ready[self.place(out, number, event.index)] = self.finish_time[out]
+
+    def transfer(self, number: int, event: Event) -> None:
+        tile = self.graph.tiles[event.subject]
+        if tile.is_resident:
+            raise VerifyError(f"event {number} transfers resident tile {event.subject}")
+        if event.kind is EventKind.LOAD:
+            self.arrive(number, event)
+            if tile.role in (Role.O, Role.PSUM):
+                raise VerifyError(f"event {number} loads an output tile")
+        elif event.kind is EventKind.RETRIEVE:
+            if self.spilled.get(event.subject, event.start + 1) > event.start:
+                raise VerifyError(f"event {number} retrieves a tile that was not spilled")
+            self.arrive(number, event)
+        elif event.kind is EventKind.SPILL:
+            self.leave(number, event, tile, Role.PSUM)
+            self.spilled[event.subject] = event.end
+        else:
+            self.leave(number, event, tile, Role.O)
+            if self.finished[event.subject] != self.parts(event.subject):
+                raise VerifyError(f"event {number} stores tile {event.subject} unfinished")
+            self.stored.add(event.subject)
+
+    def arrive(self, number: int, event: Event) -> None:
+        for item in self.schedule.stays.get(event.subject, ()):
+            if item.first_event <= number <= item.last_event:
+                self.ready[item] = event.end
+                return
+        raise VerifyError(f"event {number} loads tile {event.subject} to nowhere")
+
+    def leave(self, number: int, event: Event, tile: Tile, role: Role) -> None:
+        if tile.role is not role:
+            raise VerifyError(f"event {number}: {event.kind} of a tile of role {tile.role}")
+        for item in self.schedule.stays.get(event.subject, ()):
+            if item.first_event <= number <= item.last_event:
+                if self.ready.get(item, event.start + 1) > event.start:
+                    raise VerifyError(f"event {number} writes tile {event.subject} off too early")
+                return
+        raise VerifyError(f"event {number}: tile {event.subject} is not on chip")
+
+    def parts(self, out: int) -> int:
+        """How many writes complete an output tile."""
+        ops = [self.graph.ops[number] for number in self.graph.writers[out]]
+        direct = sum(op.acc is None for op in ops)
+        return direct + len({op.acc for op in ops if op.acc is not None})
+
+    def all_done(self) -> None:
+        missing = set(range(len(self.graph.ops))) - self.done
+        if missing:
+            raise VerifyError(f"{len(missing)} operations are not executed, e.g. {min(missing)}")
+        for out in self.graph.writers:
+            if self.finished[out] != self.parts(out):
+                raise VerifyError(f"output tile {out} is not finished")
+            if not self.graph.tiles[out].is_resident and out not in self.stored:
+                raise VerifyError(f"output tile {out} is never stored")

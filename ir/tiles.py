@@ -1,0 +1,167 @@
+"""An operator cut into tiles that fit on chip, and the operations on them.
+
+A tile is a box of one tensor, the unit that is placed and transferred. A tile operation is the
+work of one NPU on such tiles: one instruction of the MAC array, the vector unit or a copy.
+Operations that add into the same accumulator tile commute; the schedule says which one clears it
+and which one finishes it (turns accumulators into outputs).
+"""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import cached_property
+
+from .errors import VerifyError
+from .isa import Space
+from .program import MacProfile
+
+
+class Role(StrEnum):
+    """What a tile is to its operator."""
+
+    W = "W"
+    I = "I"  # noqa: E741 - the field's name
+    O = "O"  # noqa: E741 - the field's name
+    PSUM = "psum"
+    PARAM = "param"
+
+
+@dataclass(frozen=True, slots=True)
+class Range:
+    """Indices ``start, start+step, ..`` below ``stop`` along one axis."""
+
+    start: int
+    stop: int
+    step: int = 1
+
+    @property
+    def size(self) -> int:
+        """Number of indices."""
+        return -(-(self.stop - self.start) // self.step)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tile:
+    """A box of a tensor, densely packed in row-major order where it is placed.
+
+    Attributes:
+        tensor: Name of the tensor; accumulators carry the name of their result.
+        role: What it is to the operator.
+        box: Index range along each axis of the tensor.
+        element_bytes: Size of one element; accumulators have their own.
+        space: Where it is placed.
+        address: Set if the whole tensor is resident there for the operator's whole step: the
+            tile is then never placed nor transferred, and ``box`` is the whole tensor.
+        npu: The NPU it belongs to where its space is private and the tile graph says so,
+            -1: any.
+    """
+
+    tensor: str
+    role: Role
+    box: tuple[Range, ...]
+    element_bytes: int
+    space: Space
+    address: int | None = None
+    npu: int = -1
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Extents."""
+        return tuple(axis.size for axis in self.box)
+
+    @property
+    def bytes(self) -> int:
+        """Size [byte]."""
+        return math.prod(self.shape) * self.element_bytes
+
+    @property
+    def is_resident(self) -> bool:
+        """Whether it needs no transfer."""
+        return self.address is not None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TileOp:
+    """The work of one instruction on tiles.
+
+    Attributes:
+        operator: Name of the operator it is part of.
+        box: For the MAC array: index ranges over R S P Q C K N G. Otherwise over the axes of the
+            result (of the operand, for copies that gather into a result).
+        reads: Indices of the tiles it reads, in the order of the operator's operands.
+        acc: Index of the accumulator tile it adds to, ``None`` if it does not accumulate.
+        out: Index of the tile that gets the finished result.
+        profile: Index of its time and traffic on each NPU, for the MAC array; else empty.
+        cost: Weight of one element on the vector unit, zero for the MAC array.
+    """
+
+    operator: str
+    box: tuple[Range, ...]
+    reads: tuple[int, ...]
+    acc: int | None
+    out: int
+    profile: tuple[int, ...] = ()
+    cost: int = 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class TileGraph:
+    """Tiles and operations of one operator, or of several.
+
+    Attributes:
+        operators: Names, in execution order.
+        tiles: All tiles.
+        ops: All operations, in the order of the static loop nest.
+        profiles: What the operations' ``profile`` refers to.
+    """
+
+    operators: tuple[str, ...]
+    tiles: tuple[Tile, ...]
+    ops: tuple[TileOp, ...]
+    profiles: tuple[MacProfile, ...] = ()
+
+    @cached_property
+    def accumulating(self) -> Mapping[int, tuple[int, ...]]:
+        """Operations that add into each accumulator tile, by tile."""
+        found: dict[int, list[int]] = {}
+        for number, op in enumerate(self.ops):
+            if op.acc is not None:
+                found.setdefault(op.acc, []).append(number)
+        return {tile: tuple(ops) for tile, ops in found.items()}
+
+    @cached_property
+    def writers(self) -> Mapping[int, tuple[int, ...]]:
+        """Operations that contribute to each output tile, by tile."""
+        found: dict[int, list[int]] = {}
+        for number, op in enumerate(self.ops):
+            found.setdefault(op.out, []).append(number)
+        return {tile: tuple(ops) for tile, ops in found.items()}
+
+    @cached_property
+    def readers(self) -> Mapping[int, tuple[int, ...]]:
+        """Operations that read each tile, by tile."""
+        found: dict[int, list[int]] = {}
+        for number, op in enumerate(self.ops):
+            for tile in dict.fromkeys(op.reads):
+                found.setdefault(tile, []).append(number)
+        return {tile: tuple(ops) for tile, ops in found.items()}
+
+    def verify(self) -> None:
+        """Check that indices exist and that boxes are not empty.
+
+        Raises:
+            VerifyError: Names the tile or operation.
+        """
+        for number, tile in enumerate(self.tiles):
+            if not tile.box or any(axis.size < 1 for axis in tile.box):
+                raise VerifyError(f"tile {number} of %{tile.tensor} is empty")
+        count = len(self.tiles)
+        for number, op in enumerate(self.ops):
+            used = (*op.reads, op.out, *(() if op.acc is None else (op.acc,)))
+            if any(not 0 <= tile < count for tile in used):
+                raise VerifyError(f"tile operation {number} uses a tile that does not exist")
+            if any(not 0 <= item < len(self.profiles) for item in op.profile):
+                raise VerifyError(f"tile operation {number} has a profile that does not exist")
+            if op.operator not in self.operators:
+                raise VerifyError(f"tile operation {number} works for unknown %{op.operator}")
