@@ -25,7 +25,8 @@ class MemoryLevel:
         holds: Operands that it may keep.
         capacity: Size [byte]; ``None`` is unbounded (off chip).
         double_buffered: Whether tiles alternate between two halves, so that half is usable.
-        read_bandwidth: [byte/cycle]; ``None`` is unbounded.
+        read_bandwidth: [byte/cycle]; ``None`` is unbounded. The scratchpad has one port per NPU,
+            and this is the bandwidth of each.
         write_bandwidth: [byte/cycle]; ``None`` is unbounded.
         shared_port: Whether reads and writes share one port of ``read_bandwidth``.
         word_bits: Width of one access [bit].
@@ -231,8 +232,13 @@ class Architecture:
 
     @cached_property
     def macs(self) -> int:
-        """MACs per cycle of one (regular) NPU."""
-        return math.prod(fanout.size for fanout in self.fanouts)
+        """MACs per cycle of one (regular) NPU, joint limits (of disjoint groups) included."""
+        sizes = {fanout.name: fanout.size for fanout in self.fanouts}
+        total = math.prod(sizes.values())
+        for group in self.groups:
+            members = math.prod(sizes[name] for name in group.fanouts)
+            total = total // members * min(members, group.limit)
+        return total
 
     def npu_macs(self, npu: Npu) -> int:
         """Return the MACs per cycle of an NPU with its own sizes."""
