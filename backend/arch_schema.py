@@ -7,7 +7,8 @@ stand there and in ``docs/architectures.md``. What is absent takes the default t
 
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic_core import PydanticCustomError
 
 from ..ir.arch import (
     Architecture,
@@ -19,7 +20,7 @@ from ..ir.arch import (
     Precision,
     VectorUnit,
 )
-from ..ir.workload import DIMS, OPERANDS, Dim, Operand
+from ..ir.workload import DIMS, Dim, Operand
 
 Name = Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_]*$")]
 ArchName = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")]
@@ -29,6 +30,16 @@ Rate = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 Energy = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 OperandName = Literal["W", "I", "O"]
 DimName = Literal["R", "S", "P", "Q", "C", "K", "N", "G"]
+
+
+def _distinct(names: list[str]) -> list[str]:
+    if len(set(names)) != len(names):
+        raise PydanticCustomError("repeated", "must not name anything twice")
+    return names
+
+
+Operands = Annotated[list[OperandName], AfterValidator(_distinct)]
+Dims = Annotated[list[DimName], AfterValidator(_distinct)]
 
 
 def _every_dim() -> list[DimName]:
@@ -49,7 +60,7 @@ class LevelTable(Table):
     """``[[level]]``: one memory, outermost first."""
 
     name: Name
-    holds: Annotated[list[OperandName], Field(min_length=1)]
+    holds: Annotated[Operands, Field(min_length=1)]
     capacity: Count | None = None
     double_buffered: bool = False
     read_bandwidth: Rate | None = None
@@ -63,7 +74,7 @@ class LevelTable(Table):
         """Return the memory level."""
         return MemoryLevel(
             name=self.name,
-            holds=tuple(operand for operand in OPERANDS if operand.value in self.holds),
+            holds=tuple(Operand(name) for name in self.holds),
             capacity=self.capacity,
             double_buffered=self.double_buffered,
             read_bandwidth=self.read_bandwidth,
@@ -81,8 +92,8 @@ class FanoutTable(Table):
     name: Name
     below: Name
     size: Count
-    dims: Annotated[list[DimName], Field(default_factory=_every_dim)]
-    multicast: Annotated[list[OperandName], Field(default_factory=_inputs)]
+    dims: Annotated[Dims, Field(default_factory=_every_dim)]
+    multicast: Annotated[Operands, Field(default_factory=_inputs)]
     reduction: bool = True
     link_bandwidth: Rate | None = None
     hop_energy: Energy = 0.0
@@ -93,8 +104,8 @@ class FanoutTable(Table):
             name=self.name,
             below=self.below,
             size=self.size,
-            dims=tuple(dim for dim in Dim if dim.value in self.dims),
-            multicast=tuple(operand for operand in Operand if operand.value in self.multicast),
+            dims=tuple(Dim(name) for name in self.dims),
+            multicast=tuple(Operand(name) for name in self.multicast),
             reduction=self.reduction,
             link_bandwidth=self.link_bandwidth,
             hop_energy=self.hop_energy,
