@@ -1,0 +1,116 @@
+"""onnxruntime sessions for reference runs, set up so that integer results are well defined.
+
+*Which settings matter.* A QDQ graph with s8 activations runs in integers only if the session allows
+it (``session.qdqisint8allowed``), and equals the QOperator form only at the *extended* level: below
+it, quantised operators run as float operators between dequantise and quantise.
+
+*Which machines matter.* On x86 without VNNI, onnxruntime multiplies u8 by s8 with an instruction
+whose 16-bit sums of two products saturate. ``u8s8_saturates`` finds that out by running one; there,
+quantise activations to s8 (the default), or weights to seven bits.
+"""
+
+from collections.abc import Mapping, Sequence
+from enum import StrEnum
+from functools import cache
+from typing import Any, cast
+
+import numpy as np
+import onnxruntime as ort
+from numpy.typing import NDArray
+from onnx import ModelProto, TensorProto, helper
+
+Array = NDArray[Any]
+
+
+class Optimisation(StrEnum):
+    """How far onnxruntime may rewrite a graph before it runs."""
+
+    NONE = "none"
+    BASIC = "basic"
+    EXTENDED = "extended"
+    ALL = "all"
+
+
+_binding = cast(Any, ort)  # the compiled half of onnxruntime has no type stubs
+_LEVELS: dict[Optimisation, Any] = {
+    Optimisation.NONE: _binding.GraphOptimizationLevel.ORT_DISABLE_ALL,
+    Optimisation.BASIC: _binding.GraphOptimizationLevel.ORT_ENABLE_BASIC,
+    Optimisation.EXTENDED: _binding.GraphOptimizationLevel.ORT_ENABLE_EXTENDED,
+    Optimisation.ALL: _binding.GraphOptimizationLevel.ORT_ENABLE_ALL,
+}
+_ONLY_FATAL = 4
+
+
+def session_options(
+    optimisation: Optimisation | str = Optimisation.EXTENDED, *, threads: int = 0
+) -> Any:
+    """Return ``onnxruntime.SessionOptions`` that are quiet, keep integers, do not spin.
+
+    Args:
+        optimisation: How far to rewrite the graph.
+        threads: Threads per operator; 0 leaves the choice to onnxruntime.
+    """
+    options = _binding.SessionOptions()
+    options.graph_optimization_level = _LEVELS[Optimisation(optimisation)]
+    options.log_severity_level = _ONLY_FATAL
+    options.intra_op_num_threads = threads
+    options.add_session_config_entry("session.qdqisint8allowed", "1")
+    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+    return options
+
+
+def make_session(
+    model: ModelProto,
+    *,
+    optimisation: Optimisation | str = Optimisation.EXTENDED,
+    threads: int = 0,
+) -> ort.InferenceSession:
+    """Return a CPU session that runs ``model`` with well-defined integer semantics.
+
+    Args:
+        model: A model with all its weights inside (below 2 GiB).
+        optimisation: How far to rewrite the graph; QDQ models need ``extended``.
+        threads: Threads per operator; 0 leaves the choice to onnxruntime.
+    """
+    return ort.InferenceSession(
+        model.SerializeToString(),
+        sess_options=session_options(optimisation, threads=threads),
+        providers=["CPUExecutionProvider"],
+    )
+
+
+def run(
+    session: ort.InferenceSession, feeds: Mapping[str, Array], outputs: Sequence[str] | None = None
+) -> dict[str, Array]:
+    """Return the named outputs of a run, all of them by default, in order.
+
+    Args:
+        session: Where to run.
+        feeds: Every input by name.
+        outputs: Names of the outputs to compute.
+    """
+    declared = [str(output.name) for output in cast(Any, session).get_outputs()]
+    names = declared if outputs is None else list(outputs)
+    results = cast(Sequence[Array], session.run(names, dict(feeds)))
+    return dict(zip(names, results, strict=True))
+
+
+@cache
+def u8s8_saturates() -> bool:
+    """Return whether this CPU's u8 x s8 products saturate in onnxruntime (x86 without VNNI)."""
+    depth = 64
+    names, types = ("a", "b"), (TensorProto.UINT8, TensorProto.INT8)
+    shapes: Sequence[tuple[int, int]] = ((16, depth), (depth, 16))
+    graph = helper.make_graph(
+        [helper.make_node("MatMulInteger", names, ["y"])],
+        "saturation",
+        [
+            helper.make_tensor_value_info(name, kind, shape)
+            for name, kind, shape in zip(names, types, shapes, strict=True)
+        ],
+        [helper.make_tensor_value_info("y", TensorProto.INT32, (16, 16))],
+    )
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+    inputs = {"a": np.full(shapes[0], 255, np.uint8), "b": np.full(shapes[1], 127, np.int8)}
+    result = run(make_session(model, threads=1), inputs)["y"]
+    return bool(np.any(result != 255 * 127 * depth))

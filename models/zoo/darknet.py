@@ -1,0 +1,37 @@
+"""DarkNet-19, the classifier under YOLOv2.
+
+References:
+    Redmon, Farhadi: YOLO9000: Better, Faster, Stronger. CVPR 2017, table 6.
+"""
+
+from .builder import NetBuilder, Value
+
+_SLOPE = 0.1
+# Output channels per stage; kernels alternate 3x3, 1x1, 3x3, ...; a max-pool between stages.
+_STAGES = (
+    (32,),
+    (64,),
+    (128, 64, 128),
+    (256, 128, 256),
+    (512, 256, 512, 256, 512),
+    (1024, 512, 1024, 512, 1024),
+)
+
+
+def darknet19(net: NetBuilder) -> Value:
+    """Add DarkNet-19 (20,842,376 parameters)."""
+    x, index = net.input, 1
+    for stage, widths in enumerate(_STAGES):
+        if stage > 0:
+            x = net.max_pool(x, f"pool{stage}", 2, 2)
+        for position, width in enumerate(widths):
+            x = _unit(net, x, index, net.channels(width), kernel=1 if position % 2 else 3)
+            index += 1
+    x = net.conv(x, f"conv{index}", net.options.classes, 1)
+    return net.flatten(net.global_average_pool(x, "avgpool"), "flatten")
+
+
+def _unit(net: NetBuilder, x: Value, index: int, channels: int, kernel: int) -> Value:
+    """Add convolution, normalisation and leaky ReLU."""
+    y = net.conv(x, f"conv{index}", channels, kernel, pad=kernel // 2, bias=False)
+    return net.leaky_relu(net.batch_norm(y, f"bn{index}"), f"leaky{index}", _SLOPE)
