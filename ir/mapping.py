@@ -129,9 +129,13 @@ class LoopNest:
         if not inner:
             return True
         start = inner[0].start
-        while start > 0 and self.temporal[start - 1].dim not in RELEVANT[Operand.O]:
+        while start > 0 and not self._turns(Operand.O, start - 1):
             start -= 1
         return any(loop.dim in REDUCTION and loop.extent > 1 for loop in self.temporal[:start])
+
+    def _turns(self, operand: Operand, position: int) -> bool:
+        loop = self.temporal[position]
+        return loop.extent > 1 and loop.dim in RELEVANT[operand]
 
     def bytes_at(self, arch: Architecture, level: str) -> tuple[tuple[str, int], ...]:
         """Return what each operand takes of one instance of a level, as (operand, byte) pairs."""
