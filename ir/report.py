@@ -1,0 +1,352 @@
+"""The report of one compilation: every figure that is printed or written, by model or simulator.
+
+``report.json`` is this value; ``docs/report.md`` explains it by task. Names of fields are stable:
+within one ``SCHEMA_VERSION`` fields are added, never renamed or removed. What belongs to a stage
+that did not run is ``None`` or empty. Sizes are ints, energies and seconds floats; seconds are the
+only figures that differ between two runs.
+"""
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, fields, is_dataclass
+from enum import StrEnum
+from typing import cast
+
+from .errors import ParseError, VerifyError
+from .graph_schedule import Residence, SolveStatus, Stream, Transfer
+from .json_codec import dump_json, parse_json, parse_key
+from .workload import Operand, Workload
+
+SCHEMA_VERSION = 1
+"""Version of the names and meanings of the report's fields."""
+
+
+class VerificationStatus(StrEnum):
+    """What the comparison with the reference says."""
+
+    VERIFIED = "verified"
+    FAILED = "failed"
+    NOT_VERIFIED = "not verified"
+
+
+@dataclass(frozen=True, slots=True)
+class FileIdentity:
+    """A file that went in.
+
+    Attributes:
+        name: File name without its folder.
+        sha256: Hexadecimal digest of its bytes.
+    """
+
+    name: str
+    sha256: str
+
+
+@dataclass(frozen=True, slots=True)
+class PassRun:
+    """One pass that ran, and how long it took [s]."""
+
+    name: str
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Traffic:
+    """Bytes that one operand moves at one memory level, all instances together."""
+
+    level: str
+    operand: Operand
+    read_bytes: int
+    written_bytes: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Dims:
+    """Extents of a workload's loops: filter, outputs, channels, batch, groups."""
+
+    R: int = 1
+    S: int = 1
+    P: int = 1
+    Q: int = 1
+    C: int = 1
+    K: int = 1
+    N: int = 1
+    G: int = 1
+
+    @classmethod
+    def of(cls, workload: Workload) -> "Dims":
+        """Return the extents of a workload."""
+        return cls(**{dim.value: extent for dim, extent in workload.dims.items()})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Totals:
+    """Figures of the whole network.
+
+    Attributes:
+        macs: Multiply-accumulates, without padding.
+        cycles_model: Predicted by the cost model and schedulers.
+        cycles_simulated: Counted by the simulator.
+        cycles_lower_bound: No schedule on this machine is faster.
+        energy_pj: Counted by the simulator, else predicted [pJ].
+        offchip_bytes: Moved to and from off-chip memory, simulated, else predicted.
+        offchip_bytes_compulsory: Inputs, constants and outputs, each moved once.
+        traffic: Per memory level and operand.
+    """
+
+    macs: int
+    cycles_model: int | None = None
+    cycles_simulated: int | None = None
+    cycles_lower_bound: int | None = None
+    energy_pj: float | None = None
+    offchip_bytes: int | None = None
+    offchip_bytes_compulsory: int | None = None
+    traffic: tuple[Traffic, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OperatorReport:
+    """Figures of one operator.
+
+    Attributes:
+        name: Its name in the graph.
+        kind: Its kind.
+        dims: Extents of its workload; ``None`` where it does not run on the MAC array.
+        mapper: Who found its loop nest.
+        status: What the mapper has proven.
+        bound: Proven lower bound of the mapper's objective, in its unit.
+        gap: (objective - bound) / objective; 0 is proven optimal.
+        solve_seconds: Of the mapper [s]; 0 where a result was reused.
+        cycles: Predicted duration, or simulated where the simulator ran.
+        cycles_lower_bound: Roofline: MACs over the array, compulsory bytes over the bandwidth.
+        energy_pj: Energy [pJ].
+        utilization: MACs over (cycles x MACs per cycle), 0 .. 1.
+        traffic: Per memory level and operand.
+        nest: Text of the loop nest.
+    """
+
+    name: str
+    kind: str
+    dims: Dims | None = None
+    mapper: str | None = None
+    status: SolveStatus | None = None
+    bound: float | None = None
+    gap: float | None = None
+    solve_seconds: float | None = None
+    cycles: int | None = None
+    cycles_lower_bound: int | None = None
+    energy_pj: float | None = None
+    utilization: float | None = None
+    traffic: tuple[Traffic, ...] = ()
+    nest: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GraphScheduleReport:
+    """Order of the operators, and the plan of the scratchpad.
+
+    Attributes:
+        budget_bytes: Size of the scratchpad that the plan may use.
+        status: What is proven.
+        objective_bytes: Off-chip bytes of the plan.
+        bound_bytes: Proven lower bound of ``objective_bytes``.
+        solve_seconds: Of the scheduler [s].
+        order: Operators in execution order; step ``t`` executes ``order[t]``.
+        residences: Which tensor is where over which steps, inclusive.
+        spills: Tensors moved off chip although they are needed later.
+        retrieves: Tensors brought back.
+        streams: Tensors moved in tiles by the operator that reads or writes them.
+    """
+
+    budget_bytes: int
+    status: SolveStatus
+    objective_bytes: int
+    bound_bytes: int
+    solve_seconds: float | None = None
+    order: tuple[str, ...] = ()
+    residences: tuple[Residence, ...] = ()
+    spills: tuple[Transfer, ...] = ()
+    retrieves: tuple[Transfer, ...] = ()
+    streams: tuple[Stream, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TileScheduleReport:
+    """Figures of one tile schedule.
+
+    Attributes:
+        name: Operator that it belongs to.
+        scheduler: Who made it.
+        operations: Tile operations.
+        cycles: Predicted makespan.
+        cycles_lower_bound: No schedule of these operations is faster.
+        offchip_bytes: Moved to and from off-chip memory.
+    """
+
+    name: str
+    scheduler: str
+    operations: int
+    cycles: int
+    cycles_lower_bound: int
+    offchip_bytes: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Quantization:
+    """How a float model became an integer one.
+
+    Attributes:
+        calibration: What the ranges come from: a file, or a seeded synthetic set.
+        calibrated: Whether the user gave the calibration data; accuracy is unknown otherwise.
+        snr_db: Signal-to-noise ratio against the float model [dB].
+    """
+
+    calibration: str
+    calibrated: bool
+    snr_db: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OutputCheck:
+    """Comparison of one tensor with the reference.
+
+    Attributes:
+        name: The tensor.
+        elements: How many were compared.
+        mismatches: How many lie outside the tolerance.
+        max_abs_diff: Largest absolute difference.
+        tolerance: What is allowed; 0 is bit-equal.
+    """
+
+    name: str
+    elements: int
+    mismatches: int
+    max_abs_diff: float
+    tolerance: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verification:
+    """Comparison of the simulated outputs with the reference.
+
+    Attributes:
+        status: What it says.
+        against: The reference and its version; ``None`` where nothing was compared.
+        outputs: One entry per compared tensor: the outputs, or every tensor with
+            ``--verify=layers``.
+        first_difference: First operator, in execution order, whose result differs.
+    """
+
+    status: VerificationStatus = VerificationStatus.NOT_VERIFIED
+    against: str | None = None
+    outputs: tuple[OutputCheck, ...] = ()
+    first_difference: str | None = None
+
+    @property
+    def elements(self) -> int:
+        """Elements that were compared."""
+        return sum(output.elements for output in self.outputs)
+
+    @property
+    def mismatches(self) -> int:
+        """Elements outside the tolerance."""
+        return sum(output.mismatches for output in self.outputs)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Report:
+    """Everything that one compilation tells.
+
+    Attributes:
+        schema_version: Of names and meanings; see ``SCHEMA_VERSION``.
+        version: Of accnn.
+        model: The ONNX file.
+        arch: The architecture file.
+        options: What the user could choose, and what was chosen.
+        seed: Of everything random.
+        totals: Of the whole network.
+        passes: What ran, in order.
+        operators: In execution order.
+        graph_schedule: Plan of the scratchpad.
+        tile_schedules: In execution order.
+        quantization: Where a float model was quantised.
+        verification: Comparison with the reference.
+        notes: What the user should know, one sentence each.
+    """
+
+    schema_version: int = SCHEMA_VERSION
+    version: str
+    model: FileIdentity
+    arch: FileIdentity
+    options: Mapping[str, bool | int | float | str | None]
+    seed: int
+    totals: Totals
+    passes: tuple[PassRun, ...] = ()
+    operators: tuple[OperatorReport, ...] = ()
+    graph_schedule: GraphScheduleReport | None = None
+    tile_schedules: tuple[TileScheduleReport, ...] = ()
+    quantization: Quantization | None = None
+    verification: Verification = Verification()
+    notes: tuple[str, ...] = ()
+
+    def verify(self) -> None:
+        """Check that figures are finite and that what is claimed follows from them.
+
+        Raises:
+            VerifyError: Names the field.
+        """
+        for path, number in _floats(self, "report"):
+            if not math.isfinite(number):
+                raise VerifyError(f"{path} is {number}; leave out what is unknown")
+        for operator in self.operators:
+            if operator.gap is not None and operator.gap < 0:
+                raise VerifyError(f"{operator.name}: gap {operator.gap} is negative")
+            if operator.status is SolveStatus.OPTIMAL and operator.bound is None:
+                raise VerifyError(f"{operator.name}: optimal without a bound")
+        plan = self.graph_schedule
+        if plan is not None and plan.bound_bytes > plan.objective_bytes:
+            raise VerifyError("graph_schedule: the bound lies above the objective")
+        self._verify_verification()
+
+    def _verify_verification(self) -> None:
+        found = self.verification
+        differs = found.mismatches > 0
+        if found.status is VerificationStatus.VERIFIED and (differs or not found.outputs):
+            raise VerifyError("verified, but not every element is equal, or none was compared")
+        if found.status is VerificationStatus.NOT_VERIFIED and found.outputs:
+            raise VerifyError("not verified, but outputs were compared")
+
+
+def to_json(report: Report) -> str:
+    """Return the text of ``report.json``; equal reports give equal text."""
+    report.verify()
+    return dump_json(report)
+
+
+def from_json(text: str) -> Report:
+    """Return the report that :func:`to_json` wrote.
+
+    Raises:
+        ParseError: It is not a report, or one of another schema version.
+        VerifyError: Its figures contradict each other.
+    """
+    version = parse_key(text, "schema_version")
+    if version != SCHEMA_VERSION:
+        raise ParseError(f"report has schema version {version}, this accnn reads {SCHEMA_VERSION}")
+    report = parse_json(text, Report)
+    report.verify()
+    return report
+
+
+def _floats(value: object, path: str) -> Iterator[tuple[str, float]]:
+    if isinstance(value, float):
+        yield path, value
+    elif isinstance(value, tuple):
+        for index, item in enumerate(cast("tuple[object, ...]", value)):
+            yield from _floats(item, f"{path}[{index}]")
+    elif isinstance(value, Mapping):
+        for key, item in cast("Mapping[str, object]", value).items():
+            yield from _floats(item, f"{path}.{key}")
+    elif is_dataclass(value):
+        for field in fields(value):
+            yield from _floats(getattr(value, field.name), f"{path}.{field.name}")

@@ -1,0 +1,130 @@
+from dataclasses import replace
+
+import pytest
+from accnn.compiler.report.table import amount, report_tables, verification_line
+from accnn.ir.graph_schedule import SolveStatus
+from accnn.ir.report import (
+    FileIdentity,
+    GraphScheduleReport,
+    OperatorReport,
+    OutputCheck,
+    Report,
+    Totals,
+    Verification,
+    VerificationStatus,
+)
+from rich.console import Console
+
+REPORT = Report(
+    version="0.1.0",
+    model=FileIdentity("net.onnx", "00"),
+    arch=FileIdentity("simba.toml", "11"),
+    options={},
+    seed=0,
+    totals=Totals(
+        macs=4_089_184_256,
+        cycles_model=1000,
+        cycles_simulated=1500,
+        cycles_lower_bound=750,
+        energy_pj=2.5e9,
+        offchip_bytes=120,
+        offchip_bytes_compulsory=100,
+    ),
+    operators=tuple(
+        OperatorReport(name=f"op{index}", kind="conv2d", cycles=index * 100, utilization=0.5)
+        for index in range(5)
+    ),
+    graph_schedule=GraphScheduleReport(
+        budget_bytes=65536, status=SolveStatus.HEURISTIC, objective_bytes=120, bound_bytes=100
+    ),
+    verification=Verification(
+        status=VerificationStatus.VERIFIED,
+        against="onnxruntime 1.20",
+        outputs=(
+            OutputCheck(name="y", elements=600, mismatches=0, max_abs_diff=0.0, tolerance=0.0),
+            OutputCheck(name="z", elements=400, mismatches=0, max_abs_diff=0.0, tolerance=0.0),
+        ),
+    ),
+    notes=("Accuracy was not calibrated.",),
+)
+
+
+def shown(report: Report, slowest: int = 10) -> str:
+    console = Console(width=120, record=True, file=None, quiet=False, force_terminal=False)
+    with console.capture() as captured:
+        console.print(report_tables(report, slowest=slowest))
+    return captured.get()
+
+
+def test_totals_and_distance_from_the_bounds() -> None:
+    text = shown(REPORT)
+
+    assert "net.onnx on simba.toml" in text
+    assert "4.09 G" in text
+    assert "we need 2.00 times that" in text
+    assert "we need 1.20 times that" in text
+    assert "2.50 mJ" in text
+
+
+def test_only_the_slowest_operators_are_listed() -> None:
+    text = shown(REPORT, slowest=2)
+
+    assert "slowest 2 of 5 operators" in text
+    assert text.index("op4") < text.index("op3")
+    assert "op2" not in text
+
+
+def test_the_last_line_is_the_verification() -> None:
+    last = shown(REPORT).rstrip().splitlines()[-1]
+
+    assert last.rstrip() == "verified: 0 of 1000 elements differ from onnxruntime 1.20"
+
+
+def test_notes_are_shown() -> None:
+    assert "note: Accuracy was not calibrated." in shown(REPORT)
+
+
+def test_a_report_of_the_first_stage_alone() -> None:
+    early = replace(
+        REPORT,
+        totals=Totals(macs=7),
+        operators=(),
+        graph_schedule=None,
+        verification=Verification(),
+        notes=(),
+    )
+    text = shown(early)
+
+    assert "slowest" not in text
+    assert text.rstrip().endswith("not verified")
+
+
+def test_a_failure_names_the_first_operator() -> None:
+    failed = Verification(
+        status=VerificationStatus.FAILED,
+        against="onnxruntime 1.20",
+        outputs=(
+            OutputCheck(name="y", elements=10, mismatches=3, max_abs_diff=2.0, tolerance=0.0),
+        ),
+        first_difference="conv1",
+    )
+
+    assert verification_line(failed) == (
+        "failed: 3 of 10 elements differ from onnxruntime 1.20; first in conv1"
+    )
+
+
+@pytest.mark.parametrize(
+    ("value", "unit", "text"),
+    [
+        (None, "B", "-"),
+        (0, "B", "0 B"),
+        (950, "", "950"),
+        (1000, "B", "1.00 kB"),
+        (4.09e9, "", "4.09 G"),
+        (2.5e-3, "J", "2.50 mJ"),
+        (0.0, "J", "0.00 J"),
+    ],
+)
+def test_amount(value: float | None, unit: str, text: str) -> None:
+    assert amount(value, unit) == text
