@@ -6,7 +6,7 @@ structure serves for the network and for its calibration (``weights.py``).
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 from onnx import NodeProto, helper
@@ -15,6 +15,14 @@ from ...ir.errors import OptionError
 
 OPSET = 17
 IR_VERSION = 10
+
+#: Mean of what a rectifier sees, in standard deviations. At 0, centring and rectifying amplify any
+#: disturbance by 1.7 dB per layer, so that the deeper a random network, the more it turns int8
+#: rounding into noise; at 1 by 0.5 dB, close to what trained networks do.
+RECTIFIED_MEAN = 1.0
+
+_RECTIFIERS = ("Relu", "Clip", "LeakyRelu")
+_SHIFTING = ("BatchNormalization", "Conv", "Gemm")
 
 Pair = int | tuple[int, int]
 
@@ -271,12 +279,16 @@ class NetBuilder:
     def finish(self, output: Value) -> Structure:
         """Return the network; its output is called ``logits``."""
         nodes = [_renamed(node, output.name, "logits") for node in self._nodes]
+        shifted = self._shifts_before_rectifiers()
         return Structure(
             name=self.name,
             input=self.input,
             output=Value("logits", output.shape),
             nodes=tuple(nodes),
-            parameters=tuple(self._parameters),
+            parameters=tuple(
+                replace(p, mean=RECTIFIED_MEAN) if p.name in shifted else p
+                for p in self._parameters
+            ),
         )
 
     def _add(
@@ -292,6 +304,12 @@ class NetBuilder:
         node.attribute.extend(helper.make_attribute(k, v) for k, v in sorted(attributes.items()))
         self._nodes.append(node)
         return output
+
+    def _shifts_before_rectifiers(self) -> frozenset[str]:
+        """Return the biases and betas of layers whose output goes into a rectifier."""
+        makers = {node.output[0]: node for node in self._nodes}
+        sources = [makers.get(n.input[0]) for n in self._nodes if n.op_type in _RECTIFIERS]
+        return frozenset(m.input[2] for m in sources if m is not None and m.op_type in _SHIFTING)
 
     def _weight(self, name: str, shape: tuple[int, ...], fan_in: int) -> str:
         std = math.sqrt(2.0 / fan_in)

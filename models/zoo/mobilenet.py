@@ -18,7 +18,7 @@ _STAGES = (
     (6, 320, 1, 1),
 )
 # Scale of the last normalisation in a block with a shortcut: sums grow slowly with depth.
-_BRANCH_GAIN = 0.5
+_BRANCH_GAIN = 0.25
 
 
 def mobilenetv2(net: NetBuilder) -> Value:

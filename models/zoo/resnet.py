@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from .builder import NetBuilder, Value
 
 # Scale of the last normalisation in a branch: sums grow slowly with depth, as in trained networks.
-_BRANCH_GAIN = 0.5
+_BRANCH_GAIN = 0.25
 
 _Block = Callable[[NetBuilder, Value, str, int, int], Value]
 
