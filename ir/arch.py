@@ -109,11 +109,13 @@ class VectorUnit:
         lanes: Elements per cycle of a simple operation.
         startup: Cycles before the first element.
         energy: Of one element operation [pJ].
+        parameter_bytes: Memory for bias, multipliers and tables [byte].
     """
 
     lanes: int = 16
     startup: int = 8
     energy: float = 0.1
+    parameter_bytes: int = 65536
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -71,7 +71,8 @@ class Placement:
         tile: Index of the tile.
         npu: Whose space, 0 for shared ones.
         address: First byte.
-        first_event: Index of the event that first touches it there.
+        first_event: Index of the event that first touches it there; the load or retrieve that
+            brings it, where one does.
         last_event: Index of the last event that touches it there.
     """
 
@@ -321,7 +322,7 @@ class _Replay:
 
     def arrive(self, number: int, event: Event) -> None:
         for item in self.schedule.stays.get(event.subject, ()):
-            if item.first_event <= number <= item.last_event:
+            if item.first_event == number:
                 self.ready[item] = event.end
                 return
         raise VerifyError(f"event {number} loads tile {event.subject} to nowhere")

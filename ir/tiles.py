@@ -48,22 +48,23 @@ class Tile:
     Attributes:
         tensor: Name of the tensor; accumulators carry the name of their result.
         role: What it is to the operator.
-        box: Index range along each axis of the tensor.
+        view: The tensor, seen with the axes that the operator tiles: strides in elements, one
+            for each axis of ``box``. Weights are seen as ``G K C R S``, inputs of the MAC array
+            as ``N G C row column``, its outputs as ``N G K P Q``, parameters as ``G K``.
+        box: Index range along each axis of the view.
         element_bytes: Size of one element; accumulators have their own.
-        space: Where it is placed.
+        space: Where it is placed; in a private space, once for every NPU that touches it.
         address: Set if the whole tensor is resident there for the operator's whole step: the
             tile is then never placed nor transferred, and ``box`` is the whole tensor.
-        npu: The NPU it belongs to where its space is private and the tile graph says so,
-            -1: any.
     """
 
     tensor: str
     role: Role
+    view: tuple[int, ...]
     box: tuple[Range, ...]
     element_bytes: int
     space: Space
     address: int | None = None
-    npu: int = -1
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -80,6 +81,21 @@ class Tile:
         """Whether it needs no transfer."""
         return self.address is not None
 
+    @property
+    def strides(self) -> tuple[int, ...]:
+        """Byte stride along each axis of the view, where the tile lies on chip.
+
+        A placed tile is dense; a resident one keeps the layout of its tensor.
+        """
+        if self.is_resident:
+            return tuple(stride * self.element_bytes for stride in self.view)
+        strides: list[int] = []
+        step = self.element_bytes
+        for extent in reversed(self.shape):
+            strides.append(step)
+            step *= extent
+        return tuple(reversed(strides))
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TileOp:
@@ -93,7 +109,7 @@ class TileOp:
         acc: Index of the accumulator tile it adds to, ``None`` if it does not accumulate.
         out: Index of the tile that gets the finished result.
         profile: Index of its time and traffic on each NPU, for the MAC array; else empty.
-        cost: Weight of one element on the vector unit, zero for the MAC array.
+        cost: Lane cycles of one element on the vector unit; zero for the MAC array and for copies.
     """
 
     operator: str
@@ -156,6 +172,8 @@ class TileGraph:
         for number, tile in enumerate(self.tiles):
             if not tile.box or any(axis.size < 1 for axis in tile.box):
                 raise VerifyError(f"tile {number} of %{tile.tensor} is empty")
+            if len(tile.box) != len(tile.view):
+                raise VerifyError(f"tile {number} of %{tile.tensor}: box and view disagree")
         count = len(self.tiles)
         for number, op in enumerate(self.ops):
             used = (*op.reads, op.out, *(() if op.acc is None else (op.acc,)))

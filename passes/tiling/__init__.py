@@ -1,1 +1,1 @@
-"""passes/tiling."""
+"""Cut operators into tiles that fit on chip."""

@@ -1,0 +1,61 @@
+"""Collect tiles and operations into a tile graph, each distinct tile once."""
+
+from dataclasses import dataclass, field
+
+from ...ir.program import MacProfile
+from ...ir.tiles import Range, Tile, TileGraph, TileOp
+
+
+def dense_strides(shape: tuple[int, ...]) -> tuple[int, ...]:
+    """Return the element strides of a row-major tensor."""
+    strides: list[int] = []
+    step = 1
+    for extent in reversed(shape):
+        strides.append(step)
+        step *= extent
+    return tuple(reversed(strides))
+
+
+def whole(shape: tuple[int, ...]) -> tuple[Range, ...]:
+    """Return the box that covers a tensor."""
+    return tuple(Range(0, extent) for extent in shape)
+
+
+def cuts(extent: int, size: int) -> tuple[Range, ...]:
+    """Return consecutive ranges of at most ``size`` that cover ``extent``."""
+    return tuple(Range(start, min(start + size, extent)) for start in range(0, extent, size))
+
+
+@dataclass(slots=True)
+class TileCollector:
+    """A tile graph in the making; never leaves the function that fills it."""
+
+    operator: str
+    tiles: list[Tile] = field(default_factory=list[Tile])
+    ops: list[TileOp] = field(default_factory=list[TileOp])
+    profiles: list[MacProfile] = field(default_factory=list[MacProfile])
+    _tile_index: dict[Tile, int] = field(default_factory=dict[Tile, int])
+    _profile_index: dict[MacProfile, int] = field(default_factory=dict[MacProfile, int])
+
+    def tile(self, tile: Tile) -> int:
+        """Return the index of a tile, adding it the first time."""
+        if tile not in self._tile_index:
+            self._tile_index[tile] = len(self.tiles)
+            self.tiles.append(tile)
+        return self._tile_index[tile]
+
+    def profile(self, profile: MacProfile) -> int:
+        """Return the index of a profile, adding it the first time."""
+        if profile not in self._profile_index:
+            self._profile_index[profile] = len(self.profiles)
+            self.profiles.append(profile)
+        return self._profile_index[profile]
+
+    def finish(self) -> TileGraph:
+        """Return the frozen graph."""
+        return TileGraph(
+            operators=(self.operator,),
+            tiles=tuple(self.tiles),
+            ops=tuple(self.ops),
+            profiles=tuple(self.profiles),
+        )

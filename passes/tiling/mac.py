@@ -1,0 +1,327 @@
+"""Cut an operator of the MAC array into tiles, following its loop nest.
+
+    nest (P=56 K=64 ..) {             load W[k0] I[p0]; compute p0 k0 -> acc; finish; store O
+      dram [W I O]            ->      load      I[p1]; compute p1 k0 -> acc; finish; store O
+        for P 8                       ...
+      gb [I O]
+      ..
+
+The loops outside of every operand's outermost tile on chip become operations, one instruction of
+the MAC array each; the loops inside become that instruction's descriptor. Accumulators stay in
+the NPU where the nest completes them there, else in the scratchpad at their own width.
+"""
+
+import math
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import product
+
+from ...ir.arch import Architecture
+from ...ir.errors import VerifyError
+from ...ir.graph import Graph, Op
+from ...ir.isa import Space
+from ...ir.mapping import LoopNest
+from ...ir.op_views import window_of
+from ...ir.program import MacProfile
+from ...ir.tiles import Range, Role, Tile, TileGraph, TileOp
+from ...ir.workload import DIMS, RELEVANT, Dim, Operand
+from .collect import TileCollector, dense_strides, whole
+from .residency import Residency
+
+Ranges = Mapping[Dim, Range]
+Profiler = Callable[[tuple[int, ...], int], tuple[MacProfile, ...]]
+"""From the extents of an operation and the first inner loop to one profile per NPU."""
+
+
+@dataclass(frozen=True)
+class NestCuts:
+    """How a nest splits into operations (outside) and descriptors (inside).
+
+    Attributes:
+        nest: The loops.
+        arch: The machine.
+    """
+
+    nest: LoopNest
+    arch: Architecture
+
+    @cached_property
+    def accumulates_inside(self) -> bool:
+        """Whether outputs are completed in the NPU's accumulators."""
+        inner = self.nest.of(Operand.O)[-1]
+        below = self.arch.index(inner.level) > self.arch.index(self.arch.scratchpad)
+        return below and not self.nest.holds_psums(self.arch, self.arch.scratchpad)
+
+    def home_start(self, operand: Operand) -> int:
+        """Return where the outermost on-chip tile of an operand starts."""
+        on_chip = self.nest.of(operand)[1:]
+        if not on_chip:
+            raise VerifyError(f"the nest keeps {operand} nowhere on chip")
+        return on_chip[0].start
+
+    @cached_property
+    def accumulator_start(self) -> int:
+        """Where the tile that accumulators hold starts: outside of what leaves it stationary."""
+        start = self.nest.of(Operand.O)[-1].start
+        while start > 0 and self.nest.temporal[start - 1].dim not in RELEVANT[Operand.O]:
+            start -= 1
+        return start
+
+    @cached_property
+    def boundary(self) -> int:
+        """First loop that is left to the instruction's descriptor."""
+        outer = max(self.home_start(Operand.W), self.home_start(Operand.I))
+        if self.accumulates_inside:
+            return max(outer, self.accumulator_start)
+        return max(outer, self.home_start(Operand.O))
+
+    @cached_property
+    def steps(self) -> tuple[int, ...]:
+        """Distance along its own dimension of one step of each temporal loop."""
+        inner = dict.fromkeys(DIMS, 1)
+        for loop in self.nest.spatial:
+            inner[loop.dim] *= loop.extent
+        steps: list[int] = []
+        for loop in reversed(self.nest.temporal):
+            steps.append(inner[loop.dim])
+            inner[loop.dim] *= loop.extent
+        return tuple(reversed(steps))
+
+    def sizes(self, cut: int) -> Mapping[Dim, int]:
+        """Return the extents of the loops inside a cut, temporal and spatial."""
+        found = dict.fromkeys(DIMS, 1)
+        for loop in (*self.nest.temporal[cut:], *self.nest.spatial):
+            found[loop.dim] *= loop.extent
+        return found
+
+    def ranges(self, index: tuple[int, ...]) -> Ranges | None:
+        """Return the index ranges inside ``len(index)`` outer loops; ``None`` if all padding."""
+        start = dict.fromkeys(DIMS, 0)
+        for position, loop, step in zip(index, self.nest.temporal, self.steps, strict=False):
+            start[loop.dim] += position * step
+        found: dict[Dim, Range] = {}
+        for dim, size in self.sizes(len(index)).items():
+            stop = min(start[dim] + size, self.nest.workload.dims[dim])
+            if start[dim] >= stop:
+                return None
+            found[dim] = Range(start[dim], stop)
+        return found
+
+    def iterations(self) -> Iterator[tuple[int, ...]]:
+        """Yield the loop indices of every operation, in loop order."""
+        yield from product(*(range(loop.extent) for loop in self.nest.temporal[: self.boundary]))
+
+
+@dataclass(frozen=True)
+class MacTiler:
+    """Makes the tiles of one operator.
+
+    Attributes:
+        graph: The network.
+        op: The operator.
+        cuts: Its nest.
+        place: What is resident.
+        arch: The machine.
+        parameters: Largest parameter tile that may stay for the whole operator [byte].
+    """
+
+    graph: Graph
+    op: Op
+    cuts: NestCuts
+    place: Residency
+    arch: Architecture
+    parameters: int
+
+    @cached_property
+    def is_dense(self) -> bool:
+        """Whether the operator is a matrix product rather than a convolution."""
+        return self.op.kind == "dense"
+
+    @cached_property
+    def padding(self) -> tuple[int, int]:
+        """Rows and columns of padding at the top and left."""
+        if self.is_dense:
+            return 0, 0
+        top, left, _, _ = window_of(self.op, (1, 1)).pads
+        return top, left
+
+    def weights(self, ranges: Ranges) -> Tile:
+        """Return the weight tile ``G K C R S`` of index ranges."""
+        dims = self.cuts.nest.workload.dims
+        shape = tuple(dims[dim] for dim in (Dim.G, Dim.K, Dim.C, Dim.R, Dim.S))
+        home = self.arch.home(Operand.W)
+        return Tile(
+            tensor=self.op.operands[1],
+            role=Role.W,
+            view=dense_strides(shape),
+            box=tuple(ranges[dim] for dim in (Dim.G, Dim.K, Dim.C, Dim.R, Dim.S)),
+            element_bytes=self.graph.types[self.op.operands[1]].dtype.bytes,
+            space=Space.GB if home.name == self.arch.scratchpad else Space.WB,
+        )
+
+    def inputs(self, ranges: Ranges) -> Tile:
+        """Return the input tile ``N G C row column`` that index ranges read, clipped."""
+        name = self.op.operands[0]
+        view, shape = self._image(name, Dim.C)
+        box = (
+            ranges[Dim.N],
+            ranges[Dim.G],
+            ranges[Dim.C],
+            self._rows(ranges[Dim.P], ranges[Dim.R], 0, shape[3]),
+            self._rows(ranges[Dim.Q], ranges[Dim.S], 1, shape[4]),
+        )
+        return self._activation(name, Role.I, view, shape, box)
+
+    def outputs(self, ranges: Ranges) -> Tile:
+        """Return the output tile ``N G K P Q`` of index ranges."""
+        name = self.op.name
+        view, shape = self._image(name, Dim.K)
+        return self._activation(name, Role.O, view, shape, self._output_box(ranges))
+
+    def accumulators(self, ranges: Ranges) -> Tile:
+        """Return the accumulator tile ``N G K P Q`` of index ranges."""
+        _, shape = self._image(self.op.name, Dim.K)
+        return Tile(
+            tensor=self.op.name,
+            role=Role.PSUM,
+            view=dense_strides(shape),
+            box=self._output_box(ranges),
+            element_bytes=math.ceil(self.arch.accumulator_bits / 8),
+            space=Space.AB if self.cuts.accumulates_inside else Space.GB,
+        )
+
+    def parameter_tiles(self, ranges: Ranges) -> tuple[Tile, ...]:
+        """Return the bias and multiplier tiles ``G K`` that finishing index ranges reads."""
+        dims = self.cuts.nest.workload.dims
+        shape = (dims[Dim.G], dims[Dim.K])
+        names = parameter_names(self.graph, self.op)
+        fits = 4 * math.prod(shape) * len(names) <= self.parameters
+        box = whole(shape) if fits else (ranges[Dim.G], ranges[Dim.K])
+        return tuple(
+            Tile(
+                tensor=name,
+                role=Role.PARAM,
+                view=dense_strides(shape),
+                box=box,
+                element_bytes=4,
+                space=Space.PB,
+            )
+            for name in names
+        )
+
+    def _activation(
+        self,
+        name: str,
+        role: Role,
+        view: tuple[int, ...],
+        shape: tuple[int, ...],
+        box: tuple[Range, ...],
+    ) -> Tile:
+        address = self.place.addresses.get(name)
+        return Tile(
+            tensor=name,
+            role=role,
+            view=view,
+            box=box if address is None else whole(shape),
+            element_bytes=self.graph.types[name].dtype.bytes,
+            space=Space.GB,
+            address=address,
+        )
+
+    def _output_box(self, ranges: Ranges) -> tuple[Range, ...]:
+        return tuple(ranges[dim] for dim in (Dim.N, Dim.G, Dim.K, Dim.P, Dim.Q))
+
+    def _image(self, name: str, channels: Dim) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        """Return strides and extents of an activation seen as ``N G channel row column``."""
+        shape = self.graph.types[name].shape
+        if self.is_dense:
+            rows, columns = shape
+            return (rows * columns, rows * columns, 1, columns, 1), (1, 1, columns, rows, 1)
+        dims = self.cuts.nest.workload.dims
+        seen = (shape[0], dims[Dim.G], dims[channels], shape[2], shape[3])
+        return dense_strides(seen), seen
+
+    def _rows(self, outputs: Range, taps: Range, axis: int, extent: int) -> Range:
+        """Return the input rows (or columns) that outputs and taps meet, at least one."""
+        workload = self.cuts.nest.workload
+        stride, dilation = workload.stride[axis], workload.dilation[axis]
+        step = stride if taps.size == 1 else 1
+        first = outputs.start * stride + taps.start * dilation - self.padding[axis]
+        last = (outputs.stop - 1) * stride + (taps.stop - 1) * dilation - self.padding[axis]
+        if first < 0:
+            first %= step
+        last = min(last, extent - 1)
+        if first > last:
+            nearest = 0 if last < 0 else min(first, extent - 1)
+            return Range(nearest, nearest + 1)
+        return Range(first, last + 1, step)
+
+
+def parameter_names(graph: Graph, op: Op) -> tuple[str, ...]:
+    """Return the names of the tensors that finishing an operator reads: bias and multiplier.
+
+    A quantised operator has one float32 multiplier per output channel; it is derived from the
+    scales when the program is made and is no tensor of the graph.
+    """
+    bias = op.operands[2:3]
+    is_integer = graph.types[op.operands[0]].dtype.is_integer
+    names = tuple(name for name in bias if name)
+    return (*names, f"{op.name}.multiplier") if is_integer else names
+
+
+def tile_mac(
+    graph: Graph,
+    op: Op,
+    nest: LoopNest,
+    arch: Architecture,
+    place: Residency,
+    profiler: Profiler,
+) -> TileGraph:
+    """Return the tile graph of an operator of the MAC array.
+
+    Args:
+        graph: The network.
+        op: The operator.
+        nest: Its loops.
+        arch: The machine.
+        place: What is resident and what is moved in tiles.
+        profiler: Gives time and on-chip traffic of one operation on each NPU.
+    """
+    cuts = NestCuts(nest, arch)
+    tiler = MacTiler(graph, op, cuts, place, arch, arch.vector.parameter_bytes // 2)
+    collector = TileCollector(op.name)
+    starts = {role: cuts.home_start(role) for role in Operand}
+    acc_start = cuts.accumulator_start if cuts.accumulates_inside else cuts.boundary
+    memo: dict[tuple[str, tuple[int, ...]], tuple[int, ...]] = {}
+
+    def tiles(
+        kind: str, index: tuple[int, ...], make: Callable[[Ranges], tuple[Tile, ...]]
+    ) -> tuple[int, ...]:
+        if (kind, index) not in memo:
+            ranges = cuts.ranges(index)
+            assert ranges is not None
+            memo[(kind, index)] = tuple(collector.tile(tile) for tile in make(ranges))
+        return memo[(kind, index)]
+
+    for index in cuts.iterations():
+        ranges = cuts.ranges(index)
+        if ranges is None:
+            continue
+        acc_index = index[:acc_start]
+        extents = tuple(ranges[dim].size for dim in DIMS)
+        collector.ops.append(
+            TileOp(
+                operator=op.name,
+                box=tuple(ranges[dim] for dim in DIMS),
+                reads=(
+                    *tiles("I", index[: starts[Operand.I]], lambda at: (tiler.inputs(at),)),
+                    *tiles("W", index[: starts[Operand.W]], lambda at: (tiler.weights(at),)),
+                    *tiles("param", acc_index, tiler.parameter_tiles),
+                ),
+                acc=tiles("acc", acc_index, lambda at: (tiler.accumulators(at),))[0],
+                out=tiles("O", index[: starts[Operand.O]], lambda at: (tiler.outputs(at),))[0],
+                profile=tuple(collector.profile(item) for item in profiler(extents, cuts.boundary)),
+            )
+        )
+    return collector.finish()

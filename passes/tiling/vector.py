@@ -1,0 +1,340 @@
+"""Cut element-wise, pooling and layout operators into tiles for the vector unit and copies.
+
+These operators have no reuse to speak of: the tiler takes boxes of the result that fit the
+workspace twice (so that transfers overlap with computing), cutting the outermost axis first.
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from ...ir.arch import Architecture
+from ...ir.errors import InfeasibleError, Shortage, VerifyError
+from ...ir.graph import Graph, Op
+from ...ir.isa import Space
+from ...ir.op_views import Window, window_of
+from ...ir.tiles import Range, Role, Tile, TileGraph, TileOp
+from .collect import TileCollector, cuts, dense_strides, whole
+from .residency import Residency
+
+Box = tuple[Range, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """A tensor under the axes that its operator is cut along.
+
+    Attributes:
+        name: The tensor.
+        shape: Extents of the axes.
+        strides: Element stride of each axis; 0 repeats (broadcast).
+    """
+
+    name: str
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Piece:
+    """A part of an operator that is cut by itself (each operand of a concat is one).
+
+    Attributes:
+        out: The result.
+        domain: Box of the result that this part writes.
+        operands: Tensors read.
+        needs: From a box of the result to the box of each operand.
+        cost: Lane cycles per element, 0 for a plain copy.
+        parameters: Tables read whole.
+    """
+
+    out: Seen
+    domain: Box
+    operands: tuple[Seen, ...]
+    needs: Callable[[Box], tuple[Box, ...]]
+    cost: int = 1
+    parameters: tuple[str, ...] = ()
+
+
+def tile_vector(graph: Graph, op: Op, arch: Architecture, place: Residency) -> TileGraph:
+    """Return the tile graph of an operator that the MAC array does not run.
+
+    Raises:
+        InfeasibleError: Not even one element at a time fits the workspace.
+        VerifyError: The kind of operator cannot be cut.
+    """
+    collector = TileCollector(op.name)
+    for piece in pieces_of(graph, op):
+        for box in _boxes(graph, piece, arch, place):
+            collector.ops.append(_tile_op(graph, op, piece, box, collector, place))
+    return collector.finish()
+
+
+def pieces_of(graph: Graph, op: Op) -> tuple[Piece, ...]:
+    """Return the parts that an operator is cut into before tiling.
+
+    Raises:
+        VerifyError: The kind of operator cannot be cut.
+    """
+    if op.kind in _ELEMENTWISE:
+        return (_elementwise(graph, op),)
+    if op.kind in ("max_pool", "avg_pool", "global_avg_pool"):
+        return (_pool(graph, op),)
+    if op.kind == "concat":
+        return _concat(graph, op)
+    if op.kind == "reshape":
+        return (_flat(graph, op, op.operands[:1], cost=0),)
+    if op.kind == "transpose":
+        return (_transpose(graph, op),)
+    raise VerifyError(f"{op.kind} %{op.name} cannot be cut into tiles")
+
+
+_ELEMENTWISE = frozenset(
+    {"add", "mul", "relu", "clip", "leaky_relu", "sigmoid", "tanh"}
+    | {"lookup", "quantize", "dequantize"}
+)
+
+
+def _seen(graph: Graph, name: str) -> Seen:
+    shape = graph.types[name].shape
+    return Seen(name, shape, dense_strides(shape))
+
+
+def _flat(graph: Graph, op: Op, operands: tuple[str, ...], cost: int = 1) -> Piece:
+    """Return a piece that treats all tensors as one row of elements."""
+    extent = (graph.types[op.name].elements,)
+    return Piece(
+        out=Seen(op.name, extent, (1,)),
+        domain=whole(extent),
+        operands=tuple(Seen(name, extent, (1,)) for name in operands),
+        needs=lambda box: (box,) * len(operands),
+        cost=cost,
+        parameters=op.operands[1:] if op.kind == "lookup" else (),
+    )
+
+
+def _elementwise(graph: Graph, op: Op) -> Piece:
+    operands = op.operands[:1] if op.kind == "lookup" else op.operands
+    cost = 4 if op.kind in ("sigmoid", "tanh") else 1
+    shape = graph.types[op.name].shape
+    if all(graph.types[name].shape == shape for name in operands):
+        return _flat(graph, op, operands, cost)
+    seen = tuple(_broadcast(graph, name, len(shape)) for name in operands)
+
+    def needs(box: Box) -> tuple[Box, ...]:
+        return tuple(
+            tuple(
+                Range(0, 1) if extent == 1 else axis
+                for axis, extent in zip(box, operand.shape, strict=True)
+            )
+            for operand in seen
+        )
+
+    return Piece(
+        out=_seen(graph, op.name), domain=whole(shape), operands=seen, needs=needs, cost=cost
+    )
+
+
+def _broadcast(graph: Graph, name: str, rank: int) -> Seen:
+    shape = graph.types[name].shape
+    padded = (1,) * (rank - len(shape)) + shape
+    return Seen(name, padded, dense_strides(padded))
+
+
+def _pool(graph: Graph, op: Op) -> Piece:
+    source = _seen(graph, op.operands[0])
+    out = graph.types[op.name].shape
+    window = pool_window(graph, op)
+
+    def needs(box: Box) -> tuple[Box, ...]:
+        rows = tuple(
+            _window_rows(box[2 + axis], window, axis, source.shape[2 + axis]) for axis in (0, 1)
+        )
+        return ((box[0], box[1], *rows),)
+
+    return Piece(
+        out=_seen(graph, op.name),
+        domain=whole(out),
+        operands=(source,),
+        needs=needs,
+        cost=math.prod(window.kernel),
+    )
+
+
+def pool_window(graph: Graph, op: Op) -> Window:
+    """Return the window of a pool; a global one covers its whole operand."""
+    if op.kind != "global_avg_pool":
+        return window_of(op)
+    height, width = graph.types[op.operands[0]].shape[2:]
+    return Window(kernel=(height, width))
+
+
+def _window_rows(outputs: Range, window: Window, axis: int, extent: int) -> Range:
+    stride, reach = window.stride[axis], window.reach()[axis]
+    first = outputs.start * stride - window.pads[axis]
+    last = (outputs.stop - 1) * stride - window.pads[axis] + reach
+    return Range(min(max(first, 0), extent - 1), max(1, min(last, extent)))
+
+
+def _concat(graph: Graph, op: Op) -> tuple[Piece, ...]:
+    axis = op.int("axis")
+    shape = graph.types[op.name].shape
+    out = _as_rows(Seen(op.name, shape, ()), axis)
+    pieces: list[Piece] = []
+    offset = 0
+    for name in op.operands:
+        source = _as_rows(_seen(graph, name), axis)
+        extent = source.shape[1]
+        pieces.append(
+            Piece(
+                out=out,
+                domain=(Range(0, out.shape[0]), Range(offset, offset + extent)),
+                operands=(source,),
+                needs=_shift(offset),
+                cost=0,
+            )
+        )
+        offset += extent
+    return tuple(pieces)
+
+
+def _as_rows(seen: Seen, axis: int) -> Seen:
+    """Fold the axes before ``axis`` into one, and the others into another."""
+    shape = (math.prod(seen.shape[:axis]), math.prod(seen.shape[axis:]))
+    return Seen(seen.name, shape, dense_strides(shape))
+
+
+def _shift(offset: int) -> Callable[[Box], tuple[Box, ...]]:
+    def needs(box: Box) -> tuple[Box, ...]:
+        outer, inner = box
+        return ((outer, Range(inner.start - offset, inner.stop - offset)),)
+
+    return needs
+
+
+def _transpose(graph: Graph, op: Op) -> Piece:
+    perm = op.ints("perm")
+    source = _seen(graph, op.operands[0])
+    turned = Seen(
+        source.name,
+        tuple(source.shape[axis] for axis in perm),
+        tuple(source.strides[axis] for axis in perm),
+    )
+    out = _seen(graph, op.name)
+    return Piece(
+        out=out, domain=whole(out.shape), operands=(turned,), needs=lambda box: (box,), cost=0
+    )
+
+
+def _boxes(graph: Graph, piece: Piece, arch: Architecture, place: Residency) -> list[Box]:
+    """Cut the domain into boxes whose tiles fit the workspace twice.
+
+    Raises:
+        InfeasibleError: One element does not fit.
+    """
+    limit = _byte_limit(piece, arch, place)
+    box_list = [piece.domain]
+    for axis in range(len(piece.domain)):
+        if _moved_bytes(graph, piece, box_list[0], place) <= limit:
+            return box_list
+        size = _axis_size(graph, piece, box_list[0], axis, place, limit)
+        head = box_list[0][axis]
+        parts = cuts(head.size, size)
+        box_list = [
+            (
+                *box[:axis],
+                Range(box[axis].start + part.start, box[axis].start + part.stop),
+                *box[axis + 1 :],
+            )
+            for box in box_list
+            for part in parts
+        ]
+    demand = _moved_bytes(graph, piece, box_list[0], place)
+    if demand > limit:
+        shortage = Shortage(resource=arch.scratchpad, demand=demand, capacity=limit)
+        raise InfeasibleError(f"no tile of %{piece.out.name} fits", shortage=shortage)
+    return box_list
+
+
+def _byte_limit(piece: Piece, arch: Architecture, place: Residency) -> int:
+    """Bytes that the tiles of one operation may take; resident work is cut for the NPUs."""
+    total = math.prod(axis.size for axis in piece.domain)
+    share = -(-total // (4 * len(arch.npus)))
+    everything_resident = all(
+        name in place.addresses
+        for name in (piece.out.name, *(seen.name for seen in piece.operands))
+    )
+    if everything_resident:
+        return max(share, 1)
+    return min(place.workspace_bytes // (2 * len(arch.npus)), max(4096, 4 * share))
+
+
+def _axis_size(
+    graph: Graph, piece: Piece, box: Box, axis: int, place: Residency, limit: int
+) -> int:
+    """Largest extent of an axis whose tiles fit the limit, at least one."""
+    low, high = 1, box[axis].size
+    while low < high:
+        middle = (low + high + 1) // 2
+        start = box[axis].start
+        trial = (*box[:axis], Range(start, start + middle), *box[axis + 1 :])
+        if _moved_bytes(graph, piece, trial, place) <= limit:
+            low = middle
+        else:
+            high = middle - 1
+    return low
+
+
+def _moved_bytes(graph: Graph, piece: Piece, box: Box, place: Residency) -> int:
+    """Bytes of the tiles that are not resident (of the result, if all are)."""
+    pairs = [(piece.out, box), *zip(piece.operands, piece.needs(box), strict=True)]
+    moved = [
+        graph.types[seen.name].dtype.bytes * math.prod(axis.size for axis in part)
+        for seen, part in pairs
+        if seen.name not in place.addresses
+    ]
+    return sum(moved) if moved else math.prod(axis.size for axis in box)
+
+
+def _tile_op(
+    graph: Graph, op: Op, piece: Piece, box: Box, collector: TileCollector, place: Residency
+) -> TileOp:
+    def tile(seen: Seen, part: Box, role: Role) -> int:
+        address = None if graph.is_constant(seen.name) else place.addresses.get(seen.name)
+        return collector.tile(
+            Tile(
+                tensor=seen.name,
+                role=role,
+                view=seen.strides,
+                box=part if address is None else whole(seen.shape),
+                element_bytes=graph.types[seen.name].dtype.bytes,
+                space=Space.GB,
+                address=address,
+            )
+        )
+
+    reads = [
+        tile(seen, part, Role.I)
+        for seen, part in zip(piece.operands, piece.needs(box), strict=True)
+    ]
+    reads += [collector.tile(_table(graph, name)) for name in piece.parameters]
+    return TileOp(
+        operator=op.name,
+        box=box,
+        reads=tuple(reads),
+        acc=None,
+        out=tile(piece.out, box, Role.O),
+        cost=piece.cost,
+    )
+
+
+def _table(graph: Graph, name: str) -> Tile:
+    elements = (graph.types[name].elements,)
+    return Tile(
+        tensor=name,
+        role=Role.PARAM,
+        view=(1,),
+        box=whole(elements),
+        element_bytes=graph.types[name].dtype.bytes,
+        space=Space.PB,
+    )
