@@ -70,14 +70,19 @@ class LoopNest:
         workload: What is computed.
         temporal: Temporal loops, outermost first.
         spatial: Unrolled loops; their order carries no meaning.
-        allocations: Per operand and level that keeps it, outermost level first. Every operand
-            has one at the off-chip level, with ``start`` 0. A level without one is bypassed.
+        allocations: Per operand and level that keeps it, outermost level first; kept sorted by
+            ``start``, so that the text form is exact. Every operand has one at the off-chip
+            level, with ``start`` 0. A level without one is bypassed.
     """
 
     workload: Workload
     temporal: tuple[Loop, ...]
     spatial: tuple[SpatialLoop, ...]
     allocations: tuple[Allocation, ...]
+
+    def __post_init__(self) -> None:
+        ordered = tuple(sorted(self.allocations, key=lambda item: item.start))
+        object.__setattr__(self, "allocations", ordered)
 
     @cached_property
     def extents(self) -> Mapping[Dim, int]:

@@ -10,6 +10,7 @@ from .graph_schedule import GraphSchedule
 from .mapping import LoopNest
 from .ops import verify_graph
 from .program import Program
+from .resources import Constants
 from .tile_schedule import TileSchedule
 
 
@@ -50,12 +51,14 @@ class Module:
     """A network on its way from graph to program.
 
     Attributes:
-        graph: The network. Its constants' data lies beside the module.
+        graph: The network.
         arch: The accelerator; absent before one is chosen.
         graph_schedule: Order of operators and plan of the scratchpad.
         mappings: Loop nests, one per operator of the MAC array, in schedule order.
         tile_schedules: One per step of the graph schedule (or one for all).
         program: The instruction streams.
+        constants: Data of the constants, by name; those of the program beside those of the graph.
+            Not part of the text form; empty where only the text is at hand.
     """
 
     graph: Graph
@@ -64,6 +67,7 @@ class Module:
     mappings: tuple[Mapping, ...] = ()
     tile_schedules: tuple[TileSchedule, ...] = ()
     program: Program | None = None
+    constants: Constants = Constants()
 
     @property
     def stages(self) -> frozenset[Stage]:
@@ -95,6 +99,8 @@ class Module:
             VerifyError: Names the stage and what is wrong in it.
         """
         verify_graph(self.graph)
+        if self.constants:
+            self.constants.verify(self.graph)
         names = {op.name for op in self.graph.ops}
         if self.arch is not None:
             self.arch.verify()
