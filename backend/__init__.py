@@ -1,1 +1,1 @@
-"""backend."""
+"""From a scheduled network to a program: architecture files, lowering, encoding, artefact."""

@@ -1,1 +1,1 @@
-"""compiler."""
+"""The driver: the only room that knows all others."""

@@ -1,1 +1,1 @@
-"""models."""
+"""Networks: importing, quantising, building, and running them for reference."""

@@ -1,1 +1,1 @@
-"""passes."""
+"""Passes: functions from module to module, and what runs them."""

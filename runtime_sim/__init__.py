@@ -1,1 +1,1 @@
-"""runtime_sim."""
+"""The functional and timing simulator; it knows nothing of the compiler."""

@@ -1,1 +1,1 @@
-"""backend/asm."""
+"""Programs as assembly text, both ways."""

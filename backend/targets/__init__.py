@@ -1,1 +1,1 @@
-"""backend/targets."""
+"""The catalogue of architectures: one TOML file each."""

@@ -1,1 +1,1 @@
-"""compiler/cli."""
+"""The command-line tools."""

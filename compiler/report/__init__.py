@@ -1,1 +1,1 @@
-"""compiler/report."""
+"""The report for people: tables and pages."""

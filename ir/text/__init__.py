@@ -1,1 +1,1 @@
-"""ir/text."""
+"""The text form of the IR: grammar, parser, printer."""

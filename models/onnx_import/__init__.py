@@ -1,1 +1,1 @@
-"""models/onnx_import."""
+"""ONNX models as graphs."""

@@ -1,1 +1,1 @@
-"""passes/analysis."""
+"""Figures of a mapping or schedule without running it: traffic, cycles, energy, bounds."""

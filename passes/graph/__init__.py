@@ -1,1 +1,1 @@
-"""passes/graph."""
+"""Passes that rewrite the graph: folding, fusion, legalisation."""

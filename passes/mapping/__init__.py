@@ -1,1 +1,1 @@
-"""passes/mapping."""
+"""Mappers: one loop nest per operator."""

@@ -1,1 +1,1 @@
-"""passes/mip."""
+"""The one door to the solver of integer programs."""

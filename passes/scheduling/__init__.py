@@ -1,1 +1,1 @@
-"""passes/scheduling."""
+"""Schedulers: order of operators, plan of the scratchpad, order of tiles."""

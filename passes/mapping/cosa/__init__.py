@@ -1,1 +1,1 @@
-"""passes/mapping/cosa."""
+"""CoSA: a loop nest as the solution of one integer program."""

@@ -1,1 +1,1 @@
-"""passes/mapping/salsa."""
+"""SALSA: a loop order found by simulated annealing."""

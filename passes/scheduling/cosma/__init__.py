@@ -1,1 +1,1 @@
-"""passes/scheduling/cosma."""
+"""COSMA: operator order, residency and addresses as one integer program."""

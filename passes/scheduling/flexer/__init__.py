@@ -1,1 +1,1 @@
-"""passes/scheduling/flexer."""
+"""Flexer: out-of-order schedules of tile operations on several NPUs."""
