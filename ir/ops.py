@@ -15,8 +15,10 @@ add                  ``ra = f32(sa/sy)``, ``rb = f32(sb/sy)``,
                      ``y = sat(rint(fma(a, ra, fma(b, rb, c))))``
 mul                  ``m = f32(f32(sa * sb) / sy)``,
                      ``y = sat(rint(f32(f32(f32((a - za) * (b - zb)) * m) + zy)))``
-global_avg_pool      ``acc = sum (x - zx)`` in int32, ``m = f32(sx / f32(sy * n))``,
-avg_pool             ``y = sat(rint(f32(f32(acc) * m)) + zy)``; ``n`` elements are averaged
+global_avg_pool      ``acc = sum (x - zx)`` in int32, ``m = f32(sx / f32(sy * n))`` for ``n``
+                     elements, ``y = sat(rint(f32(f32(acc) * m)) + zy)``
+avg_pool             ``acc = sum f32((x - zx) * sx)`` in float32, taps row by row, ``n`` counted
+                     taps, ``y = sat(rint(f32(f32(f32(acc / n) / sy) + zy)))``
 max_pool             maximum of the bytes; padding is the smallest value of the type
 lookup               ``y = table[x as an unsigned byte]``
 quantize             ``y = sat(rint(f32(x / sy)) + zy)``

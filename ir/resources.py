@@ -4,7 +4,7 @@ import hashlib
 from collections.abc import Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -16,7 +16,7 @@ from .errors import InputError, VerifyError
 from .graph import Graph
 from .types import DType
 
-Array: TypeAlias = npt.NDArray[np.generic]
+Array: TypeAlias = npt.NDArray[Any]
 
 _NUMPY: Mapping[DType, np.dtype[np.generic]] = {
     DType.F32: np.dtype(np.float32),

@@ -5,12 +5,12 @@ Every function here is bit-equal to what onnxruntime computes on x86-64 for the 
 except in ``fma``, which rounds the exact result once.
 """
 
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-Array: TypeAlias = npt.NDArray[np.generic]
+Array: TypeAlias = npt.NDArray[Any]
 Bytes: TypeAlias = npt.NDArray[np.int8] | npt.NDArray[np.uint8]
 Floats: TypeAlias = npt.NDArray[np.float32]
 

@@ -1,0 +1,68 @@
+"""Float functions of one element, alone or fused into the operator before them."""
+
+from collections.abc import Callable, Mapping
+
+import numpy as np
+
+from ...ir.graph import Op
+from ...ir.op_views import Activation, FusedActivation, activation_of, optional_float
+from ..numerics import Array, Floats
+
+
+def activate(op: Op, values: Array) -> Array:
+    """Apply the activation that a float operator carries."""
+    return apply_activation(activation_of(op), values)
+
+
+def apply_activation(act: FusedActivation, values: Array) -> Array:
+    """Apply an activation to float32 values."""
+    match act.kind:
+        case Activation.NONE:
+            return values
+        case Activation.RELU:
+            return np.maximum(values, np.float32(0))
+        case Activation.CLIP:
+            return clip(values, act.lo, act.hi)
+        case Activation.LEAKY_RELU:
+            return leaky_relu(values, act.alpha)
+
+
+def clip(values: Array, lo: float | None, hi: float | None) -> Array:
+    """Limit values to ``[lo, hi]``; ``None`` does not limit."""
+    bounded = values if lo is None else np.maximum(values, np.float32(lo))
+    return bounded if hi is None else np.minimum(bounded, np.float32(hi))
+
+
+def leaky_relu(values: Array, alpha: float) -> Array:
+    """Multiply negative values by ``alpha``."""
+    return np.where(values >= 0, values, values * np.float32(alpha))
+
+
+def sigmoid(values: Array) -> Floats:
+    """Return ``1 / (1 + exp(-x))``, computed in float64 and rounded once."""
+    wide = values.astype(np.float64)
+    small = np.exp(-np.abs(wide))
+    return (np.where(wide >= 0, 1.0, small) / (1.0 + small)).astype(np.float32)
+
+
+def tanh(values: Array) -> Floats:
+    """Return the hyperbolic tangent, computed in float64 and rounded once."""
+    return np.tanh(values.astype(np.float64)).astype(np.float32)
+
+
+def softmax(values: Array, axis: int) -> Floats:
+    """Return ``exp(x - max) / sum`` along an axis, computed in float64 and rounded once."""
+    wide = values.astype(np.float64)
+    powers = np.exp(wide - wide.max(axis=axis, keepdims=True))
+    return (powers / powers.sum(axis=axis, keepdims=True)).astype(np.float32)
+
+
+UNARY: Mapping[str, Callable[[Op, Array], Array]] = {
+    "relu": lambda op, x: np.maximum(x, np.float32(0)),
+    "clip": lambda op, x: clip(x, optional_float(op, "lo"), optional_float(op, "hi")),
+    "leaky_relu": lambda op, x: leaky_relu(x, op.float("alpha")),
+    "sigmoid": lambda op, x: sigmoid(x),
+    "tanh": lambda op, x: tanh(x),
+    "softmax": lambda op, x: softmax(x, op.int("axis")),
+}
+"""Meaning of each float operator with one operand."""

@@ -1,0 +1,82 @@
+"""Sums, products, tables and conversions, element by element."""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from ...ir.graph import Op
+from ...ir.op_views import clamp_of
+from ...ir.types import DType, Quantization, TensorType
+from ..numerics import (
+    Array,
+    dequantize,
+    lookup,
+    lookup_pair,
+    qadd_table,
+    qmul_table,
+    quantize,
+)
+from .activation import activate
+
+
+def add(op: Op, types: tuple[TensorType, ...], operands: tuple[Array, ...]) -> Array:
+    """Run ``add``."""
+    if op.result.type.quant is None:
+        return activate(op, np.add(*operands))
+    return _through_table(op, types, operands, qadd_table)
+
+
+def mul(op: Op, types: tuple[TensorType, ...], operands: tuple[Array, ...]) -> Array:
+    """Run ``mul``."""
+    if op.result.type.quant is None:
+        return activate(op, np.multiply(*operands))
+    return _through_table(op, types, operands, qmul_table)
+
+
+def run_lookup(op: Op, types: tuple[TensorType, ...], operands: tuple[Array, ...]) -> Array:
+    """Run ``lookup``."""
+    return lookup(*operands)
+
+
+def run_quantize(op: Op, types: tuple[TensorType, ...], operands: tuple[Array, ...]) -> Array:
+    """Run ``quantize``."""
+    result = op.result.type
+    scale, zero = _per_channel(_quant(result), len(result.shape))
+    dtype = np.dtype(np.int8 if result.dtype is DType.S8 else np.uint8)
+    return quantize(operands[0], scale, zero, dtype)
+
+
+def run_dequantize(op: Op, types: tuple[TensorType, ...], operands: tuple[Array, ...]) -> Array:
+    """Run ``dequantize``."""
+    scale, zero = _per_channel(_quant(types[0]), len(types[0].shape))
+    return dequantize(operands[0], scale, zero)
+
+
+def _through_table(
+    op: Op,
+    types: tuple[TensorType, ...],
+    operands: tuple[Array, ...],
+    table: Callable[..., Array],
+) -> Array:
+    parameters = (_scale_and_zero(found) for found in (types[0], types[1], op.result.type))
+    pairs = table(operands[0].dtype, *parameters, *clamp_of(op, op.result.type))
+    return lookup_pair(operands[0], operands[1], pairs)
+
+
+def _scale_and_zero(found: TensorType) -> tuple[float, int]:
+    quant = _quant(found)
+    return quant.scale[0], quant.zero_point[0]
+
+
+def _per_channel(quant: Quantization, rank: int) -> tuple[Array, Array]:
+    """Return scales and zero points in a shape that broadcasts along the quantised axis."""
+    shape = [1] * rank
+    if quant.axis is not None:
+        shape[quant.axis] = -1
+    scales = np.array(quant.scale, np.float32).reshape(shape)
+    return scales, np.array(quant.zero_point, np.int64).reshape(shape)
+
+
+def _quant(found: TensorType) -> Quantization:
+    assert found.quant is not None, "the verifier lets no integer operand pass without it"
+    return found.quant
