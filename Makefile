@@ -1,0 +1,77 @@
+# Commands of the house. `make` alone lists them.
+#
+# Everything runs in .venv, which is made on first use with the first suitable Python on the path;
+# choose another one with `make venv PYTHON=python3.13`.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := help
+
+PYTHON ?= $(shell for python in python3.11 python3.12 python3.13 python3; do \
+	$$python -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))' \
+	>/dev/null 2>&1 && { echo $$python; break; }; done)
+BIN := .venv/bin
+JOBS ?= 2
+NETWORK ?= resnet50
+ARCH ?= simba.toml
+
+# One thread for each of the processes that run side by side.
+export OMP_NUM_THREADS ?= 1
+
+.PHONY: help venv demo test test-all quick lint format types wheel clean
+
+help: ## list the commands
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+venv: .venv/installed-dev ## make .venv with everything that developing needs
+
+demo: .venv/installed ## build ResNet-50, compile it for simba.toml, prove the program by running it
+	@echo "==> acc-zoo $(NETWORK) -o $(NETWORK).onnx: build the network, seeded weights"
+	@$(BIN)/acc-zoo $(NETWORK) -o $(NETWORK).onnx
+	@echo "==> acc-compile $(NETWORK).onnx --arch $(ARCH): compile, simulate, compare"
+	@$(BIN)/acc-compile $(NETWORK).onnx --arch $(ARCH)
+
+test: lint types quick ## lint, types, and all tests but the slow ones
+
+test-all: lint types ## the same with the slow tests
+	@echo "==> pytest: all tests, the slow ones too"
+	@$(BIN)/pytest -q -n $(JOBS) -m "slow or not slow"
+
+quick: .venv/installed-dev ## the tests but the slow ones
+	@echo "==> pytest: all tests but the slow ones"
+	@$(BIN)/pytest -q -n $(JOBS)
+
+lint: .venv/installed-dev ## ruff: rules and layout
+	@echo "==> ruff: rules and layout"
+	@$(BIN)/ruff check --quiet .
+	@$(BIN)/ruff format --quiet --check .
+
+format: .venv/installed-dev ## let ruff repair what it can
+	@$(BIN)/ruff check --fix .
+	@$(BIN)/ruff format .
+
+types: .venv/installed-dev ## pyright, strict
+	@echo "==> pyright: types, strict"
+	@$(BIN)/pyright --warnings
+
+wheel: .venv/installed-dev ## build the wheel into dist/
+	@$(BIN)/python -m build --wheel
+
+clean: ## remove what was built; keeps .venv
+	@rm -rf build dist *.egg-info .pytest_cache .ruff_cache .hypothesis
+
+.venv/bin/python:
+	@test -n "$(PYTHON)" || { echo "accnn needs Python 3.11 or newer with the venv module" \
+		"(Debian and Ubuntu: apt install python3-venv)"; exit 1; }
+	@echo "==> $(PYTHON) -m venv .venv"
+	@$(PYTHON) -m venv .venv
+
+.venv/installed: pyproject.toml | .venv/bin/python
+	@echo "==> pip install -e . (into .venv)"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e .
+	@touch $@
+
+.venv/installed-dev: pyproject.toml | .venv/bin/python
+	@echo "==> pip install -e '.[dev]' (into .venv)"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
+	@touch .venv/installed $@
