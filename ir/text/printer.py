@@ -1,0 +1,25 @@
+"""The text of a module; ``parser.parse_module`` is its inverse."""
+
+from ..module import Module
+from .print_graph import print_graph
+from .print_nest import print_mapping
+from .print_records import print_fields
+from .words import word
+
+
+def print_module(module: Module) -> str:
+    """Return the text of every stage that is present; constants' data is not part of it."""
+    parts = [print_graph(module.graph)]
+    if module.arch is not None:
+        parts.append(_block(f"arch {word(module.arch.name)}", module.arch, "name"))
+    if module.graph_schedule is not None:
+        parts.append(_block("graph_schedule", module.graph_schedule))
+    parts += [print_mapping(item) for item in module.mappings]
+    parts += [_block("tile_schedule", item) for item in module.tile_schedules]
+    if module.program is not None:
+        parts.append(_block(f"program {word(module.program.name)}", module.program, "name"))
+    return "\n".join(parts)
+
+
+def _block(head: str, value: object, *skip: str) -> str:
+    return f"{head} {{\n{print_fields(value, '  ', frozenset(skip))}}}\n"

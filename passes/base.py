@@ -1,0 +1,139 @@
+"""What a pass is: a function from module to module whose fields are its options.
+
+::
+
+    @dataclass(frozen=True, kw_only=True)
+    class InOrder(Pass):
+        \"\"\"Schedule the graph in its own order.\"\"\"
+
+        name: ClassVar[str] = "in-order"
+        gives: ClassVar[frozenset[Stage]] = frozenset({Stage.GRAPH_SCHEDULE})
+
+        budget: int | None = None
+
+        def run(self, module: Module, ctx: Context) -> Module: ...
+
+From the fields come the pipeline text (``in-order{budget=65536}``), the help and the checks.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import ClassVar, TypeAlias
+
+from ..ir.arch import Architecture
+from ..ir.errors import VerifyError
+from ..ir.module import Module, Stage
+
+STAGES = tuple(Stage)
+"""Stages in the order of the flow; each is derived from those before it."""
+
+_ABSENT: Mapping[Stage, tuple[()] | None] = {
+    Stage.ARCH: None,
+    Stage.GRAPH_SCHEDULE: None,
+    Stage.MAPPINGS: (),
+    Stage.TILE_SCHEDULES: (),
+    Stage.PROGRAM: None,
+}
+
+Progress: TypeAlias = Callable[[str, int, int], None]
+"""Called as ``progress(what, done, total)`` while a long pass works."""
+
+
+def silent(what: str, done: int, total: int) -> None:
+    """Report no progress."""
+
+
+class Counters:
+    """What one pass has to tell in figures; the manager makes a fresh one for each pass."""
+
+    def __init__(self) -> None:
+        self._values: dict[str, int | float] = {}
+
+    def add(self, name: str, amount: float = 1) -> None:
+        """Add to a counter; it starts from zero."""
+        self._values[name] = self._values.get(name, 0) + amount
+
+    @property
+    def values(self) -> tuple[tuple[str, int | float], ...]:
+        """Counters as (name, value) pairs, sorted by name."""
+        return tuple(sorted(self._values.items()))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Context:
+    """What a pass gets beside the module.
+
+    Attributes:
+        seed: Of everything that is random.
+        counters: Where the pass tells what it did.
+        progress: Where a long pass tells how far it is.
+    """
+
+    seed: int = 0
+    counters: Counters = field(default_factory=Counters)
+    progress: Progress = silent
+
+    def with_counters(self, counters: Counters) -> "Context":
+        """Return the context of another pass of the same run."""
+        return replace(self, counters=counters)
+
+
+@dataclass(frozen=True)
+class Pass(ABC):
+    """Base of all passes; subclasses are frozen dataclasses, their fields the options.
+
+    Options may be ``int``, ``float``, ``bool``, ``str``, a ``StrEnum``, or one of these
+    ``| None``, and have defaults. A subclass that checks them does so in ``__post_init__`` and
+    raises ``OptionError``.
+
+    Attributes:
+        name: Verb and object, kebab-case; class and file are named by the same words.
+        needs: Stages that must be present.
+        gives: Stages that are present, and new, afterwards. Later stages that the pass does not
+            give are derived from what it replaced, so the manager drops them.
+    """
+
+    name: ClassVar[str]
+    needs: ClassVar[frozenset[Stage]] = frozenset({Stage.GRAPH})
+    gives: ClassVar[frozenset[Stage]] = frozenset()
+
+    @abstractmethod
+    def run(self, module: Module, ctx: Context) -> Module:
+        """Return the module after the pass; the same object where nothing changed."""
+
+    @classmethod
+    def summary(cls) -> str:
+        """First line of the docstring."""
+        return (cls.__doc__ or "").strip().split("\n", maxsplit=1)[0]
+
+    @classmethod
+    def drops(cls) -> frozenset[Stage]:
+        """Stages that are derived from what the pass gives, and that it does not give itself."""
+        if not cls.gives:
+            return frozenset()
+        first = min(STAGES.index(stage) for stage in cls.gives)
+        return frozenset(STAGES[first + 1 :]) - cls.gives - _SOURCES
+
+
+_SOURCES = frozenset({Stage.GRAPH, Stage.ARCH})
+"""Stages that are derived from no other."""
+
+
+def without(module: Module, stages: frozenset[Stage]) -> Module:
+    """Return a module without some stages, or the same object where none is present."""
+    present = module.stages & stages
+    if not present:
+        return module
+    return replace(module, **{stage.value: _ABSENT[stage] for stage in present})
+
+
+def require_arch(module: Module) -> Architecture:
+    """Return the architecture of a module whose pass declares that it needs one.
+
+    Raises:
+        VerifyError: There is none.
+    """
+    if module.arch is None:
+        raise VerifyError("the module has no architecture")
+    return module.arch

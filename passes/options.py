@@ -1,0 +1,114 @@
+"""Options of a pass: its dataclass fields, with their types, as text and back."""
+
+import json
+import re
+import types
+from collections.abc import Callable
+from dataclasses import MISSING, dataclass, fields
+from enum import StrEnum
+from functools import cache
+from typing import Union, get_args, get_origin, get_type_hints
+
+from ..ir.errors import OptionError
+from .base import Pass
+
+_PLAIN = re.compile(r'[^\s{},="]+')
+_NONE = "none"
+
+
+@dataclass(frozen=True, slots=True)
+class OptionField:
+    """One option of a pass.
+
+    Attributes:
+        name: Name of the field.
+        kind: ``int``, ``float``, ``bool``, ``str`` or a ``StrEnum``.
+        optional: Whether ``none`` is a value.
+        default: Value where the text does not give one.
+    """
+
+    name: str
+    kind: type
+    optional: bool
+    default: object
+
+    @property
+    def type_text(self) -> str:
+        """The type as help shows it."""
+        name = "|".join(self.kind) if issubclass(self.kind, StrEnum) else self.kind.__name__
+        return f"{name}|{_NONE}" if self.optional else name
+
+    def parse(self, text: str, *, quoted: bool = False) -> object:
+        """Read a value.
+
+        Args:
+            text: The value, quotes removed.
+            quoted: Whether it stood in quotes; then it is text, never ``none``.
+
+        Raises:
+            OptionError: It is of another type.
+        """
+        if self.optional and text == _NONE and not quoted:
+            return None
+        try:
+            return _READERS.get(self.kind, self.kind)(text)
+        except ValueError:
+            raise OptionError(
+                f"option {self.name!r} is {text!r}, expected {self.type_text}"
+            ) from None
+
+    def print(self, value: object) -> str:
+        """Return the text that ``parse`` reads as the value."""
+        if value is None:
+            return _NONE
+        if isinstance(value, bool):
+            return "true" if value else "false"
+        text = repr(value) if isinstance(value, float) else str(value)
+        if text == _NONE or not _PLAIN.fullmatch(text):
+            return json.dumps(text)
+        return text
+
+
+def _read_bool(text: str) -> bool:
+    if text not in ("true", "false"):
+        raise ValueError(text)
+    return text == "true"
+
+
+def _read_int(text: str) -> int:
+    if not re.fullmatch(r"[+-]?[0-9]+", text):
+        raise ValueError(text)
+    return int(text)
+
+
+_READERS: dict[type, Callable[[str], object]] = {bool: _read_bool, int: _read_int, float: float}
+
+
+@cache
+def option_fields(found: type[Pass]) -> tuple[OptionField, ...]:
+    """Return the options of a pass in the order of its fields.
+
+    Raises:
+        TypeError: A field has no default or a type that has no text; a mistake of its author.
+    """
+    hints = get_type_hints(found)
+    options: list[OptionField] = []
+    for item in fields(found):
+        if item.default is MISSING:
+            raise TypeError(f"option {item.name!r} of {found.__name__} has no default")
+        kind, optional = _unwrap(hints[item.name])
+        if kind not in (int, float, bool, str) and not issubclass(kind, StrEnum):
+            raise TypeError(f"option {item.name!r} of {found.__name__} has type {kind.__name__}")
+        options.append(OptionField(item.name, kind, optional, item.default))
+    return tuple(options)
+
+
+def _unwrap(hint: object) -> tuple[type, bool]:
+    """Split ``X | None`` into ``X`` and whether there was a ``None``."""
+    if get_origin(hint) in (Union, types.UnionType):
+        members = [member for member in get_args(hint) if member is not types.NoneType]
+        if len(members) == 1 and isinstance(members[0], type):
+            return members[0], True
+    if isinstance(hint, type):
+        return hint, False
+    raise TypeError(f"{hint} is no type of an option")
