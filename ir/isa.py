@@ -332,7 +332,9 @@ class Pool(Instruction):
     """Reduce a window of every channel.
 
     For a mean of integers the sum of ``x - x_zero`` is requantised with
-    ``x_scale / (y_scale * n)`` where ``n`` is the number of elements counted.
+    ``x_scale / (y_scale * n)`` where ``n`` is the number of elements counted; with
+    ``float_mean`` the taps are dequantised, summed in float32 in the order of the taps, divided
+    by ``n`` and quantised (``numerics.window_average``).
 
     Attributes:
         kind: ``max`` or ``mean``.
@@ -348,6 +350,7 @@ class Pool(Instruction):
         dtype: Element type of both.
         scales: Of input and output.
         zeros: Zero points of input and output.
+        float_mean: Whether a mean of integers is computed in float32.
     """
 
     kind: ReduceKind
@@ -362,6 +365,7 @@ class Pool(Instruction):
     outer_columns: tuple[int, int] = (0, 0)
     scales: tuple[float, float] = (1.0, 1.0)
     zeros: tuple[int, int] = (0, 0)
+    float_mean: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
