@@ -1,0 +1,82 @@
+"""Where every tensor lies in off-chip memory, and the constants that only programs have."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from ..ir.graph import Graph, Op
+from ..ir.program import Symbol, SymbolKind
+from ..ir.tiles import Role, TileGraph
+from ..ir.types import DType, TensorType
+
+ALIGNMENT = 64
+"""Tensors begin at multiples of this [byte]."""
+
+
+@dataclass(slots=True)
+class Layout:
+    """Symbols in the order of their addresses; local to one lowering."""
+
+    symbols: dict[str, Symbol] = field(default_factory=dict[str, Symbol])
+    end: int = 0
+
+    def add(self, name: str, kind: SymbolKind, type: TensorType) -> Symbol:
+        """Give a tensor its address, once."""
+        if name not in self.symbols:
+            address = -(-self.end // ALIGNMENT) * ALIGNMENT
+            self.symbols[name] = Symbol(name=name, kind=kind, address=address, type=type)
+            self.end = address + type.bytes
+        return self.symbols[name]
+
+
+def lay_out(graph: Graph, moved: Iterable[str], derived: Iterable[tuple[str, int]]) -> Layout:
+    """Return the symbols of a network: inputs, outputs, constants, then what else is moved.
+
+    Args:
+        graph: The network.
+        moved: Names of tensors that are transferred.
+        derived: Names and lengths of the float32 constants that the program adds.
+    """
+    layout = Layout()
+    for value in graph.inputs:
+        layout.add(value.name, SymbolKind.INPUT, value.type)
+    for name in graph.outputs:
+        layout.add(name, SymbolKind.OUTPUT, graph.types[name])
+    wanted = dict.fromkeys(moved)
+    for name in wanted:
+        if graph.is_constant(name):
+            layout.add(name, SymbolKind.CONSTANT, graph.types[name])
+    for name, length in derived:
+        layout.add(name, SymbolKind.CONSTANT, TensorType(DType.F32, (length,)))
+    for name in wanted:
+        if name in graph.types:
+            layout.add(name, SymbolKind.ACTIVATION, graph.types[name])
+    return layout
+
+
+def multiplier_of(graph: Graph, op: Op) -> npt.NDArray[np.float32]:
+    """Return the requantisation factors ``f32(f32(sx * sw[k]) / sy)`` of an operator, per channel.
+
+    This is onnxruntime's order of operations: left to right in float32.
+    """
+    x, w = (graph.types[name].quant for name in op.operands[:2])
+    y = op.result.type.quant
+    assert x is not None and w is not None and y is not None
+    channels = graph.types[op.operands[1]].shape[0]
+    weights = np.asarray(w.scale, np.float32)
+    factor = np.float32(x.scale[0]) * weights / np.float32(y.scale[0])
+    return np.ascontiguousarray(np.broadcast_to(factor.astype(np.float32), (channels,)))
+
+
+def moved_tensors(graphs: Iterable[TileGraph]) -> tuple[str, ...]:
+    """Return the tensors that tiles transfer, in order of first use, accumulators aside."""
+    return tuple(
+        dict.fromkeys(
+            tile.tensor
+            for graph in graphs
+            for tile in graph.tiles
+            if not tile.is_resident and tile.role is not Role.PSUM
+        )
+    )

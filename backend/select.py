@@ -1,0 +1,377 @@
+"""Instruction selection: from a tile operation on placed tiles to one instruction."""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from ..ir.errors import PassError
+from ..ir.graph import Graph, Op
+from ..ir.isa import (
+    Access,
+    Activate,
+    Activation,
+    AnyInstruction,
+    Binary,
+    BinaryKind,
+    Copy,
+    Dequantize,
+    Lookup,
+    Mac,
+    Pool,
+    QBinary,
+    Quantize,
+    ReduceKind,
+    Requant,
+    Window,
+)
+from ..ir.op_views import FusedActivation, activation_of, clamp_of, window_of
+from ..ir.op_views import Window as PoolWindow
+from ..ir.tiles import Range, Role, Tile, TileGraph, TileOp
+from ..ir.types import TensorType
+from ..ir.workload import DIMS, Dim
+from .addressing import on_chip, squeeze
+
+Locate = Callable[[int], int]
+"""From the index of a tile to its address now."""
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """What instruction selection looks at.
+
+    Attributes:
+        graph: The network.
+        op: The operator.
+        tiles: Its tile graph.
+        step: The tile operation.
+        npu: Where it runs.
+        locate: Where its tiles are.
+    """
+
+    graph: Graph
+    op: Op
+    tiles: TileGraph
+    step: TileOp
+    npu: int
+    locate: Locate
+
+    def tile(self, index: int) -> Tile:
+        """Return a tile."""
+        return self.tiles.tiles[index]
+
+    def access(self, index: int, box: tuple[Range, ...]) -> Access:
+        """Return the access to a box of a placed tile."""
+        return on_chip(self.tile(index), self.npu, self.locate(index), box)
+
+    def type(self, name: str) -> TensorType:
+        """Return the type of a tensor."""
+        return self.graph.types[name]
+
+    @property
+    def parameters(self) -> tuple[int, ...]:
+        """Tiles of role parameter that the operation reads."""
+        return tuple(tile for tile in self.step.reads if self.tile(tile).role is Role.PARAM)
+
+
+def select_compute(site: Site, *, clear: bool, profile: int) -> AnyInstruction:
+    """Return the instruction of a tile operation.
+
+    Raises:
+        PassError: The machine has no instruction for the operator.
+    """
+    if site.step.acc is not None:
+        return _mac(site, clear=clear, profile=profile)
+    kind = site.op.kind
+    if kind in ("add", "mul"):
+        return _binary(site)
+    if kind in ("max_pool", "avg_pool", "global_avg_pool"):
+        return _pool(site)
+    if kind == "lookup":
+        return _lookup(site)
+    if kind in ("quantize", "dequantize"):
+        return _convert(site)
+    if kind in ("reshape", "concat", "transpose"):
+        return _copy(site)
+    if kind in _UNARY:
+        return _unary(site)
+    raise PassError(f"the machine has no instruction for {kind} %{site.op.name}")
+
+
+_UNARY = {
+    "relu": Activation.RELU,
+    "clip": Activation.CLIP,
+    "leaky_relu": Activation.LEAKY_RELU,
+    "sigmoid": Activation.SIGMOID,
+    "tanh": Activation.TANH,
+}
+
+
+def _mac(site: Site, *, clear: bool, profile: int) -> Mac:
+    ranges = dict(zip(DIMS, site.step.box, strict=True))
+    x, w = site.step.reads[:2]
+    assert site.step.acc is not None
+    x_type, w_type = (site.type(name) for name in site.op.operands[:2])
+    box = site.tile(x).box
+    wanted = (ranges[Dim.N], ranges[Dim.G], ranges[Dim.C], box[3], box[4])
+    window = _mac_window(site, box, ranges)
+    return Mac(
+        acc=site.access(site.step.acc, _output_box(ranges)),
+        x=site.access(x, wanted),
+        w=site.access(w, tuple(ranges[dim] for dim in (Dim.G, Dim.K, Dim.C, Dim.R, Dim.S))),
+        extents=tuple(ranges[dim].size for dim in DIMS),  # type: ignore[arg-type]
+        window=window,
+        x_dtype=x_type.dtype,
+        w_dtype=w_type.dtype,
+        x_zero=0 if x_type.quant is None else x_type.quant.zero_point[0],
+        w_zero=_weight_zero(site, w_type),
+        acc_bytes=site.tile(site.step.acc).element_bytes,
+        accumulate=not clear,
+        profile=profile,
+    )
+
+
+def _weight_zero(site: Site, type: TensorType) -> int:
+    if type.quant is None:
+        return 0
+    if len(set(type.quant.zero_point)) > 1:
+        raise PassError(f"%{site.op.name}: weights with several zero points cannot be lowered")
+    return type.quant.zero_point[0]
+
+
+def _output_box(ranges: dict[Dim, Range]) -> tuple[Range, ...]:
+    return tuple(ranges[dim] for dim in (Dim.N, Dim.G, Dim.K, Dim.P, Dim.Q))
+
+
+def _mac_window(site: Site, box: tuple[Range, ...], ranges: dict[Dim, Range]) -> Window:
+    whole = PoolWindow(kernel=(1, 1)) if site.op.kind == "dense" else window_of(site.op, (1, 1))
+    rows, columns = box[3], box[4]
+    starts = (ranges[Dim.P].start, ranges[Dim.Q].start)
+    taps = (ranges[Dim.R].start, ranges[Dim.S].start)
+    first = [
+        starts[axis] * whole.stride[axis] + taps[axis] * whole.dilation[axis] - whole.pads[axis]
+        for axis in (0, 1)
+    ]
+    return Window(
+        stride=(whole.stride[0] // rows.step, whole.stride[1] // columns.step),
+        dilation=(
+            max(1, whole.dilation[0] // rows.step),
+            max(1, whole.dilation[1] // columns.step),
+        ),
+        rows=rows.size,
+        columns=columns.size,
+        top=(rows.start - first[0]) // rows.step,
+        left=(columns.start - first[1]) // columns.step,
+    )
+
+
+def select_finish(site: Site) -> AnyInstruction:
+    """Return the instruction that turns a finished accumulator tile into outputs."""
+    assert site.step.acc is not None
+    box = site.tile(site.step.acc).box
+    shape = tuple(axis.size for axis in box)
+    acc = site.access(site.step.acc, box)
+    dst = site.access(site.step.out, box)
+    channels = {
+        site.tile(index).tensor: _per_channel(site, index, box) for index in site.parameters
+    }
+    bias = channels.get(site.op.operands[2]) if len(site.op.operands) > 2 else None
+    result = site.op.result.type
+    if result.quant is None:
+        fused = _fused(activation_of(site.op))
+        return Activate(
+            dst=dst, src=acc, bias=bias, shape=shape, act=fused[0], a=fused[1], b=fused[2]
+        )
+    low, high = clamp_of(site.op, result)
+    return Requant(
+        dst=dst,
+        acc=acc,
+        bias=bias,
+        multiplier=channels[f"{site.op.name}.multiplier"],
+        shape=shape,
+        dtype=result.dtype,
+        zero_point=result.quant.zero_point[0],
+        low=low,
+        high=high,
+        acc_bytes=site.tile(site.step.acc).element_bytes,
+    )
+
+
+def _per_channel(site: Site, index: int, box: tuple[Range, ...]) -> Access:
+    """Return the access to per-channel values from loops over ``n g k p q``."""
+    access = site.access(index, (box[1], box[2]))
+    group, channel = access.strides
+    return Access(access.space, access.npu, access.address, (0, group, channel, 0, 0))
+
+
+def _fused(act: FusedActivation) -> tuple[Activation, float, float]:
+    if act.kind == "clip":
+        low = -math.inf if act.lo is None else act.lo
+        high = math.inf if act.hi is None else act.hi
+        return Activation.CLIP, low, high
+    return Activation(act.kind.value), act.alpha, 0.0
+
+
+def _operands(site: Site) -> list[Access]:
+    """Return accesses to the operand tiles, repeating along axes of extent one."""
+    accesses: list[Access] = []
+    for index in site.step.reads[: len(site.op.operands)]:
+        tile = site.tile(index)
+        if tile.role is Role.PARAM:
+            continue
+        box = _source_box(site, tile)
+        access = site.access(index, box)
+        strides = tuple(
+            0 if own.size == 1 else stride for own, stride in zip(box, access.strides, strict=True)
+        )
+        accesses.append(Access(access.space, access.npu, access.address, strides))
+    return accesses
+
+
+def _source_box(site: Site, tile: Tile) -> tuple[Range, ...]:
+    """Return the part of an operand tile that the operation reads."""
+    if not tile.is_resident:
+        return tile.box
+    return tuple(
+        Range(0, 1) if whole.size == 1 else wanted
+        for whole, wanted in zip(tile.box, site.step.box, strict=True)
+    )
+
+
+def _loops(site: Site) -> tuple[tuple[int, ...], Access, list[Access]]:
+    """Return squeezed loops over the result's box with accesses to result and operands."""
+    shape = tuple(axis.size for axis in site.step.box)
+    dst = site.access(site.step.out, site.step.box)
+    shape, (dst, *sources) = squeeze(shape, dst, *_operands(site))
+    return shape, dst, list(sources)
+
+
+def _binary(site: Site) -> AnyInstruction:
+    shape, dst, (a, b) = _loops(site)
+    kind = BinaryKind(site.op.kind)
+    result = site.op.result.type
+    if result.quant is None:
+        act, low, high = _fused(activation_of(site.op))
+        return Binary(kind=kind, dst=dst, a=a, b=b, shape=shape, act=act, low=low, high=high)
+    quants = [_quant(site, name) for name in (*site.op.operands, site.op.name)]
+    low, high = clamp_of(site.op, result)
+    return QBinary(
+        kind=kind,
+        dst=dst,
+        a=a,
+        b=b,
+        shape=shape,
+        dtype=result.dtype,
+        scales=(quants[0][0], quants[1][0], quants[2][0]),
+        zeros=(quants[0][1], quants[1][1], quants[2][1]),
+        low=low,
+        high=high,
+    )
+
+
+def _quant(site: Site, name: str) -> tuple[float, int]:
+    quant = site.type(name).quant
+    if quant is None:
+        return 1.0, 0
+    return quant.scale[0], quant.zero_point[0]
+
+
+def _lookup(site: Site) -> Lookup:
+    shape, dst, (source,) = _loops(site)
+    (table,) = site.parameters
+    return Lookup(dst=dst, src=source, table=site.access(table, site.tile(table).box), shape=shape)
+
+
+def _convert(site: Site) -> AnyInstruction:
+    shape, dst, (source,) = _loops(site)
+    if site.op.kind == "quantize":
+        scale, zero = _quant(site, site.op.name)
+        dtype = site.op.result.type.dtype
+        return Quantize(dst=dst, src=source, shape=shape, dtype=dtype, scale=scale, zero_point=zero)
+    scale, zero = _quant(site, site.op.operands[0])
+    dtype = site.type(site.op.operands[0]).dtype
+    return Dequantize(dst=dst, src=source, shape=shape, dtype=dtype, scale=scale, zero_point=zero)
+
+
+def _unary(site: Site) -> Activate:
+    shape, dst, (source,) = _loops(site)
+    a, b = 0.0, 0.0
+    if site.op.kind == "clip":
+        a, b = site.op.float("lo", -math.inf), site.op.float("hi", math.inf)
+    elif site.op.kind == "leaky_relu":
+        a = site.op.float("alpha")
+    return Activate(dst=dst, src=source, bias=None, shape=shape, act=_UNARY[site.op.kind], a=a, b=b)
+
+
+def _copy(site: Site) -> Copy:
+    shape = tuple(axis.size for axis in site.step.box)
+    source = site.step.reads[0]
+    tile = site.tile(source)
+    box = tile.box
+    if tile.is_resident:
+        box = tuple(
+            Range(axis.start - shift, axis.stop - shift)
+            for axis, shift in zip(site.step.box, _shifts(site, tile), strict=True)
+        )
+    src = site.access(source, box)
+    dst = site.access(site.step.out, site.step.box)
+    shape, (dst, src) = squeeze(shape, dst, src)
+    return Copy(dst=dst, src=src, shape=shape, element_bytes=tile.element_bytes)
+
+
+def _shifts(site: Site, tile: Tile) -> tuple[int, ...]:
+    """Return where in the result a concatenated operand begins, along the view's axes."""
+    if site.op.kind != "concat":
+        return (0,) * len(tile.box)
+    axis = site.op.int("axis")
+    offset = 0
+    for name in site.op.operands:
+        extent = math.prod(site.type(name).shape[axis:])
+        if name == tile.tensor and offset <= site.step.box[1].start < offset + extent:
+            return 0, offset
+        offset += extent
+    raise PassError(f"%{site.op.name}: %{tile.tensor} is not among its operands")
+
+
+def _pool(site: Site) -> Pool:
+    op = site.op
+    source = site.step.reads[0]
+    tile = site.tile(source)
+    whole = _pool_window(site)
+    channels = (site.step.box[0], site.step.box[1])
+    src = site.access(source, (*channels, tile.box[2], tile.box[3]))
+    starts = [site.step.box[2 + axis].start * whole.stride[axis] for axis in (0, 1)]
+    origin = [tile.box[2 + axis].start + whole.pads[axis] for axis in (0, 1)]
+    extents = site.type(op.operands[0]).shape[2:]
+    ends = [extents[axis] + whole.pads[2 + axis] - tile.box[2 + axis].start for axis in (0, 1)]
+    scales = [_quant(site, name) for name in (op.operands[0], op.name)]
+    n, c, p, q = (axis.size for axis in site.step.box)
+    return Pool(
+        kind=ReduceKind.MAX if op.kind == "max_pool" else ReduceKind.MEAN,
+        dst=site.access(site.step.out, site.step.box),
+        src=src,
+        shape=(n, c, p, q),
+        kernel=whole.kernel,
+        window=Window(
+            stride=whole.stride,
+            dilation=whole.dilation,
+            rows=tile.box[2].size,
+            columns=tile.box[3].size,
+            top=origin[0] - starts[0],
+            left=origin[1] - starts[1],
+        ),
+        dtype=op.result.type.dtype,
+        include_padding=bool(op.attr("count_include_pad", False))
+        if op.kind == "avg_pool"
+        else False,
+        outer_rows=(-origin[0], ends[0]),
+        outer_columns=(-origin[1], ends[1]),
+        scales=(scales[0][0], scales[1][0]),
+        zeros=(scales[0][1], scales[1][1]),
+    )
+
+
+def _pool_window(site: Site) -> PoolWindow:
+    if site.op.kind != "global_avg_pool":
+        return window_of(site.op)
+    height, width = site.type(site.op.operands[0]).shape[2:]
+    return PoolWindow(kernel=(height, width))
