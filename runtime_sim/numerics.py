@@ -2,17 +2,14 @@
 
 Every function here is bit-equal to what onnxruntime computes on x86-64 for the same operator.
 ``rint`` rounds halves to even; a product or sum of float32 values rounds to float32 at once,
-except in ``fma``, which rounds the exact result once.
+except in ``fma``, which rounds the exact result once. Functions of one element (quantise,
+dequantise, activations) are in ``ir/elementary.py``.
 """
-
-from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-Array: TypeAlias = npt.NDArray[Any]
-Bytes: TypeAlias = npt.NDArray[np.int8] | npt.NDArray[np.uint8]
-Floats: TypeAlias = npt.NDArray[np.float32]
+from ..ir.elementary import Array, Floats, all_bytes
 
 F32_EXACT = 2**24
 """Sums of integers below this magnitude are exact in float32."""
@@ -68,31 +65,6 @@ def requantize(
     """
     scaled = accumulator.astype(np.float32) * np.asarray(factor, np.float32)
     return saturate(scaled, zero_point, lo, hi, dtype)
-
-
-def byte_range(dtype: npt.DTypeLike) -> tuple[int, int]:
-    """Return the smallest and largest value of an 8-bit type."""
-    return (-128, 127) if np.dtype(dtype) == np.int8 else (0, 255)
-
-
-def quantize(
-    values: Array, scale: npt.ArrayLike, zero_point: npt.ArrayLike, dtype: npt.DTypeLike
-) -> Array:
-    """Return ``sat(rint(values / scale) + zero_point)`` in ``np.int8`` or ``np.uint8``."""
-    low, high = byte_range(dtype)
-    steps = np.rint(values.astype(np.float32) / np.asarray(scale, np.float32)).astype(np.float64)
-    return np.clip(steps + np.asarray(zero_point), low, high).astype(dtype)
-
-
-def dequantize(values: Array, scale: npt.ArrayLike, zero_point: npt.ArrayLike) -> Floats:
-    """Return ``f32(values - zero_point) * scale``."""
-    steps = values.astype(np.int64) - np.asarray(zero_point, np.int64)
-    return steps.astype(np.float32) * np.asarray(scale, np.float32)
-
-
-def all_bytes(dtype: npt.DTypeLike) -> Array:
-    """Return the 256 values of an 8-bit type in the order of their unsigned byte patterns."""
-    return np.arange(256, dtype=np.uint8).view(dtype)
 
 
 def lookup(values: Array, table: Array) -> Array:

@@ -4,9 +4,9 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
+from ...ir.elementary import Array, Floats, clip, leaky_relu, relu, sigmoid, tanh
 from ...ir.graph import Op
 from ...ir.op_views import Activation, FusedActivation, activation_of, optional_float
-from ..numerics import Array, Floats
 
 
 def activate(op: Op, values: Array) -> Array:
@@ -20,34 +20,11 @@ def apply_activation(act: FusedActivation, values: Array) -> Array:
         case Activation.NONE:
             return values
         case Activation.RELU:
-            return np.maximum(values, np.float32(0))
+            return relu(values)
         case Activation.CLIP:
             return clip(values, act.lo, act.hi)
         case Activation.LEAKY_RELU:
             return leaky_relu(values, act.alpha)
-
-
-def clip(values: Array, lo: float | None, hi: float | None) -> Array:
-    """Limit values to ``[lo, hi]``; ``None`` does not limit."""
-    bounded = values if lo is None else np.maximum(values, np.float32(lo))
-    return bounded if hi is None else np.minimum(bounded, np.float32(hi))
-
-
-def leaky_relu(values: Array, alpha: float) -> Array:
-    """Multiply negative values by ``alpha``."""
-    return np.where(values >= 0, values, values * np.float32(alpha))
-
-
-def sigmoid(values: Array) -> Floats:
-    """Return ``1 / (1 + exp(-x))``, computed in float64 and rounded once."""
-    wide = values.astype(np.float64)
-    small = np.exp(-np.abs(wide))
-    return (np.where(wide >= 0, 1.0, small) / (1.0 + small)).astype(np.float32)
-
-
-def tanh(values: Array) -> Floats:
-    """Return the hyperbolic tangent, computed in float64 and rounded once."""
-    return np.tanh(values.astype(np.float64)).astype(np.float32)
 
 
 def softmax(values: Array, axis: int) -> Floats:
@@ -58,7 +35,7 @@ def softmax(values: Array, axis: int) -> Floats:
 
 
 UNARY: Mapping[str, Callable[[Op, Array], Array]] = {
-    "relu": lambda op, x: np.maximum(x, np.float32(0)),
+    "relu": lambda op, x: relu(x),
     "clip": lambda op, x: clip(x, optional_float(op, "lo"), optional_float(op, "hi")),
     "leaky_relu": lambda op, x: leaky_relu(x, op.float("alpha")),
     "sigmoid": lambda op, x: sigmoid(x),

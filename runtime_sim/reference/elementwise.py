@@ -4,18 +4,11 @@ from collections.abc import Callable
 
 import numpy as np
 
+from ...ir.elementary import Array, dequantize, quantize
 from ...ir.graph import Op
 from ...ir.op_views import clamp_of
 from ...ir.types import DType, Quantization, TensorType
-from ..numerics import (
-    Array,
-    dequantize,
-    lookup,
-    lookup_pair,
-    qadd_table,
-    qmul_table,
-    quantize,
-)
+from ..numerics import lookup, lookup_pair, qadd_table, qmul_table
 from .activation import activate
 
 

@@ -3,10 +3,11 @@
 import numpy as np
 import numpy.typing as npt
 
+from ...ir.elementary import Array
 from ...ir.graph import Op
 from ...ir.op_views import Window, clamp_of, window_of
 from ...ir.types import Quantization, TensorType
-from ..numerics import F32_EXACT, Array, multiplier, requantize
+from ..numerics import F32_EXACT, multiplier, requantize
 from .activation import activate
 from .windows import pad_image, windows
 

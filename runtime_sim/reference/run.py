@@ -5,12 +5,12 @@ from typing import TypeAlias
 
 import numpy as np
 
+from ...ir.elementary import Array
 from ...ir.errors import SimulationError
 from ...ir.graph import Graph, Op
 from ...ir.ops import spec_of
 from ...ir.resources import Constants, dtype_of
 from ...ir.types import TensorType
-from ..numerics import Array
 from .activation import UNARY
 from .elementwise import add, mul, run_dequantize, run_lookup, run_quantize
 from .pools import avg_pool, global_avg_pool, max_pool

@@ -2,8 +2,8 @@
 
 import numpy as np
 
+from ...ir.elementary import Array
 from ...ir.op_views import Window
-from ..numerics import Array
 
 
 def pad_image(image: Array, window: Window, value: float) -> Array:
