@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 
-def pink_noise(shape: Sequence[int], seed: int) -> NDArray[np.float32]:
+def pink_noise(shape: Sequence[int], seed: int | Sequence[int]) -> NDArray[np.float32]:
     """Return Gaussian noise with amplitude proportional to 1/f over the last two axes.
 
     The mean is 0 and the expected variance 1; the constant part varies from plane to plane, as
@@ -19,7 +19,7 @@ def pink_noise(shape: Sequence[int], seed: int) -> NDArray[np.float32]:
 
     Args:
         shape: Shape of the result, e.g. ``[N, C, H, W]``.
-        seed: Seed of the generator; same shape and seed, same bytes.
+        seed: Seed of the generator, or a tuple of seeds; same shape and seed, same bytes.
     """
     shape = tuple(shape)
     axes = tuple(range(max(0, len(shape) - 2), len(shape)))

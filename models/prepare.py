@@ -1,0 +1,212 @@
+"""Bring a float model into the form that quantises well.
+
+    Conv -> BatchNormalization           ->   Conv
+    Constant, Shape, Gather, Concat ...  ->   initialisers
+    ReduceMean over height and width     ->   GlobalAveragePool (-> Flatten)
+
+onnxruntime's basic optimiser folds normalisations and constants; it keeps to standard operators. A
+normalisation that is not folded would be quantised by itself, once before and once after; a
+``ReduceMean`` would stay in float, for the quantiser does not know it.
+"""
+
+import tempfile
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import onnx
+import onnxruntime as ort
+from onnx import ModelProto, NodeProto, TensorProto, ValueInfoProto, helper, numpy_helper
+from onnx.shape_inference import infer_shapes
+from onnx.version_converter import convert_version
+
+from ..ir.errors import ModelError
+from .session import Optimisation, session_options
+
+# Quantisation per channel needs the axis of DequantizeLinear.
+_LEAST_OPSET = 13
+_TARGET_OPSET = 17
+_LAST_IR_VERSION = 10
+_SMALL = 1024  # elements; larger initialisers cannot be shapes
+_STANDARD_DOMAINS = ("", "ai.onnx")
+
+
+def prepare(model: ModelProto) -> ModelProto:
+    """Return ``model`` folded and in the quantiser's terms, with the type of every tensor.
+
+    The argument is left as it is. Initialisers come in the order of their use, so that the same
+    model always gives the same bytes.
+
+    Raises:
+        ModelError: onnxruntime cannot load the model, or its opset cannot be raised to 13.
+    """
+    folded = _fold(_readable(model))
+    _pool_instead_of_mean(folded)
+    _order_initialisers(folded)
+    _drop_unused_opsets(folded)
+    _infer_types(folded)
+    return folded
+
+
+def opset_of(model: ModelProto) -> int:
+    """Return the version of the standard operators that ``model`` uses."""
+    versions = [o.version for o in model.opset_import if o.domain in _STANDARD_DOMAINS]
+    if not versions:
+        raise ModelError("the model does not import the standard ONNX operators")
+    return max(versions)
+
+
+def value_infos(model: ModelProto) -> dict[str, ValueInfoProto]:
+    """Return the type of every tensor that has one, by name; weights are no tensors here."""
+    graph = model.graph
+    weights = {w.name for w in graph.initializer}
+    declared = (*graph.value_info, *graph.output, *graph.input)
+    return {v.name: v for v in declared if v.name not in weights}
+
+
+def _readable(model: ModelProto) -> ModelProto:
+    """Return ``model`` at versions that onnxruntime and the quantiser read."""
+    opset = opset_of(model)
+    weights = {w.name for w in model.graph.initializer}
+    inputs = [i for i in model.graph.input if i.name not in weights]
+    is_modern = opset >= _LEAST_OPSET and len(inputs) == len(model.graph.input)
+    if is_modern and 4 <= model.ir_version <= _LAST_IR_VERSION:
+        return model
+    copy = ModelProto()
+    copy.CopyFrom(model)
+    copy.ir_version = _LAST_IR_VERSION
+    del copy.graph.input[:]
+    copy.graph.input.extend(inputs)
+    return copy if opset >= _LEAST_OPSET else _raise_opset(copy, opset)
+
+
+def _raise_opset(model: ModelProto, opset: int) -> ModelProto:
+    try:
+        return convert_version(model, _TARGET_OPSET)
+    except (RuntimeError, ValueError) as error:
+        raise ModelError(
+            f"cannot quantise a model of opset {opset}: {error}",
+            hint=f"export it again with opset {_LEAST_OPSET} or later",
+        ) from error
+
+
+def _fold(model: ModelProto) -> ModelProto:
+    """Return what onnxruntime's basic optimiser makes of ``model``."""
+    options = session_options(Optimisation.BASIC, threads=1)
+    options.add_session_config_entry("session.disable_prepacking", "1")
+    with tempfile.TemporaryDirectory(prefix="accnn.") as folder:
+        path = Path(folder) / "folded.onnx"
+        options.optimized_model_filepath = str(path)
+        content = model.SerializeToString()
+        try:
+            ort.InferenceSession(content, options, providers=["CPUExecutionProvider"])
+        except Exception as error:
+            if not _is_from_onnxruntime(error):
+                raise
+            raise ModelError(f"onnxruntime cannot load the model: {error}") from error
+        del content
+        return onnx.load(path)
+
+
+def _is_from_onnxruntime(error: Exception) -> bool:
+    """Return whether the compiled half of onnxruntime raised ``error`` (its classes vary)."""
+    return type(error).__module__.startswith("onnxruntime")
+
+
+def _pool_instead_of_mean(model: ModelProto) -> None:
+    """Replace every mean over height and width of ``[N, C, H, W]`` by a global pooling."""
+    constants = _small_constants(model)
+    types = value_infos(model)
+    nodes: list[NodeProto] = []
+    for node in model.graph.node:
+        is_pool = _is_spatial_mean(node, constants, types)
+        nodes.extend(_global_pool(node) if is_pool else (node,))
+    del model.graph.node[:]
+    model.graph.node.extend(nodes)
+
+
+def _small_constants(model: ModelProto) -> dict[str, tuple[int, ...]]:
+    return {
+        w.name: tuple(int(v) for v in numpy_helper.to_array(w).ravel())
+        for w in model.graph.initializer
+        if w.data_type == TensorProto.INT64 and len(w.dims) <= 1 and sum(w.dims) < _SMALL
+    }
+
+
+def _is_spatial_mean(
+    node: NodeProto, constants: dict[str, tuple[int, ...]], types: dict[str, ValueInfoProto]
+) -> bool:
+    if node.op_type != "ReduceMean" or node.domain not in _STANDARD_DOMAINS:
+        return False
+    source = types.get(node.input[0])
+    if source is None or len(source.type.tensor_type.shape.dim) != 4:
+        return False
+    axes: Sequence[int] = _attribute(node, "axes", ())
+    if len(node.input) > 1:
+        axes = constants.get(node.input[1], ())
+    return sorted(axis % 4 for axis in axes) == [2, 3]
+
+
+def _global_pool(node: NodeProto) -> tuple[NodeProto, ...]:
+    source, result = node.input[0], node.output[0]
+    if _attribute(node, "keepdims", 1):
+        return (helper.make_node("GlobalAveragePool", [source], [result], node.name),)
+    pooled = f"{result}/pooled"
+    return (
+        helper.make_node("GlobalAveragePool", [source], [pooled], node.name),
+        helper.make_node("Flatten", [pooled], [result], f"{node.name}/flatten", axis=1),
+    )
+
+
+def _attribute(node: NodeProto, name: str, default: Any) -> Any:
+    for attribute in node.attribute:
+        if attribute.name == name:
+            return helper.get_attribute_value(attribute)
+    return default
+
+
+def _order_initialisers(model: ModelProto) -> None:
+    """Sort initialisers by first use; onnxruntime writes them in the order of a hash table."""
+    uses = (name for node in model.graph.node for name in _all_inputs(node))
+    position = {name: i for i, name in reversed(list(enumerate(uses)))}
+    ordered = sorted(model.graph.initializer, key=lambda w: (position.get(w.name, -1), w.name))
+    del model.graph.initializer[:]
+    model.graph.initializer.extend(ordered)
+
+
+def _all_inputs(node: NodeProto) -> Iterable[str]:
+    """Yield the inputs of ``node`` and of the nodes in its branches and bodies."""
+    yield from node.input
+    for attribute in node.attribute:
+        for inner in attribute.g.node:
+            yield from _all_inputs(inner)
+
+
+def _drop_unused_opsets(model: ModelProto) -> None:
+    """Drop the domains that onnxruntime adds and no node uses."""
+    used = {node.domain for node in model.graph.node} | set(_STANDARD_DOMAINS)
+    kept = [o for o in model.opset_import if o.domain in used]
+    del model.opset_import[:]
+    model.opset_import.extend(kept)
+
+
+def _infer_types(model: ModelProto) -> None:
+    """Store the type of every tensor, found on a copy without the large weights."""
+    skeleton = ModelProto()
+    skeleton.ir_version = model.ir_version
+    skeleton.opset_import.extend(model.opset_import)
+    graph = skeleton.graph
+    graph.name = model.graph.name
+    graph.node.extend(model.graph.node)
+    graph.input.extend(model.graph.input)
+    graph.output.extend(model.graph.output)
+    for weight in model.graph.initializer:
+        if sum(weight.dims) < _SMALL and len(weight.dims) <= 1:
+            graph.initializer.append(weight)
+        else:
+            graph.input.append(
+                helper.make_tensor_value_info(weight.name, weight.data_type, list(weight.dims))
+            )
+    inferred = infer_shapes(skeleton, data_prop=True)
+    del model.graph.value_info[:]
+    model.graph.value_info.extend(inferred.graph.value_info)

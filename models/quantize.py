@@ -1,0 +1,319 @@
+"""Quantise a float ONNX model to integers with onnxruntime's static quantiser.
+
+    float model -> prepare (fold) -> ranges over calibration data -> quantiser -> QDQ model
+
+The result is in QDQ form: every tensor passes through ``QuantizeLinear -> DequantizeLinear``,
+weights and biases are integer constants behind a ``DequantizeLinear``.
+
+*What becomes of it.* At the extended level of optimisation, with s8 allowed (``make_session``),
+onnxruntime 1.31 turns each of these groups into one integer operator; of the zoo's networks nothing
+is left in float but the first quantise and the last dequantise:
+
+=====================  =========================  ==============================================
+float                  integer operator           remark
+=====================  =========================  ==============================================
+Conv, Gemm             QLinearConv, QGemm         int32 bias of scale ``sx * sw[k]``
+Add, Concat            QLinearAdd, QLinearConcat  each operand has its own scale
+Relu, Clip(0, 6)       none                       the zero point is the type's minimum: the
+                                                  quantise after the producer clamps
+LeakyRelu              QLinearLeakyRelu
+MaxPool, Flatten       MaxPool, Flatten           output has the input's scale and zero point
+AveragePool            QLinearAveragePool         output has the input's scale and zero point
+GlobalAveragePool      QLinearGlobalAveragePool   own scale; a ReduceMean would stay in float
+BatchNormalization     none                       folded; alone, it would stay in float
+=====================  =========================  ==============================================
+
+*Ranges* are the least and greatest value over the samples (MinMax), found by one session that
+reduces each tensor on the fly, so that memory does not grow with the number of samples. The ranges
+and the model are those that ``quantize_static`` gives (a test compares); that function needs four
+copies of the weights and several temporary files.
+"""
+
+import logging
+import math
+from collections.abc import Generator, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from enum import StrEnum
+from itertools import islice
+from pathlib import Path
+from typing import Any, cast
+
+import numpy as np
+import onnxruntime.quantization as ort_quantization
+from numpy.typing import NDArray
+from onnx import ModelProto, TensorProto, helper
+from onnxruntime.quantization.registry import QDQRegistry, QLinearOpsRegistry
+
+from ..ir.errors import ModelError, OptionError
+from .calibration import InputSpec, Sample, input_specs, read_samples, synthetic
+from .prepare import prepare, value_infos
+from .session import Optimisation, make_session, run
+
+_quantiser = cast(Any, ort_quantization)  # no type stubs
+_CALIBRATION, _HELD_OUT = 1, 2  # streams of random numbers
+_HELD_OUT_SAMPLES = 2
+_INTEGER_OPS = frozenset(
+    {"QuantizeLinear", "DequantizeLinear", "QLinearConv", "QLinearMatMul", "ConvInteger"}
+)
+
+
+class Int8(StrEnum):
+    """An 8-bit integer type."""
+
+    S8 = "s8"
+    U8 = "u8"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QuantizeOptions:
+    """How to quantise.
+
+    Attributes:
+        activation: Type of activations.
+        weight: Type of weights; ``u8`` only together with ``u8`` activations.
+        per_channel: One weight scale per output channel instead of one per tensor.
+        reduce_range: Weights of seven bits, for machines where u8 x s8 products saturate.
+    """
+
+    activation: Int8 = Int8.S8
+    weight: Int8 = Int8.S8
+    per_channel: bool = True
+    reduce_range: bool = False
+
+    def __post_init__(self) -> None:
+        if self.activation is Int8.S8 and self.weight is Int8.U8:
+            raise OptionError(
+                "s8 activations with u8 weights are not supported by onnxruntime",
+                hint="use s8 weights",
+            )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QuantizedModel:
+    """A quantised model and what is known about its accuracy.
+
+    Attributes:
+        model: The QDQ model.
+        calibrated: Whether the ranges come from the user's data, not from noise.
+        samples: Number of samples that the ranges come from.
+        snr_db: Signal-to-noise ratio of the first output against the float model [dB], over
+            seeded noise that is not among the samples (over the first samples themselves, where an
+            input is no float); infinite for equal outputs.
+    """
+
+    model: ModelProto
+    calibrated: bool
+    samples: int
+    snr_db: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Ranges:
+    """What calibration found.
+
+    Attributes:
+        bounds: Least and greatest value of each activation, by name.
+        samples: Number of samples seen.
+    """
+
+    bounds: dict[str, tuple[float, float]]
+    samples: int
+
+
+def quantize(
+    model: ModelProto,
+    *,
+    calibration: Path | None = None,
+    seed: int = 0,
+    samples: int = 8,
+    options: QuantizeOptions | None = None,
+) -> QuantizedModel:
+    """Return ``model`` quantised to integers; same arguments, same bytes.
+
+    Args:
+        model: A float model with static input shapes; it is left as it is.
+        calibration: Data set (see ``calibration.py``); all of its samples are used. Without one,
+            ``samples`` pink-noise samples are made up and the result says ``calibrated=False``.
+        seed: Seed of made-up samples, 0 or more.
+        samples: Number of made-up samples.
+        options: Types and granularity; s8 x s8 per channel by default.
+
+    Raises:
+        ModelError: The model is quantised already, or onnxruntime cannot load it.
+        OptionError: An option or the calibration data does not suit the model.
+    """
+    if samples < 1 or seed < 0:
+        raise OptionError(f"samples is {samples} and seed {seed}; at least 1 and 0 are allowed")
+    _check_is_float(model)
+    specs = input_specs(model)
+    prepared = prepare(model)
+    ranges = _measure_ranges(prepared, _calibration_set(specs, calibration, seed, samples))
+    quantised = _quantise(prepared, ranges.bounds, options or QuantizeOptions())
+    held_out = _held_out(specs, calibration, ranges.bounds, seed)
+    return QuantizedModel(
+        model=quantised,
+        calibrated=calibration is not None,
+        samples=ranges.samples,
+        snr_db=_snr_db(model, quantised, held_out),
+    )
+
+
+def _check_is_float(model: ModelProto) -> None:
+    for node in model.graph.node:
+        if node.op_type in _INTEGER_OPS:
+            raise ModelError(
+                f"the model is quantised already: node {node.name!r} is {node.op_type}"
+            )
+
+
+def _calibration_set(
+    specs: tuple[InputSpec, ...], path: Path | None, seed: int, samples: int
+) -> Iterator[Sample]:
+    if path is not None:
+        return read_samples(path, specs)
+    return synthetic(specs, (seed, _CALIBRATION), samples)
+
+
+def _measure_ranges(model: ModelProto, samples: Iterable[Sample]) -> _Ranges:
+    """Run the samples and return the least and greatest value of every float activation."""
+    tensors = [
+        name
+        for name, info in value_infos(model).items()
+        if info.type.tensor_type.elem_type == TensorProto.FLOAT
+    ]
+    reduced = [f"{name}/{end}" for name in tensors for end in ("min", "max")]
+    session = make_session(_with_reductions(model, tensors), optimisation=Optimisation.NONE)
+    ends = np.empty((0, len(reduced)), np.float32)
+    seen = 0
+    for sample in samples:
+        row = np.array([list(run(session, sample, reduced).values())], np.float32)
+        ends = _merge(np.concatenate([ends, row]))
+        seen += 1
+    if not seen:
+        raise OptionError("the calibration data holds no sample")
+    pairs = ends[0].reshape(-1, 2).tolist()
+    return _Ranges(
+        bounds={n: (a, b) for n, (a, b) in zip(tensors, pairs, strict=True)}, samples=seen
+    )
+
+
+def _merge(ends: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Return the least of the even columns and the greatest of the odd ones, as one row."""
+    merged = ends.max(axis=0)
+    merged[::2] = ends[:, ::2].min(axis=0)
+    return merged[None]
+
+
+def _with_reductions(model: ModelProto, tensors: list[str]) -> ModelProto:
+    """Return ``model`` with outputs for the least and greatest value of ``tensors`` only.
+
+    A tensor is reduced right after it is made, while it is in the processor's memory.
+    """
+    copy = ModelProto()
+    copy.CopyFrom(model)
+    nodes = list(copy.graph.node)
+    del copy.graph.node[:], copy.graph.output[:]
+    wanted = set(tensors)
+    names = [[i.name for i in copy.graph.input], *(list(node.output) for node in nodes)]
+    for made, node in zip(names, [None, *nodes], strict=True):
+        copy.graph.node.extend([] if node is None else [node])
+        for tensor in (name for name in made if name in wanted):
+            for op_type, end in (("ReduceMin", "min"), ("ReduceMax", "max")):
+                result = f"{tensor}/{end}"
+                copy.graph.node.append(helper.make_node(op_type, [tensor], [result], keepdims=0))
+                copy.graph.output.append(
+                    helper.make_tensor_value_info(result, TensorProto.FLOAT, ())
+                )
+    return copy
+
+
+def _quantise(
+    model: ModelProto, bounds: dict[str, tuple[float, float]], options: QuantizeOptions
+) -> ModelProto:
+    """Return the QDQ model; ``model`` is consumed."""
+    helper.set_model_props(model, {"onnx.infer": "onnxruntime.quant"})  # types are in place
+    types = {Int8.S8: _quantiser.QuantType.QInt8, Int8.U8: _quantiser.QuantType.QUInt8}
+    tensor_ranges = _quantiser.TensorsData(
+        _quantiser.CalibrationMethod.MinMax,
+        {n: tuple(np.array([end], np.float32) for end in ends) for n, ends in bounds.items()},
+    )
+    with _quiet():
+        quantised = _quantiser.QDQQuantizer(
+            model,
+            options.per_channel,
+            options.reduce_range,
+            types[options.weight],
+            types[options.activation],
+            tensor_ranges,
+            [],
+            [],
+            sorted({*QLinearOpsRegistry, *QDQRegistry}),
+            {},
+        ).quantize_model()
+    result = cast(ModelProto, quantised)
+    del result.metadata_props[:]
+    return result
+
+
+@contextmanager
+def _quiet() -> Generator[None]:
+    """Drop what the quantiser says through the root logger, without configuring that logger."""
+    root = logging.getLogger()
+    handler = logging.NullHandler()
+    root.addHandler(handler)
+    root.addFilter(_drop)
+    try:
+        yield
+    finally:
+        root.removeFilter(_drop)
+        root.removeHandler(handler)
+
+
+def _drop(record: logging.LogRecord) -> bool:
+    return False
+
+
+def _held_out(
+    specs: tuple[InputSpec, ...],
+    path: Path | None,
+    bounds: dict[str, tuple[float, float]],
+    seed: int,
+) -> Iterator[Sample]:
+    """Yield inputs for the signal-to-noise ratio: noise that fills the range of the user's data.
+
+    Where an input is no float, noise means nothing, and the first samples of the data serve.
+    """
+    if path is not None and not all(spec.is_float for spec in specs):
+        yield from islice(read_samples(path, specs), _HELD_OUT_SAMPLES)
+        return
+    for sample in synthetic(specs, (seed, _HELD_OUT), _HELD_OUT_SAMPLES):
+        if path is None:
+            yield sample
+        else:
+            yield {name: _fill(noise, *bounds[name]) for name, noise in sample.items()}
+
+
+def _fill(noise: NDArray[Any], low: float, high: float) -> NDArray[Any]:
+    """Scale noise of variance 1 so that three deviations reach the ends of a range."""
+    return np.clip(noise * ((high - low) / 6) + (high + low) / 2, low, high).astype(noise.dtype)
+
+
+def _snr_db(reference: ModelProto, quantised: ModelProto, samples: Iterable[Sample]) -> float:
+    """Return the ratio of signal to error energy of the first output [dB]."""
+    samples = tuple(samples)
+    name = reference.graph.output[0].name
+    wanted = _first_outputs(reference, Optimisation.BASIC, name, samples)
+    actual = _first_outputs(quantised, Optimisation.EXTENDED, name, samples)
+    signal = math.fsum(float(np.sum(w**2)) for w in wanted)
+    error = math.fsum(float(np.sum((w - a) ** 2)) for w, a in zip(wanted, actual, strict=True))
+    if error == 0:
+        return math.inf
+    return 10 * math.log10(signal / error) if signal > 0 else -math.inf
+
+
+def _first_outputs(
+    model: ModelProto, optimisation: Optimisation, name: str, samples: tuple[Sample, ...]
+) -> list[NDArray[np.float64]]:
+    session = make_session(model, optimisation=optimisation)
+    return [run(session, sample, [name])[name].astype(np.float64) for sample in samples]
