@@ -1,0 +1,142 @@
+"""What every mapper takes and gives."""
+
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from typing import Protocol
+
+from ...ir.arch import Architecture
+from ...ir.mapping import LoopNest
+from ...ir.workload import Operand, Workload
+from ..analysis.cost import CostReport, Counting
+
+NOTHING_RESIDENT: frozenset[Operand] = frozenset()
+
+
+class Objective(StrEnum):
+    """What a mapper minimises."""
+
+    LATENCY = "latency"
+    ENERGY = "energy"
+    EDP = "edp"
+
+    def of(self, report: CostReport) -> float:
+        """Return the figure of a cost report: [cycle], [pJ] or [pJ * cycle]."""
+        match self:
+            case Objective.LATENCY:
+                return report.cycles
+            case Objective.ENERGY:
+                return report.energy_pj
+            case Objective.EDP:
+                return report.edp
+
+
+class MappingStatus(StrEnum):
+    """How far a mapper can vouch for its result.
+
+    ``optimal`` and ``bounded`` come with a proven bound; ``bounded`` has not closed the gap.
+    ``heuristic`` promises nothing; ``fallback`` came from a simpler mapper after a failure.
+    """
+
+    OPTIMAL = "optimal"
+    BOUNDED = "bounded"
+    HEURISTIC = "heuristic"
+    FALLBACK = "fallback"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MapOptions:
+    """What a mapper may be told.
+
+    Attributes:
+        objective: What to minimise.
+        counting: Whose rules the cost model follows.
+        seed: Of mappers that draw at random.
+        evaluations: Of searches: how many mappings to look at; ``None`` is the mapper's default.
+        padding: Whether extents may be padded where that pays.
+    """
+
+    objective: Objective = Objective.LATENCY
+    counting: Counting = Counting.ACCNN
+    seed: int = 0
+    evaluations: int | None = None
+    padding: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MappingResult:
+    """A nest and what its mapper says about it.
+
+    Attributes:
+        nest: The nest; it satisfies ``verify`` on the machine it was made for.
+        mapper: Name of the mapper.
+        status: What the mapper vouches for.
+        objective: Value of the objective in the cost model.
+        bound: Proven lower bound of the objective, 0 where nothing is proven.
+        gap: ``objective / bound - 1``; infinite where nothing is proven.
+        seconds: Wall time of the search; does not take part in comparisons [s].
+        cpu_seconds: CPU time of the search; does not take part in comparisons [s].
+        note: What else a reader should know, e.g. why a fallback was taken.
+    """
+
+    nest: LoopNest
+    mapper: str
+    status: MappingStatus
+    objective: float
+    bound: float
+    gap: float
+    seconds: float = field(default=0.0, compare=False)
+    cpu_seconds: float = field(default=0.0, compare=False)
+    note: str = ""
+
+
+class Mapper(Protocol):
+    """Finds a nest for one workload.
+
+    Implementations raise :class:`~accnn.ir.errors.InfeasibleError` where no nest exists.
+    """
+
+    @property
+    def name(self) -> str:
+        """Spelling on the command line."""
+        ...
+
+    def map(
+        self,
+        workload: Workload,
+        arch: Architecture,
+        *,
+        workspace: int | None = None,
+        resident: frozenset[Operand] = NOTHING_RESIDENT,
+        options: MapOptions = MapOptions(),
+    ) -> MappingResult:
+        """Return a nest that fits.
+
+        Args:
+            workload: What is computed.
+            arch: The machine that one NPU sees.
+            workspace: Bytes of the scratchpad that tiles may take, both halves of the double
+                buffer together; ``None`` leaves the architecture's own figure [byte].
+            resident: Operands that lie whole in the scratchpad, outside of the workspace. The
+                nest does not allocate them there.
+            options: Objective, seed and limits.
+        """
+        ...
+
+
+def with_workspace(arch: Architecture, workspace: int | None) -> Architecture:
+    """Return the machine with only ``workspace`` bytes of its scratchpad, used by halves."""
+    if workspace is None:
+        return arch
+    scratchpad = replace(arch.scratchpad_level, capacity=workspace, double_buffered=True)
+    levels = tuple(scratchpad if level.name == arch.scratchpad else level for level in arch.levels)
+    return replace(arch, levels=levels)
+
+
+def held_resident(arch: Architecture, resident: frozenset[Operand]) -> frozenset[Operand]:
+    """Return the operands that can lie in the scratchpad, of those that are said to."""
+    return frozenset(item for item in resident if item in arch.scratchpad_level.holds)
+
+
+def bypassed(arch: Architecture, resident: frozenset[Operand]) -> frozenset[tuple[Operand, str]]:
+    """Return the allocations that resident operands do without."""
+    return frozenset((operand, arch.scratchpad) for operand in held_resident(arch, resident))
