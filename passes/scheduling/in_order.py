@@ -41,9 +41,9 @@ def schedule_in_order(
     """
     room = scratchpad_budget(arch, budget)
     weights_stream = Operand.W in arch.scratchpad_level.holds
-    reserve = min(room, max(MIN_WORKSPACE, room // 4))
+    reserve = min(room, max(MIN_WORKSPACE, room // 2))
     plan = _plan(graph, room, 0, weights_stream)
-    if plan.workspace_steps:
+    if plan.is_streaming:
         plan = _plan(graph, room, reserve, weights_stream)
     return plan.finish()
 
@@ -80,11 +80,7 @@ class _Planner:
     stores: list[Transfer] = field(default_factory=list[Transfer])
     streams: list[Stream] = field(default_factory=list[Stream])
     workspaces: list[Workspace] = field(default_factory=list[Workspace])
-
-    @property
-    def workspace_steps(self) -> bool:
-        """Whether any step needs a workspace."""
-        return bool(self.workspaces)
+    is_streaming: bool = False
 
     def execute(self, step: int, op: Op) -> None:
         """Decide one step: operands, then results, then the workspace they leave."""
@@ -95,8 +91,10 @@ class _Planner:
                 streamed |= self._read(step, name)
         for value in op.results:
             streamed |= self._write(step, value.name)
-        if streamed:
-            self.workspaces.append(self._largest_hole(step))
+        self.is_streaming |= streamed
+        workspace = self._largest_hole(step)
+        if workspace.bytes:
+            self.workspaces.append(workspace)
 
     def finish(self) -> GraphSchedule:
         """Return the frozen plan."""

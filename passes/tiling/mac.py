@@ -41,10 +41,12 @@ class NestCuts:
     Attributes:
         nest: The loops.
         arch: The machine.
+        resident: Operands that lie whole in the scratchpad.
     """
 
     nest: LoopNest
     arch: Architecture
+    resident: frozenset[Operand] = frozenset()
 
     @cached_property
     def accumulates_inside(self) -> bool:
@@ -55,6 +57,8 @@ class NestCuts:
 
     def home_start(self, operand: Operand) -> int:
         """Return where the outermost on-chip tile of an operand starts."""
+        if operand in self.resident:
+            return 0
         on_chip = self.nest.of(operand)[1:]
         if not on_chip:
             raise VerifyError(f"the nest keeps {operand} nowhere on chip")
@@ -288,7 +292,9 @@ def tile_mac(
         place: What is resident and what is moved in tiles.
         profiler: Gives time and on-chip traffic of one operation on each NPU.
     """
-    cuts = NestCuts(nest, arch)
+    names = {Operand.W: op.operands[1], Operand.I: op.operands[0], Operand.O: op.name}
+    resident = frozenset(role for role, name in names.items() if name in place.addresses)
+    cuts = NestCuts(nest, arch, resident)
     tiler = MacTiler(graph, op, cuts, place, arch, arch.vector.parameter_bytes // 2)
     collector = TileCollector(op.name)
     starts = {role: cuts.home_start(role) for role in Operand}

@@ -1,0 +1,128 @@
+"""Pass: find a loop nest for every operator of the MAC array."""
+
+from collections.abc import Collection
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+from ...ir.arch import Architecture
+from ...ir.errors import InfeasibleError
+from ...ir.graph import Graph, Op
+from ...ir.graph_schedule import GraphSchedule
+from ...ir.module import Mapping, Module, Stage
+from ...ir.ops import workload
+from ...ir.workload import Operand, Workload
+from ..base import Context, Pass, require_arch
+from ..tiling.residency import residency
+from .base import MapOptions, MappingResult, Objective
+from .registry import find_mapper
+
+
+@dataclass(frozen=True, slots=True)
+class MapTask:
+    """One distinct question to a mapper.
+
+    Attributes:
+        workload: What is computed.
+        workspace: Bytes of the scratchpad for its tiles, both halves together [byte].
+        resident: Operands that lie whole in the scratchpad.
+    """
+
+    workload: Workload
+    workspace: int
+    resident: frozenset[Operand]
+
+
+@dataclass(frozen=True)
+class MapOperators(Pass):
+    """Give every operator of the MAC array its loop nest.
+
+    ::
+
+        graph_schedule    ->    mappings: one nest per convolution or product
+
+    Equal workloads under equal conditions are mapped once.
+    """
+
+    name: ClassVar[str] = "map-operators"
+    needs: ClassVar[frozenset[Stage]] = frozenset({Stage.ARCH, Stage.GRAPH_SCHEDULE})
+    gives: ClassVar[frozenset[Stage]] = frozenset({Stage.MAPPINGS})
+
+    mapper: str = "output-stationary"
+    objective: Objective = Objective.LATENCY
+
+    def run(self, module: Module, ctx: Context) -> Module:
+        """Return the module with a mapping of each operator of the MAC array."""
+        arch, plan = require_arch(module), module.graph_schedule
+        assert plan is not None
+        tasks = map_tasks(module.graph, plan, arch)
+        results: dict[MapTask, MappingResult] = {}
+        for number, (name, task) in enumerate(tasks):
+            ctx.progress("operators mapped", number, len(tasks))
+            if task not in results:
+                results[task] = self.solve(name, task, arch, ctx)
+                ctx.counters.add(f"seconds of {name}", results[task].seconds)
+        ctx.counters.add("distinct workloads", len(results))
+        return replace(
+            module,
+            mappings=tuple(_mapping(name, results[task]) for name, task in tasks),
+        )
+
+    def solve(self, name: str, task: MapTask, arch: Architecture, ctx: Context) -> MappingResult:
+        """Return the mapping of one task.
+
+        Raises:
+            InfeasibleError: Nothing fits; names the operator.
+        """
+        try:
+            return find_mapper(self.mapper).map(
+                task.workload,
+                arch.for_npu(arch.npus[0]),
+                workspace=task.workspace,
+                resident=task.resident,
+                options=MapOptions(objective=self.objective, seed=ctx.seed),
+            )
+        except InfeasibleError as error:
+            raise InfeasibleError(f"%{name} ({task.workload}): {error.message}") from error
+
+
+def map_tasks(
+    graph: Graph, plan: GraphSchedule, arch: Architecture
+) -> tuple[tuple[str, MapTask], ...]:
+    """Return (operator, task) for every operator of the MAC array, in execution order.
+
+    NPUs work side by side, so each may fill its share of the workspace.
+    """
+    tasks: list[tuple[str, MapTask]] = []
+    for name in plan.order:
+        op = graph.producer[name]
+        base = workload(op, graph.types)
+        if base is None:
+            continue
+        place = residency(graph, plan, op)
+        tasks.append(
+            (
+                name,
+                MapTask(
+                    workload=replace(base, psum_bits=arch.accumulator_bits),
+                    workspace=place.workspace_bytes // len(arch.npus),
+                    resident=_resident(op, place.addresses),
+                ),
+            )
+        )
+    return tuple(tasks)
+
+
+def _resident(op: Op, names: Collection[str]) -> frozenset[Operand]:
+    found = {Operand.I: op.operands[0], Operand.O: op.name}
+    return frozenset(operand for operand, name in found.items() if name in names)
+
+
+def _mapping(name: str, result: MappingResult) -> Mapping:
+    return Mapping(
+        operator=name,
+        nest=result.nest,
+        mapper=result.mapper,
+        status=result.status.value,
+        objective=result.objective,
+        bound=result.bound or None,
+    )

@@ -1,0 +1,73 @@
+"""Pass: cut operators into tiles and schedule these on the NPUs."""
+
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+from ...ir.errors import VerifyError
+from ...ir.graph import Op
+from ...ir.isa import Space
+from ...ir.module import Module, Stage
+from ...ir.spaces import space_bytes
+from ...ir.tile_schedule import TileSchedule
+from ...ir.tiles import TileGraph
+from ..base import Context, Pass, require_arch
+from ..tiling.mac import tile_mac
+from ..tiling.profile import profiler
+from ..tiling.residency import Residency, residency
+from ..tiling.vector import tile_vector
+from .static import schedule_static
+
+
+@dataclass(frozen=True)
+class ScheduleTiles(Pass):
+    """Cut every operator along its loop nest and schedule its tiles in that order.
+
+    ::
+
+        mappings, graph_schedule    ->    tile_schedules: events, placements
+    """
+
+    name: ClassVar[str] = "schedule-tiles"
+    needs: ClassVar[frozenset[Stage]] = frozenset({Stage.GRAPH_SCHEDULE, Stage.MAPPINGS})
+    gives: ClassVar[frozenset[Stage]] = frozenset({Stage.TILE_SCHEDULES})
+
+    def run(self, module: Module, ctx: Context) -> Module:
+        """Return the module with one tile schedule per operator."""
+        plan = module.graph_schedule
+        assert plan is not None
+        schedules: list[TileSchedule] = []
+        for step, name in enumerate(plan.order):
+            ctx.progress("tiles", step, len(plan.order))
+            schedules.append(schedule_operator(module, module.graph.producer[name]))
+        ctx.counters.add("events", sum(len(item.events) for item in schedules))
+        return replace(module, tile_schedules=tuple(schedules))
+
+
+def schedule_operator(module: Module, op: Op) -> TileSchedule:
+    """Return the tile schedule of one operator of a module that is planned and mapped."""
+    arch, plan = require_arch(module), module.graph_schedule
+    assert plan is not None
+    place = residency(module.graph, plan, op)
+    tiles = tile_operator(module, op, place)
+    sizes = space_bytes(arch)
+    half = sizes[Space.PB] // 2
+    rooms = {space: (0, size) for space, size in sizes.items()}
+    rooms[Space.GB] = (place.workspace_address, place.workspace_bytes)
+    rooms[Space.PB] = (half * (plan.step_of[op.name] % 2), half)
+    return schedule_static(tiles, arch, rooms)
+
+
+def tile_operator(module: Module, op: Op, place: Residency) -> TileGraph:
+    """Return the tile graph of one operator.
+
+    Raises:
+        VerifyError: An operator of the MAC array has no loop nest.
+    """
+    arch = require_arch(module)
+    if op.kind not in ("conv2d", "dense"):
+        return tile_vector(module.graph, op, arch, place)
+    mapping = module.mapping(op.name)
+    if mapping is None:
+        raise VerifyError(f"{op.kind} %{op.name} has no loop nest")
+    nest = mapping.nest
+    return tile_mac(module.graph, op, nest, arch, place, profiler(nest, arch))
