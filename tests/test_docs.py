@@ -1,0 +1,71 @@
+"""What the documents show works, and what they list is complete."""
+
+import re
+from pathlib import Path
+
+import pytest
+from accnn.backend.arch_schema import TABLES, ArchTable
+from accnn.backend.load import parse_architecture
+from accnn.ir import report
+
+ROOT = Path(__file__).parents[1]
+DOCUMENTS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
+
+
+def blocks(name: str, language: str) -> list[str]:
+    text = (ROOT / name).read_text()
+    return re.findall(rf"^```{language}\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
+
+
+def test_the_pass_of_the_ten_minutes_works() -> None:
+    code = "\n".join(blocks("CONTRIBUTING.md", "python"))
+    names: dict[str, object] = {"__name__": "contributing"}
+    exec(compile(code, "CONTRIBUTING.md", "exec", dont_inherit=True), names)
+    tests = [value for name, value in names.items() if name.startswith("test_")]
+
+    assert len(tests) == 3
+    for test in tests:
+        assert callable(test)
+        test()
+
+
+def test_the_python_of_the_architecture_page_works() -> None:
+    for code in blocks("docs/architectures.md", "python"):
+        exec(compile(code, "architectures.md", "exec", dont_inherit=True), {})
+
+
+def test_the_files_of_the_architecture_page_load() -> None:
+    smallest, npus, unequal = blocks("docs/architectures.md", "toml")
+    two = smallest.replace('name = "mac"', 'name = "row"') + (
+        '\n[[fanout]]\nname = "column"\nbelow = "gb"\nsize = 16\n'
+    )
+
+    assert parse_architecture(smallest).macs == 16
+    assert len(parse_architecture(smallest + npus).npus) == 4
+    arch = parse_architecture(two + unequal.replace("{ row = 16,", "{ row = 4,"))
+    assert [arch.npu_macs(npu) for npu in arch.npus] == [256, 64]
+
+
+def test_the_architecture_page_lists_every_key() -> None:
+    text = (ROOT / "docs/architectures.md").read_text()
+    keys = {*ArchTable.model_fields, *(k for table in TABLES.values() for k in table.model_fields)}
+
+    assert [key for key in sorted(keys) if not re.search(rf"`{key}`|\[{key}\]", text)] == []
+
+
+def test_the_report_page_lists_every_field() -> None:
+    text = (ROOT / "docs/report.md").read_text()
+    kinds = [getattr(report, name) for name in dir(report) if name != "Workload"]
+    fields = {field for kind in kinds for field in getattr(kind, "__dataclass_fields__", {})}
+    loops = set("RSPQCKNG")
+
+    assert {"macs", "residences"} <= fields
+    assert [name for name in sorted(fields - loops) if not re.search(rf"`{name}[\[`]", text)] == []
+
+
+@pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
+def test_links_lead_somewhere(path: Path) -> None:
+    links = re.findall(r"\]\(([^)#]+)[^)]*\)", path.read_text())
+    local = [link for link in links if "://" not in link]
+
+    assert [link for link in local if not (path.parent / link).exists()] == []
