@@ -4,6 +4,7 @@ import re
 from pathlib import Path
 
 import pytest
+
 from accnn.backend.arch_schema import TABLES, ArchTable
 from accnn.backend.load import parse_architecture
 from accnn.ir import report

@@ -3,6 +3,9 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
 from accnn.backend.arch_dump import dump_architecture
 from accnn.backend.load import (
     catalogue,
@@ -14,8 +17,6 @@ from accnn.backend.load import (
 from accnn.ir.arch import Architecture, Dma, FanoutGroup, Npu, Precision, VectorUnit
 from accnn.ir.errors import ArchitectureError
 from accnn.ir.workload import Dim, Operand
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 TINY = """\
 name = "tiny"

@@ -2,6 +2,9 @@ import json
 from dataclasses import replace
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
 from accnn.ir.errors import ParseError, VerifyError
 from accnn.ir.graph_schedule import Residence, SolveStatus, Stream, Transfer
 from accnn.ir.report import (
@@ -23,8 +26,6 @@ from accnn.ir.report import (
     to_json,
 )
 from accnn.ir.workload import Operand, Workload
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 MINIMAL = Report(
     version="0.1.0",

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+
 from accnn.models.zoo.images import pink_noise
 
 

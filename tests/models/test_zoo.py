@@ -3,12 +3,13 @@
 import numpy as np
 import onnx
 import pytest
+from onnx import TensorProto, helper
+
 from accnn.ir.errors import OptionError
 from accnn.models.session import make_session, run
 from accnn.models.zoo import build, names, pink_noise
 from accnn.models.zoo.builder import NetBuilder, ZooOptions
 from accnn.models.zoo.registry import NETWORKS, structure
-from onnx import TensorProto, helper
 
 # torchvision's documentation of each model ("num_params"); DarkNet-19: the sum over table 6 of
 # the YOLO9000 paper, see test_darknet19_adds_up.

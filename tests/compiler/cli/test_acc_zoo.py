@@ -2,9 +2,10 @@
 
 import onnx
 import pytest
+from typer.testing import CliRunner
+
 from accnn.compiler.cli.acc_zoo import app
 from accnn.models.zoo import names
-from typer.testing import CliRunner
 
 
 @pytest.fixture

@@ -1,6 +1,8 @@
 from dataclasses import replace
 
 import pytest
+from rich.console import Console
+
 from accnn.compiler.report.table import amount, report_tables, verification_line
 from accnn.ir.graph_schedule import SolveStatus
 from accnn.ir.report import (
@@ -13,7 +15,6 @@ from accnn.ir.report import (
     Verification,
     VerificationStatus,
 )
-from rich.console import Console
 
 REPORT = Report(
     version="0.1.0",

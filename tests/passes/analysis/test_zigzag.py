@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
+
 from accnn.ir.arch import Architecture, Fanout, MemoryLevel
 from accnn.ir.mapping import Allocation, Loop, LoopNest, SpatialLoop
 from accnn.ir.workload import Dim, Operand, Workload

@@ -1,6 +1,9 @@
 from dataclasses import replace
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
 from accnn.ir.arch import Architecture, MemoryLevel
 from accnn.ir.errors import InfeasibleError, VerifyError
 from accnn.ir.graph import Graph, Op, Value
@@ -9,8 +12,6 @@ from accnn.ir.types import DType, TensorType
 from accnn.ir.workload import OPERANDS, Operand
 from accnn.passes.scheduling.check import check_schedule
 from accnn.passes.scheduling.in_order import schedule_in_order
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 
 def _tensor(name: str, size: int) -> Value:
