@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 from ..isa import Access, Wait
 from ..tiles import Range
 from ..types import TensorType
-from .shapes import Column, Form, Shape, columns
+from .shapes import Column, Form, Shape, columns, is_flat
 from .words import joined, number, word
 
 Spell: TypeAlias = Callable[[Any], str]
@@ -68,7 +68,7 @@ def _print_field(value: Any, column: Column, indent: str) -> str:
     if shape.form is Form.CODE:
         lines = "".join(f"{inner}{_print_instruction(item)}\n" for item in value)
         return f"code {{\n{lines}{indent}}}"
-    if shape.form is Form.RECORD:
+    if shape.form is Form.RECORD and not is_flat(shape.kind):
         return f"{{\n{print_fields(value, inner)}{indent}}}"
     if shape.form is Form.SEQUENCE and not shape.fixed:
         spell = _spell(shape.items[0])

@@ -3,11 +3,7 @@
 import json
 import re
 
-RESERVED = frozenset(
-    {"arch", "code", "const", "for", "from", "graph", "graph_schedule", "input", "mapping", "on"}
-    | {"par", "program", "return", "table", "tile_schedule"}
-    | {"false", "inf", "nan", "none", "true"}
-)
+RESERVED = frozenset({"code", "false", "for", "inf", "nan", "none", "par", "table", "true"})
 """Words with a meaning of their own; text of this spelling stands in quotes."""
 
 _WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_.$-]*")

@@ -1,0 +1,116 @@
+"""Text to a module: the inverse of ``printer.print_module``."""
+
+from collections.abc import Sequence
+from functools import cache
+from typing import TypeVar, cast
+
+from lark import Lark, Token, UnexpectedInput
+
+from ..arch import Architecture
+from ..errors import AccnnError, ParseError, VerifyError
+from ..graph_schedule import GraphSchedule
+from ..module import Module
+from ..program import Program
+from ..resources import Constants
+from ..tile_schedule import TileSchedule
+from .build_syntax import BuildSyntax
+from .errors import at_position, unexpected
+from .locate import locate
+from .read_graph import read_graph
+from .read_nest import read_mapping
+from .read_records import read_fields
+from .syntax import FieldNode, GraphNode, SectionNode, SyntaxProblem, text_of
+
+T = TypeVar("T")
+
+
+def parse_module(
+    text: str,
+    *,
+    source: str = "<text>",
+    constants: Constants | None = None,
+    verify: bool = False,
+) -> Module:
+    """Read a module.
+
+    Args:
+        text: Sections in any order; one is the graph.
+        source: Name of the file, for messages.
+        constants: The data of the constants, which is not part of the text.
+        verify: Whether to verify the module; errors then name the line of the operator.
+
+    Raises:
+        ParseError: The text breaks the grammar, or a field has a wrong type.
+        VerifyError: The module breaks an invariant.
+    """
+    sections = _sections(text, source)
+    try:
+        module = _module(sections, constants or Constants())
+    except SyntaxProblem as problem:
+        message = _message(problem.at, problem.message, text, source)
+        raise ParseError(message, hint=problem.hint) from None
+    if verify:
+        _verify(module, sections, text, source)
+    return module
+
+
+@cache
+def _lark() -> Lark:
+    return Lark.open(
+        "grammar.lark", rel_to=__file__, parser="lalr", transformer=BuildSyntax(), cache=False
+    )
+
+
+def _sections(text: str, source: str) -> list[GraphNode | SectionNode]:
+    try:
+        return cast("list[GraphNode | SectionNode]", _lark().parse(text))
+    except UnexpectedInput as error:
+        raise unexpected(error, text, source) from None
+
+
+def _module(sections: Sequence[GraphNode | SectionNode], constants: Constants) -> Module:
+    others = [item for item in sections if isinstance(item, SectionNode)]
+    graphs = [item for item in sections if isinstance(item, GraphNode)]
+    if not graphs:
+        nowhere = sections[0].at if sections else Token("$END", "", line=1, column=1)
+        raise SyntaxProblem(nowhere, "the module has no graph")
+    if len(graphs) > 1:
+        raise SyntaxProblem(graphs[1].at, "the module has two graphs")
+    mappings = [read_mapping(item) for item in others if item.at == "mapping"]
+    schedules = [_read(TileSchedule, item) for item in others if item.at == "tile_schedule"]
+    return Module(
+        graph=read_graph(graphs[0]),
+        arch=_only(Architecture, "arch", others),
+        graph_schedule=_only(GraphSchedule, "graph_schedule", others),
+        mappings=tuple(mappings),
+        tile_schedules=tuple(schedules),
+        program=_only(Program, "program", others),
+        constants=constants,
+    )
+
+
+def _only(kind: type[T], keyword: str, sections: Sequence[SectionNode]) -> T | None:
+    found = [item for item in sections if item.at == keyword]
+    if len(found) > 1:
+        raise SyntaxProblem(found[1].at, f"the module has two sections {keyword}")
+    return _read(kind, found[0]) if found else None
+
+
+def _read(kind: type[T], section: SectionNode) -> T:
+    fields = [item for item in section.items if isinstance(item, FieldNode)]
+    given = {} if section.title is None else {"name": text_of(section.title)}
+    return read_fields(kind, section.at, fields, given)
+
+
+def _message(at: Token, message: str, text: str, source: str) -> str:
+    return at_position(text, source, at.line or 1, at.column or 1, message)
+
+
+def _verify(
+    module: Module, sections: Sequence[GraphNode | SectionNode], text: str, source: str
+) -> None:
+    try:
+        module.verify()
+    except AccnnError as error:
+        at = locate(error.message, sections)
+        raise VerifyError(_message(at, error.message, text, source), hint=error.hint) from error
