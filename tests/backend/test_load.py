@@ -1,4 +1,5 @@
 import hashlib
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -76,12 +77,13 @@ class TestCatalogue:
         assert parse_architecture(dump_architecture(arch)) == arch
 
     @pytest.mark.parametrize("name", NAMES)
-    def test_every_number_of_a_level_and_fanout_has_a_source_in_its_file(self, name: str) -> None:
-        text = source_text(name)
-        tags = {line.split("]")[0][3:] for line in text.splitlines() if line.startswith("# [")}
+    def test_every_number_carries_its_source(self, name: str) -> None:
+        lines = source_text(name).splitlines()
+        tags = {line[2:].split("]")[0] + "]" for line in lines if line.startswith("# [")}
+        numbers = [line for line in lines if re.match(r"[a-z_]+ = [0-9]", line)]
 
-        assert tags
-        assert all(f"[{tag}]" in text.split("name =", 1)[1] for tag in tags)
+        assert numbers
+        assert [line for line in numbers if not any(tag in line for tag in tags)] == []
 
     def test_descriptions_fit_one_line(self) -> None:
         assert all(0 < len(entry.description) <= 80 for entry in catalogue())
