@@ -9,6 +9,7 @@ normalisation that is not folded would be quantised by itself, once before and o
 ``ReduceMean`` would stay in float, for the quantiser does not know it.
 """
 
+import math
 import tempfile
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -16,6 +17,7 @@ from typing import Any
 
 import onnx
 import onnxruntime as ort
+from numpy.typing import NDArray
 from onnx import ModelProto, NodeProto, TensorProto, ValueInfoProto, helper, numpy_helper
 from onnx.shape_inference import infer_shapes
 from onnx.version_converter import convert_version
@@ -27,7 +29,7 @@ from .session import Optimisation, session_options
 _LEAST_OPSET = 13
 _TARGET_OPSET = 17
 _LAST_IR_VERSION = 10
-_SMALL = 1024  # elements; larger initialisers cannot be shapes
+_SMALL = 1024  # elements; larger initialisers are weights, not shapes
 _STANDARD_DOMAINS = ("", "ai.onnx")
 
 
@@ -62,6 +64,33 @@ def value_infos(model: ModelProto) -> dict[str, ValueInfoProto]:
     weights = {w.name for w in graph.initializer}
     declared = (*graph.value_info, *graph.output, *graph.input)
     return {v.name: v for v in declared if v.name not in weights}
+
+
+def skeleton(model: ModelProto) -> ModelProto:
+    """Return a copy of ``model`` whose large weights are inputs; small for any network."""
+    copy, graph = ModelProto(), model.graph
+    copy.ir_version = model.ir_version
+    copy.opset_import.extend(model.opset_import)
+    copy.functions.extend(model.functions)
+    copy.graph.name = graph.name
+    for field in ("node", "input", "output", "value_info", "sparse_initializer"):
+        getattr(copy.graph, field).extend(getattr(graph, field))
+    large = [w for w in graph.initializer if _is_large(w)]
+    copy.graph.initializer.extend(w for w in graph.initializer if not _is_large(w))
+    copy.graph.input.extend(
+        helper.make_tensor_value_info(w.name, w.data_type, list(w.dims)) for w in large
+    )
+    return copy
+
+
+def large_weights(model: ModelProto) -> dict[str, NDArray[Any]]:
+    """Return the weights that ``skeleton`` takes as inputs, by name."""
+    return {w.name: numpy_helper.to_array(w) for w in model.graph.initializer if _is_large(w)}
+
+
+def _is_large(weight: TensorProto) -> bool:
+    """Return whether an initialiser is too large to say anything about shapes."""
+    return math.prod(weight.dims) > _SMALL
 
 
 def _readable(model: ModelProto) -> ModelProto:
@@ -129,7 +158,7 @@ def _small_constants(model: ModelProto) -> dict[str, tuple[int, ...]]:
     return {
         w.name: tuple(int(v) for v in numpy_helper.to_array(w).ravel())
         for w in model.graph.initializer
-        if w.data_type == TensorProto.INT64 and len(w.dims) <= 1 and sum(w.dims) < _SMALL
+        if w.data_type == TensorProto.INT64 and not _is_large(w)
     }
 
 
@@ -169,9 +198,7 @@ def _order_initialisers(model: ModelProto) -> None:
     """Sort initialisers by first use; onnxruntime writes them in the order of a hash table."""
     uses = (name for node in model.graph.node for name in _all_inputs(node))
     position = {name: i for i, name in reversed(list(enumerate(uses)))}
-    ordered = sorted(model.graph.initializer, key=lambda w: (position.get(w.name, -1), w.name))
-    del model.graph.initializer[:]
-    model.graph.initializer.extend(ordered)
+    model.graph.initializer.sort(key=lambda w: (position.get(w.name, -1), w.name))
 
 
 def _all_inputs(node: NodeProto) -> Iterable[str]:
@@ -192,21 +219,6 @@ def _drop_unused_opsets(model: ModelProto) -> None:
 
 def _infer_types(model: ModelProto) -> None:
     """Store the type of every tensor, found on a copy without the large weights."""
-    skeleton = ModelProto()
-    skeleton.ir_version = model.ir_version
-    skeleton.opset_import.extend(model.opset_import)
-    graph = skeleton.graph
-    graph.name = model.graph.name
-    graph.node.extend(model.graph.node)
-    graph.input.extend(model.graph.input)
-    graph.output.extend(model.graph.output)
-    for weight in model.graph.initializer:
-        if sum(weight.dims) < _SMALL and len(weight.dims) <= 1:
-            graph.initializer.append(weight)
-        else:
-            graph.input.append(
-                helper.make_tensor_value_info(weight.name, weight.data_type, list(weight.dims))
-            )
-    inferred = infer_shapes(skeleton, data_prop=True)
+    inferred = infer_shapes(skeleton(model), data_prop=True)
     del model.graph.value_info[:]
     model.graph.value_info.extend(inferred.graph.value_info)

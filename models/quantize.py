@@ -31,7 +31,7 @@ copies of the weights and several temporary files.
 
 import logging
 import math
-from collections.abc import Generator, Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import StrEnum
@@ -42,12 +42,12 @@ from typing import Any, cast
 import numpy as np
 import onnxruntime.quantization as ort_quantization
 from numpy.typing import NDArray
-from onnx import ModelProto, TensorProto, helper
+from onnx import ModelProto, NodeProto, TensorProto, helper
 from onnxruntime.quantization.registry import QDQRegistry, QLinearOpsRegistry
 
 from ..ir.errors import ModelError, OptionError
 from .calibration import InputSpec, Sample, input_specs, read_samples, synthetic
-from .prepare import prepare, value_infos
+from .prepare import large_weights, prepare, skeleton, value_infos
 from .session import Optimisation, make_session, run
 
 _quantiser = cast(Any, ort_quantization)  # no type stubs
@@ -150,6 +150,7 @@ def quantize(
     prepared = prepare(model)
     ranges = _measure_ranges(prepared, _calibration_set(specs, calibration, seed, samples))
     quantised = _quantise(prepared, ranges.bounds, options or QuantizeOptions())
+    del prepared  # as large as the model; the ratio needs that memory
     held_out = _held_out(specs, calibration, ranges.bounds, seed)
     return QuantizedModel(
         model=quantised,
@@ -183,11 +184,12 @@ def _measure_ranges(model: ModelProto, samples: Iterable[Sample]) -> _Ranges:
         if info.type.tensor_type.elem_type == TensorProto.FLOAT
     ]
     reduced = [f"{name}/{end}" for name in tensors for end in ("min", "max")]
-    session = make_session(_with_reductions(model, tensors), optimisation=Optimisation.NONE)
+    reducing = _with_reductions(skeleton(model), tensors)
+    session, weights = make_session(reducing, optimisation=Optimisation.NONE), large_weights(model)
     ends = np.empty((0, len(reduced)), np.float32)
     seen = 0
     for sample in samples:
-        row = np.array([list(run(session, sample, reduced).values())], np.float32)
+        row = np.array([list(run(session, {**sample, **weights}, reduced).values())], np.float32)
         ends = _merge(np.concatenate([ends, row]))
         seen += 1
     if not seen:
@@ -206,26 +208,31 @@ def _merge(ends: NDArray[np.float32]) -> NDArray[np.float32]:
 
 
 def _with_reductions(model: ModelProto, tensors: list[str]) -> ModelProto:
-    """Return ``model`` with outputs for the least and greatest value of ``tensors`` only.
+    """Let ``model`` return the least and greatest value of each of ``tensors``, nothing else.
 
-    A tensor is reduced right after it is made, while it is in the processor's memory.
+    A tensor is reduced right after it is made, while it is in the processor's caches.
     """
-    copy = ModelProto()
-    copy.CopyFrom(model)
-    nodes = list(copy.graph.node)
-    del copy.graph.node[:], copy.graph.output[:]
     wanted = set(tensors)
-    names = [[i.name for i in copy.graph.input], *(list(node.output) for node in nodes)]
-    for made, node in zip(names, [None, *nodes], strict=True):
-        copy.graph.node.extend([] if node is None else [node])
-        for tensor in (name for name in made if name in wanted):
-            for op_type, end in (("ReduceMin", "min"), ("ReduceMax", "max")):
-                result = f"{tensor}/{end}"
-                copy.graph.node.append(helper.make_node(op_type, [tensor], [result], keepdims=0))
-                copy.graph.output.append(
-                    helper.make_tensor_value_info(result, TensorProto.FLOAT, ())
-                )
-    return copy
+    nodes: list[NodeProto] = []
+    for made, node in (
+        ([i.name for i in model.graph.input], None),
+        *((node.output, node) for node in model.graph.node),
+    ):
+        nodes.extend(() if node is None else (node,))
+        nodes.extend(r for name in made if name in wanted for r in _reductions(name))
+    results = [f"{name}/{end}" for name in tensors for end in ("min", "max")]
+    del model.graph.node[:], model.graph.output[:]
+    model.graph.node.extend(nodes)
+    model.graph.output.extend(
+        helper.make_tensor_value_info(name, TensorProto.FLOAT, ()) for name in results
+    )
+    return model
+
+
+def _reductions(name: str) -> tuple[NodeProto, NodeProto]:
+    least = helper.make_node("ReduceMin", [name], [f"{name}/min"], keepdims=0)
+    greatest = helper.make_node("ReduceMax", [name], [f"{name}/max"], keepdims=0)
+    return least, greatest
 
 
 def _quantise(
@@ -251,7 +258,8 @@ def _quantise(
             sorted({*QLinearOpsRegistry, *QDQRegistry}),
             {},
         ).quantize_model()
-    result = cast(ModelProto, quantised)
+    result = ModelProto()  # a copy, for the original keeps the memory of the float weights
+    result.CopyFrom(cast(ModelProto, quantised))
     del result.metadata_props[:]
     return result
 
@@ -303,8 +311,9 @@ def _snr_db(reference: ModelProto, quantised: ModelProto, samples: Iterable[Samp
     """Return the ratio of signal to error energy of the first output [dB]."""
     samples = tuple(samples)
     name = reference.graph.output[0].name
-    wanted = _first_outputs(reference, Optimisation.BASIC, name, samples)
-    actual = _first_outputs(quantised, Optimisation.EXTENDED, name, samples)
+    weights = large_weights(reference)
+    wanted = _outputs(skeleton(reference), name, [{**weights, **s} for s in samples])
+    actual = _outputs(quantised, name, samples)
     signal = math.fsum(float(np.sum(w**2)) for w in wanted)
     error = math.fsum(float(np.sum((w - a) ** 2)) for w, a in zip(wanted, actual, strict=True))
     if error == 0:
@@ -312,8 +321,6 @@ def _snr_db(reference: ModelProto, quantised: ModelProto, samples: Iterable[Samp
     return 10 * math.log10(signal / error) if signal > 0 else -math.inf
 
 
-def _first_outputs(
-    model: ModelProto, optimisation: Optimisation, name: str, samples: tuple[Sample, ...]
-) -> list[NDArray[np.float64]]:
-    session = make_session(model, optimisation=optimisation)
+def _outputs(model: ModelProto, name: str, samples: Sequence[Sample]) -> list[NDArray[np.float64]]:
+    session = make_session(model)
     return [run(session, sample, [name])[name].astype(np.float64) for sample in samples]
