@@ -1,6 +1,7 @@
 """Messages for what is wrong in an architecture file: file, key, value, what is allowed."""
 
 import difflib
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import cast
 
@@ -46,13 +47,16 @@ def _line(file: str, tables: Mapping[str, object], detail: ErrorDetails) -> str:
         return f"{file}: {key} is missing"
     if detail["type"] == "extra_forbidden":
         return problem(file, key, detail["input"], "unknown key", _known_keys(detail["loc"]))
-    return problem(file, key, detail["input"], detail["msg"].replace("Input should", "must"))
+    return problem(file, key, detail["input"], re.sub(r"^\w+ should", "must", detail["msg"]))
 
 
 def _hint(detail: ErrorDetails) -> str | None:
-    if detail["type"] != "extra_forbidden":
-        return None
-    return suggestion(str(detail["loc"][-1]), _known_keys(detail["loc"]))
+    key = str(detail["loc"][-1])
+    if detail["type"] == "extra_forbidden":
+        return suggestion(key, _known_keys(detail["loc"]))
+    if detail["type"] == "list_type" and key in TABLES:
+        return f"a table of several is written [[{key}]]"
+    return None
 
 
 def _known_keys(location: Sequence[int | str]) -> tuple[str, ...]:

@@ -292,7 +292,7 @@ class TestMessages:
                 'size = 2\n[dma]\nstartup = "x"',
                 'dma.startup = "x": must be a valid integer',
             ),
-            ('name = "tiny"', 'name = "a b"', 'name = "a b": String should match'),
+            ('name = "tiny"', 'name = "a b"', 'name = "a b": must match pattern'),
             (
                 'name = "tiny"',
                 'name = "t"\nprecision = "int4"',
@@ -312,6 +312,26 @@ class TestMessages:
 
         assert found.startswith("tiny.toml: ")
         assert expected in found
+
+    def test_one_table_where_several_may_stand(self) -> None:
+        found = message(TINY.replace("[[fanout]]", "[fanout]"))
+
+        assert "tiny.toml: fanout = {'name': 'mac'" in found
+        assert "must be a valid list" in found
+        assert found.endswith("hint: a table of several is written [[fanout]]")
+
+    def test_no_npu(self) -> None:
+        assert "npu = []: must have at least 1 item" in message("npu = []\n" + TINY)
+
+    def test_one_level_alone(self) -> None:
+        text = TINY.replace('[[level]]\nname = "dram"\nholds = ["W", "I", "O"]\n', "")
+
+        assert "must have at least 2 items after validation, not 1" in message(text)
+
+    def test_size_of_an_npu(self) -> None:
+        text = TINY + '\n[[npu]]\nname = "big"\nsizes = { mac = 0 }\n'
+
+        assert "npu.big.sizes.mac = 0: must be greater than or equal to 1" in message(text)
 
     def test_all_problems_at_once(self) -> None:
         found = message(
