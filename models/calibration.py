@@ -127,18 +127,18 @@ def _samples_of(file: Path, specs: tuple[InputSpec, ...]) -> Iterator[Sample]:
 
 def _load(file: Path, specs: tuple[InputSpec, ...]) -> dict[str, Array]:
     try:
-        content = np.load(file, allow_pickle=False)
-        if isinstance(content, np.ndarray):
-            if len(specs) != 1:
-                raise OptionError(f"{file}: the model has {len(specs)} inputs; use .npz files")
-            return {specs[0].name: cast(Array, content)}
-        with content as archive:
-            return {name: archive[name] for name in archive.files}
+        with file.open("rb") as stream:
+            content = np.load(stream, allow_pickle=False)
+            if not isinstance(content, np.ndarray):
+                return {name: content[name] for name in content.files}
     except (OSError, ValueError, EOFError, zipfile.BadZipFile) as error:
         raise OptionError(
             f"{file} is not readable as NumPy data: {error}",
             hint="arrays of plain numbers, saved with numpy.savez; pickled objects are refused",
         ) from error
+    if len(specs) != 1:
+        raise OptionError(f"{file}: the model has {len(specs)} inputs; use .npz files")
+    return {specs[0].name: cast(Array, content)}
 
 
 def _check_names(file: Path, arrays: Mapping[str, Array], specs: tuple[InputSpec, ...]) -> None:

@@ -69,13 +69,15 @@ def value_infos(model: ModelProto) -> dict[str, ValueInfoProto]:
 def skeleton(model: ModelProto) -> ModelProto:
     """Return a copy of ``model`` whose large weights are inputs; small for any network."""
     copy, graph = ModelProto(), model.graph
-    copy.ir_version = model.ir_version
+    copy.ir_version = min(model.ir_version, _LAST_IR_VERSION)
     copy.opset_import.extend(model.opset_import)
     copy.functions.extend(model.functions)
     copy.graph.name = graph.name
-    for field in ("node", "input", "output", "value_info", "sparse_initializer"):
+    for field in ("node", "output", "value_info", "sparse_initializer"):
         getattr(copy.graph, field).extend(getattr(graph, field))
+    weights = {w.name for w in graph.initializer}
     large = [w for w in graph.initializer if _is_large(w)]
+    copy.graph.input.extend(i for i in graph.input if i.name not in weights)
     copy.graph.initializer.extend(w for w in graph.initializer if not _is_large(w))
     copy.graph.input.extend(
         helper.make_tensor_value_info(w.name, w.data_type, list(w.dims)) for w in large

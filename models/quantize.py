@@ -246,7 +246,7 @@ def _quantise(
         {n: tuple(np.array([end], np.float32) for end in ends) for n, ends in bounds.items()},
     )
     with _quiet():
-        quantised = _quantiser.QDQQuantizer(
+        quantiser = _quantiser.QDQQuantizer(
             model,
             options.per_channel,
             options.reduce_range,
@@ -257,9 +257,11 @@ def _quantise(
             [],
             sorted({*QLinearOpsRegistry, *QDQRegistry}),
             {},
-        ).quantize_model()
+        )
+        quantiser.quantize_model()
+        quantiser.model.topological_sort()
     result = ModelProto()  # a copy, for the original keeps the memory of the float weights
-    result.CopyFrom(cast(ModelProto, quantised))
+    result.CopyFrom(quantiser.model.model)
     del result.metadata_props[:]
     return result
 
