@@ -127,11 +127,17 @@ class LoopNest:
         """Whether outputs reach a level as partial sums.
 
         They do where a reduction loop lies outside of the next inner allocation of ``O`` and is
-        separated from it by a loop that changes the output tile. The innermost allocation always
-        accumulates.
+        separated from it by a loop that changes the output tile, or where a fan-out further out
+        adds up the sums of several instances. The innermost allocation always accumulates.
         """
         inner = [item for item in self.of(Operand.O) if arch.index(item.level) > arch.index(level)]
         if not inner:
+            return True
+        above = {fanout.name for fanout in arch.fanouts_above(level)}
+        if any(
+            loop.fanout in above and loop.dim in REDUCTION and loop.extent > 1
+            for loop in self.spatial
+        ):
             return True
         start = inner[0].start
         while start > 0 and not self._turns(Operand.O, start - 1):

@@ -1,0 +1,542 @@
+"""Execute one loop nest exactly: real buffers, every access counted, the result computed.
+
+The nest's temporal loops run step by step. Each memory instance holds the tiles that the nest
+allocates to it, as numbers; a tile is exchanged when a loop outside of it has moved it to another
+place of its tensor, and stays otherwise. Nothing here is derived from formulas of reuse: what is
+counted is what was moved.
+
+Rules of the machine:
+
+- A tile is known by the coordinates of the loops outside of it that index its operand. A tile at
+  other coordinates is fetched whole, also where it shares halo rows with the one before.
+- One transfer serves all children whose coordinates differ only along dimensions that do not
+  index the operand, where the fan-out can multicast it; else each child has its own.
+- Sums of children that differ only along reduction dimensions are added where they meet on their
+  way up. When a tile comes back, its sums return to the first of those children; the others, and
+  tiles that the parent has no sums of, start empty: the first update of an element reads nothing.
+- An output element is finished when it has received all its products. It travels at output width
+  from then on, but the innermost memory always holds it at accumulator width.
+- Steps beyond the workload's extents (padding) are executed with weights of zero.
+"""
+
+import itertools
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+import numpy as np
+
+from ..ir.arch import Architecture, Fanout
+from ..ir.errors import SimulationError
+from ..ir.mapping import Loop, LoopNest, SpatialLoop
+from ..ir.workload import DIMS, REDUCTION, RELEVANT, Dim, Operand
+
+Element = tuple[int, ...]
+"""Index of a weight ``(g, k, c, r, s)``, an input ``(n, g, c, y, x)`` or an output
+``(n, g, k, p, q)``."""
+
+
+class Way(StrEnum):
+    """What passes a port."""
+
+    READ = "read"
+    WRITE = "write"
+    DOWN = "down"
+    UP = "up"
+
+
+@dataclass(frozen=True, slots=True)
+class PortCount:
+    """What passed one port of one instance.
+
+    Attributes:
+        place: Memory level, or fan-out (the link to one child).
+        instance: Coordinates of the instance: one per unrolled loop above it.
+        operand: The tensor.
+        way: Read, write, down or up.
+        elements: [element].
+        bits: [bit].
+    """
+
+    place: str
+    instance: tuple[int, ...]
+    operand: Operand
+    way: Way
+    elements: int
+    bits: int
+
+
+@dataclass(frozen=True, slots=True)
+class ExactRun:
+    """Outcome of an execution.
+
+    Attributes:
+        steps: Steps of the temporal loops.
+        counts: What passed each port, in a fixed order.
+        output: ``[N, G, K, P, Q]``, padding cut off.
+    """
+
+    steps: int
+    counts: tuple[PortCount, ...]
+    output: np.ndarray
+
+
+def run_nest(
+    nest: LoopNest,
+    arch: Architecture,
+    weights: np.ndarray,
+    inputs: np.ndarray,
+    *,
+    placement: frozenset[Operand] = frozenset(),
+) -> ExactRun:
+    """Execute a nest on one NPU.
+
+    Args:
+        nest: The nest; what its ``verify`` checks about order is taken for granted.
+        arch: The machine.
+        weights: ``[G, K, C, R, S]`` integers.
+        inputs: ``[N, G, C, Y, X]`` integers, at least as large as the windows reach.
+        placement: Operands that lie whole in the scratchpad.
+
+    Raises:
+        SimulationError: The tiles of a buffer exceed its usable capacity.
+    """
+    machine = _Machine(nest, arch, placement)
+    machine.load(weights, inputs)
+    return machine.run()
+
+
+@dataclass(frozen=True, slots=True)
+class _Stage:
+    """An operand's way from one memory to the next inner one (``None``: the MACs)."""
+
+    operand: Operand
+    parent: str
+    child: str | None
+    start: int
+    above: int
+    through: int
+    fanouts: tuple[Fanout, ...]
+
+
+Sums = dict[Element, tuple[int, int]]
+"""Outputs: value, and how many products it holds."""
+
+
+class _Machine:
+    """The running machine; lives for one execution."""
+
+    def __init__(self, nest: LoopNest, arch: Architecture, placement: frozenset[Operand]) -> None:
+        self.nest = nest
+        self.arch = arch
+        order = [fanout.name for fanout in arch.fanouts]
+        self.spatial = sorted(nest.spatial, key=lambda loop: order.index(loop.fanout))
+        self.chains = {item: _chain(nest, arch, item, placement) for item in Operand}
+        self.stages = {item: self._stages(item) for item in Operand}
+        self.radix = _radices(self)
+        self.full = math.prod(nest.extents[dim] for dim in REDUCTION)
+        self.psum_bits = max(arch.accumulator_bits, nest.workload.output_bits)
+        self.counts: dict[tuple[str, tuple[int, ...], Operand, Way], list[int]] = {}
+        self.held: dict[tuple[str, tuple[int, ...], Operand], int] = {}
+        self.values: dict[Operand, dict[Element, int]] = {}
+        self.sums: dict[tuple[str, tuple[int, ...]], Sums] = {}
+        self.tiles: dict[tuple[str, tuple[int, ...], Operand], frozenset[Element]] = {}
+
+    def _stages(self, operand: Operand) -> tuple[_Stage, ...]:
+        chain = self.chains[operand]
+        ends: list[tuple[str | None, int]] = [*chain[1:], (None, len(self.nest.temporal))]
+        found: list[_Stage] = []
+        for (parent, _), (child, start) in zip(chain, ends, strict=True):
+            top = self.arch.index(parent)
+            bottom = len(self.arch.levels) if child is None else self.arch.index(child)
+            between = tuple(
+                item for item in self.arch.fanouts if top <= self.arch.index(item.below) < bottom
+            )
+            above = sum(self._depth(loop) < top for loop in self.spatial)
+            through = sum(self._depth(loop) < bottom for loop in self.spatial)
+            found.append(_Stage(operand, parent, child, start, above, through, between))
+        return tuple(found)
+
+    def _depth(self, loop: SpatialLoop) -> int:
+        return self.arch.index(self.arch.fanout(loop.fanout).below)
+
+    # -- values -------------------------------------------------------------------------------
+
+    def load(self, weights: np.ndarray, inputs: np.ndarray) -> None:
+        """Put the operands into their sources."""
+        self.values[Operand.W] = {
+            index: int(value) for index, value in np.ndenumerate(np.asarray(weights))
+        }
+        self.values[Operand.I] = {
+            index: int(value) for index, value in np.ndenumerate(np.asarray(inputs))
+        }
+        self.sums[self.chains[Operand.O][0][0], ()] = {}
+
+    def element(self, operand: Operand, at: Mapping[Dim, int]) -> Element:
+        """Return the element of an operand that one MAC uses."""
+        if operand is Operand.W:
+            return at[Dim.G], at[Dim.K], at[Dim.C], at[Dim.R], at[Dim.S]
+        if operand is Operand.O:
+            return at[Dim.N], at[Dim.G], at[Dim.K], at[Dim.P], at[Dim.Q]
+        stride, dilation = self.nest.workload.stride, self.nest.workload.dilation
+        row = at[Dim.P] * stride[0] + at[Dim.R] * dilation[0]
+        column = at[Dim.Q] * stride[1] + at[Dim.S] * dilation[1]
+        return at[Dim.N], at[Dim.G], at[Dim.C], row, column
+
+    # -- execution ----------------------------------------------------------------------------
+
+    def run(self) -> ExactRun:
+        """Run all steps and return what happened."""
+        previous: tuple[int, ...] | None = None
+        steps = 0
+        for now in itertools.product(*(range(loop.extent) for loop in self.nest.temporal)):
+            if previous is not None:
+                self._drain_outputs(previous, now)
+            self._exchange(previous, now)
+            self._compute(now)
+            previous = now
+            steps += 1
+        assert previous is not None
+        self._drain_outputs(previous, None)
+        return ExactRun(steps, self._collected(), self._output())
+
+    def _exchange(self, previous: tuple[int, ...] | None, now: tuple[int, ...]) -> None:
+        for operand in Operand:
+            for stage in self.stages[operand]:
+                if stage.child is not None and self._moves(stage, previous, now):
+                    if operand is Operand.O:
+                        self._open_outputs(stage, now)
+                    else:
+                        self._fetch(stage, now)
+
+    def _moves(
+        self, stage: _Stage, previous: tuple[int, ...] | None, now: tuple[int, ...] | None
+    ) -> bool:
+        """Whether a stage's child tile is another one now (the first and the end count, too)."""
+        if previous is None or now is None:
+            return True
+        return any(
+            previous[index] != now[index]
+            for index, loop in enumerate(self.nest.temporal[: stage.start])
+            if loop.dim in RELEVANT[stage.operand]
+        )
+
+    def _fetch(self, stage: _Stage, now: tuple[int, ...]) -> None:
+        bits = self.nest.workload.bits(stage.operand)
+        for parent in self._instances(0, stage.above):
+            tiles: dict[tuple[int, ...], frozenset[Element]] = {}
+            for way in self._instances(stage.above, stage.through):
+                tile = self._tile(stage, parent + way, now)
+                tiles[self._transfer(stage, way)] = tile
+                assert stage.child is not None
+                self._hold(stage.child, parent + way, stage.operand, tile, bits)
+                self._count(stage.child, parent + way, stage.operand, Way.WRITE, len(tile), bits)
+            for tile in tiles.values():
+                self._count(stage.parent, parent, stage.operand, Way.READ, len(tile), bits)
+            self._count_links(stage, parent, now, bits)
+
+    def _count_links(
+        self, stage: _Stage, parent: tuple[int, ...], now: tuple[int, ...], bits: int
+    ) -> None:
+        for fanout, cut in self._cuts(stage):
+            crossing: dict[tuple[tuple[int, ...], tuple[int, ...]], int] = {}
+            for way in self._instances(stage.above, stage.through):
+                tile = self._tile(stage, parent + way, now)
+                transfer = self._transfer(stage, way)
+                crossing[way[:cut], transfer[cut:]] = len(tile)
+            for (link, _), elements in crossing.items():
+                self._count(fanout.name, parent + link, stage.operand, Way.DOWN, elements, bits)
+
+    def _open_outputs(self, stage: _Stage, now: tuple[int, ...]) -> None:
+        """Start output tiles: with the parent's sums in the first child, empty in the others."""
+        assert stage.child is not None
+        for parent in self._instances(0, stage.above):
+            known = self.sums[stage.parent, parent]
+            for way in self._instances(stage.above, stage.through):
+                child = parent + way
+                tile = self._tile(stage, child, now)
+                returns = self._is_first(stage, way) and all(item in known for item in tile)
+                sums = {item: known[item] for item in tile} if returns else {}
+                self.sums[stage.child, child] = sums
+                self._hold(stage.child, child, Operand.O, tile, self._held_bits(stage, sums))
+                if returns:
+                    self._count_return(stage, parent, way, len(tile))
+
+    def _count_return(
+        self, stage: _Stage, parent: tuple[int, ...], way: tuple[int, ...], elements: int
+    ) -> None:
+        assert stage.child is not None
+        self._count(stage.parent, parent, Operand.O, Way.READ, elements, self.psum_bits)
+        for fanout, cut in self._cuts(stage):
+            link = parent + way[:cut]
+            self._count(fanout.name, link, Operand.O, Way.DOWN, elements, self.psum_bits)
+        self._count(stage.child, parent + way, Operand.O, Way.WRITE, elements, self.psum_bits)
+
+    def _held_bits(self, stage: _Stage, sums: Sums) -> int:
+        innermost = stage.child == self.chains[Operand.O][-1][0]
+        partial = any(count < self.full for _, count in sums.values())
+        return self.psum_bits if innermost or partial else self.nest.workload.output_bits
+
+    def _drain_outputs(self, previous: tuple[int, ...], now: tuple[int, ...] | None) -> None:
+        for stage in reversed(self.stages[Operand.O]):
+            if stage.child is not None and self._moves(stage, previous, now):
+                for parent in self._instances(0, stage.above):
+                    self._drain(stage, parent)
+
+    def _drain(self, stage: _Stage, parent: tuple[int, ...]) -> None:
+        assert stage.child is not None
+        innermost = stage.child == self.chains[Operand.O][-1][0]
+        for way in self._instances(stage.above, stage.through):
+            for _, count in self.sums[stage.child, parent + way].values():
+                bits = self.psum_bits if innermost else self._bits(count)
+                self._count(stage.child, parent + way, Operand.O, Way.READ, 1, bits)
+        for fanout, cut in self._cuts(stage):
+            for link in self._instances(stage.above, stage.above + cut):
+                for _, count in self._joined(stage, parent + link, cut).values():
+                    bits = self._bits(count)
+                    self._count(fanout.name, parent + link, Operand.O, Way.UP, 1, bits)
+        joined = self._joined(stage, parent, 0)
+        for _, count in joined.values():
+            self._count(stage.parent, parent, Operand.O, Way.WRITE, 1, self._bits(count))
+        self.sums[stage.parent, parent].update(joined)
+        if any(count < self.full for _, count in joined.values()):
+            self._widen(stage.parent, parent)
+
+    def _joined(self, stage: _Stage, top: tuple[int, ...], cut: int) -> Sums:
+        """Add up what the children beneath a point of the network send."""
+        assert stage.child is not None
+        joined: Sums = {}
+        for way in self._instances(stage.above + cut, stage.through):
+            for element, (value, count) in self.sums[stage.child, top + way].items():
+                known = joined.get(element, (0, 0))
+                joined[element] = (known[0] + value, known[1] + count)
+        return joined
+
+    def _bits(self, count: int) -> int:
+        return self.nest.workload.output_bits if count == self.full else self.psum_bits
+
+    def _compute(self, now: tuple[int, ...]) -> None:
+        """One step of the array."""
+        self._feed(now)
+        last = self.stages[Operand.O][-1]
+        for parent in self._instances(0, last.above):
+            products: dict[Element, int] = {}
+            terms: dict[Element, int] = {}
+            crossing: dict[tuple[str, tuple[int, ...], Element], None] = {}
+            for way in self._instances(last.above, last.through):
+                at = self._index(parent + way, now)
+                element = self.element(Operand.O, at)
+                products[element] = products.get(element, 0) + self._product(at)
+                terms[element] = terms.get(element, 0) + 1
+                for fanout, cut in self._cuts(last):
+                    crossing[fanout.name, parent + way[:cut], element] = None
+            for name, link, _ in crossing:
+                self._count(name, link, Operand.O, Way.UP, 1, self.psum_bits)
+            self._update(last.parent, parent, products, terms)
+
+    def _feed(self, now: tuple[int, ...]) -> None:
+        """Count what weights and inputs the MACs take in one step."""
+        for operand in (Operand.W, Operand.I):
+            stage = self.stages[operand][-1]
+            bits = self.nest.workload.bits(operand)
+            for parent in self._instances(0, stage.above):
+                ways = list(self._instances(stage.above, stage.through))
+                reads = len({self._transfer(stage, way) for way in ways})
+                self._count(stage.parent, parent, operand, Way.READ, reads, bits)
+                for fanout, cut in self._cuts(stage):
+                    links = {(way[:cut], self._transfer(stage, way)[cut:]) for way in ways}
+                    for link, _ in links:
+                        self._count(fanout.name, parent + link, operand, Way.DOWN, 1, bits)
+                for way in ways:
+                    self._check_fed(stage, parent, way, now)
+
+    def _check_fed(
+        self, stage: _Stage, parent: tuple[int, ...], way: tuple[int, ...], now: tuple[int, ...]
+    ) -> None:
+        if len(self.stages[stage.operand]) == 1:
+            return
+        element = self.element(stage.operand, self._index(parent + way, now))
+        if element not in self.tiles[stage.parent, parent, stage.operand]:
+            raise SimulationError(f"{stage.parent}{parent} does not hold {stage.operand}{element}")
+
+    def _product(self, at: Mapping[Dim, int]) -> int:
+        workload = self.nest.workload
+        if any(at[dim] >= workload.dims[dim] for dim in DIMS):
+            return 0
+        weight = self.values[Operand.W][self.element(Operand.W, at)]
+        return weight * self.values[Operand.I][self.element(Operand.I, at)]
+
+    def _update(
+        self,
+        level: str,
+        instance: tuple[int, ...],
+        products: Mapping[Element, int],
+        terms: Mapping[Element, int],
+    ) -> None:
+        sums = self.sums[level, instance]
+        for element, product in products.items():
+            if element in sums:
+                self._count(level, instance, Operand.O, Way.READ, 1, self.psum_bits)
+            value, count = sums.get(element, (0, 0))
+            sums[element] = (value + product, count + terms[element])
+            self._count(level, instance, Operand.O, Way.WRITE, 1, self.psum_bits)
+
+    # -- geometry -----------------------------------------------------------------------------
+
+    def _instances(self, first: int, end: int) -> Iterator[tuple[int, ...]]:
+        return itertools.product(*(range(loop.extent) for loop in self.spatial[first:end]))
+
+    def _cuts(self, stage: _Stage) -> Iterator[tuple[Fanout, int]]:
+        """Yield the fan-outs of a stage with the unrolled loops down to and including each."""
+        cut = 0
+        for fanout in stage.fanouts:
+            cut += sum(
+                loop.fanout == fanout.name for loop in self.spatial[stage.above : stage.through]
+            )
+            yield fanout, cut
+
+    def _transfer(self, stage: _Stage, way: tuple[int, ...]) -> tuple[int, ...]:
+        """Return what tells one transfer of a parent from another."""
+        loops = self.spatial[stage.above : stage.through]
+        return tuple(
+            at if self._tells(stage.operand, loop) else 0
+            for at, loop in zip(way, loops, strict=True)
+        )
+
+    def _tells(self, operand: Operand, loop: SpatialLoop) -> bool:
+        if loop.dim in RELEVANT[operand]:
+            return True
+        return operand not in self.arch.fanout(loop.fanout).multicast
+
+    def _is_first(self, stage: _Stage, way: tuple[int, ...]) -> bool:
+        loops = self.spatial[stage.above : stage.through]
+        return all(at == 0 for at, loop in zip(way, loops, strict=True) if loop.dim in REDUCTION)
+
+    def _index(self, at: tuple[int, ...], now: tuple[int, ...]) -> dict[Dim, int]:
+        """Return the indices of one MAC in one step."""
+        found = dict.fromkeys(DIMS, 0)
+        for loop, value, weight in zip(self.nest.temporal, now, self.radix[0], strict=True):
+            found[loop.dim] += value * weight
+        for loop, value, weight in zip(self.spatial, at, self.radix[1], strict=True):
+            found[loop.dim] += value * weight
+        return found
+
+    def _tile(
+        self, stage: _Stage, child: tuple[int, ...], now: tuple[int, ...]
+    ) -> frozenset[Element]:
+        """Return the elements that a child instance needs while the loops outside stand still."""
+        base = self._index(
+            child + (0,) * (len(self.spatial) - len(child)),
+            now[: stage.start] + (0,) * (len(now) - stage.start),
+        )
+        offsets = {dim: [0] for dim in DIMS}
+        inner: list[tuple[Loop | SpatialLoop, int]] = [
+            *zip(self.nest.temporal[stage.start :], self.radix[0][stage.start :], strict=True),
+            *zip(self.spatial[len(child) :], self.radix[1][len(child) :], strict=True),
+        ]
+        for loop, weight in inner:
+            offsets[loop.dim] = [
+                offset + value * weight
+                for offset in offsets[loop.dim]
+                for value in range(loop.extent)
+            ]
+        dims = sorted(RELEVANT[stage.operand])
+        fixed = dict(base)
+        tile: set[Element] = set()
+        for choice in itertools.product(*(offsets[dim] for dim in dims)):
+            for dim, offset in zip(dims, choice, strict=True):
+                fixed[dim] = base[dim] + offset
+            tile.add(self.element(stage.operand, fixed))
+        return frozenset(tile)
+
+    # -- capacity and counts --------------------------------------------------------------------
+
+    def _hold(
+        self,
+        level: str,
+        instance: tuple[int, ...],
+        operand: Operand,
+        tile: frozenset[Element],
+        bits: int,
+    ) -> None:
+        self.tiles[level, instance, operand] = tile
+        self.held[level, instance, operand] = math.ceil(len(tile) * bits / 8)
+        self._check_capacity(level, instance)
+
+    def _widen(self, level: str, instance: tuple[int, ...]) -> None:
+        """Make room for partial sums in a tile that so far held finished outputs only."""
+        tile = self.tiles.get((level, instance, Operand.O))
+        if tile is not None:
+            self._hold(level, instance, Operand.O, tile, self.psum_bits)
+
+    def _check_capacity(self, level: str, instance: tuple[int, ...]) -> None:
+        usable = self.arch.level(level).usable
+        taken = sum(self.held.get((level, instance, operand), 0) for operand in Operand)
+        if usable is not None and taken > usable:
+            raise SimulationError(
+                f"{level}{list(instance)} holds {taken} byte of tiles and has room for {usable}"
+            )
+
+    def _count(
+        self,
+        place: str,
+        instance: tuple[int, ...],
+        operand: Operand,
+        way: Way,
+        elements: int,
+        bits: int,
+    ) -> None:
+        entry = self.counts.setdefault((place, instance, operand, way), [0, 0])
+        entry[0] += elements
+        entry[1] += elements * bits
+
+    def _collected(self) -> tuple[PortCount, ...]:
+        return tuple(
+            PortCount(*key, elements, bits) for key, (elements, bits) in sorted(self.counts.items())
+        )
+
+    def _output(self) -> np.ndarray:
+        dims = self.nest.workload.dims
+        shape = tuple(dims[dim] for dim in (Dim.N, Dim.G, Dim.K, Dim.P, Dim.Q))
+        found = np.zeros(shape, np.int64)
+        sums = self.sums[self.chains[Operand.O][0][0], ()]
+        for element in np.ndindex(*shape):
+            value, count = sums[element]
+            if count != self.full:
+                raise SimulationError(f"output {element} has {count} of {self.full} products")
+            found[element] = value
+        return found
+
+
+def _chain(
+    nest: LoopNest, arch: Architecture, operand: Operand, placement: frozenset[Operand]
+) -> tuple[tuple[str, int], ...]:
+    own = tuple((item.level, item.start) for item in nest.of(operand))
+    if operand not in placement or operand not in arch.scratchpad_level.holds:
+        return own
+    inside = arch.index(arch.scratchpad)
+    return ((arch.scratchpad, 0), *(item for item in own if arch.index(item[0]) > inside))
+
+
+def _radices(machine: _Machine) -> tuple[Sequence[int], Sequence[int]]:
+    """Return the step of the index that each temporal and each unrolled loop makes.
+
+    Loops are stacked from the MACs outwards along the memories of the inputs, so that every tile
+    of inputs is a contiguous window; for the other operands the order makes no difference.
+    """
+    temporal = [0] * len(machine.nest.temporal)
+    spatial = [0] * len(machine.spatial)
+    reached = dict.fromkeys(DIMS, 1)
+    end = len(temporal)
+    for (_, start), stage in zip(
+        reversed(machine.chains[Operand.I]), reversed(machine.stages[Operand.I]), strict=True
+    ):
+        for index in reversed(range(stage.above, stage.through)):
+            spatial[index] = reached[machine.spatial[index].dim]
+            reached[machine.spatial[index].dim] *= machine.spatial[index].extent
+        for index in reversed(range(start, end)):
+            temporal[index] = reached[machine.nest.temporal[index].dim]
+            reached[machine.nest.temporal[index].dim] *= machine.nest.temporal[index].extent
+        end = start
+    return temporal, spatial
