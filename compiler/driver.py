@@ -1,0 +1,178 @@
+"""Compile a network: the whole way from an ONNX file to a program that is proven by running it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from ..backend.load import ArchSource, find_source, parse_architecture
+from ..backend.lower import lower
+from ..ir.arch import Architecture
+from ..ir.module import Module
+from ..ir.report import Report, Verification
+from ..ir.resources import Constants
+from ..passes.base import Context
+from ..passes.manager import Outcome, run_pipeline
+from ..runtime_sim.simulate import SimulationResult, simulate
+from .frontend import Network, read_network
+from .observe import observed
+from .options import CompileOptions, VerifyMode
+from .pipelines import default_pipeline
+from .reporting import Findings, build_report
+from .stopwatch import Observer, Stopwatch, unobserved
+from .verdict import verify_run
+from .verify import verification_inputs
+
+Array = npt.NDArray[np.generic]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Result:
+    """What a compilation made.
+
+    Attributes:
+        network: The network as it was compiled.
+        arch: The accelerator.
+        module: Every stage that was reached.
+        report: All figures.
+        simulation: What the simulator found, ``None`` where it did not run.
+    """
+
+    network: Network
+    arch: Architecture
+    module: Module
+    report: Report
+    simulation: SimulationResult | None = field(default=None, compare=False)
+
+
+def compile(
+    model: Path | str,
+    *,
+    arch: str,
+    options: CompileOptions | None = None,
+    observer: Observer = unobserved,
+) -> Result:
+    """Compile an ONNX network for an architecture, simulate the program and verify its outputs.
+
+    Args:
+        model: The ``.onnx`` file.
+        arch: Name of the catalogue, or path of a TOML file.
+        options: What to choose; defaults otherwise.
+        observer: Told about progress.
+
+    Returns:
+        The stages, the simulation and the report. Where outputs differ the report says
+        ``failed``; nothing is raised for it.
+
+    Raises:
+        AccnnError: The root of all errors; ``InputError`` for what the user can mend.
+    """
+    chosen = options or CompileOptions()
+    watch = Stopwatch(observer)
+    pipeline = default_pipeline(chosen)
+    if chosen.until is not None and chosen.until != "lower":
+        pipeline = pipeline.until(chosen.until)
+    source = find_source(arch)
+    machine = parse_architecture(source.text, file=source.path.name)
+    network = read_network(Path(model), machine, chosen, watch)
+    module = Module(
+        graph=network.imported.graph, arch=machine, constants=network.imported.constants
+    )
+    context = Context(seed=chosen.seed, progress=watch.progress)
+    outcome = run_pipeline(pipeline, module, context)
+    for record in outcome.records:
+        watch.add(record.name, record.seconds)
+    if chosen.until is not None and chosen.until != "lower":
+        return _result(network, machine, source, chosen, watch, outcome, outcome.module)
+    module = _lower(outcome.module, watch)
+    if chosen.until == "lower" or chosen.verify is VerifyMode.OFF:
+        return _result(network, machine, source, chosen, watch, outcome, module)
+    simulation, verification = _prove(network, module, chosen, watch)
+    return _result(
+        network, machine, source, chosen, watch, outcome, module, simulation, verification
+    )
+
+
+def _lower(module: Module, watch: Stopwatch) -> Module:
+    """Return the module with its program; factors of the program join the constants."""
+    with watch.step("lower"):
+        lowered = lower(module)
+        lowered.program.verify()
+    constants = module.constants.with_arrays(lowered.derived)
+    return replace(module, program=lowered.program, constants=constants)
+
+
+def _prove(
+    network: Network, module: Module, options: CompileOptions, watch: Stopwatch
+) -> tuple[SimulationResult, Verification]:
+    """Run the program and judge its outputs."""
+    inputs = verification_inputs(network.model, options.seed, options.inputs)
+    shown = module
+    if options.verify is VerifyMode.LAYERS:
+        shown = _lower(replace(observed(module), program=None), watch)
+    with watch.step("simulate"):
+        simulation = run_program(shown, inputs, network.imported.input_names, options)
+    with watch.step("verify"):
+        verification = verify_run(network, simulation, inputs, options)
+    return simulation, verification
+
+
+def run_program(
+    module: Module,
+    inputs: Mapping[str, Array],
+    names: Mapping[str, str],
+    options: CompileOptions,
+) -> SimulationResult:
+    """Simulate a module's program on inputs given under their ONNX names.
+
+    Args:
+        module: With a program and all its constants.
+        inputs: Arrays by ONNX name.
+        names: ONNX name of each graph input.
+        options: Whether to look for races, whether to keep every tensor.
+    """
+    assert module.program is not None
+    return simulate(
+        module.program,
+        module.constants,
+        {name: inputs[original] for name, original in names.items()},
+        detect_races=options.races,
+    )
+
+
+def _result(
+    network: Network,
+    arch: Architecture,
+    source: ArchSource,
+    options: CompileOptions,
+    watch: Stopwatch,
+    outcome: Outcome,
+    module: Module,
+    simulation: SimulationResult | None = None,
+    verification: Verification | None = None,
+) -> Result:
+    findings = Findings(
+        network=network,
+        source=source,
+        options=options,
+        passes=watch.runs,
+        records=outcome.records,
+        module=module,
+        simulation=simulation,
+        verification=verification or Verification(),
+    )
+    return Result(
+        network=network,
+        arch=arch,
+        module=module,
+        report=build_report(findings),
+        simulation=simulation,
+    )
+
+
+def constants_of(module: Module) -> Constants:
+    """Return the constants that a module's program reads."""
+    assert module.program is not None
+    return module.constants.subset({symbol.name for symbol in module.program.symbols})

@@ -1,0 +1,88 @@
+"""From an ONNX file to a graph that the architecture can run: read, quantise, import."""
+
+import hashlib
+from dataclasses import dataclass
+from pathlib import Path
+
+from onnx import ModelProto
+
+from ..ir.arch import Architecture, Precision
+from ..ir.errors import OptionError
+from ..ir.report import FileIdentity, Quantization
+from ..models.onnx_import.imported import ImportedNetwork
+from ..models.onnx_import.importer import import_model
+from ..models.onnx_import.load import load_model
+from ..models.quantize import is_quantized, quantize
+from .options import CompileOptions
+from .stopwatch import Stopwatch
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Network:
+    """A network ready to be compiled.
+
+    Attributes:
+        identity: The file it came from.
+        model: What is compiled, as ONNX: after quantisation where that took place.
+        imported: Its graph, constants and original names.
+        quantization: How it was quantised, ``None`` where it was not.
+        notes: What the user should know.
+    """
+
+    identity: FileIdentity
+    model: ModelProto
+    imported: ImportedNetwork
+    quantization: Quantization | None = None
+    notes: tuple[str, ...] = ()
+
+
+def read_network(
+    path: Path, arch: Architecture, options: CompileOptions, watch: Stopwatch
+) -> Network:
+    """Read a model and make it fit the precision of an architecture.
+
+    Raises:
+        ModelError: The model cannot be read or has unsupported operators.
+        OptionError: The model is quantised and the architecture computes in float.
+    """
+    with watch.step("read"):
+        model = load_model(path, shapes=options.shapes)
+        identity = FileIdentity(path.name, hashlib.sha256(path.read_bytes()).hexdigest())
+    record, notes = None, ()
+    if arch.precision is Precision.FP32:
+        if is_quantized(model):
+            raise OptionError(
+                f"{path.name} is quantised, {arch.name} computes in {arch.precision}",
+                hint="choose an int8 architecture, or give the float model",
+            )
+    elif not is_quantized(model):
+        with watch.step("quantise"):
+            model, record, notes = _quantise(model, options)
+    with watch.step("import"):
+        imported = import_model(model)
+    return Network(
+        identity=identity, model=model, imported=imported, quantization=record, notes=notes
+    )
+
+
+def _quantise(
+    model: ModelProto, options: CompileOptions
+) -> tuple[ModelProto, Quantization, tuple[str, ...]]:
+    result = quantize(
+        model, calibration=options.calibration, seed=options.seed, samples=options.samples
+    )
+    source = (
+        f"{result.samples} made-up samples, seed {options.seed}"
+        if options.calibration is None
+        else options.calibration.name
+    )
+    record = Quantization(
+        calibration=source,
+        calibrated=result.calibrated,
+        snr_db=result.snr_db if abs(result.snr_db) != float("inf") else None,
+    )
+    notes = () if result.calibrated else (
+        "quantised with made-up calibration data: numbers are exact, accuracy is not meaningful; "
+        "give --calibration",
+    )
+    return result.model, record, notes

@@ -1,0 +1,74 @@
+"""What a user may choose for one compilation."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from enum import StrEnum
+from pathlib import Path
+
+from ..ir.errors import OptionError
+from ..passes.mapping.base import Objective
+
+
+class VerifyMode(StrEnum):
+    """How much of a program's result is compared with the reference."""
+
+    OUTPUTS = "outputs"
+    LAYERS = "layers"
+    OFF = "off"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CompileOptions:
+    """Options of ``acc-compile`` and :func:`accnn.compile`.
+
+    Attributes:
+        mapper: Finds loop nests; see ``acc-map --list-mappers``.
+        objective: What mappers minimise.
+        scheduler: Plans the scratchpad: ``in-order`` (or another that is registered).
+        tiles: Orders tiles on the NPUs: ``static`` (or another that is registered).
+        scratchpad: Scratchpad bytes to use instead of the architecture's.
+        seed: Of made-up calibration data and verification inputs.
+        calibration: Data set for quantising a float model on an integer architecture.
+        samples: Number of made-up calibration samples.
+        shapes: Fixed shapes for inputs whose shape is dynamic.
+        verify: What is compared with onnxruntime.
+        races: Whether the simulator looks for unordered accesses while verifying.
+        inputs: ``.npz`` with the inputs to verify on; made-up ones otherwise.
+        until: Name of the last pass to run.
+    """
+
+    mapper: str = "output-stationary"
+    objective: Objective = Objective.LATENCY
+    scheduler: str = "in-order"
+    tiles: str = "static"
+    scratchpad: int | None = None
+    seed: int = 0
+    calibration: Path | None = None
+    samples: int = 4
+    shapes: Mapping[str, tuple[int, ...]] = field(default_factory=dict[str, tuple[int, ...]])
+    verify: VerifyMode = VerifyMode.OUTPUTS
+    races: bool = False
+    inputs: Path | None = None
+    until: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.seed < 0:
+            raise OptionError(f"seed is {self.seed}, must be 0 or more")
+        if self.samples < 1:
+            raise OptionError(f"samples is {self.samples}, must be 1 or more")
+        if self.scratchpad is not None and self.scratchpad < 1:
+            raise OptionError(f"scratchpad is {self.scratchpad} bytes, must be 1 or more")
+
+    def flat(self) -> Mapping[str, bool | int | float | str | None]:
+        """Return the options as plain values, for the report."""
+        return {item.name: _plain(getattr(self, item.name)) for item in fields(self)}
+
+
+def _plain(value: object) -> bool | int | float | str | None:
+    if value is None or isinstance(value, bool | int | float):
+        return value
+    if isinstance(value, Path):
+        return value.name
+    if isinstance(value, Mapping):
+        return ",".join(f"{name}={shape}" for name, shape in value.items())  # pyright: ignore[reportUnknownVariableType]
+    return str(value)

@@ -1,0 +1,46 @@
+"""From options to the pipeline of passes that compiles a network."""
+
+from collections.abc import Callable, Mapping
+
+from ..ir.errors import OptionError
+from ..passes.base import Pass
+from ..passes.mapping.map_operators import MapOperators
+from ..passes.mapping.registry import find_mapper
+from ..passes.pipeline import Pipeline
+from ..passes.scheduling.schedule_in_order import ScheduleInOrder
+from ..passes.scheduling.schedule_tiles import ScheduleTiles
+from .options import CompileOptions
+
+GRAPH_SCHEDULERS: Mapping[str, Callable[[CompileOptions], Pass]] = {
+    "in-order": lambda options: ScheduleInOrder(budget=options.scratchpad),
+}
+"""Passes that plan the scratchpad, by the name that ``--scheduler`` takes."""
+
+TILE_SCHEDULERS: Mapping[str, Callable[[CompileOptions], Pass]] = {
+    "static": lambda options: ScheduleTiles(),
+}
+"""Passes that order tiles, by the name that ``--tiles`` takes."""
+
+
+def default_pipeline(options: CompileOptions) -> Pipeline:
+    """Return the passes between the imported graph and lowering.
+
+    Raises:
+        OptionError: An option names no scheduler or mapper.
+    """
+    find_mapper(options.mapper)
+    return Pipeline(
+        (
+            _choose("scheduler", options.scheduler, GRAPH_SCHEDULERS)(options),
+            MapOperators(mapper=options.mapper, objective=options.objective),
+            _choose("tile scheduler", options.tiles, TILE_SCHEDULERS)(options),
+        )
+    )
+
+
+def _choose(
+    what: str, name: str, table: Mapping[str, Callable[[CompileOptions], Pass]]
+) -> Callable[[CompileOptions], Pass]:
+    if name not in table:
+        raise OptionError(f"no {what} named {name!r}", hint=f"known: {', '.join(table)}")
+    return table[name]

@@ -1,0 +1,147 @@
+"""Operators of the MAC array cut along their loop nests."""
+
+import math
+
+import pytest
+
+from accnn.backend.load import load_architecture
+from accnn.ir.arch import Architecture
+from accnn.ir.isa import Space
+from accnn.ir.mapping import Loop, SpatialLoop, even_nest
+from accnn.ir.ops import workload
+from accnn.ir.program import MacProfile
+from accnn.ir.tiles import Range, Role, TileGraph
+from accnn.ir.workload import Dim
+from accnn.passes.tiling.mac import NestCuts, tile_mac
+from accnn.passes.tiling.residency import Residency
+from tests.networks import NetworkBuilder
+
+STREAMED = Residency(addresses={}, workspace_address=0, workspace_bytes=1 << 20)
+
+
+def _profiles(extents: tuple[int, ...], start: int) -> tuple[MacProfile, ...]:
+    return (MacProfile(cycles=math.prod(extents), macs=math.prod(extents)),)
+
+
+def _tiled(
+    arch: Architecture,
+    temporal: dict[str, list[Loop]],
+    *,
+    stride: int = 1,
+    kernel: int = 3,
+    place: Residency = STREAMED,
+) -> TileGraph:
+    net = NetworkBuilder()
+    net.conv(net.input("x", (1, 8, 8, 8)), "y", 16, kernel, stride=stride)
+    graph = net.build("y")
+    (op,) = graph.ops
+    found = workload(op, graph.types)
+    assert found is not None
+    spatial = [SpatialLoop(Dim.K, 8, arch.fanouts[-1].name)]
+    nest = even_nest(found, arch, temporal, spatial)
+    return tile_mac(graph, op, nest, arch, place, _profiles)
+
+
+@pytest.fixture(scope="module")
+def edge() -> Architecture:
+    return load_architecture("edge-1m")
+
+
+ROWS = {
+    "dram": [Loop(Dim.P, 2), Loop(Dim.K, 2)],
+    "ab": [Loop(Dim.P, 4), Loop(Dim.Q, 8), Loop(Dim.C, 8), Loop(Dim.R, 3), Loop(Dim.S, 3)],
+}
+
+
+def test_off_chip_loops_become_operations(edge: Architecture):
+    tiles = _tiled(edge, ROWS)
+
+    tiles.verify()
+    boxes = [(op.box[2], op.box[5]) for op in tiles.ops]
+    halves = (Range(0, 4), Range(4, 8)), (Range(0, 8), Range(8, 16))
+    assert boxes == [(p, k) for p in halves[0] for k in halves[1]]
+
+
+def test_each_distinct_tile_is_there_once(edge: Architecture):
+    tiles = _tiled(edge, ROWS)
+
+    roles = [tile.role for tile in tiles.tiles]
+    assert roles.count(Role.I) == 2
+    assert roles.count(Role.W) == 2
+    assert roles.count(Role.O) == 4
+
+
+def test_input_tiles_carry_their_halo_but_no_padding(edge: Architecture):
+    tiles = _tiled(edge, ROWS)
+
+    rows = [tile.box[3] for tile in tiles.tiles if tile.role is Role.I]
+    assert rows == [Range(0, 5), Range(3, 8)]
+
+
+def test_a_pointwise_stride_skips_rows(edge: Architecture):
+    loops = {"ab": [Loop(Dim.P, 4), Loop(Dim.Q, 4), Loop(Dim.C, 8), Loop(Dim.K, 2)]}
+    tiles = _tiled(edge, loops, stride=2, kernel=1)
+
+    (inputs,) = [tile for tile in tiles.tiles if tile.role is Role.I]
+    assert inputs.box[3] == Range(0, 7, 2)
+    assert inputs.shape == (1, 1, 8, 4, 4)
+
+
+def test_padded_iterations_are_dropped_and_edges_clipped(edge: Architecture):
+    loops = {
+        "dram": [Loop(Dim.P, 4)],
+        "ab": [Loop(Dim.P, 3), *ROWS["ab"][1:], Loop(Dim.K, 2)],
+    }
+    tiles = _tiled(edge, loops)
+
+    assert [op.box[2] for op in tiles.ops] == [Range(0, 3), Range(3, 6), Range(6, 8)]
+
+
+def test_a_resident_operand_is_one_whole_tile(edge: Architecture):
+    place = Residency(addresses={"x": 4096}, workspace_address=0, workspace_bytes=4096)
+    tiles = _tiled(edge, ROWS, place=place)
+
+    (inputs,) = [tile for tile in tiles.tiles if tile.role is Role.I]
+    assert inputs.address == 4096
+    assert inputs.shape == (1, 1, 8, 8, 8)
+
+
+def test_sums_that_leave_the_accumulators_lie_in_the_scratchpad():
+    simba = load_architecture("simba")
+    inside = {
+        "gb": [Loop(Dim.P, 8), Loop(Dim.Q, 8), Loop(Dim.K, 2)],
+        "wb": [Loop(Dim.C, 8), Loop(Dim.R, 3), Loop(Dim.S, 3)],
+    }
+    outside = {
+        "gb": [Loop(Dim.C, 8), Loop(Dim.P, 8), Loop(Dim.Q, 8), Loop(Dim.K, 2)],
+        "wb": [Loop(Dim.R, 3), Loop(Dim.S, 3)],
+    }
+
+    spaces = [
+        {tile.space for tile in _tiled(simba, loops).tiles if tile.role is Role.PSUM}
+        for loops in (inside, outside)
+    ]
+
+    assert spaces == [{Space.AB}, {Space.GB}]
+
+
+def test_all_sums_of_an_output_meet_in_one_tile():
+    simba = load_architecture("simba")
+    loops = {
+        "gb": [Loop(Dim.C, 8), Loop(Dim.P, 8), Loop(Dim.Q, 8), Loop(Dim.K, 2)],
+        "wb": [Loop(Dim.R, 3), Loop(Dim.S, 3)],
+    }
+    tiles = _tiled(simba, loops)
+
+    assert {len(ops) for ops in tiles.accumulating.values()} == {8}
+
+
+def test_the_steps_of_a_nest_multiply_up(edge: Architecture):
+    net = NetworkBuilder()
+    net.conv(net.input("x", (1, 8, 8, 8)), "y", 16, 3)
+    graph = net.build("y")
+    found = workload(graph.ops[0], graph.types)
+    assert found is not None
+    nest = even_nest(found, edge, ROWS, [SpatialLoop(Dim.K, 8, edge.fanouts[-1].name)])
+
+    assert NestCuts(nest, edge).steps == (4, 8, 1, 1, 1, 1, 1)
