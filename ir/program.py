@@ -132,6 +132,13 @@ class Program:
         """Instructions of all queues."""
         return sum(len(queue.instructions) for queue in self.queues)
 
+    def where(self, queue: int, position: int) -> str:
+        """Return how messages name an instruction: queue, position and operator."""
+        stream = self.queues[queue]
+        op = stream.instructions[position].op
+        operator = "" if op < 0 else f" ({self.operators[op]})"
+        return f"{stream.name}[{position}]{operator}"
+
     def verify(self) -> None:
         """Check structure: units, halts, waits, indices, symbols.
 
