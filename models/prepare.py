@@ -43,10 +43,11 @@ def prepare(model: ModelProto) -> ModelProto:
         ModelError: onnxruntime cannot load the model, or its opset cannot be raised to 13.
     """
     folded = _fold(_readable(model))
-    _pool_instead_of_mean(folded)
-    _order_initialisers(folded)
     _drop_unused_opsets(folded)
     _infer_types(folded)
+    if _pool_instead_of_mean(folded):
+        _infer_types(folded)
+    _order_initialisers(folded)
     return folded
 
 
@@ -144,16 +145,18 @@ def _is_from_onnxruntime(error: Exception) -> bool:
     return type(error).__module__.startswith("onnxruntime")
 
 
-def _pool_instead_of_mean(model: ModelProto) -> None:
-    """Replace every mean over height and width of ``[N, C, H, W]`` by a global pooling."""
+def _pool_instead_of_mean(model: ModelProto) -> bool:
+    """Replace every mean over height and width of ``[N, C, H, W]``; say whether there was any."""
     constants = _small_constants(model)
     types = value_infos(model)
-    nodes: list[NodeProto] = []
-    for node in model.graph.node:
-        is_pool = _is_spatial_mean(node, constants, types)
-        nodes.extend(_global_pool(node) if is_pool else (node,))
+    means = [_is_spatial_mean(node, constants, types) for node in model.graph.node]
+    if not any(means):
+        return False
+    pairs = zip(model.graph.node, means, strict=True)
+    nodes = [new for node, is_mean in pairs for new in (_global_pool(node) if is_mean else (node,))]
     del model.graph.node[:]
     model.graph.node.extend(nodes)
+    return True
 
 
 def _small_constants(model: ModelProto) -> dict[str, tuple[int, ...]]:

@@ -1,14 +1,17 @@
 """The networks of the zoo: shapes, parameters, sane activations, determinism."""
 
+import math
+
 import numpy as np
 import onnx
 import pytest
 from onnx import TensorProto, helper
+from onnx.shape_inference import infer_shapes
 
 from accnn.ir.errors import OptionError
 from accnn.models.session import make_session, run
 from accnn.models.zoo import build, names, pink_noise
-from accnn.models.zoo.builder import NetBuilder, ZooOptions
+from accnn.models.zoo.builder import NetBuilder, Structure, ZooOptions
 from accnn.models.zoo.registry import NETWORKS, structure
 
 # torchvision's documentation of each model ("num_params"); DarkNet-19: the sum over table 6 of
@@ -23,6 +26,19 @@ PUBLISHED = {
     "squeezenet": 1_248_424,
     "squeezenet1_1": 1_235_496,
     "vgg16": 138_357_544,
+}
+# Multiplications of one inference [10^9]: torchvision's documentation ("GFLOPS" there counts them
+# once); DarkNet-19: half of the 5.58 billion operations of the YOLO9000 paper.
+PUBLISHED_GMACS = {
+    "alexnet": 0.714,
+    "darknet19": 2.79,
+    "mobilenetv2": 0.301,
+    "resnet18": 1.814,
+    "resnet34": 3.664,
+    "resnet50": 4.089,
+    "squeezenet": 0.819,
+    "squeezenet1_1": 0.349,
+    "vgg16": 15.470,
 }
 # Small enough for a fast test, large enough for the network; at reduced width.
 SMALL = {"alexnet": 64}
@@ -57,6 +73,27 @@ def test_parameters_and_shapes_are_as_published(name):
     assert network.parameter_count == PUBLISHED[name]
     assert network.input.shape == (1, 3, 224, 224)
     assert network.output.shape == (1, 1000)
+
+
+@pytest.mark.parametrize("name", PUBLISHED_GMACS)
+def test_multiplications_are_as_published(name):
+    assert macs(structure(name, ZooOptions())) / 1e9 == pytest.approx(
+        PUBLISHED_GMACS[name], abs=6e-4, rel=2e-3
+    )
+
+
+def macs(network: Structure) -> int:
+    """Return the multiplications of convolutions and linear layers, by ONNX's shape inference."""
+    shapes = {p.name: p.shape for p in network.parameters} | {"input": network.input.shape}
+    inputs = [helper.make_tensor_value_info(n, TensorProto.FLOAT, s) for n, s in shapes.items()]
+    output = helper.make_tensor_value_info("logits", TensorProto.FLOAT, network.output.shape)
+    graph = helper.make_graph(network.nodes, "macs", inputs, [output])
+    opsets = [helper.make_opsetid("", 17)]
+    inferred = infer_shapes(helper.make_model(graph, opset_imports=opsets), strict_mode=True).graph
+    for info in (*inferred.value_info, *inferred.output):
+        shapes[info.name] = tuple(d.dim_value for d in info.type.tensor_type.shape.dim)
+    layers = [n for n in network.nodes if n.op_type in ("Conv", "Gemm")]
+    return sum(math.prod(shapes[n.output[0]]) * math.prod(shapes[n.input[1]][1:]) for n in layers)
 
 
 def test_the_table_tells_the_published_parameters():
