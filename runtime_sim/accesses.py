@@ -1,0 +1,141 @@
+"""What every instruction reads and writes, byte for byte."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from ..ir.isa import (
+    Access,
+    Activate,
+    AnyInstruction,
+    Binary,
+    Copy,
+    Dequantize,
+    Fill,
+    Halt,
+    Lookup,
+    Mac,
+    Pool,
+    QBinary,
+    Quantize,
+    Reduce,
+    Requant,
+    Sync,
+)
+from .functional import table_access
+from .region import Region, strided_region, window_region
+
+
+class Way(StrEnum):
+    """Direction of a touch."""
+
+    READ = "read"
+    WRITE = "write"
+
+
+@dataclass(frozen=True, slots=True)
+class Touch:
+    """Bytes that an instruction reads or writes.
+
+    Attributes:
+        access: Where.
+        region: Which bytes, relative to the access's address.
+        way: Read or written.
+    """
+
+    access: Access
+    region: Region
+    way: Way
+
+
+def touches(instruction: AnyInstruction) -> tuple[Touch, ...]:
+    """Return all that an instruction reads and writes, reads first."""
+    match instruction:
+        case Sync() | Halt():
+            return ()
+        case Copy():
+            size = instruction.element_bytes
+            return (
+                _read(instruction.src, instruction.shape, size),
+                _write(instruction.dst, instruction.shape, size),
+            )
+        case Fill():
+            return (_write(instruction.dst, instruction.shape, instruction.element_bytes),)
+        case Mac():
+            return _mac(instruction)
+        case Requant():
+            return _requant(instruction)
+        case Activate():
+            bias = () if instruction.bias is None else (instruction.bias,)
+            return _elementwise(instruction, (instruction.src, *bias), 4, 4)
+        case QBinary():
+            return _elementwise(instruction, (instruction.a, instruction.b), 1, 1)
+        case Binary():
+            return _elementwise(instruction, (instruction.a, instruction.b), 4, 4)
+        case Lookup():
+            table = _read(table_access(instruction), (256,), 1)
+            return (table, *_elementwise(instruction, (instruction.src,), 1, 1))
+        case Pool():
+            return _pool(instruction)
+        case Reduce():
+            return (
+                _read(instruction.src, instruction.shape, 4),
+                _write(instruction.dst, instruction.shape[:-1], 4),
+            )
+        case Quantize():
+            return _elementwise(instruction, (instruction.src,), 4, instruction.dtype.bytes)
+        case Dequantize():
+            return _elementwise(instruction, (instruction.src,), instruction.dtype.bytes, 4)
+
+
+def _mac(instruction: Mac) -> tuple[Touch, ...]:
+    R, S, P, Q, C, K, N, G = instruction.extents
+    x_bytes, acc_shape = instruction.x_dtype.bytes, (N, G, K, P, Q)
+    x = window_region((N, G, C), (P, Q), (R, S), instruction.window, instruction.x.strides, x_bytes)
+    acc = strided_region(acc_shape, instruction.acc.strides, instruction.acc_bytes)
+    held = (Touch(instruction.acc, acc, Way.READ),) if instruction.accumulate else ()
+    return (
+        Touch(instruction.x, x, Way.READ),
+        _read(instruction.w, (G, K, C, R, S), instruction.w_dtype.bytes),
+        *held,
+        Touch(instruction.acc, acc, Way.WRITE),
+    )
+
+
+def _requant(instruction: Requant) -> tuple[Touch, ...]:
+    shape, bias = instruction.shape, instruction.bias
+    return (
+        _read(instruction.acc, shape, instruction.acc_bytes),
+        *(() if bias is None else (_read(bias, shape, 4),)),
+        _read(instruction.multiplier, shape, 4),
+        _write(instruction.dst, shape, instruction.dtype.bytes),
+    )
+
+
+def _pool(instruction: Pool) -> tuple[Touch, ...]:
+    n, c, p, q = instruction.shape
+    size = instruction.dtype.bytes
+    src = window_region(
+        (n, c), (p, q), instruction.kernel, instruction.window, instruction.src.strides, size
+    )
+    return (
+        Touch(instruction.src, src, Way.READ),
+        _write(instruction.dst, instruction.shape, size),
+    )
+
+
+def _elementwise(
+    instruction: Activate | QBinary | Binary | Lookup | Quantize | Dequantize,
+    sources: tuple[Access, ...],
+    read_bytes: int,
+    write_bytes: int,
+) -> tuple[Touch, ...]:
+    reads = (_read(source, instruction.shape, read_bytes) for source in sources)
+    return (*reads, _write(instruction.dst, instruction.shape, write_bytes))
+
+
+def _read(access: Access, shape: tuple[int, ...], size: int) -> Touch:
+    return Touch(access, strided_region(shape, access.strides, size), Way.READ)
+
+
+def _write(access: Access, shape: tuple[int, ...], size: int) -> Touch:
+    return Touch(access, strided_region(shape, access.strides, size), Way.WRITE)

@@ -1,0 +1,245 @@
+"""What every instruction does to memory: one small function each, and the table of them."""
+
+from collections.abc import Callable, Mapping
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from ..ir.elementary import dequantize, quantize
+from ..ir.errors import SimulationError
+from ..ir.isa import (
+    Access,
+    Activate,
+    Binary,
+    BinaryKind,
+    Copy,
+    Dequantize,
+    Fill,
+    Halt,
+    Instruction,
+    Lookup,
+    Mac,
+    Pool,
+    QBinary,
+    Quantize,
+    Reduce,
+    ReduceKind,
+    Requant,
+    Sync,
+)
+from ..ir.types import DType
+from .activation import activate
+from .mac import run_mac
+from .machine import BYTE, F32, NUMPY_TYPES, S32, Array, Port
+from .numerics import qadd_table, qmul_table, requantize
+from .pooling import run_pool
+
+
+def execute(port: Port, instruction: Instruction) -> None:
+    """Execute one instruction.
+
+    Raises:
+        SimulationError: It does something that the machine forbids; the message does not say
+            where the instruction stands.
+    """
+    _TABLE[type(instruction)](port, instruction)
+
+
+def _nothing(port: Port, instruction: Instruction) -> None:
+    """Sync and halt touch no memory."""
+
+
+def _copy(port: Port, instruction: Copy) -> None:
+    if 0 in instruction.dst.strides:
+        port.target(instruction.dst, instruction.shape, _element(instruction.element_bytes))
+    loops = _joint_loops(
+        instruction.shape,
+        instruction.dst.strides,
+        instruction.src.strides,
+        instruction.element_bytes,
+    )
+    shape, dtype, dst_strides, src_strides = loops
+    dst, src = instruction.dst, instruction.src
+    try:
+        to = port.reach[dst.space, dst.npu].bytes
+        of = port.reach[src.space, src.npu].bytes
+        source = np.ndarray(shape, dtype, of, src.address, src_strides)
+        np.ndarray(shape, dtype, to, dst.address, dst_strides)[...] = source
+    except (KeyError, ValueError):
+        element = _element(instruction.element_bytes)
+        port.view(src, instruction.shape, element)
+        port.view(dst, instruction.shape, element)
+        raise
+
+
+@lru_cache(maxsize=1 << 16)
+def _joint_loops(
+    shape: tuple[int, ...], dst: tuple[int, ...], src: tuple[int, ...], size: int
+) -> tuple[tuple[int, ...], np.dtype[Any], tuple[int, ...], tuple[int, ...]]:
+    """Merge the loops of a copy that both sides walk contiguously; bytes innermost if they can."""
+    if not len(shape) == len(dst) == len(src):
+        return shape, _element(size), dst, src
+    merged: list[tuple[int, int, int]] = []
+    for n, to, of in zip(shape, dst, src, strict=True):
+        if merged and merged[-1][1:] == (n * to, n * of):
+            n *= merged.pop()[0]
+        if n != 1:
+            merged.append((n, to, of))
+    dtype = _element(size)
+    if merged and merged[-1][1:] == (size, size):
+        merged[-1] = (merged[-1][0] * size, 1, 1)
+        dtype = BYTE
+    if not merged:
+        merged.append((1, size, size))
+    extents, to_strides, of_strides = zip(*merged, strict=True)
+    return extents, dtype, to_strides, of_strides
+
+
+@lru_cache
+def _element(size: int) -> np.dtype[Any]:
+    return np.dtype(f"u{size}") if size in (1, 2, 4, 8) else np.dtype(f"V{size}")
+
+
+def _fill(port: Port, instruction: Fill) -> None:
+    dtype = _element(instruction.element_bytes)
+    value = instruction.value.to_bytes(instruction.element_bytes, "little")
+    dst = port.target(instruction.dst, instruction.shape, dtype)
+    dst[...] = np.frombuffer(value, dtype)[0]
+
+
+def _requant(port: Port, instruction: Requant) -> None:
+    shape, dtype = instruction.shape, NUMPY_TYPES[instruction.dtype]
+    acc = port.load_accumulators(instruction.acc, shape, instruction.acc_bytes)
+    if instruction.bias is not None:
+        acc = acc + _broadcast(port, instruction.bias, shape, S32)
+    result = requantize(
+        acc,
+        _broadcast(port, instruction.multiplier, shape, F32),
+        instruction.zero_point,
+        instruction.low,
+        instruction.high,
+        dtype,
+    )
+    port.target(instruction.dst, shape, dtype)[...] = result
+
+
+def _broadcast(port: Port, access: Access, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
+    """Return a view whose loops of stride 0 have extent 1."""
+    if len(access.strides) != len(shape):
+        raise port.fault(access, shape, dtype.itemsize)
+    loops = zip(shape, access.strides, strict=True)
+    return port.view(access, tuple(n if stride else 1 for n, stride in loops), dtype)
+
+
+def _activate(port: Port, instruction: Activate) -> None:
+    values = port.view(instruction.src, instruction.shape, F32)
+    if instruction.bias is not None:
+        values = values + _broadcast(port, instruction.bias, instruction.shape, F32)
+    result = activate(values, instruction.act, instruction.a, instruction.b)
+    port.target(instruction.dst, instruction.shape, F32)[...] = result
+
+
+def _qbinary(port: Port, instruction: QBinary) -> None:
+    key = (
+        instruction.kind,
+        instruction.dtype,
+        instruction.scales,
+        instruction.zeros,
+        instruction.low,
+        instruction.high,
+    )
+    table = port.plans.get(key)
+    if table is None:
+        table = port.plans[key] = _pair_table(instruction)
+    index = port.view(instruction.a, instruction.shape, BYTE).astype(np.intp)
+    index <<= 8
+    index |= port.view(instruction.b, instruction.shape, BYTE)
+    port.target(instruction.dst, instruction.shape, BYTE)[...] = table[index]
+
+
+def _pair_table(instruction: QBinary) -> Array:
+    """Return the result of every pair of bytes, ``table[a * 256 + b]``, as bytes."""
+    functions = {BinaryKind.ADD: qadd_table, BinaryKind.MUL: qmul_table}
+    function = functions.get(instruction.kind)
+    if function is None or instruction.dtype.bytes != 1:
+        raise SimulationError(f"no quantised {instruction.kind} of {instruction.dtype}")
+    a, b, dst = zip(instruction.scales, instruction.zeros, strict=True)
+    dtype = NUMPY_TYPES[instruction.dtype]
+    return function(dtype, a, b, dst, instruction.low, instruction.high).reshape(-1).view(BYTE)
+
+
+_BINARY: Mapping[BinaryKind, Callable[[Array, Array], Array]] = {
+    BinaryKind.ADD: np.add,
+    BinaryKind.MUL: np.multiply,
+    BinaryKind.SUB: np.subtract,
+    BinaryKind.DIV: np.divide,
+    BinaryKind.MAX: np.maximum,
+    BinaryKind.MIN: np.minimum,
+}
+
+
+def _binary(port: Port, instruction: Binary) -> None:
+    a = port.view(instruction.a, instruction.shape, F32)
+    b = port.view(instruction.b, instruction.shape, F32)
+    with np.errstate(all="ignore"):
+        result = _BINARY[instruction.kind](a, b)
+    result = activate(result, instruction.act, instruction.low, instruction.high)
+    port.target(instruction.dst, instruction.shape, F32)[...] = result
+
+
+def _lookup(port: Port, instruction: Lookup) -> None:
+    src = port.view(instruction.src, instruction.shape, BYTE)
+    table = port.view(table_access(instruction), (256,), BYTE)
+    port.target(instruction.dst, instruction.shape, BYTE)[...] = table[src]
+
+
+def table_access(instruction: Lookup) -> Access:
+    """Return the access to all of a table: 256 bytes in a row, whatever its strides say."""
+    table = instruction.table
+    return Access(table.space, table.npu, table.address, (1,))
+
+
+def _reduce(port: Port, instruction: Reduce) -> None:
+    src = port.view(instruction.src, instruction.shape, F32)
+    dst = port.target(instruction.dst, instruction.shape[:-1], F32)
+    match instruction.kind:
+        case ReduceKind.MAX:
+            dst[...] = src.max(axis=-1)
+        case ReduceKind.SUM:
+            dst[...] = src.sum(axis=-1)
+        case ReduceKind.MEAN:
+            dst[...] = src.sum(axis=-1) / np.float32(instruction.shape[-1])
+
+
+def _quantize(port: Port, instruction: Quantize) -> None:
+    src = port.view(instruction.src, instruction.shape, F32)
+    dtype = NUMPY_TYPES[instruction.dtype]
+    if instruction.dtype not in (DType.S8, DType.U8):
+        raise SimulationError(f"cannot quantise to {instruction.dtype}")
+    result = quantize(src, instruction.scale, instruction.zero_point, dtype)
+    port.target(instruction.dst, instruction.shape, dtype)[...] = result
+
+
+def _dequantize(port: Port, instruction: Dequantize) -> None:
+    src = port.view(instruction.src, instruction.shape, NUMPY_TYPES[instruction.dtype])
+    result = dequantize(src, instruction.scale, instruction.zero_point)
+    port.target(instruction.dst, instruction.shape, F32)[...] = result
+
+
+_TABLE: Mapping[type[Instruction], Callable[[Port, Any], None]] = {
+    Sync: _nothing,
+    Halt: _nothing,
+    Copy: _copy,
+    Fill: _fill,
+    Mac: run_mac,
+    Requant: _requant,
+    Activate: _activate,
+    QBinary: _qbinary,
+    Binary: _binary,
+    Lookup: _lookup,
+    Pool: run_pool,
+    Reduce: _reduce,
+    Quantize: _quantize,
+    Dequantize: _dequantize,
+}

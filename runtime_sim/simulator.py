@@ -1,0 +1,152 @@
+"""Run a program: values, time, races and accounts from one pass over its instructions."""
+
+from collections.abc import Mapping
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from ..ir.errors import InputError, SimulationError
+from ..ir.isa import AnyInstruction, Mac
+from ..ir.program import Program, Symbol, SymbolKind
+from .accesses import touches
+from .functional import execute
+from .ledger import Ledger
+from .machine import NUMPY_TYPES, Machine
+from .races import RaceDetector
+from .result import SimulationResult, Timeline, read_symbol
+from .timing import Issue, issues
+
+Array: TypeAlias = npt.NDArray[Any]
+
+
+def simulate(
+    program: Program,
+    constants: Mapping[str, Array],
+    inputs: Mapping[str, Array],
+    *,
+    detect_races: bool = False,
+    trace: bool = False,
+    interleaving_seed: int | None = None,
+) -> SimulationResult:
+    """Execute a program.
+
+    Instructions take effect in the order of their start times; a program without races gives the
+    same values in every legal order.
+
+    Args:
+        program: What to run.
+        constants: Data of every constant symbol, by name.
+        inputs: Data of every input symbol, by name.
+        detect_races: Whether to look for accesses that no wait orders.
+        trace: Whether to keep when each instruction ran.
+        interleaving_seed: Execute in a random legal order instead; times do not change.
+
+    Raises:
+        InputError: A tensor is missing, unknown, or has the wrong type or shape.
+        RaceError: Two accesses conflict, and nothing orders them.
+        OverflowTrap: An accumulator leaves its width.
+        SimulationError: An access is out of bounds, queues deadlock, a constant is written.
+    """
+    machine = Machine(program)
+    _load(program, machine, SymbolKind.CONSTANT, constants)
+    _load(program, machine, SymbolKind.INPUT, inputs)
+    run = _Run(program, machine, detect_races=detect_races, trace=trace)
+    for issue in issues(program, seed=interleaving_seed):
+        run.step(issue)
+    return run.result()
+
+
+class _Run:
+    """One execution under way."""
+
+    def __init__(
+        self, program: Program, machine: Machine, *, detect_races: bool, trace: bool
+    ) -> None:
+        self._program = program
+        self._machine = machine
+        self._streams = [queue.instructions for queue in program.queues]
+        self._ledger = Ledger(program)
+        self._races = RaceDetector(program, machine) if detect_races else None
+        self._times: list[list[int]] | None = [[] for _ in self._streams] if trace else None
+        self._cycles = 0
+
+    def step(self, issue: Issue) -> None:
+        """Execute the instruction of an issue.
+
+        Raises:
+            SimulationError: It does something forbidden; says where it stands.
+        """
+        queue = issue.queue
+        instruction = self._streams[queue][issue.position]
+        try:
+            execute(self._machine.ports[queue], instruction)
+            self._account(issue, instruction)
+        except SimulationError as error:
+            where = self._program.where(queue, issue.position)
+            raise type(error)(f"{where}: {error.message}") from error
+        self._cycles = max(self._cycles, issue.end)
+        if self._times is not None:
+            self._times[queue] += (issue.start, issue.end)
+
+    def _account(self, issue: Issue, instruction: AnyInstruction) -> None:
+        unit = self._program.queues[issue.queue].unit
+        needed = self._races is not None or not isinstance(instruction, Mac)
+        touched = touches(instruction) if needed else ()
+        self._ledger.record(unit, instruction, touched, issue.start, issue.end)
+        if self._races is not None:
+            self._races.observe(issue.queue, issue.position, touched)
+
+    def result(self) -> SimulationResult:
+        """Return what was found, once all instructions have run."""
+        dram = self._machine.dram
+        return SimulationResult(
+            program=self._program,
+            outputs={
+                symbol.name: read_symbol(dram, symbol)
+                for symbol in self._program.symbols
+                if symbol.kind is SymbolKind.OUTPUT
+            },
+            cycles=self._cycles,
+            operators=self._ledger.accounts(),
+            overhead=self._ledger.overhead(),
+            total=self._ledger.total(),
+            stored=frozenset(self._ledger.stored),
+            timelines=self._timelines(),
+            dram=dram,
+        )
+
+    def _timelines(self) -> tuple[Timeline, ...] | None:
+        if self._times is None:
+            return None
+        arrays = [np.asarray(times, np.int64) for times in self._times]
+        return tuple(Timeline(array[::2], array[1::2]) for array in arrays)
+
+
+def _load(
+    program: Program, machine: Machine, kind: SymbolKind, tensors: Mapping[str, Array]
+) -> None:
+    symbols = [symbol for symbol in program.symbols if symbol.kind is kind]
+    unknown = set(tensors) - {symbol.name for symbol in symbols}
+    if unknown:
+        expected = ", ".join(symbol.name for symbol in symbols) or "none"
+        raise InputError(
+            f"{program.name} has no {kind} {min(unknown)!r}", hint=f"{kind}s: {expected}"
+        )
+    for symbol in symbols:
+        if symbol.name not in tensors:
+            raise InputError(f"{kind} {symbol.name!r} ({symbol.type}) is missing")
+        _store(machine, symbol, np.asarray(tensors[symbol.name]))
+
+
+def _store(machine: Machine, symbol: Symbol, tensor: Array) -> None:
+    expected = NUMPY_TYPES[symbol.type.dtype]
+    if tensor.dtype != expected or tensor.shape != symbol.type.shape:
+        raise InputError(
+            f"{symbol.kind} {symbol.name!r} is {tensor.dtype}{list(tensor.shape)}, must be "
+            f"{expected}{list(symbol.type.shape)}"
+        )
+    content = np.ascontiguousarray(tensor).reshape(-1).view(np.uint8)
+    if symbol.address + content.size > machine.dram.size:
+        raise SimulationError(f"{symbol.name!r} lies outside of dram")
+    machine.dram[symbol.address : symbol.address + content.size] = content
