@@ -195,8 +195,10 @@ def check_quantize(op: Op, types: Types, result: TensorType) -> None:
 
 
 def check_dequantize(op: Op, types: Types, result: TensorType) -> None:
-    """A quantised 8-bit type to float32."""
-    _require_quantised(op, "x", present(op, types, 0))
+    """A quantised tensor, 8 bits wide or a constant of int32, to float32."""
+    x = present(op, types, 0)
+    if x.quant is None or x.dtype not in BYTE_TYPES | {DType.S32}:
+        raise refusal(op, f"x must be s8, u8 or s32 with a quantisation, is {x}")
     _require_dtypes(op, (result,), DType.F32)
 
 

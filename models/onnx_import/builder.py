@@ -1,0 +1,183 @@
+"""The graph under construction: which ONNX tensor is which value, and how to add operators."""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from ...ir.elementary import Array
+from ...ir.errors import ModelError, VerifyError
+from ...ir.graph import Attr, Graph, Op, Value
+from ...ir.ops import make_op
+from ...ir.resources import dtype_of
+from ...ir.types import DType, Quantization, TensorType
+from .names import Namer
+from .node import Node
+
+
+class Builder:
+    """Collects operators and constants while the importer walks over the nodes.
+
+    An ONNX tensor is either *known* (a constant array that may still be folded) or a *value* of the
+    graph. A known tensor becomes a constant of the graph when an operator reads it.
+    """
+
+    def __init__(self) -> None:
+        self.namer = Namer()
+        self.types: dict[str, TensorType] = {}
+        self.arrays: dict[str, Array] = {}
+        self._inputs: list[str] = []
+        self._ops: list[Op] = []
+        self._known: dict[str, Array] = {}
+        self._values: dict[str, str] = {}
+        self._constants: dict[tuple[str, Quantization | None, tuple[int, ...]], str] = {}
+
+    # ONNX names ---------------------------------------------------------------------------------
+
+    def known(self, name: str) -> Array | None:
+        """Return the array of an ONNX tensor that is constant, ``None`` for others."""
+        return self._known.get(name)
+
+    def set_known(self, name: str, array: Array) -> None:
+        """Declare an ONNX tensor constant."""
+        self._known[name] = array
+
+    def is_defined(self, name: str) -> bool:
+        """Whether an ONNX tensor exists by now."""
+        return name in self._known or name in self._values
+
+    def bind(self, name: str, value: str) -> None:
+        """Let an ONNX tensor be a value of the graph."""
+        self._values[name] = value
+
+    def alias(self, name: str, source: str) -> None:
+        """Let an ONNX tensor be another one."""
+        if source in self._known:
+            self._known[name] = self._known[source]
+        else:
+            self._values[name] = self._values[source]
+
+    def value(self, name: str) -> str:
+        """Return the graph's name for an ONNX tensor; a constant is added to the graph."""
+        if name in self._values:
+            return self._values[name]
+        return self.constant(name, self._known[name])
+
+    def type_of(self, name: str) -> TensorType:
+        """Return the type of an ONNX tensor."""
+        if name in self._known:
+            array = self._known[name]
+            return TensorType(dtype_of(array.dtype), array.shape)
+        return self.types[self._values[name]]
+
+    # Adding to the graph ------------------------------------------------------------------------
+
+    def add_input(self, name: str, found: TensorType) -> str:
+        """Add an input of the network."""
+        value = self.namer.fresh(name)
+        self._inputs.append(value)
+        self.types[value] = found
+        self.bind(name, value)
+        return value
+
+    def constant(self, name: str, array: Array, quant: Quantization | None = None) -> str:
+        """Add a constant, once per name, shape and quantisation.
+
+        Raises:
+            ModelError: The type is unsupported, or the quantisation does not suit the array.
+        """
+        key = (name, quant, array.shape)
+        if key in self._constants and self.arrays[self._constants[key]] is array:
+            return self._constants[key]
+        found = TensorType(_dtype(name, array), array.shape, quant)
+        try:
+            found.verify()
+        except VerifyError as error:
+            raise ModelError(f"constant {name!r}: {error}") from error
+        value = self.namer.fresh(name)
+        self.types[value], self.arrays[value] = found, array
+        self._constants[key] = value
+        return value
+
+    def emit(
+        self,
+        kind: str,
+        operands: Sequence[str],
+        name: str,
+        node: Node,
+        *,
+        attrs: Mapping[str, Attr] | None = None,
+        dtype: DType | None = None,
+        quant: Quantization | None = None,
+    ) -> str:
+        """Add an operator and return the name of its result.
+
+        Args:
+            kind: Kind of the operator.
+            operands: Values of the graph, ``""`` where an optional one is absent.
+            name: Wanted name of the result.
+            node: The ONNX node that it comes from.
+            attrs: Attributes.
+            dtype: Element type of the result, ``None``: type of the first operand.
+            quant: Quantisation of the result.
+
+        Raises:
+            ModelError: The operator breaks a rule of its kind.
+        """
+        try:
+            op = make_op(
+                kind,
+                tuple(operands),
+                self.types,
+                self.namer.fresh(name),
+                attrs=attrs,
+                dtype=dtype,
+                quant=quant,
+                loc=node.loc,
+            )
+        except VerifyError as error:
+            raise ModelError(str(error)) from error
+        self._ops.append(op)
+        self.types[op.name] = op.result.type
+        return op.name
+
+    def transpose(self, value: str, perm: tuple[int, ...], name: str, node: Node) -> str:
+        """Return a value with its axes permuted; a constant is permuted at once."""
+        if value not in self.arrays:
+            return self.emit("transpose", (value,), name, node, attrs={"perm": perm})
+        array = np.ascontiguousarray(self.arrays[value].transpose(perm))
+        quant = permuted(self.types[value].quant, perm)
+        return self.constant(f"{value}.t", array, quant)
+
+    def adopt_quantisation(self, value: str, quant: Quantization) -> bool:
+        """Give a quantisation to an 8-bit input of the network that has none; tell if it was so."""
+        found = self.types[value]
+        if value not in self._inputs or found.quant is not None:
+            return False
+        self.types[value] = TensorType(found.dtype, found.shape, quant)
+        return True
+
+    def graph(self, name: str, outputs: Sequence[str]) -> Graph:
+        """Return the graph that was built; ``outputs`` are ONNX names."""
+        return Graph(
+            name=Namer().fresh(name or "network"),
+            inputs=tuple(Value(value, self.types[value]) for value in self._inputs),
+            constants=tuple(Value(value, self.types[value]) for value in self.arrays),
+            ops=tuple(self._ops),
+            outputs=tuple(self.value(output) for output in outputs),
+        )
+
+
+def permuted(quant: Quantization | None, perm: tuple[int, ...]) -> Quantization | None:
+    """Return a quantisation after the axes were permuted."""
+    if quant is None or quant.axis is None:
+        return quant
+    return Quantization(quant.scale, quant.zero_point, perm.index(quant.axis))
+
+
+def _dtype(name: str, array: Array) -> DType:
+    try:
+        return dtype_of(array.dtype)
+    except VerifyError as error:
+        raise ModelError(
+            f"constant {name!r} has element type {array.dtype}; supported: float32 and integers"
+        ) from error

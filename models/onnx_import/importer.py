@@ -1,0 +1,118 @@
+"""Import an ONNX model as a graph of our operators and its constants."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from onnx import ModelProto
+
+from ...ir.errors import ModelError, VerifyError
+from ...ir.graph import Graph
+from ...ir.ops import verify_graph
+from ...ir.resources import Constants
+from ...ir.types import TensorType
+from .builder import Builder
+from .folding import fold, is_foldable
+from .node import Node
+from .shapes import run_time_inputs, static_shape
+from .simplify.pipeline import simplify
+from .table import NEWEST_OPSET, OLDEST_OPSET, operator_for
+from .tensors import element_type, to_array
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ImportedNetwork:
+    """A network as the compiler sees it.
+
+    Attributes:
+        graph: Its operators; verified.
+        constants: Data of the graph's constants.
+        input_names: ONNX name and name in the graph of each input, in order.
+        output_names: The same for each output, in the order of the graph's outputs.
+    """
+
+    graph: Graph
+    constants: Constants
+    input_names: tuple[tuple[str, str], ...]
+    output_names: tuple[tuple[str, str], ...]
+
+
+def import_model(model: ModelProto) -> ImportedNetwork:
+    """Turn a model with static shapes into a graph.
+
+    Shape arithmetic is folded, batch normalisation moves into the weights before it, activations
+    into the operator before them, and float operators between dequantise and quantise become
+    integer operators where onnxruntime runs them as such (``simplify/``).
+
+    Args:
+        model: What ``load_model`` returns.
+
+    Raises:
+        ModelError: An operator, element type or opset is not supported, or the model is malformed.
+    """
+    builder = Builder()
+    opsets = _opsets(model)
+    for tensor in model.graph.initializer:
+        builder.set_known(tensor.name, to_array(tensor))
+    for value in run_time_inputs(model):
+        dtype = element_type(value.type.tensor_type.elem_type, f"input {value.name!r}")
+        builder.add_input(value.name, TensorType(dtype, static_shape(value)))
+    for proto in model.graph.node:
+        domain = "" if proto.domain == "ai.onnx" else proto.domain
+        _import_node(Node(proto, opsets.get(domain, 0)), builder)
+    return _finish(model, builder)
+
+
+def _import_node(node: Node, builder: Builder) -> None:
+    for name in node.inputs:
+        if name and not builder.is_defined(name):
+            raise node.refusal(f"reads {name!r} before it is defined")
+    if not node.outputs:
+        raise node.refusal("has no output")
+    known = [builder.known(name) if name else None for name in node.inputs]
+    is_constant = all(builder.known(name) is not None for name in node.inputs if name)
+    if node.inputs and is_constant and is_foldable(node):
+        for name, array in zip(node.outputs, fold(node, known), strict=False):
+            builder.set_known(name, array)
+        return
+    operator_for(node).run(node, builder)
+
+
+def _finish(model: ModelProto, builder: Builder) -> ImportedNetwork:
+    outputs = tuple(value.name for value in model.graph.output)
+    for name in outputs:
+        if not builder.is_defined(name):
+            raise ModelError(f"output {name!r} is not defined by any node")
+    inputs = tuple(value.name for value in run_time_inputs(model))
+    try:
+        raw = builder.graph(model.graph.name, outputs)
+        verify_graph(raw)
+        graph, constants = simplify(raw, Constants(builder.arrays))
+        verify_graph(graph)
+        constants.verify(graph)
+    except VerifyError as error:
+        raise ModelError(str(error)) from error
+    return ImportedNetwork(
+        graph=graph,
+        constants=constants,
+        input_names=tuple(zip(inputs, (value.name for value in graph.inputs), strict=True)),
+        output_names=tuple(zip(outputs, graph.outputs, strict=True)),
+    )
+
+
+def _opsets(model: ModelProto) -> Mapping[str, int]:
+    """Return the version of each domain.
+
+    Raises:
+        ModelError: The default domain has a version that is not supported, or local functions.
+    """
+    opsets = {
+        "" if entry.domain == "ai.onnx" else entry.domain: entry.version
+        for entry in model.opset_import
+    }
+    version = opsets.get("", OLDEST_OPSET)
+    if not OLDEST_OPSET <= version <= NEWEST_OPSET:
+        raise ModelError(
+            f"opset {version} is not supported ({OLDEST_OPSET} to {NEWEST_OPSET})",
+            hint="convert the model with onnx.version_converter",
+        )
+    return opsets

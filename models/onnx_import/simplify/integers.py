@@ -1,0 +1,433 @@
+"""Form integer operators where the model computes on floats between dequantise and quantise.
+
+::
+
+    %xf = dequantize(%x)                       %y = conv2d(%x, %w, %b) : s8, scale and zero of %y
+    %wf = dequantize(%w)                ->
+    %bf = dequantize(%b)
+    %yf = conv2d(%xf, %wf, %bf)
+    %y = quantize(%yf)
+
+The question asked is "what is float tensor %v, quantised as T?". The answer depends on what makes
+%v, and is found by going backwards:
+
+- ``dequantize(%q)``: %q itself if it has type T, else a table;
+- a chain of functions of one element on such a tensor: a table of ``Q(f(DQ(q)))``;
+- a layout operator, concat or max pool: the same operator on its operands quantised as T (this is
+  exact: they move elements or compare them, and quantising is monotone);
+- an operator with an integer kernel whose operands are dequantised and whose result has no other
+  use: the integer operator;
+- relu or clip that quantising subsumes (T holds no value that they would change): its operand
+  quantised as T;
+- else: stays a float operator followed by ``quantize``.
+
+What is found by going forwards: layout operators and max pools of dequantised tensors move in front
+of the dequantisation, so that integer operators meet behind them.
+
+These rules reproduce what onnxruntime 1.31 does at the extended level; found by looking at its
+optimised models:
+
+- *Bias.* A dequantised int32 bias counts only if its scale is ``sx * sw``; else the convolution
+  stays in float. A float constant bias is quantised to ``rint(b / (sx * sw))`` in int32.
+- *Types.* Operand and result of an integer operator have the same type (weights may differ).
+- *Relu between convolution and quantise.* With a zero point other than the type's minimum the
+  convolution stays in float; with the minimum the relu vanishes.
+- *A result with several readers*, being an output of the network among them, stays in float.
+- *Flatten* between an integer operator and quantise makes onnxruntime compute in float, a reshape
+  does not. Here both give the integer operator; onnxruntime's own two results may differ by one
+  step where a value lies next to a tie.
+- *Average pool* divides by the whole kernel where padding counts, also where ``ceil_mode`` made
+  windows hang over.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from ....ir.elementary import (
+    Array,
+    all_bytes,
+    clip,
+    dequantize,
+    leaky_relu,
+    quantize,
+    relu,
+    sigmoid,
+    tanh,
+)
+from ....ir.graph import Attr, Graph, Op, Value
+from ....ir.op_views import optional_float, window_of
+from ....ir.ops import make_op
+from ....ir.resources import Constants
+from ....ir.types import DType, Quantization, TensorType
+from ..builder import permuted
+from ..convolution import counting_overhang
+from ..names import Namer
+
+_UNARY = frozenset({"relu", "clip", "leaky_relu", "sigmoid", "tanh"})
+_MOVING = frozenset({"reshape", "transpose", "concat", "max_pool"})
+_MAC = frozenset({"conv2d", "dense"})
+_INTEGER = frozenset({*_MAC, "add", "mul", "avg_pool", "global_avg_pool"})
+_BYTES = frozenset({DType.S8, DType.U8})
+_EPSILON = float(np.finfo(np.float32).eps)
+
+
+def form_integers(graph: Graph, constants: Constants) -> tuple[Graph, Constants]:
+    """Rewrite a graph; operators that are no longer needed are left for ``eliminate_dead``."""
+    rewriter = _Rewriter.start(graph, constants)
+    for op in graph.ops:
+        rewriter.take(op)
+    return rewriter.finish(graph)
+
+
+@dataclass(frozen=True, slots=True)
+class _Target:
+    """Type that a float tensor is to be quantised to."""
+
+    dtype: DType
+    quant: Quantization
+
+    @property
+    def zero(self) -> int:
+        return self.quant.zero_point[0]
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        """The real values that the smallest and largest quantised value stand for."""
+        low, high = self.dtype.range
+        scale = np.float32(self.quant.scale[0])
+        ends = (np.float32(low - self.zero) * scale, np.float32(high - self.zero) * scale)
+        return float(ends[0]), float(ends[1])
+
+
+@dataclass
+class _Rewriter:
+    """The graph while it is rewritten; local to ``form_integers``.
+
+    Attributes:
+        types: Types of all tensors so far, old and new.
+        arrays: Data of constants.
+        namer: Gives names that neither graph uses.
+        use_count: Readers of the old graph's tensors.
+        ops: Operators so far.
+        producer: Operator of a tensor.
+        renamed: Tensor of the new graph for one of the old graph, where the names differ.
+        source: Integer tensor for a float tensor that is its dequantisation.
+        added: New constants.
+        made: Integer tensors made so far, by float tensor and type.
+    """
+
+    types: dict[str, TensorType]
+    arrays: dict[str, Array]
+    namer: Namer
+    use_count: Mapping[str, int]
+    ops: list[Op] = field(default_factory=list[Op])
+    producer: dict[str, Op] = field(default_factory=dict[str, Op])
+    renamed: dict[str, str] = field(default_factory=dict[str, str])
+    source: dict[str, str] = field(default_factory=dict[str, str])
+    added: list[Value] = field(default_factory=list[Value])
+    made: dict[tuple[str, _Target], str] = field(default_factory=dict[tuple[str, _Target], str])
+
+    @staticmethod
+    def start(graph: Graph, constants: Constants) -> "_Rewriter":
+        outside = {value.name: value.type for value in (*graph.inputs, *graph.constants)}
+        return _Rewriter(outside, dict(constants), Namer(graph.types), graph.use_count)
+
+    def finish(self, graph: Graph) -> tuple[Graph, Constants]:
+        rewritten = Graph(
+            name=graph.name,
+            inputs=graph.inputs,
+            constants=(*graph.constants, *self.added),
+            ops=tuple(self.ops),
+            outputs=tuple(self.renamed.get(name, name) for name in graph.outputs),
+        )
+        return rewritten, Constants(self.arrays)
+
+    # Forwards -----------------------------------------------------------------------------------
+
+    def take(self, op: Op) -> None:
+        """Add one operator of the old graph."""
+        operands = tuple(self.renamed.get(name, name) for name in op.operands)
+        match op.kind:
+            case "dequantize":
+                self.dequantized(op, operands[0], op.name)
+            case "quantize":
+                self.take_quantize(op, operands[0])
+            case kind if kind in _MOVING and self.are_quantised_alike(operands):
+                moved = self.move(op, tuple(self.source[name] for name in operands))
+                self.dequantized(op, moved, op.name)
+            case _:
+                self.keep(op, operands)
+
+    def keep(self, op: Op, operands: tuple[str, ...]) -> None:
+        found = op.result.type
+        self.emit(op.kind, operands, op.name, op, dict(op.attrs), found.dtype, found.quant)
+
+    def dequantized(self, op: Op, integers: str, name: str) -> None:
+        """Emit a dequantisation; of a constant, as a constant, if it is used at all."""
+        self.emit("dequantize", (integers,), name, op, {}, DType.F32, None)
+        self.source[name] = integers
+
+    def take_quantize(self, op: Op, operand: str) -> None:
+        quant = op.result.type.quant
+        assert quant is not None, "the table demands it"
+        target = _Target(op.result.type.dtype, quant)
+        made = self.quantised(operand, target, op.name)
+        if made is None:
+            self.keep(op, (operand,))
+            self.made[operand, target] = op.name
+        elif made != op.name:
+            self.renamed[op.name] = made
+
+    def are_quantised_alike(self, operands: tuple[str, ...]) -> bool:
+        """Whether all operands are dequantisations of 8-bit tensors of one type."""
+        if not all(name in self.source for name in operands):
+            return False
+        found = [self.types[self.source[name]] for name in operands]
+        return len({(one.dtype, one.quant) for one in found}) == 1 and found[0].dtype in _BYTES
+
+    # Backwards ----------------------------------------------------------------------------------
+
+    def quantised(self, value: str, target: _Target, name: str) -> str | None:
+        """Return the integer tensor for a float tensor, ``None`` if only ``quantize`` makes it.
+
+        Args:
+            value: A float tensor of the new graph.
+            target: The type that is wanted.
+            name: Name for the integer tensor, if one must be made.
+        """
+        key = (value, target)
+        if key not in self.made:
+            made = self.make(value, target, name)
+            if made is None:
+                return None
+            self.made[key] = made
+        return self.made[key]
+
+    def make(self, value: str, target: _Target, name: str) -> str | None:
+        base = self.table_base(value)
+        if base is not None:
+            return self.by_table(value, base, target, name)
+        op = self.producer.get(value)
+        if op is None or self.use_count.get(value, 0) != 1:
+            return None
+        if op.kind in _MOVING:
+            return self.moved(op, target, name)
+        if op.kind in ("relu", "clip") and _subsumes(target, op):
+            return self.quantised(op.operands[0], target, name)
+        return self.integer(op, target, name) if op.kind in _INTEGER else None
+
+    def table_base(self, value: str) -> str | None:
+        """Return the dequantised bytes that ``value`` is a function of, element by element."""
+        while value not in self.source:
+            op = self.producer.get(value)
+            if op is None or op.kind not in _UNARY:
+                return None
+            value = op.operands[0]
+        found = self.types[self.source[value]]
+        is_plain = found.dtype in _BYTES and found.quant is not None and found.quant.axis is None
+        return value if is_plain else None
+
+    def by_table(self, value: str, base: str, target: _Target, name: str) -> str:
+        integers = self.source[base]
+        found = self.types[integers]
+        assert found.quant is not None, "it was dequantised"
+        if value == base and (found.dtype, found.quant) == (target.dtype, target.quant):
+            return integers
+        entries = dequantize(
+            all_bytes(_numpy(found.dtype)), found.quant.scale[0], found.quant.zero_point[0]
+        )
+        real = self.apply_chain(value, base, entries)
+        table = quantize(real, target.quant.scale[0], target.zero, _numpy(target.dtype))
+        op = self.producer[value]
+        entry = self.constant(f"{name}.table", table)
+        return self.emit("lookup", (integers, entry), name, op, {}, target.dtype, target.quant)
+
+    def apply_chain(self, value: str, base: str, entries: Array) -> Array:
+        """Return what the operators from ``base`` to ``value`` make of some elements."""
+        if value == base:
+            return entries
+        op = self.producer[value]
+        return _apply(op, self.apply_chain(op.operands[0], base, entries))
+
+    def moved(self, op: Op, target: _Target, name: str) -> str | None:
+        """Return a layout operator or max pool on operands quantised as the target."""
+        ready = [self.is_quantisable(operand, target) for operand in op.operands]
+        if not all(ready):
+            return None
+        parts = [
+            self.quantised(operand, target, self.fresh(f"{operand}.q")) for operand in op.operands
+        ]
+        operands = tuple(part for part in parts if part is not None)
+        if len(operands) != len(parts):
+            return None
+        attrs = dict(op.attrs)
+        return self.emit(op.kind, operands, name, op, attrs, target.dtype, target.quant)
+
+    def is_quantisable(self, value: str, target: _Target) -> bool:
+        """Whether ``quantised`` would succeed, without making anything."""
+        if (value, target) in self.made or self.table_base(value) is not None:
+            return True
+        op = self.producer.get(value)
+        if op is None or self.use_count.get(value, 0) != 1:
+            return False
+        if op.kind in _MOVING:
+            return all(self.is_quantisable(operand, target) for operand in op.operands)
+        if op.kind in ("relu", "clip"):
+            return _subsumes(target, op) and self.is_quantisable(op.operands[0], target)
+        return op.kind in _INTEGER and self.integer_operands(op, target) is not None
+
+    def integer(self, op: Op, target: _Target, name: str) -> str | None:
+        operands = self.integer_operands(op, target)
+        if operands is None:
+            return None
+        bias = self.bias(op, operands)
+        attrs = _integer_attrs(op)
+        return self.emit(op.kind, (*operands, *bias), name, op, attrs, target.dtype, target.quant)
+
+    def integer_operands(self, op: Op, target: _Target) -> tuple[str, ...] | None:
+        """Return the integer operands without bias, ``None`` if there is no integer kernel."""
+        names = op.operands[:2]
+        if not all(name in self.source for name in names):
+            return None
+        operands = tuple(self.source[name] for name in names)
+        types = tuple(self.types[name] for name in operands)
+        checked = types[:1] if op.kind in _MAC else types
+        if any(found.dtype is not target.dtype or not _per_tensor(found) for found in checked):
+            return None
+        if op.kind in _MAC and not (_is_weight(types[1]) and self.has_integer_bias(op, operands)):
+            return None
+        if op.kind == "avg_pool" and window_of(op).dilation != (1, 1):
+            return None
+        return operands
+
+    def has_integer_bias(self, op: Op, operands: tuple[str, ...]) -> bool:
+        if len(op.operands) < 3 or not op.operands[2]:
+            return True
+        name = op.operands[2]
+        if name in self.arrays:
+            return True
+        if name not in self.source or self.types[self.source[name]].dtype is not DType.S32:
+            return False
+        quant = self.types[self.source[name]].quant
+        expected = self.bias_scale(operands)
+        return quant is not None and np.allclose(
+            np.array(quant.scale, np.float32), expected, rtol=1e-5, atol=0.0
+        )
+
+    def bias_scale(self, operands: tuple[str, ...]) -> Array:
+        """Return ``sx * sw``, one value per channel or one for all."""
+        x, w = (self.types[name].quant for name in operands)
+        assert x is not None and w is not None, "both are quantised"
+        return np.float32(x.scale[0]) * np.array(w.scale, np.float32)
+
+    def bias(self, op: Op, operands: tuple[str, ...]) -> tuple[str, ...]:
+        """Return the int32 bias, quantised here if the model has it in float."""
+        if len(op.operands) < 3 or not op.operands[2]:
+            return ()
+        name = op.operands[2]
+        if name in self.source:
+            return (self.source[name],)
+        steps = np.rint(self.arrays[name].astype(np.float32) / self.bias_scale(operands))
+        limits = np.iinfo(np.int32)
+        rounded = np.clip(steps.astype(np.float64), limits.min, limits.max).astype(np.int32)
+        return (self.constant(f"{name}.q", rounded),)
+
+    # Emitting -----------------------------------------------------------------------------------
+
+    def move(self, op: Op, operands: tuple[str, ...]) -> str:
+        """Emit a layout operator or max pool on integers; on a constant, compute it."""
+        found = self.types[operands[0]]
+        if operands[0] in self.arrays and op.kind in ("reshape", "transpose"):
+            return self.moved_constant(op, operands[0], found)
+        name = self.fresh(f"{op.name}.q")
+        return self.emit(op.kind, operands, name, op, dict(op.attrs), found.dtype, found.quant)
+
+    def moved_constant(self, op: Op, name: str, found: TensorType) -> str:
+        array, quant = self.arrays[name], found.quant
+        if op.kind == "transpose":
+            perm = op.ints("perm")
+            moved, quant = array.transpose(perm), permuted(quant, perm)
+        else:
+            moved = array.reshape(op.ints("shape"))
+        return self.constant(f"{op.name}.q", np.ascontiguousarray(moved), quant)
+
+    def fresh(self, wanted: str) -> str:
+        return self.namer.fresh(wanted)
+
+    def constant(self, wanted: str, array: Array, quant: Quantization | None = None) -> str:
+        name = self.fresh(wanted)
+        dtype = {"int8": DType.S8, "uint8": DType.U8, "int32": DType.S32}[array.dtype.name]
+        found = TensorType(dtype, array.shape, quant)
+        self.types[name], self.arrays[name] = found, array
+        self.added.append(Value(name, found))
+        return name
+
+    def emit(
+        self,
+        kind: str,
+        operands: tuple[str, ...],
+        name: str,
+        origin: Op,
+        attrs: dict[str, Attr],
+        dtype: DType,
+        quant: Quantization | None,
+    ) -> str:
+        op = make_op(
+            kind,
+            operands,
+            self.types,
+            name,
+            attrs=attrs,
+            dtype=dtype,
+            quant=quant,
+            loc=origin.loc,
+        )
+        self.ops.append(op)
+        self.types[name] = op.result.type
+        self.producer[name] = op
+        return name
+
+
+def _numpy(dtype: DType) -> type[np.int8] | type[np.uint8]:
+    return np.int8 if dtype is DType.S8 else np.uint8
+
+
+def _per_tensor(found: TensorType) -> bool:
+    return found.quant is not None and found.quant.axis is None
+
+
+def _is_weight(found: TensorType) -> bool:
+    is_byte = found.dtype in _BYTES and found.quant is not None
+    return is_byte and found.quant is not None and found.quant.axis in (None, 0)
+
+
+def _integer_attrs(op: Op) -> dict[str, Attr]:
+    attrs = dict(op.attrs)
+    if op.kind == "avg_pool" and op.attr("count_include_pad", False):
+        attrs["pads"], attrs["overhang"] = counting_overhang(window_of(op)).pads, (0, 0)
+    return attrs
+
+
+def _subsumes(target: _Target, op: Op) -> bool:
+    """Whether saturation to the target does all that a relu or clip does."""
+    low, high = target.bounds
+    if op.kind == "relu":
+        return target.zero == target.dtype.range[0]
+    lo, hi = optional_float(op, "lo"), optional_float(op, "hi")
+    return (lo is None or lo - low <= _EPSILON) and (hi is None or high - hi <= _EPSILON)
+
+
+def _apply(op: Op, values: Array) -> Array:
+    match op.kind:
+        case "relu":
+            return relu(values)
+        case "clip":
+            return clip(values, optional_float(op, "lo"), optional_float(op, "hi"))
+        case "leaky_relu":
+            return leaky_relu(values, op.float("alpha"))
+        case "sigmoid":
+            return sigmoid(values)
+        case _:
+            return tanh(values)
