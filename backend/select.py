@@ -342,7 +342,7 @@ def _pool(site: Site) -> Pool:
     starts = [site.step.box[2 + axis].start * whole.stride[axis] for axis in (0, 1)]
     origin = [tile.box[2 + axis].start + whole.pads[axis] for axis in (0, 1)]
     extents = site.type(op.operands[0]).shape[2:]
-    ends = [extents[axis] + whole.pads[2 + axis] - tile.box[2 + axis].start for axis in (0, 1)]
+    last = [extents[axis] + whole.pads[2 + axis] - tile.box[2 + axis].start - 1 for axis in (0, 1)]
     scales = [_quant(site, name) for name in (op.operands[0], op.name)]
     n, c, p, q = (axis.size for axis in site.step.box)
     return Pool(
@@ -363,10 +363,11 @@ def _pool(site: Site) -> Pool:
         include_padding=bool(op.attr("count_include_pad", False))
         if op.kind == "avg_pool"
         else False,
-        outer_rows=(-origin[0], ends[0]),
-        outer_columns=(-origin[1], ends[1]),
+        outer_rows=(-origin[0], last[0]),
+        outer_columns=(-origin[1], last[1]),
         scales=(scales[0][0], scales[1][0]),
         zeros=(scales[0][1], scales[1][1]),
+        float_mean=op.kind == "avg_pool" and op.result.type.dtype.is_integer,
     )
 
 

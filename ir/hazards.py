@@ -97,7 +97,8 @@ class HazardTracker:
     def note_write(block: Block, queue: int, tick: int, author: str) -> None:
         """Record a write by an operator."""
         if block.author != author:
-            block.inherited = {}
+            if block.writers:  # each of them has waited for what was inherited
+                block.inherited = {}
             merge(block.inherited, block.writers)
             merge(block.inherited, block.readers)
             block.writers, block.readers, block.author = {}, {}, author

@@ -67,3 +67,12 @@ def test_another_author_waits_for_readers_and_writers():
 
     assert tracker.before_read(block) == {MX: 2}
     assert tracker.before_write(block, "b") == {DMA: 1, VX: 4}
+
+
+def test_every_part_waits_for_what_the_block_inherited():
+    tracker = HazardTracker()
+    tracker.note_read(tracker.claim(Space.GB, 0, 0, 64), DMA, 5)
+    block = tracker.claim(Space.GB, 0, 0, 64)
+    tracker.note_write(block, MX, 1, "conv")
+
+    assert tracker.before_write(block, "conv") == {DMA: 5}
