@@ -60,10 +60,12 @@ def _print_field(value: Any, column: Column, indent: str) -> str:
     shape, inner = column.shape, indent + "  "
     if value is None:
         return "none"
-    if shape.form is Form.TABLE and value:
+    if shape.form in (Form.TABLE, Form.BLOCKS) and not value:
+        return "[]"
+    if shape.form is Form.TABLE:
         return _print_table(value, shape, indent)
-    if shape.form is Form.BLOCKS and value:
-        blocks = [f"{inner}{{\n{print_fields(item, inner + '  ')}{inner}}}\n" for item in value]
+    if shape.form is Form.BLOCKS:
+        blocks = [f"{inner}{{\n{print_fields(item, inner + '  ')}{inner}}},\n" for item in value]
         return f"[\n{''.join(blocks)}{indent}]"
     if shape.form is Form.CODE:
         lines = "".join(f"{inner}{_print_instruction(item)}\n" for item in value)
@@ -77,12 +79,12 @@ def _print_field(value: Any, column: Column, indent: str) -> str:
 
 
 def _print_table(rows: Sequence[object], shape: Shape, indent: str) -> str:
-    """Columns that are at their default in every row are left out."""
+    """Columns but the first that are at their default in every row are left out."""
     cells: list[list[str]] = []
     names: list[str] = []
     for column in columns(shape.kind):
         values = list(map(attrgetter(column.name), rows))
-        if column.is_required or any(value != column.default for value in values):
+        if column.is_required or not names or any(value != column.default for value in values):
             names.append(column.name)
             cells.append(list(map(_spell(column.shape), values)))
     widths = [min(MAX_WIDTH, max(map(len, texts))) for texts in cells]
