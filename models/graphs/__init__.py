@@ -1,0 +1,43 @@
+"""Networks as graphs of shapes alone, for work where only the graph matters."""
+
+from .amoebanet import amoebanet_d
+from .attention import transformer, vit
+from .darts import darts
+from .densenet import densenet121
+from .lraspp import lraspp
+from .nasnet import nasnet_a, pnasnet5
+from .residual import deeplabv3, fcn, resnet50, resnext50
+from .video import r2plus1d, s3d
+
+HUMAN_DESIGNED = (
+    resnet50,
+    densenet121,
+    resnext50,
+    r2plus1d,
+    s3d,
+    fcn,
+    lraspp,
+    deeplabv3,
+    transformer,
+    vit,
+)
+SEARCHED = (pnasnet5, amoebanet_d, nasnet_a, darts)
+
+__all__ = [
+    "HUMAN_DESIGNED",
+    "SEARCHED",
+    "amoebanet_d",
+    "darts",
+    "deeplabv3",
+    "densenet121",
+    "fcn",
+    "lraspp",
+    "nasnet_a",
+    "pnasnet5",
+    "r2plus1d",
+    "resnet50",
+    "resnext50",
+    "s3d",
+    "transformer",
+    "vit",
+]
