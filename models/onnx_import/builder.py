@@ -37,6 +37,11 @@ class Builder:
         """Return the array of an ONNX tensor that is constant, ``None`` for others."""
         return self._known.get(name)
 
+    @property
+    def values(self) -> Mapping[str, str]:
+        """The graph's name for each ONNX tensor that is no constant."""
+        return self._values
+
     def set_known(self, name: str, array: Array) -> None:
         """Declare an ONNX tensor constant."""
         self._known[name] = array

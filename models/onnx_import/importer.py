@@ -28,12 +28,15 @@ class ImportedNetwork:
         constants: Data of the graph's constants.
         input_names: ONNX name and name in the graph of each input, in order.
         output_names: The same for each output, in the order of the graph's outputs.
+        tensor_names: The same for every ONNX tensor whose value a tensor of the graph still has;
+            those inside of fused operators are gone.
     """
 
     graph: Graph
     constants: Constants
     input_names: tuple[tuple[str, str], ...]
     output_names: tuple[tuple[str, str], ...]
+    tensor_names: tuple[tuple[str, str], ...]
 
 
 def import_model(model: ModelProto) -> ImportedNetwork:
@@ -86,7 +89,7 @@ def _finish(model: ModelProto, builder: Builder) -> ImportedNetwork:
     try:
         raw = builder.graph(model.graph.name, outputs)
         verify_graph(raw)
-        graph, constants = simplify(raw, Constants(builder.arrays))
+        graph, constants, renamed = simplify(raw, Constants(builder.arrays))
         verify_graph(graph)
         constants.verify(graph)
     except VerifyError as error:
@@ -96,6 +99,11 @@ def _finish(model: ModelProto, builder: Builder) -> ImportedNetwork:
         constants=constants,
         input_names=tuple(zip(inputs, (value.name for value in graph.inputs), strict=True)),
         output_names=tuple(zip(outputs, graph.outputs, strict=True)),
+        tensor_names=tuple(
+            (name, renamed.get(value, value))
+            for name, value in builder.values.items()
+            if renamed.get(value, value) in graph.types
+        ),
     )
 
 

@@ -73,12 +73,17 @@ _BYTES = frozenset({DType.S8, DType.U8})
 _EPSILON = float(np.finfo(np.float32).eps)
 
 
-def form_integers(graph: Graph, constants: Constants) -> tuple[Graph, Constants]:
-    """Rewrite a graph; operators that are no longer needed are left for ``eliminate_dead``."""
+def form_integers(graph: Graph, constants: Constants) -> tuple[Graph, Constants, Mapping[str, str]]:
+    """Rewrite a graph; operators that are no longer needed are left for ``eliminate_dead``.
+
+    Returns:
+        The graph, its constants, and for each tensor that became equal to another one the name of
+        that.
+    """
     rewriter = _Rewriter.start(graph, constants)
     for op in graph.ops:
         rewriter.take(op)
-    return rewriter.finish(graph)
+    return *rewriter.finish(graph), rewriter.renamed
 
 
 @dataclass(frozen=True, slots=True)
