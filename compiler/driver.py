@@ -1,6 +1,6 @@
 """Compile a network: the whole way from an ONNX file to a program that is proven by running it."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -11,11 +11,13 @@ from ..backend.load import ArchSource, find_source, parse_architecture
 from ..backend.lower import lower
 from ..ir.arch import Architecture
 from ..ir.module import Module
+from ..ir.program import SymbolKind
 from ..ir.report import Report, Verification
 from ..ir.resources import Constants
 from ..passes.base import Context
 from ..passes.manager import Outcome, run_pipeline
-from ..runtime_sim.simulate import SimulationResult, simulate
+from ..runtime_sim.result import SimulationResult
+from ..runtime_sim.simulate import simulate
 from .frontend import Network, read_network
 from .observe import observed
 from .options import CompileOptions, VerifyMode
@@ -122,7 +124,7 @@ def _prove(
 def run_program(
     module: Module,
     inputs: Mapping[str, Array],
-    names: Mapping[str, str],
+    names: Sequence[tuple[str, str]],
     options: CompileOptions,
 ) -> SimulationResult:
     """Simulate a module's program on inputs given under their ONNX names.
@@ -130,14 +132,14 @@ def run_program(
     Args:
         module: With a program and all its constants.
         inputs: Arrays by ONNX name.
-        names: ONNX name of each graph input.
-        options: Whether to look for races, whether to keep every tensor.
+        names: ONNX name and graph name of each input.
+        options: Whether to look for races.
     """
     assert module.program is not None
     return simulate(
         module.program,
-        module.constants,
-        {name: inputs[original] for name, original in names.items()},
+        constants_of(module),
+        {name: inputs[original] for original, name in names},
         detect_races=options.races,
     )
 
@@ -175,4 +177,5 @@ def _result(
 def constants_of(module: Module) -> Constants:
     """Return the constants that a module's program reads."""
     assert module.program is not None
-    return module.constants.subset({symbol.name for symbol in module.program.symbols})
+    names = [item.name for item in module.program.symbols if item.kind is SymbolKind.CONSTANT]
+    return module.constants.only(frozenset(names))

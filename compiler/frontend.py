@@ -4,15 +4,13 @@ import hashlib
 from dataclasses import dataclass
 from pathlib import Path
 
-from onnx import ModelProto
-
 from ..ir.arch import Architecture, Precision
 from ..ir.errors import OptionError
 from ..ir.report import FileIdentity, Quantization
-from ..models.onnx_import.imported import ImportedNetwork
-from ..models.onnx_import.importer import import_model
+from ..models.onnx_import.importer import ImportedNetwork, import_model
 from ..models.onnx_import.load import load_model
 from ..models.quantize import is_quantized, quantize
+from ..models.session import Model
 from .options import CompileOptions
 from .stopwatch import Stopwatch
 
@@ -30,7 +28,7 @@ class Network:
     """
 
     identity: FileIdentity
-    model: ModelProto
+    model: Model
     imported: ImportedNetwork
     quantization: Quantization | None = None
     notes: tuple[str, ...] = ()
@@ -65,9 +63,7 @@ def read_network(
     )
 
 
-def _quantise(
-    model: ModelProto, options: CompileOptions
-) -> tuple[ModelProto, Quantization, tuple[str, ...]]:
+def _quantise(model: Model, options: CompileOptions) -> tuple[Model, Quantization, tuple[str, ...]]:
     result = quantize(
         model, calibration=options.calibration, seed=options.seed, samples=options.samples
     )
@@ -81,8 +77,12 @@ def _quantise(
         calibrated=result.calibrated,
         snr_db=result.snr_db if abs(result.snr_db) != float("inf") else None,
     )
-    notes = () if result.calibrated else (
-        "quantised with made-up calibration data: numbers are exact, accuracy is not meaningful; "
-        "give --calibration",
+    notes = (
+        ()
+        if result.calibrated
+        else (
+            "quantised with made-up calibration data: accuracy is not calibrated; "
+            "give --calibration",
+        )
     )
     return result.model, record, notes

@@ -1,4 +1,4 @@
-"""Programs for ``--verify=layers``: every intermediate tensor also goes off chip, to be compared."""
+"""Programs for ``--verify=layers``: every intermediate tensor goes off chip, to be compared."""
 
 from dataclasses import replace
 

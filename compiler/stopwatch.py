@@ -1,7 +1,7 @@
 """Name and time the steps of a compilation, and tell an observer about them."""
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from typing import TypeAlias
 
@@ -28,7 +28,7 @@ class Stopwatch:
         return tuple(self._runs)
 
     @contextmanager
-    def step(self, name: str) -> Iterator[None]:
+    def step(self, name: str) -> Generator[None]:
         """Time what happens inside the ``with``."""
         self._observer(name, 0, 0)
         start = time.perf_counter()

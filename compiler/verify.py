@@ -6,25 +6,23 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 import onnxruntime
-from onnx import ModelProto
 
 from ..ir.errors import OptionError
+from ..ir.graph import Graph
 from ..ir.report import OutputCheck, Verification, VerificationStatus
 from ..models.calibration import InputSpec, input_specs, read_samples
-from ..models.session import make_session, run
+from ..models.session import Model, make_session, run
 from ..models.zoo.images import pink_noise
 
 Array = npt.NDArray[np.generic]
 
 FLOAT_TOLERANCE = 4e-6
-"""Allowed difference of a float network, times its accumulation depth's root and its maximum."""
+"""Allowed difference of one float operator, relative to the largest magnitude of its result."""
 
 _VERIFICATION = 3  # stream of random numbers; calibration uses others
 
 
-def verification_inputs(
-    model: ModelProto, seed: int, path: Path | None
-) -> dict[str, Array]:
+def verification_inputs(model: Model, seed: int, path: Path | None) -> dict[str, Array]:
     """Return one sample of inputs: from a file, or seeded pink noise.
 
     Raises:
@@ -50,9 +48,25 @@ def _made_up(spec: InputSpec, seed: tuple[int, ...]) -> Array:
     return np.random.default_rng(seed).integers(low, high + 1, spec.shape).astype(spec.dtype)
 
 
-def reference_outputs(model: ModelProto, inputs: Mapping[str, Array]) -> dict[str, Array]:
+def reference_outputs(model: Model, inputs: Mapping[str, Array]) -> dict[str, Array]:
     """Return onnxruntime's outputs."""
     return run(make_session(model), inputs)
+
+
+def float_tolerance(graph: Graph) -> float:
+    """Return the allowed difference of a network's results, relative to their magnitude.
+
+    Zero for integer networks, which must be equal. Every operator of a float network on the
+    longest path may add ``FLOAT_TOLERANCE``.
+    """
+    if all(graph.types[op.name].dtype.is_integer for op in graph.ops if op.inputs) or any(
+        op.kind == "quantize" for op in graph.ops
+    ):
+        return 0.0
+    depth: dict[str, int] = {}
+    for op in graph.ops:
+        depth[op.name] = 1 + max((depth.get(name, 0) for name in op.inputs), default=0)
+    return FLOAT_TOLERANCE * max(depth.values())
 
 
 def against() -> str:
@@ -71,9 +85,7 @@ def compare(
         tolerance: Largest difference allowed, relative to the largest magnitude of a tensor; 0
             asks for equality.
     """
-    return tuple(
-        _check(name, found[name], array, tolerance) for name, array in expected.items()
-    )
+    return tuple(_check(name, found[name], array, tolerance) for name, array in expected.items())
 
 
 def _check(name: str, found: Array, expected: Array, tolerance: float) -> OutputCheck:
@@ -93,9 +105,7 @@ def _check(name: str, found: Array, expected: Array, tolerance: float) -> Output
     )
 
 
-def judged(
-    checks: tuple[OutputCheck, ...], *, first_difference: str | None = None
-) -> Verification:
+def judged(checks: tuple[OutputCheck, ...], *, first_difference: str | None = None) -> Verification:
     """Return the verdict over compared tensors."""
     failed = any(item.mismatches for item in checks)
     return Verification(

@@ -160,6 +160,11 @@ def quantize(
     )
 
 
+def is_quantized(model: ModelProto) -> bool:
+    """Return whether a model computes in integers already (QDQ or QOperator form)."""
+    return any(node.op_type in _INTEGER_OPS for node in model.graph.node)
+
+
 def _check_is_float(model: ModelProto) -> None:
     for node in model.graph.node:
         if node.op_type in _INTEGER_OPS:

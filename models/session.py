@@ -12,7 +12,7 @@ quantise activations to s8 (the default), or weights to seven bits.
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from functools import cache
-from typing import Any, cast
+from typing import Any, TypeAlias, cast
 
 import numpy as np
 import onnxruntime as ort
@@ -20,6 +20,8 @@ from numpy.typing import NDArray
 from onnx import ModelProto, TensorProto, helper
 
 Array = NDArray[Any]
+Model: TypeAlias = ModelProto
+"""An ONNX model, for rooms that only pass it on."""
 
 
 class Optimisation(StrEnum):
