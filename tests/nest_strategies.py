@@ -13,7 +13,7 @@ NAMES = ("dram", "gb", "mid", "near", "reg")
 
 
 @st.composite
-def architectures(draw):
+def architectures(draw, capacity=1 << 20):
     """Draw a machine of two to five levels with up to three fan-outs."""
     count = draw(st.integers(2, 5))
     levels = [
@@ -39,7 +39,7 @@ def architectures(draw):
             MemoryLevel(
                 name=name,
                 holds=tuple(item for item in Operand if item in holds),
-                capacity=1 << 20,
+                capacity=capacity,
                 double_buffered=draw(st.booleans()),
                 read_bandwidth=draw(st.sampled_from((None, 1.5, 8.0))),
                 write_bandwidth=draw(st.sampled_from((None, 3.0, 8.0))),

@@ -1,0 +1,124 @@
+"""Many nests of one workload as arrays, for the vectorised cost model."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...ir.mapping import Allocation, Loop, LoopNest, SpatialLoop
+from ...ir.workload import DIMS, Dim, Operand, Workload
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, kw_only=True)
+class NestBatch:
+    """``B`` nests of one workload that keep each operand in the same memories.
+
+    Attributes:
+        workload: What is computed.
+        dims: Dimension of each temporal loop, outermost first, as an index into ``DIMS``,
+            ``[B, L]``. Shorter nests are filled with loops of extent one.
+        extents: Extents of the temporal loops, ``[B, L]``.
+        unrolled: Fan-out and dimension of each unrolled loop.
+        unrolled_extents: Extents of the unrolled loops, ``[B, len(unrolled)]``.
+        levels: Memories that keep each operand, outermost first.
+        starts: Where the tile in each of them starts, ``[B, len(levels[operand])]``.
+    """
+
+    workload: Workload
+    dims: Ints
+    extents: Ints
+    unrolled: tuple[tuple[str, Dim], ...]
+    unrolled_extents: Ints
+    levels: Mapping[Operand, tuple[str, ...]]
+    starts: Mapping[Operand, Ints]
+
+    def __len__(self) -> int:
+        return self.extents.shape[0]
+
+    @cached_property
+    def padded(self) -> Ints:
+        """Extents of every dimension with padding, ``[B, 8]``."""
+        found = per_dim(self.dims, self.extents).prod(axis=1)
+        for index, (_, dim) in enumerate(self.unrolled):
+            found[:, DIMS.index(dim)] *= self.unrolled_extents[:, index]
+        return found
+
+    def nest(self, index: int) -> LoopNest:
+        """Return one nest, loops of extent one left out."""
+        kept = np.flatnonzero(self.extents[index] > 1)
+        before = np.concatenate(([0], np.cumsum(self.extents[index] > 1)))
+        return LoopNest(
+            workload=self.workload,
+            temporal=tuple(
+                Loop(DIMS[int(self.dims[index, at])], int(self.extents[index, at])) for at in kept
+            ),
+            spatial=tuple(
+                SpatialLoop(dim, int(extent), fanout)
+                for (fanout, dim), extent in zip(
+                    self.unrolled, self.unrolled_extents[index], strict=True
+                )
+                if extent > 1
+            ),
+            allocations=tuple(
+                Allocation(operand, level, int(before[start]))
+                for operand in Operand
+                for level, start in zip(
+                    self.levels[operand], self.starts[operand][index], strict=True
+                )
+            ),
+        )
+
+
+def per_dim(dims: Ints, extents: Ints) -> Ints:
+    """Return extents with one column per dimension, 1 for loops of others, ``[B, L, 8]``."""
+    found = np.ones((*extents.shape, len(DIMS)), np.int64)
+    np.put_along_axis(found, dims[..., None], extents[..., None], axis=2)
+    return found
+
+
+def batch_nests(nests: Sequence[LoopNest]) -> NestBatch:
+    """Return nests of one workload as a batch.
+
+    Raises:
+        ValueError: The workloads differ, or an operand is kept in different memories.
+    """
+    first = nests[0]
+    levels = {operand: _levels(first, operand) for operand in Operand}
+    for nest in nests:
+        if nest.workload != first.workload:
+            raise ValueError("nests of one batch must have one workload")
+        if any(_levels(nest, operand) != levels[operand] for operand in Operand):
+            raise ValueError("nests of one batch must keep operands in the same memories")
+    longest = max(len(nest.temporal) for nest in nests)
+    dims = np.zeros((len(nests), longest), np.int64)
+    extents = np.ones((len(nests), longest), np.int64)
+    unrolled = sorted({(item.fanout, item.dim) for nest in nests for item in nest.spatial})
+    spatial = np.ones((len(nests), len(unrolled)), np.int64)
+    for row, nest in enumerate(nests):
+        for column, loop in enumerate(nest.temporal):
+            dims[row, column] = DIMS.index(loop.dim)
+            extents[row, column] = loop.extent
+        for loop in nest.spatial:
+            spatial[row, unrolled.index((loop.fanout, loop.dim))] *= loop.extent
+    return NestBatch(
+        workload=first.workload,
+        dims=dims,
+        extents=extents,
+        unrolled=tuple(unrolled),
+        unrolled_extents=spatial,
+        levels=levels,
+        starts={
+            operand: np.array([[item.start for item in nest.of(operand)] for nest in nests])
+            for operand in Operand
+        },
+    )
+
+
+def _levels(nest: LoopNest, operand: Operand) -> tuple[str, ...]:
+    return tuple(item.level for item in nest.of(operand))

@@ -1,0 +1,90 @@
+import time
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from accnn.backend.load import load_architecture
+from accnn.ir.errors import InfeasibleError
+from accnn.ir.mapping import LoopNest
+from accnn.ir.workload import Operand, Workload
+from accnn.passes.analysis.batch import evaluate_batch
+from accnn.passes.analysis.cost import Counting, evaluate
+from accnn.passes.analysis.nest_batch import batch_nests
+from accnn.passes.mapping.output_stationary import map_output_stationary
+
+from ...nest_strategies import architectures, nests
+
+
+def fits(nest, arch):
+    try:
+        nest.verify(arch)
+    except InfeasibleError:
+        return False
+    return True
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.data())
+def test_batch_equals_scalar_to_the_last_digit(data):
+    arch = data.draw(architectures())
+    first = data.draw(nests(arch, limit=10**6))
+    order = data.draw(st.permutations(range(len(first.temporal))))
+    second = LoopNest(
+        workload=first.workload,
+        temporal=tuple(first.temporal[index] for index in order),
+        spatial=first.spatial[1:],
+        allocations=first.allocations,
+    )
+    placement = frozenset(data.draw(st.sets(st.sampled_from(Operand))))
+    counting = data.draw(st.sampled_from((Counting.ACCNN, Counting.TIMELOOP)))
+
+    batch = batch_nests([first, second])
+    cost = evaluate_batch(batch, arch, placement=placement, counting=counting)
+
+    for index, nest in enumerate((first, second)):
+        one = evaluate(nest, arch, placement=placement, counting=counting)
+        assert cost.compute_cycles[index] == one.compute_cycles
+        assert cost.steady_cycles[index] == one.steady_cycles
+        assert cost.fill_cycles[index] == one.fill_cycles
+        assert cost.drain_cycles[index] == one.drain_cycles
+        assert cost.cycles[index] == one.cycles
+        assert cost.energy_pj[index] == one.energy_pj
+        assert cost.offchip_bytes[index] == one.offchip_bytes
+        again = evaluate(batch.nest(index), arch, placement=placement, counting=counting)
+        assert again == one
+    assert cost.fits[0] == fits(first, arch)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.data())
+def test_batch_knows_what_fits(data):
+    arch = data.draw(architectures(capacity=data.draw(st.integers(2, 60))))
+    nest = data.draw(nests(arch, limit=10**5))
+
+    assert evaluate_batch(batch_nests([nest]), arch).fits[0] == fits(nest, arch)
+
+
+def test_nests_of_different_workloads_make_no_batch():
+    arch = load_architecture("simba.toml")
+    several = [map_output_stationary(Workload(C=8, K=extent), arch).nest for extent in (8, 16)]
+
+    with pytest.raises(ValueError, match="one workload"):
+        batch_nests(several)
+
+
+def test_evaluates_100_000_mappings_per_cpu_second():
+    arch = load_architecture("simba.toml")
+    nest = map_output_stationary(Workload(R=3, S=3, P=56, Q=56, C=64, K=64), arch).nest
+    batch = batch_nests([nest] * 2000)
+    evaluate_batch(batch, arch)
+
+    rates = []
+    for _ in range(5):
+        start = time.process_time()
+        cost = evaluate_batch(batch, arch)
+        rates.append(len(batch) / (time.process_time() - start))
+
+    assert np.all(cost.cycles == evaluate(nest, arch).cycles)
+    assert max(rates) > 100_000
