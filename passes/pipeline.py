@@ -145,9 +145,10 @@ class _Reader:
         return found(**values)
 
     def option(self, found: type[Pass], values: dict[str, object]) -> None:
+        start = self.position
         option = _find_option(found, self.word("the name of an option"))
         if option.name in values:
-            raise self.error(f"option {option.name!r} is given twice")
+            raise self.error(f"option {option.name!r} is given twice", start)
         self.expect("=")
         quoted = self.peek().startswith('"')
         raw = self.word(f"a value for {option.name}")
@@ -189,10 +190,13 @@ class _Reader:
             raise self.error(f"expected {mark!r}, found {_shown(token)}")
         self.take()
 
-    def error(self, message: str) -> ParseError:
-        rest = self.text[self.position :]
-        column = self.position + len(rest) - len(rest.lstrip())
-        return ParseError(f"pipeline:1:{column + 1}: {message}\n  {self.text}\n  {' ' * column}^")
+    def error(self, message: str, position: int | None = None) -> ParseError:
+        """Return the error for the token at a position, by default the next one."""
+        start = self.position if position is None else position
+        rest = self.text[start:]
+        column = start + len(rest) - len(rest.lstrip())
+        line = self.text.replace("\n", " ")
+        return ParseError(f"pipeline:1:{column + 1}: {message}\n  {line}\n  {' ' * column}^")
 
 
 def _shown(token: str) -> str:
