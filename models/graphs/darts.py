@@ -27,14 +27,14 @@ _LAYERS = 14
 def darts() -> Graph:
     """DARTS (14 cells, 48 filters), input [1, 3, 224, 224]."""
     net = GraphBuilder("darts")
-    K = 48
-    x = net.conv(net.input("image", 1, 3, 224, 224), K // 2, 3, stride=2)
-    before = net.conv(x, K, 3, stride=2)
-    last = net.conv(before, K, 3, stride=2)
+    filters = 48
+    x = net.conv(net.input("image", 1, 3, 224, 224), filters // 2, 3, stride=2)
+    before = net.conv(x, filters, 3, stride=2)
+    last = net.conv(before, filters, 3, stride=2)
     for layer in range(_LAYERS):
         reduce = layer in (_LAYERS // 3, 2 * _LAYERS // 3)
-        K = 2 * K if reduce else K
-        before, last = last, _cell(net, before, last, K, reduce=reduce)
+        filters = 2 * filters if reduce else filters
+        before, last = last, _cell(net, before, last, filters, reduce=reduce)
     return net.finish(net.classifier(last, 1000))
 
 

@@ -152,7 +152,8 @@ class WallBound:
         read = 0
         for op in bits(stage):
             read |= table.reads[op]
-        sure, optional = 0, []
+        sure = 0
+        optional: list[int] = []
         for tensor in bits(read):
             producer = table.problem.producer[tensor]
             if producer is None or (self._ancestors[wall] | 1 << wall) >> producer & 1:

@@ -28,10 +28,9 @@ def least_peak(
         is the problem's own and the peak is that order's.
     """
     walk = _Walk(problem)
-    start = (0, 0)
     came_from: dict[int, tuple[int, int]] = {}
     best = {0: problem.minimum}
-    heap = [(problem.minimum, 0, *start)]
+    heap: list[tuple[int, int, int, int]] = [(problem.minimum, 0, 0, 0)]
     visited = 0
     while heap:
         peak, _, executed, live = heapq.heappop(heap)

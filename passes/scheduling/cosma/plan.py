@@ -1,0 +1,121 @@
+"""A residency plan: order, stays, transfers and options, still without addresses."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from .moves import Move, bits
+from .packing import Block
+from .problem import Option, Problem
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stay:
+    """A tensor that stays in the scratchpad over steps ``first`` to ``last``, both included."""
+
+    tensor: int
+    first: int
+    last: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plan:
+    """What happens when, for a problem.
+
+    Attributes:
+        problem: The problem.
+        order: Operators in execution order.
+        options: Index into its menu, for each step.
+        stays: Stays from the step of arrival to the last step that touches the tensor.
+        fetches: (tensor, step) of whole tensors that come in.
+        spills: (tensor, step) of tensors that leave without a host copy.
+    """
+
+    problem: Problem
+    order: tuple[int, ...]
+    options: tuple[int, ...]
+    stays: tuple[Stay, ...]
+    fetches: tuple[tuple[int, int], ...]
+    spills: tuple[tuple[int, int], ...]
+
+    @cached_property
+    def blocks(self) -> tuple[Block, ...]:
+        """What needs addresses: the stays, then the workspace of each step that has one."""
+        tensors = self.problem.tensors
+        stays = [
+            Block(first=stay.first, last=stay.last, bytes=tensors[stay.tensor].bytes)
+            for stay in self.stays
+        ]
+        return (*stays, *(Block(first=t, last=t, bytes=size) for t, size in self.workspaces))
+
+    @cached_property
+    def workspaces(self) -> tuple[tuple[int, int], ...]:
+        """(step, bytes) of the steps that need a workspace."""
+        return tuple(
+            (step, option.workspace) for step, option in enumerate(self.chosen) if option.workspace
+        )
+
+    @cached_property
+    def chosen(self) -> tuple[Option, ...]:
+        """The option of each step."""
+        operations = self.problem.operations
+        return tuple(
+            operations[op].menu[option] for op, option in zip(self.order, self.options, strict=True)
+        )
+
+
+def plan_of(problem: Problem, moves: Sequence[Move]) -> Plan:
+    """Return the plan of a sequence of moves.
+
+    Every stay is cut down to the steps from its arrival to its last use before the tensor
+    leaves: what leaves, leaves as early as it can, which costs the same and packs better.
+    """
+    steps = [(move.operation, move.option, move.evicted) for move in moves]
+    return replay(problem, steps)
+
+
+def replay(problem: Problem, steps: Sequence[tuple[int, int, int]]) -> Plan:
+    """Return the plan of (operator, option, evicted tensors as a mask) per step."""
+    open_stays: dict[int, tuple[int, int]] = {}
+    on_host = {index for index, tensor in enumerate(problem.tensors) if tensor.on_host}
+    stays: list[Stay] = []
+    fetches: list[tuple[int, int]] = []
+    spills: list[tuple[int, int]] = []
+    left = [len(users) for users in problem.consumers]
+
+    def close(tensor: int) -> None:
+        first, last = open_stays.pop(tensor)
+        stays.append(Stay(tensor=tensor, first=first, last=last))
+
+    for step, (op, option, evicted) in enumerate(steps):
+        operation = problem.operations[op]
+        streamed = {tensor for tensor, _ in operation.menu[option].streamed}
+        for tensor in bits(evicted):
+            if tensor not in on_host:
+                spills.append((tensor, open_stays[tensor][1] + 1))
+                on_host.add(tensor)
+            close(tensor)
+        for tensor in dict.fromkeys(operation.touches):
+            if tensor in streamed:
+                continue
+            if tensor in operation.reads and tensor not in open_stays:
+                fetches.append((tensor, step))
+            open_stays[tensor] = (open_stays.get(tensor, (step, step))[0], step)
+        on_host |= {
+            tensor
+            for tensor in operation.writes
+            if tensor in streamed or problem.tensors[tensor].is_output
+        }
+        for tensor in operation.reads:
+            left[tensor] -= 1
+        for tensor in dict.fromkeys(operation.touches):
+            if left[tensor] == 0 and tensor in open_stays:
+                close(tensor)
+    return Plan(
+        problem=problem,
+        order=tuple(op for op, _, _ in steps),
+        options=tuple(option for _, option, _ in steps),
+        stays=tuple(sorted(stays, key=lambda stay: (stay.first, stay.tensor))),
+        fetches=tuple(fetches),
+        spills=tuple(spills),
+    )
