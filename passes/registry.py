@@ -1,9 +1,28 @@
 """Every pass, by phase. To add a pass, import its class and put it on the list."""
 
 from .base import Pass
+from .graph.eliminate_dead import EliminateDead
+from .graph.fold_layout import FoldLayout
+from .graph.merge_duplicates import MergeDuplicates
+from .graph.remove_identities import RemoveIdentities
+from .mapping.map_operators import MapOperators
 from .pipeline import Pipeline, parse_pipeline
+from .scheduling.schedule_in_order import ScheduleInOrder
+from .scheduling.schedule_tiles import ScheduleTiles
 
-PASSES: tuple[type[Pass], ...] = ()
+PASSES: tuple[type[Pass], ...] = (
+    # The graph.
+    EliminateDead,
+    RemoveIdentities,
+    MergeDuplicates,
+    FoldLayout,
+    # The plan of the scratchpad.
+    ScheduleInOrder,
+    # Loop nests.
+    MapOperators,
+    # Tiles and their order.
+    ScheduleTiles,
+)
 """All passes that a pipeline may name."""
 
 

@@ -1,1 +1,1 @@
-"""Passes that rewrite the graph: folding, fusion, legalisation."""
+"""Clean-up of the graph: what is dead, equal, without effect or known at compile time."""

@@ -1,0 +1,39 @@
+"""Let the readers of a result read another tensor instead."""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from ...ir.graph import Graph, Op, eliminate_dead
+
+
+def substitute(graph: Graph, stand_in: Callable[[Op], str | None]) -> Graph:
+    """Replace results by tensors that hold the same, and drop what is dead then.
+
+    Outputs of the network keep their names, so an operator that makes one stays, whatever
+    ``stand_in`` says.
+
+    Args:
+        graph: The network; every operator has one result.
+        stand_in: Gets each operator in order, its operands replaced already; returns the tensor
+            to read instead of its result, or ``None``.
+
+    Returns:
+        The new graph, or this very object where nothing is replaced.
+    """
+    outputs = frozenset(graph.outputs)
+    names: dict[str, str] = {}
+    ops: list[Op] = []
+    for op in graph.ops:
+        new = _with_operands(op, tuple(names.get(name, name) for name in op.operands))
+        other = stand_in(new)
+        if other is None or op.name in outputs:
+            ops.append(new)
+        else:
+            names[op.name] = other
+    if not names:
+        return graph
+    return eliminate_dead(replace(graph, ops=tuple(ops)))
+
+
+def _with_operands(op: Op, operands: tuple[str, ...]) -> Op:
+    return op if operands == op.operands else replace(op, operands=operands)
