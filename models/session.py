@@ -12,6 +12,7 @@ quantise activations to s8 (the default), or weights to seven bits.
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from functools import cache
+from pathlib import Path
 from typing import Any, TypeAlias, cast
 
 import numpy as np
@@ -116,3 +117,8 @@ def u8s8_saturates() -> bool:
     inputs = {"a": np.full(shapes[0], 255, np.uint8), "b": np.full(shapes[1], 127, np.int8)}
     result = run(make_session(model, threads=1), inputs)["y"]
     return bool(np.any(result != 255 * 127 * depth))
+
+
+def save_model(model: Model, path: Path) -> None:
+    """Write a model, the same bytes for the same model."""
+    path.write_bytes(model.SerializeToString(deterministic=True))
