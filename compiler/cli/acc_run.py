@@ -1,0 +1,111 @@
+"""``acc-run``: execute a compiled program in the simulator."""
+
+import io
+import zipfile
+from collections.abc import Mapping
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Annotated, Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+import typer
+
+from ...backend.package import Package, load_package
+from ...ir.errors import AccnnError, InputError
+from ...ir.files import replacing
+from ...runtime_sim.simulate import SimulationResult, simulate
+from ...runtime_sim.trace import write_trace
+
+Array: TypeAlias = npt.NDArray[Any]
+
+app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
+
+
+@app.command()
+def acc_run(
+    program: Annotated[Path, typer.Argument(help="Package that acc-compile wrote (program.acc).")],
+    inputs: Annotated[
+        Path, typer.Option("--input", "-i", help="Inputs: .npz, one array per ONNX input.")
+    ],
+    output: Annotated[Path, typer.Option("--output", "-o", help="Outputs: .npz to write.")],
+    trace: Annotated[
+        Path | None, typer.Option("--trace", help="Write a trace that Perfetto opens.")
+    ] = None,
+    races: Annotated[
+        bool, typer.Option("--races", help="Stop at accesses that no wait orders.")
+    ] = False,
+) -> None:
+    """Execute a compiled program on inputs; the ONNX model is not needed."""
+    try:
+        package = load_package(program)
+        result = simulate(
+            package.program,
+            package.constants,
+            _named_inputs(package, inputs),
+            detect_races=races,
+            trace=trace is not None,
+        )
+        _write(package, result, output, trace)
+    except AccnnError as error:
+        typer.echo(f"acc-run: error: {error}", err=True)
+        raise typer.Exit(error.exit_code) from error
+    typer.echo(_summary(result))
+
+
+def main() -> None:
+    """Run the command line of ``acc-run``."""
+    app()
+
+
+def _named_inputs(package: Package, path: Path) -> dict[str, Array]:
+    """Return the arrays of a file under the names that the program gives them."""
+    arrays = _load(path)
+    symbols = {port.name: port.symbol for port in package.manifest.inputs}
+    unknown = sorted(set(arrays) - set(symbols))
+    if unknown:
+        hint = f"inputs: {', '.join(symbols)}"
+        raise InputError(f"{path}: the network has no input {unknown[0]!r}", hint=hint)
+    return {symbols[name]: array for name, array in arrays.items()}
+
+
+def _load(path: Path) -> dict[str, Array]:
+    try:
+        with np.load(path, allow_pickle=False) as archive:
+            if not isinstance(archive, np.lib.npyio.NpzFile):
+                raise InputError(f"{path} is not an .npz file")
+            return {name: archive[name] for name in archive.files}
+    except OSError as error:
+        raise InputError(f"cannot read {path}: {error.strerror or error}") from error
+    except (ValueError, EOFError, zipfile.BadZipFile) as error:
+        raise InputError(f"{path} is not an .npz file of plain arrays: {error}") from error
+
+
+def _write(package: Package, result: SimulationResult, output: Path, trace: Path | None) -> None:
+    """Write outputs under their ONNX names, and the trace if one is asked for: all or nothing."""
+    outputs = {port.name: result.outputs[port.symbol] for port in package.manifest.outputs}
+    with replacing(output) as partial, ExitStack() as stack:
+        _write_npz(partial, outputs)
+        if trace is not None:
+            partial_trace = stack.enter_context(replacing(trace))
+            with partial_trace.open("w", encoding="utf-8") as file:
+                write_trace(result, file)
+
+
+def _write_npz(path: Path, arrays: Mapping[str, Array]) -> None:
+    """Write what ``np.load`` reads; unlike ``np.savez``, arrays may have any name."""
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, array in arrays.items():
+            content = io.BytesIO()
+            np.lib.format.write_array(content, array, allow_pickle=False)
+            entry = zipfile.ZipInfo(f"{name}.npy", (1980, 1, 1, 0, 0, 0))
+            archive.writestr(entry, content.getvalue())
+
+
+def _summary(result: SimulationResult) -> str:
+    seconds = result.cycles / result.program.arch.clock_hz
+    moved = result.total.off_chip_bytes
+    return (
+        f"{result.program.name} on {result.program.arch.name}: {result.cycles} cycles "
+        f"({1e3 * seconds:.3f} ms), {result.energy_pj / 1e6:.3f} uJ, {moved} bytes off chip"
+    )
