@@ -1,1 +1,6 @@
-"""Programs as assembly text, both ways."""
+"""Assembly text of programs: ``assemble`` and ``disassemble`` are inverse."""
+
+from .assemble import assemble
+from .disassemble import disassemble, write_assembly
+
+__all__ = ["assemble", "disassemble", "write_assembly"]
