@@ -16,17 +16,17 @@ _FRIENDLY = {
     "RANGE": "a range such as 0:16",
     "WAIT": "a wait such as 3>=17",
     "ADDRESS": "an access such as gb.0+64[8, 1]",
-    "ABSENT": "_",
-    "LBRACE": "{",
-    "RBRACE": "}",
-    "LSQB": "[",
-    "RSQB": "]",
-    "LPAR": "(",
-    "RPAR": ")",
-    "COMMA": ",",
-    "COLON": ":",
-    "EQUAL": "=",
-    "MORETHAN": ">",
+    "ABSENT": "'_'",
+    "LBRACE": "'{'",
+    "RBRACE": "'}'",
+    "LSQB": "'['",
+    "RSQB": "']'",
+    "LPAR": "'('",
+    "RPAR": "')'",
+    "COMMA": "','",
+    "COLON": "':'",
+    "EQUAL": "'='",
+    "MORETHAN": "'>'",
     "$END": "the end of the text",
 }
 _IGNORED = frozenset({"COMMENT", "WS"})
@@ -44,15 +44,16 @@ def at_position(text: str, source: str, line: int, column: int, message: str) ->
 def unexpected(error: UnexpectedInput, text: str, source: str) -> ParseError:
     """Return the error for text that the grammar does not allow."""
     line, column, found = _where(error, text)
-    wanted = sorted(_FRIENDLY.get(name, name.lower()) for name in _wanted(error) - _IGNORED)
-    expected = f"; expected {', '.join(wanted)}" if wanted else ""
+    names = _wanted(error) - _IGNORED
+    wanted = sorted(_FRIENDLY.get(name, f"'{name.lower()}'") for name in names)
+    expected = f"; expected {' or '.join(wanted)}" if wanted else ""
     return ParseError(at_position(text, source, line, column, f"unexpected {found}{expected}"))
 
 
 def _wanted(error: UnexpectedInput) -> frozenset[str]:
     """Names of the terminals that could stand here."""
     if isinstance(error, UnexpectedToken):
-        return frozenset(error.expected)
+        return frozenset(error.accepts or error.expected)
     if isinstance(error, UnexpectedCharacters):
         return frozenset(error.allowed or ())
     return frozenset()

@@ -7,17 +7,23 @@ from lark import Token
 from .syntax import GraphNode, SectionNode, text_of
 
 
-def locate(message: str, sections: Sequence[GraphNode | SectionNode]) -> Token:
+def locate(message: str, sections: Sequence[GraphNode | SectionNode], stage: str) -> Token:
     """Return the token that a message of ``verify`` speaks of.
 
     That is the operator it names by kind and result; else the tensor it names; else the first
-    section. Of several candidates the longest name counts, since one may begin another.
+    section of the stage. Of several candidates the longest name counts, since one may begin
+    another.
+
+    Args:
+        message: What is wrong.
+        sections: The text.
+        stage: Keyword of the sections in which the invariant is broken.
     """
     for candidates in (_operators(sections), _tensors(sections)):
         named = [(name, at) for name, at in candidates if name in message]
-        if named:
+        if named and stage in ("graph", "mapping"):
             return max(named, key=lambda item: len(item[0]))[1]
-    return sections[0].at
+    return next((item.at for item in sections if item.at == stage), sections[0].at)
 
 
 def _operators(sections: Sequence[GraphNode | SectionNode]) -> Iterator[tuple[str, Token]]:

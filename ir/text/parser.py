@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from functools import cache
-from typing import TypeVar, cast
+from typing import Protocol, TypeVar, cast
 
 from lark import Lark, Token, UnexpectedInput
 
@@ -22,6 +22,13 @@ from .read_records import read_fields
 from .syntax import FieldNode, GraphNode, SectionNode, SyntaxProblem, text_of
 
 T = TypeVar("T")
+
+
+class Verifiable(Protocol):
+    """A value with invariants."""
+
+    def verify(self) -> None:
+        """Raise where one is broken."""
 
 
 def parse_module(
@@ -112,5 +119,29 @@ def _verify(
     try:
         module.verify()
     except AccnnError as error:
-        at = locate(error.message, sections)
+        at = locate(error.message, sections, _guilty(module))
         raise VerifyError(_message(at, error.message, text, source), hint=error.hint) from error
+
+
+def _guilty(module: Module) -> str:
+    """Keyword of the stage that is not valid by itself; the mappings are where none is."""
+    stages: dict[str, tuple[Verifiable | None, ...]] = {
+        "arch": (module.arch,),
+        "graph_schedule": (module.graph_schedule,),
+        "tile_schedule": module.tile_schedules,
+        "program": (module.program,),
+    }
+    if not _is_valid(Module(graph=module.graph, constants=module.constants)):
+        return "graph"
+    for keyword, values in stages.items():
+        if not all(value is None or _is_valid(value) for value in values):
+            return keyword
+    return "mapping"
+
+
+def _is_valid(value: Verifiable) -> bool:
+    try:
+        value.verify()
+    except AccnnError:
+        return False
+    return True
