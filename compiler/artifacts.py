@@ -1,13 +1,16 @@
 """Write the results of a compilation: program, texts, model, trace and report."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
-from ..backend.asm.disassemble import disassemble
+from ..backend.asm.disassemble import write_assembly
 from ..backend.package import save_package
+from ..ir.program import Program
 from ..ir.report import to_json
 from ..ir.text.printer import print_module
 from ..models.session import save_model
+from ..runtime_sim.result import SimulationResult
 from ..runtime_sim.trace import write_trace
 from .driver import Result, constants_of
 from .output import write_folder
@@ -19,31 +22,44 @@ def write_results(result: Result, folder: Path) -> None:
     """Write everything that exists to a folder, atomically.
 
     ``report.json``, ``module.ir`` and ``model.onnx`` are always there; ``program.acc`` and
-    ``program.asm`` once there is a program, ``trace.json`` once it has run.
+    ``program.asm`` once there is a program, ``trace.json`` once it has run. The program's text is
+    ``program.asm``; ``module.ir`` has the stages before it.
 
     Raises:
         OptionError: The folder cannot be written.
     """
     files: dict[str, Writer] = {
         "model.onnx": lambda path: save_model(result.network.model, path),
-        "module.ir": lambda path: _write_text(path, print_module(result.module)),
+        "module.ir": lambda path: _write_text(
+            path, print_module(replace(result.module, program=None))
+        ),
     }
     program = result.module.program
     if program is not None:
-        files["program.asm"] = lambda path: _write_text(path, disassemble(program))
-        files["program.acc"] = lambda path: save_package(
-            path,
-            program,
-            constants_of(result.module),
-            inputs=result.network.imported.input_names,
-            outputs=result.network.imported.output_names,
-        )
+        files["program.asm"] = lambda path: _write_assembly(path, program)
+        files["program.acc"] = lambda path: _write_package(path, result, program)
     simulation = result.simulation
-    if simulation is not None:
-        files["trace.json"] = lambda path: write_trace(simulation, path)
+    if simulation is not None and simulation.timelines is not None:
+        files["trace.json"] = lambda path: _write_trace(path, simulation)
     files["report.json"] = lambda path: _write_text(path, to_json(result.report))
     write_folder(folder, files)
 
 
 def _write_text(path: Path, text: str) -> None:
     path.write_text(text, encoding="utf-8")
+
+
+def _write_assembly(path: Path, program: Program) -> None:
+    with path.open("w", encoding="utf-8") as file:
+        write_assembly(program, file)
+
+
+def _write_package(path: Path, result: Result, program: Program) -> None:
+    imported = result.network.imported
+    names = (*imported.input_names, *imported.output_names)
+    save_package(path, program, constants_of(result.module), names=names)
+
+
+def _write_trace(path: Path, simulation: SimulationResult) -> None:
+    with path.open("w", encoding="utf-8") as file:
+        write_trace(simulation, file)

@@ -141,6 +141,7 @@ def run_program(
         constants_of(module),
         {name: inputs[original] for original, name in names},
         detect_races=options.races,
+        trace=True,
     )
 
 
