@@ -29,14 +29,17 @@ def quantize(
 ) -> Array:
     """Return ``sat(rint(values / scale) + zero_point)`` in ``np.int8`` or ``np.uint8``."""
     low, high = byte_range(dtype)
-    steps = np.rint(values.astype(np.float32) / np.asarray(scale, np.float32)).astype(np.float64)
-    return np.clip(steps + np.asarray(zero_point), low, high).astype(dtype)
+    with np.errstate(over="ignore", invalid="ignore"):
+        steps = np.rint(values.astype(np.float32) / np.asarray(scale, np.float32))
+        shifted = steps.astype(np.float64) + np.asarray(zero_point)
+        return np.clip(shifted, low, high).astype(dtype)
 
 
 def dequantize(values: Array, scale: npt.ArrayLike, zero_point: npt.ArrayLike) -> Floats:
     """Return ``f32(values - zero_point) * scale``."""
     steps = values.astype(np.int64) - np.asarray(zero_point, np.int64)
-    return steps.astype(np.float32) * np.asarray(scale, np.float32)
+    with np.errstate(over="ignore"):
+        return steps.astype(np.float32) * np.asarray(scale, np.float32)
 
 
 def relu(values: Array) -> Array:

@@ -13,6 +13,9 @@ from ...ir.types import DType, Quantization, TensorType
 from .names import Namer
 from .node import Node
 
+LARGEST_TENSOR = 2**36
+"""Elements of one tensor; beyond, a damaged attribute is more likely than a network."""
+
 
 class Builder:
     """Collects operators and constants while the importer walks over the nodes.
@@ -141,6 +144,8 @@ class Builder:
             )
         except VerifyError as error:
             raise ModelError(str(error)) from error
+        if op.result.type.elements > LARGEST_TENSOR:
+            raise node.refusal(f"makes a tensor of shape {op.result.type.shape}, which is absurd")
         self._ops.append(op)
         self.types[op.name] = op.result.type
         return op.name

@@ -1,6 +1,6 @@
 """Read an ONNX file from disk; whatever is wrong with it becomes one clear ``ModelError``."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import onnx
@@ -65,7 +65,26 @@ def _parse(blob: bytes, path: Path) -> ModelProto:
         raise ModelError(f"{path}: not an ONNX model, or truncated") from error
     if not model.HasField("graph") or not model.opset_import:
         raise ModelError(f"{path}: not an ONNX model, or truncated (no graph or no opset)")
+    if not all(isinstance(text, str) for text in _texts(model)):
+        raise ModelError(f"{path}: not an ONNX model, or damaged (a name is not UTF-8)")
     return model
+
+
+def _texts(model: ModelProto) -> Iterator[object]:
+    """Yield every name; protobuf returns bytes where one is not UTF-8."""
+    graph = model.graph
+    yield graph.name
+    for entry in model.opset_import:
+        yield entry.domain
+    for value in (*graph.input, *graph.output, *graph.value_info):
+        yield value.name
+        yield from (dim.dim_param for dim in value.type.tensor_type.shape.dim)
+    for tensor in graph.initializer:
+        yield tensor.name
+        yield from (text for entry in tensor.external_data for text in (entry.key, entry.value))
+    for node in graph.node:
+        yield from (node.name, node.op_type, node.domain, *node.input, *node.output)
+        yield from (attribute.name for attribute in node.attribute)
 
 
 def _check(model: ModelProto, path: Path) -> None:

@@ -1,0 +1,133 @@
+"""A small builder of ONNX models, and the comparison of an import with onnxruntime."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pytest
+from onnx import ModelProto, NodeProto, TensorProto, helper, numpy_helper
+
+from accnn.models.onnx_import import ImportedNetwork, import_model
+from accnn.models.session import Optimisation, make_session, run
+from accnn.runtime_sim.reference import run as run_reference
+
+TYPES = {
+    "float32": TensorProto.FLOAT,
+    "int8": TensorProto.INT8,
+    "uint8": TensorProto.UINT8,
+    "int64": TensorProto.INT64,
+}
+
+
+@dataclass
+class Sketch:
+    """Nodes and constants of a model in the making."""
+
+    nodes: list[NodeProto] = field(default_factory=list)
+    constants: dict[str, Any] = field(default_factory=dict)
+
+    def constant(self, value: Any) -> str:
+        name = f"c{len(self.constants)}"
+        self.constants[name] = np.asarray(value)
+        return name
+
+    def node(self, kind: str, *inputs: str, domain: str = "", **attrs: Any) -> str:
+        out = f"t{len(self.nodes)}"
+        self.nodes.append(
+            helper.make_node(kind, inputs, [out], name=f"n_{out}", domain=domain, **attrs)
+        )
+        return out
+
+    def quantize(self, x: str, scale: float, zero: Any) -> str:
+        return self.node("QuantizeLinear", x, self.constant(np.float32(scale)), self.constant(zero))
+
+    def dequantize(self, x: str, scale: Any, zero: Any, **attrs: Any) -> str:
+        scale = self.constant(np.asarray(scale, np.float32))
+        return self.node("DequantizeLinear", x, scale, self.constant(zero), **attrs)
+
+    def model(
+        self,
+        inputs: Mapping[str, Any],
+        *outputs: str,
+        opset: int = 17,
+        dtypes: tuple[str, ...] = (),
+    ) -> ModelProto:
+        """Return the model; ``inputs`` are arrays, or shapes of float32 inputs."""
+        infos = [_info(name, value) for name, value in inputs.items()]
+        kinds = dtypes or ("float32",) * len(outputs)
+        outs = [
+            helper.make_tensor_value_info(name, TYPES[kind], None)
+            for name, kind in zip(outputs, kinds, strict=True)
+        ]
+        graph = helper.make_graph(
+            self.nodes,
+            "sketch",
+            infos,
+            outs,
+            [numpy_helper.from_array(value, name) for name, value in self.constants.items()],
+        )
+        opsets = [helper.make_opsetid("", opset), helper.make_opsetid("com.microsoft", 1)]
+        return helper.make_model(graph, opset_imports=opsets, ir_version=10)
+
+
+def _info(name: str, value: Any) -> Any:
+    if isinstance(value, tuple):
+        return helper.make_tensor_value_info(name, TensorProto.FLOAT, value)
+    return helper.make_tensor_value_info(name, TYPES[value.dtype.name], value.shape)
+
+
+@pytest.fixture
+def sketch() -> Sketch:
+    return Sketch()
+
+
+@pytest.fixture
+def new_sketch() -> type[Sketch]:
+    return Sketch
+
+
+Compare = Callable[[ModelProto, Mapping[str, Any]], ImportedNetwork]
+
+
+@pytest.fixture
+def assert_same() -> Compare:
+    """Import a model, run both, compare: integers bit by bit, floats within 4e-6 of the maximum."""
+
+    def compare(model: ModelProto, feeds: Mapping[str, Any]) -> ImportedNetwork:
+        network = import_model(model)
+        names = dict(network.input_names)
+        tensors = run_reference(
+            network.graph, network.constants, {names[key]: feeds[key] for key in feeds}
+        )
+        session = make_session(model, optimisation=Optimisation.EXTENDED, threads=1)
+        expected = run(session, feeds)
+        for onnx_name, name in network.output_names:
+            _assert_equal(tensors[name], expected[onnx_name])
+        return network
+
+    return compare
+
+
+def _assert_equal(found: Any, expected: Any) -> None:
+    assert found.shape == expected.shape
+    assert found.dtype == expected.dtype
+    if expected.dtype.kind == "f":
+        tolerance = 4e-6 * max(1.0, float(np.abs(expected).max()))
+        assert np.abs(found - expected).max() <= tolerance
+    else:
+        assert np.array_equal(found, expected)
+
+
+@pytest.fixture
+def rng() -> np.random.Generator:
+    return np.random.default_rng(7)
+
+
+def kinds(network: ImportedNetwork) -> list[str]:
+    return [op.kind for op in network.graph.ops]
+
+
+@pytest.fixture
+def kinds_of() -> Callable[[ImportedNetwork], list[str]]:
+    return kinds

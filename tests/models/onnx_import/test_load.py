@@ -1,0 +1,230 @@
+"""Reading model files: every way in which one may be bad is one clear error."""
+
+import random
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pytest
+from onnx import TensorProto, helper, numpy_helper
+
+from accnn.ir.errors import ModelError, OptionError
+from accnn.models.onnx_import import import_model, load_model
+
+
+def model(shape=(1, 3, 8, 8)):
+    w = np.random.default_rng(0).normal(size=(4, 3, 3, 3)).astype(np.float32)
+    graph = helper.make_graph(
+        [helper.make_node("Conv", ["x", "w"], ["y"], name="conv")],
+        "small",
+        [helper.make_tensor_value_info("x", TensorProto.FLOAT, shape)],
+        [helper.make_tensor_value_info("y", TensorProto.FLOAT, [None] * 4)],
+        [numpy_helper.from_array(w, "w")],
+    )
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=10)
+
+
+@pytest.fixture
+def saved(tmp_path):
+    path = tmp_path / "model.onnx"
+    onnx.save(model(), path)
+    return path
+
+
+def save_external(folder: Path, location: str, **entries) -> Path:
+    """Save a model whose weights claim to lie at ``location``."""
+    found = model()
+    weights = found.graph.initializer[0]
+    (folder / "w.bin").write_bytes(weights.raw_data)
+    weights.ClearField("raw_data")
+    weights.data_location = TensorProto.EXTERNAL
+    for key, value in {"location": location, **entries}.items():
+        entry = weights.external_data.add()
+        entry.key, entry.value = key, str(value)
+    path = folder / "model.onnx"
+    path.write_bytes(found.SerializeToString())
+    return path
+
+
+def test_a_good_file_loads(saved):
+    assert [op.kind for op in import_model(load_model(saved)).graph.ops] == ["conv2d"]
+
+
+def test_a_missing_file(tmp_path):
+    with pytest.raises(ModelError, match=r"none\.onnx: no such file"):
+        load_model(tmp_path / "none.onnx")
+
+
+def test_a_folder(tmp_path):
+    with pytest.raises(ModelError, match="not a file"):
+        load_model(tmp_path)
+
+
+def test_an_empty_file(tmp_path):
+    path = tmp_path / "model.onnx"
+    path.write_bytes(b"")
+
+    with pytest.raises(ModelError, match="the file is empty"):
+        load_model(path)
+
+
+def test_a_file_of_another_format(tmp_path):
+    path = tmp_path / "model.onnx"
+    path.write_text("this is not a network")
+
+    with pytest.raises(ModelError, match="not an ONNX model"):
+        load_model(path)
+
+
+def test_a_truncated_file(saved):
+    saved.write_bytes(saved.read_bytes()[:300])
+
+    with pytest.raises(ModelError, match="not an ONNX model, or truncated"):
+        load_model(saved)
+
+
+def test_a_model_that_breaks_the_standard(saved):
+    broken = model()
+    broken.graph.node[0].op_type = "Sponge"
+    saved.write_bytes(broken.SerializeToString())
+
+    with pytest.raises(ModelError, match="not a valid ONNX model.*Sponge"):
+        load_model(saved)
+
+
+def test_external_data_beside_the_model_is_read(tmp_path):
+    path = save_external(tmp_path, "w.bin")
+
+    network = import_model(load_model(path))
+
+    assert np.array_equal(network.constants["w"], import_model(model()).constants["w"])
+
+
+@pytest.mark.parametrize(
+    "location", ["../w.bin", "sub/../../w.bin", "/etc/passwd", "C:\\w.bin", "", "w.bin\0x"]
+)
+def test_external_data_outside_of_the_folder_is_refused(tmp_path, location):
+    folder = tmp_path / "inner"
+    folder.mkdir()
+    (tmp_path / "w.bin").write_bytes(bytes(432))
+
+    with pytest.raises(ModelError, match="tensor 'w': .* is not a path inside of the model's"):
+        load_model(save_external(folder, location))
+
+
+def test_external_data_through_a_link_is_refused(tmp_path):
+    folder = tmp_path / "inner"
+    folder.mkdir()
+    (tmp_path / "secret").write_bytes(bytes(432))
+    (folder / "link").symlink_to(tmp_path / "secret")
+
+    with pytest.raises(ModelError, match="'link' leads through a link"):
+        load_model(save_external(folder, "link"))
+
+
+def test_external_data_through_a_linked_folder_is_refused(tmp_path):
+    folder, other = tmp_path / "inner", tmp_path / "other"
+    folder.mkdir()
+    other.mkdir()
+    (other / "w").write_bytes(bytes(432))
+    (folder / "sub").symlink_to(other)
+
+    with pytest.raises(ModelError, match="leads through a link"):
+        load_model(save_external(folder, "sub/w"))
+
+
+def test_missing_external_data(tmp_path):
+    with pytest.raises(ModelError, match=r"'gone\.bin' does not exist beside the model"):
+        load_model(save_external(tmp_path, "gone.bin"))
+
+
+@pytest.mark.parametrize(
+    ("entries", "text"),
+    [
+        ({"offset": 400}, "its data does not match|not a valid ONNX"),
+        ({"offset": 1000}, "lie outside of"),
+        ({"length": 1000}, "lie outside of"),
+        ({"offset": -4}, "offset '-4' is not a number"),
+        ({"length": "9" * 30}, "is not a number"),
+    ],
+)
+def test_external_data_of_a_wrong_size(tmp_path, entries, text):
+    with pytest.raises(ModelError, match=text):
+        import_model(load_model(save_external(tmp_path, "w.bin", **entries)))
+
+
+def test_weights_shorter_than_their_shape(saved):
+    broken = model()
+    broken.graph.initializer[0].dims[0] = 2**40
+    saved.write_bytes(broken.SerializeToString())
+
+    with pytest.raises(ModelError):
+        import_model(load_model(saved))
+
+
+def test_a_dynamic_shape_is_refused_with_the_remedy(saved):
+    saved.write_bytes(model(("N", 3, 8, None)).SerializeToString())
+
+    with pytest.raises(ModelError) as caught:
+        load_model(saved)
+
+    assert "input 'x' has the dynamic shape [N, 3, 8, ?]" in str(caught.value)
+    assert "hint: fix it: --shape x=1,3,8,1" in str(caught.value)
+
+
+def test_a_dynamic_shape_can_be_fixed(saved):
+    saved.write_bytes(model(("N", 3, "H", "W")).SerializeToString())
+
+    network = import_model(load_model(saved, shapes={"x": (2, 3, 8, 9)}))
+
+    assert network.graph.inputs[0].type.shape == (2, 3, 8, 9)
+    assert network.graph.ops[0].result.type.shape == (2, 4, 6, 7)
+
+
+def test_an_input_without_any_shape_can_be_fixed(saved):
+    saved.write_bytes(model(None).SerializeToString())
+
+    with pytest.raises(ModelError, match="input 'x' has no shape"):
+        load_model(saved)
+    assert load_model(saved, shapes={"x": (2, 3, 8, 9)})
+
+
+@pytest.mark.parametrize(
+    ("shapes", "text"),
+    [
+        ({"z": (1,)}, "--shape names 'z', which is no input of the model\n  hint: inputs: x"),
+        ({"x": (1, 3, 8)}, "--shape x=1,3,8 has rank 3, the model says 4"),
+        ({"x": (1, 5, 8, 8)}, "--shape x=1,5,8,8 contradicts the model's 3"),
+        ({"x": (0, 3, 8, 8)}, "extents must be at least 1"),
+    ],
+)
+def test_a_shape_that_does_not_suit(saved, shapes, text):
+    with pytest.raises(OptionError) as caught:
+        load_model(saved, shapes=shapes)
+
+    assert text in str(caught.value)
+
+
+def _attempt(path: Path, blob: bytes) -> None:
+    path.write_bytes(blob)
+    try:
+        import_model(load_model(path))
+    except ModelError:
+        return
+
+
+def test_truncations_and_flipped_bytes_raise_nothing_but_model_errors(saved):
+    whole, dice = saved.read_bytes(), random.Random(5)
+    for _ in range(150):
+        _attempt(saved, whole[: dice.randrange(len(whole))])
+    for _ in range(300):
+        blob = bytearray(whole)
+        for _ in range(dice.randrange(1, 4)):
+            blob[dice.choice((dice.randrange(len(blob)), dice.randrange(60)))] = dice.randrange(256)
+        _attempt(saved, bytes(blob))
+
+
+def test_random_bytes_raise_nothing_but_model_errors(saved):
+    dice = random.Random(6)
+    for size in range(200):
+        _attempt(saved, dice.randbytes(size))

@@ -1,0 +1,74 @@
+"""Whole networks of the zoo, float and quantised, tensor by tensor against onnxruntime."""
+
+import numpy as np
+import onnx
+import pytest
+
+from accnn.models.onnx_import import import_model
+from accnn.models.quantize import quantize
+from accnn.models.session import Optimisation, make_session, run
+from accnn.models.zoo import build, names
+from accnn.runtime_sim.reference import run as run_reference
+
+FAST = [name for name in names() if name not in ("vgg16", "alexnet", "resnet34", "resnet50")]
+
+
+def image(size):
+    return np.random.default_rng(1).normal(size=(1, 3, size, size)).astype(np.float32)
+
+
+def with_every_integer_tensor(model):
+    """Make the output of every QuantizeLinear an output of the model."""
+    wide = onnx.ModelProto()
+    wide.CopyFrom(model)
+    for node in model.graph.node:
+        if node.op_type == "QuantizeLinear":
+            info = onnx.helper.make_tensor_value_info(node.output[0], onnx.TensorProto.INT8, None)
+            wide.graph.output.append(info)
+    return wide
+
+
+def assert_bit_equal(name, size, width=1.0, classes=1000):
+    model = quantize(build(name, image_size=size, width=width, classes=classes), samples=2).model
+    network, x = import_model(model), image(size)
+    tensors = run_reference(network.graph, network.constants, {network.input_names[0][1]: x})
+    feeds = {model.graph.input[0].name: x}
+    final = run(make_session(model, threads=1), feeds)
+    layers = run(make_session(with_every_integer_tensor(model), threads=1), feeds)
+    survivors = dict(network.tensor_names)
+    compared = [key for key in layers if key in survivors]
+
+    assert all(np.array_equal(tensors[survivors[key]], layers[key]) for key in compared)
+    assert len(compared) >= 0.9 * len(layers)
+    for key, output in network.output_names:
+        assert np.array_equal(tensors[output], final[key])
+        assert tensors[output].std() > 0
+    return network
+
+
+@pytest.mark.parametrize("name", FAST)
+def test_quantised_networks_are_bit_equal(name):
+    network = assert_bit_equal(name, 64, width=0.5, classes=50)
+
+    kinds = [op.kind for op in network.graph.ops]
+    assert kinds.count("quantize") == kinds.count("dequantize") == 1
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", names())
+@pytest.mark.parametrize("size", [64, 224])
+def test_quantised_networks_of_full_width_are_bit_equal(name, size):
+    assert_bit_equal(name, size)
+
+
+@pytest.mark.parametrize("name", FAST)
+def test_float_networks_agree(name):
+    model = build(name, image_size=64, width=0.5, classes=50)
+    network, x = import_model(model), image(64)
+    tensors = run_reference(network.graph, network.constants, {network.input_names[0][1]: x})
+    session = make_session(model, optimisation=Optimisation.BASIC, threads=1)
+    expected = run(session, {model.graph.input[0].name: x})
+
+    for key, name_in_graph in network.output_names:
+        largest = np.abs(expected[key]).max()
+        assert np.abs(tensors[name_in_graph] - expected[key]).max() <= 2e-5 * largest

@@ -1,0 +1,108 @@
+"""Elementary exact functions against rational arithmetic."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from accnn.ir.elementary import all_bytes, dequantize, quantize
+from accnn.runtime_sim.numerics import (
+    fma,
+    lookup,
+    lookup_pair,
+    multiplier,
+    qadd_table,
+    qmul_table,
+    requantize,
+)
+
+floats = st.floats(width=32, min_value=-1e6, max_value=1e6, allow_subnormal=False)
+scales = st.floats(width=32, min_value=2**-12, max_value=4)
+
+
+def nearest_f32(exact: Fraction) -> np.float32:
+    """Round a rational to float32, half to even, by looking at three neighbours."""
+    guess = np.float32(float(exact))
+    near = [
+        np.nextafter(guess, np.float32(-np.inf)),
+        guess,
+        np.nextafter(guess, np.float32(np.inf)),
+    ]
+    return min(near, key=lambda x: (abs(Fraction(float(x)) - exact), int(x.view(np.int32)) & 1))
+
+
+@given(floats, floats, floats)
+@settings(max_examples=300, deadline=None)
+def test_fma_rounds_once(a, b, c):
+    exact = Fraction(a) * Fraction(b) + Fraction(c)
+
+    found = fma(np.float32(a), np.float32(b), np.float32(c))
+    if abs(exact) > Fraction(2) ** -100:
+        assert found == nearest_f32(exact)
+
+
+def test_fma_is_not_fooled_by_double_rounding():
+    """The exact value lies just below a tie, on which float64 would round it."""
+    a, b = np.float32(1 + 2**-23), np.float32((1 - 2**-23) * 2**-24)
+    c = np.float32(1 + 2**-23)
+    twice = np.float32(np.float64(a) * np.float64(b) + np.float64(c))
+
+    assert twice == np.float32(1 + 2**-22)
+    assert fma(a, b, c) == c
+
+
+def test_requantize_rounds_halves_to_even_and_clamps():
+    accumulator = np.array([-300, -3, -1, 1, 3, 5, 300], np.int32)
+
+    found = requantize(accumulator, np.float32(0.5), 10, -100, 100, np.int8)
+
+    assert found.tolist() == [-100, 8, 10, 10, 12, 12, 100]
+
+
+def test_the_multiplier_divides_last():
+    sx, sw, sy = np.float32(0.1), np.float32([0.3, 0.7]), np.float32(0.9)
+
+    assert np.array_equal(multiplier(sx, sw, sy), (sx * sw) / sy)
+
+
+def test_lookup_is_by_byte_pattern():
+    table = np.arange(256, dtype=np.uint8)
+
+    assert lookup(np.array([-1, -128, 0, 127], np.int8), table).tolist() == [255, 128, 0, 127]
+
+
+@given(scales, st.integers(-128, 127), scales, st.integers(-128, 127))
+@settings(max_examples=50, deadline=None)
+def test_quantise_inverts_dequantise(scale, zero, other, shift):
+    values = all_bytes(np.int8)
+
+    assert np.array_equal(quantize(dequantize(values, scale, zero), scale, zero, np.int8), values)
+    coarse = quantize(dequantize(values, scale, zero), other, shift, np.int8)
+    assert coarse.min() >= -128
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.uint8])
+@given(scales, scales, scales, st.integers(0, 255), st.integers(0, 255), st.integers(0, 255))
+@settings(max_examples=20, deadline=None)
+def test_tables_are_within_one_step_of_the_real_result(dtype, sa, sb, sy, za, zb, zy):
+    low = int(np.iinfo(dtype).min)
+    a, b, y = (sa, za + low), (sb, zb + low), (sy, zy + low)
+    real_a = (all_bytes(dtype).astype(float) - a[1]) * sa
+    real_b = (all_bytes(dtype).astype(float) - b[1]) * sb
+
+    for make, real in (
+        (qadd_table, real_a[:, None] + real_b[None, :]),
+        (qmul_table, real_a[:, None] * real_b[None, :]),
+    ):
+        table = make(dtype, a, b, y, low, low + 255)
+        ideal = np.clip(real / sy + y[1], low, low + 255)
+        assert np.abs(table - ideal).max() <= 0.5 + 1e-2
+
+
+def test_pairs_broadcast():
+    table = np.arange(65536).reshape(256, 256)
+    a, b = np.array([[1], [2]], np.uint8), np.array([3, 4], np.uint8)
+
+    assert lookup_pair(a, b, table).tolist() == [[259, 260], [515, 516]]
