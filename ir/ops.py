@@ -33,8 +33,7 @@ To add an operator, add one entry to ``_TABLE``.
 from collections.abc import Mapping
 
 from .graph import Attr, Graph, Op, Value, sorted_attrs
-from .op_rules import (
-    broadcast_shape,
+from .op_checks import (
     check_average,
     check_binary,
     check_dequantize,
@@ -44,11 +43,12 @@ from .op_rules import (
     check_max_pool,
     check_quantize,
     check_same_type,
+)
+from .op_shapes import (
+    broadcast_shape,
     concat_shape,
     conv2d_shape,
-    conv2d_workload,
     dense_shape,
-    dense_workload,
     global_pool_shape,
     pool_shape,
     reshape_shape,
@@ -57,6 +57,7 @@ from .op_rules import (
 )
 from .op_spec import AttrSpec, AttrType, Category, OpSpec, Types, refusal
 from .op_views import Activation
+from .op_workloads import conv2d_workload, dense_workload
 from .types import DType, Quantization, TensorType
 from .workload import Workload
 

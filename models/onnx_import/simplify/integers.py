@@ -45,32 +45,21 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ....ir.elementary import (
-    Array,
-    all_bytes,
-    clip,
-    dequantize,
-    leaky_relu,
-    quantize,
-    relu,
-    sigmoid,
-    tanh,
-)
+from ....ir.elementary import Array
 from ....ir.graph import Attr, Graph, Op, Value
-from ....ir.op_views import optional_float, window_of
+from ....ir.op_views import window_of
 from ....ir.ops import make_op
 from ....ir.resources import Constants
 from ....ir.types import DType, Quantization, TensorType
 from ..builder import permuted
 from ..convolution import counting_overhang
 from ..names import Namer
+from .byte_tables import UNARY, Target, byte_table, subsumes
 
-_UNARY = frozenset({"relu", "clip", "leaky_relu", "sigmoid", "tanh"})
 _MOVING = frozenset({"reshape", "transpose", "concat", "max_pool"})
 _MAC = frozenset({"conv2d", "dense"})
 _INTEGER = frozenset({*_MAC, "add", "mul", "avg_pool", "global_avg_pool"})
 _BYTES = frozenset({DType.S8, DType.U8})
-_EPSILON = float(np.finfo(np.float32).eps)
 
 
 def form_integers(graph: Graph, constants: Constants) -> tuple[Graph, Constants, Mapping[str, str]]:
@@ -84,26 +73,6 @@ def form_integers(graph: Graph, constants: Constants) -> tuple[Graph, Constants,
     for op in graph.ops:
         rewriter.take(op)
     return *rewriter.finish(graph), rewriter.renamed
-
-
-@dataclass(frozen=True, slots=True)
-class _Target:
-    """Type that a float tensor is to be quantised to."""
-
-    dtype: DType
-    quant: Quantization
-
-    @property
-    def zero(self) -> int:
-        return self.quant.zero_point[0]
-
-    @property
-    def bounds(self) -> tuple[float, float]:
-        """The real values that the smallest and largest quantised value stand for."""
-        low, high = self.dtype.range
-        scale = np.float32(self.quant.scale[0])
-        ends = (np.float32(low - self.zero) * scale, np.float32(high - self.zero) * scale)
-        return float(ends[0]), float(ends[1])
 
 
 @dataclass
@@ -132,7 +101,7 @@ class _Rewriter:
     renamed: dict[str, str] = field(default_factory=dict[str, str])
     source: dict[str, str] = field(default_factory=dict[str, str])
     added: list[Value] = field(default_factory=list[Value])
-    made: dict[tuple[str, _Target], str] = field(default_factory=dict[tuple[str, _Target], str])
+    made: dict[tuple[str, Target], str] = field(default_factory=dict[tuple[str, Target], str])
 
     @staticmethod
     def start(graph: Graph, constants: Constants) -> "_Rewriter":
@@ -177,7 +146,7 @@ class _Rewriter:
     def take_quantize(self, op: Op, operand: str) -> None:
         quant = op.result.type.quant
         assert quant is not None, "the table demands it"
-        target = _Target(op.result.type.dtype, quant)
+        target = Target(op.result.type.dtype, quant)
         made = self.quantised(operand, target, op.name)
         if made is None:
             self.keep(op, (operand,))
@@ -194,7 +163,7 @@ class _Rewriter:
 
     # Backwards ----------------------------------------------------------------------------------
 
-    def quantised(self, value: str, target: _Target, name: str) -> str | None:
+    def quantised(self, value: str, target: Target, name: str) -> str | None:
         """Return the integer tensor for a float tensor, ``None`` if only ``quantize`` makes it.
 
         Args:
@@ -210,7 +179,7 @@ class _Rewriter:
             self.made[key] = made
         return self.made[key]
 
-    def make(self, value: str, target: _Target, name: str) -> str | None:
+    def make(self, value: str, target: Target, name: str) -> str | None:
         base = self.table_base(value)
         if base is not None:
             return self.by_table(value, base, target, name)
@@ -219,7 +188,7 @@ class _Rewriter:
             return None
         if op.kind in _MOVING:
             return self.moved(op, target, name)
-        if op.kind in ("relu", "clip") and _subsumes(target, op):
+        if op.kind in ("relu", "clip") and subsumes(target, op):
             return self.quantised(op.operands[0], target, name)
         return self.integer(op, target, name) if op.kind in _INTEGER else None
 
@@ -227,36 +196,31 @@ class _Rewriter:
         """Return the dequantised bytes that ``value`` is a function of, element by element."""
         while value not in self.source:
             op = self.producer.get(value)
-            if op is None or op.kind not in _UNARY:
+            if op is None or op.kind not in UNARY:
                 return None
             value = op.operands[0]
         found = self.types[self.source[value]]
         is_plain = found.dtype in _BYTES and found.quant is not None and found.quant.axis is None
         return value if is_plain else None
 
-    def by_table(self, value: str, base: str, target: _Target, name: str) -> str:
+    def by_table(self, value: str, base: str, target: Target, name: str) -> str:
         integers = self.source[base]
         found = self.types[integers]
-        assert found.quant is not None, "it was dequantised"
         if value == base and (found.dtype, found.quant) == (target.dtype, target.quant):
             return integers
-        entries = dequantize(
-            all_bytes(_numpy(found.dtype)), found.quant.scale[0], found.quant.zero_point[0]
-        )
-        real = self.apply_chain(value, base, entries)
-        table = quantize(real, target.quant.scale[0], target.zero, _numpy(target.dtype))
+        table = byte_table(found, self.chain(value, base), target)
         op = self.producer[value]
         entry = self.constant(f"{name}.table", table)
         return self.emit("lookup", (integers, entry), name, op, {}, target.dtype, target.quant)
 
-    def apply_chain(self, value: str, base: str, entries: Array) -> Array:
-        """Return what the operators from ``base`` to ``value`` make of some elements."""
+    def chain(self, value: str, base: str) -> tuple[Op, ...]:
+        """Return the operators from ``base`` to ``value``, first applied first."""
         if value == base:
-            return entries
+            return ()
         op = self.producer[value]
-        return _apply(op, self.apply_chain(op.operands[0], base, entries))
+        return (*self.chain(op.operands[0], base), op)
 
-    def moved(self, op: Op, target: _Target, name: str) -> str | None:
+    def moved(self, op: Op, target: Target, name: str) -> str | None:
         """Return a layout operator or max pool on operands quantised as the target."""
         ready = [self.is_quantisable(operand, target) for operand in op.operands]
         if not all(ready):
@@ -270,7 +234,7 @@ class _Rewriter:
         attrs = dict(op.attrs)
         return self.emit(op.kind, operands, name, op, attrs, target.dtype, target.quant)
 
-    def is_quantisable(self, value: str, target: _Target) -> bool:
+    def is_quantisable(self, value: str, target: Target) -> bool:
         """Whether ``quantised`` would succeed, without making anything."""
         if (value, target) in self.made or self.table_base(value) is not None:
             return True
@@ -280,10 +244,10 @@ class _Rewriter:
         if op.kind in _MOVING:
             return all(self.is_quantisable(operand, target) for operand in op.operands)
         if op.kind in ("relu", "clip"):
-            return _subsumes(target, op) and self.is_quantisable(op.operands[0], target)
+            return subsumes(target, op) and self.is_quantisable(op.operands[0], target)
         return op.kind in _INTEGER and self.integer_operands(op, target) is not None
 
-    def integer(self, op: Op, target: _Target, name: str) -> str | None:
+    def integer(self, op: Op, target: Target, name: str) -> str | None:
         operands = self.integer_operands(op, target)
         if operands is None:
             return None
@@ -291,7 +255,7 @@ class _Rewriter:
         attrs = _integer_attrs(op)
         return self.emit(op.kind, (*operands, *bias), name, op, attrs, target.dtype, target.quant)
 
-    def integer_operands(self, op: Op, target: _Target) -> tuple[str, ...] | None:
+    def integer_operands(self, op: Op, target: Target) -> tuple[str, ...] | None:
         """Return the integer operands without bias, ``None`` if there is no integer kernel."""
         names = op.operands[:2]
         if not all(name in self.source for name in names):
@@ -395,10 +359,6 @@ class _Rewriter:
         return name
 
 
-def _numpy(dtype: DType) -> type[np.int8] | type[np.uint8]:
-    return np.int8 if dtype is DType.S8 else np.uint8
-
-
 def _per_tensor(found: TensorType) -> bool:
     return found.quant is not None and found.quant.axis is None
 
@@ -413,26 +373,3 @@ def _integer_attrs(op: Op) -> dict[str, Attr]:
     if op.kind == "avg_pool" and op.attr("count_include_pad", False):
         attrs["pads"], attrs["overhang"] = counting_overhang(window_of(op)).pads, (0, 0)
     return attrs
-
-
-def _subsumes(target: _Target, op: Op) -> bool:
-    """Whether saturation to the target does all that a relu or clip does."""
-    low, high = target.bounds
-    if op.kind == "relu":
-        return target.zero == target.dtype.range[0]
-    lo, hi = optional_float(op, "lo"), optional_float(op, "hi")
-    return (lo is None or lo - low <= _EPSILON) and (hi is None or high - hi <= _EPSILON)
-
-
-def _apply(op: Op, values: Array) -> Array:
-    match op.kind:
-        case "relu":
-            return relu(values)
-        case "clip":
-            return clip(values, optional_float(op, "lo"), optional_float(op, "hi"))
-        case "leaky_relu":
-            return leaky_relu(values, op.float("alpha"))
-        case "sigmoid":
-            return sigmoid(values)
-        case _:
-            return tanh(values)
