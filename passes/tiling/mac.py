@@ -25,7 +25,7 @@ from ...ir.mapping import LoopNest
 from ...ir.op_views import window_of
 from ...ir.program import MacProfile
 from ...ir.tiles import Range, Role, Tile, TileGraph, TileOp
-from ...ir.workload import DIMS, RELEVANT, Dim, Operand
+from ...ir.workload import DIMS, RELEVANT, Dim, Operand, Workload
 from .collect import TileCollector, dense_strides, whole
 from .residency import Residency
 
@@ -124,7 +124,8 @@ class MacTiler:
     Attributes:
         graph: The network.
         op: The operator.
-        cuts: Its nest.
+        workload: Its extents.
+        psum_space: Where its accumulators lie.
         place: What is resident.
         arch: The machine.
         parameters: Largest parameter tile that may stay for the whole operator [byte].
@@ -132,7 +133,8 @@ class MacTiler:
 
     graph: Graph
     op: Op
-    cuts: NestCuts
+    workload: Workload
+    psum_space: Space
     place: Residency
     arch: Architecture
     parameters: int
@@ -152,7 +154,7 @@ class MacTiler:
 
     def weights(self, ranges: Ranges) -> Tile:
         """Return the weight tile ``G K C R S`` of index ranges."""
-        dims = self.cuts.nest.workload.dims
+        dims = self.workload.dims
         shape = tuple(dims[dim] for dim in (Dim.G, Dim.K, Dim.C, Dim.R, Dim.S))
         home = self.arch.home(Operand.W)
         return Tile(
@@ -172,8 +174,8 @@ class MacTiler:
             ranges[Dim.N],
             ranges[Dim.G],
             ranges[Dim.C],
-            self._rows(ranges[Dim.P], ranges[Dim.R], 0, shape[3]),
-            self._rows(ranges[Dim.Q], ranges[Dim.S], 1, shape[4]),
+            self.rows(ranges[Dim.P], ranges[Dim.R], 0, shape[3]),
+            self.rows(ranges[Dim.Q], ranges[Dim.S], 1, shape[4]),
         )
         return self._activation(name, Role.I, view, shape, box)
 
@@ -192,12 +194,12 @@ class MacTiler:
             view=dense_strides(shape),
             box=self._output_box(ranges),
             element_bytes=math.ceil(self.arch.accumulator_bits / 8),
-            space=Space.AB if self.cuts.accumulates_inside else Space.GB,
+            space=self.psum_space,
         )
 
     def parameter_tiles(self, ranges: Ranges) -> tuple[Tile, ...]:
         """Return the bias and multiplier tiles ``G K`` that finishing index ranges reads."""
-        dims = self.cuts.nest.workload.dims
+        dims = self.workload.dims
         shape = (dims[Dim.G], dims[Dim.K])
         names = parameter_names(self.graph, self.op)
         fits = 4 * math.prod(shape) * len(names) <= self.parameters
@@ -242,14 +244,13 @@ class MacTiler:
         if self.is_dense:
             rows, columns = shape
             return (rows * columns, rows * columns, 1, columns, 1), (1, 1, columns, rows, 1)
-        dims = self.cuts.nest.workload.dims
+        dims = self.workload.dims
         seen = (shape[0], dims[Dim.G], dims[channels], shape[2], shape[3])
         return dense_strides(seen), seen
 
-    def _rows(self, outputs: Range, taps: Range, axis: int, extent: int) -> Range:
+    def rows(self, outputs: Range, taps: Range, axis: int, extent: int) -> Range:
         """Return the input rows (or columns) that outputs and taps meet, at least one."""
-        workload = self.cuts.nest.workload
-        stride, dilation = workload.stride[axis], workload.dilation[axis]
+        stride, dilation = self.workload.stride[axis], self.workload.dilation[axis]
         step = stride if taps.size == 1 else 1
         first = outputs.start * stride + taps.start * dilation - self.padding[axis]
         last = (outputs.stop - 1) * stride + (taps.stop - 1) * dilation - self.padding[axis]
@@ -295,7 +296,9 @@ def tile_mac(
     names = {Operand.W: op.operands[1], Operand.I: op.operands[0], Operand.O: op.name}
     resident = frozenset(role for role, name in names.items() if name in place.addresses)
     cuts = NestCuts(nest, arch, resident)
-    tiler = MacTiler(graph, op, cuts, place, arch, arch.vector.parameter_bytes // 2)
+    psum_space = Space.AB if cuts.accumulates_inside else Space.GB
+    half = arch.vector.parameter_bytes // 2
+    tiler = MacTiler(graph, op, nest.workload, psum_space, place, arch, half)
     collector = TileCollector(op.name)
     starts = {role: cuts.home_start(role) for role in Operand}
     acc_start = cuts.accumulator_start if cuts.accumulates_inside else cuts.boundary
