@@ -6,7 +6,6 @@ below; it is checked with the range of the types first, then with the weights, a
 runs in float64.
 """
 
-import math
 from typing import Any
 
 import numpy as np
@@ -162,6 +161,4 @@ def _check(values: Array, size: int) -> None:
     high, low = values.max(), values.min()
     if high >= limit or low < -limit:
         worst = high if high >= limit else low
-        raise OverflowTrap(
-            f"accumulator reaches {math.trunc(worst)}, which {8 * size} bits cannot hold"
-        )
+        raise OverflowTrap(f"accumulator reaches {int(worst)}, which {8 * size} bits cannot hold")

@@ -1,7 +1,7 @@
 """What a simulation finds: outputs, time, traffic and energy."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, TypeAlias
 
@@ -123,7 +123,7 @@ class SimulationResult:
         dram: Off-chip memory after the run.
     """
 
-    program: Program
+    program: Program = field(repr=False)
     outputs: Mapping[str, Array]
     cycles: int
     operators: tuple[OperatorAccount, ...]
@@ -131,7 +131,7 @@ class SimulationResult:
     total: OperatorAccount
     stored: frozenset[str]
     timelines: tuple[Timeline, ...] | None
-    dram: npt.NDArray[np.uint8]
+    dram: npt.NDArray[np.uint8] = field(repr=False)
 
     @cached_property
     def energy_pj(self) -> float:

@@ -1,0 +1,503 @@
+"""Every instruction but ``Mac`` against a direct formula."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from accnn.ir.errors import SimulationError
+from accnn.ir.isa import (
+    Access,
+    Activate,
+    Activation,
+    Binary,
+    BinaryKind,
+    Copy,
+    Dequantize,
+    Fill,
+    Lookup,
+    Pool,
+    QBinary,
+    Quantize,
+    Reduce,
+    ReduceKind,
+    Requant,
+    Space,
+    Window,
+)
+from accnn.ir.types import DType
+from accnn.runtime_sim.accesses import touches
+from accnn.runtime_sim.activation import erf
+from accnn.runtime_sim.functional import execute
+from accnn.runtime_sim.machine import NUMPY_TYPES, Machine
+
+from ..programs import at, dense, program
+
+MANY = settings(max_examples=120, deadline=None)
+FEW = settings(max_examples=40, deadline=None)
+SHAPES = st.lists(st.integers(1, 4), min_size=1, max_size=4).map(tuple)
+BYTES = st.sampled_from([DType.S8, DType.U8])
+
+
+def port_of():
+    machine = Machine(program({"vx0": []}))
+    rng = np.random.default_rng(1)
+    for memory in machine.memories.values():
+        memory.bytes[:] = rng.integers(0, 256, memory.bytes.size)
+    return machine.ports[0]
+
+
+def floats(port, access, shape, seed, scale=3.0):
+    """Random float32 in memory."""
+    values = np.random.default_rng(seed).standard_normal(shape).astype(np.float32) * scale
+    port.view(access, shape, np.dtype("<f4"))[...] = values
+    return values
+
+
+@st.composite
+def strided(draw, shape, size, space=Space.GB, base=4000):
+    """An access whose elements do not overlap: dense loops in any order, gaps, either sign."""
+    order = draw(st.permutations(range(len(shape))))
+    strides, reach, address = [0] * len(shape), size, base
+    for loop in order:
+        step = reach + draw(st.integers(0, 3))
+        reach = step * (shape[loop] - 1) + reach
+        if draw(st.booleans()):
+            strides[loop] = step
+        else:
+            strides[loop] = -step
+            address += step * (shape[loop] - 1)
+    return Access(space, 0, address, tuple(strides))
+
+
+def place(base, index, strides):
+    """The byte at an index."""
+    return base + sum(i * stride for i, stride in zip(index, strides, strict=True))
+
+
+def gathered(memory, access, shape, size):
+    """The bytes of an access, element by element."""
+    firsts = {index: place(access.address, index, access.strides) for index in np.ndindex(shape)}
+    return {index: bytes(memory[first : first + size]) for index, first in firsts.items()}
+
+
+@MANY
+@given(st.data())
+def test_copy(data):
+    shape, size = data.draw(SHAPES), data.draw(st.sampled_from([1, 2, 3, 4, 8]))
+    src = data.draw(strided(shape, size, Space.PB, base=500))
+    if data.draw(st.booleans()):
+        src = Access(src.space, 0, 2000, (*src.strides[:-1], 0))
+    dst = data.draw(strided(shape, size))
+    port = port_of()
+    expected = gathered(port.reach[src.space, 0].bytes, src, shape, size)
+    memory = port.reach[dst.space, 0].bytes
+    before = memory.copy()
+
+    execute(port, Copy(dst=dst, src=src, shape=shape, element_bytes=size))
+
+    assert gathered(memory, dst, shape, size) == expected
+    assert np.count_nonzero(memory != before) <= math.prod(shape) * size
+
+
+@FEW
+@given(st.data())
+def test_fill(data):
+    shape, size = data.draw(SHAPES), data.draw(st.sampled_from([1, 2, 3, 4, 8]))
+    value = data.draw(st.integers(0, (1 << 8 * size) - 1))
+    dst = data.draw(strided(shape, size))
+    port = port_of()
+
+    execute(port, Fill(dst=dst, shape=shape, element_bytes=size, value=value))
+
+    written = gathered(port.reach[dst.space, 0].bytes, dst, shape, size)
+    assert set(written.values()) == {value.to_bytes(size, "little")}
+
+
+@MANY
+@given(st.data())
+def test_touches_are_exactly_the_bytes_that_change(data):
+    """What races are judged by: the written bytes of a copy, one by one."""
+    shape, size = data.draw(SHAPES), data.draw(st.sampled_from([1, 3, 4]))
+    dst = data.draw(strided(shape, size))
+    src = at(Space.PB, 0, *(0,) * len(shape))
+    port = port_of()
+    port.reach[Space.PB, 0].bytes[:8] = 77
+    memory = port.reach[dst.space, 0].bytes
+    memory[:] = 0
+    copy = Copy(dst=dst, src=src, shape=shape, element_bytes=size)
+
+    execute(port, copy)
+
+    (lattice,) = touches(copy)[1].region.lattices
+    claimed = {
+        place(dst.address + lattice.offset, index, lattice.strides)
+        for index in np.ndindex(lattice.shape)
+    }
+    assert claimed == set(np.flatnonzero(memory).tolist())
+
+
+@FEW
+@given(st.data())
+def test_requant(data):
+    K, P = data.draw(st.integers(1, 4)), data.draw(st.integers(1, 9))
+    dtype, acc_bytes = data.draw(BYTES), data.draw(st.sampled_from([3, 4]))
+    zero = data.draw(st.integers(*dtype.range))
+    low, high = sorted(data.draw(st.tuples(*[st.integers(*dtype.range)] * 2)))
+    with_bias = data.draw(st.booleans())
+    port = port_of()
+    rng = np.random.default_rng(data.draw(st.integers(0, 99)))
+    acc = rng.integers(-(1 << 22), 1 << 22, (K, P), np.int32)
+    bias = rng.integers(-(1 << 20), 1 << 20, K, np.int32)
+    factor = rng.uniform(0, 1e-4, K).astype(np.float32)
+    port.reach[Space.PB, 0].bytes[: 8 * K] = np.concatenate([bias.view("u1"), factor.view("u1")])
+    acc_access = dense(Space.AB, 16, (K, P), acc_bytes)
+    port.store_accumulators(acc_access, (K, P), acc_bytes, acc)
+    dst = data.draw(strided((K, P), 1))
+    total = acc + bias[:, None] if with_bias else acc
+    scaled = np.rint(total.astype(np.float32) * factor[:, None]).astype(np.int64) + zero
+
+    execute(
+        port,
+        Requant(
+            dst=dst,
+            acc=acc_access,
+            bias=at(Space.PB, 0, 4, 0) if with_bias else None,
+            multiplier=at(Space.PB, 4 * K, 4, 0),
+            shape=(K, P),
+            dtype=dtype,
+            zero_point=zero,
+            low=low,
+            high=high,
+            acc_bytes=acc_bytes,
+        ),
+    )
+
+    found = port.view(dst, (K, P), NUMPY_TYPES[dtype])
+    np.testing.assert_array_equal(found, np.clip(scaled, low, high))
+
+
+FORMULAS = {
+    Activation.NONE: lambda x: x,
+    Activation.RELU: lambda x: np.maximum(x, 0),
+    Activation.CLIP: lambda x: np.clip(x, -1, 2),
+    Activation.LEAKY_RELU: lambda x: np.where(x < 0, -1 * x, x),
+    Activation.SIGMOID: lambda x: 1 / (1 + np.exp(-x)),
+    Activation.TANH: np.tanh,
+    Activation.EXP: np.exp,
+    Activation.SQRT: np.sqrt,
+    Activation.RECIPROCAL: lambda x: 1 / x,
+    Activation.ERF: np.vectorize(math.erf),
+}
+
+
+@pytest.mark.parametrize("act", Activation)
+def test_activate(act):
+    port, shape = port_of(), (3, 5)
+    src, dst = dense(Space.AB, 0, shape, 4), dense(Space.GB, 0, shape, 4)
+    values = floats(port, src, shape, seed=2)
+    bias = floats(port, at(Space.PB, 0, 4), (3,), seed=3)
+    if act is Activation.SQRT:
+        values = np.abs(values)
+        bias = np.abs(bias)
+        port.view(src, shape, np.dtype("<f4"))[...] = values
+        port.view(at(Space.PB, 0, 4), (3,), np.dtype("<f4"))[...] = bias
+    total = (values + bias[:, None]).astype(np.float64)
+
+    execute(
+        port,
+        Activate(dst=dst, src=src, bias=at(Space.PB, 0, 4, 0), shape=shape, act=act, a=-1.0, b=2.0),
+    )
+
+    found = port.view(dst, shape, np.dtype("<f4"))
+    np.testing.assert_allclose(found, FORMULAS[act](total), rtol=1e-5, atol=1e-6)
+
+
+def test_erf_is_accurate_everywhere():
+    x = np.concatenate([np.linspace(-6, 6, 4001), [1e-20, 0.0, 0.0499999, 0.05, np.inf]])
+    x = x.astype(np.float32)
+
+    exact = np.vectorize(math.erf)(x.astype(np.float64))
+
+    np.testing.assert_allclose(erf(x), exact, atol=3e-7, rtol=3e-6)
+
+
+@pytest.mark.parametrize("kind", BinaryKind)
+def test_binary(kind):
+    port, shape = port_of(), (2, 7)
+    a, b = dense(Space.GB, 0, shape, 4), at(Space.GB, 1000, 0, 4)
+    dst = dense(Space.GB, 2000, shape, 4)
+    first, second = floats(port, a, shape, 4), floats(port, at(Space.GB, 1000, 4), (7,), 5)
+    formulas = {"add": np.add, "mul": np.multiply, "sub": np.subtract, "div": np.divide}
+    formulas |= {"max": np.maximum, "min": np.minimum}
+
+    execute(port, Binary(kind=kind, dst=dst, a=a, b=b, shape=shape, act=Activation.RELU))
+
+    expected = np.maximum(formulas[kind](first, second), 0)
+    np.testing.assert_array_equal(port.view(dst, shape, np.dtype("<f4")), expected)
+
+
+def exact_round(value):
+    """``rint`` of a rational number rounded to float32 once."""
+    return float(np.rint(np.float32(value)))
+
+
+@FEW
+@given(st.data())
+def test_qbinary_add_uses_fused_multiply_adds(data):
+    dtype = data.draw(BYTES)
+    scale = st.floats(0.0078125, 2, width=32)
+    scales = data.draw(st.tuples(scale, scale, scale))
+    zeros = data.draw(st.tuples(*[st.integers(*dtype.range)] * 3))
+    port, low, high = port_of(), *dtype.range
+    a, b, dst = (at(Space.GB, place, 1) for place in (0, 100, 200))
+    np_dtype = NUMPY_TYPES[dtype]
+    first, second = port.view(a, (64,), np_dtype).copy(), port.view(b, (64,), np_dtype).copy()
+
+    execute(
+        port,
+        QBinary(
+            kind=BinaryKind.ADD,
+            dst=dst,
+            a=a,
+            b=b,
+            shape=(64,),
+            dtype=dtype,
+            scales=scales,
+            zeros=zeros,
+            low=low,
+            high=high,
+        ),
+    )
+
+    real = scales[0] * (first.astype(float) - zeros[0]) + scales[1] * (second - float(zeros[1]))
+    expected = np.clip(np.rint(real / scales[2]) + zeros[2], low, high)
+    assert np.abs(port.view(dst, (64,), np_dtype) - expected).max() <= 1
+
+
+def test_qbinary_mul():
+    port = port_of()
+    a, b, dst = (at(Space.GB, place, 1) for place in (0, 100, 200))
+    first = port.view(a, (64,), np.dtype("u1")).astype(np.int32)
+    second = port.view(b, (64,), np.dtype("u1")).astype(np.int32)
+    factor = np.float32(0.02) * np.float32(0.03) / np.float32(0.1)
+    product = ((first - 3) * (second - 7)).astype(np.float32) * factor + np.float32(11)
+
+    execute(
+        port,
+        QBinary(
+            kind=BinaryKind.MUL,
+            dst=dst,
+            a=a,
+            b=b,
+            shape=(64,),
+            dtype=DType.U8,
+            scales=(0.02, 0.03, 0.1),
+            zeros=(3, 7, 11),
+            low=11,
+            high=200,
+        ),
+    )
+
+    expected = np.clip(np.rint(product), 11, 200)
+    np.testing.assert_array_equal(port.view(dst, (64,), np.dtype("u1")), expected)
+
+
+def test_qbinary_knows_no_maximum():
+    access = at(Space.GB, 0, 1)
+    fields = {"dst": access, "a": access, "b": access, "shape": (1,), "dtype": DType.U8}
+    instruction = QBinary(
+        kind=BinaryKind.MAX, scales=(1.0,) * 3, zeros=(0,) * 3, low=0, high=1, **fields
+    )
+
+    with pytest.raises(SimulationError, match="no quantised max of u8"):
+        execute(port_of(), instruction)
+
+
+def test_lookup():
+    port, shape = port_of(), (4, 9)
+    src, dst = dense(Space.GB, 0, shape), dense(Space.GB, 999, shape)
+    values = port.view(src, shape, np.dtype("u1")).copy()
+    table = port.view(at(Space.PB, 30, 1), (256,), np.dtype("u1")).copy()
+
+    execute(port, Lookup(dst=dst, src=src, table=at(Space.PB, 30, 0, 0), shape=shape))
+
+    np.testing.assert_array_equal(port.view(dst, shape, np.dtype("u1")), table[values])
+
+
+@st.composite
+def pools(draw, kind, dtype, **fields):
+    small = st.integers(1, 3)
+    shape = (draw(small), draw(small), draw(small), draw(small))
+    kernel = draw(st.sampled_from([(1, 1), (2, 2), (3, 2), (5, 4)]))
+    stride = (draw(small), draw(small))
+    top, left = draw(st.integers(0, kernel[0] - 1)), draw(st.integers(0, kernel[1] - 1))
+    rows = max(1, (shape[2] - 1) * stride[0] + kernel[0] - top - draw(st.integers(0, 1)))
+    columns = max(1, (shape[3] - 1) * stride[1] + kernel[1] - left - draw(st.integers(0, 1)))
+    window = Window(stride=stride, dilation=(1, 1), rows=rows, columns=columns, top=top, left=left)
+    return Pool(
+        kind=kind,
+        dst=dense(Space.GB, 8000, shape, dtype.bytes),
+        src=dense(Space.GB, 0, (*shape[:2], rows, columns), dtype.bytes),
+        shape=shape,
+        kernel=kernel,
+        window=window,
+        dtype=dtype,
+        **fields,
+    )
+
+
+def pool_taps(instruction, values):
+    """Per output, the elements that exist, in the order of the taps."""
+    window = instruction.window
+    for n, c, p, q in np.ndindex(instruction.shape):
+        seen = []
+        for r in range(instruction.kernel[0]):
+            for s in range(instruction.kernel[1]):
+                row = p * window.stride[0] + r - window.top
+                column = q * window.stride[1] + s - window.left
+                if 0 <= row < window.rows and 0 <= column < window.columns:
+                    seen.append(values[n, c, row, column])
+        yield (n, c, p, q), seen
+
+
+def pool_input(port, instruction):
+    window, shape = instruction.window, instruction.shape
+    extents = (*shape[:2], window.rows, window.columns)
+    if instruction.dtype is DType.F32:
+        return floats(port, instruction.src, extents, 8)
+    return port.view(instruction.src, extents, NUMPY_TYPES[instruction.dtype]).copy()
+
+
+@MANY
+@given(st.data())
+def test_pool_max(data):
+    dtype = data.draw(st.sampled_from([DType.S8, DType.U8, DType.F32]))
+    instruction = data.draw(pools(ReduceKind.MAX, dtype))
+    port = port_of()
+    values = pool_input(port, instruction)
+
+    execute(port, instruction)
+
+    found = port.view(instruction.dst, instruction.shape, NUMPY_TYPES[dtype])
+    lowest = -np.inf if dtype is DType.F32 else dtype.range[0]
+    for index, seen in pool_taps(instruction, values):
+        assert found[index] == max(seen, default=lowest)
+
+
+@MANY
+@given(st.data())
+def test_pool_mean(data):
+    dtype = data.draw(st.sampled_from([DType.S8, DType.U8, DType.F32]))
+    fields = {"scales": (0.5, 0.375), "zeros": (5, 9)} if dtype.is_integer else {}
+    float_mean = data.draw(st.booleans())
+    instruction = data.draw(pools(ReduceKind.MEAN, dtype, float_mean=float_mean, **fields))
+    port = port_of()
+    values = pool_input(port, instruction)
+    taps = list(pool_taps(instruction, values))
+    if not all(seen for _, seen in taps):
+        with pytest.raises(SimulationError, match="a mean counts no element"):
+            execute(port, instruction)
+        return
+
+    execute(port, instruction)
+
+    found = port.view(instruction.dst, instruction.shape, NUMPY_TYPES[dtype])
+    for index, seen in taps:
+        mean = np.mean(np.asarray(seen, np.float64))
+        if dtype.is_integer:
+            real = (mean - 5) * 0.5 / 0.375 + 9
+            assert abs(found[index] - np.clip(real, *dtype.range)) <= 0.5 + 1e-4
+        else:
+            assert found[index] == pytest.approx(mean, abs=1e-5)
+
+
+def test_a_mean_may_count_padding():
+    """A 2x2 window at the corner of an input padded by one row and one column."""
+    window = Window(stride=(2, 2), dilation=(1, 1), rows=2, columns=2, top=1, left=1)
+    src, dst = dense(Space.GB, 0, (1, 1, 2, 2), 4), dense(Space.GB, 64, (1, 1, 1, 1), 4)
+    port = port_of()
+    port.view(src, (1, 1, 2, 2), np.dtype("<f4"))[...] = 8
+    fields = {
+        "kind": ReduceKind.MEAN,
+        "dst": dst,
+        "src": src,
+        "shape": (1, 1, 1, 1),
+        "kernel": (2, 2),
+        "window": window,
+        "dtype": DType.F32,
+    }
+    outer = {"include_padding": True, "outer_rows": (-1, 1), "outer_columns": (-1, 1)}
+
+    for changes, expected in (({}, 8.0), (outer, 2.0), ({**outer, "outer_rows": (0, 1)}, 4.0)):
+        execute(port, Pool(**fields, **changes))
+        assert port.view(dst, (1, 1, 1, 1), np.dtype("<f4")).item() == expected
+
+
+def test_a_pool_cannot_sum():
+    window = Window(stride=(1, 1), dilation=(1, 1), rows=1, columns=1, top=0, left=0)
+    access = dense(Space.GB, 0, (1, 1, 1, 1))
+    instruction = Pool(
+        kind=ReduceKind.SUM,
+        dst=access,
+        src=access,
+        shape=(1, 1, 1, 1),
+        kernel=(1, 1),
+        window=window,
+        dtype=DType.U8,
+    )
+
+    with pytest.raises(SimulationError, match="a pool cannot sum"):
+        execute(port_of(), instruction)
+
+
+@pytest.mark.parametrize("kind", ReduceKind)
+def test_reduce(kind):
+    port = port_of()
+    src, dst = dense(Space.GB, 0, (3, 6), 4), at(Space.GB, 500, 8)
+    values = floats(port, src, (3, 6), 6)
+    formula = {"max": np.max, "mean": np.mean, "sum": np.sum}[kind]
+
+    execute(port, Reduce(kind=kind, dst=dst, src=src, shape=(3, 6)))
+
+    found = port.view(dst, (3,), np.dtype("<f4"))
+    np.testing.assert_allclose(found, formula(values, axis=1), rtol=1e-6)
+
+
+@FEW
+@given(BYTES, st.floats(0.0078125, 3, width=32), st.integers(-100, 100))
+def test_quantize_and_dequantize(dtype, scale, zero):
+    zero = max(zero, dtype.range[0])
+    port = port_of()
+    src, dst, back = dense(Space.GB, 0, (40,), 4), at(Space.GB, 500, 1), at(Space.GB, 600, 4)
+    values = floats(port, src, (40,), 7, scale=60)
+    steps = np.rint(values / np.float32(scale)) + zero
+    fields = {"shape": (40,), "dtype": dtype, "scale": scale, "zero_point": zero}
+
+    execute(port, Quantize(dst=dst, src=src, **fields))
+    execute(port, Dequantize(dst=back, src=dst, **fields))
+
+    found = port.view(dst, (40,), NUMPY_TYPES[dtype])
+    np.testing.assert_array_equal(found, np.clip(steps, *dtype.range))
+    real = (found.astype(np.float32) - zero) * np.float32(scale)
+    np.testing.assert_array_equal(port.view(back, (40,), np.dtype("<f4")), real)
+
+
+def test_quantize_gives_bytes_only():
+    access = at(Space.GB, 0, 4)
+    fields = {"dst": access, "src": access, "shape": (1,), "scale": 1.0, "zero_point": 0}
+
+    with pytest.raises(SimulationError, match="cannot quantise to s16"):
+        execute(port_of(), Quantize(dtype=DType.S16, **fields))
+
+
+@pytest.mark.parametrize("strides", [(1,), (1, 1, 1)])
+def test_strides_must_match_the_loops(strides):
+    copy = Copy(
+        dst=at(Space.GB, 0, *strides), src=at(Space.GB, 99, 2, 1), shape=(2, 2), element_bytes=1
+    )
+
+    with pytest.raises(SimulationError, match=f"has {len(strides)} strides for 2 loops"):
+        execute(port_of(), copy)
