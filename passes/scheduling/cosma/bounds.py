@@ -27,7 +27,7 @@ class WallBound:
 
     def __init__(self, table: MoveTable) -> None:
         self._table = table
-        self._ancestors, self._descendants = _closures(table.before)
+        self._ancestors, self._descendants = closures(table.before)
         self._walls = _chain(self._weights(), self._ancestors) if all(table.plain) else []
         self._needs = [self._stage_needs(index) for index in range(len(self._walls))]
         later = [cost for cost, _ in self._needs]
@@ -186,7 +186,7 @@ class WallBound:
         return min(fetched, remade), involved
 
 
-def _closures(before: list[int]) -> tuple[list[int], list[int]]:
+def closures(before: list[int]) -> tuple[list[int], list[int]]:
     """Return the ancestors and descendants of every operator, as masks."""
     ancestors: list[int] = []
     for direct in before:

@@ -141,10 +141,29 @@ class Problem:
         touched = set(self.operations[operation].touches) - streamed
         return option.workspace + sum(self.tensors[tensor].bytes for tensor in touched)
 
+    def held(self, operation: int, option: Option) -> int:
+        """Return the room of a step beside its shared tensors: private ones, workspace [byte]."""
+        streamed = {tensor for tensor, _ in option.streamed}
+        resident = set(self.operations[operation].touches) - streamed
+        own = sum(self.tensors[tensor].bytes for tensor in resident if self.is_private(tensor))
+        return own + option.workspace
+
+    def step_cost(self, operation: int, option: Option) -> int:
+        """Return the off-chip bytes of a step beside fetches and spills of shared tensors.
+
+        They are loads of private tensors, stores of outputs, and what passes in tiles [byte].
+        """
+        streamed = {tensor for tensor, _ in option.streamed}
+        item = self.operations[operation]
+        loads = [t for t in dict.fromkeys(item.reads) if t not in streamed and self.is_private(t)]
+        stores = [t for t in item.writes if t not in streamed and self.tensors[t].is_output]
+        whole = sum(self.tensors[tensor].bytes for tensor in (*loads, *stores))
+        return whole + option.constant_bytes + sum(cost for _, cost in option.streamed)
+
     def is_private(self, tensor: int) -> bool:
         """Whether a tensor matters to one operator only, and so never has to wait for another."""
         if self.tensors[tensor].on_host:
-            return len(self.consumers[tensor]) == 1
+            return len(self.consumers[tensor]) <= 1
         return not self.consumers[tensor]
 
     def with_budget(self, budget: int) -> "Problem":
