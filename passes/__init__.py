@@ -1,1 +1,1 @@
-"""Passes: functions from module to module, and what runs them."""
+"""Passes from module to module, and the manager that runs them."""

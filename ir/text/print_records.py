@@ -21,6 +21,10 @@ MAX_WIDTH = 40
 """Columns of a table are aligned up to this width [character]."""
 
 
+MARK_EVERY = 10
+"""Rows of a table from one comment with the row's number to the next."""
+
+
 def print_fields(value: object, indent: str, skip: frozenset[str] = frozenset()) -> str:
     """Return the fields of a dataclass, one or more lines each.
 
@@ -79,7 +83,10 @@ def _print_field(value: Any, column: Column, indent: str) -> str:
 
 
 def _print_table(rows: Sequence[object], shape: Shape, indent: str) -> str:
-    """Columns but the first that are at their default in every row are left out."""
+    """Columns but the first that are at their default in every row are left out.
+
+    Other stages refer to rows by number, so every tenth is marked.
+    """
     cells: list[list[str]] = []
     names: list[str] = []
     for column in columns(shape.kind):
@@ -89,7 +96,12 @@ def _print_table(rows: Sequence[object], shape: Shape, indent: str) -> str:
             cells.append(list(map(_spell(column.shape), values)))
     widths = [min(MAX_WIDTH, max(map(len, texts))) for texts in cells]
     row = " ".join(f"%-{width}s" for width in widths)
-    lines = "".join([f"{indent}  {(row % texts).rstrip()}\n" for texts in zip(*cells, strict=True)])
+    texts = [(row % line).rstrip() for line in zip(*cells, strict=True)]
+    texts[::MARK_EVERY] = [
+        f"{text}  // {place * MARK_EVERY}" if place else text
+        for place, text in enumerate(texts[::MARK_EVERY])
+    ]
+    lines = "".join([f"{indent}  {text}\n" for text in texts])
     return f"table ({', '.join(names)}) {{\n{lines}{indent}}}"
 
 
