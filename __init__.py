@@ -1,1 +1,44 @@
-"""accnn: a compiler for DNN accelerators that proves every program by running it."""
+"""accnn: a compiler for DNN accelerators that proves every program by running it.
+
+::
+
+    result = accnn.compile("resnet50.onnx", arch="simba.toml")
+    accnn.write_results(result, Path("resnet50.acc"))
+
+Names are imported when they are first used, so that ``import accnn`` is cheap.
+"""
+
+import importlib
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from .compiler.artifacts import write_results
+    from .compiler.driver import Result, compile
+    from .compiler.options import CompileOptions, VerifyMode
+    from .ir.errors import AccnnError
+
+__all__ = ["AccnnError", "CompileOptions", "Result", "VerifyMode", "compile", "write_results"]
+
+_HOMES = {
+    "AccnnError": "ir.errors",
+    "CompileOptions": "compiler.options",
+    "Result": "compiler.driver",
+    "VerifyMode": "compiler.options",
+    "compile": "compiler.driver",
+    "write_results": "compiler.artifacts",
+}
+
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> object:
+        """Import a public name from the module that defines it."""
+        if name not in _HOMES:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        found = getattr(importlib.import_module(f"{__name__}.{_HOMES[name]}"), name)
+        globals()[name] = found
+        return found
+
+
+def __dir__() -> list[str]:
+    """Return the public names, imported or not."""
+    return sorted({*globals(), *__all__})

@@ -10,17 +10,20 @@ import numpy.typing as npt
 from ..backend.load import ArchSource, find_source, parse_architecture
 from ..backend.lower import lower
 from ..ir.arch import Architecture
+from ..ir.errors import OptionError
 from ..ir.module import Module
 from ..ir.program import SymbolKind
 from ..ir.report import Report, Verification
 from ..ir.resources import Constants
 from ..passes.base import Context
+from ..passes.instrument import Instrument, ReportProgress
 from ..passes.manager import Outcome, run_pipeline
+from ..passes.pipeline import Pipeline
 from ..runtime_sim.result import SimulationResult
 from ..runtime_sim.simulate import simulate
 from .frontend import Network, read_network
 from .observe import observed
-from .options import CompileOptions, VerifyMode
+from .options import LOWER, CompileOptions, VerifyMode
 from .pipelines import default_pipeline
 from .reporting import Findings, build_report
 from .stopwatch import Observer, Stopwatch, unobserved
@@ -52,9 +55,10 @@ class Result:
 def compile(
     model: Path | str,
     *,
-    arch: str,
+    arch: Path | str,
     options: CompileOptions | None = None,
     observer: Observer = unobserved,
+    instruments: Sequence[Instrument] = (),
 ) -> Result:
     """Compile an ONNX network for an architecture, simulate the program and verify its outputs.
 
@@ -63,6 +67,7 @@ def compile(
         arch: Name of the catalogue, or path of a TOML file.
         options: What to choose; defaults otherwise.
         observer: Told about progress.
+        instruments: Watch the passes.
 
     Returns:
         The stages, the simulation and the report. Where outputs differ the report says
@@ -74,22 +79,23 @@ def compile(
     chosen = options or CompileOptions()
     watch = Stopwatch(observer)
     pipeline = default_pipeline(chosen)
-    if chosen.until is not None and chosen.until != "lower":
-        pipeline = pipeline.until(chosen.until)
-    source = find_source(arch)
+    if not chosen.lowers:
+        pipeline = _until(pipeline, chosen.until or "")
+    source = find_source(str(arch))
     machine = parse_architecture(source.text, file=source.path.name)
     network = read_network(Path(model), machine, chosen, watch)
     module = Module(
         graph=network.imported.graph, arch=machine, constants=network.imported.constants
     )
     context = Context(seed=chosen.seed, progress=watch.progress)
-    outcome = run_pipeline(pipeline, module, context)
+    watchers = (ReportProgress(lambda item, done, total: watch.progress(item.name, 0, 0)),)
+    outcome = run_pipeline(pipeline, module, context, instruments=(*watchers, *instruments))
     for record in outcome.records:
         watch.add(record.name, record.seconds)
-    if chosen.until is not None and chosen.until != "lower":
+    if not chosen.lowers:
         return _result(network, machine, source, chosen, watch, outcome, outcome.module)
     module = _lower(outcome.module, watch)
-    if chosen.until == "lower" or chosen.verify is VerifyMode.OFF:
+    if chosen.until == LOWER or chosen.verify is VerifyMode.OFF:
         return _result(network, machine, source, chosen, watch, outcome, module)
     simulation, verification = _prove(network, module, chosen, watch)
     return _result(
@@ -97,9 +103,23 @@ def compile(
     )
 
 
+def _until(pipeline: Pipeline, name: str) -> Pipeline:
+    """Return the pipeline up to a pass.
+
+    Raises:
+        OptionError: There is no such pass.
+    """
+    names = [item.name for item in pipeline.passes]
+    if name not in names:
+        raise OptionError(
+            f"--until {name}: no such pass", hint=f"passes: {', '.join((*names, LOWER))}"
+        )
+    return pipeline.until(name)
+
+
 def _lower(module: Module, watch: Stopwatch) -> Module:
     """Return the module with its program; factors of the program join the constants."""
-    with watch.step("lower"):
+    with watch.step(LOWER):
         lowered = lower(module)
         lowered.program.verify()
     constants = module.constants.with_arrays(lowered.derived)
@@ -111,13 +131,16 @@ def _prove(
 ) -> tuple[SimulationResult, Verification]:
     """Run the program and judge its outputs."""
     inputs = verification_inputs(network.model, options.seed, options.inputs)
-    shown = module
+    names = network.imported.input_names
+    with watch.step("simulate"):
+        simulation = run_program(module, inputs, names, options)
+    layers = None
     if options.verify is VerifyMode.LAYERS:
         shown = _lower(replace(observed(module), program=None), watch)
-    with watch.step("simulate"):
-        simulation = run_program(shown, inputs, network.imported.input_names, options)
+        with watch.step("simulate layers"):
+            layers = run_program(shown, inputs, names, options)
     with watch.step("verify"):
-        verification = verify_run(network, simulation, inputs, options)
+        verification = verify_run(network, simulation, inputs, layers=layers)
     return simulation, verification
 
 

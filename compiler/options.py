@@ -8,6 +8,9 @@ from pathlib import Path
 from ..ir.errors import OptionError
 from ..passes.mapping.base import Objective
 
+LOWER = "lower"
+"""The last step of a compilation, after all passes."""
+
 
 class VerifyMode(StrEnum):
     """How much of a program's result is compared with the reference."""
@@ -58,6 +61,11 @@ class CompileOptions:
             raise OptionError(f"samples is {self.samples}, must be 1 or more")
         if self.scratchpad is not None and self.scratchpad < 1:
             raise OptionError(f"scratchpad is {self.scratchpad} bytes, must be 1 or more")
+
+    @property
+    def lowers(self) -> bool:
+        """Whether the compilation goes as far as a program."""
+        return self.until in (None, LOWER)
 
     def flat(self) -> Mapping[str, bool | int | float | str | None]:
         """Return the options as plain values, for the report."""

@@ -10,7 +10,6 @@ from ..ir.report import OutputCheck, Verification
 from ..runtime_sim.reference.run import run as run_reference
 from ..runtime_sim.result import SimulationResult
 from .frontend import Network
-from .options import CompileOptions, VerifyMode
 from .verify import compare, float_tolerance, judged, reference_outputs
 
 Array = npt.NDArray[np.generic]
@@ -20,30 +19,31 @@ def verify_run(
     network: Network,
     simulation: SimulationResult,
     inputs: Mapping[str, Array],
-    options: CompileOptions,
+    *,
+    layers: SimulationResult | None = None,
 ) -> Verification:
     """Compare a run's outputs, or every tensor, with onnxruntime.
 
-    Outputs are compared with onnxruntime on the very model that was compiled. With
-    ``--verify=layers`` all intermediate tensors are compared, too, with the NumPy meaning of the
-    operators, which itself is held to onnxruntime: asking onnxruntime for intermediate tensors
-    would change how it fuses, and with that its numbers.
+    Outputs are compared with onnxruntime on the very model that was compiled. Intermediate
+    tensors are compared with the NumPy meaning of the operators, which itself is held to
+    onnxruntime: asking onnxruntime for intermediate tensors would change how it fuses, and with
+    that its numbers.
 
     Args:
         network: What was compiled.
         simulation: The run.
         inputs: What it ran on, by ONNX name.
-        options: Which tensors to compare.
+        layers: A run that stores every intermediate tensor, to compare these, too.
     """
     expected = reference_outputs(network.model, inputs)
     found = {original: simulation.outputs[name] for original, name in network.imported.output_names}
     tolerance = float_tolerance(network.imported.graph)
     checks = compare(found, {name: expected[name] for name in found}, tolerance=tolerance)
-    if options.verify is VerifyMode.LAYERS:
-        layers = _layers(network, simulation, inputs, tolerance)
-        first = next((item.name for item in layers if item.mismatches), None)
-        return judged((*layers, *checks), first_difference=first)
-    return judged(checks)
+    if layers is None:
+        return judged(checks)
+    inner = _layers(network, layers, inputs, tolerance)
+    first = next((item.name for item in inner if item.mismatches), None)
+    return judged((*inner, *checks), first_difference=first)
 
 
 def _layers(

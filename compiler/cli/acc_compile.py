@@ -1,16 +1,16 @@
 """``acc-compile``: compile an ONNX network, run it on the simulator, compare with onnxruntime."""
 
 from pathlib import Path
-from typing import Annotated, TypeVar
+from typing import Annotated
 
 import typer
 from rich.console import Console
-from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
 from ...backend.load import catalogue
-from ...ir.errors import AccnnError, MismatchError, OptionError
+from ...ir.errors import AccnnError, MismatchError
 from ...ir.report import VerificationStatus
+from ...passes.instrument import WriteReproducer
 from ...passes.mapping.base import Objective
 from ...passes.mapping.registry import MAPPERS
 from ..artifacts import write_results
@@ -19,80 +19,119 @@ from ..options import CompileOptions, VerifyMode
 from ..output import check_target
 from ..pipelines import GRAPH_SCHEDULERS, TILE_SCHEDULERS
 from ..report.table import report_tables
+from .progress import shown_progress
 from .shapes import parse_shapes
+from .sizes import parse_bytes
 
-_Value = TypeVar("_Value")
+app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
 
-app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
-
+_DEFAULT = CompileOptions()
 _EPILOG = (
-    "Exit codes: 0 verified (or verification switched off), 1 internal failure, "
-    "2 the input cannot be used, 3 outputs differ from onnxruntime."
+    "Exit codes: 0 all is well, 1 accnn failed, 2 the input cannot be used, "
+    "3 the outputs differ from onnxruntime's."
 )
 
 
-@app.command(epilog=_EPILOG)
+def _show_archs(wanted: bool) -> None:
+    """Print the catalogue of architectures and stop."""
+    if not wanted:
+        return
+    table = Table("name", "description", box=None, pad_edge=False)
+    for entry in catalogue():
+        table.add_row(entry.name, entry.description)
+    Console().print(table)
+    raise typer.Exit()
+
+
+@app.command(epilog=_EPILOG, no_args_is_help=True)
 def acc_compile(
-    model: Annotated[Path | None, typer.Argument(help="The network, an .onnx file.")] = None,
+    model: Annotated[Path, typer.Argument(metavar="MODEL", help="The network, an .onnx file.")],
     arch: Annotated[
-        str | None,
-        typer.Option(help="Architecture: a TOML file, or a name of --list-archs."),
-    ] = None,
+        str,
+        typer.Option(
+            "--arch", "-a", metavar="NAME", help="A TOML file, or a name of --list-archs."
+        ),
+    ],
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="Folder of results [default: MODEL.acc].")
+        Path | None,
+        typer.Option(
+            "--output", "-o", metavar="DIR", help="Folder of results; MODEL.acc if not given."
+        ),
     ] = None,
     mapper: Annotated[
-        str, typer.Option(help=f"Finds loop nests: {', '.join(MAPPERS)}.")
-    ] = CompileOptions().mapper,
+        str, typer.Option(metavar="NAME", help=f"Finds loop nests: {', '.join(MAPPERS)}.")
+    ] = _DEFAULT.mapper,
     objective: Annotated[
         Objective, typer.Option(help="What mappers minimise.")
-    ] = Objective.LATENCY,
+    ] = _DEFAULT.objective,
     scheduler: Annotated[
-        str, typer.Option(help=f"Plans the scratchpad: {', '.join(GRAPH_SCHEDULERS)}.")
-    ] = CompileOptions().scheduler,
+        str,
+        typer.Option(metavar="NAME", help=f"Plans the scratchpad: {', '.join(GRAPH_SCHEDULERS)}."),
+    ] = _DEFAULT.scheduler,
     tiles: Annotated[
-        str, typer.Option(help=f"Orders tiles on the NPUs: {', '.join(TILE_SCHEDULERS)}.")
-    ] = CompileOptions().tiles,
+        str,
+        typer.Option(
+            metavar="NAME", help=f"Orders tiles on the NPUs: {', '.join(TILE_SCHEDULERS)}."
+        ),
+    ] = _DEFAULT.tiles,
     scratchpad: Annotated[
-        str | None, typer.Option(help="Scratchpad bytes to use instead of the architecture's.")
+        str | None,
+        typer.Option(metavar="BYTES", help="Use this much of the scratchpad, e.g. 64K."),
     ] = None,
     calibration: Annotated[
         Path | None,
-        typer.Option(help="Calibration data for quantising: .npz, .npy, or a folder of them."),
+        typer.Option(
+            metavar="PATH",
+            help="Data to quantise a float model with: .npz, .npy, or a folder of them.",
+        ),
     ] = None,
     shape: Annotated[
         list[str] | None,
-        typer.Option(help="Fix a dynamic input: NAME=1,3,224,224. May be given several times."),
+        typer.Option(
+            metavar="NAME=EXTENTS", help="Fix a dynamic input, e.g. x=1,3,224,224; repeatable."
+        ),
     ] = None,
     inputs: Annotated[
-        Path | None, typer.Option(help="Inputs to verify on, .npz [default: seeded noise].")
+        Path | None,
+        typer.Option(metavar="FILE", help="Inputs to verify on, .npz; seeded noise if not given."),
     ] = None,
     verify: Annotated[
         VerifyMode,
-        typer.Option(help="Compare the outputs, every layer, or nothing with onnxruntime."),
-    ] = VerifyMode.OUTPUTS,
+        typer.Option(help="Compare outputs, every layer, or nothing with onnxruntime."),
+    ] = _DEFAULT.verify,
     races: Annotated[
         bool, typer.Option("--races", help="Look for unordered accesses while simulating.")
     ] = False,
-    seed: Annotated[int, typer.Option(help="Seed of made-up data, 0 or more.")] = 0,
+    seed: Annotated[
+        int, typer.Option(metavar="N", help="Seed of made-up data, 0 or more.")
+    ] = _DEFAULT.seed,
     until: Annotated[
-        str | None, typer.Option(help="Stop after this pass and write what exists by then.")
+        str | None,
+        typer.Option(metavar="PASS", help="Stop after this pass and write what exists by then."),
     ] = None,
     list_archs: Annotated[
-        bool, typer.Option("--list-archs", help="Show the catalogue of architectures and exit.")
+        bool,
+        typer.Option(
+            "--list-archs",
+            is_eager=True,
+            callback=_show_archs,
+            help="Show the catalogue of architectures and exit.",
+        ),
     ] = False,
 ) -> None:
-    """Compile a network for an accelerator and prove the program by running it."""
+    """Compile a network for an accelerator, and prove the program by running it.
+
+    The folder of results holds program.acc (for acc-run), program.asm, module.ir, model.onnx,
+    trace.json (for ui.perfetto.dev) and report.json.
+    """
+    del list_archs
     try:
-        if list_archs:
-            Console().print(_catalogue())
-            return
         options = CompileOptions(
             mapper=mapper,
             objective=objective,
             scheduler=scheduler,
             tiles=tiles,
-            scratchpad=None if scratchpad is None else _bytes(scratchpad),
+            scratchpad=None if scratchpad is None else parse_bytes(scratchpad, "--scratchpad"),
             seed=seed,
             calibration=calibration,
             shapes=parse_shapes(shape or []),
@@ -101,8 +140,7 @@ def acc_compile(
             inputs=inputs,
             until=until,
         )
-        network = _given(model, "the model", "an .onnx file")
-        _run(network, _given(arch, "--arch", "a TOML file or a name"), output, options)
+        _run(model, arch, output, options)
     except AccnnError as error:
         typer.echo(f"acc-compile: error: {error}", err=True)
         raise typer.Exit(error.exit_code) from error
@@ -113,61 +151,31 @@ def main() -> None:
     app()
 
 
-def _given(value: _Value | None, name: str, what: str) -> _Value:
-    if value is None:
-        raise OptionError(f"{name} is missing: give {what}", hint="see acc-compile --help")
-    return value
-
-
-def _bytes(text: str) -> int:
-    """Read a size such as ``65536``, ``64K`` or ``1M``."""
-    factors = {"K": 1024, "M": 1024**2}
-    digits, factor = (text[:-1], factors[text[-1]]) if text[-1:] in factors else (text, 1)
-    if not digits.isdecimal():
-        raise OptionError(f"--scratchpad {text}: not a number of bytes", hint="e.g. 65536 or 64K")
-    return int(digits) * factor
-
-
 def _run(model: Path, arch: str, output: Path | None, options: CompileOptions) -> None:
     folder = output or Path(f"{model.stem}.acc")
     check_target(folder)
-    console = Console()
-    with _progress(console) as progress:
-        task = progress.add_task("read", total=None)
-
-        def observe(step: str, done: int, total: int) -> None:
-            progress.update(task, description=step, completed=done, total=total or None)
-
-        result = compile(model, arch=arch, options=options, observer=observe)
+    reproducer = WriteReproducer(Path(f"{model.stem}.reproducer.ir"))
+    with shown_progress() as observe:
+        result = compile(
+            model, arch=arch, options=options, observer=observe, instruments=(reproducer,)
+        )
         observe("write", 0, 0)
         write_results(result, folder)
+    console = Console()
+    console.print(f"results in {folder}", highlight=False, soft_wrap=True)
     console.print(report_tables(result.report))
-    console.print(f"results: {folder}", highlight=False)
     _judge(result)
 
 
-def _progress(console: Console) -> Progress:
-    return Progress(
-        SpinnerColumn(),
-        TextColumn("{task.description}"),
-        BarColumn(),
-        TimeElapsedColumn(),
-        console=console,
-        transient=True,
-        disable=not console.is_terminal,
-    )
-
-
 def _judge(result: Result) -> None:
+    """Turn a verdict into an exit code.
+
+    Raises:
+        MismatchError: Outputs differ.
+    """
     found = result.report.verification
     if found.status is VerificationStatus.FAILED:
         raise MismatchError(
-            f"{found.mismatches} of {found.elements} elements differ from {found.against}"
+            f"{found.mismatches} of {found.elements} elements differ from {found.against}",
+            hint="--verify=layers names the first operator that differs",
         )
-
-
-def _catalogue() -> Table:
-    table = Table("name", "description", box=None)
-    for entry in catalogue():
-        table.add_row(entry.name, entry.description)
-    return table

@@ -1,6 +1,6 @@
 """The report as tables for the terminal: totals, slowest operators, plan, verification."""
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 
 from rich import box
 from rich.console import Group, RenderableType
@@ -9,25 +9,16 @@ from rich.text import Text
 
 from ...ir.report import (
     GraphScheduleReport,
-    OperatorReport,
+    PassRun,
+    Quantization,
     Report,
     Totals,
     Verification,
     VerificationStatus,
 )
+from .figures import UNKNOWN, amount, joule, ratio
+from .operator_table import OperatorTable
 
-_UNKNOWN = "-"
-_PREFIXES = (
-    (1e12, "T"),
-    (1e9, "G"),
-    (1e6, "M"),
-    (1e3, "k"),
-    (1.0, ""),
-    (1e-3, "m"),
-    (1e-6, "u"),
-    (1e-9, "n"),
-    (1e-12, "p"),
-)
 _STYLE = {
     VerificationStatus.VERIFIED: "bold green",
     VerificationStatus.FAILED: "bold red",
@@ -47,9 +38,13 @@ def report_tables(report: Report, *, slowest: int = 10) -> Group:
         _totals_table(report.totals),
     ]
     if report.operators and slowest > 0:
-        parts.append(_operator_table(report.operators, slowest))
+        parts.append(OperatorTable(report.operators, slowest))
     if report.graph_schedule is not None:
         parts.append(Text(graph_schedule_line(report.graph_schedule)))
+    if report.quantization is not None:
+        parts.append(Text(quantization_line(report.quantization)))
+    if report.passes:
+        parts.append(Text(time_line(report.passes)))
     parts += [Text(f"note: {note}", style="yellow") for note in report.notes]
     parts.append(
         Text(verification_line(report.verification), style=_STYLE[report.verification.status])
@@ -69,22 +64,24 @@ def verification_line(found: Verification) -> str:
 
 def graph_schedule_line(plan: GraphScheduleReport) -> str:
     """Return one line on the plan of the scratchpad: traffic, bound, spills."""
+    bound = f", bound {amount(plan.bound_bytes, 'B')}" if plan.bound_bytes else ""
     return (
-        f"scratchpad plan ({plan.status}): {amount(plan.objective_bytes, 'B')} off chip, "
-        f"bound {amount(plan.bound_bytes, 'B')}, {len(plan.spills)} spills, "
-        f"{len(plan.retrieves)} retrieves, {len(plan.streams)} streams in "
-        f"{amount(plan.budget_bytes, 'B')}"
+        f"scratchpad: {amount(plan.objective_bytes, 'B')} off chip planned ({plan.status}{bound}), "
+        f"{len(plan.spills)} spills, {len(plan.retrieves)} retrieves, {len(plan.streams)} streams, "
+        f"budget {amount(plan.budget_bytes, 'B')}"
     )
 
 
-def amount(value: float | None, unit: str = "") -> str:
-    """Return a number with a decimal prefix and its unit: ``4.09 G``, ``950 B``, ``2.50 mJ``."""
-    if value is None:
-        return _UNKNOWN
-    if isinstance(value, int) and abs(value) < 1000:
-        return f"{value} {unit}".rstrip()
-    factor, prefix = next((pair for pair in _PREFIXES if abs(value) >= pair[0]), (1.0, ""))
-    return f"{value / factor:.2f} {prefix}{unit}".rstrip()
+def quantization_line(found: Quantization) -> str:
+    """Return one line on how a float model became an integer one, with its accuracy."""
+    noise = "equal to" if found.snr_db is None else f"{found.snr_db:.1f} dB against"
+    return f"quantised to int8: {noise} the float model, ranges from {found.calibration}"
+
+
+def time_line(runs: Sequence[PassRun]) -> str:
+    """Return the seconds of all steps, and of those that took a tenth of a second and more."""
+    long = ", ".join(f"{run.name} {run.seconds:.1f}" for run in runs if run.seconds >= 0.1)
+    return f"seconds: {sum(run.seconds for run in runs):.1f}{f' ({long})' if long else ''}"
 
 
 def _totals_table(totals: Totals) -> Table:
@@ -102,7 +99,7 @@ def _totals_table(totals: Totals) -> Table:
             amount(totals.cycles_lower_bound),
             _times(cycles, totals.cycles_lower_bound),
         ),
-        ("energy", amount(_joule(totals.energy_pj), "J"), ""),
+        ("energy", amount(joule(totals.energy_pj), "J"), ""),
         ("off-chip", amount(totals.offchip_bytes, "B"), ""),
         (
             "off-chip, compulsory",
@@ -115,37 +112,6 @@ def _totals_table(totals: Totals) -> Table:
     return table
 
 
-def _operator_table(operators: Iterable[OperatorReport], slowest: int) -> Table:
-    everyone = tuple(operators)
-    shown = sorted(everyone, key=lambda item: -(item.cycles or 0))[:slowest]
-    title = f"slowest {len(shown)} of {len(everyone)} operators"
-    table = Table(box=box.SIMPLE, title=title, title_justify="left", pad_edge=False)
-    for name in ("operator", "kind", "mapper", "status"):
-        table.add_column(name)
-    for name in ("cycles", "x bound", "utilization", "energy"):
-        table.add_column(name, justify="right")
-    for item in shown:
-        table.add_row(
-            item.name,
-            item.kind,
-            item.mapper or _UNKNOWN,
-            item.status or _UNKNOWN,
-            amount(item.cycles),
-            _ratio(item.cycles, item.cycles_lower_bound),
-            _UNKNOWN if item.utilization is None else f"{item.utilization:.0%}",
-            amount(_joule(item.energy_pj), "J"),
-        )
-    return table
-
-
-def _joule(picojoule: float | None) -> float | None:
-    return None if picojoule is None else picojoule / 1e12
-
-
-def _ratio(value: int | None, bound: int | None) -> str:
-    return f"{value / bound:.2f}" if value is not None and bound else _UNKNOWN
-
-
 def _times(value: int | None, bound: int | None) -> str:
-    ratio = _ratio(value, bound)
-    return "" if ratio == _UNKNOWN else f"we need {ratio} times that"
+    times = ratio(value, bound)
+    return "" if times == UNKNOWN else f"we need {times} times that"

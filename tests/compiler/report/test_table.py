@@ -3,7 +3,8 @@ from dataclasses import replace
 import pytest
 from rich.console import Console
 
-from accnn.compiler.report.table import amount, report_tables, verification_line
+from accnn.compiler.report.figures import amount
+from accnn.compiler.report.table import report_tables, verification_line
 from accnn.ir.graph_schedule import SolveStatus
 from accnn.ir.report import (
     FileIdentity,

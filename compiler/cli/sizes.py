@@ -1,0 +1,22 @@
+"""Read sizes such as ``64K`` and ``1M``."""
+
+from ...ir.errors import OptionError
+
+_FACTORS = {"K": 1024, "M": 1024**2}
+
+
+def parse_bytes(text: str, option: str) -> int:
+    """Return a number of bytes from ``65536``, ``64K`` or ``1M``.
+
+    Args:
+        text: What the user gave.
+        option: For the message.
+
+    Raises:
+        OptionError: It is no number of bytes.
+    """
+    suffix = text[-1:].upper()
+    digits = text[:-1] if suffix in _FACTORS else text
+    if not (digits.isascii() and digits.isdecimal()):
+        raise OptionError(f"{option} {text}: not a number of bytes", hint="e.g. 65536 or 64K")
+    return int(digits) * _FACTORS.get(suffix, 1)

@@ -1,0 +1,113 @@
+"""The slowest operators as a table that fits the terminal: names give way, numbers never do."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from rich import box
+from rich.console import Console, ConsoleOptions, RenderResult
+from rich.table import Table
+
+from ...ir.report import OperatorReport
+from .figures import UNKNOWN, amount, joule, ratio
+
+_WIDE = 100
+_GAP = 2
+_SHORTEST_NAME = 12
+_QUANTISED = "_QuantizeLinear_Output"  # what the quantiser appends to every name
+
+
+@dataclass(frozen=True, slots=True)
+class Heading:
+    """A column of the table; ``is_number`` ones are aligned to the right."""
+
+    title: str
+    is_number: bool = False
+
+
+_HEADINGS = (
+    Heading("operator"),
+    Heading("kind"),
+    Heading("mapper"),
+    Heading("status"),
+    Heading("cycles", is_number=True),
+    Heading("x bound", is_number=True),
+    Heading("use", is_number=True),
+    Heading("energy", is_number=True),
+)
+_MAPPER = 2
+
+
+@dataclass(frozen=True)
+class OperatorTable:
+    """The operators with most cycles.
+
+    Narrow terminals do without the mapper's name. Names are shortened in the middle, since both
+    ends of ``layer3.0.downsample.conv`` tell.
+
+    Attributes:
+        operators: All operators.
+        shown: How many rows to show at most.
+    """
+
+    operators: Sequence[OperatorReport]
+    shown: int
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        """Yield the table for the width at hand."""
+        del console
+        yield self.table(options.max_width)
+
+    def table(self, width: int) -> Table:
+        """Return the table for a terminal of ``width`` columns."""
+        slowest = sorted(self.operators, key=lambda item: -(item.cycles or 0))[: self.shown]
+        columns = [
+            column for column in range(len(_HEADINGS)) if width >= _WIDE or column != _MAPPER
+        ]
+        rows = [[_cells(item)[column] for column in columns] for item in slowest]
+        headings = [_HEADINGS[column] for column in columns]
+        room = width - sum(_widths(headings, rows)[1:]) - _GAP * len(columns)
+        title = f"slowest {len(rows)} of {len(self.operators)} operators"
+        table = Table(
+            box=box.SIMPLE_HEAD,
+            title=title,
+            title_justify="left",
+            padding=(0, _GAP - 1, 0, 0),
+            pad_edge=False,
+            show_edge=False,
+        )
+        for heading in headings:
+            table.add_column(
+                heading.title, justify="right" if heading.is_number else "left", no_wrap=True
+            )
+        for name, *others in rows:
+            table.add_row(shorten(name, max(room, _SHORTEST_NAME)), *others)
+        return table
+
+
+def shorten(text: str, width: int) -> str:
+    """Return a text of at most ``width`` characters, cut in the middle where it is longer."""
+    if len(text) <= width:
+        return text
+    tail = width // 2
+    return f"{text[: width - tail - 1]}…{text[len(text) - tail :]}"
+
+
+def _cells(item: OperatorReport) -> tuple[str, ...]:
+    return (
+        item.name.removesuffix(_QUANTISED),
+        item.kind,
+        item.mapper or UNKNOWN,
+        item.status or UNKNOWN,
+        amount(item.cycles),
+        ratio(item.cycles, item.cycles_lower_bound),
+        UNKNOWN if item.utilization is None else f"{item.utilization:.0%}",
+        amount(joule(item.energy_pj), "J"),
+    )
+
+
+def _widths(headings: Sequence[Heading], rows: Sequence[Sequence[str]]) -> list[int]:
+    def cells(column: int) -> Iterator[str]:
+        yield headings[column].title
+        yield from (row[column] for row in rows)
+
+    return [max(map(len, cells(column))) for column in range(len(headings))]

@@ -1,0 +1,61 @@
+"""The table of operators fits the terminal."""
+
+import pytest
+from rich.console import Console
+
+from accnn.compiler.report.operator_table import OperatorTable, shorten
+from accnn.ir.graph_schedule import SolveStatus
+from accnn.ir.report import OperatorReport
+
+OPERATORS = tuple(
+    OperatorReport(
+        name=f"a/very/long/scope/of/layer{number}.0.downsample.conv_QuantizeLinear_Output",
+        kind=kind,
+        mapper="output-stationary",
+        status=SolveStatus.HEURISTIC,
+        cycles=923_790 + number,
+        cycles_lower_bound=75_000,
+        energy_pj=197.62e6,
+        utilization=1.0,
+    )
+    for number, kind in enumerate(("conv2d", "global_avg_pool"))
+)
+
+
+def lines(width: int) -> list[str]:
+    console = Console(width=width)
+    with console.capture() as captured:
+        console.print(OperatorTable(OPERATORS, 10))
+    return captured.get().splitlines()
+
+
+@pytest.mark.parametrize("width", [80, 100, 120, 200])
+def test_numbers_are_whole_in_one_line(width: int):
+    rows = [line for line in lines(width) if "k " in line]
+
+    assert len(rows) == len(OPERATORS)
+    for row in rows:
+        assert "923.79 k" in row
+        assert "12.32" in row
+        assert "100%" in row
+        assert "197.62 uJ" in row
+        assert len(row) <= width
+
+
+@pytest.mark.parametrize(("width", "is_shown"), [(80, False), (120, True)])
+def test_the_mapper_is_shown_where_there_is_room(width: int, is_shown: bool):
+    assert ("output-stationary" in "\n".join(lines(width))) is is_shown
+
+
+def test_both_ends_of_a_name_are_kept():
+    row = next(line for line in lines(80) if "conv2d" in line)
+
+    assert row.startswith("a/")
+    assert "conv " in row
+    assert "QuantizeLinear" not in row
+
+
+def test_shorten_keeps_what_fits():
+    assert shorten("conv1", 5) == "conv1"
+    assert shorten("layer1.conv1", 7) == "lay…nv1"
+    assert len(shorten("x" * 50, 20)) == 20
