@@ -5,7 +5,7 @@ import zipfile
 from collections.abc import Mapping
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Annotated, Any, TypeAlias
+from typing import Annotated, Any, TypeAlias, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -71,14 +71,19 @@ def _named_inputs(package: Package, path: Path) -> dict[str, Array]:
 
 def _load(path: Path) -> dict[str, Array]:
     try:
-        with np.load(path, allow_pickle=False) as archive:
-            if not isinstance(archive, np.lib.npyio.NpzFile):
-                raise InputError(f"{path} is not an .npz file")
-            return {name: archive[name] for name in archive.files}
+        archive: object = np.load(path, allow_pickle=False)
+        if not isinstance(archive, np.lib.npyio.NpzFile):
+            raise InputError(f"{path} is not an .npz file")
+        with archive:
+            arrays = {name: cast("object", archive[name]) for name in archive.files}
     except OSError as error:
         raise InputError(f"cannot read {path}: {error.strerror or error}") from error
     except (ValueError, EOFError, zipfile.BadZipFile) as error:
         raise InputError(f"{path} is not an .npz file of plain arrays: {error}") from error
+    strange = [name for name, array in arrays.items() if not isinstance(array, np.ndarray)]
+    if strange:
+        raise InputError(f"{path} is not an .npz file of plain arrays: it holds {strange[0]!r}")
+    return cast("dict[str, Array]", arrays)
 
 
 def _write(package: Package, result: SimulationResult, output: Path, trace: Path | None) -> None:

@@ -1,0 +1,26 @@
+import typing
+
+from accnn.backend.instruction_table import OPCODES, Kind, layout_of, layouts
+from accnn.ir.isa import UNITS, AnyInstruction, Mac, Requant
+
+
+def test_the_table_lists_every_instruction_once():
+    assert set(OPCODES) == set(typing.get_args(AnyInstruction)) == set(UNITS)
+    assert len(set(OPCODES.values())) == len(OPCODES)
+    assert len({layout.mnemonic for layout in layouts()}) == len(OPCODES)
+
+
+def test_fields_follow_the_class():
+    fields = {field.name: field for field in layout_of(Mac).fields}
+
+    assert list(fields)[:5] == ["acc", "x", "w", "extents", "window"]
+    assert fields["extents"].kind is Kind.INTEGERS
+    assert fields["extents"].count == 8
+    assert fields["accumulate"].default is False
+    assert "waits" not in fields
+
+
+def test_only_the_bias_may_be_absent():
+    fields = {field.name: field for field in layout_of(Requant).fields}
+
+    assert [name for name, field in fields.items() if field.optional] == ["bias"]

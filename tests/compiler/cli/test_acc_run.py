@@ -1,0 +1,99 @@
+import json
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from accnn.backend.package import save_package
+from accnn.compiler.cli.acc_run import app
+
+from ...programs import convolution, convolution_reference, without_wait
+
+
+@pytest.fixture
+def folder(tmp_path):
+    built, constants, inputs = convolution(2)
+    save_package(tmp_path / "program.acc", built, constants, names=[("in/x", "x"), ("file", "y")])
+    save_package(tmp_path / "racy.acc", without_wait(built, 2, 0, 0), constants)
+    np.savez(tmp_path / "in.npz", **{"in/x": inputs["x"]})
+    np.savez(tmp_path / "plain.npz", **inputs)
+    np.savez(tmp_path / "wrong.npz", **{"in/x": inputs["x"].astype(np.float32)})
+    np.savez(tmp_path / "other.npz", image=inputs["x"])
+    np.savez(tmp_path / "objects.npz", **{"in/x": np.array([{}], object)})
+    np.save(tmp_path / "array.npy", inputs["x"])
+    return tmp_path, convolution_reference(constants, inputs)
+
+
+def run(folder, *arguments):
+    words = [str(folder / word) if "." in word else word for word in arguments]
+    return CliRunner().invoke(app, words)
+
+
+def test_outputs_equal_the_reference(folder):
+    path, expected = folder
+
+    result = run(path, "program.acc", "--input", "in.npz", "--output", "out.npz", "--races")
+
+    assert result.exit_code == 0, result.output
+    assert "toy program on toy: " in result.output
+    with np.load(path / "out.npz") as archive:
+        assert archive.files == ["file"]
+        np.testing.assert_array_equal(archive["file"], expected)
+
+
+def test_the_trace_is_json_with_one_track_per_queue(folder):
+    path, _ = folder
+
+    result = run(path, "program.acc", "-i", "in.npz", "-o", "out.npz", "--trace", "t.json")
+
+    assert result.exit_code == 0, result.output
+    events = json.loads((path / "t.json").read_text())["traceEvents"]
+    tracks = [event["args"]["name"] for event in events if event["name"] == "thread_name"]
+    assert tracks == ["dma0", "ld0", "mx0", "vx0"]
+    slices = [event for event in events if event["ph"] == "X"]
+    assert {event["name"] for event in slices} == {"conv"}
+    assert [event["dur"] for event in slices if event["cat"] == "mac"] == [50, 50]
+
+
+@pytest.mark.parametrize(
+    ("package", "inputs", "message"),
+    [
+        ("nothing.acc", "in.npz", "cannot read"),
+        ("in.npz", "in.npz", "is not a package"),
+        ("program.acc", "nothing.npz", "nothing.npz: No such file"),
+        ("program.acc", "program.acc", "not an .npz file"),
+        ("program.acc", "array.npy", "array.npy is not an .npz file"),
+        ("program.acc", "objects.npz", "not an .npz file of plain arrays"),
+        ("program.acc", "other.npz", "has no input 'image'\n  hint: inputs: in/x"),
+        ("program.acc", "wrong.npz", "input 'x' is float32"),
+    ],
+)
+def test_bad_input_is_one_clear_message(folder, package, inputs, message):
+    path, _ = folder
+    before = sorted(path.iterdir())
+
+    result = run(path, package, "--input", inputs, "--output", "out.npz")
+
+    assert result.exit_code == 2
+    assert result.output.startswith("acc-run: error: ")
+    assert message in result.output
+    assert sorted(path.iterdir()) == before
+
+
+def test_a_race_ends_the_run(folder):
+    path, _ = folder
+
+    result = run(path, "racy.acc", "-i", "plain.npz", "-o", "out.npz", "--races")
+
+    assert result.exit_code == 1
+    assert "race on byte" in result.output
+    assert not (path / "out.npz").exists()
+
+
+def test_nothing_is_written_where_the_trace_cannot_be(folder):
+    path, _ = folder
+
+    result = run(path, "program.acc", "-i", "in.npz", "-o", "out.npz", "--trace", "no/t.json")
+
+    assert result.exit_code == 2
+    assert not (path / "out.npz").exists()
