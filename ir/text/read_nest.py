@@ -3,12 +3,11 @@
 from ..mapping import Allocation, Loop, LoopNest, SpatialLoop
 from ..module import Mapping
 from ..workload import Dim, Operand, Workload
-from .read_records import read_enum, read_fields, read_int
+from .read_records import read_enum, read_fields, read_int, read_record
 from .syntax import (
     FieldNode,
     LevelNode,
     LoopNode,
-    RecordNode,
     SectionNode,
     Syntax,
     SyntaxProblem,
@@ -33,8 +32,6 @@ def read_mapping(node: SectionNode) -> Mapping:
 
 
 def _nest(node: SectionNode, workload: Syntax) -> LoopNest:
-    if not isinstance(workload, RecordNode):
-        raise SyntaxProblem(node.at, "the workload must be fields in braces")
     temporal: list[Loop] = []
     spatial: list[SpatialLoop] = []
     allocations: list[Allocation] = []
@@ -48,7 +45,7 @@ def _nest(node: SectionNode, workload: Syntax) -> LoopNest:
             else:
                 spatial.append(SpatialLoop(dim, extent, text_of(item.fanout)))
     return LoopNest(
-        workload=read_fields(Workload, workload.at, workload.fields),
+        workload=read_record(Workload, workload),
         temporal=tuple(temporal),
         spatial=tuple(spatial),
         allocations=tuple(allocations),

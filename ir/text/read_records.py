@@ -8,7 +8,7 @@ import itertools
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import Enum
 from functools import cache
-from typing import Any, TypeAlias, TypeVar, cast
+from typing import Any, TypeAlias, TypeVar
 
 from lark import Token
 
@@ -61,6 +61,17 @@ def read_fields(
     return kind(**values)
 
 
+def read_record(kind: type[T], node: Syntax) -> T:
+    """Return the dataclass that fields in braces describe.
+
+    Raises:
+        SyntaxProblem: There are none, or one of them is wrong.
+    """
+    if not isinstance(node, RecordNode):
+        raise _expected(node, f"the fields of {kind.__name__} in braces")
+    return read_fields(kind, node.at, node.fields)
+
+
 def read_type(node: TypeNode) -> TensorType:
     """Return a tensor type.
 
@@ -81,16 +92,21 @@ def read_attr(node: Syntax) -> Any:
         SyntaxProblem: It is no number, boolean, text or list of these.
     """
     if isinstance(node, ListNode):
-        return tuple(read_attr(item) for item in node.items)
+        return tuple(_read_single(item) for item in node.items)
+    return _read_single(node)
+
+
+def _read_single(node: Syntax) -> bool | int | float | str:
     if isinstance(node, Token):
         if node.type == "INT":
-            return int(node)
+            return read_int(node)
         if node.type == "STRING":
             return text_of(node)
-        if str(node) in ("true", "false"):
-            return str(node) == "true"
-        return _read_float(node)
-    raise SyntaxProblem(position(node), "expected a number, true, false, a text or a list")
+        if node in ("true", "false"):
+            return node == "true"
+        if node.type == "FLOAT" or node in ("inf", "nan"):
+            return _read_float(node)
+    raise _expected(node, "a number, true, false or a text in quotes")
 
 
 def read_int(node: Syntax) -> int:
@@ -154,7 +170,7 @@ def _reader_plain(shape: Shape) -> Read:
     if shape.form is Form.LEAF:
         return _LEAVES[shape.kind]
     if shape.form is Form.RECORD:
-        return lambda node: _read_record(shape.kind, node)
+        return lambda node: read_record(cast("type[object]", shape.kind), node)
     if shape.form is Form.CODE:
         return lambda node: _read_code(dict(shape.tags), node)
     if shape.fixed:
@@ -171,8 +187,12 @@ def _scalar_reader(kind: type) -> Read:
         return _read_float
     if issubclass(kind, Enum):
         members = {str(member.value): member for member in kind}
-        return lambda node: members.get(cast("str", node)) or read_enum(kind, node)
+        return lambda node: _member(members, node) or read_enum(kind, node)
     return _read_text
+
+
+def _member(members: Mapping[str, Enum], node: Syntax) -> Enum | None:
+    return members.get(node) if isinstance(node, Token) else None
 
 
 def _fixed_reader(shape: Shape) -> Read:
@@ -197,12 +217,6 @@ def _sequence_reader(shape: Shape) -> Read:
         return tuple(map(inner, node.items))
 
     return read
-
-
-def _read_record(kind: type, node: Syntax) -> Any:
-    if not isinstance(node, RecordNode):
-        raise _expected(node, f"the fields of {kind.__name__} in braces")
-    return read_fields(cast("type[Any]", kind), node.at, node.fields)
 
 
 def _read_code(tags: Mapping[str, type[object]], node: Syntax) -> tuple[Any, ...]:
