@@ -111,7 +111,14 @@ class Copy(Instruction):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fill(Instruction):
-    """Write one element value (its bytes as an unsigned integer) to a strided region."""
+    """Write one value to all elements of a strided region.
+
+    Attributes:
+        dst: Elements, one stride per extent.
+        shape: Extents, outermost first.
+        element_bytes: Size of one element.
+        value: The bytes of one element as an unsigned integer, little endian.
+    """
 
     dst: Access
     shape: tuple[int, ...]
@@ -297,7 +304,18 @@ class QBinary(Instruction):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Binary(Instruction):
-    """Float32 ``dst = act(kind(a, b))``."""
+    """Float32 ``dst = act(kind(a, b))``.
+
+    Attributes:
+        kind: The function of two operands.
+        dst: Output elements.
+        a: First operand.
+        b: Second operand.
+        shape: Extents.
+        act: Function of the result.
+        low: Lower bound of ``clip``, slope of ``leaky_relu``.
+        high: Upper bound of ``clip``.
+    """
 
     kind: BinaryKind
     dst: Access
@@ -311,7 +329,14 @@ class Binary(Instruction):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lookup(Instruction):
-    """``dst = table[src as unsigned byte]``: any function of one byte; the table has 256 bytes."""
+    """``dst = table[src as unsigned byte]``: any function of one byte.
+
+    Attributes:
+        dst: Output bytes.
+        src: Input bytes.
+        table: 256 bytes in a row; its strides do not count.
+        shape: Extents.
+    """
 
     dst: Access
     src: Access
@@ -387,7 +412,16 @@ class Reduce(Instruction):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Quantize(Instruction):
-    """``dst = saturate(rint(src / scale) + zero_point)`` from float32."""
+    """``dst = saturate(rint(src / scale) + zero_point)`` from float32.
+
+    Attributes:
+        dst: Output elements.
+        src: float32 values.
+        shape: Extents.
+        dtype: Type of the output, ``s8`` or ``u8``.
+        scale: Of the output (a float32 value).
+        zero_point: Of the output.
+    """
 
     dst: Access
     src: Access
@@ -399,7 +433,16 @@ class Quantize(Instruction):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Dequantize(Instruction):
-    """``dst = f32(src - zero_point) * scale`` to float32."""
+    """``dst = f32(src - zero_point) * scale`` to float32.
+
+    Attributes:
+        dst: float32 values.
+        src: Input elements.
+        shape: Extents.
+        dtype: Type of the input, an integer type.
+        scale: Of the input (a float32 value).
+        zero_point: Of the input.
+    """
 
     dst: Access
     src: Access
