@@ -27,6 +27,7 @@ from ..ir.report import (
 from ..ir.text.print_nest import print_nest
 from ..ir.tile_schedule import TileSchedule
 from ..ir.workload import Operand, Workload
+from ..passes.analysis.accumulator_range import accumulator_bounds
 from ..passes.analysis.bounds import compulsory_bytes
 from ..passes.instrument import PassRecord
 from ..runtime_sim.result import OperatorAccount, SimulationResult
@@ -75,7 +76,21 @@ def build_report(found: Findings) -> Report:
         tile_schedules=tuple(_tile_schedule(item) for item in found.module.tile_schedules),
         quantization=found.network.quantization,
         verification=found.verification,
-        notes=found.network.notes,
+        notes=(*found.network.notes, *_accumulator_note(found.module)),
+    )
+
+
+def _accumulator_note(module: Module) -> tuple[str, ...]:
+    """Return a note if the accumulators are not proven to be wide enough for every input."""
+    width = _arch(module).accumulator_bits
+    bounds = accumulator_bounds(module.graph, module.constants)
+    wide = [bound for bound in bounds if bound.bits > width]
+    if not wide:
+        return ()
+    worst = max(wide, key=lambda bound: bound.bits)
+    return (
+        f"{len(wide)} of {len(bounds)} operators could need more than {width}-bit accumulators for "
+        f"some input (%{worst.operator}: {worst.bits}); the simulator traps overflow",
     )
 
 
