@@ -3,7 +3,7 @@
 from lark import Token
 
 from ..graph import Graph, Op, Value
-from .read_records import read_attr, read_type
+from .read_leaves import read_attr, read_type
 from .syntax import GraphNode, OpNode, SyntaxProblem, ValueNode, text_of
 
 

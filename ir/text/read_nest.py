@@ -3,7 +3,8 @@
 from ..mapping import Allocation, Loop, LoopNest, SpatialLoop
 from ..module import Mapping
 from ..workload import Dim, Operand, Workload
-from .read_records import read_enum, read_fields, read_int, read_record
+from .read_leaves import read_enum, read_int
+from .read_records import read_fields, read_record
 from .syntax import (
     FieldNode,
     LevelNode,

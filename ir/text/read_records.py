@@ -3,7 +3,6 @@
 Readers of types are compiled once and cached, since a tile schedule has 10^5 rows and more.
 """
 
-import difflib
 import itertools
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import Enum
@@ -12,12 +11,24 @@ from typing import Any, TypeAlias, TypeVar, cast
 
 from lark import Token
 
-from ..isa import Access, Space, Wait
+from ..isa import Access, Wait
 from ..tiles import Range
-from ..types import DType, Quantization, TensorType
+from ..types import TensorType
+from .read_leaves import (
+    expected,
+    read_access,
+    read_bool,
+    read_enum,
+    read_float,
+    read_int,
+    read_range,
+    read_text,
+    read_type_value,
+    read_wait,
+    unknown,
+)
 from .shapes import Form, Shape, columns
 from .syntax import (
-    AccessNode,
     CodeNode,
     FieldNode,
     ListNode,
@@ -25,9 +36,7 @@ from .syntax import (
     Syntax,
     SyntaxProblem,
     TableNode,
-    TypeNode,
     position,
-    text_of,
 )
 
 T = TypeVar("T")
@@ -55,7 +64,7 @@ def read_fields(
         if name in values:
             raise SyntaxProblem(item.at, f"{name} is given twice")
         if name not in readers:
-            raise _unknown(item.at, f"{kind.__name__} has no field {name!r}", readers)
+            raise unknown(item.at, f"{kind.__name__} has no field {name!r}", readers)
         values[name] = readers[name](item.value)
     _require(kind, at, values)
     return kind(**values)
@@ -68,88 +77,8 @@ def read_record(kind: type[T], node: Syntax) -> T:
         SyntaxProblem: There are none, or one of them is wrong.
     """
     if not isinstance(node, RecordNode):
-        raise _expected(node, f"the fields of {kind.__name__} in braces")
+        raise expected(node, f"the fields of {kind.__name__} in braces")
     return read_fields(kind, node.at, node.fields)
-
-
-def read_type(node: TypeNode) -> TensorType:
-    """Return a tensor type.
-
-    Raises:
-        SyntaxProblem: There is no such element type, or the quantisation is incomplete.
-    """
-    head, _, extents = str(node.at).partition("<")
-    if head not in tuple(DType):
-        raise _unknown(node.at, f"no element type {head!r}", DType)
-    shape = tuple(map(int, extents.split("x"))) if extents else ()
-    return TensorType(DType(head), shape, _read_quantization(node) if node.fields else None)
-
-
-def read_attr(node: Syntax) -> Any:
-    """Return a value whose type its spelling tells.
-
-    Raises:
-        SyntaxProblem: It is no number, boolean, text or list of these.
-    """
-    if isinstance(node, ListNode):
-        return tuple(_read_single(item) for item in node.items)
-    return _read_single(node)
-
-
-def _read_single(node: Syntax) -> bool | int | float | str:
-    if isinstance(node, Token):
-        if node.type == "INT":
-            return read_int(node)
-        if node.type == "STRING":
-            return text_of(node)
-        if node in ("true", "false"):
-            return node == "true"
-        if node.type == "FLOAT" or node in ("inf", "nan"):
-            return _read_float(node)
-    raise _expected(node, "a number, true, false or a text in quotes")
-
-
-def read_int(node: Syntax) -> int:
-    """Return an integer.
-
-    Raises:
-        SyntaxProblem: It is none.
-    """
-    if isinstance(node, Token) and node.type == "INT":
-        return int(node)
-    raise _expected(node, "an integer")
-
-
-def read_enum(kind: type[Enum], node: Syntax) -> Any:
-    """Return the member of an enumeration.
-
-    Raises:
-        SyntaxProblem: There is none of this spelling.
-    """
-    text = _read_text(node)
-    for member in kind:
-        if member.value == text:
-            return member
-    raise _unknown(position(node), f"no {kind.__name__} {text!r}", (str(m.value) for m in kind))
-
-
-def _read_quantization(node: TypeNode) -> Quantization:
-    values = {str(item.at): item.value for item in node.fields}
-    for item in node.fields:
-        if str(item.at) not in ("scale", "zero", "axis"):
-            raise _unknown(item.at, f"a type has no {str(item.at)!r}", ("scale", "zero", "axis"))
-    if "scale" not in values or "zero" not in values:
-        raise SyntaxProblem(node.at, "a quantised type needs scale and zero")
-    scales = tuple(_read_float(item) for item in _items(values["scale"]))
-    zeros = tuple(read_int(item) for item in _items(values["zero"]))
-    if not isinstance(values["zero"], ListNode):
-        zeros *= len(scales)
-    axis = read_int(values["axis"]) if "axis" in values else None
-    return Quantization(scales, zeros, axis)
-
-
-def _items(node: Syntax) -> Sequence[Syntax]:
-    return node.items if isinstance(node, ListNode) else (node,)
 
 
 @cache
@@ -180,15 +109,15 @@ def _reader_plain(shape: Shape) -> Read:
 
 def _scalar_reader(kind: type) -> Read:
     if kind is bool:
-        return _read_bool
+        return read_bool
     if kind is int:
         return read_int
     if kind is float:
-        return _read_float
+        return read_float
     if issubclass(kind, Enum):
         members = {str(member.value): member for member in kind}
         return lambda node: _member(members, node) or read_enum(kind, node)
-    return _read_text
+    return read_text
 
 
 def _member(members: Mapping[str, Enum], node: Syntax) -> Enum | None:
@@ -200,7 +129,7 @@ def _fixed_reader(shape: Shape) -> Read:
 
     def read(node: Syntax) -> tuple[Any, ...]:
         if not isinstance(node, ListNode) or len(node.items) != len(readers):
-            raise _expected(node, f"a list of {len(readers)}")
+            raise expected(node, f"a list of {len(readers)}")
         return tuple(read(item) for read, item in zip(readers, node.items, strict=True))
 
     return read
@@ -213,7 +142,7 @@ def _sequence_reader(shape: Shape) -> Read:
         if isinstance(node, TableNode) and shape.form is Form.TABLE:
             return _read_table(shape.kind, node)
         if not isinstance(node, ListNode):
-            raise _expected(node, "a table or a list" if shape.form is Form.TABLE else "a list")
+            raise expected(node, "a table or a list" if shape.form is Form.TABLE else "a list")
         return tuple(map(inner, node.items))
 
     return read
@@ -221,10 +150,10 @@ def _sequence_reader(shape: Shape) -> Read:
 
 def _read_code(tags: Mapping[str, type[object]], node: Syntax) -> tuple[Any, ...]:
     if not isinstance(node, CodeNode):
-        raise _expected(node, "code")
+        raise expected(node, "code")
     for item in node.items:
         if str(item.at) not in tags:
-            raise _unknown(item.at, f"no instruction {str(item.at)!r}", tags)
+            raise unknown(item.at, f"no instruction {str(item.at)!r}", tags)
     return tuple([read_fields(tags[str(item.at)], item.at, item.fields) for item in node.items])
 
 
@@ -233,7 +162,7 @@ def _read_table(kind: type, node: TableNode) -> tuple[Any, ...]:
     names = [str(key) for key in node.keys]
     for key in node.keys:
         if str(key) not in readers:
-            raise _unknown(key, f"{kind.__name__} has no field {str(key)!r}", readers)
+            raise unknown(key, f"{kind.__name__} has no field {str(key)!r}", readers)
     if len(set(names)) != len(names):
         raise SyntaxProblem(node.at, "a column is named twice")
     _require(kind, node.at, names)
@@ -268,74 +197,9 @@ def _required(kind: type) -> frozenset[str]:
     return frozenset(column.name for column in columns(kind) if column.is_required)
 
 
-def _read_text(node: Syntax) -> str:
-    if isinstance(node, Token) and node.type in ("WORD", "STRING"):
-        return text_of(node)
-    raise _expected(node, "a word or a text in quotes")
-
-
-def _read_bool(node: Syntax) -> bool:
-    if isinstance(node, Token) and node in ("true", "false"):
-        return node == "true"
-    raise _expected(node, "true or false")
-
-
-def _read_float(node: Syntax) -> float:
-    if isinstance(node, Token) and (
-        node.type in ("INT", "FLOAT") or (node.type == "WORD" and node in ("inf", "nan"))
-    ):
-        return float(node)
-    raise _expected(node, "a number")
-
-
-@cache
-def _range_of(text: str) -> Range:
-    return Range(*map(int, text.split(":")))
-
-
-def _read_range(node: Syntax) -> Range:
-    if isinstance(node, Token) and node.type == "RANGE":
-        return _range_of(str(node))
-    raise _expected(node, "a range such as 0:16")
-
-
-def _read_wait(node: Syntax) -> Wait:
-    if isinstance(node, Token) and node.type == "WAIT":
-        return Wait(*map(int, node.split(">=")))
-    raise _expected(node, "a wait such as 3>=17")
-
-
-def _read_access(node: Syntax) -> Access:
-    if not isinstance(node, AccessNode):
-        raise _expected(node, "an access such as gb.0+64[8, 1]")
-    place, _, address = str(node.at).partition("+")
-    space, _, npu = place.partition(".")
-    if space not in tuple(Space):
-        raise _unknown(node.at, f"no space {space!r}", Space)
-    strides = tuple(read_int(item) for item in node.strides.items)
-    return Access(Space(space), int(npu), int(address), strides)
-
-
-def _read_type_node(node: Syntax) -> TensorType:
-    if isinstance(node, TypeNode):
-        return read_type(node)
-    raise _expected(node, "a type such as s8<1x64>")
-
-
-def _expected(node: Syntax, what: str) -> SyntaxProblem:
-    return SyntaxProblem(position(node), f"expected {what}, found {str(position(node))!r}")
-
-
-def _unknown(at: Token, message: str, known: Iterable[str]) -> SyntaxProblem:
-    names = [str(name) for name in known]
-    close = difflib.get_close_matches(str(at), names, n=1)
-    hint = f"did you mean {close[0]}?" if close else f"known: {', '.join(names)}"
-    return SyntaxProblem(at, message, hint)
-
-
 _LEAVES: dict[type, Read] = {
-    Range: _read_range,
-    Access: _read_access,
-    Wait: _read_wait,
-    TensorType: _read_type_node,
+    Range: read_range,
+    Access: read_access,
+    Wait: read_wait,
+    TensorType: read_type_value,
 }
