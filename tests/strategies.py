@@ -5,12 +5,14 @@ import types
 import typing
 from enum import Enum
 
+import numpy as np
 from hypothesis import strategies as st
 
 from accnn.ir.graph import Graph, Op, Value, sorted_attrs
 from accnn.ir.mapping import Allocation, Loop, LoopNest, SpatialLoop
 from accnn.ir.module import Mapping, Module
 from accnn.ir.ops import make_op
+from accnn.ir.resources import numpy_dtype
 from accnn.ir.types import DType, Quantization, TensorType
 from accnn.ir.workload import Dim, Operand, Workload
 
@@ -20,6 +22,19 @@ TEXT = st.one_of(
 )
 INTEGERS = st.integers(-(2**40), 2**40)
 FLOATS = st.floats(allow_nan=False)
+
+
+def arrays(types, seed=0):
+    """Random data for (name, type) pairs; integers are small."""
+    rng = np.random.default_rng(seed)
+    return {
+        name: (
+            rng.standard_normal(found.shape).astype(np.float32)
+            if found.dtype is DType.F32
+            else rng.integers(-9, 9, found.shape, numpy_dtype(found.dtype))
+        )
+        for name, found in types
+    }
 
 
 # Arbitrary values ----------------------------------------------------------------------------
@@ -158,6 +173,7 @@ class _Network:
         self.inputs = (Value("x", TensorType(dtype, (1, channels, size, size), self.quant())),)
         self.types = {"x": self.inputs[0].type}
         self.constants = []
+        self.weights = set()
         self.ops = []
 
     def quant(self):
@@ -173,11 +189,8 @@ class _Network:
         getattr(self, self.draw(st.sampled_from(kinds)))(source)
 
     def images(self):
-        return [
-            name
-            for name in ("x", *(op.name for op in self.ops))
-            if len(self.types[name].shape) == 4
-        ]
+        names = ("x", *(op.name for op in self.ops))
+        return [name for name in names if name not in self.weights]
 
     def constant(self, shape, dtype, quant):
         name = f"w{len(self.constants)}"
@@ -197,6 +210,7 @@ class _Network:
         )
         self.ops.append(op)
         self.types[op.name] = op.result.type
+        return op.name
 
     def conv2d(self, source):
         taps, channels = self.draw(st.sampled_from((1, 3))), self.draw(st.integers(1, 4))
@@ -205,6 +219,9 @@ class _Network:
             weights = Quantization((0.25,) * channels, (0,) * channels, 0)
         shape = (channels, self.types[source].shape[1], taps, taps)
         weight = self.constant(shape, self.dtype, weights)
+        if self.draw(st.booleans()):
+            weight = self.emit("transpose", weight, attrs={"perm": (0, 1, 3, 2)})
+            self.weights.add(weight)
         pad = taps // 2
         attrs = {"pads": (pad, pad, pad, pad), "stride": (1, 1)}
         self.emit("conv2d", source, weight, attrs=attrs, dtype=self.dtype, quant=self.quant())
@@ -241,7 +258,7 @@ class _Network:
         self.emit("sigmoid", source)
 
     def finish(self):
-        names = [op.name for op in self.ops]
+        names = [op.name for op in self.ops if op.name not in self.weights]
         outputs = self.draw(st.lists(st.sampled_from(names), min_size=1, max_size=2, unique=True))
         return Graph(
             name="net",
