@@ -1,0 +1,98 @@
+"""The race detector against the definition, pair by pair and byte by byte."""
+
+import itertools
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from accnn.ir.errors import RaceError
+from accnn.ir.isa import Access, Copy, Fill, Space, Wait
+from accnn.runtime_sim.simulate import simulate
+
+from ..programs import program
+
+QUEUES = ("dma0", "ld0", "st0")
+STRIDES = st.sampled_from([-5, -2, 1, 2, 3, 7])
+
+
+@st.composite
+def programs(draw):
+    """Instructions in one legal order, each with waits for earlier ones."""
+    streams = {name: [] for name in QUEUES}
+    for _ in range(draw(st.integers(2, 7))):
+        name = draw(st.sampled_from(QUEUES))
+        waits = tuple(
+            Wait(number, draw(st.integers(1, len(streams[other]))))
+            for number, other in enumerate(QUEUES)
+            if other != name and streams[other] and draw(st.booleans())
+        )
+        shape = (draw(st.integers(1, 3)), draw(st.integers(1, 4)))
+        size = draw(st.sampled_from([1, 2]))
+        target, source = (
+            Access(Space.GB, 0, draw(st.integers(40, 90)), draw(st.tuples(STRIDES, STRIDES)))
+            for _ in range(2)
+        )
+        fields = {"dst": target, "shape": shape, "element_bytes": size, "waits": waits}
+        fill = draw(st.booleans())
+        instruction = Fill(value=1, **fields) if fill else Copy(src=source, **fields)
+        streams[name].append(instruction)
+    return program(streams)
+
+
+def bytes_of(access, shape, size):
+    return {
+        access.address + sum(i * s for i, s in zip(index, access.strides, strict=True)) + byte
+        for index in itertools.product(*map(range, shape))
+        for byte in range(size)
+    }
+
+
+def touched(instruction):
+    """Bytes read and bytes written."""
+    shape, size = instruction.shape, instruction.element_bytes
+    source = getattr(instruction, "src", None)
+    read = bytes_of(source, shape, size) if source is not None else set()
+    return read, bytes_of(instruction.dst, shape, size)
+
+
+def before(built, node):
+    """All instructions that are known to have retired when one starts."""
+    known, todo = set(), [node]
+    while todo:
+        queue, position = todo.pop()
+        waits = built.queues[queue].instructions[position].waits
+        direct = [(wait.queue, wait.count - 1) for wait in waits]
+        if position:
+            direct.append((queue, position - 1))
+        todo += [other for other in direct if other not in known]
+        known.update(direct)
+    return known
+
+
+def has_race(built):
+    nodes = [
+        (queue, position)
+        for queue, stream in enumerate(built.queues)
+        for position in range(len(stream.instructions) - 1)
+    ]
+    for a, b in itertools.combinations(nodes, 2):
+        if a in before(built, b) or b in before(built, a):
+            continue
+        (read_a, write_a), (read_b, write_b) = (
+            touched(built.queues[queue].instructions[position]) for queue, position in (a, b)
+        )
+        if write_a & (read_b | write_b) or write_b & read_a:
+            return True
+    return False
+
+
+@settings(max_examples=300, deadline=None)
+@given(programs(), st.none() | st.integers(0, 5))
+def test_a_race_is_found_if_and_only_if_there_is_one(built, seed):
+    try:
+        simulate(built, {}, {}, detect_races=True, interleaving_seed=seed)
+        found = False
+    except RaceError:
+        found = True
+
+    assert found == has_race(built)
