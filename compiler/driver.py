@@ -84,6 +84,7 @@ def compile(
     source = find_source(str(arch))
     machine = parse_architecture(source.text, file=source.path.name)
     network = read_network(Path(model), machine, chosen, watch)
+    inputs = verification_inputs(network.model, chosen.seed, chosen.inputs)
     module = Module(
         graph=network.imported.graph, arch=machine, constants=network.imported.constants
     )
@@ -97,7 +98,7 @@ def compile(
     module = _lower(outcome.module, watch)
     if chosen.until == LOWER or chosen.verify is VerifyMode.OFF:
         return _result(network, machine, source, chosen, watch, outcome, module)
-    simulation, verification = _prove(network, module, chosen, watch)
+    simulation, verification = _prove(network, module, inputs, chosen, watch)
     return _result(
         network, machine, source, chosen, watch, outcome, module, simulation, verification
     )
@@ -127,10 +128,13 @@ def _lower(module: Module, watch: Stopwatch) -> Module:
 
 
 def _prove(
-    network: Network, module: Module, options: CompileOptions, watch: Stopwatch
+    network: Network,
+    module: Module,
+    inputs: Mapping[str, Array],
+    options: CompileOptions,
+    watch: Stopwatch,
 ) -> tuple[SimulationResult, Verification]:
     """Run the program and judge its outputs."""
-    inputs = verification_inputs(network.model, options.seed, options.inputs)
     names = network.imported.input_names
     with watch.step("simulate"):
         simulation = run_program(module, inputs, names, options)

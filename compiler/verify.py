@@ -30,6 +30,8 @@ def verification_inputs(model: Model, seed: int, path: Path | None) -> dict[str,
     """
     specs = input_specs(model)
     if path is not None:
+        if not path.exists():
+            raise OptionError(f"inputs {path}: no such file")
         sample = next(iter(read_samples(path, specs)), None)
         if sample is None:
             raise OptionError(f"{path} holds no sample")

@@ -62,6 +62,11 @@ def scratchpad_budget(arch: Architecture, budget: int | None) -> int:
             shortage=Shortage(resource=arch.scratchpad, demand=1, capacity=room or 0),
             hint="give the scratchpad a budget of at least one tile",
         )
+    if capacity is None or room > capacity:
+        raise InfeasibleError(
+            f"the budget is larger than the scratchpad of {arch.name}",
+            shortage=Shortage(resource=arch.scratchpad, demand=room, capacity=capacity or 0),
+        )
     return room
 
 
