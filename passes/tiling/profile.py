@@ -23,12 +23,15 @@ def profiler(
     @cache
     def profile(extents: tuple[int, ...], start: int) -> tuple[MacProfile, ...]:
         dims = dict(zip(DIMS, extents, strict=True))
-        return tuple(_profile(tile_cost(nest, machine, dims, start), arch) for machine in machines)
+        return tuple(
+            profile_of(tile_cost(nest, machine, dims, start), arch) for machine in machines
+        )
 
     return profile
 
 
-def _profile(cost: TileCost, arch: Architecture) -> MacProfile:
+def profile_of(cost: TileCost, arch: Architecture) -> MacProfile:
+    """Return the profile of one operation from its cost: steady time, traffic, MAC energy."""
     moved: dict[tuple[str, Operand], list[float]] = {}
     for item in cost.traffic:
         if item.direction in (Direction.READ, Direction.WRITE):

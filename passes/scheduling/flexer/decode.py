@@ -1,0 +1,92 @@
+"""From the arrays of the compiled scheduler to a frozen tile schedule."""
+
+import numpy as np
+
+from ....ir.isa import Unit
+from ....ir.tile_schedule import Event, EventKind, Placement, TileSchedule
+from ....ir.tiles import Role, TileGraph
+from ....ir.workload import Operand
+from .kernel import COMPUTE, EVENTS, FINISH, MAKESPAN, STAYS, Ints, State
+from .problem import TimedTiling
+
+_KINDS = (
+    EventKind.LOAD,
+    EventKind.STORE,
+    EventKind.SPILL,
+    EventKind.RETRIEVE,
+    EventKind.COMPUTE,
+    EventKind.FINISH,
+)
+
+
+def decode(
+    timing: TimedTiling, order: Ints, state: State, scheduler: str, cycles_lower_bound: int
+) -> TileSchedule:
+    """Return the schedule that a finished state with events holds.
+
+    Args:
+        timing: The tiling.
+        order: Canonical number of each operation of the state.
+        state: Of ``schedule_in_order(.., keep=True)``.
+        scheduler: Name to show.
+        cycles_lower_bound: Passed through.
+    """
+    graph = timing.tiling.graph(timing.profiles)
+    reader = _Reader(timing, graph)
+    events = tuple(reader.event(row, order) for row in state.event[: state.scalar[EVENTS]].tolist())
+    places = tuple(reader.place(row) for row in state.stay[: state.scalar[STAYS]].tolist())
+    return TileSchedule(
+        graph=graph,
+        events=events,
+        placements=places,
+        scheduler=scheduler,
+        cycles=int(state.scalar[MAKESPAN]),
+        cycles_lower_bound=cycles_lower_bound,
+    )
+
+
+class _Reader:
+    """Translates numbers of tiles; parameters are numbered on their own."""
+
+    def __init__(self, timing: TimedTiling, graph: TileGraph) -> None:
+        self.base, self.room = timing.site.place.workspace_address, timing.site.parameter_room
+        self.tensors = np.atleast_2d(timing.problem.param_bytes)
+        self.first_param = next(
+            (number for number, tile in enumerate(graph.tiles) if tile.role is Role.PARAM),
+            len(graph.tiles),
+        )
+        sizes = timing.problem.size
+        self.has_output = not timing.site.resident[Operand.O]
+        for number, tile in enumerate(graph.tiles[: self.first_param]):
+            assert tile.is_resident or tile.bytes == sizes[number]
+
+    def event(self, row: list[int], order: Ints) -> Event:
+        kind, subject, engine, start, end, clear = row
+        if kind in (COMPUTE, FINISH):
+            unit = Unit.MX if kind == COMPUTE else Unit.VX
+            number = int(order[subject])
+        else:
+            unit, number = Unit.DMA, self._tile(subject)
+        return Event(
+            kind=_KINDS[kind],
+            subject=number,
+            unit=unit,
+            index=engine,
+            start=start,
+            end=end,
+            clear=bool(clear),
+        )
+
+    def place(self, row: list[int]) -> Placement:
+        tile, npu, address, first, last = row
+        start = self.room[0] + address * int(self.tensors.max()) if tile < 0 else 0
+        return Placement(
+            tile=self._tile(tile),
+            npu=npu,
+            address=start if tile < 0 else self.base + address,
+            first_event=first,
+            last_event=last,
+        )
+
+    def _tile(self, number: int) -> int:
+        return number if number >= 0 else self.first_param - 1 - number

@@ -1,0 +1,89 @@
+"""One operator of the MAC array at its place: what tiles of it look like and where they may lie."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from ....ir.arch import Architecture
+from ....ir.errors import PassError
+from ....ir.graph import Graph, Op
+from ....ir.graph_schedule import GraphSchedule
+from ....ir.isa import Space
+from ....ir.ops import workload
+from ....ir.spaces import space_bytes
+from ....ir.workload import Operand, Workload
+from ...tiling.mac import MacTiler, parameter_names
+from ...tiling.residency import Residency, residency
+
+
+@dataclass(frozen=True, kw_only=True)
+class Site:
+    """An operator of the MAC array that is to be scheduled out of order.
+
+    Accumulators lie in the scratchpad, so that any NPU may go on with any accumulation.
+
+    Attributes:
+        graph: The network.
+        op: The operator.
+        arch: The machine; its scratchpad holds weights.
+        place: What is resident, and the room for tiles.
+        parameter_room: First byte and size of the room for parameters in every NPU.
+    """
+
+    graph: Graph
+    op: Op
+    arch: Architecture
+    place: Residency
+    parameter_room: tuple[int, int]
+
+    @cached_property
+    def workload(self) -> Workload:
+        """Its extents."""
+        found = workload(self.op, self.graph.types)
+        if found is None:
+            raise PassError(f"%{self.op.name} does not run on the MAC array")
+        return replace(found, psum_bits=self.arch.accumulator_bits)
+
+    @cached_property
+    def tiler(self) -> MacTiler:
+        """Makes its tiles."""
+        return MacTiler(
+            self.graph,
+            self.op,
+            self.workload,
+            Space.GB,
+            self.place,
+            self.arch,
+            self.parameter_room[1],
+        )
+
+    @cached_property
+    def parameters(self) -> tuple[str, ...]:
+        """Tensors that finishing reads: bias and multiplier."""
+        return parameter_names(self.graph, self.op)
+
+    @cached_property
+    def resident(self) -> Mapping[Operand, bool]:
+        """Whether an operand lies whole in the scratchpad."""
+        return {
+            Operand.I: self.op.operands[0] in self.place.addresses,
+            Operand.W: False,
+            Operand.O: self.op.name in self.place.addresses,
+        }
+
+
+def is_eligible(op: Op, arch: Architecture) -> bool:
+    """Whether an operator can be scheduled out of order: MACs, and weights in the scratchpad."""
+    return op.kind in ("conv2d", "dense") and Operand.W in arch.scratchpad_level.holds
+
+
+def site_of(graph: Graph, plan: GraphSchedule, op: Op, arch: Architecture) -> Site:
+    """Return an operator at its step of a graph schedule."""
+    half = space_bytes(arch)[Space.PB] // 2
+    return Site(
+        graph=graph,
+        op=op,
+        arch=arch,
+        place=residency(graph, plan, op),
+        parameter_room=(half * (plan.step_of[op.name] % 2), half),
+    )

@@ -1,0 +1,299 @@
+"""Viable tilings of an operator, and the tile graph of each.
+
+A tiling cuts ``P Q C K N G``; filters are never cut. Its tiles are numbered as the compiled
+scheduler wants them: inputs, weights, accumulators, outputs, then parameters.
+"""
+
+import itertools
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from ....ir.program import MacProfile
+from ....ir.tiles import Range, Tile, TileGraph, TileOp
+from ....ir.workload import DIMS, Dim, Operand
+from ...tiling.collect import cuts
+from .kernel import Ints
+from .site import Site
+
+CUT_DIMS = (Dim.G, Dim.N, Dim.P, Dim.Q, Dim.K, Dim.C)
+"""Dimensions that are cut, in the order of the canonical loop nest."""
+
+_I_DIMS = (Dim.N, Dim.G, Dim.C, Dim.P, Dim.Q)
+_W_DIMS = (Dim.G, Dim.K, Dim.C)
+_O_DIMS = (Dim.N, Dim.G, Dim.K, Dim.P, Dim.Q)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TileSizes:
+    """Extents of the tiles of one tiling; border tiles are smaller."""
+
+    G: int
+    N: int
+    P: int
+    Q: int
+    K: int
+    C: int
+
+    def of(self, dim: Dim) -> int:
+        """Return the extent along a dimension that is cut."""
+        return int(getattr(self, dim.value))
+
+    def __str__(self) -> str:
+        return " ".join(f"{dim}={self.of(dim)}" for dim in CUT_DIMS if self.of(dim) > 1) or "P=1"
+
+
+@dataclass(frozen=True)
+class Tiling:
+    """An operator with tile sizes.
+
+    Attributes:
+        site: The operator.
+        sizes: Extents of its tiles.
+    """
+
+    site: Site
+    sizes: TileSizes
+
+    @cached_property
+    def ranges(self) -> dict[Dim, tuple[Range, ...]]:
+        """Index ranges along each dimension."""
+        dims = self.site.workload.dims
+        found = {dim: cuts(dims[dim], self.sizes.of(dim)) for dim in CUT_DIMS}
+        return {**found, Dim.R: (Range(0, dims[Dim.R]),), Dim.S: (Range(0, dims[Dim.S]),)}
+
+    @cached_property
+    def trips(self) -> dict[Dim, int]:
+        """Number of ranges along each dimension."""
+        return {dim: len(items) for dim, items in self.ranges.items()}
+
+    @cached_property
+    def op_count(self) -> int:
+        """Number of operations."""
+        return math.prod(self.trips[dim] for dim in CUT_DIMS)
+
+    @cached_property
+    def indices(self) -> dict[Dim, Ints]:
+        """Range of every operation along each dimension, in canonical order ``[ops]``."""
+        grids = np.indices([self.trips[dim] for dim in CUT_DIMS]).reshape(len(CUT_DIMS), -1)
+        return {dim: grids[k].astype(np.int64) for k, dim in enumerate(CUT_DIMS)}
+
+    @cached_property
+    def counts(self) -> tuple[int, int, int]:
+        """Number of input, weight and accumulator tiles."""
+        inputs = 1 if self.site.resident[Operand.I] else self._count(_I_DIMS)
+        return inputs, self._count(_W_DIMS), self._count(_O_DIMS)
+
+    @cached_property
+    def tile_count(self) -> int:
+        """Number of all tiles but parameters."""
+        inputs, weights, accs = self.counts
+        return inputs + weights + 2 * accs
+
+    def _count(self, dims: Sequence[Dim]) -> int:
+        return math.prod(self.trips[dim] for dim in dims)
+
+    def _number(self, dims: Sequence[Dim]) -> Ints:
+        """Return the tile of every operation along some dimensions ``[ops]``."""
+        return np.ravel_multi_index(
+            tuple(self.indices[dim] for dim in dims), tuple(self.trips[dim] for dim in dims)
+        ).astype(np.int64)
+
+    @cached_property
+    def reads(self) -> Ints:
+        """Input, weight and accumulator tile of every operation ``[ops, 3]``."""
+        inputs, weights, _ = self.counts
+        first = self._number(_I_DIMS)
+        if self.site.resident[Operand.I]:
+            first = np.zeros_like(first)
+        second = self._number(_W_DIMS) + inputs
+        third = self._number(_O_DIMS) + inputs + weights
+        return np.stack([first, second, third], axis=1)
+
+    def _extents(self, dim: Dim) -> Ints:
+        return np.array([item.size for item in self.ranges[dim]], np.int64)
+
+    def _touched(self, dim: Dim) -> Ints:
+        """Return input rows (of ``P``) or columns (of ``Q``) that each range reads."""
+        tiler, axis = self.site.tiler, int(dim is Dim.Q)
+        taps = self.ranges[Dim.S if axis else Dim.R][0]
+        shape = self.site.graph.types[self.site.op.operands[0]].shape
+        extent = shape[2 + axis] if not tiler.is_dense else (shape[0] if axis == 0 else 1)
+        return np.array(
+            [tiler.rows(item, taps, axis, extent).size for item in self.ranges[dim]], np.int64
+        )
+
+    @cached_property
+    def tile_bytes(self) -> Ints:
+        """Size of every tile, zero where it is resident [byte] ``[tiles]``."""
+        site, types = self.site, self.site.graph.types
+        extents = {dim: self._extents(dim) for dim in CUT_DIMS}
+        rows = {**extents, Dim.P: self._touched(Dim.P), Dim.Q: self._touched(Dim.Q)}
+        x_bytes, w_bytes = (types[name].dtype.bytes for name in site.op.operands[:2])
+        taps = site.workload.R * site.workload.S
+        inputs = _outer(rows, _I_DIMS) * x_bytes
+        if site.resident[Operand.I]:
+            inputs = np.zeros(1, np.int64)
+        outputs = _outer(extents, _O_DIMS)
+        out_bytes = 0 if site.resident[Operand.O] else types[site.op.name].dtype.bytes
+        acc_bytes = math.ceil(site.arch.accumulator_bits / 8)
+        weights = _outer(extents, _W_DIMS) * taps * w_bytes
+        return np.concatenate([inputs, weights, outputs * acc_bytes, outputs * out_bytes])
+
+    @cached_property
+    def acc_elements(self) -> Ints:
+        """Elements of every accumulator tile ``[accs]``."""
+        return _outer({dim: self._extents(dim) for dim in CUT_DIMS}, _O_DIMS)
+
+    @cached_property
+    def acc_channels(self) -> tuple[Ints, Ints]:
+        """Range along ``G`` and ``K`` of every accumulator tile ``[accs]``."""
+        shape = tuple(self.trips[dim] for dim in _O_DIMS)
+        _, groups, channels, _, _ = np.indices(shape).reshape(5, -1)
+        return groups.astype(np.int64), channels.astype(np.int64)
+
+    @cached_property
+    def shapes(self) -> tuple[tuple[tuple[int, ...], ...], Ints]:
+        """Distinct extents ``R S P Q C K N G`` of operations, and which one each has ``[ops]``."""
+        columns = [
+            self._extents(dim)[self.indices[dim]]
+            if dim in self.indices
+            else np.full(self.op_count, self.site.workload.dims[dim], np.int64)
+            for dim in DIMS
+        ]
+        found, inverse = np.unique(np.stack(columns, axis=1), axis=0, return_inverse=True)
+        distinct = tuple(tuple(int(item) for item in row) for row in found)
+        return distinct, inverse.reshape(-1).astype(np.int64)
+
+    def graph(self, profiles: Sequence[tuple[MacProfile, ...]]) -> TileGraph:
+        """Return the tile graph, its operations in canonical order.
+
+        Args:
+            profiles: For each of :attr:`shapes` the profile on every NPU.
+        """
+        table: dict[MacProfile, int] = {}
+        index = [tuple(table.setdefault(item, len(table)) for item in row) for row in profiles]
+        tiles, params = self._tiles()
+        accs, first_acc = self.counts[2], self.counts[0] + self.counts[1]
+        _, shape_of = self.shapes
+        ops: list[TileOp] = []
+        for number, ranges in enumerate(self._boxes(CUT_DIMS)):
+            x, w, acc = (int(item) for item in self.reads[number])
+            ops.append(
+                TileOp(
+                    operator=self.site.op.name,
+                    box=tuple(ranges[dim] for dim in DIMS),
+                    reads=(x, w, *params[acc - first_acc]),
+                    acc=acc,
+                    out=self.outputs_at(acc, accs),
+                    profile=index[int(shape_of[number])],
+                )
+            )
+        return TileGraph(
+            operators=(self.site.op.name,), tiles=tiles, ops=tuple(ops), profiles=tuple(table)
+        )
+
+    def outputs_at(self, acc: int, accs: int) -> int:
+        """Return the output tile of an accumulator tile; a resident output is one tile."""
+        return self.tile_count - accs if self.site.resident[Operand.O] else acc + accs
+
+    def _tiles(self) -> tuple[tuple[Tile, ...], list[tuple[int, ...]]]:
+        """Return all tiles, and the parameter tiles of each accumulator tile."""
+        tiler = self.site.tiler
+        inputs = [tiler.inputs(ranges) for ranges in self._boxes(_I_DIMS)]
+        if self.site.resident[Operand.I]:
+            del inputs[1:]
+        weights = [tiler.weights(ranges) for ranges in self._boxes(_W_DIMS)]
+        boxes = list(self._boxes(_O_DIMS))
+        accs = [tiler.accumulators(ranges) for ranges in boxes]
+        outs = [tiler.outputs(ranges) for ranges in boxes]
+        if self.site.resident[Operand.O]:
+            del outs[1:]
+        found = [*inputs, *weights, *accs, *outs]
+        index: dict[Tile, int] = {}
+        params: list[tuple[int, ...]] = []
+        for ranges in boxes:
+            own = tiler.parameter_tiles(ranges)
+            params.append(tuple(index.setdefault(tile, len(found) + len(index)) for tile in own))
+        return (*found, *index), params
+
+    def _boxes(self, dims: Sequence[Dim]) -> Iterator[dict[Dim, Range]]:
+        """Yield index ranges for every combination along some dimensions; else the first."""
+        first = {dim: items[0] for dim, items in self.ranges.items()}
+        for chosen in itertools.product(*(self.ranges[dim] for dim in dims)):
+            yield {**first, **dict(zip(dims, chosen, strict=True))}
+
+
+def _outer(extents: dict[Dim, Ints], dims: Sequence[Dim]) -> Ints:
+    """Return the products of extents for every combination along some dimensions, flat."""
+    product = np.ones(1, np.int64)
+    for dim in dims:
+        product = np.multiply.outer(product, extents[dim])
+    return product.reshape(-1)
+
+
+def tile_sizes(extent: int, step: int = 1, ratio: float = 1.25) -> tuple[int, ...]:
+    """Return sensible sizes of cuts of an extent, largest first.
+
+    Sizes are the least that give some number of cuts, rounded up to multiples of ``step``, and
+    each is smaller than the one before by at least ``ratio``.
+    """
+    found: list[int] = []
+    for parts in range(1, extent + 1):
+        size = min(extent, -(-math.ceil(extent / parts) // step) * step)
+        if not found or size * ratio <= found[-1]:
+            found.append(size)
+    return tuple(found)
+
+
+def viable_tilings(site: Site, *, max_ops: int, ratio: float = 1.25) -> tuple[Tiling, ...]:
+    """Return the tilings whose operations fit the workspace one by one.
+
+    Args:
+        site: The operator.
+        max_ops: Tilings of more operations are left out, unless fewer than twice the least
+            number of operations of any viable one.
+        ratio: How far neighbouring sizes along one dimension differ at least.
+    """
+    dims, fill = site.workload.dims, _array_step(site)
+    choices = [tile_sizes(dims[dim], fill.get(dim, 1), ratio) for dim in CUT_DIMS]
+    choices[CUT_DIMS.index(Dim.N)] = tuple(dict.fromkeys((dims[Dim.N], 1)))
+    sizes = [
+        TileSizes(G=g, N=n, P=p, Q=q, K=k, C=c) for g, n, p, q, k, c in itertools.product(*choices)
+    ]
+    fitting = [item for item in sizes if _demand(site, item) <= site.place.workspace_bytes]
+    count = {item: _count(dims, item) for item in fitting}
+    limit = max(max_ops, 2 * min(count.values(), default=0))
+    return tuple(Tiling(site, item) for item in fitting if count[item] <= limit)
+
+
+def _count(dims: dict[Dim, int] | object, sizes: TileSizes) -> int:
+    assert isinstance(dims, dict)
+    return math.prod(-(-dims[dim] // sizes.of(dim)) for dim in CUT_DIMS)
+
+
+def _array_step(site: Site) -> dict[Dim, int]:
+    """Return the extents along which the MAC array is unrolled, for channels."""
+    steps = {Dim.K: 1, Dim.C: 1, Dim.G: 1}
+    for fanout in site.arch.fanouts:
+        for dim in steps:
+            if dim in fanout.dims:
+                steps[dim] = max(steps[dim], fanout.size)
+    return steps
+
+
+def _demand(site: Site, sizes: TileSizes) -> int:
+    """Return the bytes of the tiles of one full operation, or a little more."""
+    work, types = site.workload, site.graph.types
+    x_bytes, w_bytes = (types[name].dtype.bytes for name in site.op.operands[:2])
+    rows = min((sizes.P - 1) * work.stride[0] + (work.R - 1) * work.dilation[0] + 1, 1 << 30)
+    columns = (sizes.Q - 1) * work.stride[1] + (work.S - 1) * work.dilation[1] + 1
+    outputs = sizes.N * sizes.G * sizes.K * sizes.P * sizes.Q
+    inputs = sizes.N * sizes.G * sizes.C * rows * columns * x_bytes
+    demand = sizes.G * sizes.K * sizes.C * work.R * work.S * w_bytes
+    demand += 0 if site.resident[Operand.I] else inputs
+    demand += outputs * math.ceil(site.arch.accumulator_bits / 8)
+    return demand + (0 if site.resident[Operand.O] else outputs * types[site.op.name].dtype.bytes)
