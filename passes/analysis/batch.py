@@ -15,7 +15,7 @@ import numpy as np
 from ...ir.arch import Architecture, Fanout, MemoryLevel
 from ...ir.workload import DIMS, RELEVANT, Dim, Operand, Workload
 from .cost import Counting
-from .nest_batch import Bools, Floats, Ints, NestBatch, per_dim
+from .nest_batch import Bools, Floats, Ints, NestBatch
 from .traffic import Direction
 
 _Key = tuple[str, Operand, Direction]
@@ -32,6 +32,9 @@ class BatchCost:
     Attributes:
         compute_cycles: ``[B]``.
         steady_cycles: ``[B]``.
+        load_cycles: Steady load of all bounded ports and of compute, as an Euclidean-like norm of
+            order eight: close to ``steady_cycles``, but it tells apart what a maximum does not;
+            for searches, ``[B]``.
         fill_cycles: ``[B]``.
         drain_cycles: ``[B]``.
         energy_pj: ``[B]``.
@@ -42,6 +45,7 @@ class BatchCost:
 
     compute_cycles: Ints
     steady_cycles: Floats
+    load_cycles: Floats
     fill_cycles: Floats
     drain_cycles: Floats
     energy_pj: Floats
@@ -154,11 +158,6 @@ class _Evaluation:
         self.psum_bits = max(arch.accumulator_bits, batch.workload.output_bits)
         ones = np.ones((len(batch), 1), np.int64)
         self.prefix = np.concatenate((ones, np.cumprod(batch.extents, axis=1)), axis=1)
-        columns = per_dim(batch.dims, batch.extents)
-        tail = np.cumprod(columns[:, ::-1], axis=1)[:, ::-1]
-        self.suffix = np.concatenate((tail, np.ones_like(tail[:, :1])), axis=1)
-        if batch.extents.shape[1] == 0:
-            self.suffix = np.ones((len(batch), 1, len(DIMS)), np.int64)
         self.steps = self.prefix[:, -1]
         self.beneath = [self._unrolled_beneath(index) for index in range(len(arch.levels) + 1)]
         self.stages = {operand: self._stages(operand) for operand in Operand}
@@ -237,7 +236,7 @@ class _Evaluation:
 
     def tile(self, operand: Operand, start: Ints, level: int) -> Ints:
         """Return the elements of tiles that start at given loops, in a level by index, ``[B]``."""
-        extent = self.suffix[self.rows, start] * self.beneath[level]
+        extent = self.batch.inside(start) * self.beneath[level]
         return tile_elements(self.batch.workload, operand, extent)
 
     # -- traffic -------------------------------------------------------------------------------
@@ -345,9 +344,11 @@ class _Evaluation:
             if place == dram:
                 moved = moved + bits
         overflow = self._overflow()
+        loads = np.stack(self._loads(ideal))
         return BatchCost(
             compute_cycles=self.steps,
-            steady_cycles=self._steady(ideal),
+            steady_cycles=loads.max(axis=0),
+            load_cycles=_norm(loads),
             fill_cycles=nothing if ideal else self._fill(),
             drain_cycles=nothing if ideal else self._drain_cycles(),
             energy_pj=self._energy(),
@@ -363,21 +364,24 @@ class _Evaluation:
                 total = total + self.busiest[place, operand, direction]
         return total
 
-    def _steady(self, ideal: bool) -> Floats:
-        slowest = self.steps.astype(np.float64)
+    def _loads(self, ideal: bool) -> list[Floats]:
+        """Return the time that compute and each bounded port takes."""
+        loads = [self.steps.astype(np.float64)]
         for level in self.arch.levels:
             read = self._load(level.name, Direction.READ)
             write = self._load(level.name, Direction.WRITE)
             if level.shared_port:
-                slowest = _slower(slowest, read + write, level.read_bandwidth)
-            else:
-                slowest = _slower(slowest, read, level.read_bandwidth)
-                slowest = _slower(slowest, write, level.write_bandwidth)
+                read, write = read + write, read[:0]
+            for bits, bandwidth in ((read, level.read_bandwidth), (write, level.write_bandwidth)):
+                if bandwidth is not None and len(bits):
+                    loads.append(bits / (8 * bandwidth))
         for fanout in () if ideal else self.arch.fanouts:
-            for direction in (Direction.DOWN, Direction.UP):
-                load = self._load(fanout.name, direction)
-                slowest = _slower(slowest, load, fanout.link_bandwidth)
-        return slowest
+            if fanout.link_bandwidth is not None:
+                loads += [
+                    self._load(fanout.name, direction) / (8 * fanout.link_bandwidth)
+                    for direction in (Direction.DOWN, Direction.UP)
+                ]
+        return loads
 
     def _fill(self) -> Floats:
         total = np.zeros(len(self.batch))
@@ -535,6 +539,13 @@ def _readbacks(stages: Sequence[_Stage]) -> Ints:
         total = total + others * (reduced - 1) * (last.visits - restarts)
         others = others * reduced
     return total
+
+
+def _norm(loads: Floats) -> Floats:
+    top = loads.max(axis=0)
+    eighth = (loads / top) ** 2
+    eighth = eighth * eighth
+    return top * np.sqrt(np.sqrt(np.sqrt((eighth * eighth).sum(axis=0))))
 
 
 def _write_bandwidth(level: MemoryLevel) -> float | None:

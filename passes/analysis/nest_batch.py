@@ -49,6 +49,18 @@ class NestBatch:
             found[:, DIMS.index(dim)] *= self.unrolled_extents[:, index]
         return found
 
+    @cached_property
+    def _tails(self) -> Ints:
+        """Extents inside of each position of the temporal loops, ``[B, L + 1, 8]``."""
+        columns = per_dim(self.dims, self.extents)
+        tails = np.ones((len(self), columns.shape[1] + 1, len(DIMS)), np.int64)
+        np.cumprod(columns[:, ::-1], axis=1, out=tails[:, -2::-1])
+        return tails
+
+    def inside(self, start: Ints) -> Ints:
+        """Return extents of the temporal loops from given positions inwards, ``[B, 8]``."""
+        return self._tails[np.arange(len(self)), start]
+
     def nest(self, index: int) -> LoopNest:
         """Return one nest, loops of extent one left out."""
         kept = np.flatnonzero(self.extents[index] > 1)
@@ -73,6 +85,23 @@ class NestBatch:
                 )
             ),
         )
+
+
+@dataclass(frozen=True, kw_only=True)
+class LevelledBatch(NestBatch):
+    """Nests whose tiles start at the same loops in all of them, ``width`` loops per level.
+
+    Attributes:
+        width: Loops of each level.
+        inner: Extents of the temporal loops from each level inwards, ``[B, slots + 1, 8]``.
+    """
+
+    width: int
+    inner: Ints
+
+    def inside(self, start: Ints) -> Ints:
+        """Return extents of the temporal loops from given positions inwards, ``[B, 8]``."""
+        return self.inner[:, int(start[0]) // self.width if self.width else 0]
 
 
 def per_dim(dims: Ints, extents: Ints) -> Ints:

@@ -1,0 +1,280 @@
+"""CoSA: map an operator by one integer program, then polish and certify.
+
+1. The program of :mod:`.formulation` is solved to a small absolute gap.
+2. Its mapping is evaluated exactly with all orders of loops, and polished by local search.
+3. Where the proven bound is far from the roofline, padded extents are mapped, too.
+4. The mapping is verified against the machine; the bound of the program is the certificate.
+
+Where the program finds nothing within its limits, a simpler mapper steps in and the result says
+so.
+"""
+
+import logging
+import math
+import time
+from dataclasses import dataclass
+
+from ....ir.arch import Architecture
+from ....ir.workload import Operand, Workload
+from ...analysis.bounds import cycles_lower_bound, energy_lower_bound
+from ...analysis.cost import evaluate
+from ...mip.model import MipLimits, MipStatus, Solver
+from ..base import (
+    NOTHING_RESIDENT,
+    MapOptions,
+    MappingResult,
+    MappingStatus,
+    Objective,
+    held_resident,
+    with_workspace,
+)
+from ..even import EvenBatch, EvenSpace, even_space
+from ..local_search import polish
+from ..measures import measure_of, other_measure, smooth_measure
+from ..output_stationary import OutputStationary
+from .formulation import WEIGHTS, Formulation
+from .padding import candidates
+
+_LOG = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Solution:
+    """The best mapping of one space.
+
+    Attributes:
+        batch: The mapping.
+        value: Its objective in the cost model.
+        bound: What no mapping of the space can beat, proven.
+        proven: Whether the solver closed its gap.
+    """
+
+    batch: EvenBatch
+    value: float
+    bound: float
+    proven: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cosa:
+    """The integer-programming mapper.
+
+    Attributes:
+        name: Spelling on the command line.
+        solver: Which solver.
+        gap: Gap at which the solver may stop, relative to the roofline.
+        first_gap: Gap of a first solve; often its solution, polished, is within ``gap`` already.
+        nodes: Branch-and-bound nodes per solve.
+        seconds: Wall-clock safety net per solve [s].
+        pad_above: Ratio of bound to roofline above which padding is tried.
+        paddings: Padded extents to try.
+    """
+
+    name: str = "cosa"
+    solver: Solver = Solver.HIGHS
+    gap: float = 0.006
+    first_gap: float = 0.12
+    nodes: int = 20_000
+    seconds: float = 60.0
+    pad_above: float = 1.05
+    paddings: int = 3
+
+    def map(
+        self,
+        workload: Workload,
+        arch: Architecture,
+        *,
+        workspace: int | None = None,
+        resident: frozenset[Operand] = NOTHING_RESIDENT,
+        options: MapOptions = MapOptions(),  # noqa: B008 - frozen
+    ) -> MappingResult:
+        """Return a near-optimal nest with its certificate; see :class:`~..base.Mapper`."""
+        wall, cpu = time.perf_counter(), time.process_time()
+        machine = with_workspace(arch, workspace)
+        held = held_resident(arch, resident)
+        solution = self._solve(workload, machine, held, options)
+        if solution is None:
+            return self._fallback(workload, arch, workspace, resident, options)
+        nest = solution.batch.nest(0)
+        value = options.objective.of(
+            evaluate(nest, machine, placement=held, counting=options.counting)
+        )
+        return MappingResult(
+            nest=nest,
+            mapper=self.name,
+            status=MappingStatus.OPTIMAL if solution.proven else MappingStatus.BOUNDED,
+            objective=value,
+            bound=solution.bound,
+            gap=value / solution.bound - 1.0,
+            seconds=time.perf_counter() - wall,
+            cpu_seconds=time.process_time() - cpu,
+        )
+
+    def _solve(
+        self,
+        workload: Workload,
+        arch: Architecture,
+        resident: frozenset[Operand],
+        options: MapOptions,
+    ) -> Solution | None:
+        best = self.solve_space(even_space(workload, arch, resident), options, math.inf)
+        roofline = _roofline(workload, arch, resident, options.objective)
+        if not options.padding or (best is not None and best.bound <= self.pad_above * roofline):
+            return best
+        for candidate in candidates(workload, arch, resident, self.paddings):
+            reach = candidate.cycles if options.objective is Objective.LATENCY else 0.0
+            if best is not None and reach >= 0.995 * best.value:
+                break
+            space = even_space(workload, arch, resident, candidate.extents)
+            found = self.solve_space(space, options, math.inf if best is None else best.value)
+            best = _better(best, found)
+        return best
+
+    def solve_space(self, space: EvenSpace, options: MapOptions, cutoff: float) -> Solution | None:
+        """Return the best mapping of one space, ``None`` where none beats ``cutoff``.
+
+        Args:
+            space: What is mapped.
+            options: Objective and counting.
+            cutoff: Value of the objective that a mapping must beat.
+        """
+        roofline = cycles_lower_bound(space.workload, space.arch, space.resident)
+        worst = 30.0 * max(1.0, 1024 / space.arch.macs)
+        if options.objective is Objective.LATENCY and cutoff < math.inf:
+            worst = max(1.0 + 1e-6, cutoff / roofline)
+        first = self._program(space, options, worst, self.first_gap, None)
+        if first is None or _certified(first, self.gap):
+            return first
+        if options.objective is Objective.LATENCY:
+            worst = min(worst, max(1.0 + 1e-6, first.value / roofline))
+        return _better(
+            first, self._program(space, options, worst, self.gap, first.batch), same=True
+        )
+
+    def _program(
+        self,
+        space: EvenSpace,
+        options: MapOptions,
+        worst: float,
+        gap: float,
+        start: EvenBatch | None,
+    ) -> Solution | None:
+        """Solve the program once and polish what it finds."""
+        formulation = Formulation(space, WEIGHTS[options.objective], worst, self.solver)
+        if start is not None:
+            known = formulation.variables.encode(start)
+            if known is not None:
+                formulation.model.start(known)
+        limits = MipLimits(
+            gap_abs=gap, gap_rel=1e-4, nodes=self.nodes, seconds=self.seconds, seed=options.seed
+        )
+        result = formulation.model.solve(limits)
+        if not result.values:
+            _LOG.debug("no solution: %s", result.status)
+            return None
+        batch, value = polish_fully(formulation.variables.decode(result.values), options)
+        if math.isinf(value):
+            return None
+        return Solution(
+            batch=batch,
+            value=value,
+            bound=min(value, objective_bound(formulation, result.bound, options.objective)),
+            proven=result.status is MipStatus.OPTIMAL,
+        )
+
+    def _fallback(
+        self,
+        workload: Workload,
+        arch: Architecture,
+        workspace: int | None,
+        resident: frozenset[Operand],
+        options: MapOptions,
+    ) -> MappingResult:
+        result = OutputStationary().map(
+            workload, arch, workspace=workspace, resident=resident, options=options
+        )
+        return MappingResult(
+            nest=result.nest,
+            mapper=self.name,
+            status=MappingStatus.FALLBACK,
+            objective=result.objective,
+            bound=0.0,
+            gap=math.inf,
+            seconds=result.seconds,
+            cpu_seconds=result.cpu_seconds,
+            note=f"no mapping within the solver's limits: {result.mapper}",
+        )
+
+
+def polish_fully(start: EvenBatch, options: MapOptions) -> tuple[EvenBatch, float]:
+    """Return a mapping's local optimum: the objective first, then what does not cost any of it.
+
+    The exact objective and a smooth one are descended in turn; a result is kept only if the exact
+    objective is better.
+    """
+    exact = measure_of(options.objective)
+    best = polish(start, exact, counting=options.counting)
+    smooth = polish(best.batch, smooth_measure(options.objective), counting=options.counting)
+    again = polish(smooth.batch, exact, counting=options.counting)
+    if again.value < best.value:
+        best = again
+    if math.isinf(best.value) or options.objective is Objective.EDP:
+        return best.batch, best.value
+    limit = best.value * 1.0005
+    saved = polish(best.batch, other_measure(options.objective, limit), counting=options.counting)
+    value = float(exact(saved.batch.cost(options.counting))[0])
+    return saved.batch, value
+
+
+def objective_bound(formulation: Formulation, bound: float, objective: Objective) -> float:
+    """Return what the program's bound says about the objective in the cost model's units.
+
+    For the energy-delay product, the program bounds ``T + E`` (both relative to their rooflines);
+    with ``T >= 1`` and ``E >= 1``, their product is least at an end of that line.
+    """
+    cycles, energy = formulation.cycles_bound, formulation.energy_bound
+    match objective:
+        case Objective.LATENCY:
+            return max(1.0, bound) * cycles
+        case Objective.ENERGY:
+            return max(1.0, bound) * energy
+        case Objective.EDP:
+            return max(1.0, bound - 1.0) * cycles * energy
+
+
+def _roofline(
+    workload: Workload, arch: Architecture, resident: frozenset[Operand], objective: Objective
+) -> float:
+    cycles = cycles_lower_bound(workload, arch, resident)
+    energy = energy_lower_bound(workload, arch, resident)
+    return {
+        Objective.LATENCY: cycles,
+        Objective.ENERGY: energy,
+        Objective.EDP: cycles * energy,
+    }[objective]
+
+
+def _certified(solution: Solution, gap: float) -> bool:
+    return solution.value <= solution.bound * (1.0 + gap)
+
+
+def _better(
+    best: Solution | None, found: Solution | None, *, same: bool = False
+) -> Solution | None:
+    """Return the better solution, with the bound that holds for both.
+
+    Args:
+        best: One solution.
+        found: The other.
+        same: Whether they are of one space, so that the larger bound holds.
+    """
+    if best is None or found is None:
+        return best if found is None else found
+    chosen = found if found.value < best.value else best
+    bound = max(best.bound, found.bound) if same else min(best.bound, found.bound)
+    return Solution(
+        batch=chosen.batch,
+        value=chosen.value,
+        bound=min(bound, chosen.value),
+        proven=found.proven if same else best.proven and found.proven,
+    )

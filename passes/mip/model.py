@@ -1,0 +1,220 @@
+"""Mixed-integer programs: the one door to python-mip, with HiGHS and CBC behind it.
+
+Limits are deterministic: a number of branch-and-bound nodes, not seconds. A wall-clock limit
+exists as a safety net only; a result that it cut short says so in its status.
+"""
+
+import logging
+import math
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+import mip
+
+from .linear import Linear
+
+_LOG = logging.getLogger(__name__)
+
+
+class Solver(StrEnum):
+    """A mixed-integer solver."""
+
+    HIGHS = "highs"
+    CBC = "cbc"
+
+
+class MipStatus(StrEnum):
+    """How a solve ended.
+
+    ``optimal``: proven within the gap that was asked for. ``limit``: a solution, not proven.
+    ``cut-off``: nothing better than the known solution exists. ``infeasible``: nothing at all.
+    ``no-solution``: the limit came before any solution.
+    """
+
+    OPTIMAL = "optimal"
+    LIMIT = "limit"
+    CUT_OFF = "cut-off"
+    INFEASIBLE = "infeasible"
+    NO_SOLUTION = "no-solution"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MipLimits:
+    """When to stop.
+
+    Attributes:
+        gap_abs: Absolute difference of objective and bound that counts as proven.
+        gap_rel: The same, relative.
+        nodes: Branch-and-bound nodes; deterministic.
+        seconds: Wall-clock safety net [s].
+        seed: Of the solver.
+    """
+
+    gap_abs: float = 1e-6
+    gap_rel: float = 1e-9
+    nodes: int = 1_000_000
+    seconds: float = 300.0
+    seed: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MipResult:
+    """Outcome of a solve.
+
+    Attributes:
+        status: How it ended.
+        objective: Of the best solution; infinite without one.
+        bound: Proven bound of the objective.
+        values: Of all variables, by index; empty without a solution.
+        seconds: Wall time; does not take part in decisions [s].
+        cpu_seconds: CPU time of this process [s].
+    """
+
+    status: MipStatus
+    objective: float
+    bound: float
+    values: tuple[float, ...]
+    seconds: float
+    cpu_seconds: float
+
+    def value(self, expression: Linear) -> float:
+        """Return the value of an expression in the solution."""
+        return expression.constant + math.fsum(
+            weight * self.values[index] for index, weight in expression.terms.items()
+        )
+
+
+class MipModel:
+    """A model under construction: minimise one expression subject to linear rows."""
+
+    def __init__(self, name: str, solver: Solver = Solver.HIGHS) -> None:
+        self._solver = solver
+        self._model = mip.Model(name=name, solver_name=solver.value.upper())
+        self._model.verbose = 0
+        self._vars: list[mip.Var] = []
+        self._integers: list[int] = []
+        self._objective = Linear()
+        self._rows = 0
+
+    @property
+    def variables(self) -> int:
+        """Number of variables."""
+        return len(self._vars)
+
+    @property
+    def integers(self) -> int:
+        """Number of integer variables, binaries included."""
+        return len(self._integers)
+
+    @property
+    def rows(self) -> int:
+        """Number of rows."""
+        return self._rows
+
+    def continuous(self, low: float = 0.0, high: float = math.inf) -> Linear:
+        """Return a new continuous variable."""
+        return self._add(mip.CONTINUOUS, low, high)
+
+    def integer(self, low: float, high: float) -> Linear:
+        """Return a new integer variable."""
+        kind = mip.BINARY if (low, high) == (0, 1) else mip.INTEGER
+        self._integers.append(len(self._vars))
+        return self._add(kind, low, high)
+
+    def binary(self) -> Linear:
+        """Return a new variable that is zero or one."""
+        return self.integer(0, 1)
+
+    def _add(self, kind: str, low: float, high: float) -> Linear:
+        index = len(self._vars)
+        upper = mip.INF if math.isinf(high) else high
+        lower = -mip.INF if math.isinf(low) else low
+        self._vars.append(self._model.add_var(lb=lower, ub=upper, var_type=kind))
+        return Linear({index: 1.0})
+
+    def add_at_most(self, left: Linear, right: Linear | float) -> None:
+        """Add the row ``left <= right``."""
+        self._row(left - right, "<")
+
+    def add_at_least(self, left: Linear, right: Linear | float) -> None:
+        """Add the row ``left >= right``."""
+        self._row(left - right, ">")
+
+    def add_equal(self, left: Linear, right: Linear | float) -> None:
+        """Add the row ``left == right``."""
+        self._row(left - right, "=")
+
+    def _row(self, expression: Linear, sense: str) -> None:
+        self._rows += 1
+        self._model.add_constr(self._expression(expression, sense))
+
+    def _expression(self, expression: Linear, sense: str = "") -> mip.LinExpr:
+        kept = [(index, weight) for index, weight in expression.terms.items() if weight != 0.0]
+        return mip.LinExpr(
+            [self._vars[index] for index, _ in kept],
+            [weight for _, weight in kept],
+            expression.constant,
+            sense,
+        )
+
+    def minimize(self, expression: Linear) -> None:
+        """Set the objective."""
+        self._objective = expression
+        self._model.objective = mip.minimize(self._expression(expression))
+
+    def start(self, values: Mapping[int, float]) -> None:
+        """Offer a known solution: values of at least all integer variables, by index."""
+        self._model.start = [(self._vars[index], value) for index, value in values.items()]
+
+    def solve(self, limits: MipLimits) -> MipResult:
+        """Solve and return the outcome."""
+        model = self._model
+        model.max_mip_gap_abs = limits.gap_abs
+        model.max_mip_gap = limits.gap_rel
+        model.threads = 1
+        model.seed = limits.seed
+        model.max_seconds = limits.seconds
+        model.max_nodes = limits.nodes
+        wall, cpu = time.perf_counter(), time.process_time()
+        outcome = model.optimize()
+        seconds, cpu_seconds = time.perf_counter() - wall, time.process_time() - cpu
+        values = tuple(float(variable.x) for variable in self._vars) if model.num_solutions else ()
+        status = _status(outcome, bool(values))
+        _LOG.debug(
+            "%s: %d variables (%d integer), %d rows: %s in %.2f s",
+            model.name, self.variables, self.integers, self._rows, status, cpu_seconds,
+        )  # fmt: skip
+        return MipResult(
+            status=status,
+            objective=float(model.objective_value) if values else math.inf,
+            bound=_bound(model, status),
+            values=values,
+            seconds=seconds,
+            cpu_seconds=cpu_seconds,
+        )
+
+
+def _status(outcome: mip.OptimizationStatus, has_solution: bool) -> MipStatus:
+    if outcome == mip.OptimizationStatus.OPTIMAL and has_solution:
+        return MipStatus.OPTIMAL
+    if has_solution:
+        return MipStatus.LIMIT
+    if outcome == mip.OptimizationStatus.CUTOFF:
+        return MipStatus.CUT_OFF
+    if outcome in (mip.OptimizationStatus.INFEASIBLE, mip.OptimizationStatus.INT_INFEASIBLE):
+        return MipStatus.INFEASIBLE
+    return MipStatus.NO_SOLUTION
+
+
+def _bound(model: mip.Model, status: MipStatus) -> float:
+    if status in (MipStatus.INFEASIBLE, MipStatus.CUT_OFF):
+        return math.inf
+    bound = model.objective_bound
+    return -math.inf if bound is None else float(bound)
+
+
+def rounded(values: Sequence[float]) -> tuple[int, ...]:
+    """Return integer values of a solution, freed from the solver's tolerance."""
+    return tuple(round(value) for value in values)
