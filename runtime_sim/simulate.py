@@ -5,6 +5,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
+from threadpoolctl import threadpool_limits
 
 from ..ir.errors import InputError, SimulationError
 from ..ir.isa import AnyInstruction, Mac
@@ -48,6 +49,19 @@ def simulate(
         OverflowTrap: An accumulator leaves its width.
         SimulationError: An access is out of bounds, queues deadlock, a constant is written.
     """
+    # Tiles are small: threads of the linear algebra library cost more than they bring.
+    with threadpool_limits(limits=1):
+        return _simulate(program, constants, inputs, detect_races, trace, interleaving_seed)
+
+
+def _simulate(
+    program: Program,
+    constants: Mapping[str, Array],
+    inputs: Mapping[str, Array],
+    detect_races: bool,
+    trace: bool,
+    interleaving_seed: int | None,
+) -> SimulationResult:
     machine = Machine(program)
     _load(program, machine, SymbolKind.CONSTANT, constants)
     _load(program, machine, SymbolKind.INPUT, inputs)

@@ -39,6 +39,7 @@ DOORS = {
     "pydantic_core": ("backend.arch_schema", "backend.arch_errors"),
     "rich": ("compiler.cli", "compiler.report"),
     "safetensors": ("ir.resources", "backend.package"),
+    "threadpoolctl": ("runtime_sim.simulate",),
     "typer": ("compiler.cli",),
 }
 """Modules and packages that may import a third-party library of weight.
