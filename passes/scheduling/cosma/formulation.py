@@ -110,7 +110,9 @@ class OrderResidency:
             return self._made(tensor, step, streamed=False) + total(
                 self._chooses(op, step, tensor, streamed=False) for op in users
             )
-        return total((self.creates(tensor, step), self._keep(tensor, step), self._fetch(tensor, step)))
+        return total(
+            (self.creates(tensor, step), self._keep(tensor, step), self._fetch(tensor, step))
+        )
 
     def keeps(self, tensor: int, step: int) -> Linear:
         """``P``: whether a tensor that resided at the step before stays."""
@@ -193,7 +195,7 @@ class OrderResidency:
                 if on_host:
                     self._fetches.update({(tensor, step): self.model.binary() for step in life})
                 continue
-            for step in () if has_copy else life[1:-1]:
+            for step in () if has_copy else life[1:]:
                 self._spills[tensor, step] = self.model.binary()
             for step in life if on_host else life[1:]:
                 self._fetches[tensor, step] = self.model.binary()
@@ -303,8 +305,7 @@ def _windows(problem: Problem, order: Sequence[int] | None) -> list[range]:
     ancestors, descendants = closures(before)
     count = len(problem.operations)
     return [
-        range(ancestors[op].bit_count(), count - descendants[op].bit_count())
-        for op in range(count)
+        range(ancestors[op].bit_count(), count - descendants[op].bit_count()) for op in range(count)
     ]
 
 

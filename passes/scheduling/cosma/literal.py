@@ -95,9 +95,7 @@ class _Layout:
     def _ordered(self, low: int, high: int, step: int, chosen: Linear) -> None:
         program, budget = self._program, self._program.budget
         end = self._addresses[low, step] + program.size(low)
-        program.model.add_at_most(
-            end - self._addresses[high, step], (1 - chosen) * budget
-        )
+        program.model.add_at_most(end - self._addresses[high, step], (1 - chosen) * budget)
 
     def _stays_put(self, tensor: int) -> None:
         """Eq. (11): a tensor that is kept does not move."""

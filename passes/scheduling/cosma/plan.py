@@ -24,16 +24,14 @@ class Plan:
 
     Attributes:
         problem: The problem.
-        order: Operators in execution order.
-        options: Index into its menu, for each step.
+        steps: (operator, option, tensors that leave before it as a mask) of each step.
         stays: Stays from the step of arrival to the last step that touches the tensor.
         fetches: (tensor, step) of whole tensors that come in.
         spills: (tensor, step) of tensors that leave without a host copy.
     """
 
     problem: Problem
-    order: tuple[int, ...]
-    options: tuple[int, ...]
+    steps: tuple[tuple[int, int, int], ...]
     stays: tuple[Stay, ...]
     fetches: tuple[tuple[int, int], ...]
     spills: tuple[tuple[int, int], ...]
@@ -59,9 +57,12 @@ class Plan:
     def chosen(self) -> tuple[Option, ...]:
         """The option of each step."""
         operations = self.problem.operations
-        return tuple(
-            operations[op].menu[option] for op, option in zip(self.order, self.options, strict=True)
-        )
+        return tuple(operations[op].menu[option] for op, option, _ in self.steps)
+
+    @property
+    def order(self) -> tuple[int, ...]:
+        """Operators in execution order."""
+        return tuple(op for op, _, _ in self.steps)
 
 
 def plan_of(problem: Problem, moves: Sequence[Move]) -> Plan:
@@ -113,8 +114,7 @@ def replay(problem: Problem, steps: Sequence[tuple[int, int, int]]) -> Plan:
                 close(tensor)
     return Plan(
         problem=problem,
-        order=tuple(op for op, _, _ in steps),
-        options=tuple(option for _, option, _ in steps),
+        steps=tuple(steps),
         stays=tuple(sorted(stays, key=lambda stay: (stay.first, stay.tensor))),
         fetches=tuple(fetches),
         spills=tuple(spills),

@@ -1,0 +1,68 @@
+"""The three scratchpad sizes of the paper, and how a user names one."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from ....ir.errors import OptionError
+from ....ir.graph import Graph
+from .peak import least_peak
+from .problem import problem_of
+
+
+class NamedBudget(StrEnum):
+    """A budget that follows from the graph.
+
+    ``mr``: the least at which every operator runs with all its tensors resident. ``mp``: the
+    least peak footprint of any order, at which nothing has to be spilled. ``mh``: halfway.
+    """
+
+    MR = "mr"
+    MH = "mh"
+    MP = "mp"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Budgets:
+    """The named budgets of a graph [byte].
+
+    Attributes:
+        mr: ``M_R``.
+        mh: ``M_H``.
+        mp: ``M_P``.
+        order: Operators by index, in an order whose peak footprint is ``mp``.
+        proven: Whether no order has a lower peak.
+    """
+
+    mr: int
+    mh: int
+    mp: int
+    order: tuple[int, ...]
+    proven: bool
+
+    def named(self, name: NamedBudget) -> int:
+        """Return a budget by name [byte]."""
+        return {NamedBudget.MR: self.mr, NamedBudget.MH: self.mh, NamedBudget.MP: self.mp}[name]
+
+
+def budgets_of(graph: Graph, *, include_parameters: bool = False) -> Budgets:
+    """Compute the named budgets of a graph."""
+    problem = problem_of(graph, 0, include_parameters=include_parameters)
+    peak, order, proven = least_peak(problem)
+    mr = problem.minimum
+    return Budgets(mr=mr, mh=(mr + peak) // 2, mp=peak, order=order, proven=proven)
+
+
+def parse_budget(text: str, graph: Graph, *, include_parameters: bool = False) -> int:
+    """Return the budget that ``mr``, ``mh``, ``mp`` or a number of bytes stands for [byte].
+
+    Raises:
+        OptionError: It is none of these.
+    """
+    if text in set(NamedBudget):
+        budgets = budgets_of(graph, include_parameters=include_parameters)
+        return budgets.named(NamedBudget(text))
+    if text.isascii() and text.isdigit() and int(text) > 0:
+        return int(text)
+    raise OptionError(
+        f"scratchpad {text!r} is no budget", hint="give mr, mh, mp or a number of bytes above 0"
+    )

@@ -1,0 +1,114 @@
+"""Menus: which tensors an operator may stream, through which workspace, at what traffic.
+
+What an option moves is told by a *traffic model*, a function that can be replaced, e.g. by one
+that asks a mapper for its loop nest. The default is the analytic bound of ``streaming.py``.
+"""
+
+from collections.abc import Iterator, Mapping
+from itertools import combinations
+
+from ....ir.arch import Architecture
+from ....ir.graph import Graph, Op
+from ....ir.workload import Operand
+from .problem import Menu, Option
+from .streaming import TrafficModel, analytic_traffic
+
+_MANY = 4
+_LEAST_WORKSPACE = 64
+
+
+def streaming_menu(
+    graph: Graph,
+    arch: Architecture,
+    budget: int,
+    *,
+    traffic: TrafficModel | None = None,
+    include_parameters: bool = False,
+) -> Menu:
+    """Return the function that gives each operator's menu.
+
+    An option is kept when no other one streams the same tensors for no more workspace and no
+    more traffic. Workspaces halve from what the budget leaves downwards.
+
+    Args:
+        graph: The network.
+        arch: The accelerator.
+        budget: Size of the scratchpad [byte].
+        traffic: What an option moves; ``None`` is the analytic bound.
+        include_parameters: Whether constants are tensors of the problem, resident whole.
+    """
+    model = traffic or analytic_traffic(graph, arch)
+    weights_pass = Operand.W in arch.scratchpad_level.holds and not include_parameters
+
+    def menu(op: Op, number: Mapping[str, int]) -> tuple[Option, ...]:
+        names = tuple(
+            name
+            for name in dict.fromkeys((*op.inputs, *(value.name for value in op.results)))
+            if name in number
+        )
+        constants = any(graph.is_constant(name) for name in op.inputs)
+        options: list[Option] = []
+        for streamed in _subsets(names, graph):
+            resident = frozenset(names) - streamed
+            room = budget - sum(graph.types[name].bytes for name in resident)
+            if include_parameters:
+                resident |= frozenset(name for name in op.inputs if graph.is_constant(name))
+            needs_workspace = bool(streamed) or (constants and weights_pass)
+            options += _pareto(op, resident, room, number, model, needs_workspace)
+        return tuple(options)
+
+    return menu
+
+
+def _subsets(names: tuple[str, ...], graph: Graph) -> Iterator[frozenset[str]]:
+    """Yield the sets of tensors that may be streamed together, the empty one first."""
+    movable = [name for name in names if not graph.is_constant(name)]
+    if len(movable) <= _MANY:
+        for count in range(len(movable) + 1):
+            for chosen in combinations(movable, count):
+                yield frozenset(chosen)
+        return
+    yield frozenset()
+    *operands, result = movable
+    for name in movable:
+        yield frozenset({name})
+    for name in operands:
+        yield frozenset({name, result})
+    yield frozenset(operands)
+    yield frozenset(movable)
+
+
+def _pareto(
+    op: Op,
+    resident: frozenset[str],
+    room: int,
+    number: Mapping[str, int],
+    model: TrafficModel,
+    needs_workspace: bool,
+) -> list[Option]:
+    """Return the options with given residents that trade workspace against traffic."""
+    if room < 0:
+        return []
+    if not needs_workspace:
+        found = model(op, resident, 0)
+        return [] if found is None else [Option(constant_bytes=found.constants)]
+    options: list[Option] = []
+    least: int | None = None
+    for workspace in reversed(list(_workspaces(room))):
+        found = model(op, resident, workspace)
+        if found is None or (least is not None and found.total >= least):
+            continue
+        least = found.total
+        streamed = tuple((number[name], size) for name, size in found.activations)
+        options.append(
+            Option(streamed=streamed, workspace=workspace, constant_bytes=found.constants)
+        )
+    return options
+
+
+def _workspaces(room: int) -> Iterator[int]:
+    """Yield workspaces from all there is downwards, each about seven tenths of the last."""
+    while room >= _LEAST_WORKSPACE:
+        yield room
+        smaller = room * 7 // 10
+        room = smaller // 64 * 64

@@ -1,0 +1,56 @@
+"""COSMA as one function: a graph and a machine in, a graph schedule with its bound out."""
+
+from ....ir.arch import Architecture
+from ....ir.errors import OptionError
+from ....ir.graph import Graph
+from ....ir.graph_schedule import GraphSchedule
+from ..in_order import scratchpad_budget
+from .decode import decode
+from .menu import streaming_menu
+from .problem import Menu, problem_of
+from .solve import CosmaOptions, Engine, solve
+from .streaming import TrafficModel
+
+
+def schedule_cosma(
+    graph: Graph,
+    arch: Architecture,
+    *,
+    budget: int | None = None,
+    include_parameters: bool = False,
+    streaming: bool = True,
+    traffic: TrafficModel | None = None,
+    options: CosmaOptions | None = None,
+) -> GraphSchedule:
+    """Return the plan of least off-chip traffic: order, residences, transfers, workspaces.
+
+    Args:
+        graph: The network.
+        arch: The accelerator.
+        budget: Scratchpad size to use instead of the architecture's [byte].
+        include_parameters: Whether constants reside in the scratchpad whole while their
+            operators run (the paper's second setting), instead of passing in tiles.
+        streaming: Whether operators may stream activations in tiles (needed below ``M_R``);
+            ``False`` is the paper's model.
+        traffic: Tells what an operator moves off chip with given tensors resident and a given
+            workspace; ``None`` is an analytic bound.
+        options: Engine, limits and seed.
+
+    Raises:
+        InfeasibleError: An operator does not fit.
+        OptionError: The literal engine is asked for together with streaming.
+    """
+    options = options or CosmaOptions()
+    room = scratchpad_budget(arch, budget)
+    menu: Menu | None = None
+    if streaming:
+        if options.engine is Engine.LITERAL:
+            raise OptionError(
+                "the literal engine knows no streaming", hint="set streaming = false, or use 'ilp'"
+            )
+        menu = streaming_menu(
+            graph, arch, room, traffic=traffic, include_parameters=include_parameters
+        )
+    problem = problem_of(graph, room, include_parameters=include_parameters, menu=menu)
+    solution = solve(problem, options)
+    return decode(solution.plan, solution.addresses, status=solution.status, bound=solution.bound)

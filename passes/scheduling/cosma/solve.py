@@ -1,0 +1,231 @@
+"""Solve a problem in two stages: order and residency first, addresses second.
+
+The first stage treats capacity as a sum, so its optimum is a lower bound. When the stays of its
+plan can be packed, the bound is attained and the plan is proven optimal. When they cannot, other
+optimal plans are tried, then plans for a slightly smaller capacity; what is lost shows as a gap
+between cost and bound.
+"""
+
+import random
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from enum import StrEnum
+
+from ....ir.errors import InfeasibleError
+from ....ir.graph_schedule import SolveStatus
+from ...mip import MipLimits, Solver
+from .divide import divide, join
+from .literal import solve_literal
+from .moves import MoveTable
+from .packing_exact import pack
+from .plan import Plan, plan_of, replay
+from .problem import Problem
+from .reduced import solve_reduced
+from .search import search
+
+
+class Engine(StrEnum):
+    """What decides order and residency.
+
+    ``search``: exact best-first search. ``ilp``: the reduced integer program, piece by piece.
+    ``literal``: the integer program of the paper, addresses included. ``auto``: the search, and
+    the integer program where the search does not close the gap.
+    """
+
+    AUTO = "auto"
+    SEARCH = "search"
+    ILP = "ilp"
+    LITERAL = "literal"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CosmaOptions:
+    """How to solve.
+
+    Attributes:
+        engine: What decides order and residency.
+        solver: Solver of the integer programs.
+        search_nodes: States that the search expands before it settles for a gap.
+        beam: Width of the beam that then finds a plan.
+        ilp_nodes: Branch-and-bound nodes per piece.
+        ilp_seconds: Wall time per piece, a safety net [s].
+        seed: Of the shuffles that look for another optimal plan.
+    """
+
+    engine: Engine = Engine.AUTO
+    solver: Solver = Solver.HIGHS
+    search_nodes: int = 100_000
+    beam: int = 200
+    ilp_nodes: int = 20_000
+    ilp_seconds: float = 120.0
+    seed: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Solution:
+    """A plan with addresses.
+
+    Attributes:
+        plan: The plan; its problem has the full budget.
+        addresses: One per block of the plan.
+        status: ``optimal`` where cost and bound meet.
+        cost: Off-chip bytes [byte].
+        bound: Proven lower bound [byte].
+    """
+
+    plan: Plan
+    addresses: tuple[int, ...]
+    status: SolveStatus
+    cost: int
+    bound: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Relaxed:
+    """A plan without addresses, and the bound that its search proved."""
+
+    plan: Plan
+    cost: int
+    bound: int
+
+
+_SHUFFLES = 4
+_SHRINKS = 16
+
+
+def solve(problem: Problem, options: CosmaOptions | None = None) -> Solution:
+    """Return the best plan that is found, with its bound.
+
+    Raises:
+        InfeasibleError: An operator does not fit the budget, or no plan could be packed.
+    """
+    options = options or CosmaOptions()
+    problem = problem.restrict_menus()
+    if options.engine is Engine.LITERAL:
+        return _solve_literal(problem, options)
+    first = _relax(problem, options)
+    bound = first.bound if first else 0
+    for candidate in _candidates(problem, options, first):
+        addresses, _ = pack(candidate.plan.blocks, problem.budget)
+        if addresses is not None:
+            status = SolveStatus.OPTIMAL if candidate.cost == bound else SolveStatus.FEASIBLE
+            return Solution(
+                plan=candidate.plan,
+                addresses=addresses,
+                status=status,
+                cost=candidate.cost,
+                bound=bound,
+            )
+    raise InfeasibleError(
+        f"no plan of {problem.name} could be packed into {problem.budget} byte",
+        hint="give a larger budget",
+    )
+
+
+def _candidates(
+    problem: Problem, options: CosmaOptions, first: _Relaxed | None
+) -> Iterator[_Relaxed]:
+    """Yield plans: the first, as cheap ones from shuffled problems, ones for less capacity."""
+    if first is not None:
+        yield first
+    generator = random.Random(options.seed)
+    for _ in range(_SHUFFLES):
+        found = _relax_shuffled(problem, options, generator)
+        if found is not None and (first is None or found.cost == first.cost):
+            yield found
+    for shrink in range(1, _SHRINKS):
+        smaller = problem.with_budget(problem.budget - problem.budget * shrink // (2 * _SHRINKS))
+        try:
+            found = _relax(smaller.restrict_menus(), replace(options, engine=Engine.SEARCH))
+        except InfeasibleError:
+            return
+        if found is not None:
+            yield replace(found, plan=_on(problem, found.plan))
+
+
+def _relax(problem: Problem, options: CosmaOptions) -> _Relaxed | None:
+    if options.engine is Engine.ILP:
+        return _relax_by_program(problem, options)
+    found = search(MoveTable(problem), node_limit=options.search_nodes, beam=options.beam)
+    if options.engine is Engine.AUTO and found.status is not SolveStatus.OPTIMAL:
+        program = _relax_by_program(problem, options)
+        if program is not None and (not found.moves or program.cost < found.cost):
+            return replace(program, bound=max(program.bound, found.bound))
+        if program is not None:
+            found = replace(found, bound=max(program.bound, found.bound))
+    if not found.moves:
+        return None
+    return _Relaxed(plan=plan_of(problem, found.moves), cost=found.cost, bound=found.bound)
+
+
+def _relax_by_program(problem: Problem, options: CosmaOptions) -> _Relaxed | None:
+    """Solve the reduced program piece by piece."""
+    limits = MipLimits(nodes=options.ilp_nodes, seconds=options.ilp_seconds, seed=options.seed)
+    pieces = divide(problem)
+    steps: list[tuple[tuple[int, int, int], ...]] = []
+    cost = bound = 0
+    for piece in pieces:
+        found = solve_reduced(piece.problem, solver=options.solver, limits=limits)
+        if found.plan is None:
+            return None
+        steps.append(found.plan.steps)
+        cost, bound = cost + found.cost, bound + found.bound
+    return _Relaxed(plan=replay(problem, join(pieces, steps)), cost=cost, bound=bound)
+
+
+def _relax_shuffled(
+    problem: Problem, options: CosmaOptions, generator: random.Random
+) -> _Relaxed | None:
+    """Search with the operators in another order, which breaks ties in another way."""
+    order = _random_order(problem, generator)
+    shuffled = replace(problem, operations=tuple(problem.operations[op] for op in order))
+    found = search(MoveTable(shuffled), node_limit=options.search_nodes, beam=options.beam)
+    if not found.moves:
+        return None
+    steps = [(order[move.operation], move.option, move.evicted) for move in found.moves]
+    return _Relaxed(plan=replay(problem, steps), cost=found.cost, bound=found.bound)
+
+
+def _random_order(problem: Problem, generator: random.Random) -> list[int]:
+    left = [len(items) for items in problem.predecessors]
+    followers: list[list[int]] = [[] for _ in left]
+    for op, items in enumerate(problem.predecessors):
+        for source in items:
+            followers[source].append(op)
+    ready = [op for op, count in enumerate(left) if not count]
+    order: list[int] = []
+    while ready:
+        op = ready.pop(generator.randrange(len(ready)))
+        order.append(op)
+        for follower in sorted(followers[op]):
+            left[follower] -= 1
+            if not left[follower]:
+                ready.append(follower)
+    return order
+
+
+def _on(problem: Problem, plan: Plan) -> Plan:
+    """Return a plan that was made for a smaller budget as a plan of the problem itself."""
+    menus = zip(problem.operations, plan.problem.operations, strict=True)
+    numbers = [
+        [full.menu.index(option) for option in restricted.menu] for full, restricted in menus
+    ]
+    steps = tuple((op, numbers[op][option], evicted) for op, option, evicted in plan.steps)
+    return replace(plan, problem=problem, steps=steps)
+
+
+def _solve_literal(problem: Problem, options: CosmaOptions) -> Solution:
+    limits = MipLimits(nodes=options.ilp_nodes, seconds=options.ilp_seconds, seed=options.seed)
+    found = solve_literal(problem, solver=options.solver, limits=limits)
+    if found.plan is None:
+        raise InfeasibleError(
+            f"the literal program of {problem.name} has no solution within its limit",
+            hint="use the engine 'search' or 'ilp', or raise the limit",
+        )
+    return Solution(
+        plan=found.plan,
+        addresses=found.addresses,
+        status=found.status,
+        cost=found.cost,
+        bound=found.bound,
+    )

@@ -1,0 +1,62 @@
+"""Pass: plan order, residences, spills and streaming together, proven optimal where possible.
+
+References:
+    Li, Gupta, Malik. Combined Scheduling, Memory Allocation and Tensor Replacement for
+    Minimizing Off-Chip Data Accesses of DNN Accelerators. FMCAD, 2024.
+"""
+
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+from ...ir.module import Module, Stage
+from ..base import Context, Pass, require_arch
+from ..mip import Solver
+from .check import check_schedule
+from .cosma.budgets import parse_budget
+from .cosma.schedule import schedule_cosma
+from .cosma.solve import CosmaOptions, Engine
+
+
+@dataclass(frozen=True)
+class ScheduleCosma(Pass):
+    """Schedule operators and scratchpad for the least off-chip traffic (COSMA).
+
+    ::
+
+        graph, arch    ->    graph_schedule: order, residences, spills, streams, workspaces
+    """
+
+    name: ClassVar[str] = "schedule-cosma"
+    needs: ClassVar[frozenset[Stage]] = frozenset({Stage.GRAPH, Stage.ARCH})
+    gives: ClassVar[frozenset[Stage]] = frozenset({Stage.GRAPH_SCHEDULE})
+
+    scratchpad: str | None = None
+    parameters: bool = False
+    streaming: bool = True
+    engine: Engine = Engine.AUTO
+    solver: Solver = Solver.HIGHS
+    nodes: int = 100_000
+
+    def run(self, module: Module, ctx: Context) -> Module:
+        """Return the module with a graph schedule, replayed by the independent checker."""
+        arch = require_arch(module)
+        budget = None
+        if self.scratchpad is not None:
+            budget = parse_budget(self.scratchpad, module.graph, include_parameters=self.parameters)
+        plan = schedule_cosma(
+            module.graph,
+            arch,
+            budget=budget,
+            include_parameters=self.parameters,
+            streaming=self.streaming,
+            options=CosmaOptions(
+                engine=self.engine, solver=self.solver, search_nodes=self.nodes, seed=ctx.seed
+            ),
+        )
+        account = check_schedule(module.graph, plan, arch if budget is None else None)
+        ctx.counters.add("objective-bytes", plan.objective)
+        ctx.counters.add("bound-bytes", plan.bound)
+        ctx.counters.add("non-compulsory-bytes", account.non_compulsory)
+        ctx.counters.add("spills", len(plan.spills))
+        ctx.counters.add("streams", len(plan.streams))
+        return replace(module, graph_schedule=plan)

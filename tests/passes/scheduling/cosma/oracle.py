@@ -1,0 +1,135 @@
+"""Random problems, and their optima by trying every order, eviction and option."""
+
+import heapq
+import itertools
+
+from hypothesis import strategies as st
+
+from accnn.passes.scheduling.cosma.problem import ALL_RESIDENT, Operation, Option, Problem, Tensor
+
+
+@st.composite
+def problems(draw: st.DrawFn, *, most: int = 6, menus: bool = False, slack: int = 5) -> Problem:
+    """Draw a problem of up to ``most`` operators whose budget is at least its minimum."""
+    size = st.integers(1, 8)
+    tensors = [
+        Tensor(name=f"x{i}", bytes=draw(size), on_host=True) for i in range(draw(st.integers(1, 2)))
+    ]
+    operations: list[Operation] = []
+    for index in range(draw(st.integers(1, most))):
+        reads = draw(
+            st.lists(st.integers(0, len(tensors) - 1), min_size=1, max_size=3, unique=True)
+        )
+        writes = list(range(len(tensors), len(tensors) + draw(st.sampled_from((1, 1, 1, 2)))))
+        tensors += [Tensor(name=f"t{index}_{number}", bytes=draw(size)) for number in writes]
+        menu = ALL_RESIDENT
+        if menus:
+            touched = (*reads, *writes)
+            streamed = draw(st.lists(st.sampled_from(touched), max_size=3, unique=True))
+            extra = draw(st.integers(0, 4))
+            menu += (
+                Option(
+                    streamed=tuple((t, tensors[t].bytes + extra) for t in streamed),
+                    workspace=draw(st.integers(1, 4)),
+                    constant_bytes=draw(st.integers(0, 3)),
+                ),
+            )
+        operations.append(
+            Operation(
+                name=f"t{index}_{writes[0]}", reads=tuple(reads), writes=tuple(writes), menu=menu
+            )
+        )
+    return _finished(draw, tensors, operations, slack)
+
+
+def _finished(
+    draw: st.DrawFn, tensors: list[Tensor], operations: list[Operation], slack: int
+) -> Problem:
+    read = {tensor for operation in operations for tensor in operation.reads}
+    final = [
+        Tensor(
+            name=tensor.name,
+            bytes=tensor.bytes,
+            on_host=tensor.on_host,
+            is_output=not tensor.on_host and (index not in read or draw(st.integers(0, 9)) == 0),
+        )
+        for index, tensor in enumerate(tensors)
+    ]
+    problem = Problem(name="random", tensors=tuple(final), operations=tuple(operations), budget=0)
+    least = max(
+        min(problem.footprint(index, option) for option in operation.menu)
+        for index, operation in enumerate(operations)
+    )
+    return problem.with_budget(least + draw(st.integers(0, slack)))
+
+
+def brute_force(problem: Problem) -> int:
+    """Return the least off-chip bytes over all orders, evictions and options."""
+    count = len(problem.operations)
+    hosted = frozenset(i for i, tensor in enumerate(problem.tensors) if tensor.on_host)
+    start = (frozenset[int](), frozenset[int](), hosted)
+    best = {start: 0}
+    heap = [(0, 0, start)]
+    serial = 0
+    while heap:
+        cost, _, state = heapq.heappop(heap)
+        if cost > best[state]:
+            continue
+        if len(state[0]) == count:
+            return cost
+        for added, after in _steps(problem, state):
+            if cost + added < best.get(after, cost + added + 1):
+                best[after] = cost + added
+                serial += 1
+                heapq.heappush(heap, (cost + added, serial, after))
+    raise AssertionError("no plan exists")
+
+
+_State = tuple[frozenset[int], frozenset[int], frozenset[int]]
+
+
+def _steps(problem: Problem, state: _State) -> list[tuple[int, _State]]:
+    executed, resident, _ = state
+    found: list[tuple[int, _State]] = []
+    for op in range(len(problem.operations)):
+        if op in executed or not problem.predecessors[op] <= executed:
+            continue
+        for option in problem.operations[op].menu:
+            for count in range(len(resident) + 1):
+                for leaving in itertools.combinations(sorted(resident), count):
+                    step = _step(problem, state, op, option, frozenset(leaving))
+                    found += [] if step is None else [step]
+    return found
+
+
+def _step(
+    problem: Problem, state: _State, op: int, option: Option, leaving: frozenset[int]
+) -> tuple[int, _State] | None:
+    executed, resident, hosted = state
+    operation = problem.operations[op]
+    size = [tensor.bytes for tensor in problem.tensors]
+    streamed = {tensor for tensor, _ in option.streamed}
+    resident = resident - leaving
+    cost = sum(size[tensor] for tensor in leaving if tensor not in hosted)
+    hosted = hosted | leaving
+    wanted = set(operation.reads) - streamed
+    absent = wanted - resident
+    if not absent <= hosted or resident & streamed:
+        return None
+    if not (set(operation.reads) & streamed) <= hosted:
+        return None
+    made = set(operation.writes) - streamed
+    resident = resident | wanted | made
+    if sum(size[tensor] for tensor in resident) + option.workspace > problem.budget:
+        return None
+    stored = {tensor for tensor in made if problem.tensors[tensor].is_output}
+    cost += sum(size[tensor] for tensor in absent | stored)
+    cost += sum(moved for _, moved in option.streamed) + option.constant_bytes
+    hosted = hosted | stored | (set(operation.writes) & streamed)
+    executed = executed | {op}
+    kept = frozenset(
+        tensor
+        for tensor in resident
+        if any(user not in executed for user in problem.consumers[tensor])
+    )
+    return cost, (executed, kept, hosted)
