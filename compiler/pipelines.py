@@ -7,6 +7,7 @@ from ..passes.base import Pass
 from ..passes.mapping.map_operators import MapOperators
 from ..passes.mapping.registry import find_mapper
 from ..passes.pipeline import Pipeline
+from ..passes.scheduling.flexer.schedule_flexer import ScheduleFlexer
 from ..passes.scheduling.schedule_in_order import ScheduleInOrder
 from ..passes.scheduling.schedule_tiles import ScheduleTiles
 from .options import CompileOptions
@@ -18,6 +19,7 @@ GRAPH_SCHEDULERS: Mapping[str, Callable[[CompileOptions], Pass]] = {
 
 TILE_SCHEDULERS: Mapping[str, Callable[[CompileOptions], Pass]] = {
     "static": lambda options: ScheduleTiles(),
+    "flexer": lambda options: ScheduleFlexer(mapper=options.mapper),
 }
 """Passes that order tiles, by the name that ``--tiles`` takes."""
 

@@ -7,6 +7,7 @@ from .graph.merge_duplicates import MergeDuplicates
 from .graph.remove_identities import RemoveIdentities
 from .mapping.map_operators import MapOperators
 from .pipeline import Pipeline, parse_pipeline
+from .scheduling.flexer.schedule_flexer import ScheduleFlexer
 from .scheduling.schedule_in_order import ScheduleInOrder
 from .scheduling.schedule_tiles import ScheduleTiles
 
@@ -22,6 +23,7 @@ PASSES: tuple[type[Pass], ...] = (
     MapOperators,
     # Tiles and their order.
     ScheduleTiles,
+    ScheduleFlexer,
 )
 """All passes that a pipeline may name."""
 

@@ -19,6 +19,9 @@ References:
     (:func:`_is_better`), Algorithm 1 lines 12-32 (:func:`schedule_freely`).
 """
 
+# The compiler infers scalars; the stubs of NumPy take some of them for arrays.
+# pyright: reportArgumentType=false, reportReturnType=false, reportUnknownArgumentType=false
+
 from typing import Any, NamedTuple
 
 import numpy as np

@@ -1,7 +1,7 @@
 """From a tiling to the compact arrays that the compiled scheduler works on."""
 
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -134,11 +134,10 @@ class TimedTiling:
         return max(1, min(len(tensors), self.site.parameter_room[1] // wanted))
 
 
-def _mapped(values: Ints, function: object) -> Ints:
+def _mapped(values: Ints, function: Callable[[int], int]) -> Ints:
     """Return a function of every value; each distinct one is worked out once."""
-    assert callable(function)
     found, inverse = np.unique(values, return_inverse=True)
-    table = np.array([function(int(item)) for item in found], np.int64)
+    table = np.array([function(item) for item in found.tolist()], np.int64)
     return table[inverse].reshape(values.shape) if len(found) else values.copy()
 
 

@@ -1,8 +1,9 @@
 """One operator of the MAC array at its place: what tiles of it look like and where they may lie."""
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import TypeAlias
 
 from ....ir.arch import Architecture
 from ....ir.errors import PassError
@@ -86,4 +87,23 @@ def site_of(graph: Graph, plan: GraphSchedule, op: Op, arch: Architecture) -> Si
         arch=arch,
         place=residency(graph, plan, op),
         parameter_room=(half * (plan.step_of[op.name] % 2), half),
+    )
+
+
+Likeness: TypeAlias = tuple[Hashable, ...]
+"""What two operators have in common if the same decisions serve both."""
+
+
+def likeness(site: Site) -> Likeness:
+    """Return all of a site that a schedule depends on, but for names and addresses."""
+    types = site.graph.types
+    names = (*site.op.operands[:2], site.op.name)
+    return (
+        site.workload,
+        site.tiler.padding,
+        tuple((types[name].dtype, types[name].shape) for name in names),
+        tuple(site.resident.items()),
+        site.place.workspace_bytes,
+        len(site.parameters),
+        site.parameter_room[1],
     )

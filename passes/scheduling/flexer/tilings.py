@@ -6,7 +6,7 @@ scheduler wants them: inputs, weights, accumulators, outputs, then parameters.
 
 import itertools
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -270,8 +270,16 @@ def viable_tilings(site: Site, *, max_ops: int, ratio: float = 1.25) -> tuple[Ti
     return tuple(Tiling(site, item) for item in fitting if count[item] <= limit)
 
 
-def _count(dims: dict[Dim, int] | object, sizes: TileSizes) -> int:
-    assert isinstance(dims, dict)
+def uncut(site: Site) -> Tiling:
+    """Return the tiling of one operation, whether or not it fits."""
+    dims = site.workload.dims
+    sizes = TileSizes(
+        G=dims[Dim.G], N=dims[Dim.N], P=dims[Dim.P], Q=dims[Dim.Q], K=dims[Dim.K], C=dims[Dim.C]
+    )
+    return Tiling(site, sizes)
+
+
+def _count(dims: Mapping[Dim, int], sizes: TileSizes) -> int:
     return math.prod(-(-dims[dim] // sizes.of(dim)) for dim in CUT_DIMS)
 
 

@@ -1,0 +1,129 @@
+"""What the out-of-order scheduler may be told."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from ....ir.errors import OptionError
+from .kernel import (
+    BALANCED,
+    BENEFIT,
+    FIRST_FIT,
+    MIN_SPILL,
+    MIN_TRANSFER,
+    PRODUCT,
+    SMALL_SPILL,
+    SUM,
+    Choice,
+    Goal,
+)
+
+
+class Metric(StrEnum):
+    """What the best schedule of an operator has least of.
+
+    ``product`` is the paper's: latency times transferred bytes. ``weighted`` is ``latency **
+    (2 - w) * bytes ** w`` with the weight ``w`` of transfers.
+    """
+
+    PRODUCT = "product"
+    LATENCY = "latency"
+    TRANSFERS = "transfers"
+    ENERGY = "energy"
+    WEIGHTED = "weighted"
+
+
+class Priority(StrEnum):
+    """Which set of operations comes next (section 4.3 and Table 2)."""
+
+    DEFAULT = "default"
+    MIN_TRANSFER = "min-transfer"
+    MIN_SPILL = "min-spill"
+
+
+class Memory(StrEnum):
+    """Which tiles make room (Algorithm 2 and Table 2)."""
+
+    DEFAULT = "default"
+    FIRST_FIT = "first-fit"
+    SMALL_SPILL = "small-spill"
+
+
+_PRIORITIES = {
+    Priority.DEFAULT: BENEFIT,
+    Priority.MIN_TRANSFER: MIN_TRANSFER,
+    Priority.MIN_SPILL: MIN_SPILL,
+}
+_MEMORIES = {
+    Memory.DEFAULT: BALANCED,
+    Memory.FIRST_FIT: FIRST_FIT,
+    Memory.SMALL_SPILL: SMALL_SPILL,
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FlexerOptions:
+    """Options of a search.
+
+    Attributes:
+        metric: What is minimised.
+        weight: Of transfers, for ``weighted``, 0 .. 2.
+        priority: Which set comes next.
+        memory: Which tiles make room.
+        max_ops: Largest number of operations of a tiling, see ``viable_tilings``.
+        ratio: How far neighbouring tile sizes differ at least.
+        schedules: Most out-of-order schedules that are tried for one operator.
+        beam: Sets of each size that are extended.
+        window: Operations that are considered in each step.
+        trials: Complete sets whose memory operations are worked out in each step.
+    """
+
+    metric: Metric = Metric.PRODUCT
+    weight: float = 1.0
+    priority: Priority = Priority.DEFAULT
+    memory: Memory = Memory.DEFAULT
+    max_ops: int = 512
+    ratio: float = 1.5
+    schedules: int = 48
+    beam: int = 8
+    window: int = 48
+    trials: int = 8
+
+    def __post_init__(self) -> None:
+        for name in ("max_ops", "beam", "window", "trials"):
+            if getattr(self, name) < 1:
+                raise OptionError(f"{name} is {getattr(self, name)}, must be 1 or more")
+        if not 0.0 <= self.weight <= 2.0:
+            raise OptionError(f"weight is {self.weight}, must be between 0 and 2")
+        if self.ratio < 1.0:
+            raise OptionError(f"ratio is {self.ratio}, must be 1 or more")
+
+    @property
+    def choice(self) -> Choice:
+        """How the compiled scheduler makes its decisions."""
+        return Choice(
+            memory=_MEMORIES[self.memory],
+            priority=_PRIORITIES[self.priority],
+            beam=self.beam,
+            window=self.window,
+            trials=self.trials,
+        )
+
+    def goal(self, limit: float, fixed_pj: float = 0.0, byte_pj: float = 0.0) -> Goal:
+        """Return what the compiled scheduler minimises.
+
+        Args:
+            limit: A schedule that reaches it is abandoned.
+            fixed_pj: Energy of a tiling below off-chip memory, for ``energy`` [pJ].
+            byte_pj: Energy of one byte off chip, for ``energy`` [pJ].
+        """
+        match self.metric:
+            case Metric.PRODUCT:
+                return Goal(PRODUCT, 1.0, 1.0, 0.0, limit)
+            case Metric.LATENCY:
+                return Goal(PRODUCT, 1.0, 0.0, 0.0, limit)
+            case Metric.TRANSFERS:
+                return Goal(PRODUCT, 0.0, 1.0, 0.0, limit)
+            case Metric.WEIGHTED:
+                return Goal(PRODUCT, 2.0 - self.weight, self.weight, 0.0, limit)
+            case Metric.ENERGY:
+                return Goal(SUM, 0.0, byte_pj, fixed_pj, limit)

@@ -1,0 +1,311 @@
+"""The best schedule of one operator: all viable tilings and dataflows, in order and out of order.
+
+The baseline is the best static order: every viable tiling, every loop order, its innermost loop
+unrolled over the NPUs, with the memory and timing rules of the out-of-order schedules. As its
+order is known beforehand, it may also give up the tile whose next use is furthest away; the better
+of both rules counts. Nothing is left out but what proven bounds exclude.
+
+Out-of-order schedules start from the tilings whose static schedules are best, and the baseline is
+one of the candidates: the result is never worse.
+
+References:
+    Min, Kwon, Egger: Flexer: Out-of-Order Scheduling for Multi-NPUs. CGO 2023. Algorithm 1,
+    lines 1-11; section 5 (baseline).
+"""
+
+import math
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+
+from ....ir.errors import InfeasibleError, Shortage
+from ....ir.tile_schedule import TileSchedule
+from .bounds import Bound, site_bound, tiling_bound, timed_bound
+from .decode import decode
+from .kernel import (
+    BALANCED,
+    DONE,
+    FURTHEST,
+    GROUPS,
+    Goal,
+    Ints,
+    metric,
+    result_of,
+    schedule_freely,
+    schedule_in_order,
+)
+from .latency import TileTimer, profile_energy
+from .options import FlexerOptions, Metric
+from .problem import Dataflow, TimedTiling, dataflows, timed, unrolled
+from .site import Site
+from .tilings import Tiling, viable_tilings
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Candidate:
+    """A schedule that was found, as the decisions that make it.
+
+    Attributes:
+        value: Of the metric.
+        cycles: Makespan.
+        bytes: Transferred between off-chip memory and the chip.
+        timing: The tiling.
+        dataflow: The loop order.
+        order: Operations as issued, numbered in loop order.
+        group: Sizes of the sets.
+        memory: Who makes room.
+        scheduler: Who made it: ``static`` or ``flexer``.
+    """
+
+    value: float
+    cycles: int
+    bytes: int
+    timing: TimedTiling
+    dataflow: Dataflow
+    order: Ints
+    group: Ints
+    memory: int
+    scheduler: str
+
+
+@dataclass(slots=True)
+class Effort:
+    """What a search looked at.
+
+    Attributes:
+        tilings: Viable ones.
+        pruned: Excluded by their bound alone.
+        static: Schedules in loop order that were begun.
+        free: Schedules out of order that were begun.
+        abandoned: Of both, given up before their end.
+        cpu_seconds: CPU time.
+    """
+
+    tilings: int = 0
+    pruned: int = 0
+    static: int = 0
+    free: int = 0
+    abandoned: int = 0
+    cpu_seconds: float = 0.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Found:
+    """What a search found for one operator.
+
+    Attributes:
+        static: The best static order.
+        best: The best of all.
+        bound: What no schedule of the operator can beat.
+        effort: What was looked at.
+    """
+
+    static: Candidate
+    best: Candidate
+    bound: Bound
+    effort: Effort = field(compare=False)
+
+
+@dataclass(slots=True)
+class Search:
+    """One search, its tilings and what has been found so far."""
+
+    site: Site
+    options: FlexerOptions
+    timer: TileTimer
+    effort: Effort = field(default_factory=Effort)
+    _timed: dict[int, TimedTiling] = field(default_factory=dict[int, TimedTiling])
+    _best_of: dict[int, Candidate] = field(default_factory=dict[int, Candidate])
+
+    def run(self) -> Found:
+        """Return the best static and the best schedule of all.
+
+        Raises:
+            InfeasibleError: The smallest tiles of one operation do not fit together.
+        """
+        begin = time.process_time()
+        tilings = self.ranked()
+        static = self.best_static(tilings)
+        best = self.best_free(tilings, static)
+        self.effort.cpu_seconds = time.process_time() - begin
+        return Found(static=static, best=best, bound=site_bound(self.site), effort=self.effort)
+
+    def ranked(self) -> list[tuple[float, int, Tiling]]:
+        """Return viable tilings by the lower bound of their metric."""
+        found = viable_tilings(self.site, max_ops=self.options.max_ops, ratio=self.options.ratio)
+        if not found:
+            raise _too_small(self.site)
+        self.effort.tilings = len(found)
+        rows = [
+            (self.value_of(tiling_bound(tiling)), number, tiling)
+            for number, tiling in enumerate(found)
+        ]
+        return sorted(rows, key=lambda row: row[:2])
+
+    def value_of(self, bound: Bound, timing: TimedTiling | None = None) -> float:
+        """Return the metric of a bound."""
+        return metric(self.goal(math.inf, timing), bound.cycles, bound.bytes)
+
+    def goal(self, limit: float, timing: TimedTiling | None = None) -> Goal:
+        """Return what is minimised."""
+        if self.options.metric is not Metric.ENERGY:
+            return self.options.goal(limit)
+        dram = self.site.arch.off_chip
+        byte_pj = min(dram.read_energy, dram.write_energy) * 8 / dram.word_bits
+        if timing is None:
+            return self.options.goal(limit, 0.0, byte_pj)
+        _, shape_of = timing.tiling.shapes
+        energies = [profile_energy(row[0], self.site.arch) for row in timing.profiles]
+        shapes: list[int] = shape_of.tolist()
+        fixed = sum(energies[shape] for shape in shapes)
+        return self.options.goal(limit, fixed, byte_pj)
+
+    def time(self, number: int, tiling: Tiling) -> TimedTiling:
+        """Return a tiling with times, worked out once."""
+        if number not in self._timed:
+            self._timed[number] = timed(tiling, self.timer)
+        return self._timed[number]
+
+    def best_static(self, tilings: list[tuple[float, int, Tiling]]) -> Candidate:
+        """Return the best schedule in loop order."""
+        best: Candidate | None = None
+        for rank, (bound, number, tiling) in enumerate(tilings):
+            limit = math.inf if best is None else best.value
+            if bound >= limit:
+                self.effort.pruned += len(tilings) - rank
+                break
+            timing = self.time(number, tiling)
+            if self.value_of(timed_bound(timing), timing) >= limit:
+                self.effort.pruned += 1
+                continue
+            for found in self._static(timing, limit):
+                if number not in self._best_of or found.value < self._best_of[number].value:
+                    self._best_of[number] = found
+                if best is None or found.value < best.value:
+                    best = found
+        if best is None:
+            raise _too_small(self.site)
+        return best
+
+    def _static(self, timing: TimedTiling, limit: float) -> Iterator[Candidate]:
+        """Yield schedules of a tiling in loop order; those beyond 1.5 times the limit are not."""
+        for dataflow in dataflows(timing.tiling):
+            problem, _ = timing.in_order(dataflow)
+            order, group = unrolled(problem.reads, problem.latency.shape[1])
+            for memory in (BALANCED, FURTHEST):
+                goal = self.goal(1.25 * limit, timing)
+                self.effort.static += 1
+                status, state = schedule_in_order(problem, order, group, memory, goal, False)
+                if status != DONE:
+                    self.effort.abandoned += 1
+                    continue
+                cycles, bytes = result_of(state)
+                yield Candidate(
+                    value=metric(goal, cycles, bytes),
+                    cycles=cycles,
+                    bytes=bytes,
+                    timing=timing,
+                    dataflow=dataflow,
+                    order=order,
+                    group=group,
+                    memory=memory,
+                    scheduler="static",
+                )
+
+    def best_free(self, tilings: list[tuple[float, int, Tiling]], static: Candidate) -> Candidate:
+        """Return the best schedule of all, the static one included."""
+        best = static
+        for bound, number, tiling in self._promising(tilings):
+            if self.effort.free >= self.options.schedules:
+                break
+            if bound >= best.value:
+                continue
+            timing = self.time(number, tiling)
+            if self.value_of(timed_bound(timing), timing) >= best.value:
+                continue
+            for dataflow in self._flows(number, timing):
+                found = self._free(timing, dataflow, best.value)
+                if found is not None and found.value < best.value:
+                    best = found
+        return best
+
+    def _promising(
+        self, tilings: list[tuple[float, int, Tiling]]
+    ) -> list[tuple[float, int, Tiling]]:
+        """Return tilings, those with the best static schedules first, then by bound."""
+        known = [row for row in tilings if row[1] in self._best_of]
+        known.sort(key=lambda row: (self._best_of[row[1]].value, row[1]))
+        others = [row for row in tilings if row[1] not in self._best_of]
+        mixed: list[tuple[float, int, Tiling]] = []
+        while known or others:
+            mixed += known[:2] + others[:1]
+            known, others = known[2:], others[1:]
+        return mixed
+
+    def _flows(self, number: int, timing: TimedTiling) -> list[Dataflow]:
+        """Return the loop orders that break ties, the best static one first."""
+        every = list(dataflows(timing.tiling))
+        if number in self._best_of:
+            first = self._best_of[number].dataflow
+            every.sort(key=lambda flow: flow != first)
+        return every[:2]
+
+    def _free(self, timing: TimedTiling, dataflow: Dataflow, limit: float) -> Candidate | None:
+        """Return the out-of-order schedule of a tiling, and of its order with foresight."""
+        problem, _ = timing.in_order(dataflow)
+        choice, goal = self.options.choice, self.goal(limit, timing)
+        self.effort.free += 1
+        status, state = schedule_freely(problem, choice, goal)
+        if status != DONE:
+            self.effort.abandoned += 1
+            return None
+        order, group = state.order, state.group[: state.scalar[GROUPS]]
+        cycles, bytes = result_of(state)
+        found = Candidate(
+            value=metric(goal, cycles, bytes),
+            cycles=cycles,
+            bytes=bytes,
+            timing=timing,
+            dataflow=dataflow,
+            order=order,
+            group=group,
+            memory=choice.memory,
+            scheduler="flexer",
+        )
+        tighter = self.goal(found.value, timing)
+        status, again = schedule_in_order(problem, order, group, FURTHEST, tighter, False)
+        if status != DONE:
+            return found
+        cycles, bytes = result_of(again)
+        value = metric(goal, cycles, bytes)
+        return replace(found, value=value, cycles=cycles, bytes=bytes, memory=FURTHEST)
+
+
+def adopt(candidate: Candidate, site: Site) -> Candidate:
+    """Return the same decisions for an operator that differs only in names and addresses."""
+    timing = candidate.timing
+    twin = TimedTiling(Tiling(site, timing.tiling.sizes), timing.profiles)
+    return replace(candidate, timing=twin)
+
+
+def schedule_of(candidate: Candidate, bound: Bound) -> TileSchedule:
+    """Return a candidate as a frozen schedule."""
+    timing = candidate.timing
+    problem, order = timing.in_order(candidate.dataflow)
+    goal = FlexerOptions().goal(math.inf)
+    _, state = schedule_in_order(
+        problem, candidate.order, candidate.group, candidate.memory, goal, True
+    )
+    assert result_of(state) == (candidate.cycles, candidate.bytes)
+    return decode(timing, order, state, candidate.scheduler, bound.cycles)
+
+
+def _too_small(site: Site) -> InfeasibleError:
+    return InfeasibleError(
+        f"the tiles of one operation of %{site.op.name} do not fit together",
+        shortage=Shortage(
+            resource=site.arch.scratchpad,
+            demand=site.place.workspace_bytes + 1,
+            capacity=site.place.workspace_bytes,
+        ),
+    )
