@@ -6,13 +6,15 @@ them. Waits follow from memory alone: an instruction waits for the last earlier 
 every other queue that touched the bytes it needs (``ir/hazards.py``).
 """
 
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 import numpy.typing as npt
 
-from ..ir.errors import PassError
+from ..ir.arch import Architecture
+from ..ir.errors import ArchitectureError, PassError
 from ..ir.graph import Graph, Op
 from ..ir.graph_schedule import Residence
 from ..ir.hazards import Block, HazardTracker, Ticks, waits_for
@@ -26,6 +28,9 @@ from ..ir.types import DType, TensorType
 from .addressing import off_chip, on_chip, squeeze
 from .layout import Layout, lay_out, moved_tensors, multiplier_of
 from .select import Site, select_compute, select_finish
+
+ACCUMULATOR_BYTES = (3, 4)
+"""Sizes of an accumulator that instructions can address [byte]."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +54,7 @@ def lower(module: Module) -> Lowered:
     """
     if module.arch is None or module.graph_schedule is None or not module.tile_schedules:
         raise PassError("lowering needs an architecture, a graph schedule and tile schedules")
+    check_executable(module.arch)
     derived = {
         f"{op.name}.multiplier": multiplier_of(module.graph, op)
         for op in module.graph.ops
@@ -57,6 +63,21 @@ def lower(module: Module) -> Lowered:
     run = _Lowering(module, derived)
     run.execute()
     return Lowered(run.program(), derived)
+
+
+def check_executable(arch: Architecture) -> None:
+    """Check that instructions exist for the machine's numbers.
+
+    Raises:
+        ArchitectureError: Its accumulators have a width that no instruction knows.
+    """
+    if math.ceil(arch.accumulator_bits / 8) not in ACCUMULATOR_BYTES:
+        known = " or ".join(str(8 * size) for size in ACCUMULATOR_BYTES)
+        raise ArchitectureError(
+            f"{arch.name}: accumulators have {arch.accumulator_bits} bits, "
+            f"instructions know {known}",
+            hint="the architecture can be used for mapping only",
+        )
 
 
 @dataclass

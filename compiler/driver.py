@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..backend.load import ArchSource, find_source, parse_architecture
-from ..backend.lower import lower
+from ..backend.lower import check_executable, lower
 from ..ir.arch import Architecture
 from ..ir.errors import OptionError
 from ..ir.module import Module
@@ -83,6 +83,8 @@ def compile(
         pipeline = _until(pipeline, chosen.until or "")
     source = find_source(str(arch))
     machine = parse_architecture(source.text, file=source.path.name)
+    if chosen.lowers:
+        check_executable(machine)
     network = read_network(Path(model), machine, chosen, watch)
     inputs = verification_inputs(network.model, chosen.seed, chosen.inputs)
     module = Module(

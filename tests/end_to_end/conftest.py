@@ -1,0 +1,37 @@
+"""Networks of the zoo at a small size, built once per session."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from accnn.models.zoo.build import build
+
+SIZES = {
+    "resnet18": 32,
+    "resnet34": 32,
+    "resnet50": 32,
+    "vgg16": 32,
+    "alexnet": 64,
+    "squeezenet": 48,
+    "mobilenetv2": 32,
+    "darknet19": 32,
+}
+"""Smallest sizes [pixel] at which no feature map vanishes and images differ in all stages."""
+
+Networks = Callable[..., Path]
+
+
+@pytest.fixture(scope="session")
+def zoo(tmp_path_factory: pytest.TempPathFactory) -> Networks:
+    """Return a function from the name of a network to its ONNX file."""
+    folder = tmp_path_factory.mktemp("zoo")
+
+    def make(name: str, size: int | None = None) -> Path:
+        pixels = size or SIZES[name]
+        path = folder / f"{name}-{pixels}.onnx"
+        if not path.exists():
+            path.write_bytes(build(name, image_size=pixels).SerializeToString())
+        return path
+
+    return make

@@ -1,0 +1,102 @@
+"""The whole flow on a graph with data: no ONNX, no files."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from accnn.backend.load import load_architecture
+from accnn.backend.lower import lower
+from accnn.compiler.driver import constants_of
+from accnn.compiler.observe import observed
+from accnn.compiler.options import CompileOptions
+from accnn.compiler.pipelines import default_pipeline
+from accnn.ir.graph import Graph
+from accnn.ir.module import Module
+from accnn.ir.program import Program
+from accnn.ir.resources import Constants, numpy_dtype
+from accnn.passes.manager import run_pipeline
+from accnn.runtime_sim.reference.run import run as run_reference
+from accnn.runtime_sim.result import SimulationResult
+from accnn.runtime_sim.simulate import simulate
+
+Array = npt.NDArray[Any]
+
+
+@dataclass(frozen=True)
+class Compiled:
+    """A network with its program, inputs, and the right value of every tensor."""
+
+    module: Module
+    inputs: Mapping[str, Array]
+    expected: Mapping[str, Array]
+
+    @property
+    def program(self) -> Program:
+        assert self.module.program is not None
+        return self.module.program
+
+    @property
+    def constants(self) -> Constants:
+        return constants_of(self.module)
+
+    def run(self, program: Program | None = None, **options: Any) -> SimulationResult:
+        """Simulate the program, or a mutant of it."""
+        return simulate(program or self.program, self.constants, self.inputs, **options)
+
+    def wrong(self, result: SimulationResult) -> list[str]:
+        """Return the operators whose result differs from NumPy's, in execution order."""
+        names = [name for name in self.program.operators if name in self.program.symbol]
+        return [
+            name
+            for name in names
+            if not np.array_equal(result.tensor(name), self.expected[name], equal_nan=True)
+        ]
+
+
+def compile_graph(
+    graph: Graph,
+    data: Mapping[str, Array],
+    arch: str,
+    *,
+    budget: int | None = None,
+    seed: int = 0,
+    all_off_chip: bool = True,
+) -> Compiled:
+    """Compile a network and compute what its tensors must be.
+
+    Args:
+        graph: The network.
+        data: Its constants.
+        arch: Name of the catalogue.
+        budget: Scratchpad bytes to use.
+        seed: Of the inputs.
+        all_off_chip: Whether every result is stored, so that it can be compared.
+    """
+    pipeline = default_pipeline(CompileOptions(scratchpad=budget))
+    source = Module(graph=graph, arch=load_architecture(arch), constants=Constants(data))
+    module = run_pipeline(pipeline, source).module
+    if all_off_chip:
+        module = observed(module)
+    lowered = lower(module)
+    lowered.program.verify()
+    constants = module.constants.with_arrays(lowered.derived)
+    module = replace(module, program=lowered.program, constants=constants)
+    inputs = random_inputs(graph, seed)
+    return Compiled(module, inputs, run_reference(graph, source.constants, inputs))
+
+
+def random_inputs(graph: Graph, seed: int) -> dict[str, Array]:
+    """Return seeded inputs over the whole range of their types."""
+    rng = np.random.default_rng(seed)
+    inputs: dict[str, Array] = {}
+    for value in graph.inputs:
+        kind = numpy_dtype(value.type.dtype)
+        if value.type.dtype.is_integer:
+            low, high = value.type.dtype.range
+            inputs[value.name] = rng.integers(low, high + 1, value.type.shape).astype(kind)
+        else:
+            inputs[value.name] = rng.standard_normal(value.type.shape).astype(kind)
+    return inputs
