@@ -7,7 +7,7 @@ from functools import cached_property
 
 from .arch import Architecture
 from .errors import VerifyError
-from .isa import UNITS, AnyInstruction, Halt, Space, Unit
+from .isa import UNITS, AnyInstruction, Halt, Mac, Space, Unit
 from .types import TensorType
 from .workload import Operand
 
@@ -176,3 +176,5 @@ def _verify_queue(program: Program, number: int, queue: Queue) -> None:
                 raise VerifyError(f"{where} waits for {wait.count} of queue {wait.queue}")
         if not -1 <= instruction.op < len(program.operators):
             raise VerifyError(f"{where} works for operator {instruction.op}")
+        if isinstance(instruction, Mac) and not 0 <= instruction.profile < len(program.profiles):
+            raise VerifyError(f"{where} has profile {instruction.profile}")

@@ -48,7 +48,9 @@ def simulate(
         RaceError: Two accesses conflict, and nothing orders them.
         OverflowTrap: An accumulator leaves its width.
         SimulationError: An access is out of bounds, queues deadlock, a constant is written.
+        VerifyError: The program breaks an invariant of its class.
     """
+    program.verify()
     # Tiles are small: threads of the linear algebra library cost more than they bring.
     with threadpool_limits(limits=1):
         return _simulate(program, constants, inputs, detect_races, trace, interleaving_seed)

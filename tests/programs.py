@@ -1,6 +1,7 @@
 """Small programs for tests of simulator and backend: by hand, and arbitrary ones."""
 
 import dataclasses
+import math
 import types
 import typing
 from enum import Enum
@@ -254,8 +255,12 @@ def _tensor_types():
     return st.one_of(
         st.just(TensorType(DType.F32, ())),
         st.just(TensorType(DType.S8, (1, 3, 5))),
-        values(TensorType),
+        values(TensorType).filter(_is_finite),
     )
+
+
+def _is_finite(type):
+    return type.quant is None or all(map(math.isfinite, type.quant.scale))
 
 
 @st.composite

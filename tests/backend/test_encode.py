@@ -108,3 +108,11 @@ def test_values_beyond_64_bits_are_refused():
     wide = dataclasses.replace(copy, dst=at(Space.GB, (1 << 63) - 1, 1))
     changed = with_stream(built, 0, [wide, Sync()])
     assert decode(encode(changed)) == changed
+
+
+def test_numbers_without_a_value_are_refused():
+    built, _, _ = convolution(1)
+    profile = dataclasses.replace(built.profiles[0], network_pj=float("nan"))
+
+    with pytest.raises(VerifyError, match="toy program cannot be encoded"):
+        encode(dataclasses.replace(built, profiles=(profile,)))

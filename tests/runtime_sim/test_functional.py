@@ -239,11 +239,6 @@ def test_binary(kind):
     np.testing.assert_array_equal(port.view(dst, shape, np.dtype("<f4")), expected)
 
 
-def exact_round(value):
-    """``rint`` of a rational number rounded to float32 once."""
-    return float(np.rint(np.float32(value)))
-
-
 @FEW
 @given(st.data())
 def test_qbinary_add_uses_fused_multiply_adds(data):
