@@ -1,0 +1,68 @@
+"""The same command gives the same bytes."""
+
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from accnn.compiler.cli.acc_compile import app
+from accnn.ir.report import from_json
+from tests.end_to_end.conftest import Networks
+from tests.flow import compile_graph
+from tests.networks import residual_network
+
+EQUAL = ("program.acc", "program.asm", "module.ir", "model.onnx", "trace.json")
+
+
+def without_seconds(value):
+    """Return JSON without the figures that are times of a clock."""
+    if isinstance(value, dict):
+        return {
+            key: without_seconds(item)
+            for key, item in value.items()
+            if key not in ("seconds", "solve_seconds")
+        }
+    return [without_seconds(item) for item in value] if isinstance(value, list) else value
+
+
+@pytest.fixture(scope="module")
+def twice(zoo: Networks, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    folder = tmp_path_factory.mktemp("twice")
+    for name in ("one", "two"):
+        arguments = [str(zoo("squeezenet")), "--arch", "simba", "-o", str(folder / name)]
+        done = CliRunner().invoke(app, arguments)
+        assert done.exit_code == 0, done.output
+    return folder / "one", folder / "two"
+
+
+@pytest.mark.parametrize("name", EQUAL)
+def test_files_are_equal_to_the_byte(name: str, twice: tuple[Path, Path]):
+    one, two = (folder / name for folder in twice)
+
+    assert one.read_bytes() == two.read_bytes()
+
+
+def test_reports_are_equal_but_for_seconds(twice: tuple[Path, Path]):
+    one, two = (json.loads((folder / "report.json").read_text()) for folder in twice)
+
+    assert without_seconds(one) == without_seconds(two)
+    from_json((twice[0] / "report.json").read_text()).verify()
+
+
+def test_nothing_else_is_in_the_folder(twice: tuple[Path, Path]):
+    names = {path.name for path in twice[0].iterdir()}
+
+    assert names == {*EQUAL, "report.json"}
+    assert {path.name for path in twice[0].parent.iterdir()} == {"one", "two"}
+
+
+@pytest.mark.parametrize("arch", ["simba", "flexer-arch5"])
+def test_every_legal_order_gives_the_same_values(arch: str):
+    compiled = compile_graph(*residual_network(), arch, budget=6000)
+    in_time = compiled.run()
+
+    for seed in range(5):
+        shuffled = compiled.run(interleaving_seed=seed)
+        assert compiled.wrong(shuffled) == []
+        assert shuffled.cycles == in_time.cycles

@@ -1,0 +1,96 @@
+"""The zoo on the machines that count: compiled, raced, compared with onnxruntime."""
+
+from pathlib import Path
+
+import pytest
+
+import accnn
+from accnn.compiler.options import CompileOptions, VerifyMode
+from accnn.ir.report import VerificationStatus
+from accnn.models.onnx_import.load import load_model
+from accnn.models.quantize import quantize
+from accnn.models.session import save_model
+from tests.end_to_end.conftest import SIZES, Networks
+
+ARCHS = ("simba", "edge-1m", "flexer-arch5")
+
+
+@pytest.fixture(scope="module")
+def integer(zoo: Networks, tmp_path_factory: pytest.TempPathFactory):
+    """Return a function from the name of a network to its quantised ONNX file."""
+    folder = tmp_path_factory.mktemp("int8")
+
+    def make(name: str) -> Path:
+        path = folder / f"{name}.onnx"
+        if not path.exists():
+            save_model(quantize(load_model(zoo(name)), samples=1).model, path)
+        return path
+
+    return make
+
+
+def assert_verified(path: Path, arch: str, options: CompileOptions | None = None) -> accnn.Result:
+    result = accnn.compile(path, arch=arch, options=options or CompileOptions(races=True))
+    found = result.report.verification
+    assert found.status is VerificationStatus.VERIFIED
+    assert found.mismatches == 0
+    assert found.elements >= 1000
+    return result
+
+
+@pytest.mark.parametrize("network", SIZES)
+def test_small_networks_are_bit_equal_on_every_machine(network: str, integer):
+    path = integer(network)
+
+    for arch in ARCHS:
+        result = assert_verified(path, arch)
+        assert all(check.tolerance == 0 for check in result.report.verification.outputs)
+
+
+def test_a_float_network_is_quantised_for_an_integer_machine(zoo: Networks):
+    report = assert_verified(zoo("squeezenet"), "edge-1m").report
+
+    assert report.quantization is not None
+    assert not report.quantization.calibrated
+    assert report.quantization.snr_db is not None and report.quantization.snr_db > 10
+    assert any("not calibrated" in note for note in report.notes)
+
+
+def test_a_float_network_runs_as_it_is_on_a_float_machine(zoo: Networks):
+    report = assert_verified(zoo("mobilenetv2"), "edge-fp32").report
+
+    assert report.quantization is None
+    assert report.notes == ()
+
+
+@pytest.mark.parametrize(("network", "arch"), [("squeezenet", "simba"), ("mobilenetv2", "edge-1m")])
+def test_every_layer_is_right(network: str, arch: str, integer):
+    options = CompileOptions(verify=VerifyMode.LAYERS, races=True)
+
+    result = assert_verified(integer(network), arch, options)
+
+    compared = [check.name for check in result.report.verification.outputs]
+    operators = [item.name for item in result.report.operators]
+    outputs = [original for original, _ in result.network.imported.output_names]
+    assert compared == [*operators, *outputs]
+
+
+def test_layers_do_not_change_the_figures_of_the_program(integer):
+    path = integer("squeezenet")
+    plain = assert_verified(path, "simba")
+    layers = assert_verified(path, "simba", CompileOptions(verify=VerifyMode.LAYERS))
+
+    assert plain.report.totals == layers.report.totals
+    assert plain.module.program == layers.module.program
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("arch", ARCHS)
+@pytest.mark.parametrize("network", SIZES)
+def test_networks_of_full_size_are_bit_equal(network: str, arch: str, zoo: Networks):
+    assert_verified(zoo(network, 224), arch)
+
+
+@pytest.mark.slow
+def test_mobilenet_of_full_size_is_within_the_bounds_of_floats(zoo: Networks):
+    assert_verified(zoo("mobilenetv2", 224), "edge-fp32")
