@@ -59,6 +59,10 @@ _STAY_FIELDS = 5
 
 DONE, ABORTED, STUCK = range(3)
 
+# Functions that only compiled code calls: without the wrappers for Python, which take most of the
+# time of compilation.
+_inner = njit(cache=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+
 
 class Problem(NamedTuple):
     """One tiling of one operator; operations in the order of a dataflow.
@@ -202,7 +206,7 @@ class State(NamedTuple):
     stay: Ints
 
 
-@njit(cache=True)
+@_inner
 def _start(p: Problem, keep: bool) -> State:
     """Return the state before the first operation."""
     ops, tiles, npus = p.reads.shape[0], p.size.shape[0], p.latency.shape[1]
@@ -261,7 +265,7 @@ def _start(p: Problem, keep: bool) -> State:
     )
 
 
-@njit(cache=True)
+@_inner
 def _note(s: State, kind: int, subject: int, engine: int, start: int, end: int, clear: int) -> int:
     """Append an event and return its number."""
     number = s.scalar[EVENTS]
@@ -275,7 +279,7 @@ def _note(s: State, kind: int, subject: int, engine: int, start: int, end: int, 
     return number
 
 
-@njit(cache=True)
+@_inner
 def _leave_chip(s: State, tile: int, npu: int, address: int, first: int, last: int) -> None:
     """Record a stay that has ended."""
     if s.event.shape[0] and first >= 0:
@@ -284,7 +288,7 @@ def _leave_chip(s: State, tile: int, npu: int, address: int, first: int, last: i
         s.scalar[STAYS] += 1
 
 
-@njit(cache=True)
+@_inner
 def _touch(s: State, tile: int, number: int, end: int) -> None:
     """Record that an event touches a placed tile."""
     if s.first[tile] < 0:
@@ -294,7 +298,7 @@ def _touch(s: State, tile: int, number: int, end: int) -> None:
         s.touched[tile] = end
 
 
-@njit(cache=True)
+@_inner
 def _channel(s: State, ready: int) -> int:
     """Return the channel to use: of those free by then the busiest, else the first to be free."""
     best = 0
@@ -308,7 +312,7 @@ def _channel(s: State, ready: int) -> int:
     return best
 
 
-@njit(cache=True)
+@_inner
 def _move(s: State, kind: int, tile: int, ready: int, cycles: int, bytes: int) -> int:
     """Issue a transfer that may start at ``ready``; return when it ends."""
     channel = _channel(s, ready)
@@ -322,7 +326,7 @@ def _move(s: State, kind: int, tile: int, ready: int, cycles: int, bytes: int) -
     return end
 
 
-@njit(cache=True)
+@_inner
 def _find(segment: Ints, count: int, address: int) -> int:
     """Return the segment that starts at an address."""
     low, high = 0, count
@@ -335,7 +339,7 @@ def _find(segment: Ints, count: int, address: int) -> int:
     return low
 
 
-@njit(cache=True)
+@_inner
 def _free(p: Problem, s: State, tile: int) -> None:
     """End the stay of a tile that nobody needs any more."""
     k = _find(s.segment, s.scalar[SEGMENTS], s.at[tile])
@@ -346,7 +350,7 @@ def _free(p: Problem, s: State, tile: int) -> None:
     s.first[tile] = -1
 
 
-@njit(cache=True)
+@_inner
 def _store(p: Problem, s: State, tile: int) -> None:
     """Write a finished output tile off chip and free its room."""
     _move(s, STORE, tile, s.ready[tile], p.xfer[tile], p.size[tile])
@@ -361,7 +365,7 @@ def _store(p: Problem, s: State, tile: int) -> None:
     _free(p, s, tile)
 
 
-@njit(cache=True)
+@_inner
 def _evict(p: Problem, s: State, tile: int) -> None:
     """Take a tile off chip: write it where nothing else has its content."""
     accs = p.finish.shape[0]
@@ -373,7 +377,7 @@ def _evict(p: Problem, s: State, tile: int) -> None:
     _free(p, s, tile)
 
 
-@njit(cache=True)
+@_inner
 def _tidy(s: State) -> None:
     """Join free neighbours whose last touch no event to come can notice."""
     quiet = min(s.dma.min(), min(s.mx.min(), s.vx.min()))
@@ -396,7 +400,7 @@ def _tidy(s: State) -> None:
     s.scalar[SEGMENTS] = kept
 
 
-@njit(cache=True)
+@_inner
 def _carve(segment: Ints, count: int, low: int, high: int, size: int, tile: int) -> int:
     """Put a tile at the start of free segments ``low .. high``; return how many there are now.
 
@@ -431,7 +435,7 @@ def _carve(segment: Ints, count: int, low: int, high: int, size: int, tile: int)
     return count + shift
 
 
-@njit(cache=True)
+@_inner
 def _in_place(segment: Ints, count: int, size: int) -> int:
     """Return the free segment of exactly this size that was touched first, -1 if none."""
     best = -1
@@ -443,7 +447,7 @@ def _in_place(segment: Ints, count: int, size: int) -> int:
     return best
 
 
-@njit(cache=True)
+@_inner
 def _best_fit(segment: Ints, count: int, size: int) -> int:
     """Return the first segment of the smallest run of free ones that is large enough, -1 if none.
 
@@ -468,7 +472,7 @@ def _best_fit(segment: Ints, count: int, size: int) -> int:
     return best
 
 
-@njit(cache=True)
+@_inner
 def _reach(segment: Ints, low: int, size: int) -> int:
     """Return the last segment that ``size`` bytes from the start of ``low`` reach."""
     total, high = segment[low, SIZE], low
@@ -478,7 +482,7 @@ def _reach(segment: Ints, low: int, size: int) -> int:
     return high
 
 
-@njit(cache=True)
+@_inner
 def _next_use(s: State, tile: int) -> int:
     """Return the position in the known order at which a tile is used next."""
     if s.next_use[tile] >= s.end_use[tile]:
@@ -486,7 +490,7 @@ def _next_use(s: State, tile: int) -> int:
     return s.uses[s.next_use[tile]]
 
 
-@njit(cache=True)
+@_inner
 def _victims(
     p: Problem, s: State, segment: Ints, count: int, size: int, rule: int
 ) -> tuple[int, int]:
@@ -535,7 +539,7 @@ def _victims(
     return best_low, best_high
 
 
-@njit(cache=True)
+@_inner
 def _smallest(p: Problem, s: State, segment: Ints, count: int) -> int:
     """Return the segment of the smallest tile that may go, -1 if none."""
     best = -1
@@ -548,7 +552,7 @@ def _smallest(p: Problem, s: State, segment: Ints, count: int) -> int:
     return best
 
 
-@njit(cache=True)
+@_inner
 def _need(p: Problem, s: State, ops: Ints, count: int) -> int:
     """Pin what a set uses and list the tiles that it misses; return how many."""
     accs = p.finish.shape[0]
@@ -571,7 +575,7 @@ def _need(p: Problem, s: State, ops: Ints, count: int) -> int:
     return needed
 
 
-@njit(cache=True)
+@_inner
 def _arrive(p: Problem, s: State, tile: int, touched: int) -> None:
     """Bring a placed tile in, or clear the room of a new one."""
     s.ready[tile] = touched
@@ -588,7 +592,7 @@ def _arrive(p: Problem, s: State, tile: int, touched: int) -> None:
         s.spilled[tile] = -1
 
 
-@njit(cache=True)
+@_inner
 def _place_free(
     p: Problem, s: State, segment: Ints, count: int, needed: int, real: bool
 ) -> tuple[int, int]:
@@ -628,7 +632,7 @@ def _place_free(
     return count, rest
 
 
-@njit(cache=True)
+@_inner
 def _judge(
     p: Problem, s: State, ops: Ints, count: int, rule: int
 ) -> tuple[bool, float, int, int, int]:
@@ -684,7 +688,7 @@ def _judge(
     return True, spilled, used, overhead, moved
 
 
-@njit(cache=True)
+@_inner
 def _make_room(p: Problem, s: State, ops: Ints, count: int, rule: int) -> None:
     """Give every missing tile of a set its room, and issue spills and loads.
 
@@ -737,7 +741,7 @@ def _make_room(p: Problem, s: State, ops: Ints, count: int, rule: int) -> None:
         _arrive(p, s, tile, segment[low, TOUCHED])
 
 
-@njit(cache=True)
+@_inner
 def _flush(p: Problem, s: State) -> None:
     """Take everything off chip, so that one operation fits wherever memory is fragmented."""
     k = 0
@@ -747,7 +751,7 @@ def _flush(p: Problem, s: State) -> None:
         k += 1
 
 
-@njit(cache=True)
+@_inner
 def _parameters(p: Problem, s: State, npu: int, key: int) -> int:
     """Make sure that an NPU has the parameters of an output tile; return their slot."""
     tensors = p.param_bytes.shape[1]
@@ -772,7 +776,7 @@ def _parameters(p: Problem, s: State, npu: int, key: int) -> int:
     return slot
 
 
-@njit(cache=True)
+@_inner
 def _issue(p: Problem, s: State, op: int, npu: int, slot: int) -> None:
     """Run an operation on an NPU, and finish its accumulators if it is the last to add."""
     accs, tensors = p.finish.shape[0], p.param_bytes.shape[1]
@@ -817,7 +821,7 @@ def _issue(p: Problem, s: State, op: int, npu: int, slot: int) -> None:
         s.scalar[PENDING] += 1
 
 
-@njit(cache=True)
+@_inner
 def _do(p: Problem, s: State, ops: Ints, count: int, rule: int) -> None:
     """Schedule a set whose tiles fit together."""
     npus = p.latency.shape[1]
@@ -866,7 +870,7 @@ def _do(p: Problem, s: State, ops: Ints, count: int, rule: int) -> None:
     _tidy(s)
 
 
-@njit(cache=True)
+@_inner
 def _end(p: Problem, s: State) -> None:
     """Store what is finished and close all stays."""
     while s.scalar[PENDING] > 0:
@@ -899,7 +903,7 @@ def metric(goal: Goal, cycles: float, bytes: float) -> float:
     return value
 
 
-@njit(cache=True)
+@_inner
 def _is_hopeless(p: Problem, s: State, goal: Goal) -> bool:
     """Whether no continuation of the schedule can stay below the goal's limit.
 
@@ -912,7 +916,7 @@ def _is_hopeless(p: Problem, s: State, goal: Goal) -> bool:
     return metric(goal, cycles, float(s.scalar[BYTES] + s.scalar[BYTES_LEFT])) >= goal.limit
 
 
-@njit(cache=True)
+@_inner
 def _list_uses(p: Problem, s: State, order: Ints) -> None:
     """Note when each tile is used, for an order that is known."""
     fill = s.next_use.copy()
@@ -923,7 +927,7 @@ def _list_uses(p: Problem, s: State, order: Ints) -> None:
             fill[tile] += 1
 
 
-@njit(cache=True)
+@_inner
 def _try_set(p: Problem, s: State, ops: Ints, count: int, rule: int) -> int:
     """Schedule as many of the first operations of a set as fit together; return how many."""
     while count > 1 and not _judge(p, s, ops, count, rule)[0]:
@@ -971,7 +975,7 @@ def schedule_in_order(
     return (ABORTED if _is_hopeless(p, s, goal) else DONE), s
 
 
-@njit(cache=True)
+@_inner
 def _candidates(p: Problem, s: State, window: int, chosen: Ints) -> int:
     """List operations worth considering, those that reuse most first; return how many.
 
@@ -1022,7 +1026,7 @@ def _candidates(p: Problem, s: State, window: int, chosen: Ints) -> int:
     return count
 
 
-@njit(cache=True)
+@_inner
 def _is_ready(p: Problem, s: State, op: int) -> bool:
     """Whether an operation may run now: any of an accumulation, or the next one in order."""
     if s.is_done[op]:
@@ -1033,7 +1037,7 @@ def _is_ready(p: Problem, s: State, op: int) -> bool:
     return s.uses[s.next_use[acc]] == op
 
 
-@njit(cache=True)
+@_inner
 def _presence(p: Problem, s: State, op: int) -> int:
     """Return which tiles of an operation are on chip: 1 input, 2 weights, 4 accumulators."""
     mask = 0
@@ -1044,7 +1048,7 @@ def _presence(p: Problem, s: State, op: int) -> int:
     return mask
 
 
-@njit(cache=True)
+@_inner
 def _mix(value: int) -> int:
     """Return a scrambled value (the finaliser of splitmix64)."""
     x = np.uint64(value) + np.uint64(0x9E3779B97F4A7C15)
@@ -1053,7 +1057,7 @@ def _mix(value: int) -> int:
     return np.int64((x ^ (x >> np.uint64(31))) >> np.uint64(1))
 
 
-@njit(cache=True)
+@_inner
 def _signature(p: Problem, s: State, ops: Ints, count: int) -> tuple[int, int, int]:
     """Return the dataflow map of a set as a number, its reused and its new bytes.
 
@@ -1084,7 +1088,7 @@ def _signature(p: Problem, s: State, ops: Ints, count: int) -> tuple[int, int, i
     return total, reused, new
 
 
-@njit(cache=True)
+@_inner
 def _is_better(rule: int, one: NDArray[np.float64], two: NDArray[np.float64]) -> bool:
     """Whether priority ``one`` precedes ``two``; see :func:`_priority`."""
     for k in range(one.shape[0]):
@@ -1093,7 +1097,7 @@ def _is_better(rule: int, one: NDArray[np.float64], two: NDArray[np.float64]) ->
     return False
 
 
-@njit(cache=True)
+@_inner
 def _fill_priority(
     rule: int,
     priority: NDArray[np.float64],
@@ -1115,7 +1119,7 @@ def _fill_priority(
         priority[0], priority[1], priority[2] = reused - spilled, used, -overhead
 
 
-@njit(cache=True)
+@_inner
 def _select(p: Problem, s: State, choice: Choice, chosen: Ints) -> int:
     """Fill in the set with the highest priority; return its size, 0 where nothing fits.
 
@@ -1168,7 +1172,7 @@ def _select(p: Problem, s: State, choice: Choice, chosen: Ints) -> int:
     return 0
 
 
-@njit(cache=True)
+@_inner
 def _offer(
     beam: Ints,
     score: Ints,
