@@ -1,0 +1,315 @@
+"""``acc-compile`` from the command line: results, exit codes, one message for each bad input."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pytest
+from onnx import ModelProto, TensorProto, helper, numpy_helper
+from typer.testing import CliRunner, Result
+
+from accnn.backend.load import catalogue, source_text
+from accnn.compiler.cli import acc_compile
+from accnn.compiler.driver import compile
+from accnn.ir.report import VerificationStatus, from_json
+from accnn.ir.text.parser import parse_module
+from accnn.models.quantize import quantize
+
+ALL = {"program.acc", "program.asm", "module.ir", "model.onnx", "trace.json", "report.json"}
+
+
+def tiny(batch: int | str = 1, kind: str = "Relu", name: str = "x") -> ModelProto:
+    """Return one convolution and an activation, opset 17."""
+    weights = np.random.default_rng(0).standard_normal((4, 3, 3, 3)).astype(np.float32)
+    nodes = [
+        helper.make_node("Conv", [name, "w"], ["c"], name="conv", pads=[1, 1, 1, 1]),
+        helper.make_node(kind, ["c"], ["y"], name="last"),
+    ]
+    graph = helper.make_graph(
+        nodes,
+        "tiny",
+        [helper.make_tensor_value_info(name, TensorProto.FLOAT, [batch, 3, 8, 8])],
+        [helper.make_tensor_value_info("y", TensorProto.FLOAT, [batch, 4, 8, 8])],
+        [numpy_helper.from_array(weights, "w")],
+    )
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Work in an empty folder that holds ``tiny.onnx``."""
+    monkeypatch.chdir(tmp_path)
+    onnx.save(tiny(), "tiny.onnx")
+    return tmp_path
+
+
+def run(*arguments: str) -> Result:
+    return CliRunner().invoke(acc_compile.app, list(arguments))
+
+
+def names() -> set[str]:
+    return {path.name for path in Path().iterdir()}
+
+
+# What it does --------------------------------------------------------------------------------
+
+
+def test_all_results_are_in_the_folder_of_the_models_name():
+    done = run("tiny.onnx", "--arch", "simba.toml")
+
+    assert done.exit_code == 0, done.output
+    assert {path.name for path in Path("tiny.acc").iterdir()} == ALL
+    assert names() == {"tiny.onnx", "tiny.acc"}
+    assert done.stdout.rstrip().splitlines()[-1].startswith("verified: 0 of 256 elements differ")
+    report = from_json(Path("tiny.acc/report.json").read_text())
+    assert report.verification.status is VerificationStatus.VERIFIED
+    assert report.model.name == "tiny.onnx"
+    assert report.arch.name == "simba.toml"
+    assert "dB against the float model" in done.stdout
+    assert "note: quantised with made-up calibration data" in done.stdout
+
+
+def test_module_ir_is_read_back():
+    run("tiny.onnx", "--arch", "simba", "-o", "out")
+
+    module = parse_module(Path("out/module.ir").read_text())
+
+    assert module.tile_schedules
+
+
+@pytest.mark.parametrize(
+    ("last", "files"),
+    [
+        ("schedule-in-order", {"module.ir", "model.onnx", "report.json"}),
+        ("map-operators", {"module.ir", "model.onnx", "report.json"}),
+        ("schedule-tiles", {"module.ir", "model.onnx", "report.json"}),
+        ("lower", ALL - {"trace.json"}),
+    ],
+)
+def test_until_writes_what_exists_by_then(last: str, files: set[str]):
+    done = run("tiny.onnx", "--arch", "simba", "--until", last)
+
+    assert done.exit_code == 0, done.output
+    assert {path.name for path in Path("tiny.acc").iterdir()} == files
+    report = from_json(Path("tiny.acc/report.json").read_text())
+    assert report.passes[-1].name == last
+    assert done.stdout.rstrip().endswith("not verified")
+
+
+def test_verify_off_says_not_verified():
+    done = run("tiny.onnx", "--arch", "simba", "--verify=off")
+
+    assert done.exit_code == 0
+    assert done.stdout.rstrip().endswith("not verified")
+    report = from_json(Path("tiny.acc/report.json").read_text())
+    assert report.verification.status is VerificationStatus.NOT_VERIFIED
+
+
+def test_verify_layers_compares_every_tensor():
+    done = run("tiny.onnx", "--arch", "edge-1m", "--verify=layers", "--races")
+
+    assert done.exit_code == 0, done.output
+    checks = from_json(Path("tiny.acc/report.json").read_text()).verification.outputs
+    assert len(checks) > 3
+
+
+def test_older_results_are_replaced():
+    run("tiny.onnx", "--arch", "simba")
+    run("tiny.onnx", "--arch", "simba", "--until", "map-operators")
+
+    assert not Path("tiny.acc/program.acc").exists()
+
+
+def test_a_dynamic_shape_is_fixed():
+    onnx.save(tiny(batch="n"), "dynamic.onnx")
+
+    assert run("dynamic.onnx", "--arch", "simba", "--shape", "x=1,3,8,8").exit_code == 0
+
+
+def test_calibration_data_and_inputs_are_used():
+    data = np.random.default_rng(1).standard_normal((4, 3, 8, 8)).astype(np.float32)
+    np.savez("data.npz", x=data)
+    np.savez("one.npz", x=data[:1])
+    given = ("--calibration", "data.npz", "--inputs", "one.npz", "--scratchpad", "4K")
+    done = run("tiny.onnx", "--arch", "simba", *given)
+
+    assert done.exit_code == 0, done.output
+    report = from_json(Path("tiny.acc/report.json").read_text())
+    assert report.quantization is not None and report.quantization.calibrated
+    assert report.notes == ()
+    assert report.options["scratchpad"] == 4096
+    assert report.graph_schedule is not None and report.graph_schedule.budget_bytes == 4096
+
+
+def test_the_catalogue_is_listed():
+    done = run("--list-archs")
+
+    assert done.exit_code == 0
+    for entry in catalogue():
+        assert entry.name in done.stdout
+
+
+def test_an_architecture_of_the_working_folder_wins():
+    text = source_text("simba").replace('name = "simba"', 'name = "mine"', 1)
+    Path("simba.toml").write_text(text)
+
+    assert compile("tiny.onnx", arch="simba.toml").arch.name == "mine"
+
+
+def test_different_outputs_end_with_3(monkeypatch: pytest.MonkeyPatch):
+    from accnn.compiler import driver, verify
+
+    right = verify.reference_outputs
+
+    def wrong(model, inputs):
+        return {name: array + 1 for name, array in right(model, inputs).items()}
+
+    monkeypatch.setattr("accnn.compiler.verdict.reference_outputs", wrong)
+    assert driver.verify_run is not None
+    done = run("tiny.onnx", "--arch", "simba")
+
+    assert done.exit_code == 3
+    assert "256 of 256 elements differ from onnxruntime" in done.stderr
+    assert "failed: 256 of 256" in done.stdout
+    assert {path.name for path in Path("tiny.acc").iterdir()} == ALL
+
+
+# What it refuses -----------------------------------------------------------------------------
+
+
+def prepare_outside() -> None:
+    model = tiny()
+    tensor = model.graph.initializer[0]
+    Path("../weights.bin").write_bytes(tensor.raw_data)
+    tensor.ClearField("raw_data")
+    tensor.data_location = TensorProto.EXTERNAL
+    entry = tensor.external_data.add()
+    entry.key, entry.value = "location", "../weights.bin"
+    Path("net.onnx").write_bytes(model.SerializeToString())
+
+
+def prepare_truncated() -> None:
+    Path("net.onnx").write_bytes(Path("tiny.onnx").read_bytes()[:-40])
+
+
+def prepare_text() -> None:
+    Path("net.onnx").write_text("hello, this is no network\n")
+
+
+def prepare_dynamic() -> None:
+    onnx.save(tiny(batch="n"), "net.onnx")
+
+
+def prepare_unsupported() -> None:
+    onnx.save(tiny(kind="Det"), "net.onnx")
+
+
+def prepare_quantised() -> None:
+    onnx.save(quantize(tiny(), samples=1).model, "net.onnx")
+
+
+def prepare_inputs() -> None:
+    onnx.save(tiny(), "net.onnx")
+    np.savez("float64.npz", x=np.zeros((1, 3, 8, 8)))
+    np.savez("shape.npz", x=np.zeros((1, 3, 8, 9), np.float32))
+    np.savez("name.npz", z=np.zeros((1, 3, 8, 8), np.float32))
+    Path("text.npz").write_text("no numbers")
+
+
+def prepare_arch() -> None:
+    onnx.save(tiny(), "net.onnx")
+    text = source_text("simba")
+    Path("unknown.toml").write_text(text.replace("[dma]", "[dam]"))
+    Path("value.toml").write_text(text.replace('precision = "int8"', 'precision = "int3"'))
+    Path("toml.toml").write_text("name = ")
+    Path("folder.acc").mkdir()
+    Path("folder.acc/mine.txt").write_text("precious")
+
+
+BAD: dict[str, tuple[Callable[[], None] | None, list[str], str]] = {
+    "missing file": (None, [], "net.onnx: no such file"),
+    "folder": (lambda: Path("net.onnx").mkdir(), [], "not a file"),
+    "no ONNX": (prepare_text, [], "not an ONNX model"),
+    "truncated": (prepare_truncated, [], "not an ONNX model, or truncated"),
+    "external data outside": (prepare_outside, [], "not a path inside of the model's folder"),
+    "dynamic shape": (prepare_dynamic, [], "--shape"),
+    "shape of no input": (prepare_inputs, ["--shape", "z=1,3,8,8"], "no input of the model"),
+    "shape that is none": (prepare_inputs, ["--shape", "x"], "not NAME=EXTENTS"),
+    "unsupported operator": (prepare_unsupported, [], "Det"),
+    "quantised on float": (prepare_quantised, ["--arch", "edge-fp32"], "computes in fp32"),
+    "type of inputs": (prepare_inputs, ["--inputs", "float64.npz"], "float64, the model reads"),
+    "shape of inputs": (prepare_inputs, ["--inputs", "shape.npz"], "has the shape [1, 3, 8, 9]"),
+    "name of inputs": (prepare_inputs, ["--inputs", "name.npz"], "'z'"),
+    "no inputs": (prepare_inputs, ["--inputs", "none.npz"], "none.npz: no such file"),
+    "inputs that are text": (prepare_inputs, ["--inputs", "text.npz"], "text.npz"),
+    "no calibration": (prepare_inputs, ["--calibration", "none.npz"], "does not exist"),
+    "type of calibration": (prepare_inputs, ["--calibration", "float64.npz"], "float64"),
+    "unknown arch": (prepare_arch, ["--arch", "simbaa"], "no architecture file 'simbaa'"),
+    "unknown key": (prepare_arch, ["--arch", "unknown.toml"], "unknown.toml: dam"),
+    "unknown value": (prepare_arch, ["--arch", "value.toml"], "int3"),
+    "no TOML": (prepare_arch, ["--arch", "toml.toml"], "toml.toml: not TOML"),
+    "machine without instructions": (prepare_arch, ["--arch", "eyeriss"], "mapping only"),
+    "not one element fits": (prepare_inputs, ["--scratchpad", "1"], "needs"),
+    "no bytes": (prepare_inputs, ["--scratchpad", "0"], "must be 1 or more"),
+    "too many bytes": (prepare_inputs, ["--scratchpad", "9M"], "larger than the scratchpad"),
+    "bytes that are none": (prepare_inputs, ["--scratchpad", "many"], "not a number of bytes"),
+    "unknown mapper": (prepare_inputs, ["--mapper", "best"], "no mapper named 'best'"),
+    "unknown scheduler": (prepare_inputs, ["--scheduler", "best"], "no scheduler named 'best'"),
+    "unknown tile scheduler": (prepare_inputs, ["--tiles", "best"], "no tile scheduler"),
+    "unknown pass": (prepare_inputs, ["--until", "the-end"], "--until the-end: no such pass"),
+    "negative seed": (prepare_inputs, ["--seed", "-1"], "seed is -1"),
+    "foreign folder": (prepare_arch, ["-o", "folder.acc"], "will not overwrite folder.acc"),
+    "no parent": (prepare_inputs, ["-o", "no/where"], "is not a folder"),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_bad_input_gets_one_message_and_leaves_nothing(case: str):
+    prepare, options, message = BAD[case]
+    if prepare is not None:
+        prepare()
+    before = names()
+    arch = [] if "--arch" in options else ["--arch", "simba"]
+
+    done = run("net.onnx", *arch, *options)
+
+    assert done.exit_code == 2, done.output
+    assert done.stdout == ""
+    assert done.stderr.startswith("acc-compile: error: ")
+    assert done.stderr.count("error:") == 1
+    assert "Traceback" not in done.stderr
+    assert message in done.stderr
+    assert names() == before
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [["tiny.onnx"], ["--arch", "simba"], ["tiny.onnx", "--arch", "simba", "--verify=maybe"]],
+)
+def test_a_wrong_command_shows_its_usage(arguments: list[str]):
+    done = run(*arguments)
+
+    assert done.exit_code == 2
+    assert "Usage: " in done.stderr
+    assert names() == {"tiny.onnx"}
+
+
+def test_a_failed_run_keeps_older_results():
+    run("tiny.onnx", "--arch", "simba", "-o", "out")
+    before = Path("out/report.json").read_bytes()
+
+    assert run("tiny.onnx", "--arch", "simba", "-o", "out", "--scratchpad", "1").exit_code == 2
+    assert Path("out/report.json").read_bytes() == before
+
+
+def test_a_disk_that_refuses_leaves_no_part(monkeypatch: pytest.MonkeyPatch):
+    def refuse(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("accnn.compiler.artifacts.write_trace", refuse)
+    done = run("tiny.onnx", "--arch", "simba")
+
+    assert done.exit_code == 2
+    assert "No space left on device" in done.stderr
+    assert names() == {"tiny.onnx"}
