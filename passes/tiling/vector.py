@@ -5,8 +5,9 @@ workspace twice (so that transfers overlap with computing), cutting the outermos
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import product
 
 from ...ir.arch import Architecture
 from ...ir.errors import InfeasibleError, Shortage, VerifyError
@@ -233,27 +234,31 @@ def _boxes(graph: Graph, piece: Piece, arch: Architecture, place: Residency) -> 
         InfeasibleError: One element does not fit.
     """
     limit = _byte_limit(piece, arch, place)
-    box_list = [piece.domain]
-    for axis in range(len(piece.domain)):
-        if _moved_bytes(graph, piece, box_list[0], place) <= limit:
-            return box_list
-        size = _axis_size(graph, piece, box_list[0], axis, place, limit)
-        head = box_list[0][axis]
-        parts = cuts(head.size, size)
-        box_list = [
-            (
-                *box[:axis],
-                Range(box[axis].start + part.start, box[axis].start + part.stop),
-                *box[axis + 1 :],
-            )
-            for box in box_list
-            for part in parts
-        ]
-    demand = _moved_bytes(graph, piece, box_list[0], place)
-    if demand > limit:
-        shortage = Shortage(resource=arch.scratchpad, demand=demand, capacity=limit)
+    sizes = [axis.size for axis in piece.domain]
+
+    def demand() -> int:
+        return _moved_bytes(graph, piece, _central(piece.domain, sizes), place)
+
+    for axis in range(len(sizes)):
+        if demand() <= limit:
+            break
+        sizes[axis] = _axis_size(sizes, axis, lambda: demand() <= limit)
+    if demand() > limit:
+        shortage = Shortage(resource=arch.scratchpad, demand=demand(), capacity=limit)
         raise InfeasibleError(f"no tile of %{piece.out.name} fits", shortage=shortage)
-    return box_list
+    parts = [
+        [Range(axis.start + part.start, axis.start + part.stop) for part in cuts(axis.size, size)]
+        for axis, size in zip(piece.domain, sizes, strict=True)
+    ]
+    return list(product(*parts))
+
+
+def _central(domain: Box, sizes: Sequence[int]) -> Box:
+    """Return a box in the middle of the domain: no other of its size reads more."""
+    starts = [
+        axis.start + (axis.size - size) // 2 for axis, size in zip(domain, sizes, strict=True)
+    ]
+    return tuple(Range(start, start + size) for start, size in zip(starts, sizes, strict=True))
 
 
 def _byte_limit(piece: Piece, arch: Architecture, place: Residency) -> int:
@@ -269,19 +274,15 @@ def _byte_limit(piece: Piece, arch: Architecture, place: Residency) -> int:
     return min(place.workspace_bytes // (2 * len(arch.npus)), max(4096, 4 * share))
 
 
-def _axis_size(
-    graph: Graph, piece: Piece, box: Box, axis: int, place: Residency, limit: int
-) -> int:
-    """Largest extent of an axis whose tiles fit the limit, at least one."""
-    low, high = 1, box[axis].size
+def _axis_size(sizes: list[int], axis: int, fits: Callable[[], bool]) -> int:
+    """Return the largest extent of an axis for which ``fits`` holds, at least one."""
+    low, high = 1, sizes[axis]
     while low < high:
-        middle = (low + high + 1) // 2
-        start = box[axis].start
-        trial = (*box[:axis], Range(start, start + middle), *box[axis + 1 :])
-        if _moved_bytes(graph, piece, trial, place) <= limit:
-            low = middle
+        sizes[axis] = (low + high + 1) // 2
+        if fits():
+            low = sizes[axis]
         else:
-            high = middle - 1
+            high = sizes[axis] - 1
     return low
 
 

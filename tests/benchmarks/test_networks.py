@@ -1,0 +1,56 @@
+"""The script that measures the zoo runs, and tells by its exit code."""
+
+import importlib.util
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+SCRIPT = Path(__file__).parents[2] / "benchmarks" / "networks.py"
+
+
+@pytest.fixture(scope="module")
+def networks() -> ModuleType:
+    """Return the script as a module; the root of the checkout is not on the path."""
+    spec = importlib.util.spec_from_file_location("benchmark_of_networks", SCRIPT)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_a_row_per_network_and_machine(
+    networks: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    arguments = ["--network", "squeezenet", "--image-size", "48", "--output", str(tmp_path)]
+
+    code = networks.main([*arguments, "--arch", "edge-1m", "simba"])
+
+    table = (tmp_path / "networks.md").read_text()
+    assert code == 0
+    assert capsys.readouterr().out == table
+    assert len(table.splitlines()) == 4
+    assert table.count("| verified | 0 | 1000 |") == 2
+    lines = (tmp_path / "networks.csv").read_text().splitlines()
+    assert [line.split(",")[:3] for line in lines[1:]] == [
+        ["squeezenet", "edge-1m", "verified"],
+        ["squeezenet", "simba", "verified"],
+    ]
+
+
+def test_the_float_machine_gets_one_network(networks: ModuleType):
+    found = list(networks.pairs(("resnet18", "mobilenetv2"), ("simba", "edge-fp32")))
+
+    assert found == [("resnet18", "simba"), ("mobilenetv2", "simba"), ("mobilenetv2", "edge-fp32")]
+
+
+def test_networks_that_are_not_verified_fail(
+    networks: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    figures = dict.fromkeys(networks.Row.__dataclass_fields__, 0)
+    row = networks.Row(**{**figures, "network": "n", "arch": "a", "verdict": "failed"})
+    monkeypatch.setattr(networks, "measure", lambda *_: iter([row]))
+
+    assert networks.main(["--output", str(tmp_path)]) == 1

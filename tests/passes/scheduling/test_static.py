@@ -1,0 +1,184 @@
+"""The static tile scheduler: valid on everything, and its prediction holds on the machine."""
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from accnn.backend.load import load_architecture
+from accnn.ir.arch import Architecture
+from accnn.ir.errors import InfeasibleError
+from accnn.ir.isa import Space, Unit
+from accnn.ir.program import MacProfile
+from accnn.ir.tile_schedule import EventKind
+from accnn.ir.tiles import Range, Role, Tile, TileGraph, TileOp
+from accnn.passes.scheduling.static import (
+    busy_cycles,
+    issue_order,
+    schedule_static,
+    unit_of,
+)
+from tests.flow import compile_graph
+from tests.networks import NetworkBuilder
+
+EDGE = load_architecture("edge-1m")
+FOUR = load_architecture("flexer-arch5")
+
+
+def tile(role: Role, number: int, size: int, space: Space = Space.GB) -> Tile:
+    """Return the ``number``-th tile of ``size`` bytes of a tensor."""
+    box = (Range(number * size, (number + 1) * size),)
+    return Tile(tensor=role.value, role=role, view=(1,), box=box, element_bytes=1, space=space)
+
+
+def product(outputs: int, depth: int, size: int = 64, acc: Space = Space.AB) -> TileGraph:
+    """Return a product of ``outputs`` tiles, each the sum of ``depth`` operations."""
+    weights = [tile(Role.W, number, size) for number in range(depth * outputs)]
+    inputs = [tile(Role.I, number, size) for number in range(depth)]
+    sums = [
+        replace(tile(Role.PSUM, number, size, acc), element_bytes=4) for number in range(outputs)
+    ]
+    results = [tile(Role.O, number, size) for number in range(outputs)]
+    tiles = (*weights, *inputs, *sums, *results)
+    index = {item: number for number, item in enumerate(tiles)}
+    ops = tuple(
+        TileOp(
+            operator="op",
+            box=(Range(0, 1),) * 8,
+            reads=(index[inputs[k]], index[weights[out * depth + k]]),
+            acc=index[sums[out]],
+            out=index[results[out]],
+            profile=(0,) * 4,
+        )
+        for out in range(outputs)
+        for k in range(depth)
+    )
+    profiles = (MacProfile(cycles=50, macs=size),)
+    return TileGraph(operators=("op",), tiles=tiles, ops=ops, profiles=profiles)
+
+
+def rooms(size: int, accumulators: int = 1 << 16) -> dict[Space, tuple[int, int]]:
+    return {Space.GB: (128, size), Space.AB: (0, accumulators), Space.PB: (0, 1024)}
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    st.integers(1, 6),
+    st.integers(1, 5),
+    st.integers(200, 3000),
+    st.sampled_from([EDGE, FOUR]),
+    st.sampled_from([Space.AB, Space.GB]),
+)
+def test_schedules_are_valid_where_tiles_fit(
+    outputs: int, depth: int, size: int, arch: Architecture, acc: Space
+):
+    graph = product(outputs, depth, acc=acc)
+    try:
+        schedule = schedule_static(graph, arch, rooms(size))
+    except InfeasibleError as error:
+        assert error.shortage is not None and error.shortage.resource == "gb"
+        assert size < 2500
+        return
+
+    schedule.verify()
+    assert schedule.cycles == max(event.end for event in schedule.events)
+    computes = [event for event in schedule.events if event.kind is EventKind.COMPUTE]
+    assert len(computes) == len(graph.ops)
+    assert busy_cycles(schedule.events, Unit.MX) == 50 * len(graph.ops)
+    for item in schedule.placements:
+        base, extent = rooms(size)[graph.tiles[item.tile].space]
+        assert base <= item.address
+        assert item.address + graph.tiles[item.tile].bytes <= base + extent
+
+
+def test_tiles_are_loaded_once_where_everything_fits():
+    schedule = schedule_static(product(4, 3), EDGE, rooms(1 << 16))
+
+    loads = [event.subject for event in schedule.events if event.kind is EventKind.LOAD]
+    assert len(loads) == len(set(loads))
+    assert schedule.transferred_bytes == 64 * (12 + 3 + 4)
+
+
+def test_unfinished_sums_are_spilled_and_retrieved_where_room_is_short():
+    graph = product(2, 3, acc=Space.GB)
+    shuffled = replace(graph, ops=tuple(graph.ops[number] for number in (0, 3, 1, 4, 2, 5)))
+
+    schedule = schedule_static(shuffled, EDGE, rooms(4 * 64 + 256))
+
+    schedule.verify()
+    kinds = [event.kind for event in schedule.events]
+    assert kinds.count(EventKind.SPILL) == kinds.count(EventKind.RETRIEVE) > 0
+
+
+def test_transfers_run_ahead_of_the_array():
+    schedule = schedule_static(product(6, 1), EDGE, rooms(1 << 16))
+
+    computes = [event for event in schedule.events if event.kind is EventKind.COMPUTE]
+    loads = [event for event in schedule.events if event.kind is EventKind.LOAD]
+    assert any(
+        load.start < compute.end and compute.start < load.end
+        for load in loads
+        for compute in computes
+    )
+
+
+def test_what_does_not_fit_is_told_with_its_terms():
+    with pytest.raises(InfeasibleError, match="do not fit together: gb: needs 192 byte") as caught:
+        schedule_static(product(1, 1), EDGE, rooms(150))
+
+    assert caught.value.shortage is not None
+    assert ("I of %I", 64) in caught.value.shortage.terms
+
+
+def test_one_npu_keeps_the_order_of_the_nest():
+    graph = product(3, 2)
+
+    assert issue_order(graph, 1) == tuple((number, 0) for number in range(6))
+
+
+def test_accumulations_are_dealt_out_whole():
+    order = issue_order(product(5, 2), 4)
+
+    home: dict[int, set[int]] = {}
+    for number, npu in order:
+        home.setdefault(number // 2, set()).add(npu)
+    assert sorted(number for number, _ in order) == list(range(10))
+    assert [home[chain] for chain in range(5)] == [{0}, {1}, {2}, {3}, {0}]
+    assert [npu for _, npu in order[:4]] == [0, 1, 2, 3]
+
+
+@pytest.mark.parametrize(
+    ("profile", "cost", "unit"), [((0,), 0, Unit.MX), ((), 3, Unit.VX), ((), 0, Unit.ST)]
+)
+def test_the_engine_follows_from_the_operation(profile: tuple[int, ...], cost: int, unit: Unit):
+    op = TileOp(operator="op", box=(), reads=(), acc=None, out=0, profile=profile, cost=cost)
+
+    assert unit_of(op) is unit
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    st.integers(1, 24),
+    st.integers(1, 24),
+    st.integers(3, 12),
+    st.sampled_from([1, 3]),
+    st.integers(1, 2),
+    st.sampled_from([("simba", 3000), ("edge-1m", 2500), ("flexer-arch5", 6000)]),
+)
+def test_the_prediction_of_one_operator_is_what_the_simulator_counts(
+    channels: int, outputs: int, size: int, kernel: int, stride: int, machine: tuple[str, int]
+):
+    net = NetworkBuilder()
+    net.conv(net.input("x", (1, channels, size, size)), "y", outputs, kernel, stride=stride)
+    arch, budget = machine
+    compiled = compile_graph(net.build("y"), net.data, arch, budget=budget, all_off_chip=False)
+    (schedule,) = compiled.module.tile_schedules
+    plan = compiled.module.graph_schedule
+    assert plan is not None
+    result = compiled.run()
+
+    moved_whole = (*plan.loads, *plan.stores)
+    assert result.cycles >= schedule.cycles
+    if not moved_whole:
+        assert result.cycles <= schedule.cycles + 1  # the last halt
