@@ -1,0 +1,207 @@
+"""The verifier of tile schedules: a valid one passes, each kind of damage is named."""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+
+from accnn.ir.errors import VerifyError
+from accnn.ir.isa import Space, Unit
+from accnn.ir.program import MacProfile
+from accnn.ir.tile_schedule import Event, EventKind, Placement, TileSchedule
+from accnn.ir.tiles import Range, Role, Tile, TileGraph, TileOp
+
+W0, W1, I0, ACC, OUT, PARAM = range(6)
+
+
+def tile(role: Role, number: int, size: int, space: Space = Space.GB, element: int = 1) -> Tile:
+    box = (Range(number * size, (number + 1) * size),)
+    return Tile(
+        tensor=role.value, role=role, view=(1,), box=box, element_bytes=element, space=space
+    )
+
+
+def graph() -> TileGraph:
+    """Return a sum of two products that is finished with a parameter."""
+    tiles = (
+        tile(Role.W, 0, 16),
+        tile(Role.W, 1, 16),
+        tile(Role.I, 0, 16),
+        tile(Role.PSUM, 0, 16, element=4),
+        tile(Role.O, 0, 16),
+        tile(Role.PARAM, 0, 16, Space.PB, element=4),
+    )
+    ops = tuple(
+        TileOp(
+            operator="op",
+            box=(Range(0, 1),) * 8,
+            reads=(I0, weights, PARAM),
+            acc=ACC,
+            out=OUT,
+            profile=(0,),
+        )
+        for weights in (W0, W1)
+    )
+    profiles = (MacProfile(cycles=10, macs=16),)
+    return TileGraph(operators=("op",), tiles=tiles, ops=ops, profiles=profiles)
+
+
+def event(kind: EventKind, subject: int, unit: Unit, start: int, **more: object) -> Event:
+    return Event(
+        kind=kind, subject=subject, unit=unit, index=0, start=start, end=start + 10, **more
+    )
+
+
+def place(number: int, address: int, first: int, last: int) -> Placement:
+    return Placement(tile=number, npu=0, address=address, first_event=first, last_event=last)
+
+
+def schedule() -> TileSchedule:
+    """Return a valid schedule whose accumulators leave the chip between the two products."""
+    dma, mx, vx = Unit.DMA, Unit.MX, Unit.VX
+    events = (
+        event(EventKind.LOAD, I0, dma, 0),
+        event(EventKind.LOAD, W0, dma, 10),
+        event(EventKind.COMPUTE, 0, mx, 20, clear=True),
+        event(EventKind.SPILL, ACC, dma, 30),
+        event(EventKind.LOAD, W1, dma, 40),
+        event(EventKind.RETRIEVE, ACC, dma, 50),
+        event(EventKind.COMPUTE, 1, mx, 60),
+        event(EventKind.LOAD, PARAM, dma, 60),
+        event(EventKind.FINISH, 1, vx, 70),
+        event(EventKind.STORE, OUT, dma, 80),
+    )
+    placements = (
+        place(I0, 0, 0, 6),
+        place(W0, 16, 1, 2),
+        place(ACC, 64, 2, 3),
+        place(W1, 16, 4, 6),
+        place(ACC, 128, 5, 8),
+        place(PARAM, 0, 7, 8),
+        place(OUT, 32, 8, 9),
+    )
+    return TileSchedule(
+        graph=graph(), events=events, placements=placements, scheduler="by hand", cycles=90
+    )
+
+
+def with_event(number: int, **changes: object) -> TileSchedule:
+    old = schedule()
+    events = list(old.events)
+    events[number] = replace(events[number], **changes)
+    return replace(old, events=tuple(events))
+
+
+def with_place(number: int, **changes: object) -> TileSchedule:
+    old = schedule()
+    placements = list(old.placements)
+    placements[number] = replace(placements[number], **changes)
+    return replace(old, placements=tuple(placements))
+
+
+def without(*numbers: int) -> TileSchedule:
+    """Return the schedule without some events; placements are renumbered."""
+    old = schedule()
+
+    def renumbered(number: int) -> int:
+        return number - sum(gone < number for gone in numbers)
+
+    return replace(
+        old,
+        events=tuple(item for number, item in enumerate(old.events) if number not in numbers),
+        placements=tuple(
+            replace(
+                item,
+                first_event=renumbered(item.first_event),
+                last_event=renumbered(item.last_event) - (item.last_event in numbers),
+            )
+            for item in old.placements
+        ),
+    )
+
+
+def executed_twice() -> TileSchedule:
+    old = schedule()
+    return replace(old, events=(*old.events, event(EventKind.COMPUTE, 0, Unit.MX, 100, clear=True)))
+
+
+def with_tile(number: int, **changes: object) -> TileSchedule:
+    old = schedule()
+    tiles = list(old.graph.tiles)
+    tiles[number] = replace(tiles[number], **changes)
+    return replace(old, graph=replace(old.graph, tiles=tuple(tiles)))
+
+
+def test_the_schedule_is_valid():
+    schedule().verify()
+
+
+def test_derived_facts():
+    found = schedule()
+
+    assert found.transferred_bytes == 16 + 16 + 64 + 16 + 64 + 64 + 16
+    assert found.placement(ACC, 2) == found.placements[2]
+    assert found.placement(ACC, 6) == found.placements[4]
+    assert found.placement(ACC, 4) is None
+
+
+DAMAGE: dict[str, tuple[Callable[[], TileSchedule], str]] = {
+    "an engine that does two things": (lambda: with_event(1, start=5, end=15), "busy until 10"),
+    "an event that ends before it starts": (lambda: with_event(9, end=79), "busy until"),
+    "addresses that overlap": (lambda: with_place(6, address=130), "overlap at cycle"),
+    "addresses that overlap by a byte": (lambda: with_place(1, address=15), "overlap at cycle"),
+    "a placement that nothing touches": (
+        lambda: with_place(3, first_event=5, last_event=5),
+        "touched by no event",
+    ),
+    "operands that come too late": (
+        lambda: with_event(2, start=19, end=20),
+        "reads tile 0 before it is there",
+    ),
+    "operands that are gone": (lambda: with_place(0, last_event=5), "tile 2, which is not on chip"),
+    "operands that are never loaded": (lambda: without(0), "is not on chip|before it is there"),
+    "parameters that come too late": (
+        lambda: with_event(7, start=65, end=75),
+        "reads tile 5 before it is there",
+    ),
+    "an operation executed twice": (executed_twice, "operation 0 is executed twice"),
+    "an operation never executed": (lambda: without(6), "before all sums are in it"),
+    "sums that are cleared away": (lambda: with_event(6, clear=True), "clears what holds sums"),
+    "sums that are not cleared": (lambda: with_event(2, clear=False), "was not cleared"),
+    "sums added to before they are back": (
+        lambda: with_event(6, start=55, end=65),
+        "while it is not there|before it is there",
+    ),
+    "sums dropped without a spill": (lambda: without(3), "was not spilled"),
+    "sums spilled and not retrieved": (lambda: without(5), "is not on chip|while it is not there"),
+    "sums finished before they are complete": (
+        lambda: with_event(8, start=65, end=75),
+        "reads tile 3 before it is there",
+    ),
+    "sums never finished": (lambda: without(8), "too early|unfinished|not on chip"),
+    "outputs stored too early": (
+        lambda: with_event(9, start=79, end=89),
+        "written off too early|writes tile 4 off too early",
+    ),
+    "outputs never stored": (lambda: without(9), "output tile 4 is never stored"),
+    "a store of inputs": (lambda: with_event(9, subject=I0), "store of a tile of role I"),
+    "a spill of outputs": (
+        lambda: with_event(9, kind=EventKind.SPILL),
+        "spill of a tile of role O",
+    ),
+    "a load of outputs": (lambda: with_event(9, kind=EventKind.LOAD), "loads"),
+    "a load to nowhere": (lambda: with_place(3, first_event=6), "loads tile 1 to nowhere"),
+    "a transfer of what is resident": (
+        lambda: with_tile(I0, address=0),
+        "transfers resident tile 2",
+    ),
+    "a tile that is empty": (lambda: with_tile(W0, box=(Range(3, 3),)), "tile 0 of %W is empty"),
+}
+
+
+@pytest.mark.parametrize("what", DAMAGE)
+def test_damage_is_named(what: str):
+    damaged, message = DAMAGE[what]
+
+    with pytest.raises(VerifyError, match=message):
+        damaged().verify()
