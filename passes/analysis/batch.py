@@ -15,6 +15,7 @@ import numpy as np
 from ...ir.arch import Architecture, Fanout, MemoryLevel
 from ...ir.workload import DIMS, RELEVANT, Dim, Operand, Workload
 from .cost import Counting
+from .latency import FILL_ORDER
 from .nest_batch import Bools, Floats, Ints, NestBatch
 from .traffic import Direction
 
@@ -39,7 +40,8 @@ class BatchCost:
         drain_cycles: ``[B]``.
         energy_pj: ``[B]``.
         offchip_bytes: ``[B]``.
-        fits: Whether tiles fit their memories and unrollings their fan-outs, ``[B]``.
+        fits: Whether tiles fit their memories and unrollings their fan-outs, and no partial sums
+            come back to outputs that lie in the scratchpad, ``[B]``.
         overflow: How far the fullest memory or fan-out is exceeded, as a ratio; 1 fits, ``[B]``.
     """
 
@@ -384,34 +386,26 @@ class _Evaluation:
         return loads
 
     def _fill(self) -> Floats:
-        total = np.zeros(len(self.batch))
+        ready = {operand: np.zeros(len(self.batch)) for operand in FILL_ORDER}
         for level in self.arch.levels:
-            group = [
-                stage
-                for operand in _INPUTS
-                for stage in self.stages[operand]
-                if stage.parent == level.name and stage.child is not None
-            ]
-            if group:
-                total = total + self._first_tiles(level, group)
-        return total
+            sent = np.zeros(len(self.batch))
+            for operand in FILL_ORDER:
+                for stage in self.stages[operand][:-1]:
+                    if stage.parent == level.name:
+                        sent = np.maximum(sent, ready[operand]) + self._first_tile(level, stage)
+                        ready[operand] = sent
+        return np.maximum(*ready.values())
 
-    def _first_tiles(self, level: MemoryLevel, stages: Sequence[_Stage]) -> Floats:
+    def _first_tile(self, level: MemoryLevel, stage: _Stage) -> Floats:
+        assert stage.child is not None
+        tile = stage.elements * self.batch.workload.bits(stage.operand)
         slowest = np.zeros(len(self.batch))
-        read = np.zeros(len(self.batch), np.int64)
-        links: dict[str, Ints] = {}
-        for stage in stages:
-            assert stage.child is not None
-            tile = stage.elements * self.batch.workload.bits(stage.operand)
-            read = read + tile * stage.hops.copies
-            slowest = _slower(slowest, tile, _write_bandwidth(self.arch.level(stage.child)))
-            for position, fanout in enumerate(stage.hops.fanouts):
-                if fanout.link_bandwidth is not None:
-                    crossing = tile * stage.hops[position + 1 :].copies
-                    links[fanout.name] = links.get(fanout.name, 0) + crossing
-        for name, bits in links.items():
-            slowest = _slower(slowest, bits, self.arch.fanout(name).link_bandwidth)
-        return _slower(slowest, read, level.read_bandwidth)
+        slowest = _slower(slowest, tile, _write_bandwidth(self.arch.level(stage.child)))
+        for position, fanout in enumerate(stage.hops.fanouts):
+            if fanout.link_bandwidth is not None:
+                crossing = tile * stage.hops[position + 1 :].copies
+                slowest = _slower(slowest, crossing, fanout.link_bandwidth)
+        return _slower(slowest, tile * stage.hops.copies, level.read_bandwidth)
 
     def _drain_cycles(self) -> Floats:
         psum, finished = self.psum_bits, self.batch.workload.output_bits
@@ -482,6 +476,10 @@ class _Evaluation:
                 if name in names:
                     used = used * self.batch.unrolled_extents[:, column]
             worst = np.maximum(worst, used / limit)
+        if Operand.O in self.placement and self.stages[Operand.O][0].child is not None:
+            # Finished outputs lie in the scratchpad at their own width: no sums may come back.
+            first = self.stages[Operand.O][0]
+            worst = np.maximum(worst, np.where(first.visits > first.tiles, 2.0, 0.0))
         return worst
 
     def _bytes(self, operand: Operand, index: int) -> Ints:

@@ -5,14 +5,15 @@
   share one port) over its bandwidth; the bits that cross the busiest link of a fan-out in one
   direction over the link's bandwidth. All ports work at the same time as the array, for tiles are
   double buffered; so the steady state takes as long as the slowest of them.
-- *Fill*: before the first step, the first tiles of weights and inputs travel inwards, one memory
-  after the other: at each parent, as long as the slowest of its read port, the links below it and
-  the children's write ports takes for one tile of every child. The way to the MACs is part of the
-  first step.
+- *Fill*: before the first step, the first tiles of inputs and weights travel inwards, memory by
+  memory. A memory sends a tile on when it has it whole; one that feeds both operands sends the
+  inputs first, for they usually have the longer way. Sending takes as long as the slowest of the
+  parent's read port, the links below it and the child's write port. The way to the MACs is part of
+  the first step.
 - *Drain*: after the last step, the last output tiles travel outwards in the same manner.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from ...ir.arch import Architecture, MemoryLevel
@@ -75,38 +76,32 @@ def _level_ports(level: MemoryLevel, read: int, write: int) -> list[Port]:
     ]
 
 
+FILL_ORDER = (Operand.I, Operand.W)
+"""Which operand's first tile a memory sends first."""
+
+
 def fill_cycles(view: NestView, arch: Architecture) -> float:
     """Return the time until the first tiles have reached the innermost memories [cycle]."""
-    stages = [
-        stage
-        for operand in (Operand.W, Operand.I)
-        for stage in stages_of(view, arch, operand)
-        if stage.child is not None
-    ]
-    total = 0.0
+    stages = {operand: stages_of(view, arch, operand)[:-1] for operand in FILL_ORDER}
+    ready = dict.fromkeys(FILL_ORDER, 0.0)
     for level in arch.levels:
-        group = [stage for stage in stages if stage.parent == level.name]
-        total += _first_tiles_time(view, arch, group)
-    return total
+        sent = 0.0
+        for operand in FILL_ORDER:
+            for stage in stages[operand]:
+                if stage.parent == level.name:
+                    sent = max(sent, ready[operand]) + _first_tile_time(view, arch, stage)
+                    ready[operand] = sent
+    return max(ready.values())
 
 
-def _first_tiles_time(view: NestView, arch: Architecture, stages: Sequence[Stage]) -> float:
-    read = 0
-    slowest = 0.0
-    links: dict[str, int] = {}
-    for stage in stages:
-        tile = stage.elements * view.workload.bits(stage.operand)
-        read += tile * stage.copies
-        assert stage.child is not None
-        slowest = max(slowest, _time(tile, _write_bandwidth(arch.level(stage.child))))
-        for position, hop in enumerate(stage.hops):
-            crossing = tile * copies_of(stage.hops[position + 1 :])
-            links[hop.fanout.name] = links.get(hop.fanout.name, 0) + crossing
-    for name, bits in links.items():
-        slowest = max(slowest, _time(bits, arch.fanout(name).link_bandwidth))
-    if stages:
-        slowest = max(slowest, _time(read, arch.level(stages[0].parent).read_bandwidth))
-    return slowest
+def _first_tile_time(view: NestView, arch: Architecture, stage: Stage) -> float:
+    assert stage.child is not None
+    tile = stage.elements * view.workload.bits(stage.operand)
+    slowest = _time(tile, _write_bandwidth(arch.level(stage.child)))
+    for position, hop in enumerate(stage.hops):
+        crossing = tile * copies_of(stage.hops[position + 1 :])
+        slowest = max(slowest, _time(crossing, hop.fanout.link_bandwidth))
+    return max(slowest, _time(tile * stage.copies, arch.level(stage.parent).read_bandwidth))
 
 
 def drain_cycles(view: NestView, arch: Architecture) -> float:

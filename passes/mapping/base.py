@@ -5,6 +5,7 @@ from enum import StrEnum
 from typing import Protocol
 
 from ...ir.arch import Architecture
+from ...ir.errors import VerifyError
 from ...ir.mapping import LoopNest
 from ...ir.workload import Operand, Workload
 from ..analysis.cost import CostReport, Counting
@@ -135,6 +136,21 @@ def with_workspace(arch: Architecture, workspace: int | None) -> Architecture:
 def held_resident(arch: Architecture, resident: frozenset[Operand]) -> frozenset[Operand]:
     """Return the operands that can lie in the scratchpad, of those that are said to."""
     return frozenset(item for item in resident if item in arch.scratchpad_level.holds)
+
+
+def check_nest(nest: LoopNest, arch: Architecture, resident: frozenset[Operand]) -> None:
+    """Check that a nest fits a machine (see :func:`with_workspace`) and its resident operands.
+
+    Raises:
+        VerifyError: The nest does not compute its workload, or partial sums would come back to
+            outputs that lie finished in the scratchpad.
+        InfeasibleError: Something does not fit.
+    """
+    nest.verify(arch)
+    if Operand.O in held_resident(arch, resident) and nest.holds_psums(arch, arch.scratchpad):
+        inner = [item for item in nest.of(Operand.O) if arch.index(item.level) > 0]
+        if any(item.level != arch.scratchpad for item in inner):
+            raise VerifyError("partial sums return to outputs that lie in the scratchpad")
 
 
 def bypassed(arch: Architecture, resident: frozenset[Operand]) -> frozenset[tuple[Operand, str]]:

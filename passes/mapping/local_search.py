@@ -195,7 +195,7 @@ def _unflat(start: EvenBatch, table: Ints) -> EvenBatch:
     slots, width = start.temporal.shape[1:]
     return EvenBatch(
         start.space,
-        table[:, : slots * width].reshape(-1, slots, width),
+        table[:, : slots * width].reshape(len(table), slots, width),
         table[:, slots * width :],
         np.repeat(start.stationary, len(table), axis=0),
     )

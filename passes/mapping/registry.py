@@ -4,9 +4,10 @@ from collections.abc import Mapping
 
 from ...ir.errors import OptionError
 from .base import Mapper
+from .cosa.mapper import Cosa
 from .output_stationary import OutputStationary
 
-MAPPERS: Mapping[str, Mapper] = {mapper.name: mapper for mapper in (OutputStationary(),)}
+MAPPERS: Mapping[str, Mapper] = {mapper.name: mapper for mapper in (Cosa(), OutputStationary())}
 
 
 def find_mapper(name: str) -> Mapper:

@@ -26,6 +26,7 @@ from dataclasses import dataclass
 from ....ir.arch import Fanout
 from ....ir.workload import Dim, Operand
 from ...analysis.bounds import cycles_lower_bound, energy_lower_bound
+from ...analysis.latency import FILL_ORDER
 from ...mip.linear import ZERO, Linear, total
 from ...mip.model import MipModel, Solver
 from ..base import Objective
@@ -97,6 +98,7 @@ class Formulation:
         self._exps: dict[tuple[int, ...], Linear] = {}
         self._add_unrolling()
         self._add_capacity()
+        self._keep_resident_sums()
         self._add_symmetry()
         objective = ZERO
         self.theta = self.model.continuous(0.0, math.log(worst))
@@ -137,6 +139,12 @@ class Formulation:
                 self.model.add_at_most(total(parts), 1.0)
                 for share in shares:
                     self.model.add_at_most(share, 0.0)
+
+    def _keep_resident_sums(self) -> None:
+        """Outputs that lie in the scratchpad are finished: no sums come back to them."""
+        chain = self.space.chains[Operand.O]
+        if Operand.O in self.space.resident and len(chain) > 1:
+            self.model.add_at_most(self.variables.repeats(chain[1]), 0.0)
 
     def _tile_bits(self, operand: Operand, level: int) -> Linear:
         v, chain = self.variables, self.space.chains[operand]
@@ -286,17 +294,37 @@ class Formulation:
             slope = math.exp(point)
             self.model.add_at_least(tau, slope * (self.theta - point) + slope)
             point += 0.03 if point < 0.3 else 0.1 if point < 1.0 else 0.3
-        bound = math.log(self.cycles_bound)
-        parts: list[Linear] = []
-        for passages in (*fill_passages(self.variables), *drain_passages(self.variables)):
-            slowest = self.model.continuous()
-            for passage in passages:
-                self.model.add_at_least(slowest, self._passage(passage, bound))
-            parts.append(slowest)
-        return tau + total(parts)
+        drain = [self._slowest(passages) for passages in drain_passages(self.variables)]
+        return tau + self._fill() + total(drain)
 
-    def _passage(self, passage: Passage, bound: float) -> Linear:
-        return total(self._exp(log - bound, _SMALL) for log in passage.logs)
+    def _fill(self) -> Linear:
+        """Return when the first tiles have arrived; see ``analysis.latency.fill_cycles``."""
+        stages = {operand: dict(fill_passages(self.variables, operand)) for operand in FILL_ORDER}
+        ready = dict.fromkeys(FILL_ORDER, ZERO)
+        for level in range(len(self.space.arch.levels)):
+            sent: Linear | None = None
+            for operand in FILL_ORDER:
+                if level in stages[operand]:
+                    time = self._slowest(stages[operand][level])
+                    arrival = ready[operand] + time
+                    if sent is not None:
+                        later = self.model.continuous()
+                        self.model.add_at_least(later, arrival)
+                        self.model.add_at_least(later, sent + time)
+                        arrival = later
+                    ready[operand] = sent = arrival
+        fill = self.model.continuous()
+        for arrival in ready.values():
+            self.model.add_at_least(fill, arrival)
+        return fill
+
+    def _slowest(self, passages: Sequence[Passage]) -> Linear:
+        """Return the slowest of several ports, over the lower bound of the latency."""
+        slowest = self.model.continuous()
+        bound = math.log(self.cycles_bound)
+        for passage in passages:
+            self.model.add_at_least(slowest, self._exp(passage.log - bound, _SMALL))
+        return slowest
 
     # -- energy --------------------------------------------------------------------------------
 

@@ -3,7 +3,8 @@
 1. The program of :mod:`.formulation` is solved to a small absolute gap.
 2. Its mapping is evaluated exactly with all orders of loops, and polished by local search.
 3. Where the proven bound is far from the roofline, padded extents are mapped, too.
-4. The mapping is verified against the machine; the bound of the program is the certificate.
+4. Loops and tile starts of the nest are improved one by one, which may make it uneven.
+5. The nest is verified against the machine; the bound of the program is the certificate.
 
 Where the program finds nothing within its limits, a simpler mapper steps in and the result says
 so.
@@ -25,6 +26,7 @@ from ..base import (
     MappingResult,
     MappingStatus,
     Objective,
+    check_nest,
     held_resident,
     with_workspace,
 )
@@ -32,6 +34,7 @@ from ..even import EvenBatch, EvenSpace, even_space
 from ..local_search import polish
 from ..measures import measure_of, other_measure, smooth_measure
 from ..output_stationary import OutputStationary
+from ..uneven_search import improve_unevenly
 from .formulation import WEIGHTS, Formulation
 from .padding import candidates
 
@@ -63,7 +66,6 @@ class Cosa:
         name: Spelling on the command line.
         solver: Which solver.
         gap: Gap at which the solver may stop, relative to the roofline.
-        first_gap: Gap of a first solve; often its solution, polished, is within ``gap`` already.
         nodes: Branch-and-bound nodes per solve.
         seconds: Wall-clock safety net per solve [s].
         pad_above: Ratio of bound to roofline above which padding is tried.
@@ -72,9 +74,8 @@ class Cosa:
 
     name: str = "cosa"
     solver: Solver = Solver.HIGHS
-    gap: float = 0.006
-    first_gap: float = 0.12
-    nodes: int = 20_000
+    gap: float = 0.005
+    nodes: int = 2_000
     seconds: float = 60.0
     pad_above: float = 1.05
     paddings: int = 3
@@ -95,7 +96,14 @@ class Cosa:
         solution = self._solve(workload, machine, held, options)
         if solution is None:
             return self._fallback(workload, arch, workspace, resident, options)
-        nest = solution.batch.nest(0)
+        nest = improve_unevenly(
+            solution.batch.nest(0),
+            machine,
+            measure_of(options.objective),
+            placement=held,
+            counting=options.counting,
+        )
+        check_nest(nest, machine, held)
         value = options.objective.of(
             evaluate(nest, machine, placement=held, counting=options.counting)
         )
@@ -104,8 +112,8 @@ class Cosa:
             mapper=self.name,
             status=MappingStatus.OPTIMAL if solution.proven else MappingStatus.BOUNDED,
             objective=value,
-            bound=solution.bound,
-            gap=value / solution.bound - 1.0,
+            bound=min(solution.bound, value),
+            gap=max(0.0, value / solution.bound - 1.0),
             seconds=time.perf_counter() - wall,
             cpu_seconds=time.process_time() - cpu,
         )
@@ -121,14 +129,17 @@ class Cosa:
         roofline = _roofline(workload, arch, resident, options.objective)
         if not options.padding or (best is not None and best.bound <= self.pad_above * roofline):
             return best
-        for candidate in candidates(workload, arch, resident, self.paddings):
-            reach = candidate.cycles if options.objective is Objective.LATENCY else 0.0
-            if best is not None and reach >= 0.995 * best.value:
+        below = math.inf if best is None else self._cycles(best)
+        for candidate in candidates(workload, arch, resident, below=below, count=self.paddings):
+            if best is not None and candidate.cycles >= 0.995 * self._cycles(best):
                 break
             space = even_space(workload, arch, resident, candidate.extents)
             found = self.solve_space(space, options, math.inf if best is None else best.value)
             best = _better(best, found)
         return best
+
+    def _cycles(self, solution: Solution) -> float:
+        return float(solution.batch.cost().cycles[0])
 
     def solve_space(self, space: EvenSpace, options: MapOptions, cutoff: float) -> Solution | None:
         """Return the best mapping of one space, ``None`` where none beats ``cutoff``.
@@ -142,31 +153,22 @@ class Cosa:
         worst = 30.0 * max(1.0, 1024 / space.arch.macs)
         if options.objective is Objective.LATENCY and cutoff < math.inf:
             worst = max(1.0 + 1e-6, cutoff / roofline)
-        first = self._program(space, options, worst, self.first_gap, None)
-        if first is None or _certified(first, self.gap):
-            return first
-        if options.objective is Objective.LATENCY:
-            worst = min(worst, max(1.0 + 1e-6, first.value / roofline))
-        return _better(
-            first, self._program(space, options, worst, self.gap, first.batch), same=True
-        )
+        return self._program(space, options, worst)
 
     def _program(
         self,
         space: EvenSpace,
         options: MapOptions,
         worst: float,
-        gap: float,
-        start: EvenBatch | None,
     ) -> Solution | None:
         """Solve the program once and polish what it finds."""
         formulation = Formulation(space, WEIGHTS[options.objective], worst, self.solver)
-        if start is not None:
-            known = formulation.variables.encode(start)
-            if known is not None:
-                formulation.model.start(known)
         limits = MipLimits(
-            gap_abs=gap, gap_rel=1e-4, nodes=self.nodes, seconds=self.seconds, seed=options.seed
+            gap_abs=self.gap,
+            gap_rel=1e-4,
+            nodes=self.nodes,
+            seconds=self.seconds,
+            seed=options.seed,
         )
         result = formulation.model.solve(limits)
         if not result.values:
@@ -220,7 +222,7 @@ def polish_fully(start: EvenBatch, options: MapOptions) -> tuple[EvenBatch, floa
         best = again
     if math.isinf(best.value) or options.objective is Objective.EDP:
         return best.batch, best.value
-    limit = best.value * 1.0005
+    limit = best.value * 1.0001
     saved = polish(best.batch, other_measure(options.objective, limit), counting=options.counting)
     value = float(exact(saved.batch.cost(options.counting))[0])
     return saved.batch, value

@@ -1,9 +1,9 @@
 """Which extents to pad: prime factors that no fan-out can take leave MACs idle.
 
-A candidate raises one or two dimensions (rows together with columns where they are alike) to a
-nearby multiple. Candidates are ranked by a bound that is cheap: the steps that the best unrolling
-of the padded extents leaves, and the compulsory traffic of padded tensors. The caller maps the
-promising ones and compares real costs; padded work is counted like any other.
+A candidate raises up to three dimensions (rows together with columns where they are alike) to
+nearby multiples. Candidates are ranked by the larger of two bounds: how fast the array can run on
+the padded extents (:mod:`.unrolling`), and the compulsory traffic of the padded tensors. The caller
+maps the promising ones and compares real costs; padded work is counted like any other.
 """
 
 import itertools
@@ -13,13 +13,16 @@ from dataclasses import dataclass
 
 from ....ir.arch import Architecture
 from ....ir.workload import DIMS, REDUCTION, Dim, Operand, Workload
+from ...analysis.bounds import cycles_lower_bound
 from ..even import prime_factors
+from .unrolling import least_steps
 
 Extents = Mapping[Dim, int]
 
 _MULTIPLES = (2, 3, 4, 5, 6, 7, 8, 12, 14, 16, 24, 32)
 _MOST_WASTE = 1.4
 _CHANGES = 3
+_RATED = 40
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,29 +39,78 @@ class Candidate:
 
 
 def candidates(
-    workload: Workload, arch: Architecture, resident: frozenset[Operand], count: int
+    workload: Workload,
+    arch: Architecture,
+    resident: frozenset[Operand],
+    *,
+    below: float,
+    count: int,
 ) -> tuple[Candidate, ...]:
-    """Return the most promising padded extents, best first, all better than unpadded ones."""
-    plain = _candidate(workload, arch, resident, workload.dims)
-    found = [
-        _candidate(workload, arch, resident, extents)
-        for extents in _paddings(workload)
-        if _waste(workload, extents) <= min(_MOST_WASTE, _unrolling_loss(workload, arch))
-    ]
-    better = [item for item in found if item.cycles < 0.995 * plain.cycles]
-    better.sort(key=lambda item: (item.cycles, math.prod(item.extents.values())))
+    """Return the most promising padded extents, best first.
+
+    Args:
+        workload: What is computed.
+        arch: The machine.
+        resident: Operands that lie whole in the scratchpad.
+        below: Latency to beat [cycle].
+        count: How many at most.
+    """
+    roofline = cycles_lower_bound(workload, arch, resident)
+    most = min(_MOST_WASTE, below / roofline)
+    found = {tuple(item.values()): item for item in _paddings(workload)}
+    lean = [item for item in found.values() if _waste(workload, item) < most]
+    lean.sort(key=lambda item: (_changes(workload, item), math.prod(item.values())))
+    rated: list[Candidate] = []
+    for extents in lean:
+        if not _may_help(workload, arch, extents):
+            continue
+        best = min((item.cycles for item in rated), default=below)
+        least = math.prod(extents.values()) / arch.macs
+        if len(rated) >= _RATED:
+            break
+        if least >= best:
+            continue
+        rated.append(_candidate(workload, arch, resident, extents))
+    better = sorted(
+        (item for item in rated if item.cycles < 0.995 * below),
+        key=lambda item: (item.cycles, math.prod(item.extents.values())),
+    )
     return tuple(better[:count])
 
 
-def _unrolling_loss(workload: Workload, arch: Architecture) -> float:
-    """Return how many times longer than at full use of the array the best unrolling takes."""
-    return arch.macs / _most_unrolled(workload.dims, arch)
+def _changes(workload: Workload, extents: Extents) -> int:
+    """Return how many different extents are padded."""
+    return len(
+        {(extent, extents[dim]) for dim, extent in workload.dims.items()}
+        - {(extent, extent) for extent in workload.dims.values()}
+    )
+
+
+def _may_help(workload: Workload, arch: Architecture, extents: Extents) -> bool:
+    """Whether every padded dimension gains a factor that some fan-out can take."""
+    return all(
+        _unrollable(extents[dim], dim, arch) > _unrollable(extent, dim, arch)
+        for dim, extent in workload.dims.items()
+        if extents[dim] != extent
+    )
+
+
+def _unrollable(extent: int, dim: Dim, arch: Architecture) -> int:
+    """Return the product of an extent's prime factors that some fan-out can take."""
+    most = max(
+        (
+            item.size
+            for item in arch.fanouts
+            if dim in item.dims and (item.reduction or dim not in REDUCTION)
+        ),
+        default=1,
+    )
+    return math.prod(prime**many for prime, many in prime_factors(extent) if prime <= most)
 
 
 def _candidate(
     workload: Workload, arch: Architecture, resident: frozenset[Operand], extents: Extents
 ) -> Candidate:
-    steps = math.prod(extents.values()) / _most_unrolled(extents, arch)
     bits = sum(
         workload.elements(operand, extents) * workload.bits(operand)
         for operand in Operand
@@ -66,7 +118,7 @@ def _candidate(
     )
     bandwidth = arch.off_chip.read_bandwidth
     traffic = 0.0 if bandwidth is None else bits / (8 * bandwidth)
-    return Candidate(extents=extents, cycles=max(steps, traffic))
+    return Candidate(extents=extents, cycles=max(least_steps(workload, arch, extents), traffic))
 
 
 def _waste(workload: Workload, extents: Extents) -> float:
@@ -104,51 +156,3 @@ def _raised(extent: int) -> list[int]:
     most = extent * _MOST_WASTE
     raised = {math.ceil(extent / multiple) * multiple for multiple in _MULTIPLES}
     return sorted(item for item in raised if extent < item <= most)
-
-
-def _most_unrolled(extents: Extents, arch: Architecture) -> int:
-    """Return the largest product of unrollings that divide the extents (a close lower bound).
-
-    Fan-outs are filled from the innermost outwards; each takes the largest product of prime
-    factors that it can, dimensions that few fan-outs can take first.
-    """
-    left = {
-        dim: [prime for prime, many in prime_factors(extents[dim]) for _ in range(many)]
-        for dim in DIMS
-    }
-    total = 1
-    order = sorted(arch.fanouts, key=lambda fanout: (len(fanout.dims), fanout.size))
-    limits = {fanout.name: fanout.size for fanout in arch.fanouts}
-    for fanout in order:
-        usable = [
-            (prime, dim)
-            for dim in fanout.dims
-            if fanout.reduction or dim not in REDUCTION
-            for prime in left[dim]
-        ]
-        limit = limits[fanout.name]
-        best, chosen = _largest_product(tuple(usable), limit)
-        for prime, dim in chosen:
-            left[dim].remove(prime)
-        for group in arch.groups:
-            if fanout.name in group.fanouts:
-                for name in group.fanouts:
-                    limits[name] = min(limits[name], max(1, group.limit // best))
-        total *= best
-    return total
-
-
-def _largest_product(
-    primes: tuple[tuple[int, Dim], ...], limit: int
-) -> tuple[int, tuple[tuple[int, Dim], ...]]:
-    """Return the largest product up to a limit of a subset, large primes preferred."""
-    reached: dict[int, tuple[tuple[int, Dim], ...]] = {1: ()}
-    for prime, dim in sorted(primes, key=lambda item: -item[0]):
-        for product, chosen in list(reached.items()):
-            grown = product * prime
-            if grown <= limit and grown not in reached:
-                reached[grown] = (*chosen, (prime, dim))
-        if limit in reached:
-            break
-    best = max(reached)
-    return best, reached[best]

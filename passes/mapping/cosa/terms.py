@@ -191,41 +191,29 @@ def _stages(chain: tuple[int, ...], macs: int) -> Iterator[tuple[int, int]]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Passage:
-    """What the first (or last) tile takes at one port: ``sum(exp(logs))`` cycles."""
+    """What the first (or last) tile takes at one port: ``exp(log)`` cycles."""
 
-    logs: tuple[Linear, ...]
+    log: Linear
 
 
-def fill_passages(v: Variables) -> Iterator[tuple[Passage, ...]]:
-    """Yield, per parent level, the ports that its first tiles pass; the slowest counts."""
-    for index, level in enumerate(v.space.arch.levels):
-        reads: list[Linear] = []
+def fill_passages(v: Variables, operand: Operand) -> Iterator[tuple[int, tuple[Passage, ...]]]:
+    """Yield the ports that an operand's first tile passes, by parent level; the slowest counts."""
+    for parent, child in itertools.pairwise(v.space.chains[operand]):
+        tile = v.tile(operand, child) + math.log(v.space.workload.bits(operand))
+        between = v.fanouts(parent, child)
         passages: list[Passage] = []
-        links: dict[str, list[Linear]] = {}
-        for operand in (Operand.W, Operand.I):
-            for parent, child in zip(
-                v.space.chains[operand], v.space.chains[operand][1:], strict=False
-            ):
-                if parent != index:
-                    continue
-                tile = v.tile(operand, child) + math.log(v.space.workload.bits(operand))
-                between = v.fanouts(parent, child)
-                if level.read_bandwidth is not None:
-                    log = tile + v.copies(operand, between)
-                    reads.append(log - math.log(8 * level.read_bandwidth))
-                width = write_bandwidth(v.space.arch.levels[child])
-                if width is not None:
-                    passages.append(Passage(logs=(tile - math.log(8 * width),)))
-                for position, fanout in enumerate(between):
-                    if fanout.link_bandwidth is not None:
-                        log = tile + v.copies(operand, between[position + 1 :])
-                        log = log - math.log(8 * fanout.link_bandwidth)
-                        links.setdefault(fanout.name, []).append(log)
-        passages += [Passage(logs=tuple(logs)) for logs in links.values()]
-        if reads:
-            passages.append(Passage(logs=tuple(reads)))
+        read = v.space.arch.levels[parent].read_bandwidth
+        if read is not None:
+            passages.append(Passage(log=tile + v.copies(operand, between) - math.log(8 * read)))
+        write = write_bandwidth(v.space.arch.levels[child])
+        if write is not None:
+            passages.append(Passage(log=tile - math.log(8 * write)))
+        for position, fanout in enumerate(between):
+            if fanout.link_bandwidth is not None:
+                log = tile + v.copies(operand, between[position + 1 :])
+                passages.append(Passage(log=log - math.log(8 * fanout.link_bandwidth)))
         if passages:
-            yield tuple(passages)
+            yield parent, tuple(passages)
 
 
 def drain_passages(v: Variables) -> Iterator[tuple[Passage, ...]]:
@@ -240,16 +228,16 @@ def drain_passages(v: Variables) -> Iterator[tuple[Passage, ...]]:
         if read is not None:
             passed = (*over, *v.reducing(between))
             width = Linear({}, math.log(v.psum_bits)) if child == chain[-1] else v.width(passed)
-            passages.append(Passage(logs=(tile + width - math.log(8 * read),)))
+            passages.append(Passage(log=tile + width - math.log(8 * read)))
         for position, fanout in enumerate(between):
             if fanout.link_bandwidth is not None:
                 passed = (*over, *v.reducing(between[: position + 1]))
                 log = tile + v.relevant(Operand.O, between[position + 1 :]) + v.width(passed)
-                passages.append(Passage(logs=(log - math.log(8 * fanout.link_bandwidth),)))
+                passages.append(Passage(log=log - math.log(8 * fanout.link_bandwidth)))
         write = write_bandwidth(arch.levels[parent])
         if write is not None:
             log = tile + v.relevant(Operand.O, between) + v.width(over)
-            passages.append(Passage(logs=(log - math.log(8 * write),)))
+            passages.append(Passage(log=log - math.log(8 * write)))
         if passages:
             yield tuple(passages)
 

@@ -1,0 +1,143 @@
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from accnn.backend.load import load_architecture
+from accnn.ir.errors import InfeasibleError
+from accnn.ir.workload import Dim, Operand, Workload
+from accnn.passes.analysis.cost import evaluate
+from accnn.passes.mapping.base import (
+    MapOptions,
+    MappingStatus,
+    Objective,
+    check_nest,
+    with_workspace,
+)
+from accnn.passes.mapping.cosa.mapper import Cosa
+from accnn.passes.mapping.cosa.padding import candidates
+from accnn.passes.mapping.output_stationary import map_output_stationary
+from accnn.passes.mapping.search import Exhaustive
+
+CONV = Workload(R=3, S=3, P=7, Q=7, C=512, K=512)
+
+
+@pytest.fixture(scope="module")
+def simba():
+    return load_architecture("simba.toml")
+
+
+def test_latency_is_close_to_the_roofline_and_certified(simba):
+    result = Cosa().map(CONV, simba)
+
+    result.nest.verify(simba)
+    cost = evaluate(result.nest, simba)
+    assert result.status is MappingStatus.OPTIMAL
+    assert result.objective == cost.cycles
+    assert cost.cycles_lower_bound <= result.bound <= result.objective
+    assert result.objective <= 1.035 * cost.cycles_lower_bound
+    assert result.gap <= 0.015
+
+
+@pytest.mark.parametrize("objective", Objective)
+def test_beats_the_baseline_in_its_own_objective(simba, objective):
+    work = Workload(P=14, Q=14, C=64, K=96)
+    options = MapOptions(objective=objective)
+
+    result = Cosa().map(work, simba, options=options)
+
+    baseline = objective.of(evaluate(map_output_stationary(work, simba).nest, simba))
+    assert result.bound <= result.objective <= baseline
+
+
+def test_is_deterministic(simba):
+    work = Workload(P=14, Q=14, C=64, K=96)
+
+    assert Cosa().map(work, simba) == Cosa().map(work, simba)
+
+
+@pytest.mark.parametrize("name", ["edge-1m", "flexer-arch5", "eyeriss", "gpu-k80"])
+@pytest.mark.parametrize(
+    "work",
+    [
+        Workload(R=3, S=3, P=14, Q=14, G=32),
+        Workload(P=16, C=32, K=16, G=4),
+        Workload(R=3, S=3, P=14, Q=14, C=16, K=24, stride=(2, 2)),
+    ],
+    ids=str,
+)
+def test_follows_the_architecture_whatever_its_levels(name, work):
+    arch = load_architecture(f"{name}.toml")
+
+    result = Cosa().map(work, arch)
+
+    result.nest.verify(arch)
+    assert result.bound <= result.objective
+    assert result.status is not MappingStatus.FALLBACK
+
+
+def test_respects_workspace_and_placement(simba):
+    resident = frozenset({Operand.I, Operand.O})
+    work = Workload(R=3, S=3, P=14, Q=14, C=64, K=64)
+
+    whole = Cosa().map(work, simba, workspace=16_384)
+    placed = Cosa().map(work, simba, workspace=1024, resident=resident)
+
+    check_nest(whole.nest, with_workspace(simba, 16_384), frozenset())
+    assert sum(amount for _, amount in whole.nest.bytes_at(simba, "gb")) <= 8192
+    check_nest(placed.nest, with_workspace(simba, 1024), resident)
+    assert placed.nest.bytes_at(simba, "gb") == ()
+    assert not placed.nest.holds_psums(simba, "gb")
+
+
+def test_pads_where_prime_factors_run_out(simba):
+    work = Workload(R=11, S=11, P=55, Q=55, C=3, K=64, stride=(4, 4))
+
+    padded = Cosa().map(work, simba)
+    plain = Cosa().map(work, simba, options=MapOptions(padding=False))
+
+    assert padded.nest.padding
+    assert not plain.nest.padding
+    assert padded.objective < 0.5 * plain.objective
+
+
+def test_does_not_pad_what_cannot_gain(simba):
+    work = Workload(P=14, Q=14, C=256, K=1024)
+    bound = evaluate(map_output_stationary(work, simba).nest, simba).cycles_lower_bound
+
+    assert candidates(work, simba, frozenset(), below=bound, count=3) == ()
+
+
+@pytest.mark.parametrize("extent", [1009, 50257])
+def test_large_primes_are_solved(simba, extent):
+    result = Cosa().map(Workload(C=64, K=extent), simba)
+
+    result.nest.verify(simba)
+    assert result.objective < 1.1 * evaluate(result.nest, simba).cycles_lower_bound
+
+
+def test_says_what_is_short(simba):
+    with pytest.raises(InfeasibleError, match=r"gb: needs .* short of"):
+        Cosa().map(CONV, simba, workspace=2)
+
+
+@settings(max_examples=6, deadline=None)
+@given(st.data())
+def test_equals_exhaustive_search_on_tiny_workloads(simba, data):
+    extents = {
+        dim.value: data.draw(st.sampled_from((1, 2, 3, 4))) for dim in (Dim.P, Dim.C, Dim.K, Dim.R)
+    }
+    extents["R"] = min(extents["R"], 3)
+    if math.prod(extents.values()) > 24:
+        extents["P"] = extents["K"] = 2
+    work = Workload(**extents)
+    options = MapOptions(padding=False)
+
+    found = Cosa().map(work, simba, options=options)
+    best = Exhaustive().map(work, simba, options=options)
+
+    assert found.bound <= best.objective * (1 + 1e-9)
+    assert found.objective <= best.objective * (1 + 1e-9)
+    assert np.isfinite(best.objective)
