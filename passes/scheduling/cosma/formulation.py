@@ -57,7 +57,7 @@ class OrderResidency:
         self.problem = problem
         self.model = MipModel(problem.name, solver)
         self.steps = len(problem.operations)
-        self.windows = _windows(problem, order)
+        self.windows = windows_of(problem, order)
         self.shared = [i for i in range(len(problem.tensors)) if not problem.is_private(i)]
         self._spilling = spilling
         self._runs = self._operators()
@@ -296,8 +296,8 @@ class OrderResidency:
         return self._fetches.get((tensor, step), ZERO)
 
 
-def _windows(problem: Problem, order: Sequence[int] | None) -> list[range]:
-    """Return the steps at which each operator may run."""
+def windows_of(problem: Problem, order: Sequence[int] | None = None) -> list[range]:
+    """Return the steps at which each operator may run; just one where the order is fixed."""
     if order is not None:
         step_of = {op: step for step, op in enumerate(order)}
         return [range(step_of[op], step_of[op] + 1) for op in range(len(order))]

@@ -14,7 +14,7 @@ from .problem import Menu, Option
 from .streaming import TrafficModel, analytic_traffic
 
 _MANY = 4
-_LEAST_WORKSPACE = 64
+_LEAST_WORKSPACE = 32
 
 
 def streaming_menu(
@@ -28,7 +28,8 @@ def streaming_menu(
     """Return the function that gives each operator's menu.
 
     An option is kept when no other one streams the same tensors for no more workspace and no
-    more traffic. Workspaces halve from what the budget leaves downwards.
+    more traffic. The workspaces that are tried grow by the square root of two, so that the menu
+    of a larger budget has (nearly) all options of a smaller one's.
 
     Args:
         graph: The network.
@@ -94,21 +95,23 @@ def _pareto(
         return [] if found is None else [Option(constant_bytes=found.constants)]
     options: list[Option] = []
     least: int | None = None
-    for workspace in reversed(list(_workspaces(room))):
+    for workspace in _workspaces(room):
         found = model(op, resident, workspace)
         if found is None or (least is not None and found.total >= least):
             continue
         least = found.total
         streamed = tuple((number[name], size) for name, size in found.activations)
         options.append(
-            Option(streamed=streamed, workspace=workspace, constant_bytes=found.constants)
+            Option(streamed=streamed, workspace=found.workspace, constant_bytes=found.constants)
         )
     return options
 
 
 def _workspaces(room: int) -> Iterator[int]:
-    """Yield workspaces from all there is downwards, each about seven tenths of the last."""
-    while room >= _LEAST_WORKSPACE:
+    """Yield workspaces from a few bytes up to all there is."""
+    workspace, half_step = _LEAST_WORKSPACE, _LEAST_WORKSPACE * 7 // 5
+    while workspace < room:
+        yield workspace
+        workspace, half_step = half_step, 2 * workspace
+    if room > 0:
         yield room
-        smaller = room * 7 // 10
-        room = smaller // 64 * 64

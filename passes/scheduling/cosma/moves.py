@@ -60,7 +60,7 @@ class _Way:
     made_bytes: int
     held: int
     cost: int
-    least: int
+    fetched: tuple[tuple[int, int], ...]
 
 
 def bits(mask: int) -> Iterator[int]:
@@ -105,8 +105,12 @@ class MoveTable:
         self.ways = [self._ways(index) for index in range(len(problem.operations))]
         self.all_executed = (1 << len(problem.operations)) - 1
         self.plain = [len(ways) == 1 and not ways[0].streams | ways[0].emits for ways in self.ways]
-        self._least = [min(way.least for way in ways) for ways in self.ways]
+        self._always_streams = [_common(way.streams for way in ways) for ways in self.ways]
+        self._least = [self._least_cost(op) for op in range(len(self.ways))]
+        self._fetching = self._fetching_users()
         self._return_price = self._return_prices()
+        self._cheapest_use = [self._cheapest_uses(op) for op in range(len(self.ways))]
+        self._at_once = [self._way_at_once(op) for op in range(len(self.ways))]
         self._room_sums: dict[int, int] = {0: 0}
         self._price_sums: dict[int, int] = {0: 0}
         self._ready: dict[int, list[int]] = {}
@@ -127,9 +131,11 @@ class MoveTable:
 
     def at_least(self, state: State) -> int:
         """Return a lower bound of what is still to be paid from a state on [byte]."""
-        absent = self._live[state.executed] & ~state.resident
-        returns = sum(self._return_price[tensor] for tensor in bits(absent)) if absent else 0
-        return self._remaining[state.executed] + returns
+        left = self._remaining[state.executed]
+        for tensor in bits(self._live[state.executed] & ~state.resident):
+            if self._fetching[tensor] & ~state.executed:
+                left += self._return_price[tensor]
+        return left
 
     def ready(self, executed: int) -> list[int]:
         """Return the operators that may run next."""
@@ -199,7 +205,7 @@ class MoveTable:
         missing = way.needs & ~kept
         demand = self.room_of(kept) + self.room_of(missing) + way.made_bytes + way.held
         cost = way.cost + self.price_of(missing)
-        for evicted in self._evictions(kept & ~way.needs, demand - self.budget):
+        for evicted in self._evictions(state, kept & ~way.needs, demand - self.budget):
             gone = evicted | streamed_out
             spills = self.price_of(gone & ~state.copied)
             resident = kept & ~evicted | missing | way.makes
@@ -207,14 +213,32 @@ class MoveTable:
             after = self._finish(state, op, resident, copied)
             yield Move(op, way.index, gone, cost + spills, after)
 
-    def _evictions(self, candidates: int, excess: int) -> list[int]:
-        """Return the sets that free at least ``excess`` bytes, with no member superfluous."""
+    def _evictions(self, state: State, candidates: int, excess: int) -> list[int]:
+        """Return the sets that free at least ``excess`` bytes, with no member superfluous.
+
+        Of tensors that nothing tells apart any more (size, host copy, readers to come), the
+        first ones leave first.
+        """
         if excess <= 0:
             return [0]
-        items = sorted(bits(candidates), key=lambda tensor: (-self.room[tensor], tensor))
+        kinds = {
+            tensor: (
+                -self.room[tensor],
+                self.price[tensor],
+                self.users[tensor] & ~state.executed,
+                state.copied >> tensor & 1,
+            )
+            for tensor in bits(candidates)
+        }
+        items = sorted(kinds, key=lambda tensor: (kinds[tensor], tensor))
         rest = [0] * (len(items) + 1)
+        following = [len(items)] * len(items)
         for position in range(len(items) - 1, -1, -1):
             rest[position] = rest[position + 1] + self.room[items[position]]
+            if position + 1 < len(items) and kinds[items[position]] == kinds[items[position + 1]]:
+                following[position] = following[position + 1]
+            else:
+                following[position] = position + 1
         found: list[int] = []
 
         def choose(position: int, mask: int, missing: int) -> None:
@@ -227,7 +251,7 @@ class MoveTable:
                 return
             tensor = items[position]
             choose(position + 1, mask | 1 << tensor, missing - self.room[tensor])
-            choose(position + 1, mask, missing)
+            choose(following[position], mask, missing)
 
         choose(0, 0, excess)
         return found
@@ -235,15 +259,16 @@ class MoveTable:
     def _eager(self, state: State, op: int) -> Move | None:
         """Return the step of an operator that can only do good at once, else ``None``.
 
-        All it reads is resident, it fits without eviction, and what it leaves behind can be
-        charged to what it frees: each result to one freed tensor that is at least as large
-        (twice that where the freed tensor has a host copy, whose eviction costs half). Any
-        plan from here can then run it first: when the plan evicts a freed tensor, the results
-        charged to it are evicted instead, at no more bytes and no more cost.
+        All it reads is resident, it fits without eviction in a way that streams nothing and
+        costs the least, and what it leaves behind can be charged to what it frees: each result
+        to one freed tensor that is at least as large (twice that where the freed tensor has a
+        host copy, whose eviction costs half). Any plan from here can then run it first: when
+        the plan evicts a freed tensor, the results charged to it are evicted instead, at no
+        more bytes and no more cost.
         """
-        if not self.plain[op] or self.reads[op] & ~state.resident:
+        way = self._at_once[op]
+        if way is None or self.reads[op] & ~state.resident:
             return None
-        way = self.ways[op][0]
         if self.room_of(state.resident) + way.made_bytes + way.held > self.budget:
             return None
         if not self._is_paid_for(state, op):
@@ -259,7 +284,11 @@ class MoveTable:
         others = ~(state.executed | 1 << op)
         freed = [t for t in bits(self.reads[op]) if not self.users[t] & others]
         room = {tensor: self.room[tensor] for tensor in freed}
-        spill = {t: self.price[t] * (1 if state.copied >> t & 1 else 2) for t in freed}
+        spill = {
+            tensor: self._cheapest_use[op].get(tensor, self.price[tensor])
+            + (0 if state.copied >> tensor & 1 else self.price[tensor])
+            for tensor in freed
+        }
         for tensor in kept:
             size, cost = self.room[tensor], 2 * self.price[tensor]
             payer = next((t for t in freed if room[t] >= size and spill[t] >= cost), None)
@@ -268,6 +297,28 @@ class MoveTable:
             room[payer] -= size
             spill[payer] -= cost
         return True
+
+    def _way_at_once(self, op: int) -> "_Way | None":
+        """Return the least costly way that streams nothing, if no way costs less."""
+        whole = [way for way in self.ways[op] if not way.streams | way.emits]
+        if not whole:
+            return None
+        best = min(whole, key=lambda way: (way.cost, way.held))
+        emitted = self._cheapest_use[op]
+        if best.cost > self._least[op] or any(
+            emitted.get(tensor, self.price[tensor]) < self.price[tensor]
+            for tensor in bits(self.writes[op])
+        ):
+            return None
+        return best
+
+    def _cheapest_uses(self, index: int) -> dict[int, int]:
+        """Return, for what an operator may stream, the least that costs, or a whole move [byte]."""
+        found: dict[int, int] = {}
+        for option in self.problem.operations[index].menu:
+            for tensor, cost in option.streamed:
+                found[tensor] = min(found.get(tensor, self.price[tensor]), cost)
+        return found
 
     def _ways(self, index: int) -> list["_Way"]:
         operation = self.problem.operations[index]
@@ -286,8 +337,8 @@ class MoveTable:
         stores = [t for t in writes if self.problem.tensors[t].is_output]
         whole = sum(self.price[t] for t in (*loads, *stores))
         makes = mask_of(writes) & ~self.private
-        fetched = sum(
-            cost
+        fetched = tuple(
+            (tensor, cost)
             for tensor, cost in option.streamed
             if tensor in operation.reads and not self.private >> tensor & 1
         )
@@ -301,14 +352,38 @@ class MoveTable:
             made_bytes=sum(self.room[t] for t in bits(makes)),
             held=option.workspace + sum(self.room[t] for t in private),
             cost=cost,
-            least=cost - fetched,
+            fetched=fetched,
         )
 
+    def _least_cost(self, op: int) -> int:
+        """Return what an operator pays in any way; reads that some way keeps resident aside."""
+        always = self._always_streams[op]
+        return min(
+            way.cost - sum(cost for tensor, cost in way.fetched if not always >> tensor & 1)
+            for way in self.ways[op]
+        )
+
+    def _fetching_users(self) -> list[int]:
+        """Return the readers of each tensor that may read it as a resident."""
+        return [
+            mask_of([op for op in bits(users) if not self._always_streams[op] >> tensor & 1])
+            for tensor, users in enumerate(self.users)
+        ]
+
     def _return_prices(self) -> list[int]:
-        """What it costs at least to use a tensor that is not resident, once more [byte]."""
+        """Return what using a tensor that is not resident costs such a reader at least [byte]."""
         found = list(self.price)
-        for operation in self.problem.operations:
-            for option in operation.menu:
-                for tensor, cost in option.streamed:
-                    found[tensor] = min(found[tensor], cost)
+        for op, ways in enumerate(self.ways):
+            for way in ways:
+                for tensor, cost in way.fetched:
+                    if not self._always_streams[op] >> tensor & 1:
+                        found[tensor] = min(found[tensor], cost)
         return found
+
+
+def _common(masks: Iterator[int]) -> int:
+    """Return the bits that all masks share."""
+    found = -1
+    for mask in masks:
+        found &= mask
+    return found

@@ -189,6 +189,11 @@ class Problem:
         )
         if fitting:
             return fitting
+        if not operation.menu:
+            raise InfeasibleError(
+                f"%{operation.name} does not fit {self.budget} byte: not one tile of its operands",
+                hint="give a larger budget",
+            )
         least = min(operation.menu, key=lambda option: self.footprint(index, option))
         streamed = {tensor for tensor, _ in least.streamed}
         terms = [

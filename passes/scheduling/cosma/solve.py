@@ -15,6 +15,7 @@ from ....ir.errors import InfeasibleError
 from ....ir.graph_schedule import SolveStatus
 from ...mip import MipLimits, Solver
 from .divide import divide, join
+from .formulation import windows_of
 from .literal import solve_literal
 from .moves import MoveTable
 from .packing_exact import pack
@@ -91,6 +92,7 @@ class _Relaxed:
 
 _SHUFFLES = 4
 _SHRINKS = 16
+_MOST_CHOICES = 5000
 
 
 def solve(problem: Problem, options: CosmaOptions | None = None) -> Solution:
@@ -147,7 +149,8 @@ def _relax(problem: Problem, options: CosmaOptions) -> _Relaxed | None:
     if options.engine is Engine.ILP:
         return _relax_by_program(problem, options)
     found = search(MoveTable(problem), node_limit=options.search_nodes, beam=options.beam)
-    if options.engine is Engine.AUTO and found.status is not SolveStatus.OPTIMAL:
+    open_gap = found.status is not SolveStatus.OPTIMAL
+    if options.engine is Engine.AUTO and open_gap and _suits_a_program(problem):
         program = _relax_by_program(problem, options)
         if program is not None and (not found.moves or program.cost < found.cost):
             return replace(program, bound=max(program.bound, found.bound))
@@ -156,6 +159,13 @@ def _relax(problem: Problem, options: CosmaOptions) -> _Relaxed | None:
     if not found.moves:
         return None
     return _Relaxed(plan=plan_of(problem, found.moves), cost=found.cost, bound=found.bound)
+
+
+def _suits_a_program(problem: Problem) -> bool:
+    """Whether the integer program is small enough to be worth trying."""
+    windows = windows_of(problem)
+    pairs = zip(windows, problem.operations, strict=True)
+    return sum(len(window) * len(op.menu) for window, op in pairs) <= _MOST_CHOICES
 
 
 def _relax_by_program(problem: Problem, options: CosmaOptions) -> _Relaxed | None:

@@ -30,10 +30,12 @@ class Traffic:
     Attributes:
         activations: (tensor, bytes) of the activations that pass in tiles [byte].
         constants: Of all constants together [byte].
+        workspace: What the tiles need of the workspace that was offered [byte].
     """
 
     activations: tuple[tuple[str, int], ...]
     constants: int
+    workspace: int
 
     @property
     def total(self) -> int:
@@ -46,7 +48,8 @@ TrafficModel: TypeAlias = Callable[[Op, frozenset[str], int], Traffic | None]
 where not even one tile fits the workspace."""
 
 _Bytes: TypeAlias = NDArray[np.float64]
-_LINE = 64
+_LINE = 16
+_COMFORTABLE = 4096
 _MATRIX_PRODUCTS = frozenset({"linear"})
 _ROWWISE = frozenset({"softmax", "layer_norm"})
 
@@ -87,6 +90,7 @@ def _touch_once(graph: Graph, op: Op, resident: frozenset[str], workspace: int) 
     return Traffic(
         activations=activations,
         constants=sum(size for name, size in moved if graph.is_constant(name)),
+        workspace=min(workspace, max(least, _COMFORTABLE)),
     )
 
 
@@ -128,13 +132,16 @@ class _Tilings:
         fits = room * 2 <= workspace if workspace else room == 0
         if not fits.any():
             return None
-        moved = min(
-            (self._moved(order, streamed, fits) for order in self._orders),
-            key=lambda item: sum(item.values()),
-        )
-        return self._traffic(moved)
+        candidates = [
+            (float(total[best]), float(room[best]), order, best)
+            for order in self._orders
+            for total, best in (self._least(order, streamed, fits, room),)
+        ]
+        _, used, order, best = min(candidates, key=lambda item: item[:2])
+        moved = {role: round(float(order[role][best])) for role in streamed}
+        return self._traffic(moved, min(workspace, 2 * math.ceil(used)))
 
-    def _traffic(self, moved: Mapping[Operand, int]) -> Traffic:
+    def _traffic(self, moved: Mapping[Operand, int], workspace: int) -> Traffic:
         activations: list[tuple[str, int]] = []
         constants = self._others
         for role, size in moved.items():
@@ -142,14 +149,19 @@ class _Tilings:
                 constants += size
             else:
                 activations.append((self._names[role], size))
-        return Traffic(activations=tuple(activations), constants=constants)
+        return Traffic(activations=tuple(activations), constants=constants, workspace=workspace)
 
-    def _moved(
-        self, order: Mapping[Operand, _Bytes], streamed: list[Operand], fits: NDArray[np.bool_]
-    ) -> dict[Operand, int]:
-        total = sum((order[role] for role in streamed), np.zeros_like(self._splits.P))
-        best = int(np.argmin(np.where(fits, total, np.inf)))
-        return {role: round(float(order[role][best])) for role in streamed}
+    def _least(
+        self,
+        order: Mapping[Operand, _Bytes],
+        streamed: list[Operand],
+        fits: NDArray[np.bool_],
+        room: _Bytes,
+    ) -> tuple[_Bytes, int]:
+        """Return the traffic of every tiling, and the least of those that fit, smallest first."""
+        moved = sum((order[role] for role in streamed), np.zeros_like(self._splits.P))
+        total = np.where(fits, moved, np.inf)
+        return total, int(np.argmin(np.where(total == total.min(), room, np.inf)))
 
     @cached_property
     def _tiles(self) -> Mapping[Operand, _Bytes]:

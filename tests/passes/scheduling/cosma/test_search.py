@@ -3,7 +3,6 @@ from hypothesis import given, settings
 from accnn.ir.graph_schedule import SolveStatus
 from accnn.models.graphs import r2plus1d, transformer, vit
 from accnn.passes.scheduling.cosma.bounds import WallBound
-from accnn.passes.scheduling.cosma.budgets import budgets_of
 from accnn.passes.scheduling.cosma.moves import MoveTable
 from accnn.passes.scheduling.cosma.problem import Problem, problem_of
 from accnn.passes.scheduling.cosma.search import beam_search, search
@@ -48,7 +47,7 @@ def test_the_bound_of_the_walls_never_exceeds_the_optimum(problem: Problem):
 
 def test_without_nodes_there_is_still_a_plan_and_a_bound():
     graph = transformer()
-    table = MoveTable(problem_of(graph, budgets_of(graph).mr))
+    table = MoveTable(problem_of(graph, problem_of(graph, 0).minimum))
 
     result = search(table, node_limit=10, beam=5)
 
@@ -58,7 +57,7 @@ def test_without_nodes_there_is_still_a_plan_and_a_bound():
 
 def test_a_wider_beam_is_a_plan_too():
     graph = vit()
-    table = MoveTable(problem_of(graph, budgets_of(graph).mr))
+    table = MoveTable(problem_of(graph, problem_of(graph, 0).minimum))
 
     moves = beam_search(table, WallBound(table), width=30)
 
@@ -67,7 +66,7 @@ def test_a_wider_beam_is_a_plan_too():
 
 def test_the_residual_of_r2plus1d_goes_out_and_back_four_times():
     graph = r2plus1d()
-    problem = problem_of(graph, budgets_of(graph).mr)
+    problem = problem_of(graph, problem_of(graph, 0).minimum)
 
     result = search(MoveTable(problem))
 
@@ -76,7 +75,7 @@ def test_the_residual_of_r2plus1d_goes_out_and_back_four_times():
 
 def test_walls_prove_the_transformer():
     graph = transformer()
-    problem = problem_of(graph, budgets_of(graph).mr)
+    problem = problem_of(graph, problem_of(graph, 0).minimum)
 
     result = search(MoveTable(problem))
 

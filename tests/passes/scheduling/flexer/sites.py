@@ -9,7 +9,6 @@ from accnn.ir.graph_schedule import GraphSchedule, Stream, Workspace
 from accnn.ir.module import Module
 from accnn.ir.resources import Constants
 from accnn.passes.scheduling.flexer.site import Site, site_of
-
 from tests.networks import NetworkBuilder
 
 

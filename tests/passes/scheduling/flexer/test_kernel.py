@@ -46,11 +46,11 @@ def schedules(timing: TimedTiling, options: FlexerOptions) -> list[TileSchedule]
             status, state = schedule_in_order(problem, wanted, group, memory, ENDLESS, True)
             assert status == DONE
             found.append(decode(timing, order, state, "static", 0))
-        status, free = schedule_freely(problem, options.choice, ENDLESS)
+        status, free = schedule_freely(problem, options.choices[0], ENDLESS)
         assert status == DONE
         group = free.group[: free.scalar[GROUPS]]
         status, state = schedule_in_order(
-            problem, free.order, group, options.choice.memory, ENDLESS, True
+            problem, free.order, group, options.choices[0].memory, ENDLESS, True
         )
         assert status == DONE
         assert result_of(state) == result_of(free)
