@@ -9,8 +9,9 @@ import pytest
 from onnx import ModelProto, TensorProto, helper, numpy_helper
 from typer.testing import CliRunner, Result
 
+import accnn
 from accnn.backend.load import catalogue, source_text
-from accnn.compiler.cli import acc_compile
+from accnn.compiler.cli import acc_compile, acc_opt
 from accnn.compiler.driver import compile
 from accnn.ir.report import VerificationStatus, from_json
 from accnn.ir.text.parser import parse_module
@@ -313,3 +314,33 @@ def test_a_disk_that_refuses_leaves_no_part(monkeypatch: pytest.MonkeyPatch):
     assert done.exit_code == 2
     assert "No space left on device" in done.stderr
     assert names() == {"tiny.onnx"}
+
+
+def test_a_crash_of_a_pass_leaves_what_reproduces_it(monkeypatch: pytest.MonkeyPatch):
+    def crash(*_: object) -> None:
+        raise ZeroDivisionError("no tile")
+
+    monkeypatch.setattr("accnn.passes.scheduling.schedule_tiles.schedule_operator", crash)
+    done = run("tiny.onnx", "--arch", "simba")
+
+    assert done.exit_code == 1
+    assert "schedule-tiles: ZeroDivisionError: no tile" in done.stderr
+    assert "to reproduce: acc-opt tiny.reproducer.ir" in done.stderr
+    assert names() == {"tiny.onnx", "tiny.reproducer.ir", "tiny.reproducer.safetensors"}
+    again = CliRunner().invoke(acc_opt.app, ["tiny.reproducer.ir"])
+    assert again.exit_code == 1
+    assert "schedule-tiles: ZeroDivisionError: no tile" in again.stderr
+
+
+def test_the_library_has_a_face():
+    found = accnn.compile("tiny.onnx", arch="simba", options=accnn.CompileOptions(seed=3))
+
+    assert isinstance(found, accnn.Result)
+    assert found.report.seed == 3
+    accnn.write_results(found, Path("out"))
+    assert {path.name for path in Path("out").iterdir()} == ALL
+    assert set(accnn.__all__) <= set(dir(accnn))
+    with pytest.raises(AttributeError, match="no attribute 'compiel'"):
+        accnn.compiel  # noqa: B018
+    with pytest.raises(accnn.AccnnError, match="no such file"):
+        accnn.compile("none.onnx", arch="simba")
