@@ -22,7 +22,8 @@ References:
 # The compiler infers scalars; the stubs of NumPy take some of them for arrays.
 # pyright: reportArgumentType=false, reportReturnType=false, reportUnknownArgumentType=false
 
-from typing import Any, NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numba import njit  # pyright: ignore[reportMissingTypeStubs, reportUnknownVariableType]
@@ -59,9 +60,19 @@ _STAY_FIELDS = 5
 
 DONE, ABORTED, STUCK = range(3)
 
-# Functions that only compiled code calls: without the wrappers for Python, which take most of the
-# time of compilation.
-_inner = njit(cache=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+_Function = TypeVar("_Function", bound=Callable[..., Any])
+
+
+def _inner(function: _Function) -> _Function:
+    """Compile a function that only compiled code calls: without wrappers for Python."""
+    compiler = njit(cache=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)  # pyright: ignore
+    return compiler(function)  # pyright: ignore
+
+
+def _small(function: _Function) -> _Function:
+    """Compile a function into its callers: passing all arrays would take longer than its work."""
+    compiler = njit(cache=True, inline="always")  # pyright: ignore
+    return compiler(function)  # pyright: ignore
 
 
 class Problem(NamedTuple):
@@ -265,7 +276,7 @@ def _start(p: Problem, keep: bool) -> State:
     )
 
 
-@_inner
+@_small
 def _note(s: State, kind: int, subject: int, engine: int, start: int, end: int, clear: int) -> int:
     """Append an event and return its number."""
     number = s.scalar[EVENTS]
@@ -279,7 +290,7 @@ def _note(s: State, kind: int, subject: int, engine: int, start: int, end: int, 
     return number
 
 
-@_inner
+@_small
 def _leave_chip(s: State, tile: int, npu: int, address: int, first: int, last: int) -> None:
     """Record a stay that has ended."""
     if s.event.shape[0] and first >= 0:
@@ -288,7 +299,7 @@ def _leave_chip(s: State, tile: int, npu: int, address: int, first: int, last: i
         s.scalar[STAYS] += 1
 
 
-@_inner
+@_small
 def _touch(s: State, tile: int, number: int, end: int) -> None:
     """Record that an event touches a placed tile."""
     if s.first[tile] < 0:
@@ -298,7 +309,7 @@ def _touch(s: State, tile: int, number: int, end: int) -> None:
         s.touched[tile] = end
 
 
-@_inner
+@_small
 def _channel(s: State, ready: int) -> int:
     """Return the channel to use: of those free by then the busiest, else the first to be free."""
     best = 0
@@ -482,7 +493,7 @@ def _reach(segment: Ints, low: int, size: int) -> int:
     return high
 
 
-@_inner
+@_small
 def _next_use(s: State, tile: int) -> int:
     """Return the position in the known order at which a tile is used next."""
     if s.next_use[tile] >= s.end_use[tile]:
@@ -522,7 +533,8 @@ def _victims(
                 tiles += 1
                 if s.left[tile] > 0:
                     lost += segment[high, SIZE]
-                soonest = min(soonest, _next_use(s, tile))
+                if rule == FURTHEST:
+                    soonest = min(soonest, _next_use(s, tile))
             total += segment[high, SIZE]
             if total < size:
                 continue
@@ -1026,7 +1038,7 @@ def _candidates(p: Problem, s: State, window: int, chosen: Ints) -> int:
     return count
 
 
-@_inner
+@_small
 def _is_ready(p: Problem, s: State, op: int) -> bool:
     """Whether an operation may run now: any of an accumulation, or the next one in order."""
     if s.is_done[op]:
@@ -1037,7 +1049,7 @@ def _is_ready(p: Problem, s: State, op: int) -> bool:
     return s.uses[s.next_use[acc]] == op
 
 
-@_inner
+@_small
 def _presence(p: Problem, s: State, op: int) -> int:
     """Return which tiles of an operation are on chip: 1 input, 2 weights, 4 accumulators."""
     mask = 0
@@ -1145,6 +1157,24 @@ def _select(p: Problem, s: State, choice: Choice, chosen: Ints) -> int:
                     if p.reads[trial[j], 2] == p.reads[op, 2]:
                         is_free = False
                 if not is_free:
+                    continue
+                reused, new = score[level - 1, parent, 0], score[level - 1, parent, 1]
+                for role in range(3):
+                    tile = p.reads[op, role]
+                    is_here = s.at[tile] >= 0
+                    for j in range(level - 1):
+                        is_here = is_here or p.reads[trial[j], role] == tile
+                    if p.resident[tile]:
+                        continue
+                    if is_here:
+                        reused += p.size[tile]
+                    else:
+                        new += p.size[tile]
+                last = choice.beam - 1
+                if width[level] == choice.beam and (
+                    reused < score[level, last, 0]
+                    or (reused == score[level, last, 0] and new >= score[level, last, 1])
+                ):
                     continue
                 trial[level - 1] = op
                 found_map = _signature(p, s, trial, level)

@@ -33,8 +33,9 @@ class Metric(StrEnum):
 
 
 class Priority(StrEnum):
-    """Which set of operations comes next (section 4.3 and Table 2)."""
+    """Which set of operations comes next (section 4.3 and Table 2); ``best`` tries all."""
 
+    BEST = "best"
     DEFAULT = "default"
     MIN_TRANSFER = "min-transfer"
     MIN_SPILL = "min-spill"
@@ -71,7 +72,7 @@ class FlexerOptions:
         memory: Which tiles make room.
         max_ops: Largest number of operations of a tiling, see ``viable_tilings``.
         ratio: How far neighbouring tile sizes differ at least.
-        schedules: Most out-of-order schedules that are tried for one operator.
+        steps: Operations that may be scheduled out of order, over all tries for one operator.
         beam: Sets of each size that are extended.
         window: Operations that are considered in each step.
         trials: Complete sets whose memory operations are worked out in each step.
@@ -79,11 +80,11 @@ class FlexerOptions:
 
     metric: Metric = Metric.PRODUCT
     weight: float = 1.0
-    priority: Priority = Priority.DEFAULT
+    priority: Priority = Priority.BEST
     memory: Memory = Memory.DEFAULT
     max_ops: int = 512
     ratio: float = 1.5
-    schedules: int = 48
+    steps: int = 12_000
     beam: int = 8
     window: int = 48
     trials: int = 8
@@ -98,14 +99,18 @@ class FlexerOptions:
             raise OptionError(f"ratio is {self.ratio}, must be 1 or more")
 
     @property
-    def choice(self) -> Choice:
-        """How the compiled scheduler makes its decisions."""
-        return Choice(
-            memory=_MEMORIES[self.memory],
-            priority=_PRIORITIES[self.priority],
-            beam=self.beam,
-            window=self.window,
-            trials=self.trials,
+    def choices(self) -> tuple[Choice, ...]:
+        """The ways in which the compiled scheduler may decide."""
+        rules = _PRIORITIES if self.priority is Priority.BEST else (self.priority,)
+        return tuple(
+            Choice(
+                memory=_MEMORIES[self.memory],
+                priority=_PRIORITIES[rule],
+                beam=self.beam,
+                window=self.window,
+                trials=self.trials,
+            )
+            for rule in rules
         )
 
     def goal(self, limit: float, fixed_pj: float = 0.0, byte_pj: float = 0.0) -> Goal:

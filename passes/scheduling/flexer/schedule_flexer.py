@@ -35,10 +35,10 @@ class ScheduleFlexer(Pass):
 
     metric: Metric = Metric.PRODUCT
     weight: float = 1.0
-    priority: Priority = Priority.DEFAULT
+    priority: Priority = Priority.BEST
     memory: Memory = Memory.DEFAULT
     mapper: str = "output-stationary"
-    schedules: int = 48
+    steps: int = 12_000
 
     def __post_init__(self) -> None:
         self.options()
@@ -54,7 +54,7 @@ class ScheduleFlexer(Pass):
             weight=self.weight,
             priority=self.priority,
             memory=self.memory,
-            schedules=self.schedules,
+            steps=self.steps,
         )
 
     def run(self, module: Module, ctx: Context) -> Module:

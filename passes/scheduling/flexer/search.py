@@ -17,6 +17,7 @@ import math
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from itertools import product
 
 from ....ir.errors import InfeasibleError, Shortage
 from ....ir.tile_schedule import TileSchedule
@@ -27,6 +28,8 @@ from .kernel import (
     DONE,
     FURTHEST,
     GROUPS,
+    ISSUED,
+    Choice,
     Goal,
     Ints,
     metric,
@@ -77,6 +80,7 @@ class Effort:
         pruned: Excluded by their bound alone.
         static: Schedules in loop order that were begun.
         free: Schedules out of order that were begun.
+        steps: Operations that these scheduled.
         abandoned: Of both, given up before their end.
         cpu_seconds: CPU time.
     """
@@ -85,6 +89,7 @@ class Effort:
     pruned: int = 0
     static: int = 0
     free: int = 0
+    steps: int = 0
     abandoned: int = 0
     cpu_seconds: float = 0.0
 
@@ -188,12 +193,12 @@ class Search:
         return best
 
     def _static(self, timing: TimedTiling, limit: float) -> Iterator[Candidate]:
-        """Yield schedules of a tiling in loop order; those beyond 1.5 times the limit are not."""
+        """Yield schedules of a tiling in loop order; those beyond 1.1 times the limit are not."""
         for dataflow in dataflows(timing.tiling):
             problem, _ = timing.in_order(dataflow)
             order, group = unrolled(problem.reads, problem.latency.shape[1])
             for memory in (BALANCED, FURTHEST):
-                goal = self.goal(1.25 * limit, timing)
+                goal = self.goal(1.1 * limit, timing)
                 self.effort.static += 1
                 status, state = schedule_in_order(problem, order, group, memory, goal, False)
                 if status != DONE:
@@ -216,15 +221,15 @@ class Search:
         """Return the best schedule of all, the static one included."""
         best = static
         for bound, number, tiling in self._promising(tilings):
-            if self.effort.free >= self.options.schedules:
-                break
             if bound >= best.value:
                 continue
             timing = self.time(number, tiling)
             if self.value_of(timed_bound(timing), timing) >= best.value:
                 continue
-            for dataflow in self._flows(number, timing):
-                found = self._free(timing, dataflow, best.value)
+            for dataflow, choice in product(self._flows(number, timing), self.options.choices):
+                if self.effort.steps >= self.options.steps:
+                    return best
+                found = self._free(timing, dataflow, choice, best.value)
                 if found is not None and found.value < best.value:
                     best = found
         return best
@@ -248,14 +253,17 @@ class Search:
         if number in self._best_of:
             first = self._best_of[number].dataflow
             every.sort(key=lambda flow: flow != first)
-        return every[:2]
+        return every
 
-    def _free(self, timing: TimedTiling, dataflow: Dataflow, limit: float) -> Candidate | None:
+    def _free(
+        self, timing: TimedTiling, dataflow: Dataflow, choice: Choice, limit: float
+    ) -> Candidate | None:
         """Return the out-of-order schedule of a tiling, and of its order with foresight."""
         problem, _ = timing.in_order(dataflow)
-        choice, goal = self.options.choice, self.goal(limit, timing)
-        self.effort.free += 1
+        goal = self.goal(limit, timing)
         status, state = schedule_freely(problem, choice, goal)
+        self.effort.free += 1
+        self.effort.steps += int(state.scalar[ISSUED])
         if status != DONE:
             self.effort.abandoned += 1
             return None

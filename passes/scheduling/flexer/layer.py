@@ -1,0 +1,165 @@
+"""A single layer without a network, as a site for the scheduler; and its results as rows."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ....ir.arch import Architecture, Precision
+from ....ir.graph import Graph, Value
+from ....ir.graph_schedule import GraphSchedule, Stream, Workspace
+from ....ir.ops import make_op
+from ....ir.types import DType, Quantization, TensorType
+from ....ir.workload import Workload
+from .latency import TileTimer
+from .options import FlexerOptions
+from .search import Found, Search
+from .site import Site, site_of
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Layer:
+    """A convolution.
+
+    Attributes:
+        name: Its name.
+        height: Input rows.
+        width: Input columns.
+        C: Input channels of one group.
+        K: Output channels of one group.
+        R: Filter height.
+        S: Filter width.
+        stride: Vertical and horizontal step.
+        dilation: Vertical and horizontal distance of taps.
+        pads: Padding at top, left, bottom, right.
+        groups: Groups.
+        batch: Images.
+    """
+
+    name: str
+    height: int
+    width: int
+    C: int
+    K: int
+    R: int = 1
+    S: int = 1
+    stride: tuple[int, int] = (1, 1)
+    dilation: tuple[int, int] = (1, 1)
+    pads: tuple[int, int, int, int] = (0, 0, 0, 0)
+    groups: int = 1
+    batch: int = 1
+
+
+def layer_of(name: str, workload: Workload) -> Layer:
+    """Return a layer that computes a workload; without padding, for a workload tells none."""
+    return Layer(
+        name=name,
+        height=(workload.P - 1) * workload.stride[0] + (workload.R - 1) * workload.dilation[0] + 1,
+        width=(workload.Q - 1) * workload.stride[1] + (workload.S - 1) * workload.dilation[1] + 1,
+        C=workload.C,
+        K=workload.K,
+        R=workload.R,
+        S=workload.S,
+        stride=workload.stride,
+        dilation=workload.dilation,
+        groups=workload.G,
+        batch=workload.N,
+    )
+
+
+def layer_site(layer: Layer, arch: Architecture) -> Site:
+    """Return a layer that has the whole scratchpad as workspace and streams everything."""
+    graph = _graph(layer, arch.precision is Precision.INT8)
+    room = arch.scratchpad_level.usable or 0
+    if arch.scratchpad_level.double_buffered:
+        room *= 2
+    plan = GraphSchedule(
+        budget=room,
+        order=("y",),
+        workspaces=(Workspace(step=0, address=0, bytes=room),),
+        streams=tuple(
+            Stream(tensor=name, step=0, bytes=graph.types[name].bytes) for name in ("x", "y")
+        ),
+    )
+    return site_of(graph, plan, graph.producer["y"], arch)
+
+
+def _graph(layer: Layer, is_integer: bool) -> Graph:
+    quant = Quantization((1.0,), (0,)) if is_integer else None
+    dtype = DType.S8 if is_integer else DType.F32
+    channels = layer.C * layer.groups
+    x = Value("x", TensorType(dtype, (layer.batch, channels, layer.height, layer.width), quant))
+    w = Value("w", TensorType(dtype, (layer.K * layer.groups, layer.C, layer.R, layer.S), quant))
+    b_type = DType.S32 if is_integer else DType.F32
+    b = Value("b", TensorType(b_type, (layer.K * layer.groups,)))
+    op = make_op(
+        "conv2d",
+        ("x", "w", "b"),
+        {value.name: value.type for value in (x, w, b)},
+        "y",
+        attrs={
+            "stride": layer.stride,
+            "pads": layer.pads,
+            "dilation": layer.dilation,
+            "groups": layer.groups,
+        },
+        dtype=dtype if is_integer else None,
+        quant=quant,
+    )
+    return Graph(name=layer.name, inputs=(x,), constants=(w, b), ops=(op,), outputs=("y",))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LayerRow:
+    """One layer under one scheduler, as ``acc-map`` prints it.
+
+    Attributes:
+        layer: Name of the layer.
+        scheduler: ``static`` or ``flexer``.
+        cycles: Makespan [cycle].
+        transferred_bytes: Between off-chip memory and the chip [byte].
+        cycles_lower_bound: No schedule of the layer is faster [cycle].
+        cpu_seconds: Of the whole search, which finds both [s].
+    """
+
+    layer: str
+    scheduler: str
+    cycles: int
+    transferred_bytes: int
+    cycles_lower_bound: int
+    cpu_seconds: float
+
+
+def schedule_layer(
+    layer: Layer, arch: Architecture, options: FlexerOptions, timer: TileTimer | None = None
+) -> Found:
+    """Return the best static and the best schedule of a layer.
+
+    Args:
+        layer: The layer.
+        arch: The machine; its scratchpad holds weights.
+        options: Of the search.
+        timer: Tile times that are already known.
+    """
+    return Search(layer_site(layer, arch), options, timer or TileTimer(arch)).run()
+
+
+def layer_rows(
+    name: str,
+    workload: Workload,
+    arch: Architecture,
+    schedulers: Sequence[str],
+    options: FlexerOptions | None = None,
+) -> tuple[LayerRow, ...]:
+    """Return one row per scheduler (``static``, ``flexer``) for a layer."""
+    found = schedule_layer(layer_of(name, workload), arch, options or FlexerOptions())
+    chosen = {"static": found.static, "flexer": found.best}
+    return tuple(
+        LayerRow(
+            layer=name,
+            scheduler=scheduler,
+            cycles=chosen[scheduler].cycles,
+            transferred_bytes=chosen[scheduler].bytes,
+            cycles_lower_bound=found.bound.cycles,
+            cpu_seconds=found.effort.cpu_seconds,
+        )
+        for scheduler in schedulers
+    )
