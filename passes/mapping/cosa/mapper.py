@@ -2,7 +2,7 @@
 
 1. The program of :mod:`.formulation` is solved to a small absolute gap.
 2. Its mapping is evaluated exactly with all orders of loops, and polished by local search.
-3. Where the proven bound is far from the roofline, padded extents are mapped, too.
+3. Where the extents' prime factors cannot fill the array, padded extents are mapped, too.
 4. Loops and tile starts of the nest are improved one by one, which may make it uneven.
 5. The nest is verified against the machine; the bound of the program is the certificate.
 
@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 from ....ir.arch import Architecture
 from ....ir.workload import Operand, Workload
-from ...analysis.bounds import cycles_lower_bound, energy_lower_bound
+from ...analysis.bounds import cycles_lower_bound
 from ...analysis.cost import evaluate
 from ...mip.model import MipLimits, MipStatus, Solver
 from ..base import (
@@ -37,6 +37,7 @@ from ..output_stationary import OutputStationary
 from ..uneven_search import improve_unevenly
 from .formulation import WEIGHTS, Formulation
 from .padding import candidates
+from .unrolling import least_steps
 
 _LOG = logging.getLogger(__name__)
 
@@ -68,7 +69,8 @@ class Cosa:
         gap: Gap at which the solver may stop, relative to the roofline.
         nodes: Branch-and-bound nodes per solve.
         seconds: Wall-clock safety net per solve [s].
-        pad_above: Ratio of bound to roofline above which padding is tried.
+        pad_above: Padding is tried where unrolling alone keeps latency so many times above the
+            roofline.
         paddings: Padded extents to try.
     """
 
@@ -126,10 +128,12 @@ class Cosa:
         options: MapOptions,
     ) -> Solution | None:
         best = self.solve_space(even_space(workload, arch, resident), options, math.inf)
-        roofline = _roofline(workload, arch, resident, options.objective)
-        if not options.padding or (best is not None and best.bound <= self.pad_above * roofline):
+        if not options.padding or options.objective is Objective.ENERGY:
             return best
-        below = math.inf if best is None else self._cycles(best)
+        limited = least_steps(workload, arch, workload.dims)
+        if limited <= self.pad_above * cycles_lower_bound(workload, arch, resident):
+            return best
+        below = limited if best is None else self._cycles(best)
         for candidate in candidates(workload, arch, resident, below=below, count=self.paddings):
             if best is not None and candidate.cycles >= 0.995 * self._cycles(best):
                 break
@@ -244,39 +248,14 @@ def objective_bound(formulation: Formulation, bound: float, objective: Objective
             return max(1.0, bound - 1.0) * cycles * energy
 
 
-def _roofline(
-    workload: Workload, arch: Architecture, resident: frozenset[Operand], objective: Objective
-) -> float:
-    cycles = cycles_lower_bound(workload, arch, resident)
-    energy = energy_lower_bound(workload, arch, resident)
-    return {
-        Objective.LATENCY: cycles,
-        Objective.ENERGY: energy,
-        Objective.EDP: cycles * energy,
-    }[objective]
-
-
-def _certified(solution: Solution, gap: float) -> bool:
-    return solution.value <= solution.bound * (1.0 + gap)
-
-
-def _better(
-    best: Solution | None, found: Solution | None, *, same: bool = False
-) -> Solution | None:
-    """Return the better solution, with the bound that holds for both.
-
-    Args:
-        best: One solution.
-        found: The other.
-        same: Whether they are of one space, so that the larger bound holds.
-    """
+def _better(best: Solution | None, found: Solution | None) -> Solution | None:
+    """Return the better solution, with the smaller of both bounds."""
     if best is None or found is None:
         return best if found is None else found
     chosen = found if found.value < best.value else best
-    bound = max(best.bound, found.bound) if same else min(best.bound, found.bound)
     return Solution(
         batch=chosen.batch,
         value=chosen.value,
-        bound=min(bound, chosen.value),
-        proven=found.proven if same else best.proven and found.proven,
+        bound=min(best.bound, found.bound),
+        proven=best.proven and found.proven,
     )
