@@ -64,6 +64,7 @@ def compile_graph(
     budget: int | None = None,
     seed: int = 0,
     all_off_chip: bool = True,
+    tiles: str = "static",
 ) -> Compiled:
     """Compile a network and compute what its tensors must be.
 
@@ -74,8 +75,9 @@ def compile_graph(
         budget: Scratchpad bytes to use.
         seed: Of the inputs.
         all_off_chip: Whether every result is stored, so that it can be compared.
+        tiles: Who orders tiles.
     """
-    pipeline = default_pipeline(CompileOptions(scratchpad=budget))
+    pipeline = default_pipeline(CompileOptions(scratchpad=budget, tiles=tiles))
     source = Module(graph=graph, arch=load_architecture(arch), constants=Constants(data))
     module = run_pipeline(pipeline, source).module
     if all_off_chip:

@@ -1,0 +1,91 @@
+"""The pass in the flow: whole small networks are exact, alone operators are predicted exactly."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from accnn.backend.load import load_architecture
+from accnn.ir.errors import InfeasibleError, OptionError
+from accnn.ir.module import Module
+from accnn.passes.base import Context
+from accnn.passes.mapping.map_operators import MapOperators
+from accnn.passes.scheduling.flexer.schedule_flexer import ScheduleFlexer
+from tests.flow import compile_graph
+from tests.networks import residual_network
+from tests.passes.scheduling.flexer.sites import alone, convolution, machine
+
+
+@pytest.mark.parametrize("arch", ["flexer-arch1", "flexer-arch5"])
+@pytest.mark.parametrize("budget", [None, 16384])
+def test_a_network_is_exact(arch: str, budget: int | None):
+    compiled = compile_graph(*residual_network(), arch, budget=budget, tiles="flexer")
+
+    for schedule in compiled.module.tile_schedules:
+        schedule.verify()
+    assert compiled.wrong(compiled.run(detect_races=True)) == []
+
+
+def test_machines_without_weights_in_the_scratchpad_keep_the_static_order():
+    compiled = compile_graph(*residual_network(), "simba", tiles="flexer")
+
+    assert {item.scheduler for item in compiled.module.tile_schedules} == {"static"}
+    assert compiled.wrong(compiled.run()) == []
+
+
+def test_npus_of_different_size_share_the_work():
+    arch = machine(65536)
+    slow = tuple(
+        replace(npu, sizes=(("column", 8),)) if number == 0 else npu
+        for number, npu in enumerate(arch.npus)
+    )
+    module = _scheduled(alone(convolution(14, 64, 128, 3), replace(arch, npus=slow)))
+    (schedule,) = module.tile_schedules
+    schedule.verify()
+    work = [0] * 4
+    for event in schedule.events:
+        if event.kind == "compute":
+            work[event.index] += schedule.graph.profiles[
+                schedule.graph.ops[event.subject].profile[event.index]
+            ].macs
+
+    assert 0 < work[0] < min(work[1:])
+
+
+def test_the_same_decisions_serve_equal_operators():
+    context = Context()
+    module = alone(convolution(7, 32, 32, 1), machine(16384))
+    first = ScheduleFlexer().run(_mapped(module), context)
+    again = ScheduleFlexer().run(_mapped(module), Context())
+
+    assert first.tile_schedules == again.tile_schedules
+    assert dict(context.counters.values)["distinct operators"] == 1
+
+
+def test_a_workspace_below_one_operation_is_infeasible():
+    module = _mapped(alone(convolution(7, 32, 32, 1), machine(16384)))
+    plan = module.graph_schedule
+    assert plan is not None
+    tiny = replace(plan, workspaces=(replace(plan.workspaces[0], bytes=40),))
+
+    with pytest.raises(InfeasibleError, match="do not fit together"):
+        ScheduleFlexer().run(replace(module, graph_schedule=tiny), Context())
+
+
+def test_options_out_of_range_are_rejected():
+    with pytest.raises(OptionError, match="weight is 3"):
+        ScheduleFlexer(weight=3.0)
+
+
+def test_every_machine_of_the_paper_loads():
+    rooms = [load_architecture(f"flexer-arch{k}").scratchpad_level.capacity for k in range(1, 9)]
+
+    np.testing.assert_array_equal(np.array(rooms) // 1024, [256, 256, 512, 512] * 2)
+
+
+def _mapped(module: Module) -> Module:
+    return MapOperators().run(module, Context())
+
+
+def _scheduled(module: Module) -> Module:
+    return ScheduleFlexer().run(_mapped(module), Context())
