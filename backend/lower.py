@@ -3,7 +3,8 @@
 Every event of a tile schedule becomes one instruction of its engine's queue, in program order;
 whole tensors that the graph schedule loads, spills, retrieves or stores become copies around
 them. Waits follow from memory alone: an instruction waits for the last earlier instruction of
-every other queue that touched the bytes it needs (``ir/hazards.py``).
+every other queue that touched the bytes it needs (``ir/hazards.py``), unless another wait implies
+that (``waits.py``).
 """
 
 import math
@@ -28,6 +29,7 @@ from ..ir.types import DType, TensorType
 from .addressing import off_chip, on_chip, squeeze
 from .layout import Layout, lay_out, moved_tensors, multiplier_of
 from .select import Site, select_compute, select_finish
+from .waits import WaitFilter
 
 ACCUMULATOR_BYTES = (3, 4)
 """Sizes of an accumulator that instructions can address [byte]."""
@@ -102,6 +104,7 @@ class _Lowering:
         ]
         self.queue_of = {key: number for number, key in enumerate(units)}
         self.queues: list[list[AnyInstruction]] = [[] for _ in units]
+        self.waits = WaitFilter(len(units))
         self.layout: Layout = self._lay_out()
         self.residents: dict[Residence, Block] = {}
         self.dram: dict[str, Block] = {}
@@ -213,7 +216,8 @@ class _Lowering:
         reads, writes = tuple(reads), tuple(writes)
         before: list[Ticks] = [self.tracker.before_read(block) for block in reads]
         before += [self.tracker.before_write(block, author) for block in writes]
-        waits = tuple(Wait(other, tick) for other, tick in sorted(waits_for(before, queue).items()))
+        needed = self.waits.needed(queue, waits_for(before, queue))
+        waits = tuple(Wait(other, tick) for other, tick in sorted(needed.items()))
         self.queues[queue].append(replace(instruction, waits=waits, op=self.op_number))
         tick = len(self.queues[queue])
         for block in reads:
