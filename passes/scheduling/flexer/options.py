@@ -73,6 +73,8 @@ class FlexerOptions:
         max_ops: Largest number of operations of a tiling, see ``viable_tilings``.
         ratio: How far neighbouring tile sizes differ at least.
         steps: Operations that may be scheduled out of order, over all tries for one operator.
+        keep_free: Whether to look for the best out-of-order schedule even where it is worse than
+            the best static one.
         beam: Sets of each size that are extended.
         window: Operations that are considered in each step.
         trials: Complete sets whose memory operations are worked out in each step.
@@ -85,6 +87,7 @@ class FlexerOptions:
     max_ops: int = 512
     ratio: float = 1.5
     steps: int = 12_000
+    keep_free: bool = False
     beam: int = 8
     window: int = 48
     trials: int = 8

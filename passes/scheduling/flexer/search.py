@@ -100,12 +100,14 @@ class Found:
 
     Attributes:
         static: The best static order.
-        best: The best of all.
+        free: The best out-of-order schedule that was completed, ``None`` if none was.
+        best: The better of the two.
         bound: What no schedule of the operator can beat.
         effort: What was looked at.
     """
 
     static: Candidate
+    free: Candidate | None
     best: Candidate
     bound: Bound
     effort: Effort = field(compare=False)
@@ -131,9 +133,11 @@ class Search:
         begin = time.process_time()
         tilings = self.ranked()
         static = self.best_static(tilings)
-        best = self.best_free(tilings, static)
+        free = self.best_free(tilings, math.inf if self.options.keep_free else static.value)
+        best = static if free is None or free.value >= static.value else free
         self.effort.cpu_seconds = time.process_time() - begin
-        return Found(static=static, best=best, bound=site_bound(self.site), effort=self.effort)
+        bound = site_bound(self.site)
+        return Found(static=static, free=free, best=best, bound=bound, effort=self.effort)
 
     def ranked(self) -> list[tuple[float, int, Tiling]]:
         """Return viable tilings by the lower bound of their metric."""
@@ -217,21 +221,21 @@ class Search:
                     scheduler="static",
                 )
 
-    def best_free(self, tilings: list[tuple[float, int, Tiling]], static: Candidate) -> Candidate:
-        """Return the best schedule of all, the static one included."""
-        best = static
+    def best_free(self, tilings: list[tuple[float, int, Tiling]], limit: float) -> Candidate | None:
+        """Return the best out-of-order schedule below a limit, ``None`` where none was found."""
+        best: Candidate | None = None
         for bound, number, tiling in self._promising(tilings):
-            if bound >= best.value:
+            if bound >= limit:
                 continue
             timing = self.time(number, tiling)
-            if self.value_of(timed_bound(timing), timing) >= best.value:
+            if self.value_of(timed_bound(timing), timing) >= limit:
                 continue
             for dataflow, choice in product(self._flows(number, timing), self.options.choices):
                 if self.effort.steps >= self.options.steps:
                     return best
-                found = self._free(timing, dataflow, choice, best.value)
-                if found is not None and found.value < best.value:
-                    best = found
+                found = self._free(timing, dataflow, choice, limit)
+                if found is not None and found.value < limit:
+                    best, limit = found, found.value
         return best
 
     def _promising(

@@ -1,0 +1,269 @@
+"""Out-of-order tile schedules against the best static order: Figures 8 to 12 of the Flexer paper.
+
+    python -m benchmarks.flexer
+    python -m benchmarks.flexer --network vgg16 --arch flexer-arch5 --jobs 2
+
+Tables are printed, and written with every layer to ``benchmarks/results/flexer.md`` and ``.csv``.
+The exit code is 1 if a layer is below 1.0.
+
+References:
+    Min, Kwon, Egger: Flexer: Out-of-Order Scheduling for Multi-NPUs. CGO 2023, section 5.
+"""
+
+import argparse
+import csv
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import asdict, dataclass, fields, replace
+from pathlib import Path
+
+from accnn.backend.load import load_architecture
+from accnn.ir.arch import Architecture
+from accnn.passes.scheduling.flexer.latency import TileTimer
+from accnn.passes.scheduling.flexer.layer import schedule_layer
+from accnn.passes.scheduling.flexer.options import FlexerOptions, Memory, Metric, Priority
+from accnn.passes.scheduling.flexer.reuse import movements, sharing
+from accnn.passes.scheduling.flexer.search import Candidate, Found, schedule_of
+
+from .conv_layers import TABLES, Row, distinct
+
+RESULTS = Path(__file__).with_name("results")
+ARCHS = tuple(f"flexer-arch{number}" for number in range(1, 9))
+_POLICIES = (
+    ("default", Priority.DEFAULT, Memory.DEFAULT),
+    ("priority 1: min transfer", Priority.MIN_TRANSFER, Memory.DEFAULT),
+    ("priority 2: min spill", Priority.MIN_SPILL, Memory.DEFAULT),
+    ("memory 1: first fit", Priority.DEFAULT, Memory.FIRST_FIT),
+    ("memory 2: small spill", Priority.DEFAULT, Memory.SMALL_SPILL),
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Line:
+    """One distinct layer of a network on one machine.
+
+    Attributes:
+        network: Name of the network.
+        arch: Name of the machine.
+        layer: Name of the layer.
+        count: How often it occurs.
+        static_cycles: Makespan of the best static order [cycle].
+        static_bytes: Its transfers [byte].
+        cycles: Makespan of the chosen schedule [cycle].
+        bytes: Its transfers [byte].
+        winner: Who made the chosen schedule.
+        cycles_lower_bound: No schedule is faster [cycle].
+        bytes_lower_bound: No schedule moves less [byte].
+        tilings: Viable tilings.
+        cpu_seconds: Of the search [s].
+    """
+
+    network: str
+    arch: str
+    layer: str
+    count: int
+    static_cycles: int
+    static_bytes: int
+    cycles: int
+    bytes: int
+    winner: str
+    cycles_lower_bound: int
+    bytes_lower_bound: int
+    tilings: int
+    cpu_seconds: float
+
+    @property
+    def gain(self) -> float:
+        """Static over chosen, in cycles times bytes; never below one."""
+        return self.static_cycles * self.static_bytes / (self.cycles * self.bytes)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Measure what the command line asks for; return the exit code."""
+    chosen = _parser().parse_args(arguments)
+    pairs = [(network, arch) for network in chosen.network for arch in chosen.arch]
+    with ProcessPoolExecutor(chosen.jobs) as pool:
+        lines = [line for found in pool.map(measure, pairs) for line in found]
+    text = fig8(lines) + fig9(lines)
+    if not chosen.quick:
+        text += fig9b() + fig10_and_11() + fig12(chosen.policy_layers)
+    write(lines, text, chosen.output)
+    sys.stdout.write(text)
+    return int(any(line.gain < 1.0 for line in lines))
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="benchmarks.flexer", description=__doc__)
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser.add_argument("--network", nargs="+", choices=sorted(TABLES), default=list(TABLES))
+    parser.add_argument("--arch", nargs="+", default=list(ARCHS))
+    parser.add_argument("--jobs", type=int, default=1, help="processes [1]")
+    parser.add_argument("--quick", action="store_true", help="figures 8 and 9 only")
+    parser.add_argument("--policy-layers", type=int, default=6, help="layers of figure 12 [6]")
+    parser.add_argument("--output", type=Path, default=RESULTS, help="folder of results")
+    return parser
+
+
+def measure(pair: tuple[str, str]) -> list[Line]:
+    """Return the distinct layers of one network on one machine."""
+    network, name = pair
+    arch = load_architecture(name)
+    timer = TileTimer(arch)
+    return [
+        _line(network, name, row, schedule_layer(row.layer, arch, FlexerOptions(), timer))
+        for row in distinct(TABLES[network]())
+    ]
+
+
+def _line(network: str, arch: str, row: Row, found: Found) -> Line:
+    return Line(
+        network=network,
+        arch=arch,
+        layer=row.layer.name,
+        count=row.count,
+        static_cycles=found.static.cycles,
+        static_bytes=found.static.bytes,
+        cycles=found.best.cycles,
+        bytes=found.best.bytes,
+        winner=found.best.scheduler,
+        cycles_lower_bound=found.bound.cycles,
+        bytes_lower_bound=found.bound.bytes,
+        tilings=found.effort.tilings,
+        cpu_seconds=found.effort.cpu_seconds,
+    )
+
+
+def fig8(lines: Sequence[Line]) -> str:
+    """Return networks end to end: layer times and transfers added up."""
+    rows: list[tuple[str, ...]] = []
+    for network, arch in dict.fromkeys((line.network, line.arch) for line in lines):
+        own = [line for line in lines if (line.network, line.arch) == (network, arch)]
+        best = max(own, key=lambda line: line.static_cycles / line.cycles)
+        rows.append(
+            (
+                network,
+                arch,
+                f"{_ratio(own, 'static_cycles', 'cycles'):.3f}",
+                f"{_ratio(own, 'static_bytes', 'bytes'):.3f}",
+                f"{best.static_cycles / best.cycles:.2f} ({best.layer})",
+                f"{_ratio(own, 'cycles', 'cycles_lower_bound'):.2f}",
+                f"{_ratio(own, 'bytes', 'bytes_lower_bound'):.2f}",
+                f"{sum(line.cpu_seconds for line in own):.0f}",
+            )
+        )
+    head = ("network", "machine", "speed-up", "transfers saved", "best layer", "cycles / bound")
+    return _table("Figure 8: whole networks", (*head, "bytes / bound", "CPU [s]"), rows)
+
+
+def _ratio(lines: Iterable[Line], above: str, below: str) -> float:
+    pairs = [
+        (line.count * getattr(line, above), line.count * getattr(line, below)) for line in lines
+    ]
+    return sum(pair[0] for pair in pairs) / sum(pair[1] for pair in pairs)
+
+
+def fig9(lines: Iterable[Line]) -> str:
+    """Return the layers of VGG-16 on arch5."""
+    rows = [
+        (
+            line.layer,
+            str(line.static_cycles),
+            str(line.cycles),
+            f"{line.static_cycles / line.cycles:.3f}",
+            f"{line.static_bytes / line.bytes:.3f}",
+            line.winner,
+            f"{line.cycles / line.cycles_lower_bound:.2f}",
+        )
+        for line in lines
+        if (line.network, line.arch) == ("vgg16", "flexer-arch5")
+    ]
+    head = ("layer", "static cycles", "cycles", "speed-up", "transfers saved", "by", "gap")
+    return _table("Figure 9a: layers of VGG-16 on arch5", head, rows) if rows else ""
+
+
+def _find(network: str, layer: str) -> Row:
+    return next(row for row in TABLES[network]() if row.layer.name == layer)
+
+
+def fig9b() -> str:
+    """Return two layers with transfers as the metric."""
+    arch, rows = load_architecture("flexer-arch5"), list[tuple[str, ...]]()
+    for name in ("conv3_1", "conv3_2"):
+        for metric in (Metric.PRODUCT, Metric.TRANSFERS):
+            found = _schedule("vgg16", name, arch, FlexerOptions(metric=metric))
+            static, best = found.static, found.best
+            saved = f"{static.bytes / best.bytes:.3f}"
+            rows.append((name, metric.value, f"{static.cycles / best.cycles:.3f}", saved))
+    return _table("Figure 9b: metrics", ("layer", "metric", "speed-up", "transfers saved"), rows)
+
+
+def _schedule(network: str, layer: str, arch: Architecture, options: FlexerOptions) -> Found:
+    return schedule_layer(_find(network, layer).layer, arch, options)
+
+
+def fig10_and_11() -> str:
+    """Return reloads by type and patterns of sharing on arch6, with an unlimited scratchpad too."""
+    arch = load_architecture("flexer-arch6")
+    large = replace(arch.scratchpad_level, capacity=1 << 26)
+    levels = tuple(large if item.name == arch.scratchpad else item for item in arch.levels)
+    moved, shared = list[tuple[str, ...]](), list[tuple[str, ...]]()
+    for network, layer in (("vgg16", "conv4_2"), ("resnet50", "conv3_1_1")):
+        found = _schedule(network, layer, arch, FlexerOptions(keep_free=True))
+        unlimited = _schedule(network, layer, replace(arch, levels=levels), FlexerOptions(steps=0))
+        for who, item in (
+            ("on-chip", unlimited.static),
+            ("flexer", found.free or found.best),
+            ("static", found.static),
+        ):
+            moved += _reloads(f"{network} {layer}", who, item, found)
+            if who != "on-chip":
+                text = ", ".join(f"{pattern}: {count}" for pattern, count in sharing(item).items())
+                shared.append((f"{network} {layer}", who, text))
+    head = ("layer", "schedule", "type", "bytes", "tiles by number of moves")
+    figure = _table("Figure 10: transfers and reloads by type on arch6", head, moved)
+    return figure + _table("Figure 11: sharing", ("layer", "schedule", "sets"), shared)
+
+
+def _reloads(layer: str, who: str, item: Candidate, found: Found) -> Iterator[tuple[str, ...]]:
+    for move in movements(schedule_of(item, found.bound)):
+        times = ", ".join(f"{tiles} x {count}" for count, tiles in move.times)
+        yield layer, who, move.role.value, str(move.bytes), times
+
+
+def fig12(layers: int) -> str:
+    """Return the metric of out-of-order schedules under each policy, relative to the default."""
+    arch, rows = load_architecture("flexer-arch5"), list[tuple[str, ...]]()
+    timer = TileTimer(arch)
+    for row in distinct(TABLES["vgg16"]())[3 : 3 + layers]:
+        values: list[float] = []
+        for _, priority, memory in _POLICIES:
+            options = FlexerOptions(priority=priority, memory=memory, steps=6000, keep_free=True)
+            values.append(_free_value(schedule_layer(row.layer, arch, options, timer)))
+        rows.append((row.layer.name, *(f"{value / values[0]:.3f}" for value in values)))
+    head = ("layer", *(name for name, _, _ in _POLICIES))
+    return _table("Figure 12: policies on arch5 (lower is better)", head, rows)
+
+
+def _free_value(found: Found) -> float:
+    return found.best.value if found.free is None else found.free.value
+
+
+def _table(title: str, head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    lines = [f"### {title}", "", f"| {' | '.join(head)} |", "|---" * len(head) + "|"]
+    lines += [f"| {' | '.join(row)} |" for row in rows]
+    return "\n".join(lines) + "\n\n"
+
+
+def write(lines: Sequence[Line], text: str, folder: Path) -> None:
+    """Write the tables as Markdown and all layers as CSV."""
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "flexer.md").write_text(text, encoding="utf-8")
+    with (folder / "flexer.csv").open("w", encoding="utf-8", newline="") as file:
+        writer = csv.DictWriter(file, [item.name for item in fields(Line)], lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(asdict(line) for line in lines)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
