@@ -53,7 +53,7 @@ class ScheduleCosma(Pass):
                 engine=self.engine, solver=self.solver, search_nodes=self.nodes, seed=ctx.seed
             ),
         )
-        account = check_schedule(module.graph, plan, arch if budget is None else None)
+        account = check_schedule(module.graph, plan, arch)
         ctx.counters.add("objective-bytes", plan.objective)
         ctx.counters.add("bound-bytes", plan.bound)
         ctx.counters.add("non-compulsory-bytes", account.non_compulsory)

@@ -1,4 +1,4 @@
-"""Pack blocks by integer programming: the exact answer where first fit gives up.
+"""Pack blocks exactly: by search, and by integer programming where that stays open.
 
 Variables: ``L`` address of each block; for two blocks that share a step, which lies below
 (eqs. (9) and (10) of COSMA with every residence decided).
@@ -10,18 +10,23 @@ from functools import reduce
 
 from ...mip import MipLimits, MipModel, MipStatus, Solver
 from .packing import Block, connected_groups, neighbours, pack_greedily, peak_bytes
+from .packing_search import pack_by_search
+
+
+_FEW = 40
+"""Blocks of a group up to which the integer program is worth trying."""
 
 
 def pack(
-    blocks: Sequence[Block], budget: int, *, nodes: int = 2000, solver: Solver = Solver.HIGHS
+    blocks: Sequence[Block], budget: int, *, nodes: int = 5000, solver: Solver = Solver.HIGHS
 ) -> tuple[tuple[int, ...] | None, bool]:
-    """Return an address per block, by first fit and, where it fails, exactly.
+    """Return an address per block: by first fit, else by search, else by integer programming.
 
     Args:
         blocks: What to place.
         budget: Size of the memory [byte].
-        nodes: Branch-and-bound nodes per group of blocks.
-        solver: Who solves the exact part.
+        nodes: Nodes of the search, and of branch and bound, per group of blocks.
+        solver: Who solves the integer program.
 
     Returns:
         The addresses, or ``None``; and whether the answer is proven (a packing proves itself,
@@ -32,7 +37,9 @@ def pack(
         members = [blocks[index] for index in group]
         found = pack_greedily(members, budget)
         if found is None:
-            found, proven = pack_exactly(members, budget, nodes=nodes, solver=solver)
+            found, proven = pack_by_search(members, budget, nodes=nodes)
+            if found is None and not proven and len(members) <= _FEW:
+                found, proven = pack_exactly(members, budget, nodes=nodes, solver=solver)
             if found is None:
                 return None, proven
         for index, address in zip(group, found, strict=True):

@@ -90,7 +90,7 @@ class _Relaxed:
     bound: int
 
 
-_SHUFFLES = 4
+_SHUFFLES = 3
 _SHRINKS = 16
 _MOST_CHOICES = 5000
 
@@ -136,7 +136,7 @@ def _candidates(
         if found is not None and (first is None or found.cost == first.cost):
             yield found
     for shrink in range(1, _SHRINKS):
-        smaller = problem.with_budget(problem.budget - problem.budget * shrink // (2 * _SHRINKS))
+        smaller = problem.with_budget(problem.budget - problem.budget * shrink // (4 * _SHRINKS))
         try:
             found = _relax(smaller.restrict_menus(), replace(options, engine=Engine.SEARCH))
         except InfeasibleError:
