@@ -14,7 +14,6 @@ import numpy as np
 
 from ...ir.arch import Architecture, Fanout, MemoryLevel
 from ...ir.workload import DIMS, RELEVANT, Dim, Operand, Workload
-from .cost import Counting
 from .latency import FILL_ORDER
 from .nest_batch import Bools, Floats, Ints, NestBatch
 from .traffic import Direction
@@ -71,10 +70,9 @@ def evaluate_batch(
     arch: Architecture,
     *,
     placement: frozenset[Operand] = frozenset(),
-    counting: Counting = Counting.ACCNN,
 ) -> BatchCost:
     """Return the cost of every nest of a batch on one NPU."""
-    return _Evaluation(batch, arch, placement, counting).cost()
+    return _Evaluation(batch, arch, placement).cost()
 
 
 @dataclass(frozen=True)
@@ -147,11 +145,9 @@ class _Evaluation:
         batch: NestBatch,
         arch: Architecture,
         placement: frozenset[Operand],
-        counting: Counting,
     ) -> None:
         self.batch = batch
         self.arch = arch
-        self.counting = counting
         self.placement = placement
         self.rows = np.arange(len(batch))
         self.one = np.ones(len(batch), np.int64)
@@ -208,9 +204,8 @@ class _Evaluation:
         turning = _RELEVANT_INDEX[operand][self.batch.dims] & (self.batch.extents > 1)
         count = turning.shape[1]
         turn = np.zeros((len(self.batch), count + 1), np.int64)
-        np.maximum.accumulate(
-            np.where(turning, np.arange(1, count + 1), 0), axis=1, out=turn[:, 1:]
-        )
+        place: Ints = np.arange(1, count + 1, dtype=np.int64)
+        np.maximum.accumulate(np.where(turning, place, 0), axis=1, out=turn[:, 1:])
         own = np.ones((len(self.batch), count + 1), np.int64)
         np.cumprod(np.where(turning, self.batch.extents, 1), axis=1, out=own[:, 1:])
         found: list[_Stage] = []
@@ -338,21 +333,19 @@ class _Evaluation:
     def cost(self) -> BatchCost:
         """Return all figures."""
         self._count()
-        ideal = self.counting is Counting.TIMELOOP
-        nothing = np.zeros(len(self.batch))
         dram = self.arch.off_chip.name
         moved = np.zeros(len(self.batch), np.int64)
         for (place, _, _), bits in self.bits.items():
             if place == dram:
                 moved = moved + bits
         overflow = self._overflow()
-        loads = np.stack(self._loads(ideal))
+        loads = np.stack(self._loads())
         return BatchCost(
             compute_cycles=self.steps,
             steady_cycles=loads.max(axis=0),
             load_cycles=_norm(loads),
-            fill_cycles=nothing if ideal else self._fill(),
-            drain_cycles=nothing if ideal else self._drain_cycles(),
+            fill_cycles=self._fill(),
+            drain_cycles=self._drain_cycles(),
             energy_pj=self._energy(),
             offchip_bytes=moved / 8,
             fits=overflow <= 1.0,
@@ -366,7 +359,7 @@ class _Evaluation:
                 total = total + self.busiest[place, operand, direction]
         return total
 
-    def _loads(self, ideal: bool) -> list[Floats]:
+    def _loads(self) -> list[Floats]:
         """Return the time that compute and each bounded port takes."""
         loads = [self.steps.astype(np.float64)]
         for level in self.arch.levels:
@@ -377,7 +370,7 @@ class _Evaluation:
             for bits, bandwidth in ((read, level.read_bandwidth), (write, level.write_bandwidth)):
                 if bandwidth is not None and len(bits):
                     loads.append(bits / (8 * bandwidth))
-        for fanout in () if ideal else self.arch.fanouts:
+        for fanout in self.arch.fanouts:
             if fanout.link_bandwidth is not None:
                 loads += [
                     self._load(fanout.name, direction) / (8 * fanout.link_bandwidth)
@@ -501,11 +494,12 @@ class _Evaluation:
         relevant = _RELEVANT_INDEX[Operand.O][self.batch.dims]
         start = self.batch.starts[Operand.O][:, position + 1]
         turning = relevant & (self.batch.extents > 1)
-        place = np.arange(turning.shape[1])
+        place: Ints = np.arange(int(turning.shape[1]), dtype=np.int64)
         outside = place < start[:, None]
         turn = np.where(turning & outside, place + 1, 0).max(axis=1, initial=0)
         reducing = ~relevant & (self.batch.extents > 1) & (place < turn[:, None])
-        return (above > 1) | reducing.any(axis=1)
+        found: Bools = (above > 1) | reducing.any(axis=1)
+        return found
 
 
 def tile_elements(workload: Workload, operand: Operand, extent: Ints) -> Ints:

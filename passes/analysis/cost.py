@@ -33,7 +33,8 @@ from .view import NestView, view_nest
 class Counting(StrEnum):
     """Whose rules count: ours, or those of another model for comparison.
 
-    ``timeloop`` leaves fill, drain and links out of the latency.
+    ``timeloop`` keeps the input rows that consecutive tiles share, and leaves fill, drain and
+    links out of the latency.
     """
 
     ACCNN = "accnn"
@@ -135,9 +136,9 @@ def evaluate_view(
     counting: Counting = Counting.ACCNN,
 ) -> CostReport:
     """Return the cost of a nest that has been resolved to chains."""
-    traffic = count_traffic(view, arch)
-    ports = ports_of(arch, traffic)
     ideal = counting is Counting.TIMELOOP
+    traffic = count_traffic(view, arch, slide=ideal)
+    ports = ports_of(arch, traffic)
     if ideal:
         names = {level.name for level in arch.levels}
         ports = tuple(port for port in ports if port.name.rsplit(".", 1)[0] in names)

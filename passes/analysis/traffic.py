@@ -23,6 +23,7 @@ from enum import StrEnum
 
 from ...ir.arch import Architecture
 from ...ir.workload import Operand
+from .sliding import fetched_elements, index_steps
 from .stages import Stage, copies_of, reduction_of, relevant_of, stages_of
 from .view import NestView
 
@@ -77,7 +78,11 @@ class _Width:
 
 
 def count_traffic(
-    view: NestView, arch: Architecture, *, count_first_read: bool = False
+    view: NestView,
+    arch: Architecture,
+    *,
+    count_first_read: bool = False,
+    slide: bool = False,
 ) -> tuple[Traffic, ...]:
     """Return all traffic of a nest, one entry per place, operand and direction.
 
@@ -86,11 +91,19 @@ def count_traffic(
         arch: The machine.
         count_first_read: Whether the zero that starts a sum is read, from every memory on its
             way, as if it were stored (some other models count so).
+        slide: Whether input rows and columns that a tile shares with the one before it are kept
+            (Timeloop counts so; see :mod:`.sliding`).
     """
     parts: list[Traffic] = []
     for operand in (Operand.W, Operand.I):
         for stage in stages_of(view, arch, operand):
-            parts += _input_stage(stage, view.workload.bits(operand))
+            moved = stage.visits * stage.elements
+            if slide and operand is Operand.I and stage.child is not None:
+                tile = view.tile(arch, stage.child, stage.start)
+                outer = view.temporal[: stage.start]
+                steps = index_steps(view, arch, stage.child)
+                moved = fetched_elements(view.workload, outer, steps, tile)
+            parts += _input_stage(stage, moved, view.workload.bits(operand))
     width = _Width(output_psum_bits(view, arch), view.workload.output_bits)
     parts += _output_chain(stages_of(view, arch, Operand.O), width, count_first_read)
     return _merged(parts)
@@ -101,8 +114,8 @@ def output_psum_bits(view: NestView, arch: Architecture) -> int:
     return max(arch.accumulator_bits, view.workload.output_bits)
 
 
-def _input_stage(stage: Stage, bits: int) -> Iterator[Traffic]:
-    moved = stage.visits * stage.elements
+def _input_stage(stage: Stage, moved: int, bits: int) -> Iterator[Traffic]:
+    """Yield the way of ``moved`` elements to each child."""
 
     def traffic(place: str, direction: Direction, instances: int, each: int) -> Traffic:
         return Traffic(

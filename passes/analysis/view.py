@@ -49,6 +49,10 @@ class NestView:
 
     def tile_elements(self, arch: Architecture, operand: Operand, level: str, start: int) -> int:
         """Return the elements of an operand's tile in one instance of a level [element]."""
+        return self.workload.elements(operand, self.tile(arch, level, start))
+
+    def tile(self, arch: Architecture, level: str, start: int) -> dict[Dim, int]:
+        """Return the extents of a tile in one instance of a level."""
         extent = dict.fromkeys(DIMS, 1)
         for loop in self.temporal[start:]:
             extent[loop.dim] *= loop.extent
@@ -56,7 +60,7 @@ class NestView:
         for loop in self.spatial:
             if loop.fanout in beneath:
                 extent[loop.dim] *= loop.extent
-        return self.workload.elements(operand, extent)
+        return extent
 
 
 def view_nest(nest: LoopNest, arch: Architecture, placement: frozenset[Operand]) -> NestView:

@@ -8,7 +8,7 @@ from ...ir.arch import Architecture
 from ...ir.errors import VerifyError
 from ...ir.mapping import LoopNest
 from ...ir.workload import Operand, Workload
-from ..analysis.cost import CostReport, Counting
+from ..analysis.cost import CostReport
 
 NOTHING_RESIDENT: frozenset[Operand] = frozenset()
 
@@ -50,17 +50,17 @@ class MapOptions:
 
     Attributes:
         objective: What to minimise.
-        counting: Whose rules the cost model follows.
         seed: Of mappers that draw at random.
         evaluations: Of searches: how many mappings to look at; ``None`` is the mapper's default.
         padding: Whether extents may be padded where that pays.
+        even: Whether all operands of a level must start their tiles at the same loop.
     """
 
     objective: Objective = Objective.LATENCY
-    counting: Counting = Counting.ACCNN
     seed: int = 0
     evaluations: int | None = None
     padding: bool = True
+    even: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

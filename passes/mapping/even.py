@@ -21,7 +21,6 @@ from ...ir.errors import InfeasibleError
 from ...ir.mapping import LoopNest
 from ...ir.workload import DIMS, OPERANDS, REDUCTION, RELEVANT, Dim, Operand, Workload
 from ..analysis.batch import BatchCost, evaluate_batch
-from ..analysis.cost import Counting
 from ..analysis.nest_batch import LevelledBatch, NestBatch
 
 Ints = NDArray[np.int64]
@@ -192,11 +191,9 @@ class EvenBatch:
         inner = self.space.chains[operand][1:]
         return [0, *(self.space.slots.index(level) * width for level in inner)]
 
-    def cost(self, counting: Counting = Counting.ACCNN) -> BatchCost:
+    def cost(self) -> BatchCost:
         """Return the cost of every mapping."""
-        return evaluate_batch(
-            self.nests(), self.space.arch, placement=self.space.resident, counting=counting
-        )
+        return evaluate_batch(self.nests(), self.space.arch, placement=self.space.resident)
 
     def nest(self, row: int) -> LoopNest:
         """Return one mapping as a nest, checked against the machine."""

@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 
 from ...ir.workload import OPERANDS
 from ..analysis.batch import BatchCost
-from ..analysis.cost import Counting
 from .even import EvenBatch, EvenSpace, with_all_orders
 
 Ints = NDArray[np.int64]
@@ -91,7 +90,6 @@ def polish(
     start: EvenBatch,
     measure: Measure,
     *,
-    counting: Counting = Counting.ACCNN,
     rounds: int = 200,
     swaps: bool = True,
 ) -> Polished:
@@ -100,11 +98,10 @@ def polish(
     Args:
         start: A batch of one mapping; it need not fit.
         measure: What is minimised.
-        counting: Whose rules the cost model follows.
         rounds: Improvements at most.
         swaps: Whether swaps are tried where moves bring nothing.
     """
-    search = _Search(start.space, measure, counting)
+    search = _Search(start.space, measure)
     best, value = search.best(with_all_orders(start))
     for _ in range(rounds):
         found, better = search.step(best, value, swaps)
@@ -116,17 +113,16 @@ def polish(
 
 
 class _Search:
-    def __init__(self, space: EvenSpace, measure: Measure, counting: Counting) -> None:
+    def __init__(self, space: EvenSpace, measure: Measure) -> None:
         self.space = space
         self.measure = measure
-        self.counting = counting
         self.moves = moves_of(space)
         self.evaluations = 0
 
     def values(self, batch: EvenBatch) -> Floats:
         """Return what is compared: the objective, or how far a mapping overflows."""
         self.evaluations += len(batch)
-        cost = batch.cost(self.counting)
+        cost = batch.cost()
         return np.where(cost.fits, self.measure(cost), _OVERFLOW * cost.overflow)
 
     def best(self, batch: EvenBatch) -> tuple[EvenBatch, float]:

@@ -54,7 +54,7 @@ class OutputStationary:
         wall, cpu = time.perf_counter(), time.process_time()
         problem = _Problem(workload, with_workspace(arch, workspace), resident, options.objective)
         nest = problem.solve()
-        cost = evaluate(nest, arch, placement=resident, counting=options.counting)
+        cost = evaluate(nest, arch, placement=resident)
         return MappingResult(
             nest=nest,
             mapper=self.name,

@@ -66,7 +66,7 @@ def _started() -> tuple[float, float]:
 
 def _better(best: _Best | None, batch: EvenBatch, options: MapOptions) -> _Best | None:
     """Return the best so far and what a batch adds to it."""
-    cost = batch.cost(options.counting)
+    cost = batch.cost()
     values = np.where(cost.fits, measure_of(options.objective)(cost), np.inf)
     at = int(values.argmin())
     count = len(batch) + (0 if best is None else best.evaluations)
@@ -110,7 +110,7 @@ class RandomBest:
         while valid < self.valid and drawn < self.most:
             batch = draw_uniform(space, _PART, rng)
             drawn += len(batch)
-            fits = np.flatnonzero(batch.cost(options.counting).fits)[: self.valid - valid]
+            fits = np.flatnonzero(batch.cost().fits)[: self.valid - valid]
             valid += len(fits)
             if len(fits):
                 best = _better(best, batch.take(fits), options)
@@ -152,7 +152,7 @@ class RandomPruned:
         while used < budget:
             drawn = draw_filling(space, _PART, rng)
             used += len(drawn)
-            kept = np.flatnonzero(drawn.cost(options.counting).overflow <= 2.0)
+            kept = np.flatnonzero(drawn.cost().overflow <= 2.0)
             for begin in range(0, len(kept), max(1, _PART // choices)):
                 part = drawn.take(kept[begin : begin + max(1, _PART // choices)])
                 best = _better(best, with_all_orders(part), options)

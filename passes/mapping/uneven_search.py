@@ -15,9 +15,9 @@ from ...ir.arch import Architecture
 from ...ir.mapping import LoopNest
 from ...ir.workload import DIMS, Operand, Workload
 from ..analysis.batch import BatchCost, evaluate_batch
-from ..analysis.cost import Counting
 from ..analysis.nest_batch import NestBatch
 from .even import prime_factors
+from .merging import merge_loops
 
 Ints = NDArray[np.int64]
 Measure = Callable[[BatchCost], NDArray[np.float64]]
@@ -38,7 +38,6 @@ def improve_unevenly(
     measure: Measure,
     *,
     placement: frozenset[Operand] = frozenset(),
-    counting: Counting = Counting.ACCNN,
     rounds: int = 40,
 ) -> LoopNest:
     """Return a nest that no single step improves.
@@ -48,10 +47,9 @@ def improve_unevenly(
         arch: The machine.
         measure: What is minimised.
         placement: Operands that lie whole in the scratchpad.
-        counting: Whose rules the cost model follows.
         rounds: Steps at most.
     """
-    search = _Search(nest, arch, measure, placement, counting)
+    search = _Search(nest, arch, measure, placement)
     state = _split(nest)
     values = search.values([state])
     value, start = float(values[0]), state
@@ -64,7 +62,7 @@ def improve_unevenly(
         if not values[at] < value * (1.0 - 1e-9):
             break
         state, value = options[at], float(values[at])
-    return nest if state is start else search.batch([state]).nest(0)
+    return nest if state is start else merge_loops(search.batch([state]).nest(0))
 
 
 class _Search:
@@ -74,12 +72,10 @@ class _Search:
         arch: Architecture,
         measure: Measure,
         placement: frozenset[Operand],
-        counting: Counting,
     ) -> None:
         self.arch = arch
         self.measure = measure
         self.placement = placement
-        self.counting = counting
         self.workload: Workload = nest.workload
         self.levels = {
             operand: tuple(item.level for item in nest.of(operand)) for operand in Operand
@@ -105,9 +101,7 @@ class _Search:
 
     def values(self, states: list[_State]) -> NDArray[np.float64]:
         """Return what is compared; infinite where a state does not fit."""
-        cost = evaluate_batch(
-            self.batch(states), self.arch, placement=self.placement, counting=self.counting
-        )
+        cost = evaluate_batch(self.batch(states), self.arch, placement=self.placement)
         return np.where(cost.fits, self.measure(cost), np.inf)
 
 

@@ -7,9 +7,10 @@ exists as a safety net only; a result that it cut short says so in its status.
 import logging
 import math
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Any
 
 import mip
 
@@ -129,8 +130,8 @@ class MipModel:
 
     def _add(self, kind: str, low: float, high: float) -> Linear:
         index = len(self._vars)
-        upper = mip.INF if math.isinf(high) else high
-        lower = -mip.INF if math.isinf(low) else low
+        upper: Any = mip.INF if math.isinf(high) else high
+        lower: Any = -mip.INF if math.isinf(low) else low
         self._vars.append(self._model.add_var(lb=lower, ub=upper, var_type=kind))
         return Linear({index: 1.0})
 
@@ -152,12 +153,9 @@ class MipModel:
 
     def _expression(self, expression: Linear, sense: str = "") -> mip.LinExpr:
         kept = [(index, weight) for index, weight in expression.terms.items() if weight != 0.0]
-        return mip.LinExpr(
-            [self._vars[index] for index, _ in kept],
-            [weight for _, weight in kept],
-            expression.constant,
-            sense,
-        )
+        weights: list[Any] = [weight for _, weight in kept]
+        constant: Any = expression.constant
+        return mip.LinExpr([self._vars[index] for index, _ in kept], weights, constant, sense)
 
     def minimize(self, expression: Linear) -> None:
         """Set the objective."""
@@ -166,7 +164,8 @@ class MipModel:
 
     def start(self, values: Mapping[int, float]) -> None:
         """Offer a known solution: values of at least all integer variables, by index."""
-        self._model.start = [(self._vars[index], value) for index, value in values.items()]
+        pairs: list[Any] = [(self._vars[index], value) for index, value in values.items()]
+        self._model.start = pairs
 
     def solve(self, limits: MipLimits) -> MipResult:
         """Solve and return the outcome."""
@@ -180,7 +179,7 @@ class MipModel:
         wall, cpu = time.perf_counter(), time.process_time()
         outcome = model.optimize()
         seconds, cpu_seconds = time.perf_counter() - wall, time.process_time() - cpu
-        values = tuple(float(variable.x) for variable in self._vars) if model.num_solutions else ()
+        values = tuple(_float(item.x) for item in self._vars) if model.num_solutions else ()
         status = _status(outcome, bool(values))
         _LOG.debug(
             "%s: %d variables (%d integer), %d rows: %s in %.2f s",
@@ -188,7 +187,7 @@ class MipModel:
         )  # fmt: skip
         return MipResult(
             status=status,
-            objective=float(model.objective_value) if values else math.inf,
+            objective=_float(model.objective_value) if values else math.inf,
             bound=_bound(model, status),
             values=values,
             seconds=seconds,
@@ -211,10 +210,9 @@ def _status(outcome: mip.OptimizationStatus, has_solution: bool) -> MipStatus:
 def _bound(model: mip.Model, status: MipStatus) -> float:
     if status in (MipStatus.INFEASIBLE, MipStatus.CUT_OFF):
         return math.inf
-    bound = model.objective_bound
+    bound: Any = model.objective_bound
     return -math.inf if bound is None else float(bound)
 
 
-def rounded(values: Sequence[float]) -> tuple[int, ...]:
-    """Return integer values of a solution, freed from the solver's tolerance."""
-    return tuple(round(value) for value in values)
+def _float(number: Any) -> float:
+    return float(number)

@@ -98,17 +98,12 @@ class Cosa:
         solution = self._solve(workload, machine, held, options)
         if solution is None:
             return self._fallback(workload, arch, workspace, resident, options)
-        nest = improve_unevenly(
-            solution.batch.nest(0),
-            machine,
-            measure_of(options.objective),
-            placement=held,
-            counting=options.counting,
-        )
+        nest = solution.batch.nest(0)
+        if not options.even:
+            measure = measure_of(options.objective)
+            nest = improve_unevenly(nest, machine, measure, placement=held)
         check_nest(nest, machine, held)
-        value = options.objective.of(
-            evaluate(nest, machine, placement=held, counting=options.counting)
-        )
+        value = options.objective.of(evaluate(nest, machine, placement=held))
         return MappingResult(
             nest=nest,
             mapper=self.name,
@@ -150,7 +145,7 @@ class Cosa:
 
         Args:
             space: What is mapped.
-            options: Objective and counting.
+            options: Objective.
             cutoff: Value of the objective that a mapping must beat.
         """
         roofline = cycles_lower_bound(space.workload, space.arch, space.resident)
@@ -219,16 +214,16 @@ def polish_fully(start: EvenBatch, options: MapOptions) -> tuple[EvenBatch, floa
     objective is better.
     """
     exact = measure_of(options.objective)
-    best = polish(start, exact, counting=options.counting)
-    smooth = polish(best.batch, smooth_measure(options.objective), counting=options.counting)
-    again = polish(smooth.batch, exact, counting=options.counting)
+    best = polish(start, exact)
+    smooth = polish(best.batch, smooth_measure(options.objective))
+    again = polish(smooth.batch, exact)
     if again.value < best.value:
         best = again
     if math.isinf(best.value) or options.objective is Objective.EDP:
         return best.batch, best.value
     limit = best.value * 1.0001
-    saved = polish(best.batch, other_measure(options.objective, limit), counting=options.counting)
-    value = float(exact(saved.batch.cost(options.counting))[0])
+    saved = polish(best.batch, other_measure(options.objective, limit))
+    value = float(exact(saved.batch.cost())[0])
     return saved.batch, value
 
 
