@@ -7,11 +7,8 @@ from collections.abc import Iterator
 import numpy as np
 
 from .kernel import (
-    BALANCED,
     DONE,
-    FIRST_FIT,
-    FURTHEST,
-    SMALL_SPILL,
+    EAGER,
     Goal,
     metric,
     result_of,
@@ -42,7 +39,7 @@ def exhaustive_metric(timing: TimedTiling, goal: Goal) -> float:
     best = math.inf
     for order in itertools.permutations(range(count)):
         for group in compositions(count, npus):
-            for memory in (BALANCED, FURTHEST, FIRST_FIT, SMALL_SPILL):
+            for memory in range(2 * EAGER):
                 limited = goal._replace(limit=best)
                 status, state = schedule_in_order(
                     problem,

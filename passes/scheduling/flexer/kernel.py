@@ -33,6 +33,9 @@ Ints = NDArray[np.int64]
 
 LOAD, STORE, SPILL, RETRIEVE, COMPUTE, FINISH = range(6)
 BALANCED, FIRST_FIT, SMALL_SPILL, FURTHEST = range(4)
+EAGER = 4
+"""Added to one of these: a tile takes the room that is free first, not that of an equal."""
+
 BENEFIT, MIN_TRANSFER, MIN_SPILL = range(3)
 PRODUCT, SUM = range(2)
 
@@ -137,7 +140,7 @@ class Choice(NamedTuple):
 
     Attributes:
         memory: Who makes room: ``BALANCED``, ``FIRST_FIT``, ``SMALL_SPILL``, or ``FURTHEST``
-            (only where the order is known).
+            (only where the order is known); ``EAGER`` may be added.
         priority: ``BENEFIT``, ``MIN_TRANSFER`` or ``MIN_SPILL``.
         beam: Sets of each size that are extended.
         window: Operations that are considered in each step.
@@ -484,6 +487,43 @@ def _best_fit(segment: Ints, count: int, size: int) -> int:
 
 
 @_inner
+def _free_at(segment: Ints, low: int, size: int, quiet: int) -> int:
+    """Return when ``size`` bytes from the start of ``low`` are free; ``quiet`` at the earliest."""
+    time, total, k = quiet, 0, low
+    while total < size:
+        time = max(time, segment[k, TOUCHED])
+        total += segment[k, SIZE]
+        k += 1
+    return time
+
+
+@_inner
+def _soonest(segment: Ints, count: int, size: int, quiet: int) -> int:
+    """Return the free segment from which on there is room first, -1 if none.
+
+    Of equal ones the one in the smallest run of free segments, then the first of its run.
+    """
+    best, best_time, best_total = -1, _NEVER, _NEVER
+    k = 0
+    while k < count:
+        if segment[k, TILE] >= 0:
+            k += 1
+            continue
+        first, total = k, 0
+        while k < count and segment[k, TILE] < 0:
+            total += segment[k, SIZE]
+            k += 1
+        rest, low = total, first
+        while rest >= size:
+            time = _free_at(segment, low, size, quiet)
+            if time < best_time or (time == best_time and total < best_total):
+                best, best_time, best_total = low, time, total
+            rest -= segment[low, SIZE]
+            low += 1
+    return best
+
+
+@_inner
 def _reach(segment: Ints, low: int, size: int) -> int:
     """Return the last segment that ``size`` bytes from the start of ``low`` reach."""
     total, high = segment[low, SIZE], low
@@ -606,9 +646,13 @@ def _arrive(p: Problem, s: State, tile: int, touched: int) -> None:
 
 @_inner
 def _place_free(
-    p: Problem, s: State, segment: Ints, count: int, needed: int, real: bool
+    p: Problem, s: State, segment: Ints, count: int, needed: int, eager: bool, real: bool
 ) -> tuple[int, int]:
     """Place needed tiles where nobody has to leave: in place of equals first, then best fit.
+
+    If ``eager``, not in place of an equal where other room is free earlier, and then in the room
+    that is free first. The room of an equal is often that of the operation just issued; waiting
+    for it would leave no room to load ahead.
 
     Returns the number of segments and of tiles that are still without room, which stand at the
     front of ``needed`` then. An empty scratchpad is filled from the start, so that any set fits
@@ -619,9 +663,14 @@ def _place_free(
     for k in range(count):
         if segment[k, TILE] >= 0:
             is_empty = False
+    quiet = s.dma.min()
     for k in range(needed):
         tile = s.needed[k]
         low = -1 if is_empty else _in_place(segment, count, p.size[tile])
+        if low >= 0 and eager:
+            other = _soonest(segment, count, p.size[tile], quiet)
+            if _free_at(segment, other, p.size[tile], quiet) < max(quiet, segment[low, TOUCHED]):
+                low = -1
         if low < 0:
             s.needed[rest] = tile
             rest += 1
@@ -632,7 +681,10 @@ def _place_free(
     needed, rest = rest, 0
     for k in range(needed):
         tile = s.needed[k]
-        low = _best_fit(segment, count, p.size[tile])
+        if eager:
+            low = _soonest(segment, count, p.size[tile], quiet)
+        else:
+            low = _best_fit(segment, count, p.size[tile])
         if low < 0 or count + 2 >= _MAX_SEGMENTS:
             s.needed[rest] = tile
             rest += 1
@@ -653,6 +705,7 @@ def _judge(
     Returns whether it fits, the spilled data weighted as in section 4.3, the bytes on chip
     afterwards, the cycles of its memory operations, and the bytes that they move.
     """
+    eager, rule = rule >= EAGER, rule % EAGER
     segment, segments = s.trial, s.scalar[SEGMENTS]
     segment[:segments] = s.segment[:segments]
     npus, accs = p.latency.shape[1], p.finish.shape[0]
@@ -663,7 +716,7 @@ def _judge(
         if tile < p.first_acc or (tile < p.first_acc + accs and s.spilled[tile] >= 0):
             overhead += p.xfer[tile]
             moved += p.size[tile]
-    segments, needed = _place_free(p, s, segment, segments, needed, False)
+    segments, needed = _place_free(p, s, segment, segments, needed, eager, False)
     spilled = 0.0
     for k in range(needed):
         size = p.size[s.needed[k]]
@@ -707,10 +760,11 @@ def _make_room(p: Problem, s: State, ops: Ints, count: int, rule: int) -> None:
     Loads into room that is free come first, by the time at which it is; then, tile by tile, what
     has to be written off and what takes its place.
     """
+    eager, rule = rule >= EAGER, rule % EAGER
     segment = s.segment
     needed = _need(p, s, ops, count)
     wanted = s.needed[:needed].copy()
-    segments, rest = _place_free(p, s, segment, s.scalar[SEGMENTS], needed, True)
+    segments, rest = _place_free(p, s, segment, s.scalar[SEGMENTS], needed, eager, True)
     s.scalar[SEGMENTS] = segments
     left = s.needed[:rest].copy()
     placed = np.zeros(needed, np.int64)

@@ -7,6 +7,7 @@ from ....ir.errors import OptionError
 from .kernel import (
     BALANCED,
     BENEFIT,
+    EAGER,
     FIRST_FIT,
     MIN_SPILL,
     MIN_TRANSFER,
@@ -42,8 +43,14 @@ class Priority(StrEnum):
 
 
 class Memory(StrEnum):
-    """Which tiles make room (Algorithm 2 and Table 2)."""
+    """Who gets which room (section 4.1 and Table 2).
 
+    ``default`` is the paper's order: in place of an equal, best fit, Algorithm 2. ``eager`` takes
+    the room that is free first, then Algorithm 2. ``best`` tries both.
+    """
+
+    BEST = "best"
+    EAGER = "eager"
     DEFAULT = "default"
     FIRST_FIT = "first-fit"
     SMALL_SPILL = "small-spill"
@@ -55,9 +62,11 @@ _PRIORITIES = {
     Priority.MIN_SPILL: MIN_SPILL,
 }
 _MEMORIES = {
-    Memory.DEFAULT: BALANCED,
-    Memory.FIRST_FIT: FIRST_FIT,
-    Memory.SMALL_SPILL: SMALL_SPILL,
+    Memory.BEST: (EAGER + BALANCED, BALANCED),
+    Memory.EAGER: (EAGER + BALANCED,),
+    Memory.DEFAULT: (BALANCED,),
+    Memory.FIRST_FIT: (FIRST_FIT,),
+    Memory.SMALL_SPILL: (SMALL_SPILL,),
 }
 
 
@@ -83,7 +92,7 @@ class FlexerOptions:
     metric: Metric = Metric.PRODUCT
     weight: float = 1.0
     priority: Priority = Priority.BEST
-    memory: Memory = Memory.DEFAULT
+    memory: Memory = Memory.BEST
     max_ops: int = 512
     ratio: float = 1.5
     steps: int = 12_000
@@ -107,13 +116,14 @@ class FlexerOptions:
         rules = _PRIORITIES if self.priority is Priority.BEST else (self.priority,)
         return tuple(
             Choice(
-                memory=_MEMORIES[self.memory],
+                memory=memory,
                 priority=_PRIORITIES[rule],
                 beam=self.beam,
                 window=self.window,
                 trials=self.trials,
             )
             for rule in rules
+            for memory in _MEMORIES[self.memory]
         )
 
     def goal(self, limit: float, fixed_pj: float = 0.0, byte_pj: float = 0.0) -> Goal:

@@ -36,7 +36,7 @@ class ScheduleFlexer(Pass):
     metric: Metric = Metric.PRODUCT
     weight: float = 1.0
     priority: Priority = Priority.BEST
-    memory: Memory = Memory.DEFAULT
+    memory: Memory = Memory.BEST
     mapper: str = "output-stationary"
     steps: int = 12_000
 

@@ -2,8 +2,8 @@
 
 The baseline is the best static order: every viable tiling, every loop order, its innermost loop
 unrolled over the NPUs, with the memory and timing rules of the out-of-order schedules. As its
-order is known beforehand, it may also give up the tile whose next use is furthest away; the better
-of both rules counts. Nothing is left out but what proven bounds exclude.
+order is known beforehand, it may also give up the tile whose next use is furthest away; the best
+of all rules counts. Nothing is left out but what proven bounds exclude.
 
 Out-of-order schedules start from the tilings whose static schedules are best, and the baseline is
 one of the candidates: the result is never worse.
@@ -26,6 +26,7 @@ from .decode import decode
 from .kernel import (
     BALANCED,
     DONE,
+    EAGER,
     FURTHEST,
     GROUPS,
     ISSUED,
@@ -42,6 +43,9 @@ from .options import FlexerOptions, Metric
 from .problem import Dataflow, TimedTiling, dataflows, timed, unrolled
 from .site import Site
 from .tilings import Tiling, viable_tilings
+
+STATIC_MEMORIES = (EAGER + BALANCED, EAGER + FURTHEST, BALANCED, FURTHEST)
+"""How static orders may use the scratchpad; the best counts."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -201,7 +205,7 @@ class Search:
         for dataflow in dataflows(timing.tiling):
             problem, _ = timing.in_order(dataflow)
             order, group = unrolled(problem.reads, problem.latency.shape[1])
-            for memory in (BALANCED, FURTHEST):
+            for memory in STATIC_MEMORIES:
                 goal = self.goal(1.1 * limit, timing)
                 self.effort.static += 1
                 status, state = schedule_in_order(problem, order, group, memory, goal, False)
@@ -284,13 +288,14 @@ class Search:
             memory=choice.memory,
             scheduler="flexer",
         )
-        tighter = self.goal(found.value, timing)
-        status, again = schedule_in_order(problem, order, group, FURTHEST, tighter, False)
-        if status != DONE:
-            return found
-        cycles, bytes = result_of(again)
-        value = metric(goal, cycles, bytes)
-        return replace(found, value=value, cycles=cycles, bytes=bytes, memory=FURTHEST)
+        for memory in (EAGER + FURTHEST, FURTHEST):
+            tighter = self.goal(found.value, timing)
+            status, again = schedule_in_order(problem, order, group, memory, tighter, False)
+            if status == DONE:
+                cycles, bytes = result_of(again)
+                value = metric(goal, cycles, bytes)
+                found = replace(found, value=value, cycles=cycles, bytes=bytes, memory=memory)
+        return found
 
 
 def adopt(candidate: Candidate, site: Site) -> Candidate:

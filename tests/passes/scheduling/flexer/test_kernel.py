@@ -13,12 +13,9 @@ from accnn.ir.isa import Unit
 from accnn.ir.tile_schedule import EventKind, TileSchedule
 from accnn.passes.scheduling.flexer.decode import decode
 from accnn.passes.scheduling.flexer.kernel import (
-    BALANCED,
     DONE,
-    FIRST_FIT,
-    FURTHEST,
+    EAGER,
     GROUPS,
-    SMALL_SPILL,
     result_of,
     schedule_freely,
     schedule_in_order,
@@ -42,7 +39,7 @@ def schedules(timing: TimedTiling, options: FlexerOptions) -> list[TileSchedule]
     for flow in dataflows(timing.tiling):
         problem, order = timing.in_order(flow)
         wanted, group = unrolled(problem.reads, problem.latency.shape[1])
-        for memory in (BALANCED, FIRST_FIT, SMALL_SPILL, FURTHEST):
+        for memory in range(2 * EAGER):
             status, state = schedule_in_order(problem, wanted, group, memory, ENDLESS, True)
             assert status == DONE
             found.append(decode(timing, order, state, "static", 0))

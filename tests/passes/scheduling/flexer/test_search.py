@@ -10,9 +10,7 @@ from accnn.ir.tile_schedule import EventKind
 from accnn.passes.scheduling.flexer.bounds import site_bound, tiling_bound, timed_bound
 from accnn.passes.scheduling.flexer.exhaustive import compositions, exhaustive_metric
 from accnn.passes.scheduling.flexer.kernel import (
-    BALANCED,
     DONE,
-    FURTHEST,
     metric,
     result_of,
     schedule_freely,
@@ -22,7 +20,7 @@ from accnn.passes.scheduling.flexer.latency import TileTimer
 from accnn.passes.scheduling.flexer.layer import Layer, layer_of, layer_rows, layer_site
 from accnn.passes.scheduling.flexer.options import FlexerOptions, Metric
 from accnn.passes.scheduling.flexer.problem import dataflows, timed, unrolled
-from accnn.passes.scheduling.flexer.search import Found, Search, schedule_of
+from accnn.passes.scheduling.flexer.search import STATIC_MEMORIES, Found, Search, schedule_of
 from accnn.passes.scheduling.flexer.tilings import tile_sizes, viable_tilings
 from tests.passes.scheduling.flexer.sites import convolution, machine, site
 
@@ -94,7 +92,7 @@ def test_no_schedule_beats_a_bound(room: int, size: int, channels: int, kernel: 
         for flow in dataflows(tiling):
             problem, _ = timing.in_order(flow)
             order, group = unrolled(problem.reads, npus)
-            for memory in (BALANCED, FURTHEST):
+            for memory in STATIC_MEMORIES:
                 status, state = schedule_in_order(problem, order, group, memory, ENDLESS, False)
                 assert status == DONE
                 cycles, moved = result_of(state)
@@ -126,7 +124,7 @@ def test_giving_up_early_does_not_change_the_best_static_order():
         for flow in dataflows(tiling):
             problem, _ = timing.in_order(flow)
             order, group = unrolled(problem.reads, 2)
-            for memory in (BALANCED, FURTHEST):
+            for memory in STATIC_MEMORIES:
                 _, state = schedule_in_order(problem, order, group, memory, ENDLESS, False)
                 best = min(best, metric(ENDLESS, *result_of(state)))
 
