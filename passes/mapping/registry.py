@@ -6,8 +6,12 @@ from ...ir.errors import OptionError
 from .base import Mapper
 from .cosa.mapper import Cosa
 from .output_stationary import OutputStationary
+from .search import Exhaustive, RandomBest, RandomPruned
 
-MAPPERS: Mapping[str, Mapper] = {mapper.name: mapper for mapper in (Cosa(), OutputStationary())}
+MAPPERS: Mapping[str, Mapper] = {
+    mapper.name: mapper
+    for mapper in (Cosa(), OutputStationary(), RandomBest(), RandomPruned(), Exhaustive())
+}
 
 
 def find_mapper(name: str) -> Mapper:

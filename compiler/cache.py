@@ -1,0 +1,183 @@
+"""Mappings on disk, addressed by everything that they depend on.
+
+A key is the digest of the workload, the machine, the mapper with its options, workspace and
+placement, and the version of the code that decides: the text of the mappers, of the cost model and
+of the values they work on, and the solvers' releases. Whoever changes any of these asks another
+key; nothing is ever invalidated. An entry that cannot be read counts as absent.
+"""
+
+import hashlib
+import importlib.metadata
+import json
+import logging
+import math
+import os
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from ..ir.arch import Architecture
+from ..ir.mapping import Allocation, Loop, LoopNest, SpatialLoop
+from ..ir.workload import Dim, Operand, Workload
+from ..passes.mapping.base import MapOptions, Mapper, MappingResult, MappingStatus
+
+_LOG = logging.getLogger(__name__)
+_ROOT = Path(__file__).parent.parent
+_DECIDING = (
+    "ir/arch.py",
+    "ir/mapping.py",
+    "ir/workload.py",
+    "passes/analysis",
+    "passes/mapping",
+    "passes/mip",
+)
+_PACKAGES = ("mip", "highspy", "numpy", "numba")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MapJob:
+    """One question to a mapper.
+
+    Attributes:
+        workload: What is computed.
+        arch: The machine that one NPU sees.
+        mapper: Who is asked.
+        workspace: Bytes of the scratchpad for tiles; ``None`` is the architecture's own [byte].
+        resident: Operands that lie whole in the scratchpad.
+        options: Objective, seed and limits.
+    """
+
+    workload: Workload
+    arch: Architecture
+    mapper: Mapper
+    workspace: int | None = None
+    resident: frozenset[Operand] = frozenset()
+    options: MapOptions = MapOptions()
+
+    def solve(self) -> MappingResult:
+        """Ask the mapper."""
+        return self.mapper.map(
+            self.workload,
+            self.arch,
+            workspace=self.workspace,
+            resident=self.resident,
+            options=self.options,
+        )
+
+    @property
+    def key(self) -> str:
+        """Digest of everything that the answer depends on."""
+        parts = (
+            repr(self.workload),
+            repr(self.arch),
+            repr(self.mapper),
+            repr(self.workspace),
+            ",".join(sorted(self.resident)),
+            repr(self.options),
+            code_version(),
+        )
+        return hashlib.sha256("\n".join(parts).encode()).hexdigest()
+
+
+@cache
+def code_version() -> str:
+    """Return the digest of the code that decides on mappings."""
+    digest = hashlib.sha256()
+    for path in sorted(_deciding_files()):
+        digest.update(str(path.relative_to(_ROOT)).encode())
+        digest.update(path.read_bytes())
+    for package in _PACKAGES:
+        digest.update(f"{package}={importlib.metadata.version(package)}".encode())
+    return digest.hexdigest()
+
+
+def _deciding_files() -> Iterator[Path]:
+    for name in _DECIDING:
+        path = _ROOT / name
+        yield from path.rglob("*.py") if path.is_dir() else (path,)
+
+
+def default_folder() -> Path:
+    """Return the user's folder of cached mappings: ``$ACCNN_CACHE``, or below ``~/.cache``."""
+    named = os.environ.get("ACCNN_CACHE")
+    if named:
+        return Path(named)
+    base = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
+    return Path(base) / "accnn" / "mappings"
+
+
+@dataclass(frozen=True, slots=True)
+class MappingCache:
+    """Results in files of one folder."""
+
+    folder: Path
+
+    def find(self, job: MapJob) -> MappingResult | None:
+        """Return the stored answer, ``None`` where there is none that can be read."""
+        path = self._path(job)
+        try:
+            return _decode(json.loads(path.read_text()), job.workload)
+        except FileNotFoundError:
+            return None
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            _LOG.warning("%s: %s; solving anew", path, error)
+            return None
+
+    def store(self, job: MapJob, result: MappingResult) -> None:
+        """Store an answer; a folder that cannot be written to is no error."""
+        path = self._path(job)
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            handle, name = tempfile.mkstemp(dir=path.parent, suffix=".tmp")
+            with os.fdopen(handle, "w") as file:
+                json.dump(_encode(result), file)
+            Path(name).replace(path)
+        except OSError as error:
+            _LOG.warning("cannot store a mapping: %s", error)
+
+    def _path(self, job: MapJob) -> Path:
+        key = job.key
+        return self.folder / key[:2] / f"{key[2:]}.json"
+
+
+def _encode(result: MappingResult) -> dict[str, Any]:
+    nest = result.nest
+    return {
+        "temporal": [[loop.dim, loop.extent] for loop in nest.temporal],
+        "spatial": [[loop.dim, loop.extent, loop.fanout] for loop in nest.spatial],
+        "allocations": [[item.operand, item.level, item.start] for item in nest.allocations],
+        "mapper": result.mapper,
+        "status": result.status,
+        "objective": result.objective,
+        "bound": result.bound,
+        "gap": None if math.isinf(result.gap) else result.gap,
+        "seconds": result.seconds,
+        "cpu_seconds": result.cpu_seconds,
+        "note": result.note,
+    }
+
+
+def _decode(data: dict[str, Any], workload: Workload) -> MappingResult:
+    nest = LoopNest(
+        workload=workload,
+        temporal=tuple(Loop(Dim(dim), int(extent)) for dim, extent in data["temporal"]),
+        spatial=tuple(SpatialLoop(Dim(dim), int(ext), str(to)) for dim, ext, to in data["spatial"]),
+        allocations=tuple(
+            Allocation(Operand(operand), str(level), int(start))
+            for operand, level, start in data["allocations"]
+        ),
+    )
+    return MappingResult(
+        nest=nest,
+        mapper=str(data["mapper"]),
+        status=MappingStatus(data["status"]),
+        objective=float(data["objective"]),
+        bound=float(data["bound"]),
+        gap=math.inf if data["gap"] is None else float(data["gap"]),
+        seconds=float(data["seconds"]),
+        cpu_seconds=float(data["cpu_seconds"]),
+        note=str(data["note"]),
+    )

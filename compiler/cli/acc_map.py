@@ -1,0 +1,120 @@
+"""``acc-map``: schedule single layers, without a network around them."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from ...backend.load import load_architecture
+from ...ir.arch import Architecture
+from ...ir.errors import AccnnError, InfeasibleError, OptionError
+from ...passes.mapping.base import MapOptions, MappingResult, Objective
+from ...passes.mapping.registry import find_mapper
+from ..cache import MapJob, MappingCache, default_folder
+from ..layers import Layer, parse_layer, read_layers
+from ..map_report import LayerCounting, Row, nest_text, row_of, table_of, write_csv
+from ..mapping import Answer, solve_all
+from ..timeloop_files import write_timeloop
+
+_FILE_WIDTH = 160
+"""Columns of a table that goes to a file."""
+
+app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
+
+
+@app.command()
+def acc_map(
+    arch: Annotated[str, typer.Option("--arch", help="Architecture: NAME.toml or a path.")],
+    layer: Annotated[
+        str | None, typer.Option("--layer", help='A layer: "R=3 S=3 P=56 Q=56 C=64 K=64 stride=1".')
+    ] = None,
+    layers: Annotated[
+        Path | None, typer.Option("--layers", help="CSV of layers: dnn,layer,R,S,P,Q,C,K,N,...")
+    ] = None,
+    mapper: Annotated[str, typer.Option("--mapper", help="Mappers, separated by commas.")] = "cosa",
+    objective: Annotated[
+        Objective, typer.Option("--objective", help="What to minimise.")
+    ] = Objective.LATENCY,
+    counting: Annotated[
+        LayerCounting, typer.Option("--counting", help="Whose rules count in the figures shown.")
+    ] = LayerCounting.ACCNN,
+    csv: Annotated[
+        Path | None, typer.Option("--csv", help="Write one row per layer and mapper.")
+    ] = None,
+    emit: Annotated[
+        str | None, typer.Option("--emit", help="Also write files of another tool: timeloop.")
+    ] = None,
+    directory: Annotated[
+        Path | None, typer.Argument(help="Folder for the files of --emit.", metavar="[DIR]")
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Of mappers that draw at random.")] = 0,
+    no_cache: Annotated[bool, typer.Option("--no-cache", help="Map everything anew.")] = False,
+    processes: Annotated[int, typer.Option(help="Processes at most.")] = 2,
+) -> None:
+    """Map single layers and compare mappers."""
+    try:
+        chosen = _layers(layer, layers)
+        machine = load_architecture(arch)
+        single = machine.for_npu(machine.npus[0])
+        _check_emit(emit, directory)
+        options = MapOptions(objective=objective, seed=seed, even=emit is not None)
+        jobs = [
+            MapJob(workload=item.workload, arch=single, mapper=find_mapper(name), options=options)
+            for item in chosen
+            for name in mapper.split(",")
+        ]
+        cache = None if no_cache else MappingCache(default_folder())
+        answers = solve_all(jobs, cache, processes=processes)
+        rows = [
+            _row(chosen[index // len(mapper.split(","))], job, answer, counting)
+            for index, (job, answer) in enumerate(zip(jobs, answers, strict=True))
+        ]
+        _show(rows, answers, single)
+        if csv is not None:
+            write_csv(csv, rows)
+        if directory is not None:
+            for row, answer in zip(rows, answers, strict=True):
+                if isinstance(answer, MappingResult):
+                    write_timeloop(directory / f"{row.layer}.{row.mapper}", answer.nest, single)
+    except AccnnError as error:
+        typer.echo(f"acc-map: error: {error}", err=True)
+        raise typer.Exit(error.exit_code) from error
+
+
+def main() -> None:
+    """Run the command line of ``acc-map``."""
+    app()
+
+
+def _layers(layer: str | None, path: Path | None) -> tuple[Layer, ...]:
+    if (layer is None) == (path is None):
+        raise OptionError("give either --layer or --layers")
+    if layer is not None:
+        return (parse_layer(layer),)
+    assert path is not None
+    return read_layers(path)
+
+
+def _check_emit(emit: str | None, directory: Path | None) -> None:
+    if emit not in (None, "timeloop"):
+        raise OptionError(f"--emit knows no tool {emit!r}", hint="known: timeloop")
+    if (emit is None) != (directory is None):
+        raise OptionError("--emit needs a tool and a folder", hint="--emit timeloop DIR")
+
+
+def _row(layer: Layer, job: MapJob, answer: Answer, counting: LayerCounting) -> Row:
+    if isinstance(answer, InfeasibleError):
+        raise InfeasibleError(f"{layer.name}: {answer.message}", hint=answer.hint)
+    return row_of(layer.name, job, answer, counting)
+
+
+def _show(rows: list[Row], answers: tuple[Answer, ...], arch: Architecture) -> None:
+    console = Console()
+    if not console.is_terminal:
+        console = Console(width=_FILE_WIDTH)
+    for row, answer in zip(rows, answers, strict=True):
+        if isinstance(answer, MappingResult) and len(rows) <= 4:
+            console.print(f"{row.layer}, {row.mapper}:", markup=False, highlight=False)
+            console.print(nest_text(answer.nest, arch), markup=False, highlight=False)
+    console.print(table_of(rows))

@@ -1,0 +1,179 @@
+"""What ``acc-map`` shows: nests as the papers write them, a table, and CSV."""
+
+import csv
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from enum import StrEnum
+from pathlib import Path
+
+from rich.table import Table
+
+from ..ir.arch import Architecture
+from ..ir.errors import OptionError
+from ..ir.mapping import LoopNest
+from ..ir.workload import Operand
+from ..passes.analysis.cost import Counting, evaluate
+from ..passes.analysis.zigzag import zigzag_cost
+from ..passes.mapping.base import MappingResult
+from .cache import MapJob
+
+
+class LayerCounting(StrEnum):
+    """Whose rules count: ours, Timeloop's or ZigZag's."""
+
+    ACCNN = "accnn"
+    TIMELOOP = "timeloop"
+    ZIGZAG = "zigzag"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """One layer mapped by one mapper; the columns of the CSV.
+
+    Attributes:
+        layer: Name.
+        mapper: Who mapped it.
+        cycles: Latency in the chosen counting [cycle].
+        energy_pj: Energy in the chosen counting [pJ].
+        edp: Their product [pJ * cycle].
+        cycles_lower_bound: Roofline [cycle].
+        energy_lower_bound_pj: What no mapping can save [pJ].
+        status: What the mapper vouches for.
+        bound: Proven bound of its objective, in our counting.
+        gap: How far the objective is above it.
+        solve_seconds: Wall time of the search, when it was made [s].
+        cpu_seconds: CPU time of the search, when it was made [s].
+    """
+
+    layer: str
+    mapper: str
+    cycles: float
+    energy_pj: float
+    edp: float
+    cycles_lower_bound: float
+    energy_lower_bound_pj: float
+    status: str
+    bound: float
+    gap: float
+    solve_seconds: float
+    cpu_seconds: float
+
+
+def row_of(name: str, job: MapJob, result: MappingResult, counting: LayerCounting) -> Row:
+    """Return the figures of one answer, in the counting that was asked for."""
+    rules = Counting.TIMELOOP if counting is LayerCounting.TIMELOOP else Counting.ACCNN
+    cost = evaluate(result.nest, job.arch, placement=job.resident, counting=rules)
+    cycles, energy = cost.cycles, cost.energy_pj
+    if counting is LayerCounting.ZIGZAG:
+        other = zigzag_cost(result.nest, job.arch)
+        cycles, energy = float(other.cycles), other.energy
+    return Row(
+        layer=name,
+        mapper=job.mapper.name,
+        cycles=cycles,
+        energy_pj=energy,
+        edp=cycles * energy,
+        cycles_lower_bound=cost.cycles_lower_bound,
+        energy_lower_bound_pj=cost.energy_lower_bound_pj,
+        status=str(result.status),
+        bound=result.bound,
+        gap=result.gap,
+        solve_seconds=result.seconds,
+        cpu_seconds=result.cpu_seconds,
+    )
+
+
+def write_csv(path: Path, rows: Sequence[Row]) -> None:
+    """Write rows with a heading.
+
+    Raises:
+        OptionError: The file cannot be written.
+    """
+    names = [field.name for field in fields(Row)]
+    try:
+        with path.open("w", newline="") as file:
+            writer = csv.writer(file)
+            writer.writerow(names)
+            writer.writerows([_cell(getattr(row, name)) for name in names] for row in rows)
+    except OSError as error:
+        raise OptionError(f"cannot write {path}: {error}") from error
+
+
+def _cell(value: str | float) -> str:
+    if isinstance(value, str):
+        return value
+    return "" if math.isinf(value) else repr(value)
+
+
+def table_of(rows: Sequence[Row]) -> Table:
+    """Return rows as a table, with geometric means per mapper where there are several layers."""
+    table = Table()
+    headings = (
+        "layer",
+        "mapper",
+        "cycles",
+        "x bound",
+        "energy [uJ]",
+        "x bound",
+        "status",
+        "gap",
+        "s",
+    )
+    for heading in headings:
+        left = heading in headings[:2]
+        table.add_column(heading, justify="left" if left else "right", no_wrap=not left)
+    for row in rows:
+        table.add_row(
+            row.layer,
+            row.mapper,
+            f"{row.cycles:,.0f}",
+            f"{row.cycles / row.cycles_lower_bound:.3f}",
+            f"{row.energy_pj / 1e6:.2f}",
+            f"{row.energy_pj / row.energy_lower_bound_pj:.3f}",
+            row.status,
+            "-" if math.isinf(row.gap) else f"{100 * row.gap:.2f} %",
+            f"{row.solve_seconds:.2f}",
+        )
+    mappers = list(dict.fromkeys(row.mapper for row in rows))
+    for mapper in mappers if len({row.layer for row in rows}) > 1 else ():
+        own = [row for row in rows if row.mapper == mapper]
+        cycles = _geomean([row.cycles / row.cycles_lower_bound for row in own])
+        energy = _geomean([row.energy_pj / row.energy_lower_bound_pj for row in own])
+        table.add_row("geomean", mapper, "", f"{cycles:.3f}", "", f"{energy:.3f}", "", "", "")
+    return table
+
+
+def _geomean(values: Sequence[float]) -> float:
+    return math.exp(math.fsum(map(math.log, values)) / len(values))
+
+
+def nest_text(nest: LoopNest, arch: Architecture) -> str:
+    """Return a nest as CoSA's Listing 1 writes it: levels, loops, unrolled loops."""
+    lines: list[str] = []
+    depth = 0
+    opened = 0
+    for level in arch.levels:
+        own = [item for item in nest.allocations if item.level == level.name]
+        start = max([item.start for item in own], default=opened)
+        for loop in nest.temporal[opened:start]:
+            lines.append(f"{'  ' * depth}for {loop.dim.lower()} = [0 : {loop.extent}) :")
+            depth += 1
+        opened = max(opened, start)
+        kept = " ".join(
+            f"{item.operand}@{item.start}" if item.start != start else str(item.operand)
+            for item in sorted(own, key=lambda item: list(Operand).index(item.operand))
+        )
+        lines.append(f"{'  ' * depth}// {level.name} [{kept}]")
+        for fanout in arch.fanouts:
+            for loop in nest.spatial:
+                if fanout.below == level.name and loop.fanout == fanout.name:
+                    lines.append(
+                        f"{'  ' * depth}spatial_for {loop.dim.lower()} = [0 : {loop.extent}) "
+                        f"on {fanout.name} :"
+                    )
+                    depth += 1
+    for loop in nest.temporal[opened:]:
+        lines.append(f"{'  ' * depth}for {loop.dim.lower()} = [0 : {loop.extent}) :")
+        depth += 1
+    return "\n".join(lines)

@@ -1,0 +1,122 @@
+import csv
+
+import pytest
+from typer.testing import CliRunner
+
+from accnn.backend.load import load_architecture
+from accnn.compiler.cli.acc_map import app
+from accnn.compiler.layers import parse_layer
+from accnn.ir.workload import Workload
+from accnn.passes.analysis.cost import evaluate
+from accnn.passes.mapping.timeloop import read_mapping
+
+LAYERS = """dnn,layer,R,S,P,Q,C,K,N,stride_w,stride_h
+net,a,3,3,8,8,8,8,1,1,1
+net,b,1,1,4,8,16,8,1,1,2
+"""
+
+
+@pytest.fixture
+def run(tmp_path, monkeypatch):
+    monkeypatch.setenv("ACCNN_CACHE", str(tmp_path / "cache"))
+
+    def invoke(*arguments):
+        return CliRunner().invoke(app, [*arguments, "--arch", "simba.toml"])
+
+    return invoke
+
+
+def test_one_layer_prints_its_nest_and_a_row_per_mapper(run):
+    result = run("--layer", "P=8 C=16 K=8", "--mapper", "cosa,output-stationary")
+
+    assert result.exit_code == 0, result.output
+    assert "// gb [I O]" in result.output
+    assert "spatial_for" in result.output
+    assert result.output.count("output-stationary") == 2
+
+
+def test_csv_has_one_row_per_layer_and_mapper_in_order(run, tmp_path):
+    (tmp_path / "layers.csv").write_text(LAYERS)
+    out = tmp_path / "out.csv"
+
+    result = run(
+        "--layers", str(tmp_path / "layers.csv"), "--mapper", "output-stationary,random",
+        "--csv", str(out),
+    )  # fmt: skip
+
+    assert result.exit_code == 0, result.output
+    rows = list(csv.DictReader(out.open()))
+    assert list(rows[0]) == [
+        "layer", "mapper", "cycles", "energy_pj", "edp", "cycles_lower_bound",
+        "energy_lower_bound_pj", "status", "bound", "gap", "solve_seconds", "cpu_seconds",
+    ]  # fmt: skip
+    assert [(row["layer"], row["mapper"]) for row in rows] == [
+        ("net/a", "output-stationary"), ("net/a", "random"),
+        ("net/b", "output-stationary"), ("net/b", "random"),
+    ]  # fmt: skip
+    for row in rows:
+        assert float(row["cycles"]) >= float(row["cycles_lower_bound"])
+        assert float(row["edp"]) == float(row["cycles"]) * float(row["energy_pj"])
+
+
+def test_a_second_run_takes_the_mapping_from_the_cache(run, tmp_path):
+    first = run("--layer", "P=8 C=16 K=8", "--csv", str(tmp_path / "1.csv"))
+    run("--layer", "P=8 C=16 K=8", "--csv", str(tmp_path / "2.csv"))
+    run("--layer", "P=8 C=16 K=8", "--csv", str(tmp_path / "3.csv"), "--no-cache")
+
+    assert first.exit_code == 0
+    assert list((tmp_path / "cache").rglob("*.json"))
+    texts = [(tmp_path / f"{number}.csv").read_text() for number in (1, 2, 3)]
+    assert texts[0] == texts[1] != texts[2]
+
+
+def test_emitted_timeloop_files_are_read_back(run, tmp_path):
+    result = run("--layer", "P=8 C=16 K=8", "--emit", "timeloop", str(tmp_path / "tl"))
+
+    assert result.exit_code == 0, result.output
+    (text,) = (path.read_text() for path in (tmp_path / "tl").rglob("mapping.yaml"))
+    arch, work = load_architecture("simba.toml"), Workload(P=8, C=16, K=8)
+    nest = read_mapping(text, work, arch)
+    nest.verify(arch)
+    assert evaluate(nest, arch).compute_cycles >= 1
+
+
+@pytest.mark.parametrize("counting", ["accnn", "timeloop", "zigzag"])
+def test_every_counting_gives_figures(run, counting):
+    result = run("--layer", "P=8 C=16 K=8", "--counting", counting)
+
+    assert result.exit_code == 0, result.output
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([], "give either --layer or --layers"),
+        (["--layer", "P=8 X=1"], "cannot read 'X=1'"),
+        (["--layer", "P=8 P=1"], "P is given twice"),
+        (["--layer", "P=0"], "must be at least 1"),
+        (["--layer", "P=8,2"], "takes one number"),
+        (["--layer", "P=8", "--mapper", "none"], "no mapper named 'none'"),
+        (["--layer", "P=8", "--emit", "gem5", "x"], "knows no tool 'gem5'"),
+        (["--layer", "P=8", "--emit", "timeloop"], "needs a tool and a folder"),
+        (["--layers", "nowhere.csv"], "cannot read nowhere.csv"),
+    ],
+)
+def test_bad_input_gets_one_message_and_exit_code_2(run, arguments, message):
+    result = run(*arguments)
+
+    assert result.exit_code == 2
+    assert message in result.output
+
+
+def test_a_malformed_line_is_named(run, tmp_path):
+    (tmp_path / "layers.csv").write_text(LAYERS + "net,c,1,1,x,1,1,1,1,1,1\n")
+
+    result = run("--layers", str(tmp_path / "layers.csv"))
+
+    assert result.exit_code == 2
+    assert "layers.csv:4: P is 'x'" in result.output
+
+
+def test_strides_are_vertical_then_horizontal():
+    assert parse_layer("R=3 P=4 stride=2,1").workload == Workload(R=3, P=4, stride=(2, 1))

@@ -1,0 +1,72 @@
+import dataclasses
+import logging
+
+from accnn.backend.load import load_architecture
+from accnn.compiler.cache import MapJob, MappingCache
+from accnn.compiler.mapping import solve_all
+from accnn.ir.errors import InfeasibleError
+from accnn.ir.workload import Operand, Workload
+from accnn.passes.mapping.base import MapOptions, Objective
+from accnn.passes.mapping.output_stationary import OutputStationary
+
+ARCH = load_architecture("simba.toml")
+JOB = MapJob(workload=Workload(P=4, C=8, K=8), arch=ARCH, mapper=OutputStationary())
+
+
+def test_an_answer_comes_back_as_it_was_stored(tmp_path):
+    cache = MappingCache(tmp_path)
+    answer = JOB.solve()
+
+    cache.store(JOB, answer)
+
+    assert cache.find(JOB) == answer
+
+
+def test_everything_that_matters_changes_the_key():
+    changes = (
+        {"workload": Workload(P=4, C=8, K=9)},
+        {"arch": dataclasses.replace(ARCH, mac_energy=1.0)},
+        {"mapper": OutputStationary(name="other")},
+        {"workspace": 100},
+        {"resident": frozenset({Operand.I})},
+        {"options": MapOptions(objective=Objective.ENERGY)},
+        {"options": MapOptions(seed=1)},
+    )
+
+    keys = {JOB.key, *(dataclasses.replace(JOB, **change).key for change in changes)}
+
+    assert len(keys) == 1 + len(changes)
+
+
+def test_a_damaged_entry_is_solved_anew(tmp_path, caplog):
+    cache = MappingCache(tmp_path)
+    cache.store(JOB, JOB.solve())
+    (entry,) = tmp_path.rglob("*.json")
+    entry.write_text('{"temporal": 3}')
+
+    with caplog.at_level(logging.WARNING):
+        assert cache.find(JOB) is None
+
+    assert "solving anew" in caplog.text
+    assert solve_all([JOB], cache) == (JOB.solve(),)
+
+
+def test_equal_questions_are_asked_once_and_answers_keep_their_order(tmp_path):
+    other = dataclasses.replace(JOB, workload=Workload(P=2, C=2))
+    seen = []
+
+    answers = solve_all([JOB, other, JOB], progress=lambda done, total: seen.append((done, total)))
+
+    assert [answer.nest.workload for answer in answers] == [
+        JOB.workload,
+        other.workload,
+        JOB.workload,
+    ]
+    assert seen[-1] == (2, 2)
+
+
+def test_no_answer_is_an_answer():
+    (answer,) = solve_all([dataclasses.replace(JOB, workspace=2)])
+
+    assert isinstance(answer, InfeasibleError)
+    assert answer.shortage is not None
