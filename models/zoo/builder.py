@@ -270,6 +270,21 @@ class NetBuilder:
         shape = (x.shape[0], math.prod(x.shape[1:]))
         return self._add("Flatten", name, [x.name], shape, axis=1)
 
+    def space_to_depth(self, x: Value, name: str, block: int) -> Value:
+        """Move squares of ``block x block`` positions into channels; rows vary slowest."""
+        N, C, H, W = x.shape
+        rows, columns = H // block, W // block
+        split = self._reshape(x, f"{name}.split", (N, C, rows, block, columns, block))
+        order = (0, 3, 5, 1, 2, 4)
+        turned = tuple(split.shape[axis] for axis in order)
+        y = self._add("Transpose", f"{name}.turn", [split.name], turned, perm=order)
+        return self._reshape(y, name, (N, block * block * C, rows, columns))
+
+    def _reshape(self, x: Value, name: str, shape: tuple[int, ...]) -> Value:
+        copied = (0, *shape[1:])
+        wanted = self._add("Constant", f"{name}.shape", [], (len(shape),), value_ints=copied)
+        return self._add("Reshape", name, [x.name, wanted.name], shape)
+
     def linear(self, x: Value, name: str, outputs: int) -> Value:
         """Add a fully connected layer ``[N, C] -> [N, outputs]`` with He-normal weights."""
         weight = self._weight(f"{name}.weight", (outputs, x.shape[1]), x.shape[1])

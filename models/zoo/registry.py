@@ -11,6 +11,7 @@ from .mobilenet import mobilenetv2
 from .resnet import resnet18, resnet34, resnet50
 from .squeezenet import squeezenet1_0, squeezenet1_1
 from .vgg import vgg16
+from .yolov2 import yolov2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -20,7 +21,8 @@ class Network:
     Attributes:
         name: What users call it.
         add: Adds its layers to a builder and returns the output.
-        parameters: Published number of trainable parameters at 224x224 and 1000 classes.
+        parameters: Published number of trainable parameters at 224x224 and 1000 classes (of
+            ``yolov2``: 80 classes).
         summary: One line for people.
     """
 
@@ -69,6 +71,12 @@ NETWORKS = (
         add=vgg16,
         parameters=138_357_544,
         summary="VGG-16, configuration D without normalisation",
+    ),
+    Network(
+        name="yolov2",
+        add=yolov2,
+        parameters=50_962_889,
+        summary="YOLOv2 detector; published at 416x416 for 80 classes",
     ),
 )
 

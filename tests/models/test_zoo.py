@@ -26,6 +26,7 @@ PUBLISHED = {
     "squeezenet": 1_248_424,
     "squeezenet1_1": 1_235_496,
     "vgg16": 138_357_544,
+    "yolov2": 50_962_889,
 }
 # Multiplications of one inference [10^9]: torchvision's documentation ("GFLOPS" there counts them
 # once); DarkNet-19: half of the 5.58 billion operations of the YOLO9000 paper.
@@ -39,6 +40,12 @@ PUBLISHED_GMACS = {
     "squeezenet": 0.819,
     "squeezenet1_1": 0.349,
     "vgg16": 15.470,
+}
+# A detector returns a grid of predictions. Its file of 80 classes holds 50,983,561 values, of which
+# 20,672 are running statistics.
+CLASSES = {"yolov2": 80}
+OUTPUTS = {
+    "yolov2": lambda batch, classes, size: (batch, 5 * (5 + classes), size // 32, size // 32)
 }
 # Small enough for a fast test, large enough for the network; at reduced width.
 SMALL = {"alexnet": 64}
@@ -68,11 +75,18 @@ def test_the_table_is_sorted_and_complete():
 
 @pytest.mark.parametrize("name", PUBLISHED)
 def test_parameters_and_shapes_are_as_published(name):
-    network = structure(name, ZooOptions())
+    classes = CLASSES.get(name, 1000)
+    network = structure(name, ZooOptions(classes=classes))
 
     assert network.parameter_count == PUBLISHED[name]
     assert network.input.shape == (1, 3, 224, 224)
-    assert network.output.shape == (1, 1000)
+    assert network.output.shape == output_shape(name, 1, classes, 224)
+
+
+def output_shape(name: str, batch: int, classes: int, size: int) -> tuple[int, ...]:
+    if name == "yolov2":
+        return batch, 5 * (5 + classes), size // 32, size // 32
+    return batch, classes
 
 
 @pytest.mark.parametrize("name", PUBLISHED_GMACS)
@@ -117,7 +131,7 @@ def test_inferred_shapes_equal_declared_ones(name):
     onnx.checker.check_model(model, full_check=True)
     result = run(make_session(model), {"input": pink_noise(input_shape(model), 1)})
 
-    assert result["logits"].shape == (2, 40)
+    assert result["logits"].shape == output_shape(name, 2, 40, SMALL.get(name, 32))
 
 
 @pytest.mark.parametrize("name", PUBLISHED)

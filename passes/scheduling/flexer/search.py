@@ -44,6 +44,12 @@ from .problem import Dataflow, TimedTiling, dataflows, timed, unrolled
 from .site import Site
 from .tilings import Tiling, viable_tilings
 
+_AT_ONCE = 12
+"""Tilings whose ways are tried in turn."""
+
+_WAYS = 36
+"""More than the dataflows times the choices of any tiling."""
+
 STATIC_MEMORIES = (EAGER + BALANCED, EAGER + FURTHEST, BALANCED, FURTHEST)
 """How static orders may use the scratchpad; the best counts."""
 
@@ -228,18 +234,18 @@ class Search:
     def best_free(self, tilings: list[tuple[float, int, Tiling]], limit: float) -> Candidate | None:
         """Return the best out-of-order schedule below a limit, ``None`` where none was found."""
         best: Candidate | None = None
-        for bound, number, tiling in self._promising(tilings):
-            if bound >= limit:
+        for number, tiling, turn in _turns(self._promising(tilings)):
+            if self.value_of(tiling_bound(tiling)) >= limit:
                 continue
             timing = self.time(number, tiling)
-            if self.value_of(timed_bound(timing), timing) >= limit:
+            ways = _diagonal(self._flows(number, timing), self.options.choices)
+            if turn >= len(ways) or self.value_of(timed_bound(timing), timing) >= limit:
                 continue
-            for dataflow, choice in product(self._flows(number, timing), self.options.choices):
-                if self.effort.steps >= self.options.steps:
-                    return best
-                found = self._free(timing, dataflow, choice, limit)
-                if found is not None and found.value < limit:
-                    best, limit = found, found.value
+            if self.effort.steps >= self.options.steps:
+                break
+            found = self._free(timing, *ways[turn], limit)
+            if found is not None and found.value < limit:
+                best, limit = found, found.value
         return best
 
     def _promising(
@@ -296,6 +302,22 @@ class Search:
                 value = metric(goal, cycles, bytes)
                 found = replace(found, value=value, cycles=cycles, bytes=bytes, memory=memory)
         return found
+
+
+def _turns(rows: list[tuple[float, int, Tiling]]) -> Iterator[tuple[int, Tiling, int]]:
+    """Yield tilings with the way to try: the first ways of a few tilings, then their next ones."""
+    for first in range(0, len(rows), _AT_ONCE):
+        for turn in range(_WAYS):
+            for _, number, tiling in rows[first : first + _AT_ONCE]:
+                yield number, tiling, turn
+
+
+def _diagonal(flows: list[Dataflow], choices: tuple[Choice, ...]) -> list[tuple[Dataflow, Choice]]:
+    """Return all pairs, those of early flows and early choices first."""
+    pairs = sorted(
+        product(range(len(flows)), range(len(choices))), key=lambda pair: (sum(pair), pair)
+    )
+    return [(flows[flow], choices[choice]) for flow, choice in pairs]
 
 
 def adopt(candidate: Candidate, site: Site) -> Candidate:
