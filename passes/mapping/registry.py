@@ -5,12 +5,20 @@ from collections.abc import Mapping
 from ...ir.errors import OptionError
 from .base import Mapper
 from .cosa.mapper import Cosa
+from .cosa.paper_mapper import CosaPaper
 from .output_stationary import OutputStationary
 from .search import Exhaustive, RandomBest, RandomPruned
 
 MAPPERS: Mapping[str, Mapper] = {
     mapper.name: mapper
-    for mapper in (Cosa(), OutputStationary(), RandomBest(), RandomPruned(), Exhaustive())
+    for mapper in (
+        Cosa(),
+        CosaPaper(),
+        OutputStationary(),
+        RandomBest(),
+        RandomPruned(),
+        Exhaustive(),
+    )
 }
 
 

@@ -45,7 +45,7 @@ def test_csv_has_one_row_per_layer_and_mapper_in_order(run, tmp_path):
     )  # fmt: skip
 
     assert result.exit_code == 0, result.output
-    rows = list(csv.DictReader(out.open()))
+    rows = list(csv.DictReader(out.read_text().splitlines()))
     assert list(rows[0]) == [
         "layer", "mapper", "cycles", "energy_pj", "edp", "cycles_lower_bound",
         "energy_lower_bound_pj", "status", "bound", "gap", "solve_seconds", "cpu_seconds",
