@@ -4,11 +4,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ....ir.arch import Architecture, Precision
+from ....ir.errors import OptionError
 from ....ir.graph import Graph, Value
 from ....ir.graph_schedule import GraphSchedule, Stream, Workspace
 from ....ir.ops import make_op
 from ....ir.types import DType, Quantization, TensorType
-from ....ir.workload import Workload
+from ....ir.workload import Operand, Workload
 from .latency import TileTimer
 from .options import FlexerOptions
 from .search import Found, Search
@@ -117,7 +118,7 @@ class LayerRow:
         cycles: Makespan [cycle].
         transferred_bytes: Between off-chip memory and the chip [byte].
         cycles_lower_bound: No schedule of the layer is faster [cycle].
-        cpu_seconds: Of the whole search, which finds both [s].
+        cpu_seconds: Of the search; ``flexer`` includes that for the best static order [s].
     """
 
     layer: str
@@ -149,17 +150,35 @@ def layer_rows(
     schedulers: Sequence[str],
     options: FlexerOptions | None = None,
 ) -> tuple[LayerRow, ...]:
-    """Return one row per scheduler (``static``, ``flexer``) for a layer."""
+    """Return one row per scheduler (``static``, ``flexer``) for a layer.
+
+    Raises:
+        OptionError: There is no such scheduler, or the machine's weights go around its scratchpad.
+    """
+    if Operand.W not in arch.scratchpad_level.holds:
+        raise OptionError(
+            f"{arch.name} keeps weights out of its scratchpad",
+            hint="tile schedulers are compared on machines like flexer-arch5",
+        )
     found = schedule_layer(layer_of(name, workload), arch, options or FlexerOptions())
-    chosen = {"static": found.static, "flexer": found.best}
+    effort = found.effort
+    chosen = {
+        "static": (found.static, effort.static_seconds),
+        "flexer": (found.best, effort.cpu_seconds),
+    }
+    unknown = [name for name in schedulers if name not in chosen]
+    if unknown:
+        raise OptionError(
+            f"no tile scheduler named {unknown[0]!r}", hint=f"known: {', '.join(chosen)}"
+        )
     return tuple(
         LayerRow(
             layer=name,
             scheduler=scheduler,
-            cycles=chosen[scheduler].cycles,
-            transferred_bytes=chosen[scheduler].bytes,
+            cycles=chosen[scheduler][0].cycles,
+            transferred_bytes=chosen[scheduler][0].bytes,
             cycles_lower_bound=found.bound.cycles,
-            cpu_seconds=found.effort.cpu_seconds,
+            cpu_seconds=chosen[scheduler][1],
         )
         for scheduler in schedulers
     )

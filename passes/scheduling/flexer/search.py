@@ -93,6 +93,7 @@ class Effort:
         steps: Operations that these scheduled.
         abandoned: Of both, given up before their end.
         cpu_seconds: CPU time.
+        static_seconds: Of it, until the best static order was known.
     """
 
     tilings: int = 0
@@ -102,6 +103,7 @@ class Effort:
     steps: int = 0
     abandoned: int = 0
     cpu_seconds: float = 0.0
+    static_seconds: float = 0.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -143,6 +145,7 @@ class Search:
         begin = time.process_time()
         tilings = self.ranked()
         static = self.best_static(tilings)
+        self.effort.static_seconds = time.process_time() - begin
         free = self.best_free(tilings, math.inf if self.options.keep_free else static.value)
         best = static if free is None or free.value >= static.value else free
         self.effort.cpu_seconds = time.process_time() - begin

@@ -6,6 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from accnn.backend.load import load_architecture
+from accnn.ir.errors import OptionError
 from accnn.ir.tile_schedule import EventKind
 from accnn.passes.scheduling.flexer.bounds import site_bound, tiling_bound, timed_bound
 from accnn.passes.scheduling.flexer.exhaustive import compositions, exhaustive_metric
@@ -159,3 +161,13 @@ def test_rows_of_a_layer():
     assert layer_of("l", where.workload).height == 8
     assert [row.scheduler for row in rows] == ["flexer", "static"]
     assert all(row.cycles >= row.cycles_lower_bound > 0 for row in rows)
+
+
+def test_rows_of_unknown_schedulers_and_machines_are_refused():
+    arch = machine(65536, 2)
+    where = layer_site(Layer(name="l", height=4, width=4, C=8, K=8), arch)
+
+    with pytest.raises(OptionError, match="no tile scheduler named 'magic'"):
+        layer_rows("l", where.workload, arch, ("magic",), FlexerOptions(steps=10))
+    with pytest.raises(OptionError, match="simba keeps weights out of its scratchpad"):
+        layer_rows("l", where.workload, load_architecture("simba"), ("static",))
