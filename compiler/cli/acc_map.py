@@ -14,6 +14,7 @@ from ...passes.mapping.registry import find_mapper
 from ..cache import MapJob, MappingCache, default_folder
 from ..layers import Layer, parse_layer, read_layers
 from ..map_report import LayerCounting, Row, nest_text, row_of, table_of, write_csv
+from ..map_schedulers import rows_text, schedule_layers, write_rows
 from ..mapping import Answer, solve_all
 from ..timeloop_files import write_timeloop
 
@@ -33,6 +34,10 @@ def acc_map(
         Path | None, typer.Option("--layers", help="CSV of layers: dnn,layer,R,S,P,Q,C,K,N,...")
     ] = None,
     mapper: Annotated[str, typer.Option("--mapper", help="Mappers, separated by commas.")] = "cosa",
+    scheduler: Annotated[
+        str | None,
+        typer.Option("--scheduler", help="Compare tile schedulers instead: flexer,static."),
+    ] = None,
     objective: Annotated[
         Objective, typer.Option("--objective", help="What to minimise.")
     ] = Objective.LATENCY,
@@ -56,6 +61,9 @@ def acc_map(
     try:
         chosen = _layers(layer, layers)
         machine = load_architecture(arch)
+        if scheduler is not None:
+            _compare_schedulers(chosen, machine, scheduler.split(","), csv)
+            return
         single = machine.for_npu(machine.npus[0])
         _check_emit(emit, directory)
         options = MapOptions(objective=objective, seed=seed, even=emit is not None)
@@ -94,6 +102,15 @@ def _layers(layer: str | None, path: Path | None) -> tuple[Layer, ...]:
         return (parse_layer(layer),)
     assert path is not None
     return read_layers(path)
+
+
+def _compare_schedulers(
+    layers: tuple[Layer, ...], machine: Architecture, names: list[str], csv: Path | None
+) -> None:
+    rows = schedule_layers(layers, machine, names)
+    typer.echo(rows_text(rows))
+    if csv is not None:
+        write_rows(csv, rows)
 
 
 def _check_emit(emit: str | None, directory: Path | None) -> None:

@@ -1,0 +1,35 @@
+"""Single layers under tile schedulers, from the command line to the CSV."""
+
+import csv
+
+from typer.testing import CliRunner
+
+from accnn.compiler.cli.acc_map import app
+
+COLUMNS = "layer,scheduler,cycles,transferred_bytes,cycles_lower_bound,cpu_seconds"
+LAYER = "P=4 Q=4 C=32 K=64"
+
+
+def test_one_row_per_layer_and_scheduler(tmp_path):
+    path = tmp_path / "rows.csv"
+    options = ["--arch", "flexer-arch1", "--layer", LAYER, "--scheduler", "flexer,static"]
+
+    result = CliRunner().invoke(app, [*options, "--csv", str(path)])
+
+    assert result.exit_code == 0, result.output
+    text = path.read_text()
+    assert text.splitlines()[0] == COLUMNS
+    flexer, static = csv.DictReader(text.splitlines())
+    assert (flexer["scheduler"], static["scheduler"]) == ("flexer", "static")
+    assert int(flexer["cycles"]) >= int(flexer["cycles_lower_bound"]) > 0
+    cost = [int(row["cycles"]) * int(row["transferred_bytes"]) for row in (flexer, static)]
+    assert cost[0] <= cost[1]
+
+
+def test_an_unknown_scheduler_is_refused():
+    options = ["--arch", "flexer-arch1", "--layer", LAYER, "--scheduler", "magic"]
+
+    result = CliRunner().invoke(app, options)
+
+    assert result.exit_code == 2
+    assert "no tile scheduler named 'magic'" in result.output
