@@ -1,0 +1,251 @@
+"""CoSA's evaluation: four networks, three machines, every mapper, against proven lower bounds.
+
+    python -m benchmarks.cosa
+    python -m benchmarks.cosa --arch simba --network resnet50 --mapper cosa,random
+    python -m benchmarks.cosa --long 1000000        # a shorter random search
+
+Per layer and as geometric means: latency, energy and energy-delay product over their lower bounds,
+each mapper minimising what is shown; solve seconds, status and gap; Fig. 8, the parts of the
+published objective, for its layer. Tables are printed and written to ``benchmarks/results``.
+"""
+
+import argparse
+import math
+import statistics
+import sys
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from accnn.backend.load import load_architecture
+from accnn.compiler.cache import MapJob, MappingCache, default_folder
+from accnn.compiler.layers import Layer, read_layers
+from accnn.compiler.mapping import Answer, solve_all
+from accnn.ir.arch import Architecture
+from accnn.ir.workload import Workload
+from accnn.passes.analysis.cost import CostReport, evaluate
+from accnn.passes.mapping.base import MapOptions, Mapper, MappingResult, Objective
+from accnn.passes.mapping.cosa.paper import breakdown
+from accnn.passes.mapping.even import even_space
+from accnn.passes.mapping.registry import MAPPERS, find_mapper
+
+HERE = Path(__file__).parent
+LAYERS = HERE / "data" / "cosa_layers.csv"
+RESULTS = HERE / "results"
+ARCHS = ("simba", "simba-8x8", "simba-large-buffers")
+YARDSTICKS = ("cosa", "cosa-paper", "random", "random-pruned", "salsa")
+FIG8 = Workload(R=3, S=3, P=7, Q=7, C=512, K=512)
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One layer, mapped by one mapper for one objective."""
+
+    layer: Layer
+    mapper: str
+    objective: Objective
+    result: MappingResult
+    cost: CostReport
+
+    @property
+    def bound(self) -> float:
+        """Lower bound of the objective that no mapping can beat."""
+        cycles, energy = self.cost.cycles_lower_bound, self.cost.energy_lower_bound_pj
+        return {
+            Objective.LATENCY: cycles,
+            Objective.ENERGY: energy,
+            Objective.EDP: cycles * energy,
+        }[self.objective]
+
+    @property
+    def ratio(self) -> float:
+        """How far above the lower bound the mapping is."""
+        return self.objective.of(self.cost) / self.bound
+
+
+def main() -> int:
+    """Run the benchmark."""
+    arguments = _arguments()
+    layers = [
+        item
+        for item in read_layers(LAYERS)
+        if arguments.network is None or item.name.split("/")[0] in arguments.network.split(",")
+    ]
+    cache = None if arguments.no_cache else MappingCache(default_folder())
+    RESULTS.mkdir(exist_ok=True)
+    for name in arguments.arch.split(","):
+        arch = load_architecture(f"{name}.toml")
+        lines = [f"# {name}", ""]
+        for objective in (Objective(item) for item in arguments.objective.split(",")):
+            entries = _measure(layers, arch, objective, arguments, cache)
+            lines += [*_layer_table(entries, objective), *_summary(entries, objective), ""]
+        lines += _figure_8(arch, arguments)
+        text = "\n".join(lines) + "\n"
+        sys.stdout.write(text)
+        (RESULTS / f"cosa-{name}.md").write_text(text)
+    return 0
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    known = [name for name in YARDSTICKS if name in MAPPERS]
+    parser.add_argument("--arch", default=",".join(ARCHS))
+    parser.add_argument("--network", help="alexnet, resnet50, resnext50_32x4d, deepbench")
+    parser.add_argument("--mapper", default=",".join(known))
+    parser.add_argument("--objective", default=",".join(Objective))
+    parser.add_argument(
+        "--long", type=int, default=10_000_000, help="evaluations of random-pruned, about 60 s"
+    )
+    parser.add_argument("--no-cache", action="store_true")
+    parser.add_argument("--processes", type=int, default=1)
+    return parser.parse_args()
+
+
+def _mapper(name: str) -> Mapper:
+    return find_mapper(name)
+
+
+def _measure(
+    layers: Sequence[Layer],
+    arch: Architecture,
+    objective: Objective,
+    arguments: argparse.Namespace,
+    cache: MappingCache | None,
+) -> list[Entry]:
+    names = arguments.mapper.split(",")
+    options = MapOptions(objective=objective)
+    jobs: list[MapJob] = []
+    for layer in layers:
+        for name in names:
+            own = replace(options, evaluations=arguments.long) if "pruned" in name else options
+            jobs.append(
+                MapJob(workload=layer.workload, arch=arch, mapper=_mapper(name), options=own)
+            )
+    answers = solve_all(jobs, cache, processes=arguments.processes, progress=_progress)
+    return [
+        Entry(layers[at // len(names)], job.mapper.name, objective, answer, _cost(answer, arch))
+        for at, (job, answer) in enumerate(zip(jobs, answers, strict=True))
+        if isinstance(answer, MappingResult)
+    ]
+
+
+def _progress(done: int, total: int) -> None:
+    sys.stderr.write(f"\r{done} of {total} mapped")
+    sys.stderr.write("\n" if done == total else "")
+
+
+def _cost(answer: Answer, arch: Architecture) -> CostReport:
+    assert isinstance(answer, MappingResult)
+    return evaluate(answer.nest, arch)
+
+
+def _layer_table(entries: Sequence[Entry], objective: Objective) -> list[str]:
+    mappers = list(dict.fromkeys(entry.mapper for entry in entries))
+    heading = " | ".join(f"{name} | s" for name in mappers)
+    lines = [
+        f"## {objective}: times the lower bound, and CPU seconds",
+        "",
+        f"| layer | {heading} | cosa: bound | status | gap |",
+        "|---|" + "---:|---:|" * len(mappers) + "---:|---|---:|",
+    ]
+    for layer in dict.fromkeys(entry.layer for entry in entries):
+        own = {entry.mapper: entry for entry in entries if entry.layer == layer}
+        cells = [
+            f"{own[name].ratio:.3f} | {own[name].result.cpu_seconds:.2f}"
+            if name in own
+            else "- | -"
+            for name in mappers
+        ]
+        certificate = "| - | - | - |"
+        if "cosa" in own:
+            cosa = own["cosa"]
+            gap = f"{100 * cosa.result.gap:.2f} %" if math.isfinite(cosa.result.gap) else "-"
+            bound = cosa.result.bound / cosa.bound
+            certificate = f"| {bound:.3f} | {cosa.result.status} | {gap} |"
+        lines.append(f"| {layer.name} {layer.workload} | {' | '.join(cells)} {certificate}")
+    return lines
+
+
+def _summary(entries: Sequence[Entry], objective: Objective) -> list[str]:
+    networks = list(dict.fromkeys(entry.layer.name.split("/")[0] for entry in entries))
+    mappers = list(dict.fromkeys(entry.mapper for entry in entries))
+    lines = [
+        "",
+        f"### {objective}, geometric means over distinct layers",
+        "",
+        f"| mapper | {' | '.join(networks)} | all | worst | over random | median s | most s |",
+        "|---|" + "---:|" * (len(networks) + 5),
+    ]
+    drawn = {entry.layer.name: entry.ratio for entry in entries if entry.mapper == "random"}
+    for name in mappers:
+        own = [entry for entry in entries if entry.mapper == name]
+        means = [
+            geomean(item.ratio for item in own if item.layer.name.startswith(f"{network}/"))
+            for network in networks
+        ]
+        seconds = [entry.result.cpu_seconds for entry in own]
+        faster = geomean(drawn[e.layer.name] / e.ratio for e in own) if drawn else math.nan
+        cells = [*means, geomean(e.ratio for e in own), max(e.ratio for e in own), faster]
+        shown = " | ".join(f"{cell:.3f}" for cell in cells)
+        lines.append(
+            f"| {name} | {shown} | {statistics.median(seconds):.2f} | {max(seconds):.2f} |"
+        )
+    return [*lines, "", *_claims(entries, objective)]
+
+
+def _claims(entries: Sequence[Entry], objective: Objective) -> list[str]:
+    """Return what cosa is held to, with the layers that miss it."""
+    by_layer: dict[str, dict[str, Entry]] = {}
+    for entry in entries:
+        by_layer.setdefault(entry.layer.name, {})[entry.mapper] = entry
+    cosa = [own["cosa"] for own in by_layer.values() if "cosa" in own]
+    if not cosa:
+        return []
+    wide = [e.layer.name for e in cosa if e.result.gap > 0.015]
+    worse = [
+        f"{name} ({own['cosa'].ratio / own['random-pruned'].ratio - 1:.2%})"
+        for name, own in by_layer.items()
+        if "random-pruned" in own
+        and "cosa" in own
+        and own["cosa"].ratio > own["random-pruned"].ratio * (1 + 1e-9)
+    ]
+    slow = [e.layer.name for e in cosa if e.result.cpu_seconds > 5.0]
+    return [
+        f"- {objective}, cosa more than 1.5 % above its proven bound: {', '.join(wide) or 'none'}",
+        f"- worse than the long random search: {', '.join(worse) or 'none'}",
+        f"- above 5 s of CPU: {', '.join(slow) or 'none'}",
+    ]
+
+
+def geomean(values: Iterable[float]) -> float:
+    """Return the geometric mean; not a number where there is none."""
+    logs = [math.log(value) for value in values]
+    return math.exp(math.fsum(logs) / len(logs)) if logs else math.nan
+
+
+def _figure_8(arch: Architecture, arguments: argparse.Namespace) -> list[str]:
+    """Return the parts of eq. (12) for the layer of Fig. 8."""
+    space = even_space(FIG8, arch, frozenset())
+    lines = [
+        "## Parts of the published objective (Fig. 8), natural logarithms",
+        "",
+        f"Layer {FIG8}; utilisation is to be large, compute and traffic small.",
+        "",
+        "| mapper | utilisation | compute | traffic | eq. (12) | latency [cycle] |",
+        "|---|---:|---:|---:|---:|---:|",
+    ]
+    for name in arguments.mapper.split(","):
+        budget = arguments.long if "pruned" in name else None
+        result = _mapper(name).map(FIG8, arch, options=MapOptions(evaluations=budget, even=True))
+        parts = breakdown(result.nest, space)
+        whole = parts.compute + parts.traffic - parts.utilization
+        cycles = evaluate(result.nest, arch).cycles
+        lines.append(
+            f"| {name} | {parts.utilization:.2f} | {parts.compute:.2f} | {parts.traffic:.2f} "
+            f"| {whole:.2f} | {cycles:,.0f} |"
+        )
+    return lines
+
+
+if __name__ == "__main__":
+    sys.exit(main())
