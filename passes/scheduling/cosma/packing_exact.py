@@ -12,7 +12,6 @@ from ...mip import MipLimits, MipModel, MipStatus, Solver
 from .packing import Block, connected_groups, neighbours, pack_greedily, peak_bytes
 from .packing_search import pack_by_search
 
-
 _FEW = 40
 """Blocks of a group up to which the integer program is worth trying."""
 

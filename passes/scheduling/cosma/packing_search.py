@@ -72,7 +72,9 @@ class _Search:
         last = np.searchsorted(times, [block.last for block in blocks], side="right")
         self._first, self._last = first.astype(np.int64), last.astype(np.int64)
         self._sizes = np.asarray([block.bytes for block in blocks], dtype=np.int64)
-        self._near = [np.asarray(others, dtype=np.int64) for others in neighbours(blocks)]
+        self._near: list[_Ints] = [
+            np.asarray(others, dtype=np.int64) for others in neighbours(blocks)
+        ]
         self._budget = budget
         self._placed = np.full(len(blocks), -1, dtype=np.int64)
         self._below = np.zeros(len(blocks), dtype=np.int64)
@@ -169,7 +171,9 @@ class _Search:
             own = slice(int(self._first[index]), int(self._last[index]))
             self._tops[own] = np.maximum(self._tops[own], top)
         for index in members:
-            others = self._near[index]
-            others = others[self._placed[others] >= 0]
-            tops = self._placed[others] + self._sizes[others]
-            self._below[index] = tops.max() if len(tops) else 0
+            self._below[index] = self._support(self._near[int(index)])
+
+    def _support(self, near: _Ints) -> int:
+        """Return the highest top of placed blocks among some, 0 where none is placed."""
+        tops = np.where(self._placed[near] >= 0, self._placed[near] + self._sizes[near], 0)
+        return int(tops.max(initial=0))

@@ -59,6 +59,16 @@ class Plan:
         operations = self.problem.operations
         return tuple(operations[op].menu[option] for op, option, _ in self.steps)
 
+    @cached_property
+    def cost(self) -> int:
+        """Off-chip bytes, compulsory ones included [byte]."""
+        tensors = self.problem.tensors
+        moved = sum(tensors[tensor].bytes for tensor, _ in self.spills)
+        for tensor, _ in self.fetches:
+            moved += 0 if self.problem.is_private(tensor) else tensors[tensor].bytes
+        steps = zip(self.order, self.chosen, strict=True)
+        return moved + sum(self.problem.step_cost(op, option) for op, option in steps)
+
     @property
     def order(self) -> tuple[int, ...]:
         """Operators in execution order."""

@@ -22,6 +22,7 @@ from .packing_exact import pack
 from .plan import Plan, plan_of, replay
 from .problem import Problem
 from .reduced import solve_reduced
+from .repair import repair
 from .search import search
 
 
@@ -107,21 +108,24 @@ def solve(problem: Problem, options: CosmaOptions | None = None) -> Solution:
         return _solve_literal(problem, options)
     first = _relax(problem, options)
     bound = first.bound if first else 0
+    best: tuple[Plan, tuple[int, ...]] | None = None
     for candidate in _candidates(problem, options, first):
+        if best is not None and best[0].cost <= candidate.cost:
+            continue
         addresses, _ = pack(candidate.plan.blocks, problem.budget)
         if addresses is not None:
-            status = SolveStatus.OPTIMAL if candidate.cost == bound else SolveStatus.FEASIBLE
-            return Solution(
-                plan=candidate.plan,
-                addresses=addresses,
-                status=status,
-                cost=candidate.cost,
-                bound=bound,
-            )
-    raise InfeasibleError(
-        f"no plan of {problem.name} could be packed into {problem.budget} byte",
-        hint="give a larger budget",
-    )
+            best = candidate.plan, addresses
+            break
+        if candidate is first:
+            best = repair(candidate.plan)
+    if best is None:
+        raise InfeasibleError(
+            f"no plan of {problem.name} could be packed into {problem.budget} byte",
+            hint="give a larger budget",
+        )
+    plan, addresses = best
+    status = SolveStatus.OPTIMAL if plan.cost == bound else SolveStatus.FEASIBLE
+    return Solution(plan=plan, addresses=addresses, status=status, cost=plan.cost, bound=bound)
 
 
 def _candidates(

@@ -1,0 +1,93 @@
+from hypothesis import given, settings
+
+from accnn.passes.scheduling.cosma.moves import MoveTable
+from accnn.passes.scheduling.cosma.packing import Block, peak_bytes
+from accnn.passes.scheduling.cosma.packing_search import pack_by_search
+from accnn.passes.scheduling.cosma.plan import Plan, plan_of
+from accnn.passes.scheduling.cosma.problem import Operation, Problem, Tensor
+from accnn.passes.scheduling.cosma.repair import repair
+from accnn.passes.scheduling.cosma.search import search
+from accnn.passes.scheduling.cosma.solve import solve
+
+from .oracle import problems
+
+
+def _plan(problem: Problem) -> Plan:
+    return plan_of(problem, search(MoveTable(problem)).moves)
+
+
+@settings(max_examples=100, deadline=None)
+@given(problems(most=8, slack=2))
+def test_a_plan_knows_its_cost(problem: Problem):
+    assert _plan(problem).cost == search(MoveTable(problem)).cost
+
+
+@settings(max_examples=100, deadline=None)
+@given(problems(most=8, slack=2))
+def test_solutions_are_packed_whatever_the_first_plan_was(problem: Problem):
+    solution = solve(problem)
+
+    assert solution.bound <= solution.cost == solution.plan.cost
+    for index, block in enumerate(solution.plan.blocks):
+        address = solution.addresses[index]
+        assert 0 <= address <= problem.budget - block.bytes
+        for other in range(index):
+            place, size = solution.addresses[other], solution.plan.blocks[other].bytes
+            if block.meets(solution.plan.blocks[other]):
+                assert address + block.bytes <= place or place + size <= address
+
+
+def _fragmented() -> Problem:
+    """A plan of full memory that has no addresses: what leaves leaves two holes."""
+    sizes = {"x": 1, "a": 2, "b": 2, "c": 2, "d": 3, "e": 1, "f": 1}
+    names = list(sizes)
+    tensors = tuple(
+        Tensor(name=name, bytes=size, on_host=name == "x", is_output=name == "f")
+        for name, size in sizes.items()
+    )
+
+    def op(name: str, *reads: str) -> Operation:
+        return Operation(
+            name=name, reads=tuple(names.index(read) for read in reads), writes=(names.index(name),)
+        )
+
+    operations = (
+        op("a", "x"),
+        op("b", "x"),
+        op("c", "a"),
+        op("d", "c"),
+        op("e", "d", "b"),
+        op("f", "e"),
+    )
+    return Problem(name="fragmented", tensors=tensors, operations=operations, budget=7)
+
+
+def test_a_plan_that_packs_is_left_alone():
+    plan = _plan(_fragmented())
+
+    found = repair(plan)
+
+    assert found is not None
+    assert found[0] == plan
+
+
+def test_the_search_proves_that_blocks_do_not_pack():
+    blocks = [
+        Block(first=0, last=1, bytes=2),
+        Block(first=1, last=2, bytes=1),
+        Block(first=2, last=3, bytes=2),
+        Block(first=3, last=4, bytes=1),
+        Block(first=0, last=0, bytes=1),
+        Block(first=4, last=4, bytes=2),
+    ]
+
+    assert pack_by_search(blocks, peak_bytes(blocks) - 1, nodes=100) == (None, True)
+    addresses, proven = pack_by_search(blocks, peak_bytes(blocks), nodes=1000)
+    assert proven
+    assert addresses is not None
+
+
+def test_the_search_says_when_its_nodes_are_used_up():
+    blocks = [Block(first=i, last=i + 3, bytes=2 + i % 3) for i in range(12)]
+
+    assert pack_by_search(blocks, peak_bytes(blocks), nodes=1) == (None, False)
