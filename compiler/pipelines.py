@@ -8,12 +8,16 @@ from ..passes.mapping.map_operators import MapOperators
 from ..passes.mapping.registry import find_mapper
 from ..passes.pipeline import Pipeline
 from ..passes.scheduling.flexer.schedule_flexer import ScheduleFlexer
+from ..passes.scheduling.schedule_cosma import ScheduleCosma
 from ..passes.scheduling.schedule_in_order import ScheduleInOrder
 from ..passes.scheduling.schedule_tiles import ScheduleTiles
 from .options import CompileOptions
 
 GRAPH_SCHEDULERS: Mapping[str, Callable[[CompileOptions], Pass]] = {
     "in-order": lambda options: ScheduleInOrder(budget=options.scratchpad),
+    "cosma": lambda options: ScheduleCosma(
+        scratchpad=None if options.scratchpad is None else str(options.scratchpad)
+    ),
 }
 """Passes that plan the scratchpad, by the name that ``--scheduler`` takes."""
 

@@ -8,6 +8,7 @@ from .graph.remove_identities import RemoveIdentities
 from .mapping.map_operators import MapOperators
 from .pipeline import Pipeline, parse_pipeline
 from .scheduling.flexer.schedule_flexer import ScheduleFlexer
+from .scheduling.schedule_cosma import ScheduleCosma
 from .scheduling.schedule_in_order import ScheduleInOrder
 from .scheduling.schedule_tiles import ScheduleTiles
 
@@ -19,6 +20,7 @@ PASSES: tuple[type[Pass], ...] = (
     FoldLayout,
     # The plan of the scratchpad.
     ScheduleInOrder,
+    ScheduleCosma,
     # Loop nests.
     MapOperators,
     # Tiles and their order.
