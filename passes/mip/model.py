@@ -51,6 +51,8 @@ class MipLimits:
         nodes: Branch-and-bound nodes; deterministic.
         seconds: Wall-clock safety net [s].
         seed: Of the solver.
+        restarts: Whether HiGHS may start over from a smaller root problem; small models are
+            faster without.
     """
 
     gap_abs: float = 1e-6
@@ -58,6 +60,7 @@ class MipLimits:
     nodes: int = 1_000_000
     seconds: float = 300.0
     seed: int = 0
+    restarts: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -176,6 +179,9 @@ class MipModel:
         model.seed = limits.seed
         model.max_seconds = limits.seconds
         model.max_nodes = limits.nodes
+        if self._solver is Solver.HIGHS:
+            backend: Any = model.solver
+            backend._set_bool_option_value("mip_allow_restart", limits.restarts)
         wall, cpu = time.perf_counter(), time.process_time()
         outcome = model.optimize()
         seconds, cpu_seconds = time.perf_counter() - wall, time.process_time() - cpu

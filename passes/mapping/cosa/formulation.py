@@ -35,8 +35,6 @@ from .terms import Flow, Passage, drain_passages, fill_passages, flows
 from .variables import Variables
 
 _TINY = 1e-7
-_SHARES = (0.0, -0.06, -0.14, -0.25, -0.4, -0.6, -0.85, -1.15, -1.5, -1.9, -2.4, -3.1, -4.2, -6.0)
-_SMALL = (1.0, 0.5, 0.0, -0.5, -1.0, -1.5, -2.0, -2.5, -3.0, -3.5, -4.2, -5.0, -6.0, -8.0)
 _BIG = 30.0
 
 
@@ -75,6 +73,32 @@ class _Group:
         )
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tangents:
+    """Where exponentials are bounded by tangents; more are closer, and slower.
+
+    Attributes:
+        shares: For parts of a whole that is full at zero.
+        small: For parts of the latency and the energy.
+    """
+
+    shares: tuple[float, ...]
+    small: tuple[float, ...]
+
+
+COARSE = Tangents(
+    shares=(0.0, -0.1, -0.25, -0.5, -0.85, -1.3, -2.0, -3.2, -5.5),
+    small=(0.5, -0.5, -1.3, -2.0, -2.7, -3.4, -4.2, -5.2, -6.5),
+)
+FINE = Tangents(
+    shares=(
+        *(0.0, -0.06, -0.14, -0.25, -0.4, -0.6, -0.85),
+        *(-1.15, -1.5, -1.9, -2.4, -3.1, -4.2, -6.0),
+    ),
+    small=(1.0, 0.5, 0.0, -0.5, -1.0, -1.5, -2.0, -2.5, -3.0, -3.5, -4.2, -5.0, -6.0, -8.0),
+)
+
+
 class Formulation:
     """The program for one space.
 
@@ -82,15 +106,22 @@ class Formulation:
         space: What is mapped.
         weights: What is minimised.
         worst: Largest ratio of steady latency to its lower bound that is of interest.
+        tangents: How closely exponentials are bounded.
         solver: Which solver will solve it.
     """
 
     def __init__(
-        self, space: EvenSpace, weights: Weights, worst: float, solver: Solver = Solver.HIGHS
+        self,
+        space: EvenSpace,
+        weights: Weights,
+        worst: float,
+        tangents: Tangents = COARSE,
+        solver: Solver = Solver.HIGHS,
     ) -> None:
         self.model = MipModel("cosa", solver)
         self.space = space
         self.weights = weights
+        self.tangents = tangents
         self.cycles_bound = cycles_lower_bound(space.workload, space.arch, space.resident)
         self.energy_bound = energy_lower_bound(space.workload, space.arch, space.resident)
         self.variables = Variables(self.model, space, _idle_slots(space, weights))
@@ -135,7 +166,7 @@ class Formulation:
             if len(shares) == 1:
                 self.model.add_at_most(shares[0], 0.0)
             elif shares:
-                parts = [self._exp(share, _SHARES) for share in shares]
+                parts = [self._exp(share, self.tangents.shares) for share in shares]
                 self.model.add_at_most(total(parts), 1.0)
                 for share in shares:
                     self.model.add_at_most(share, 0.0)
@@ -196,7 +227,7 @@ class Formulation:
             for log in logs:
                 self.model.add_at_most(log - bound, self.theta)
             if len(logs) > 1:
-                shares = [self._exp(log - bound - self.theta, _SHARES) for log in logs]
+                shares = [self._exp(log - bound - self.theta, self.tangents.shares) for log in logs]
                 self.model.add_at_most(total(shares), 1.0)
 
     def _bounded(self) -> Sequence[tuple[str, str, float]]:
@@ -323,7 +354,7 @@ class Formulation:
         slowest = self.model.continuous()
         bound = math.log(self.cycles_bound)
         for passage in passages:
-            self.model.add_at_least(slowest, self._exp(passage.log - bound, _SMALL))
+            self.model.add_at_least(slowest, self._exp(passage.log - bound, self.tangents.small))
         return slowest
 
     # -- energy --------------------------------------------------------------------------------
@@ -356,7 +387,7 @@ class Formulation:
         logs = self._joined(whole, [prices[flow.place, flow.way] for flow in whole])
         bound = math.log(self.energy_bound)
         macs = math.prod(self.space.extents.values()) * arch.mac_energy / self.energy_bound
-        return total(self._exp(log - bound, _SMALL) for log in logs) + macs
+        return total(self._exp(log - bound, self.tangents.small) for log in logs) + macs
 
     # -- exponentials --------------------------------------------------------------------------
 

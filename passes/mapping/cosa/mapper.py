@@ -1,6 +1,7 @@
 """CoSA: map an operator by one integer program, then polish and certify.
 
-1. The program of :mod:`.formulation` is solved to a small absolute gap.
+1. The program of :mod:`.formulation` is solved to a small absolute gap, with few tangents; where
+   that leaves the bound too far off, again with many, and to a smaller gap.
 2. Its mapping is evaluated exactly with all orders of loops, and polished by local search.
 3. Where the extents' prime factors cannot fill the array, padded extents are mapped, too.
 4. Loops and tile starts of the nest are improved one by one, which may make it uneven.
@@ -35,7 +36,7 @@ from ..local_search import polish
 from ..measures import measure_of, other_measure, smooth_measure
 from ..output_stationary import OutputStationary
 from ..uneven_search import improve_unevenly
-from .formulation import WEIGHTS, Formulation
+from .formulation import COARSE, FINE, WEIGHTS, Formulation, Tangents
 from .padding import candidates
 from .unrolling import least_steps
 
@@ -67,6 +68,7 @@ class Cosa:
         name: Spelling on the command line.
         solver: Which solver.
         gap: Gap at which the solver may stop, relative to the roofline.
+        certify: Gap of the polished mapping above which the program is solved again.
         nodes: Branch-and-bound nodes per solve.
         seconds: Wall-clock safety net per solve [s].
         pad_above: Padding is tried where unrolling alone keeps latency so many times above the
@@ -77,6 +79,7 @@ class Cosa:
     name: str = "cosa"
     solver: Solver = Solver.HIGHS
     gap: float = 0.005
+    certify: float = 0.0145
     nodes: int = 2_000
     seconds: float = 60.0
     pad_above: float = 1.05
@@ -152,22 +155,27 @@ class Cosa:
         worst = 30.0 * max(1.0, 1024 / space.arch.macs)
         if options.objective is Objective.LATENCY and cutoff < math.inf:
             worst = max(1.0 + 1e-6, cutoff / roofline)
-        return self._program(space, options, worst)
+        best: Solution | None = None
+        for tangents, gap in ((COARSE, self.gap), (FINE, self.gap), (FINE, self.gap / 5.0)):
+            best = _sharper(best, self._program(space, options, worst, tangents, gap))
+            if best is None or best.value <= best.bound * (1.0 + self.certify):
+                break
+            if options.objective is Objective.LATENCY:
+                worst = min(worst, max(1.0 + 1e-6, best.value / roofline))
+        return best
 
     def _program(
-        self,
-        space: EvenSpace,
-        options: MapOptions,
-        worst: float,
+        self, space: EvenSpace, options: MapOptions, worst: float, tangents: Tangents, gap: float
     ) -> Solution | None:
         """Solve the program once and polish what it finds."""
-        formulation = Formulation(space, WEIGHTS[options.objective], worst, self.solver)
+        formulation = Formulation(space, WEIGHTS[options.objective], worst, tangents, self.solver)
         limits = MipLimits(
-            gap_abs=self.gap,
+            gap_abs=gap,
             gap_rel=1e-4,
             nodes=self.nodes,
             seconds=self.seconds,
             seed=options.seed,
+            restarts=False,
         )
         result = formulation.model.solve(limits)
         if not result.values:
@@ -241,6 +249,19 @@ def objective_bound(formulation: Formulation, bound: float, objective: Objective
             return max(1.0, bound) * energy
         case Objective.EDP:
             return max(1.0, bound - 1.0) * cycles * energy
+
+
+def _sharper(first: Solution | None, second: Solution | None) -> Solution | None:
+    """Return the better of two solutions of one space, with the larger of their bounds."""
+    if first is None or second is None:
+        return second if first is None else first
+    chosen = second if second.value < first.value else first
+    return Solution(
+        batch=chosen.batch,
+        value=chosen.value,
+        bound=min(chosen.value, max(first.bound, second.bound)),
+        proven=second.proven,
+    )
 
 
 def _better(best: Solution | None, found: Solution | None) -> Solution | None:
