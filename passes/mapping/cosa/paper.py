@@ -39,6 +39,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from ....ir.arch import Architecture
 from ....ir.mapping import Loop, LoopNest, SpatialLoop, even_nest
 from ....ir.workload import RELEVANT, Dim, Operand
 from ...mip.linear import ZERO, Linear, total
@@ -314,27 +315,38 @@ def breakdown(nest: LoopNest, space: EvenSpace) -> Breakdown:
     """Return the three objectives of any even nest, by the equations (Fig. 8)."""
     arch = space.arch
     network = arch.index(arch.fanouts[0].below) if arch.fanouts else 0
-    name = arch.levels[network].name
     utilization = 0.0
-    traffic = 0.0
     for operand in Operand:
-        dims = _RELATED[operand]
         for item in nest.of(operand)[1:]:
             tile = nest.tile(arch, item)
-            utilization += math.fsum(math.log(tile[dim]) for dim in dims)
-        inner = [item for item in nest.of(operand) if arch.index(item.level) > network]
-        start = inner[0].start if inner else len(nest.temporal)
-        turn = start
-        while turn and nest.temporal[turn - 1].dim not in dims:
-            turn -= 1
-        traffic += math.fsum(math.log(loop.extent) for loop in nest.temporal[:turn])
-        if inner:
-            tile = nest.tile(arch, inner[0])
-            traffic += math.fsum(math.log(tile[dim]) for dim in dims)
-        traffic += math.fsum(
-            math.log(loop.extent)
-            for loop in nest.spatial
-            if arch.fanout(loop.fanout).below == name and loop.dim in dims
-        )
+            utilization += math.fsum(math.log(tile[dim]) for dim in _RELATED[operand])
     compute = math.fsum(math.log(loop.extent) for loop in nest.temporal)
+    traffic = math.fsum(_traffic_of(nest, arch, operand, network) for operand in Operand)
     return Breakdown(utilization, compute, traffic)
+
+
+def _traffic_of(nest: LoopNest, arch: Architecture, operand: Operand, network: int) -> float:
+    """Return eq. (11) of one tensor: all loops but innermost unrelated ones of the network."""
+    dims = _RELATED[operand]
+    inner = [item.start for item in nest.allocations if arch.index(item.level) > network]
+    start = min(inner, default=len(nest.temporal))
+    outer = [item.start for item in nest.allocations if arch.index(item.level) == network]
+    turn = start
+    while turn > max(outer, default=0) and nest.temporal[turn - 1].dim not in dims:
+        turn -= 1
+    size = [loop.extent for loop in nest.temporal[start:] if loop.dim in dims]
+    spread = [
+        loop.extent
+        for loop in nest.spatial
+        if loop.dim in dims or operand not in _shared(arch, loop.fanout, network)
+    ]
+    moves = [loop.extent for loop in nest.temporal[:turn]]
+    return math.fsum(math.log(extent) for extent in (*size, *spread, *moves))
+
+
+def _shared(arch: Architecture, fanout: str, network: int) -> frozenset[Operand]:
+    """Return the tensors whose unrelated factors of a fan-out cost nothing."""
+    own = arch.fanout(fanout)
+    if arch.index(own.below) != network:
+        return frozenset(Operand)
+    return frozenset({*own.multicast, Operand.O})
