@@ -171,7 +171,7 @@ class Cosa:
         formulation = Formulation(space, WEIGHTS[options.objective], worst, tangents, self.solver)
         limits = MipLimits(
             gap_abs=gap,
-            gap_rel=1e-4,
+            gap_rel=gap,
             nodes=self.nodes,
             seconds=self.seconds,
             seed=options.seed,
