@@ -1,4 +1,4 @@
-"""A small program: how fast can the array run on given extents, whatever the memories hold?
+"""A small program that bounds how fast the array can run on given extents.
 
 Only the unrolling is decided. Steps of the array are bounded by the factors that no fan-out
 takes, and by the ports that every step loads: those of the innermost memories and the links
