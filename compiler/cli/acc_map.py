@@ -13,9 +13,9 @@ from ...passes.mapping.base import MapOptions, MappingResult, Objective
 from ...passes.mapping.registry import find_mapper
 from ..cache import MapJob, MappingCache, default_folder
 from ..layers import Layer, parse_layer, read_layers
-from ..map_report import LayerCounting, Row, nest_text, row_of, table_of, write_csv
 from ..map_schedulers import rows_text, schedule_layers, write_rows
 from ..mapping import Answer, solve_all
+from ..report.layer_table import LayerCounting, Row, nest_text, row_of, table_of, write_csv
 from ..timeloop_files import write_timeloop
 
 _FILE_WIDTH = 160

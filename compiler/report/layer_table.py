@@ -9,14 +9,14 @@ from pathlib import Path
 
 from rich.table import Table
 
-from ..ir.arch import Architecture
-from ..ir.errors import OptionError
-from ..ir.mapping import LoopNest
-from ..ir.workload import Operand
-from ..passes.analysis.cost import Counting, evaluate
-from ..passes.analysis.zigzag import zigzag_cost
-from ..passes.mapping.base import MappingResult
-from .cache import MapJob
+from ...ir.arch import Architecture
+from ...ir.errors import OptionError
+from ...ir.mapping import LoopNest
+from ...ir.workload import Operand
+from ...passes.analysis.cost import Counting, evaluate
+from ...passes.analysis.zigzag import zigzag_cost
+from ...passes.mapping.base import MappingResult
+from ..cache import MapJob
 
 
 class LayerCounting(StrEnum):
