@@ -663,6 +663,7 @@ def _place_free(
     for k in range(count):
         if segment[k, TILE] >= 0:
             is_empty = False
+    eager = eager and not is_empty
     quiet = s.dma.min()
     for k in range(needed):
         tile = s.needed[k]

@@ -95,7 +95,7 @@ class FlexerOptions:
     memory: Memory = Memory.BEST
     max_ops: int = 512
     ratio: float = 1.5
-    steps: int = 24_000
+    steps: int = 16_000
     keep_free: bool = False
     beam: int = 8
     window: int = 48

@@ -249,14 +249,16 @@ def tile_sizes(extent: int, step: int = 1, ratio: float = 1.25) -> tuple[int, ..
     return tuple(found)
 
 
-def viable_tilings(site: Site, *, max_ops: int, ratio: float = 1.25) -> tuple[Tiling, ...]:
+def viable_tilings(
+    site: Site, *, max_ops: int, ratio: float = 1.25, reach: int = 8
+) -> tuple[Tiling, ...]:
     """Return the tilings whose operations fit the workspace one by one.
 
     Args:
         site: The operator.
-        max_ops: Tilings of more operations are left out, unless fewer than twice the least
-            number of operations of any viable one.
+        max_ops: Tilings of more operations are left out ...
         ratio: How far neighbouring sizes along one dimension differ at least.
+        reach: ... unless at most so many times the least number of any viable one.
     """
     dims, fill = site.workload.dims, _array_step(site)
     choices = [tile_sizes(dims[dim], fill.get(dim, 1), ratio) for dim in CUT_DIMS]
@@ -266,7 +268,7 @@ def viable_tilings(site: Site, *, max_ops: int, ratio: float = 1.25) -> tuple[Ti
     ]
     fitting = [item for item in sizes if _demand(site, item) <= site.place.workspace_bytes]
     count = {item: _count(dims, item) for item in fitting}
-    limit = max(max_ops, 2 * min(count.values(), default=0))
+    limit = max(max_ops, reach * min(count.values(), default=0))
     return tuple(Tiling(site, item) for item in fitting if count[item] <= limit)
 
 

@@ -91,7 +91,7 @@ def test_predicted_times_are_the_simulators_and_results_are_exact(data: st.DataO
     )
     room, npus = data.draw(st.integers(2500, 20000)), data.draw(st.integers(1, 4))
     where = site(net, machine(room, npus))
-    tilings = viable_tilings(where, max_ops=48, ratio=1.5)
+    tilings = viable_tilings(where, max_ops=48, ratio=1.5, reach=1)
     if not tilings:
         return
     tiling = data.draw(st.sampled_from(tilings))
@@ -113,7 +113,7 @@ def test_partial_sums_that_leave_are_retrieved(groups: int):
     timer = TileTimer(where.arch)
     every = [
         schedule
-        for tiling in viable_tilings(where, max_ops=32, ratio=2.0)
+        for tiling in viable_tilings(where, max_ops=32, ratio=2.0, reach=1)
         for schedule in schedules(timed(tiling, timer), FlexerOptions())
     ]
     spilling = [
@@ -132,10 +132,22 @@ def test_parameters_that_do_not_fit_pass_in_parts():
     arch = replace(arch, vector=replace(arch.vector, parameter_bytes=1024))
     where = site(net, arch)
     tiling = min(
-        (item for item in viable_tilings(where, max_ops=64) if item.sizes.K == 32),
+        (item for item in viable_tilings(where, max_ops=64, reach=1) if item.sizes.K == 32),
         key=lambda item: item.op_count,
     )
     for schedule in schedules(timed(tiling, TileTimer(arch)), FlexerOptions()):
         schedule.verify()
         loads = [event for event in schedule.events if event.kind is EventKind.LOAD]
         assert {event.unit for event in loads} == {Unit.DMA}
+
+
+@pytest.mark.parametrize("room", [1500, 3000, 5000])
+def test_an_operation_that_just_fits_is_never_stuck(room: int):
+    where = site(convolution(5, 64, 64, 1), machine(room, 1))
+    timer = TileTimer(where.arch)
+    tilings = viable_tilings(where, max_ops=200, reach=1)
+    largest = max(int(tiling.tile_bytes.max()) for tiling in tilings)
+    for tiling in tilings:
+        if int(tiling.tile_bytes.max()) == largest:
+            for schedule in schedules(timed(tiling, timer), FlexerOptions()):
+                schedule.verify()
