@@ -21,20 +21,17 @@ Rules of the machine:
 
 import itertools
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
 import numpy as np
 
-from ..ir.arch import Architecture, Fanout
+from ..ir.arch import Architecture
 from ..ir.errors import SimulationError
-from ..ir.mapping import Loop, LoopNest, SpatialLoop
+from ..ir.mapping import LoopNest
 from ..ir.workload import DIMS, REDUCTION, RELEVANT, Dim, Operand
-
-Element = tuple[int, ...]
-"""Index of a weight ``(g, k, c, r, s)``, an input ``(n, g, c, y, x)`` or an output
-``(n, g, k, p, q)``."""
+from .nest_geometry import Element, NestGeometry, Stage
 
 
 class Way(StrEnum):
@@ -107,19 +104,6 @@ def run_nest(
     return machine.run()
 
 
-@dataclass(frozen=True, slots=True)
-class _Stage:
-    """An operand's way from one memory to the next inner one (``None``: the MACs)."""
-
-    operand: Operand
-    parent: str
-    child: str | None
-    start: int
-    above: int
-    through: int
-    fanouts: tuple[Fanout, ...]
-
-
 Sums = dict[Element, tuple[int, int]]
 """Outputs: value, and how many products it holds."""
 
@@ -130,11 +114,7 @@ class _Machine:
     def __init__(self, nest: LoopNest, arch: Architecture, placement: frozenset[Operand]) -> None:
         self.nest = nest
         self.arch = arch
-        order = [fanout.name for fanout in arch.fanouts]
-        self.spatial = sorted(nest.spatial, key=lambda loop: order.index(loop.fanout))
-        self.chains = {item: _chain(nest, arch, item, placement) for item in Operand}
-        self.stages = {item: self._stages(item) for item in Operand}
-        self.radix = _radices(self)
+        self.geometry = NestGeometry(nest, arch, placement)
         self.full = math.prod(nest.extents[dim] for dim in REDUCTION)
         self.psum_bits = max(arch.accumulator_bits, nest.workload.output_bits)
         self.counts: dict[tuple[str, tuple[int, ...], Operand, Way], list[int]] = {}
@@ -142,24 +122,6 @@ class _Machine:
         self.values: dict[Operand, dict[Element, int]] = {}
         self.sums: dict[tuple[str, tuple[int, ...]], Sums] = {}
         self.tiles: dict[tuple[str, tuple[int, ...], Operand], frozenset[Element]] = {}
-
-    def _stages(self, operand: Operand) -> tuple[_Stage, ...]:
-        chain = self.chains[operand]
-        ends: list[tuple[str | None, int]] = [*chain[1:], (None, len(self.nest.temporal))]
-        found: list[_Stage] = []
-        for (parent, _), (child, start) in zip(chain, ends, strict=True):
-            top = self.arch.index(parent)
-            bottom = len(self.arch.levels) if child is None else self.arch.index(child)
-            between = tuple(
-                item for item in self.arch.fanouts if top <= self.arch.index(item.below) < bottom
-            )
-            above = sum(self._depth(loop) < top for loop in self.spatial)
-            through = sum(self._depth(loop) < bottom for loop in self.spatial)
-            found.append(_Stage(operand, parent, child, start, above, through, between))
-        return tuple(found)
-
-    def _depth(self, loop: SpatialLoop) -> int:
-        return self.arch.index(self.arch.fanout(loop.fanout).below)
 
     # -- values -------------------------------------------------------------------------------
 
@@ -171,18 +133,7 @@ class _Machine:
         self.values[Operand.I] = {
             index: int(value) for index, value in np.ndenumerate(np.asarray(inputs))
         }
-        self.sums[self.chains[Operand.O][0][0], ()] = {}
-
-    def element(self, operand: Operand, at: Mapping[Dim, int]) -> Element:
-        """Return the element of an operand that one MAC uses."""
-        if operand is Operand.W:
-            return at[Dim.G], at[Dim.K], at[Dim.C], at[Dim.R], at[Dim.S]
-        if operand is Operand.O:
-            return at[Dim.N], at[Dim.G], at[Dim.K], at[Dim.P], at[Dim.Q]
-        stride, dilation = self.nest.workload.stride, self.nest.workload.dilation
-        row = at[Dim.P] * stride[0] + at[Dim.R] * dilation[0]
-        column = at[Dim.Q] * stride[1] + at[Dim.S] * dilation[1]
-        return at[Dim.N], at[Dim.G], at[Dim.C], row, column
+        self.sums[self.geometry.chains[Operand.O][0][0], ()] = {}
 
     # -- execution ----------------------------------------------------------------------------
 
@@ -203,7 +154,7 @@ class _Machine:
 
     def _exchange(self, previous: tuple[int, ...] | None, now: tuple[int, ...]) -> None:
         for operand in Operand:
-            for stage in self.stages[operand]:
+            for stage in self.geometry.stages[operand]:
                 if stage.child is not None and self._moves(stage, previous, now):
                     if operand is Operand.O:
                         self._open_outputs(stage, now)
@@ -211,7 +162,7 @@ class _Machine:
                         self._fetch(stage, now)
 
     def _moves(
-        self, stage: _Stage, previous: tuple[int, ...] | None, now: tuple[int, ...] | None
+        self, stage: Stage, previous: tuple[int, ...] | None, now: tuple[int, ...] | None
     ) -> bool:
         """Whether a stage's child tile is another one now (the first and the end count, too)."""
         if previous is None or now is None:
@@ -222,13 +173,13 @@ class _Machine:
             if loop.dim in RELEVANT[stage.operand]
         )
 
-    def _fetch(self, stage: _Stage, now: tuple[int, ...]) -> None:
+    def _fetch(self, stage: Stage, now: tuple[int, ...]) -> None:
         bits = self.nest.workload.bits(stage.operand)
-        for parent in self._instances(0, stage.above):
+        for parent in self.geometry.instances(0, stage.above):
             tiles: dict[tuple[int, ...], frozenset[Element]] = {}
-            for way in self._instances(stage.above, stage.through):
-                tile = self._tile(stage, parent + way, now)
-                tiles[self._transfer(stage, way)] = tile
+            for way in self.geometry.instances(stage.above, stage.through):
+                tile = self.geometry.tile(stage, parent + way, now)
+                tiles[self.geometry.transfer(stage, way)] = tile
                 assert stage.child is not None
                 self._hold(stage.child, parent + way, stage.operand, tile, bits)
                 self._count(stage.child, parent + way, stage.operand, Way.WRITE, len(tile), bits)
@@ -237,26 +188,26 @@ class _Machine:
             self._count_links(stage, parent, now, bits)
 
     def _count_links(
-        self, stage: _Stage, parent: tuple[int, ...], now: tuple[int, ...], bits: int
+        self, stage: Stage, parent: tuple[int, ...], now: tuple[int, ...], bits: int
     ) -> None:
-        for fanout, cut in self._cuts(stage):
+        for fanout, cut in self.geometry.cuts(stage):
             crossing: dict[tuple[tuple[int, ...], tuple[int, ...]], int] = {}
-            for way in self._instances(stage.above, stage.through):
-                tile = self._tile(stage, parent + way, now)
-                transfer = self._transfer(stage, way)
+            for way in self.geometry.instances(stage.above, stage.through):
+                tile = self.geometry.tile(stage, parent + way, now)
+                transfer = self.geometry.transfer(stage, way)
                 crossing[way[:cut], transfer[cut:]] = len(tile)
             for (link, _), elements in crossing.items():
                 self._count(fanout.name, parent + link, stage.operand, Way.DOWN, elements, bits)
 
-    def _open_outputs(self, stage: _Stage, now: tuple[int, ...]) -> None:
+    def _open_outputs(self, stage: Stage, now: tuple[int, ...]) -> None:
         """Start output tiles: with the parent's sums in the first child, empty in the others."""
         assert stage.child is not None
-        for parent in self._instances(0, stage.above):
+        for parent in self.geometry.instances(0, stage.above):
             known = self.sums[stage.parent, parent]
-            for way in self._instances(stage.above, stage.through):
+            for way in self.geometry.instances(stage.above, stage.through):
                 child = parent + way
-                tile = self._tile(stage, child, now)
-                returns = self._is_first(stage, way) and all(item in known for item in tile)
+                tile = self.geometry.tile(stage, child, now)
+                returns = self.geometry.is_first(stage, way) and all(item in known for item in tile)
                 sums = {item: known[item] for item in tile} if returns else {}
                 self.sums[stage.child, child] = sums
                 self._hold(stage.child, child, Operand.O, tile, self._held_bits(stage, sums))
@@ -264,35 +215,35 @@ class _Machine:
                     self._count_return(stage, parent, way, len(tile))
 
     def _count_return(
-        self, stage: _Stage, parent: tuple[int, ...], way: tuple[int, ...], elements: int
+        self, stage: Stage, parent: tuple[int, ...], way: tuple[int, ...], elements: int
     ) -> None:
         assert stage.child is not None
         self._count(stage.parent, parent, Operand.O, Way.READ, elements, self.psum_bits)
-        for fanout, cut in self._cuts(stage):
+        for fanout, cut in self.geometry.cuts(stage):
             link = parent + way[:cut]
             self._count(fanout.name, link, Operand.O, Way.DOWN, elements, self.psum_bits)
         self._count(stage.child, parent + way, Operand.O, Way.WRITE, elements, self.psum_bits)
 
-    def _held_bits(self, stage: _Stage, sums: Sums) -> int:
-        innermost = stage.child == self.chains[Operand.O][-1][0]
+    def _held_bits(self, stage: Stage, sums: Sums) -> int:
+        innermost = stage.child == self.geometry.chains[Operand.O][-1][0]
         partial = any(count < self.full for _, count in sums.values())
         return self.psum_bits if innermost or partial else self.nest.workload.output_bits
 
     def _drain_outputs(self, previous: tuple[int, ...], now: tuple[int, ...] | None) -> None:
-        for stage in reversed(self.stages[Operand.O]):
+        for stage in reversed(self.geometry.stages[Operand.O]):
             if stage.child is not None and self._moves(stage, previous, now):
-                for parent in self._instances(0, stage.above):
+                for parent in self.geometry.instances(0, stage.above):
                     self._drain(stage, parent)
 
-    def _drain(self, stage: _Stage, parent: tuple[int, ...]) -> None:
+    def _drain(self, stage: Stage, parent: tuple[int, ...]) -> None:
         assert stage.child is not None
-        innermost = stage.child == self.chains[Operand.O][-1][0]
-        for way in self._instances(stage.above, stage.through):
+        innermost = stage.child == self.geometry.chains[Operand.O][-1][0]
+        for way in self.geometry.instances(stage.above, stage.through):
             for _, count in self.sums[stage.child, parent + way].values():
                 bits = self.psum_bits if innermost else self._bits(count)
                 self._count(stage.child, parent + way, Operand.O, Way.READ, 1, bits)
-        for fanout, cut in self._cuts(stage):
-            for link in self._instances(stage.above, stage.above + cut):
+        for fanout, cut in self.geometry.cuts(stage):
+            for link in self.geometry.instances(stage.above, stage.above + cut):
                 for _, count in self._joined(stage, parent + link, cut).values():
                     bits = self._bits(count)
                     self._count(fanout.name, parent + link, Operand.O, Way.UP, 1, bits)
@@ -303,11 +254,11 @@ class _Machine:
         if any(count < self.full for _, count in joined.values()):
             self._widen(stage.parent, parent)
 
-    def _joined(self, stage: _Stage, top: tuple[int, ...], cut: int) -> Sums:
+    def _joined(self, stage: Stage, top: tuple[int, ...], cut: int) -> Sums:
         """Add up what the children beneath a point of the network send."""
         assert stage.child is not None
         joined: Sums = {}
-        for way in self._instances(stage.above + cut, stage.through):
+        for way in self.geometry.instances(stage.above + cut, stage.through):
             for element, (value, count) in self.sums[stage.child, top + way].items():
                 known = joined.get(element, (0, 0))
                 joined[element] = (known[0] + value, known[1] + count)
@@ -319,17 +270,17 @@ class _Machine:
     def _compute(self, now: tuple[int, ...]) -> None:
         """One step of the array."""
         self._feed(now)
-        last = self.stages[Operand.O][-1]
-        for parent in self._instances(0, last.above):
+        last = self.geometry.stages[Operand.O][-1]
+        for parent in self.geometry.instances(0, last.above):
             products: dict[Element, int] = {}
             terms: dict[Element, int] = {}
             crossing: dict[tuple[str, tuple[int, ...], Element], None] = {}
-            for way in self._instances(last.above, last.through):
-                at = self._index(parent + way, now)
-                element = self.element(Operand.O, at)
+            for way in self.geometry.instances(last.above, last.through):
+                at = self.geometry.index(parent + way, now)
+                element = self.geometry.element(Operand.O, at)
                 products[element] = products.get(element, 0) + self._product(at)
                 terms[element] = terms.get(element, 0) + 1
-                for fanout, cut in self._cuts(last):
+                for fanout, cut in self.geometry.cuts(last):
                     crossing[fanout.name, parent + way[:cut], element] = None
             for name, link, _ in crossing:
                 self._count(name, link, Operand.O, Way.UP, 1, self.psum_bits)
@@ -338,25 +289,25 @@ class _Machine:
     def _feed(self, now: tuple[int, ...]) -> None:
         """Count what weights and inputs the MACs take in one step."""
         for operand in (Operand.W, Operand.I):
-            stage = self.stages[operand][-1]
+            stage = self.geometry.stages[operand][-1]
             bits = self.nest.workload.bits(operand)
-            for parent in self._instances(0, stage.above):
-                ways = list(self._instances(stage.above, stage.through))
-                reads = len({self._transfer(stage, way) for way in ways})
+            for parent in self.geometry.instances(0, stage.above):
+                ways = list(self.geometry.instances(stage.above, stage.through))
+                reads = len({self.geometry.transfer(stage, way) for way in ways})
                 self._count(stage.parent, parent, operand, Way.READ, reads, bits)
-                for fanout, cut in self._cuts(stage):
-                    links = {(way[:cut], self._transfer(stage, way)[cut:]) for way in ways}
+                for fanout, cut in self.geometry.cuts(stage):
+                    links = {(way[:cut], self.geometry.transfer(stage, way)[cut:]) for way in ways}
                     for link, _ in links:
                         self._count(fanout.name, parent + link, operand, Way.DOWN, 1, bits)
                 for way in ways:
                     self._check_fed(stage, parent, way, now)
 
     def _check_fed(
-        self, stage: _Stage, parent: tuple[int, ...], way: tuple[int, ...], now: tuple[int, ...]
+        self, stage: Stage, parent: tuple[int, ...], way: tuple[int, ...], now: tuple[int, ...]
     ) -> None:
-        if len(self.stages[stage.operand]) == 1:
+        if len(self.geometry.stages[stage.operand]) == 1:
             return
-        element = self.element(stage.operand, self._index(parent + way, now))
+        element = self.geometry.element(stage.operand, self.geometry.index(parent + way, now))
         if element not in self.tiles[stage.parent, parent, stage.operand]:
             raise SimulationError(f"{stage.parent}{parent} does not hold {stage.operand}{element}")
 
@@ -364,8 +315,8 @@ class _Machine:
         workload = self.nest.workload
         if any(at[dim] >= workload.dims[dim] for dim in DIMS):
             return 0
-        weight = self.values[Operand.W][self.element(Operand.W, at)]
-        return weight * self.values[Operand.I][self.element(Operand.I, at)]
+        weight = self.values[Operand.W][self.geometry.element(Operand.W, at)]
+        return weight * self.values[Operand.I][self.geometry.element(Operand.I, at)]
 
     def _update(
         self,
@@ -381,74 +332,6 @@ class _Machine:
             value, count = sums.get(element, (0, 0))
             sums[element] = (value + product, count + terms[element])
             self._count(level, instance, Operand.O, Way.WRITE, 1, self.psum_bits)
-
-    # -- geometry -----------------------------------------------------------------------------
-
-    def _instances(self, first: int, end: int) -> Iterator[tuple[int, ...]]:
-        return itertools.product(*(range(loop.extent) for loop in self.spatial[first:end]))
-
-    def _cuts(self, stage: _Stage) -> Iterator[tuple[Fanout, int]]:
-        """Yield the fan-outs of a stage with the unrolled loops down to and including each."""
-        cut = 0
-        for fanout in stage.fanouts:
-            cut += sum(
-                loop.fanout == fanout.name for loop in self.spatial[stage.above : stage.through]
-            )
-            yield fanout, cut
-
-    def _transfer(self, stage: _Stage, way: tuple[int, ...]) -> tuple[int, ...]:
-        """Return what tells one transfer of a parent from another."""
-        loops = self.spatial[stage.above : stage.through]
-        return tuple(
-            at if self._tells(stage.operand, loop) else 0
-            for at, loop in zip(way, loops, strict=True)
-        )
-
-    def _tells(self, operand: Operand, loop: SpatialLoop) -> bool:
-        if loop.dim in RELEVANT[operand]:
-            return True
-        return operand not in self.arch.fanout(loop.fanout).multicast
-
-    def _is_first(self, stage: _Stage, way: tuple[int, ...]) -> bool:
-        loops = self.spatial[stage.above : stage.through]
-        return all(at == 0 for at, loop in zip(way, loops, strict=True) if loop.dim in REDUCTION)
-
-    def _index(self, at: tuple[int, ...], now: tuple[int, ...]) -> dict[Dim, int]:
-        """Return the indices of one MAC in one step."""
-        found = dict.fromkeys(DIMS, 0)
-        for loop, value, weight in zip(self.nest.temporal, now, self.radix[0], strict=True):
-            found[loop.dim] += value * weight
-        for loop, value, weight in zip(self.spatial, at, self.radix[1], strict=True):
-            found[loop.dim] += value * weight
-        return found
-
-    def _tile(
-        self, stage: _Stage, child: tuple[int, ...], now: tuple[int, ...]
-    ) -> frozenset[Element]:
-        """Return the elements that a child instance needs while the loops outside stand still."""
-        base = self._index(
-            child + (0,) * (len(self.spatial) - len(child)),
-            now[: stage.start] + (0,) * (len(now) - stage.start),
-        )
-        offsets = {dim: [0] for dim in DIMS}
-        inner: list[tuple[Loop | SpatialLoop, int]] = [
-            *zip(self.nest.temporal[stage.start :], self.radix[0][stage.start :], strict=True),
-            *zip(self.spatial[len(child) :], self.radix[1][len(child) :], strict=True),
-        ]
-        for loop, weight in inner:
-            offsets[loop.dim] = [
-                offset + value * weight
-                for offset in offsets[loop.dim]
-                for value in range(loop.extent)
-            ]
-        dims = sorted(RELEVANT[stage.operand])
-        fixed = dict(base)
-        tile: set[Element] = set()
-        for choice in itertools.product(*(offsets[dim] for dim in dims)):
-            for dim, offset in zip(dims, choice, strict=True):
-                fixed[dim] = base[dim] + offset
-            tile.add(self.element(stage.operand, fixed))
-        return frozenset(tile)
 
     # -- capacity and counts --------------------------------------------------------------------
 
@@ -500,43 +383,10 @@ class _Machine:
         dims = self.nest.workload.dims
         shape = tuple(dims[dim] for dim in (Dim.N, Dim.G, Dim.K, Dim.P, Dim.Q))
         found = np.zeros(shape, np.int64)
-        sums = self.sums[self.chains[Operand.O][0][0], ()]
+        sums = self.sums[self.geometry.chains[Operand.O][0][0], ()]
         for element in np.ndindex(*shape):
             value, count = sums[element]
             if count != self.full:
                 raise SimulationError(f"output {element} has {count} of {self.full} products")
             found[element] = value
         return found
-
-
-def _chain(
-    nest: LoopNest, arch: Architecture, operand: Operand, placement: frozenset[Operand]
-) -> tuple[tuple[str, int], ...]:
-    own = tuple((item.level, item.start) for item in nest.of(operand))
-    if operand not in placement or operand not in arch.scratchpad_level.holds:
-        return own
-    inside = arch.index(arch.scratchpad)
-    return ((arch.scratchpad, 0), *(item for item in own if arch.index(item[0]) > inside))
-
-
-def _radices(machine: _Machine) -> tuple[Sequence[int], Sequence[int]]:
-    """Return the step of the index that each temporal and each unrolled loop makes.
-
-    Loops are stacked from the MACs outwards along the memories of the inputs, so that every tile
-    of inputs is a contiguous window; for the other operands the order makes no difference.
-    """
-    temporal = [0] * len(machine.nest.temporal)
-    spatial = [0] * len(machine.spatial)
-    reached = dict.fromkeys(DIMS, 1)
-    end = len(temporal)
-    for (_, start), stage in zip(
-        reversed(machine.chains[Operand.I]), reversed(machine.stages[Operand.I]), strict=True
-    ):
-        for index in reversed(range(stage.above, stage.through)):
-            spatial[index] = reached[machine.spatial[index].dim]
-            reached[machine.spatial[index].dim] *= machine.spatial[index].extent
-        for index in reversed(range(start, end)):
-            temporal[index] = reached[machine.nest.temporal[index].dim]
-            reached[machine.nest.temporal[index].dim] *= machine.nest.temporal[index].extent
-        end = start
-    return temporal, spatial
