@@ -5,24 +5,21 @@ the scalar model; a property test compares them for equality. Nothing is defined
 :mod:`.stages`, :mod:`.traffic` and :mod:`.latency` for what is counted.
 """
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
-from ...ir.arch import Architecture, Fanout, MemoryLevel
-from ...ir.workload import DIMS, RELEVANT, Dim, Operand, Workload
+from ...ir.arch import Architecture, MemoryLevel
+from ...ir.workload import DIMS, RELEVANT, Dim, Operand
+from .batch_stages import RELEVANT_INDEX, Hops, Stage, readbacks, tile_elements
 from .latency import FILL_ORDER
 from .nest_batch import Bools, Floats, Ints, NestBatch
 from .traffic import Direction
 
 _Key = tuple[str, Operand, Direction]
 _INPUTS = (Operand.W, Operand.I)
-_RELEVANT_INDEX = {
-    operand: np.array([dim in RELEVANT[operand] for dim in DIMS]) for operand in Operand
-}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,68 +72,6 @@ def evaluate_batch(
     return _Evaluation(batch, arch, placement).cost()
 
 
-@dataclass(frozen=True)
-class _Hops:
-    """Unrolling over consecutive fan-outs, for one operand; see :class:`~.stages.Hop`."""
-
-    fanouts: tuple[Fanout, ...]
-    relevant: tuple[Ints, ...]
-    irrelevant: tuple[Ints, ...]
-    multicast: tuple[bool, ...]
-    one: Ints
-
-    def __getitem__(self, part: slice) -> "_Hops":
-        return _Hops(
-            self.fanouts[part],
-            self.relevant[part],
-            self.irrelevant[part],
-            self.multicast[part],
-            self.one,
-        )
-
-    @property
-    def relevants(self) -> Ints:
-        return math.prod(self.relevant, start=self.one)
-
-    @property
-    def reductions(self) -> Ints:
-        return math.prod(self.irrelevant, start=self.one)
-
-    @property
-    def children(self) -> Ints:
-        return self.relevants * self.reductions
-
-    @property
-    def copies(self) -> Ints:
-        total = self.relevants
-        for irrelevant, multicast in zip(self.irrelevant, self.multicast, strict=True):
-            if not multicast:
-                total = total * irrelevant
-        return total
-
-
-@dataclass(frozen=True)
-class _Stage:
-    """See :class:`~.stages.Stage`; arrays are ``[B]``."""
-
-    operand: Operand
-    parent: str
-    child: str | None
-    visits: Ints
-    tiles: Ints
-    elements: Ints
-    above: _Hops
-    hops: _Hops
-
-    @cached_property
-    def parents(self) -> Ints:
-        return self.above.children
-
-    @cached_property
-    def children(self) -> Ints:
-        return self.parents * self.hops.children
-
-
 class _Evaluation:
     """One evaluation; collects traffic as it goes through the stages."""
 
@@ -170,11 +105,11 @@ class _Evaluation:
                 found[:, DIMS.index(dim)] *= self.batch.unrolled_extents[:, column]
         return found
 
-    def _hops(self, operand: Operand, top: int, bottom: int) -> _Hops:
+    def _hops(self, operand: Operand, top: int, bottom: int) -> Hops:
         fanouts = tuple(
             item for item in self.arch.fanouts if top <= self.arch.index(item.below) < bottom
         )
-        return _Hops(
+        return Hops(
             fanouts,
             tuple(self._unrolled(item.name, RELEVANT[operand], True) for item in fanouts),
             tuple(self._unrolled(item.name, RELEVANT[operand], False) for item in fanouts),
@@ -199,16 +134,16 @@ class _Evaluation:
         chain = (self.arch.scratchpad, *(levels[at] for at in kept))
         return chain, np.concatenate((source, starts[:, kept]), axis=1)
 
-    def _stages(self, operand: Operand) -> tuple[_Stage, ...]:
+    def _stages(self, operand: Operand) -> tuple[Stage, ...]:
         levels, starts = self._chain(operand)
-        turning = _RELEVANT_INDEX[operand][self.batch.dims] & (self.batch.extents > 1)
+        turning = RELEVANT_INDEX[operand][self.batch.dims] & (self.batch.extents > 1)
         count = turning.shape[1]
         turn = np.zeros((len(self.batch), count + 1), np.int64)
         place: Ints = np.arange(1, count + 1, dtype=np.int64)
         np.maximum.accumulate(np.where(turning, place, 0), axis=1, out=turn[:, 1:])
         own = np.ones((len(self.batch), count + 1), np.int64)
         np.cumprod(np.where(turning, self.batch.extents, 1), axis=1, out=own[:, 1:])
-        found: list[_Stage] = []
+        found: list[Stage] = []
         for position, parent in enumerate(levels):
             top = self.arch.index(parent)
             inner = position + 1 < len(levels)
@@ -218,7 +153,7 @@ class _Evaluation:
             visits = self.prefix[self.rows, turn[self.rows, start]] if inner else self.steps
             elements = self.tile(operand, start, bottom) if inner else self.one
             found.append(
-                _Stage(
+                Stage(
                     operand,
                     parent,
                     child,
@@ -257,10 +192,10 @@ class _Evaluation:
         stages = self.stages[Operand.O]
         for position, stage in enumerate(stages[:-1]):
             self._drain(stage, innermost=position == len(stages) - 2)
-            self._read_back(stage, _readbacks(stages[: position + 1]))
+            self._read_back(stage, readbacks(stages[: position + 1]))
         self._accumulate(stages)
 
-    def _input_stage(self, stage: _Stage, bits: int) -> None:
+    def _input_stage(self, stage: Stage, bits: int) -> None:
         moved = stage.visits * stage.elements * bits
         each = moved * stage.hops.copies
         self._add(stage.parent, stage.operand, Direction.READ, stage.parents * each, each)
@@ -273,12 +208,12 @@ class _Evaluation:
                 each = moved * stage.hops[position + 1 :].copies
                 self._add(fanout.name, stage.operand, Direction.DOWN, links * each, each)
 
-    def _visit_bits(self, stage: _Stage, done: Bools) -> Ints:
+    def _visit_bits(self, stage: Stage, done: Bools) -> Ints:
         psum, finished = self.psum_bits, self.batch.workload.output_bits
         last = np.where(done, stage.tiles, 0)
         return (stage.visits * psum - last * (psum - finished)) * stage.elements
 
-    def _drain(self, stage: _Stage, *, innermost: bool) -> None:
+    def _drain(self, stage: Stage, *, innermost: bool) -> None:
         assert stage.child is not None
         done = (stage.above.reductions * stage.hops.reductions == 1) & (not innermost)
         each = self._visit_bits(stage, done)
@@ -294,7 +229,7 @@ class _Evaluation:
         each = self._visit_bits(stage, stage.above.reductions == 1) * stage.hops.relevants
         self._add(stage.parent, Operand.O, Direction.WRITE, stage.parents * each, each)
 
-    def _read_back(self, stage: _Stage, total: Ints) -> None:
+    def _read_back(self, stage: Stage, total: Ints) -> None:
         assert stage.child is not None
         tile = stage.elements * self.psum_bits
         each = (stage.visits - stage.tiles) * tile
@@ -306,12 +241,12 @@ class _Evaluation:
                 self._add(fanout.name, Operand.O, Direction.DOWN, bits, inner * each)
         self._add(stage.child, Operand.O, Direction.WRITE, bits, each)
 
-    def _accumulate(self, stages: Sequence[_Stage]) -> None:
+    def _accumulate(self, stages: Sequence[Stage]) -> None:
         macs = stages[-1]
         updates = macs.visits * macs.hops.relevants
         if len(stages) > 1:
             elements, own_starts = stages[-2].elements, stages[-2].tiles
-            starts = stages[-2].children * stages[-2].visits - _readbacks(stages[:-1])
+            starts = stages[-2].children * stages[-2].visits - readbacks(stages[:-1])
         else:
             elements = macs.tiles * macs.hops.relevants
             starts, own_starts = macs.parents, self.one
@@ -389,7 +324,7 @@ class _Evaluation:
                         ready[operand] = sent
         return np.maximum(*ready.values())
 
-    def _first_tile(self, level: MemoryLevel, stage: _Stage) -> Floats:
+    def _first_tile(self, level: MemoryLevel, stage: Stage) -> Floats:
         assert stage.child is not None
         tile = stage.elements * self.batch.workload.bits(stage.operand)
         slowest = np.zeros(len(self.batch))
@@ -491,7 +426,7 @@ class _Evaluation:
         if position + 1 == len(levels):
             return np.ones(len(self.batch), np.bool_)
         above = self._hops(Operand.O, 0, index).reductions
-        relevant = _RELEVANT_INDEX[Operand.O][self.batch.dims]
+        relevant = RELEVANT_INDEX[Operand.O][self.batch.dims]
         start = self.batch.starts[Operand.O][:, position + 1]
         turning = relevant & (self.batch.extents > 1)
         place: Ints = np.arange(int(turning.shape[1]), dtype=np.int64)
@@ -500,37 +435,6 @@ class _Evaluation:
         reducing = ~relevant & (self.batch.extents > 1) & (place < turn[:, None])
         found: Bools = (above > 1) | reducing.any(axis=1)
         return found
-
-
-def tile_elements(workload: Workload, operand: Operand, extent: Ints) -> Ints:
-    """Return the elements of tiles of given extents ``[B, 8]``; halo as in ``Workload``."""
-    if operand is not Operand.I:
-        return extent[:, _RELEVANT_INDEX[operand]].prod(axis=1)
-    at = {dim: extent[:, index] for index, dim in enumerate(DIMS)}
-    rows = touched(at[Dim.P], at[Dim.R], workload.stride[0], workload.dilation[0])
-    columns = touched(at[Dim.Q], at[Dim.S], workload.stride[1], workload.dilation[1])
-    return rows * columns * at[Dim.C] * at[Dim.N] * at[Dim.G]
-
-
-def touched(outputs: Ints, taps: Ints, stride: int, dilation: int) -> Ints:
-    """Vectorise :func:`accnn.ir.workload.touched`."""
-    common = math.gcd(stride, dilation)
-    step_p, step_r = dilation // common, stride // common
-    overlap = np.maximum(0, outputs - step_p) * np.maximum(0, taps - step_r)
-    return outputs * taps - overlap
-
-
-def _readbacks(stages: Sequence[_Stage]) -> Ints:
-    *outer, last = stages
-    first_children = math.prod((stage.hops.relevants for stage in stages), start=last.hops.one)
-    total = first_children * (last.visits - last.tiles)
-    others = first_children
-    for stage in reversed(outer):
-        reduced = stage.hops.reductions
-        restarts = stage.visits * (last.tiles // stage.tiles)
-        total = total + others * (reduced - 1) * (last.visits - restarts)
-        others = others * reduced
-    return total
 
 
 def _norm(loads: Floats) -> Floats:
