@@ -75,7 +75,7 @@ def main() -> int:
     RESULTS.mkdir(exist_ok=True)
     for name in arguments.arch.split(","):
         arch = load_architecture(f"{name}.toml")
-        lines = [f"# {name}", ""]
+        lines = [f"# {name}", "", f"random-pruned: {arguments.long:,} evaluations a layer.", ""]
         for objective in (Objective(item) for item in arguments.objective.split(",")):
             entries = _measure(layers, arch, objective, arguments, cache)
             lines += [*_layer_table(entries, objective), *_summary(entries, objective), ""]
