@@ -16,7 +16,9 @@ from .options import CompileOptions
 GRAPH_SCHEDULERS: Mapping[str, Callable[[CompileOptions], Pass]] = {
     "in-order": lambda options: ScheduleInOrder(budget=options.scratchpad),
     "cosma": lambda options: ScheduleCosma(
-        scratchpad=None if options.scratchpad is None else str(options.scratchpad)
+        scratchpad=None if options.scratchpad is None else str(options.scratchpad),
+        mapper=options.mapper,
+        objective=options.objective,
     ),
 }
 """Passes that plan the scratchpad, by the name that ``--scheduler`` takes."""

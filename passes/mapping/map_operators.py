@@ -64,7 +64,7 @@ class MapOperators(Pass):
         ctx.counters.add("distinct workloads", len(results))
         return replace(
             module,
-            mappings=tuple(_mapping(name, results[task]) for name, task in tasks),
+            mappings=tuple(mapping_of(name, results[task]) for name, task in tasks),
         )
 
     def solve(self, name: str, task: MapTask, arch: Architecture, ctx: Context) -> MappingResult:
@@ -117,7 +117,7 @@ def _resident(op: Op, names: Collection[str]) -> frozenset[Operand]:
     return frozenset(operand for operand, name in found.items() if name in names)
 
 
-def _mapping(name: str, result: MappingResult) -> Mapping:
+def mapping_of(name: str, result: MappingResult) -> Mapping:
     return Mapping(
         operator=name,
         nest=result.nest,

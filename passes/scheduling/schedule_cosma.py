@@ -10,11 +10,14 @@ from typing import ClassVar
 
 from ...ir.module import Module, Stage
 from ..base import Context, Pass, require_arch
+from ..mapping.base import Objective
 from ..mip import Solver
 from .check import check_schedule
 from .cosma.budgets import parse_budget
 from .cosma.schedule import schedule_cosma
 from .cosma.solve import CosmaOptions, Engine
+from .cosma.streaming import TrafficModel
+from .cosma.tiled_traffic import tiled_traffic
 
 
 @dataclass(frozen=True)
@@ -24,6 +27,9 @@ class ScheduleCosma(Pass):
     ::
 
         graph, arch    ->    graph_schedule: order, residences, spills, streams, workspaces
+
+    With ``rounds`` above zero, what operators stream is measured with the mapper that will map
+    them, so that the plan's bytes are those of the program. Zero trusts the analytic model.
     """
 
     name: ClassVar[str] = "schedule-cosma"
@@ -36,6 +42,9 @@ class ScheduleCosma(Pass):
     engine: Engine = Engine.AUTO
     solver: Solver = Solver.HIGHS
     nodes: int = 100_000
+    mapper: str = "output-stationary"
+    objective: Objective = Objective.LATENCY
+    rounds: int = 12
 
     def run(self, module: Module, ctx: Context) -> Module:
         """Return the module with a graph schedule, replayed by the independent checker."""
@@ -49,6 +58,8 @@ class ScheduleCosma(Pass):
             budget=budget,
             include_parameters=self.parameters,
             streaming=self.streaming,
+            exact=self._exact(module, ctx) if self.rounds and self.streaming else None,
+            rounds=self.rounds,
             options=CosmaOptions(
                 engine=self.engine, solver=self.solver, search_nodes=self.nodes, seed=ctx.seed
             ),
@@ -60,3 +71,12 @@ class ScheduleCosma(Pass):
         ctx.counters.add("spills", len(plan.spills))
         ctx.counters.add("streams", len(plan.streams))
         return replace(module, graph_schedule=plan)
+
+    def _exact(self, module: Module, ctx: Context) -> TrafficModel:
+        return tiled_traffic(
+            module.graph,
+            require_arch(module),
+            mapper=self.mapper,
+            objective=self.objective,
+            seed=ctx.seed,
+        )

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 
-from ....ir.errors import VerifyError
 from ....ir.graph_schedule import (
     GraphSchedule,
     Residence,
@@ -77,28 +76,10 @@ def _residences(plan: Plan, addresses: Sequence[int]) -> tuple[Residence, ...]:
 
 
 def _workspaces(plan: Plan, addresses: Sequence[int]) -> tuple[Workspace, ...]:
-    """Give each step that has a workspace the largest free block: more room never hurts."""
-    found: list[Workspace] = []
-    for step, size in plan.workspaces:
-        taken = sorted(
-            (address, address + block.bytes)
-            for block, address in zip(plan.blocks[: len(plan.stays)], addresses, strict=False)
-            if block.first <= step <= block.last
-        )
-        room, place = _largest_hole(taken, plan.problem.budget)
-        if room < size:
-            raise VerifyError(f"step {step} has {room} byte left for a workspace of {size}")
-        found.append(Workspace(step=step, address=place, bytes=room))
-    return tuple(found)
-
-
-def _largest_hole(taken: Sequence[tuple[int, int]], budget: int) -> tuple[int, int]:
-    """Return size and address of the largest gap between blocks that are in order."""
-    best, start = (0, 0), 0
-    for first, end in taken:
-        best = max(best, (first - start, start))
-        start = max(start, end)
-    return max(best, (budget - start, start))
+    return tuple(
+        Workspace(step=step, address=address, bytes=size)
+        for (step, size), address in zip(plan.workspaces, addresses[len(plan.stays) :], strict=True)
+    )
 
 
 def _stores(plan: Plan) -> list[Transfer]:

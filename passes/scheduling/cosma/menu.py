@@ -1,7 +1,7 @@
 """Menus: which tensors an operator may stream, through which workspace, at what traffic.
 
-What an option moves is told by a *traffic model*, a function that can be replaced, e.g. by one
-that asks a mapper for its loop nest. The default is the analytic bound of ``streaming.py``.
+What an option moves is told by a *traffic model*, a function that can be replaced: the analytic
+one of ``streaming.py``, or ``tiled_traffic.py``, which asks the mapper and cuts the tiles.
 """
 
 from collections.abc import Iterator, Mapping
@@ -11,7 +11,7 @@ from ....ir.arch import Architecture
 from ....ir.graph import Graph, Op
 from ....ir.workload import Operand
 from .problem import Menu, Option
-from .streaming import TrafficModel, analytic_traffic
+from .streaming import TrafficModel
 
 _MANY = 4
 _LEAST_WORKSPACE = 32
@@ -21,8 +21,8 @@ def streaming_menu(
     graph: Graph,
     arch: Architecture,
     budget: int,
+    model: TrafficModel,
     *,
-    traffic: TrafficModel | None = None,
     include_parameters: bool = False,
 ) -> Menu:
     """Return the function that gives each operator's menu.
@@ -35,10 +35,9 @@ def streaming_menu(
         graph: The network.
         arch: The accelerator.
         budget: Size of the scratchpad [byte].
-        traffic: What an option moves; ``None`` is the analytic bound.
+        model: What an option moves.
         include_parameters: Whether constants are tensors of the problem, resident whole.
     """
-    model = traffic or analytic_traffic(graph, arch)
     weights_pass = Operand.W in arch.scratchpad_level.holds and not include_parameters
 
     def menu(op: Op, number: Mapping[str, int]) -> tuple[Option, ...]:

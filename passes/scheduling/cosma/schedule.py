@@ -8,8 +8,10 @@ from ..in_order import scratchpad_budget
 from .decode import decode
 from .menu import streaming_menu
 from .problem import Menu, problem_of
+from .refine import CorrectedTraffic, refine
 from .solve import CosmaOptions, Engine, solve
-from .streaming import TrafficModel
+from .streaming import TrafficModel, analytic_traffic
+from .workspaces import grow_workspaces
 
 
 def schedule_cosma(
@@ -20,6 +22,8 @@ def schedule_cosma(
     include_parameters: bool = False,
     streaming: bool = True,
     traffic: TrafficModel | None = None,
+    exact: TrafficModel | None = None,
+    rounds: int = 12,
     options: CosmaOptions | None = None,
 ) -> GraphSchedule:
     """Return the plan of least off-chip traffic: order, residences, transfers, workspaces.
@@ -33,7 +37,10 @@ def schedule_cosma(
         streaming: Whether operators may stream activations in tiles (needed below ``M_R``);
             ``False`` is the paper's model.
         traffic: Tells what an operator moves off chip with given tensors resident and a given
-            workspace; ``None`` is an analytic bound.
+            workspace; ``None`` is an analytic model.
+        exact: Tells the same exactly, but slowly; the options that a plan relies on are
+            measured with it, and the bytes of the plan are measured ones.
+        rounds: How often to plan where ``exact`` is given.
         options: Engine, limits and seed.
 
     Raises:
@@ -41,16 +48,23 @@ def schedule_cosma(
         OptionError: The literal engine is asked for together with streaming.
     """
     options = options or CosmaOptions()
-    room = scratchpad_budget(arch, budget)
-    menu: Menu | None = None
-    if streaming:
-        if options.engine is Engine.LITERAL:
-            raise OptionError(
-                "the literal engine knows no streaming", hint="set streaming = false, or use 'ilp'"
-            )
-        menu = streaming_menu(
-            graph, arch, room, traffic=traffic, include_parameters=include_parameters
+    if streaming and options.engine is Engine.LITERAL:
+        raise OptionError(
+            "the literal engine knows no streaming", hint="set streaming = false, or use 'ilp'"
         )
-    problem = problem_of(graph, room, include_parameters=include_parameters, menu=menu)
-    solution = solve(problem, options)
-    return decode(solution.plan, solution.addresses, status=solution.status, bound=solution.bound)
+    room = scratchpad_budget(arch, budget)
+
+    def plan_with(model: TrafficModel | None) -> GraphSchedule:
+        menu: Menu | None = None
+        if model is not None:
+            menu = streaming_menu(graph, arch, room, model, include_parameters=include_parameters)
+        problem = problem_of(graph, room, include_parameters=include_parameters, menu=menu)
+        found = solve(problem, options)
+        return decode(found.plan, found.addresses, status=found.status, bound=found.bound)
+
+    if not streaming:
+        return plan_with(None)
+    fast = traffic or analytic_traffic(graph, arch)
+    if exact is None:
+        return grow_workspaces(plan_with(fast))
+    return refine(graph, CorrectedTraffic(fast, exact), plan_with, rounds=rounds)

@@ -49,7 +49,8 @@ where not even one tile fits the workspace."""
 
 _Bytes: TypeAlias = NDArray[np.float64]
 _LINE = 16
-_COMFORTABLE = 4096
+_COMFORTABLE = 8192
+"""Workspaces below this save no room that matters, and make very many small tiles [byte]."""
 _MATRIX_PRODUCTS = frozenset({"linear"})
 _ROWWISE = frozenset({"softmax", "layer_norm"})
 
@@ -139,7 +140,7 @@ class _Tilings:
         ]
         _, used, order, best = min(candidates, key=lambda item: item[:2])
         moved = {role: round(float(order[role][best])) for role in streamed}
-        return self._traffic(moved, min(workspace, 2 * math.ceil(used)))
+        return self._traffic(moved, min(workspace, max(2 * math.ceil(used), _COMFORTABLE)))
 
     def _traffic(self, moved: Mapping[Operand, int], workspace: int) -> Traffic:
         activations: list[tuple[str, int]] = []

@@ -1,0 +1,103 @@
+"""The exact traffic of an operator: map it, cut it into tiles, and count what these transfer."""
+
+from collections import defaultdict
+
+from ....ir.arch import Architecture
+from ....ir.errors import InfeasibleError
+from ....ir.graph import Graph, Op
+from ....ir.graph_schedule import GraphSchedule, Residence, Workspace
+from ....ir.module import Module
+from ....ir.tile_schedule import TRANSFERS, TileSchedule
+from ...base import Context
+from ...mapping.base import MappingResult, Objective
+from ...mapping.map_operators import MapOperators, MapTask, map_tasks, mapping_of
+from ..schedule_tiles import schedule_operator
+from .streaming import Traffic, TrafficModel
+
+
+def tiled_traffic(
+    graph: Graph,
+    arch: Architecture,
+    *,
+    mapper: str = "output-stationary",
+    objective: Objective = Objective.LATENCY,
+    seed: int = 0,
+) -> TrafficModel:
+    """Return the traffic model that maps and tiles each operator as the compiler will.
+
+    Results are remembered, and equal questions to the mapper are asked once.
+
+    Args:
+        graph: The network; its operators must be known to the compiler.
+        arch: The accelerator.
+        mapper: Name of the mapper.
+        objective: What the mapper minimises.
+        seed: Of the mapper.
+    """
+    known: dict[tuple[str, frozenset[str], int], Traffic | None] = {}
+    mapped: dict[MapTask, MappingResult] = {}
+    finder = MapOperators(mapper=mapper, objective=objective)
+    context = Context(seed=seed)
+
+    def measure(op: Op, resident: frozenset[str], workspace: int) -> Traffic:
+        plan = _plan_of_one(graph, op, resident, workspace)
+        mappings: list[MappingResult] = []
+        for name, task in map_tasks(graph, plan, arch):
+            if task not in mapped:
+                mapped[task] = finder.solve(name, task, arch, context)
+            mappings.append(mapped[task])
+        module = Module(
+            graph=graph,
+            arch=arch,
+            graph_schedule=plan,
+            mappings=tuple(mapping_of(op.name, result) for result in mappings),
+        )
+        return _counted(graph, op, schedule_operator(module, op), resident, workspace)
+
+    def model(op: Op, resident: frozenset[str], workspace: int) -> Traffic | None:
+        key = op.name, resident, workspace
+        if key not in known:
+            try:
+                known[key] = measure(op, resident, workspace)
+            except InfeasibleError:
+                known[key] = None
+        return known[key]
+
+    return model
+
+
+def _plan_of_one(graph: Graph, op: Op, resident: frozenset[str], workspace: int) -> GraphSchedule:
+    """Return the plan of a single step: the workspace, then the residents behind it."""
+    residences: list[Residence] = []
+    address = workspace
+    for name in sorted(resident):
+        size = graph.types[name].bytes
+        residences.append(
+            Residence(tensor=name, first_step=0, last_step=0, address=address, bytes=size)
+        )
+        address += size
+    places = (Workspace(step=0, address=0, bytes=workspace),) if workspace else ()
+    return GraphSchedule(
+        budget=address, order=(op.name,), residences=tuple(residences), workspaces=places
+    )
+
+
+def _counted(
+    graph: Graph, op: Op, schedule: TileSchedule, resident: frozenset[str], workspace: int
+) -> Traffic:
+    moved: dict[str, int] = defaultdict(int)
+    for event in schedule.events:
+        if event.kind in TRANSFERS:
+            tile = schedule.graph.tiles[event.subject]
+            moved[tile.tensor] += tile.bytes
+    touched = dict.fromkeys((*op.inputs, *(value.name for value in op.results)))
+    activations = tuple(
+        (name, moved[name])
+        for name in touched
+        if not graph.is_constant(name) and name not in resident
+    )
+    return Traffic(
+        activations=activations,
+        constants=sum(moved.values()) - sum(size for _, size in activations),
+        workspace=workspace,
+    )
