@@ -1,8 +1,9 @@
-"""Workload, spatial mapping and accelerator as the arrays that the compiled search reads."""
+"""What an order of loops is searched for, and its translation into arrays and back."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 from functools import cached_property
 
 import numpy as np
@@ -12,34 +13,70 @@ from ....ir.errors import InfeasibleError, Shortage
 from ....ir.mapping import Allocation, Loop, LoopNest, SpatialLoop
 from ....ir.workload import DIMS, OPERANDS, REDUCTION, RELEVANT, Dim, Operand, Workload
 from ...analysis.zigzag import stored_input, zigzag_elements
-from .kernel import ACCNN, ZIGZAG, Machine
+from ..base import Objective
+from . import kernel
+from .coefficients import Coefficients, coefficients
+from .kernel import Machine
+
+_OBJECTIVES = {
+    Objective.ENERGY: kernel.ENERGY,
+    Objective.LATENCY: kernel.LATENCY,
+    Objective.EDP: kernel.EDP,
+}
+
+
+class Rules(StrEnum):
+    """Whose rules count while searching.
+
+    ``zigzag`` is for comparison with ZigZag's figures: its energies, and its idea of room, by
+    which outputs take the width at which they leave a memory, and padding takes none. Nests found
+    so may fail :meth:`~accnn.ir.mapping.LoopNest.verify`. ``zigzag-sound`` has the energies, but
+    the room that partial sums really need.
+    """
+
+    ACCNN = "accnn"
+    ZIGZAG = "zigzag"
+    ZIGZAG_SOUND = "zigzag-sound"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Problem:
-    """One workload with its spatial mapping on one accelerator: what an order is searched for.
+    """One workload with its spatial mapping on one machine: an order of loops is wanted.
 
     Attributes:
         workload: What is computed.
-        arch: The accelerator.
+        arch: The machine, its scratchpad already cut down to the workspace.
         spatial: The unrolled loops.
+        extents: Extents of all dimensions with padding; those of the workload, rounded up to
+            multiples of the unrolling, if ``None``.
+        resident: Operands that lie whole in the scratchpad.
+        objective: What is minimised.
         even: Whether operands of one memory start at the same loop.
-        zigzag: Whether energy is counted as ZigZag does.
+        greedy: Whether memory is allocated by LOMA's rule instead of exactly.
+        rules: Whose rules count.
     """
 
     workload: Workload
     arch: Architecture
     spatial: tuple[SpatialLoop, ...]
+    extents: Mapping[Dim, int] | None = None
+    resident: frozenset[Operand] = frozenset()
+    objective: Objective = Objective.ENERGY
     even: bool = False
-    zigzag: bool = False
+    greedy: bool = False
+    rules: Rules = Rules.ACCNN
 
     @cached_property
-    def remainder(self) -> Mapping[Dim, int]:
+    def temporal(self) -> Mapping[Dim, int]:
         """Steps that are left to temporal loops, rounded up."""
-        unrolled = self.unrolled(self.arch.fanouts and tuple(f.name for f in self.arch.fanouts))
-        return {
-            dim: math.ceil(extent / unrolled[dim]) for dim, extent in self.workload.dims.items()
-        }
+        unrolled = self.unrolled([fanout.name for fanout in self.arch.fanouts])
+        extents = self.workload.dims if self.extents is None else self.extents
+        return {dim: math.ceil(extents[dim] / unrolled[dim]) for dim in DIMS}
+
+    @cached_property
+    def steps(self) -> int:
+        """Steps of all temporal loops [cycle]."""
+        return math.prod(self.temporal.values())
 
     def unrolled(self, fanouts: Sequence[str]) -> Mapping[Dim, int]:
         """Return the unrolled extents over some fan-outs."""
@@ -49,116 +86,175 @@ class Problem:
                 found[loop.dim] *= loop.extent
         return found
 
-    def beneath(self, level: str) -> Mapping[Dim, int]:
+    def beneath(self, level: MemoryLevel) -> Mapping[Dim, int]:
         """Return the unrolled extents between a memory and the MACs."""
-        return self.unrolled([fanout.name for fanout in self.arch.fanouts_beneath(level)])
+        return self.unrolled([fanout.name for fanout in self.arch.fanouts_beneath(level.name)])
 
-    def above(self, level: str) -> Mapping[Dim, int]:
+    def above(self, level: MemoryLevel) -> Mapping[Dim, int]:
         """Return the unrolled extents between the outermost memory and another."""
-        return self.unrolled([fanout.name for fanout in self.arch.fanouts_above(level)])
-
-    def chain(self, operand: Operand) -> tuple[MemoryLevel, ...]:
-        """Return the memories of an operand, innermost first, the off-chip one last."""
-        return tuple(level for level in reversed(self.arch.levels) if operand in level.holds)
+        return self.unrolled([fanout.name for fanout in self.arch.fanouts_above(level.name)])
 
     @cached_property
     def bounded(self) -> tuple[MemoryLevel, ...]:
         """On-chip memories, innermost first."""
         return tuple(reversed(self.arch.levels[1:]))
 
+    @cached_property
+    def chains(self) -> tuple[tuple[MemoryLevel, ...], ...]:
+        """Memories of W, I and O, innermost first; the last is where the operand comes from."""
+        return tuple(self._chain(operand) for operand in OPERANDS)
+
+    def _chain(self, operand: Operand) -> tuple[MemoryLevel, ...]:
+        levels = self.arch.levels
+        if operand in self.resident:
+            levels = levels[self.arch.index(self.arch.scratchpad) :]
+        return tuple(level for level in reversed(levels) if operand in level.holds)
+
     def nest(self, order: Sequence[Loop], starts: Sequence[Sequence[int]]) -> LoopNest:
-        """Build the nest of an order and the start of every tile.
+        """Build the nest of an order and the starts of its tiles.
 
         Args:
             order: Temporal loops, outermost first.
-            starts: Per operand (W, I, O) along its chain.
+            starts: Of W, I and O, along their chains; the source may be left out.
         """
-        allocations = tuple(
-            Allocation(operand, level.name, int(start))
-            for operand, own in zip(OPERANDS, starts, strict=True)
-            for level, start in reversed(list(zip(self.chain(operand), own, strict=False)))
-        )
+        off_chip = self.arch.off_chip.name
+        allocations: list[Allocation] = []
+        for operand, chain, own in zip(OPERANDS, self.chains, starts, strict=True):
+            allocations.append(Allocation(operand, off_chip, 0))
+            inner = list(zip(chain[:-1], own, strict=False))
+            allocations += [
+                Allocation(operand, level.name, int(start)) for level, start in reversed(inner)
+            ]
         return LoopNest(
             workload=self.workload,
             temporal=tuple(order),
             spatial=tuple(loop for loop in self.spatial if loop.extent > 1),
-            allocations=allocations,
+            allocations=tuple(allocations),
         )
 
-    def check(self) -> None:
-        """Raise if the unrolled loops alone overflow a memory.
+    @cached_property
+    def smallest(self) -> LoopNest:
+        """The nest whose tiles hold no temporal loop: if it does not fit, nothing does.
 
-        Raises:
-            InfeasibleError: Names the memory and what each operand asks for.
+        Loops of sums stand innermost, so that outputs can be finished beneath the scratchpad.
         """
-        nothing_temporal = tuple(Loop(dim, extent) for dim, extent in self.remainder.items())
-        starts = [[len(nothing_temporal)] * (len(self.chain(x)) - 1) + [0] for x in OPERANDS]
-        nest = self.nest(nothing_temporal, starts)
+        loops = [Loop(dim, self.temporal[dim]) for dim in DIMS if self.temporal[dim] > 1]
+        loops.sort(key=lambda loop: loop.dim in REDUCTION)
+        starts = [[len(loops)] * (len(chain) - 1) for chain in self.chains]
+        if Operand.O in self.resident and starts[2]:
+            starts[2][-1] = sum(loop.dim not in REDUCTION for loop in loops)
+        return self.nest(loops, starts)
+
+    def shortage(self) -> Shortage | None:
+        """Return what one step of the unrolled loops lacks room for, ``None`` if it fits."""
         for level in self.bounded:
-            terms = nest.bytes_at(self.arch, level.name)
+            terms = self.smallest.bytes_at(self.arch, level.name)
             demand, usable = sum(amount for _, amount in terms), level.usable
             if usable is not None and demand > usable:
-                raise InfeasibleError(
-                    "one step of the unrolled loops does not fit",
-                    shortage=Shortage(
-                        resource=level.name, demand=demand, capacity=usable, terms=terms
-                    ),
-                    hint=f"unroll less beneath {level.name}, or enlarge it",
-                )
+                return Shortage(resource=level.name, demand=demand, capacity=usable, terms=terms)
+        return None
+
+    def check(self) -> None:
+        """Check that an order can exist.
+
+        Raises:
+            InfeasibleError: The unrolled loops alone overflow a memory.
+        """
+        shortage = self.shortage()
+        if shortage is not None:
+            raise InfeasibleError(
+                "one step of the unrolled loops does not fit",
+                shortage=shortage,
+                hint=f"unroll less beneath {shortage.resource}, or enlarge it",
+            )
+
+    @cached_property
+    def coefficients(self) -> Coefficients:
+        """The cost model of the unrolling."""
+        return coefficients(
+            self.smallest, self.arch, self.resident, max(len(chain) for chain in self.chains)
+        )
 
     @cached_property
     def machine(self) -> Machine:
         """The arrays of the compiled search."""
-        chains = [self.chain(operand) for operand in OPERANDS]
-        deepest = max(len(chain) for chain in chains)
-
-        def table(of: "_PerMemory", kind: type) -> np.ndarray:
-            found = np.zeros((len(OPERANDS), deepest), kind)
-            for x, (operand, chain) in enumerate(zip(OPERANDS, chains, strict=True)):
-                for c, level in enumerate(chain):
-                    found[x, c] = of(operand, chain[c - 1] if c else None, level)
-            return found
-
-        beneath = np.ones((len(OPERANDS), deepest, len(DIMS)), np.int64)
-        member = np.full((len(self.bounded), len(OPERANDS)), -1, np.int64)
-        for x, chain in enumerate(chains):
-            for c, level in enumerate(chain):
-                beneath[x, c] = list(self.beneath(level.name).values())
-                if level in self.bounded:
-                    member[self.bounded.index(level), x] = c
+        model = self.coefficients
+        fixed = model.fixed
+        if self.rules is not Rules.ACCNN:
+            fixed = self.workload.macs * self.arch.mac_energy
         return Machine(
-            counting=ZIGZAG if self.zigzag else ACCNN,
+            counting=kernel.ACCNN if self.rules is Rules.ACCNN else kernel.ZIGZAG,
+            objective=_OBJECTIVES[self.objective],
+            policy=kernel.GREEDY if self.greedy else kernel.EXACT,
             even=self.even,
-            chain=np.array([len(chain) for chain in chains], np.int64),
-            member=member,
-            usable=np.array([level.usable for level in self.bounded], np.int64),
-            beneath=beneath,
-            across=table(self._across, np.int64),
-            used=table(lambda _x, _l, level: self._used(level), np.int64),
-            word=table(lambda _x, _l, level: level.word_bits, np.int64),
-            read=table(lambda _x, _l, level: level.read_energy, np.float64),
-            write=table(lambda _x, _l, level: level.write_energy, np.float64),
-            split_sum=table(lambda _x, _l, level: self._splits_sum(level), np.bool_),
+            loose=self.rules is Rules.ZIGZAG,
+            must_finish=Operand.O in self.resident,
+            chain=np.array([len(chain) for chain in self.chains], np.int64),
+            member=self._members(),
+            usable=np.array([level.usable or 0 for level in self.bounded], np.int64),
+            beneath=self._beneath(),
             relevant=np.array([[dim in RELEVANT[x] for dim in DIMS] for x in OPERANDS]),
             bits=np.array([self.workload.bits(x) for x in OPERANDS], np.int64),
             psum_bits=self.arch.accumulator_bits,
             window=np.array([*self.workload.stride, *self.workload.dilation], np.int64),
             stored=np.array(stored_input(self.workload), np.int64),
+            across=self._table(self._across, np.int64),
+            used=self._table(lambda _x, _c, level: self._used(level), np.int64),
+            word=self._table(lambda _x, _c, level: level.word_bits, np.int64),
+            read=self._table(lambda _x, _c, level: level.read_energy, np.float64),
+            write=self._table(lambda _x, _c, level: level.write_energy, np.float64),
+            split_sum=self._table(lambda _x, _c, level: self._splits_sum(level), np.bool_),
+            steps=float(model.steps),
+            fixed=fixed,
+            per_visit=model.per_visit,
+            per_tile=model.per_tile,
+            port_fixed=model.port_fixed,
+            port_visit=model.port_visit,
+            port_tile=model.port_tile,
+            first_tile=model.first_tile,
+            place=self._table(lambda _x, _c, level: self._place(level), np.int64),
+            couple=model.couple,
         )
 
-    def _across(self, operand: Operand, lower: MemoryLevel | None, upper: MemoryLevel) -> int:
-        inside = self.unrolled([f.name for f in self.arch.fanouts])
-        if lower is not None:
-            inside = self.above(lower.name)
+    def _table(
+        self, of: Callable[[Operand, int, MemoryLevel], float], kind: type[np.generic]
+    ) -> np.ndarray:
+        """Tabulate a figure over operands and the memories of their chains."""
+        depth = max(len(chain) for chain in self.chains)
+        found = np.zeros((len(OPERANDS), depth), kind)
+        for x, (operand, chain) in enumerate(zip(OPERANDS, self.chains, strict=True)):
+            for c, level in enumerate(chain):
+                found[x, c] = of(operand, c, level)
+        return found
+
+    def _beneath(self) -> np.ndarray:
+        depth = max(len(chain) for chain in self.chains)
+        found = np.ones((len(OPERANDS), depth, len(DIMS)), np.int64)
+        for x, chain in enumerate(self.chains):
+            for c, level in enumerate(chain):
+                found[x, c] = list(self.beneath(level).values())
+        return found
+
+    def _members(self) -> np.ndarray:
+        found = np.full((len(self.bounded), len(OPERANDS)), -1, np.int64)
+        for x, chain in enumerate(self.chains):
+            for c, level in enumerate(chain[:-1]):
+                found[self.bounded.index(level), x] = c
+        return found
+
+    def _place(self, level: MemoryLevel) -> int:
+        return len(self.arch.levels) - 1 - self.arch.index(level.name)
+
+    def _across(self, operand: Operand, c: int, level: MemoryLevel) -> int:
+        inside = self.unrolled([fanout.name for fanout in self.arch.fanouts])
+        if c > 0:
+            inside = self.above(self.chains[OPERANDS.index(operand)][c - 1])
         stored = stored_input(self.workload)
-        outside = self.above(upper.name)
-        return round(
-            zigzag_elements(self.workload, operand, inside, stored)
-            / zigzag_elements(self.workload, operand, outside, stored)
-        )
+        lower = zigzag_elements(self.workload, operand, inside, stored)
+        return round(lower / zigzag_elements(self.workload, operand, self.above(level), stored))
 
     def _used(self, level: MemoryLevel) -> int:
-        return math.prod(self.above(level.name).values())
+        return math.prod(self.above(level).values())
 
     def _splits_sum(self, level: MemoryLevel) -> bool:
-        return any(self.above(level.name)[dim] > 1 for dim in REDUCTION)
+        return any(self.above(level)[dim] > 1 for dim in REDUCTION)
