@@ -1,0 +1,85 @@
+"""How long a search takes on this machine: tau of the paper's eq. (1), measured once and kept."""
+
+import hashlib
+import json
+import logging
+import os
+import platform
+import time
+from pathlib import Path
+
+import numpy as np
+
+from ....ir.arch import Architecture, Fanout, MemoryLevel
+from ....ir.mapping import SpatialLoop
+from ....ir.workload import Dim, Operand, Workload
+from . import kernel
+from .engine import loops_of
+from .loops import loop_prime_factors
+from .machine import Problem
+
+_LOG = logging.getLogger(__name__)
+_ORDERS = 2000
+
+
+def seconds_per_order(folder: Path | None = None) -> float:
+    """Return tau, the CPU time of one evaluation for a layer of ordinary size [s].
+
+    Measured at the first call on a machine (and again where the kernel has changed).
+
+    Args:
+        folder: Where the figure is kept; ``$ACCNN_CACHE`` or ``~/.cache/accnn`` if ``None``.
+    """
+    path = (_default_folder() if folder is None else folder) / f"salsa-tau-{_key()}.json"
+    try:
+        return float(json.loads(path.read_text())["seconds"])
+    except FileNotFoundError:
+        pass
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        _LOG.warning("%s: %s; measuring anew", path, error)
+    seconds = measure()
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(json.dumps({"seconds": seconds}))
+    except OSError as error:
+        _LOG.warning("cannot keep a measurement: %s", error)
+    return seconds
+
+
+def measure() -> float:
+    """Return the CPU time of one evaluation, compilation left out [s]."""
+    problem = Problem(workload=_WORKLOAD, arch=_ARCH, spatial=(SpatialLoop(Dim.P, 14, "column"),))
+    loops, first = loops_of(loop_prime_factors(problem.temporal))
+    draws = np.random.default_rng(0).random((_ORDERS, 3))
+    visited = np.zeros(_ORDERS)
+    kernel.anneal(problem.machine, loops, first.copy(), draws[:1], 0.05, 0.999, visited)
+    started = time.process_time()
+    _, evaluations = kernel.anneal(problem.machine, loops, first, draws, 0.05, 0.999, visited)
+    return (time.process_time() - started) / evaluations
+
+
+def _default_folder() -> Path:
+    named = os.environ.get("ACCNN_CACHE")
+    if named:
+        return Path(named)
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "accnn"
+
+
+def _key() -> str:
+    text = Path(kernel.__file__).read_bytes() + platform.node().encode()
+    return hashlib.sha256(text).hexdigest()[:16]
+
+
+_WORKLOAD = Workload(R=3, S=3, P=28, Q=28, C=128, K=128)
+_ARCH = Architecture(
+    name="three-levels",
+    scratchpad="gb",
+    levels=(
+        MemoryLevel(name="dram", holds=tuple(Operand), capacity=None),
+        MemoryLevel(name="gb", holds=(Operand.I, Operand.O), capacity=131072),
+        MemoryLevel(name="ib", holds=(Operand.I,), capacity=24),
+        MemoryLevel(name="wb", holds=(Operand.W,), capacity=448),
+        MemoryLevel(name="ab", holds=(Operand.O,), capacity=96),
+    ),
+    fanouts=(Fanout(name="column", below="gb", size=14),),
+)
