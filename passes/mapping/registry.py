@@ -7,6 +7,7 @@ from .base import Mapper
 from .cosa.mapper import Cosa
 from .cosa.paper_mapper import CosaPaper
 from .output_stationary import OutputStationary
+from .salsa.mapper import Salsa, loma
 from .search import Exhaustive, RandomBest, RandomPruned
 
 MAPPERS: Mapping[str, Mapper] = {
@@ -14,6 +15,8 @@ MAPPERS: Mapping[str, Mapper] = {
     for mapper in (
         Cosa(),
         CosaPaper(),
+        Salsa(),
+        loma(),
         OutputStationary(),
         RandomBest(),
         RandomPruned(),

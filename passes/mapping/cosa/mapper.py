@@ -7,8 +7,7 @@
 4. Loops and tile starts of the nest are improved one by one, which may make it uneven.
 5. The nest is verified against the machine; the bound of the program is the certificate.
 
-Where the program finds nothing within its limits, a simpler mapper steps in and the result says
-so.
+Where the program finds nothing within its limits, SALSA steps in and the result says so.
 """
 
 import logging
@@ -17,6 +16,7 @@ import time
 from dataclasses import dataclass
 
 from ....ir.arch import Architecture
+from ....ir.errors import InfeasibleError
 from ....ir.workload import Operand, Workload
 from ...analysis.bounds import cycles_lower_bound
 from ...analysis.cost import evaluate
@@ -35,6 +35,7 @@ from ..even import EvenBatch, EvenSpace, even_space
 from ..local_search import polish
 from ..measures import measure_of, other_measure, smooth_measure
 from ..output_stationary import OutputStationary
+from ..salsa.mapper import Salsa
 from ..uneven_search import improve_unevenly
 from .formulation import COARSE, FINE, WEIGHTS, Formulation, Tangents
 from .padding import candidates
@@ -204,9 +205,7 @@ class Cosa:
         resident: frozenset[Operand],
         options: MapOptions,
     ) -> MappingResult:
-        result = OutputStationary().map(
-            workload, arch, workspace=workspace, resident=resident, options=options
-        )
+        result = _simpler(workload, arch, workspace, resident, options)
         return MappingResult(
             nest=result.nest,
             mapper=self.name,
@@ -218,6 +217,29 @@ class Cosa:
             cpu_seconds=result.cpu_seconds,
             note=f"no mapping within the solver's limits: {result.mapper}",
         )
+
+
+def _simpler(
+    workload: Workload,
+    arch: Architecture,
+    workspace: int | None,
+    resident: frozenset[Operand],
+    options: MapOptions,
+) -> MappingResult:
+    """Return what SALSA finds or, failing that, the greedy mapper.
+
+    Raises:
+        InfeasibleError: Neither finds anything; the cause is SALSA's.
+    """
+    try:
+        return Salsa().map(workload, arch, workspace=workspace, resident=resident, options=options)
+    except InfeasibleError as cause:
+        try:
+            return OutputStationary().map(
+                workload, arch, workspace=workspace, resident=resident, options=options
+            )
+        except InfeasibleError:
+            raise cause from None
 
 
 def polish_fully(start: EvenBatch, options: MapOptions) -> tuple[EvenBatch, float]:

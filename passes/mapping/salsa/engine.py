@@ -109,7 +109,7 @@ def expected_evaluations(loops: int, options: SearchOptions) -> int:
     return options.restarts * (options.iterations + descent // 2) + options.descents * descent
 
 
-def search(problem: Problem, options: SearchOptions = SearchOptions()) -> Found:  # noqa: B008
+def search(problem: Problem, options: SearchOptions = SearchOptions()) -> Found:
     """Return the best order that the chosen engine finds.
 
     Raises:
@@ -139,9 +139,7 @@ def _found(
     problem: Problem, loops: Loops, order: Ints, engine: Engine, orders: int, evaluations: int
 ) -> Found:
     nest, value = allocate(problem, loops_in(loops, order))
-    return Found(
-        nest=nest, value=value, engine=engine, orders=orders, evaluations=evaluations
-    )
+    return Found(nest=nest, value=value, engine=engine, orders=orders, evaluations=evaluations)
 
 
 def allocate(problem: Problem, order: Sequence[Loop]) -> tuple[LoopNest, float]:

@@ -150,7 +150,7 @@ class Scratch(NamedTuple):
         inner: Extents of the loops from a start inwards ``[n + 1, 8]``.
         times: Iterations outside of a start ``[n + 1]``.
         starts: Candidates, ascending ``[x, k]``.
-        count: How many ``[x]``.
+        counts: How many ``[x]``.
         done: Whether sums are finished inside ``[x, k]``.
         visits: How often a tile that starts there is brought ``[x, k]``.
         tiles: Different ones among them ``[x, k]``.
@@ -171,7 +171,7 @@ class Scratch(NamedTuple):
     inner: Ints
     times: Floats
     starts: Ints
-    count: Ints
+    counts: Ints
     done: Bools
     visits: Floats
     tiles: Floats
@@ -267,7 +267,7 @@ def _candidates(m: Machine, s: Scratch, outermost_sum: int) -> None:
             visits[x, k] = times[merged]
             all_tiles[x, k] = tiles
             k += 1
-        s.count[x] = k
+        s.counts[x] = k
 
 
 @_inner
@@ -278,7 +278,7 @@ def _count_elements(m: Machine, s: Scratch, x: int, c: int, clip: bool, found: F
     r, t, p, q, d, o, i, g = b[0], b[1], b[2], b[3], b[4], b[5], b[6], b[7]
     step_p, step_q, gap_r, gap_s = m.window[0], m.window[1], m.window[2], m.window[3]
     rows_stored, columns_stored = m.stored[0], m.stored[1]
-    for k in range(s.count[x]):
+    for k in range(s.counts[x]):
         at = starts[x, k]
         if x == W:
             whole = inner[at, R] * r * inner[at, S] * t * inner[at, C] * d
@@ -316,7 +316,7 @@ def _tabulate(m: Machine, s: Scratch) -> float:
             is_open = outermost_sum < n or m.split_sum[x, 0]
             upper, _ = _ends(m, x, -1, is_open)
             width = m.psum_bits if x == O and is_open else m.bits[x]
-            last = n if x == O else s.starts[x, s.count[x] - 1]
+            last = n if x == O else s.starts[x, s.counts[x] - 1]
             if m.even and x != O:
                 last = _merged(m, s, x, n)
             words = np.ceil(width * m.across[x, 0] / m.word[x, 0])
@@ -339,7 +339,7 @@ def _tabulate_sizes(m: Machine, s: Scratch, x: int, c: int, elements: Floats, si
     large = max(m.bits[x], m.psum_bits) / 8.0
     loose, done = m.loose, s.done
     last = m.must_finish and c == m.chain[x] - 2
-    for k in range(s.count[x]):
+    for k in range(s.counts[x]):
         size[0, k] = np.int64(np.ceil(elements[k] * small))
         size[1, k] = size[0, k]
         if x == O:
@@ -358,7 +358,7 @@ def _tabulate_energy(
 ) -> None:
     per_visit, per_tile = m.per_visit[x, c], m.per_tile[x, c]
     visits, tiles = s.visits, s.tiles
-    for k in range(s.count[x]):
+    for k in range(s.counts[x]):
         energy[k] = elements[k] * (visits[x, k] * per_visit + tiles[x, k] * per_tile)
 
 
@@ -392,7 +392,7 @@ def _tabulate_zigzag(
     upper, lower = _ends(m, x, c, False)
     open_upper, open_lower = _ends(m, x, c, True)
     width, open_width = float(m.bits[x]), float(m.psum_bits)
-    for k in range(s.count[x]):
+    for k in range(s.counts[x]):
         if x == O and (split or not done[x, k]):
             bits = elements[k] * open_width
             top = np.ceil(bits * across / word) * top_used * open_upper
@@ -435,7 +435,7 @@ def _first_shared(m: Machine) -> tuple[int, int, Bools]:
 def _running(s: Scratch, x: int, c: int) -> None:
     """Fill the least cost inside chain memory ``c`` for each of its starts."""
     low0, low1 = np.inf, np.inf
-    for k in range(s.count[x] - 1, -1, -1):
+    for k in range(s.counts[x] - 1, -1, -1):
         if c == 0:
             low1 = 0.0
         elif s.done[x, k]:
@@ -450,7 +450,7 @@ def _running(s: Scratch, x: int, c: int) -> None:
 def _private(m: Machine, s: Scratch, x: int, c: int, usable: int) -> None:
     """Extend one operand by a memory that it has for itself."""
     _running(s, x, c)
-    for k in range(s.count[x]):
+    for k in range(s.counts[x]):
         low = np.inf
         for f in range(2):
             if s.size[x, c, f, k] <= usable and s.least[x, f, k] < low:
@@ -479,7 +479,7 @@ def _walk(m: Machine, s: Scratch, x: int, c: int, k: int, f: int) -> None:
             if m.member[q, x] == c:
                 usable = m.usable[q]
         best = -1
-        for i in range(k, s.count[x]):
+        for i in range(k, s.counts[x]):
             state = 0 if s.done[x, i] else 1
             if (f >= 0 and state != f) or (f < 0 and s.size[x, c, state, k] > usable):
                 continue
@@ -500,7 +500,7 @@ def _exact(m: Machine, s: Scratch) -> float:
     for x in range(3):
         c = m.chain[x] - 2
         if not joint[x] and c >= 0:
-            k = np.argmin(s.values[x, c, : s.count[x]])
+            k = np.argmin(s.values[x, c, : s.counts[x]])
             total += s.values[x, c, k]
             if total == np.inf:
                 return np.inf
@@ -521,14 +521,14 @@ def _one_shared(m: Machine, s: Scratch, q: int, joint: Bools) -> float:
             _running(s, x, m.member[q, x])
     lowest = np.inf
     at0 = at1 = at2 = flag = -1
-    for i in range(s.count[W] if c0 >= 0 else 1):
+    for i in range(s.counts[W] if c0 >= 0 else 1):
         cost0, size0 = 0.0, 0
         if c0 >= 0:
             cost0 = s.cost[W, c0, i] + s.least[W, 1, i]
             size0 = s.size[W, c0, 1, i]
             if cost0 == np.inf or size0 > m.usable[q]:
                 continue
-        from1, to1 = 0, s.count[I] if c1 >= 0 else 1
+        from1, to1 = 0, s.counts[I] if c1 >= 0 else 1
         if m.even and c0 >= 0 and c1 >= 0:
             from1, to1 = i, i + 1
         for j in range(from1, to1):
@@ -543,7 +543,7 @@ def _one_shared(m: Machine, s: Scratch, q: int, joint: Bools) -> float:
                     lowest, at0, at1, at2, flag = cost1, i, j, 0, 1
                 continue
             room = m.usable[q] - size1
-            from2, to2 = 0, s.count[O]
+            from2, to2 = 0, s.counts[O]
             if m.even:
                 from2 = j if c1 >= 0 else i
                 to2 = from2 + 1
@@ -607,9 +607,9 @@ def _chain_inside(m: Machine, q: int, x: int) -> int:
 @_inner
 def _many_shared(m: Machine, s: Scratch, first: int, last: int, joint: Bools) -> float:
     """Choose the starts at all memories from the innermost shared one outwards."""
-    a = s.count[W] if joint[W] else 1
-    b = s.count[I] if joint[I] else 1
-    c = s.count[O] if joint[O] else 1
+    a = s.counts[W] if joint[W] else 1
+    b = s.counts[I] if joint[I] else 1
+    c = s.counts[O] if joint[O] else 1
     stages = np.zeros((last - first + 2, a, b, c))
     for x in range(3):
         inside = _chain_inside(m, first, x)
@@ -696,7 +696,7 @@ def _greedy(m: Machine, s: Scratch) -> float:
     Ties go to the larger tile. Returns the cost, infinite where nothing fits.
     """
     everyone = np.ones(3, np.bool_)
-    at = s.count - 1
+    at = s.counts - 1
     total = 0.0
     trial, picked, begin = at.copy(), at.copy(), at.copy()
     for q in range(len(m.usable)):
@@ -802,7 +802,7 @@ def _weigh(m: Machine, s: Scratch, energy: float, ends: float) -> None:
             for p in range(len(m.port_fixed)):
                 visit += s.weights[p] * m.port_visit[p, x, c]
                 tile += s.weights[p] * m.port_tile[p, x, c]
-            for k in range(s.count[x]):
+            for k in range(s.counts[x]):
                 s.cost[x, c, k] = energy * s.energy[x, c, k] + s.elements[x, c, k] * (
                     s.visits[x, k] * visit + s.tiles[x, k] * tile + ends * m.first_tile[x, c]
                 )
@@ -853,7 +853,7 @@ def _value(m: Machine, s: Scratch) -> float:
         return _timed(m, s)
     for x in range(3):
         for c in range(m.chain[x] - 1):
-            for k in range(s.count[x]):
+            for k in range(s.counts[x]):
                 s.cost[x, c, k] = s.energy[x, c, k]
     total = _exact(m, s) if m.policy == EXACT else _greedy(m, s)
     if total == np.inf:
@@ -982,9 +982,7 @@ def anneal(
 
 
 @_inner
-def _descend(
-    m: Machine, loops: Loops, order: Ints, best: float, s: Scratch
-) -> tuple[float, int]:
+def _descend(m: Machine, loops: Loops, order: Ints, best: float, s: Scratch) -> tuple[float, int]:
     """Take every swap that improves until none does."""
     evaluations = 0
     improved = True

@@ -21,10 +21,12 @@ from ..base import (
     with_workspace,
 )
 from ..even import prime_factors
+from ..measures import measure_of
 from ..merging import merge_loops
+from ..uneven_search import improve_unevenly
 from .engine import Engine, Found, SearchOptions, expected_evaluations, search
 from .machine import Problem
-from .spatial import all_unrollings, dataflow_unrolling
+from .spatial import Unrolling, all_unrollings, dataflow_unrolling
 
 _LARGEST_PRIME = 7
 
@@ -45,8 +47,8 @@ class Salsa:
 
     name: str = "salsa"
     search: SearchOptions = SearchOptions()
-    beam: int = 300
-    tried: int = 32
+    beam: int = 150
+    tried: int = 96
     finalists: int = 4
     dataflow: bool = False
     greedy: bool = False
@@ -68,6 +70,8 @@ class Salsa:
         problems = list(self._problems(workload, machine, held, options))
         found = _best_of(problems, self.tried, self.finalists, whole)
         nest = merge_loops(found.nest)
+        if options.objective is not Objective.ENERGY and not options.even:
+            nest = improve_unevenly(nest, machine, measure_of(options.objective), placement=held)
         check_nest(nest, machine, held)
         return MappingResult(
             nest=nest,
@@ -94,6 +98,13 @@ class Salsa:
             descents=round(settings.descents * share),
         )
 
+    def _enumerated(
+        self, workload: Workload, arch: Architecture, options: MapOptions, *, padding: bool
+    ) -> tuple[Unrolling, ...]:
+        return all_unrollings(
+            workload, arch, objective=options.objective, padding=padding, beam=self.beam
+        )
+
     def _problems(
         self,
         workload: Workload,
@@ -104,9 +115,9 @@ class Salsa:
         if self.dataflow:
             unrollings = (dataflow_unrolling(workload, arch),)
         else:
-            unrollings = all_unrollings(workload, arch, beam=self.beam)
+            unrollings = self._enumerated(workload, arch, options, padding=False)
             if options.padding:
-                unrollings += all_unrollings(workload, arch, padding=True, beam=self.beam)
+                unrollings += self._enumerated(workload, arch, options, padding=True)
         for unrolling in dict.fromkeys(unrollings):
             problem = Problem(
                 workload=workload,
@@ -161,44 +172,49 @@ def polish(
     return merge_loops(found.nest) if found.value < before else nest
 
 
-def _best_of(
-    problems: list[Problem], tried: int, finalists: int, whole: SearchOptions
-) -> Found:
+def _best_of(problems: list[Problem], tried: int, finalists: int, whole: SearchOptions) -> Found:
     """Search all problems in short and the best of them in full.
 
     Raises:
-        InfeasibleError: None has a nest; the cause is that of the smallest unrolling.
+        InfeasibleError: None has a nest; the cause is what nothing unrolled lacks.
     """
     fitting = [problem for problem in problems if problem.shortage() is None]
     if not fitting:
-        least = min(problems, key=lambda problem: math.prod(l.extent for l in problem.spatial))
+        least = min(
+            problems, key=lambda problem: math.prod(loop.extent for loop in problem.spatial)
+        )
         without = replace(least, spatial=(), extents=None)
         without.check()
         fitting = [without]
-    fitting = sorted(fitting, key=lower_bound)[:tried]
-    short = replace(whole, restarts=0, descents=3)
-    if whole.engine is Engine.EXHAUSTIVE:
-        short = replace(short, engine=Engine.AUTO)
-    quick = [(found.value, at) for at, problem in enumerate(fitting) if (found := _try(problem, short))]
-    if not quick:
-        raise InfeasibleError(f"no order of {fitting[0].workload} fits on any unrolling")
     best: Found | None = None
-    for _, at in sorted(quick)[:finalists]:
-        if best is not None and lower_bound(fitting[at]) >= best.value:
-            continue
-        found = _try(fitting[at], whole)
-        if found is not None and (best is None or found.value < best.value):
-            best = found
+    ranked = sorted(fitting, key=lower_bound)[:tried]
+    for count, settings in ((finalists**2, _brief(whole, 1)), (finalists, _brief(whole, 6))):
+        results = [
+            (found.value, at)
+            for at, problem in enumerate(ranked)
+            if (found := _try(problem, settings, best)) is not None
+        ]
+        ranked = [ranked[at] for _, at in sorted(results)[:count]]
+    for problem in ranked:
+        best = _try(problem, whole, best) or best
     if best is None:
         raise InfeasibleError(f"no order of {fitting[0].workload} fits on any unrolling")
     return best
 
 
-def _try(problem: Problem, settings: SearchOptions) -> Found | None:
+def _brief(whole: SearchOptions, descents: int) -> SearchOptions:
+    return replace(whole, engine=Engine.ANNEALING, restarts=0, descents=descents)
+
+
+def _try(problem: Problem, settings: SearchOptions, best: Found | None) -> Found | None:
+    """Return what is found, ``None`` where that cannot be or is not better than ``best``."""
+    if best is not None and lower_bound(problem) >= best.value:
+        return None
     try:
-        return search(problem, settings)
+        found = search(problem, settings)
     except InfeasibleError:
         return None
+    return found if best is None or found.value < best.value else None
 
 
 def lower_bound(problem: Problem) -> float:
@@ -224,9 +240,7 @@ def _smoother(problem: Problem) -> Iterator[Problem]:
     if not padded:
         return
     unrolled = problem.unrolled([fanout.name for fanout in problem.arch.fanouts])
-    extents = {
-        dim: padded.get(dim, problem.temporal[dim]) * unrolled[dim] for dim in DIMS
-    }
+    extents = {dim: padded.get(dim, problem.temporal[dim]) * unrolled[dim] for dim in DIMS}
     more = math.prod(steps / problem.temporal[dim] for dim, steps in padded.items())
     if more <= 1.25:
         yield replace(problem, extents=extents)

@@ -4,9 +4,10 @@ import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence
 
-from ....ir.arch import Architecture, Fanout
+from ....ir.arch import Architecture, Fanout, MemoryLevel
 from ....ir.mapping import SpatialLoop
-from ....ir.workload import DIMS, REDUCTION, Dim, Workload
+from ....ir.workload import DIMS, OPERANDS, REDUCTION, RELEVANT, Dim, Operand, Workload
+from ..base import Objective
 
 Unrolling = tuple[SpatialLoop, ...]
 _Left = dict[Dim, int]
@@ -42,6 +43,7 @@ def all_unrollings(
     workload: Workload,
     arch: Architecture,
     *,
+    objective: Objective = Objective.LATENCY,
     padding: bool = False,
     beam: int | None = None,
 ) -> tuple[Unrolling, ...]:
@@ -50,26 +52,86 @@ def all_unrollings(
     Args:
         workload: What is computed.
         arch: The machine.
+        objective: By what they are sorted: the cost of the steps themselves, that is of the MACs
+            and of the memories next to them.
         padding: Whether extents need not divide their dimensions; of the extents with equal steps
             only the smallest counts.
-        beam: How many partial unrollings to keep after each fan-out, those with fewest steps
-            first; ``None`` keeps all.
+        beam: How many partial unrollings to keep after each fan-out, cheapest first; ``None``
+            keeps all.
 
     Returns:
-        Those with fewest steps first; ties in the order of dimensions and extents.
+        The cheapest first; ties in the order of dimensions and extents.
     """
+    price = _Price(workload, arch, objective)
     states: list[tuple[Unrolling, _Left]] = [((), dict(workload.dims))]
-    for fanout in arch.fanouts:
+    for fanout in reversed(arch.fanouts):
         grown: dict[Unrolling, _Left] = {}
         for unrolling, left in states:
             room = _room(arch, fanout, unrolling)
             for own in _maximal(left, fanout, room, padding):
                 loops = tuple(SpatialLoop(dim, extent, fanout.name) for dim, extent in own.items())
                 rest = {dim: math.ceil(many / own.get(dim, 1)) for dim, many in left.items()}
-                grown[unrolling + loops] = rest
-        states = sorted(grown.items(), key=lambda item: (math.prod(item[1].values()), _key(item[0])))
-        states = states[:beam]
+                grown[loops + unrolling] = rest
+        states = sorted(grown.items(), key=lambda item: (price.of(*item), _key(item[0])))[:beam]
     return tuple(unrolling for unrolling, _ in states)
+
+
+class _Price:
+    """What the steps of an unrolling cost, memories further out left aside."""
+
+    def __init__(self, workload: Workload, arch: Architecture, objective: Objective) -> None:
+        self.arch = arch
+        self.objective = objective
+        self.innermost = [
+            (operand, [level for level in arch.levels if operand in level.holds][-1])
+            for operand in OPERANDS
+        ]
+        self.beneath = {
+            operand: {fanout.name for fanout in arch.fanouts_beneath(level.name)}
+            for operand, level in self.innermost
+        }
+        self.multicast = {fanout.name: fanout.multicast for fanout in arch.fanouts}
+        self.bits = {operand: workload.bits(operand) for operand in OPERANDS}
+        self.bits[Operand.O] = max(self.bits[Operand.O], arch.accumulator_bits)
+
+    def of(self, unrolling: Unrolling, left: _Left) -> float:
+        """Return cycles, energy or their product; a lower bound where all fan-outs are decided."""
+        steps = math.prod(left.values())
+        energy, slowest = self.arch.mac_energy, 1.0
+        width = math.prod(loop.extent for loop in unrolling)
+        for operand, level in self.innermost:
+            copies, sharing = 1, 1
+            for loop in unrolling:
+                if loop.fanout in self.beneath[operand]:
+                    if loop.dim in RELEVANT[operand] or not self._joins(operand, loop.fanout):
+                        copies *= loop.extent
+                    else:
+                        sharing *= loop.extent
+            energy += self._energy(operand, level) / sharing
+            slowest = max(slowest, copies * self._cycles(operand, level))
+        match self.objective:
+            case Objective.LATENCY:
+                return steps * slowest
+            case Objective.ENERGY:
+                return steps * width * energy
+            case Objective.EDP:
+                return steps * slowest * steps * width * energy
+
+    def _joins(self, operand: Operand, fanout: str) -> bool:
+        """Whether children with equal contents (or parts of one sum) share an access."""
+        return operand is Operand.O or operand in self.multicast[fanout]
+
+    def _energy(self, operand: Operand, level: MemoryLevel) -> float:
+        energy = level.read_energy + (level.write_energy if operand is Operand.O else 0.0)
+        return energy * self.bits[operand] / level.word_bits
+
+    def _cycles(self, operand: Operand, level: MemoryLevel) -> float:
+        bandwidths = [level.read_bandwidth]
+        if operand is Operand.O and not level.shared_port:
+            bandwidths.append(level.write_bandwidth)
+        ways = 2 if operand is Operand.O and level.shared_port else 1
+        least = min((item for item in bandwidths if item is not None), default=math.inf)
+        return ways * self.bits[operand] / (8 * least)
 
 
 def _key(unrolling: Unrolling) -> tuple[tuple[str, int, int], ...]:
