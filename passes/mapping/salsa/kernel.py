@@ -94,7 +94,7 @@ class Machine(NamedTuple):
         word: ZigZag: bits of one access ``[x, c]``.
         read: ZigZag: energy of one read [pJ] ``[x, c]``.
         write: ZigZag: energy of one write [pJ] ``[x, c]``.
-        split_sum: ZigZag: whether instances of a memory share a sum ``[x, c]``.
+        split_sum: Whether instances of a memory share a sum ``[x, c]``.
         steps: Steps of the temporal loops, the same for every order [cycle].
         fixed: Energy that is the same for every order [pJ].
         per_visit: Energy per element and visit at a boundary [pJ] ``[x, c]``.
@@ -339,17 +339,23 @@ def _tabulate_sizes(m: Machine, s: Scratch, x: int, c: int, elements: Floats, si
     large = max(m.bits[x], m.psum_bits) / 8.0
     loose, done = m.loose, s.done
     last = m.must_finish and c == m.chain[x] - 2
+    split = m.split_sum[x, c]
+    if loose:
+        split = m.split_sum[x, c + 1]
     for k in range(s.counts[x]):
         size[0, k] = np.int64(np.ceil(elements[k] * small))
         size[1, k] = size[0, k]
         if x == O:
-            if loose:
-                if not done[x, k]:
-                    size[0, k] = size[1, k] = np.int64(np.ceil(elements[k] * large))
-            elif last and not done[x, k]:
+            wide = np.int64(np.ceil(elements[k] * large))
+            if last and not done[x, k]:
                 size[0, k] = size[1, k] = 1 << 60
+            elif loose:
+                if split or not done[x, k]:
+                    size[0, k] = size[1, k] = wide
             else:
-                size[1, k] = np.int64(np.ceil(elements[k] * large))
+                size[1, k] = wide
+                if split:
+                    size[0, k] = wide
 
 
 @_inner
