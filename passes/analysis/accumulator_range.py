@@ -1,4 +1,4 @@
-"""Bound the accumulators of integer operators: can a partial sum leave its width?
+"""Bound the accumulators of integer operators, to tell whether a sum can leave its width.
 
 A sum over all taps of output channel ``k`` never exceeds ``sum |w[k] - zw| * max |x - zx|`` in
 magnitude, and no partial sum of it, in any order, does either. Where that bound fits the

@@ -118,6 +118,7 @@ def _resident(op: Op, names: Collection[str]) -> frozenset[Operand]:
 
 
 def mapping_of(name: str, result: MappingResult) -> Mapping:
+    """Return what a module keeps of a mapper's result."""
     return Mapping(
         operator=name,
         nest=result.nest,
