@@ -34,7 +34,7 @@ def seconds_per_order(folder: Path | None = None) -> float:
     try:
         return float(json.loads(path.read_text())["seconds"])
     except FileNotFoundError:
-        pass
+        _LOG.debug("%s: not measured on this machine yet", path)
     except (OSError, ValueError, KeyError, TypeError) as error:
         _LOG.warning("%s: %s; measuring anew", path, error)
     seconds = measure()
