@@ -13,7 +13,7 @@ from accnn.ir.mapping import Allocation, Loop, LoopNest, SpatialLoop
 from accnn.ir.workload import Dim, Operand, Workload
 from accnn.passes.analysis.zigzag import zigzag_cost
 
-DATA = Path(__file__).parents[2] / "data" / "zigzag"
+DATA = Path(__file__).parents[3] / "benchmarks" / "data" / "zigzag"
 DIM = {"B": "N", "OY": "P", "OX": "Q", "FY": "R", "FX": "S", "G": "G", "K": "K", "C": "C"}
 LEVELS = {
     Operand.I: ("spad_I", "glb", "dram"),
