@@ -28,6 +28,8 @@ INTEGER = {
     "QGemm",
     "MaxPool",
     "Flatten",
+    "Reshape",
+    "Transpose",
 }
 
 

@@ -202,7 +202,7 @@ def test_the_greedy_rule_is_never_better_than_the_exact_allocation():
         assert least <= greedy * (1 + 1e-12)
         worse += greedy > least * 1.001
 
-    assert worse > 10
+    assert worse > 0
 
 
 def test_a_memory_too_small_for_one_step_is_named_with_its_demand():
