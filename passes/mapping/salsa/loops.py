@@ -8,6 +8,8 @@ from ....ir.mapping import Loop
 from ....ir.workload import DIMS, Dim
 from ..even import prime_factors
 
+_JOINED_FIRST = (Dim.N, Dim.G, Dim.K, Dim.C, Dim.P, Dim.Q, Dim.R, Dim.S)
+
 
 def loop_prime_factors(temporal: Mapping[Dim, int], limit: int | None = None) -> tuple[Loop, ...]:
     """Return the loops of a workload, split into prime factors, in a canonical order.
@@ -15,14 +17,15 @@ def loop_prime_factors(temporal: Mapping[Dim, int], limit: int | None = None) ->
     Args:
         temporal: Steps of each dimension.
         limit: Most loops; factors are joined until so few are left, though every dimension keeps
-            one: of the dimension with the most loops, the two smallest (LOMA's ``lpf_limit``).
+            one: of the dimension with the most loops (ties in the order ``N G K C P Q R S``), the
+            two smallest. This is LOMA's ``lpf_limit``.
     """
     factors = {
         dim: [prime for prime, many in prime_factors(temporal[dim]) for _ in range(many)]
         for dim in DIMS
     }
     while limit is not None and sum(map(len, factors.values())) > limit:
-        longest = max(factors.values(), key=len)
+        longest = max((factors[dim] for dim in _JOINED_FIRST), key=len)
         if len(longest) < 2:
             break
         first, second, *rest = longest
