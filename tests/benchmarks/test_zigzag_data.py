@@ -1,0 +1,44 @@
+"""Real runs of ZigZag: its orders are as many as ours, its energies are ours for its mappings."""
+
+import importlib.util
+import sys
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from accnn.backend.load import load_architecture
+from accnn.passes.analysis.zigzag import zigzag_cost
+from accnn.passes.mapping.salsa.loops import loop_prime_factors
+from accnn.passes.mapping.salsa.machine import Problem
+
+SCRIPT = Path(__file__).parents[2] / "benchmarks" / "zigzag_data.py"
+EYERISS = load_architecture("eyeriss.toml")
+
+
+@pytest.fixture(scope="module")
+def runs():
+    """All runs; the root of the checkout is not on the path."""
+    spec = importlib.util.spec_from_file_location("figures_of_zigzag", SCRIPT)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    return module.read_runs()
+
+
+def test_energies_of_its_mappings_are_equal_to_the_last_digit_printed(runs):
+    assert len(runs) > 50
+    for run in runs:
+        assert f"{zigzag_cost(run.nest, EYERISS).energy:.5e}" == f"{run.energy:.5e}"
+
+
+def test_loops_are_joined_as_its_loma_joins_them(runs):
+    joined = [run for run in runs if run.engine == "loma"]
+
+    assert {run.limit for run in joined} == {5, 6, 7, 8}
+    for run in joined:
+        problem = Problem(workload=run.nest.workload, arch=EYERISS, spatial=run.nest.spatial)
+        assert Counter(loop_prime_factors(problem.temporal, run.limit)) == Counter(
+            run.nest.temporal
+        )
