@@ -7,9 +7,14 @@ from pathlib import Path
 
 from ..ir.errors import OptionError
 from ..passes.mapping.base import Objective
+from ..passes.scheduling.cosma.budgets import NamedBudget
 
 LOWER = "lower"
 """The last step of a compilation, after all passes."""
+
+
+BUDGET_HINT = f"e.g. 65536 or 64K, or one of {', '.join(NamedBudget)}"
+"""How a size of the scratchpad may be given."""
 
 
 class VerifyMode(StrEnum):
@@ -29,7 +34,8 @@ class CompileOptions:
         objective: What mappers minimise.
         scheduler: Plans the scratchpad: ``in-order`` (or another that is registered).
         tiles: Orders tiles on the NPUs: ``static`` (or another that is registered).
-        scratchpad: Scratchpad bytes to use instead of the architecture's.
+        scratchpad: Scratchpad bytes to use instead of the architecture's, or the name of a
+            size that follows from the graph: ``mr``, ``mh``, ``mp``.
         seed: Of made-up calibration data and verification inputs.
         calibration: Data set for quantising a float model on an integer architecture.
         samples: Number of made-up calibration samples.
@@ -44,7 +50,7 @@ class CompileOptions:
     objective: Objective = Objective.LATENCY
     scheduler: str = "in-order"
     tiles: str = "static"
-    scratchpad: int | None = None
+    scratchpad: int | str | None = None
     seed: int = 0
     calibration: Path | None = None
     samples: int = 4
@@ -59,8 +65,12 @@ class CompileOptions:
             raise OptionError(f"seed is {self.seed}, must be 0 or more")
         if self.samples < 1:
             raise OptionError(f"samples is {self.samples}, must be 1 or more")
-        if self.scratchpad is not None and self.scratchpad < 1:
+        if isinstance(self.scratchpad, int) and self.scratchpad < 1:
             raise OptionError(f"scratchpad is {self.scratchpad} bytes, must be 1 or more")
+        if isinstance(self.scratchpad, str) and self.scratchpad not in set(NamedBudget):
+            raise OptionError(
+                f"scratchpad is {self.scratchpad!r}, not a number of bytes", hint=BUDGET_HINT
+            )
 
     @property
     def lowers(self) -> bool:

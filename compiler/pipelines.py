@@ -13,10 +13,15 @@ from ..passes.scheduling.schedule_in_order import ScheduleInOrder
 from ..passes.scheduling.schedule_tiles import ScheduleTiles
 from .options import CompileOptions
 
+
+def _scratchpad(options: CompileOptions) -> str | None:
+    return None if options.scratchpad is None else str(options.scratchpad)
+
+
 GRAPH_SCHEDULERS: Mapping[str, Callable[[CompileOptions], Pass]] = {
-    "in-order": lambda options: ScheduleInOrder(budget=options.scratchpad),
+    "in-order": lambda options: ScheduleInOrder(scratchpad=_scratchpad(options)),
     "cosma": lambda options: ScheduleCosma(
-        scratchpad=None if options.scratchpad is None else str(options.scratchpad),
+        scratchpad=_scratchpad(options),
         mapper=options.mapper,
         objective=options.objective,
     ),

@@ -29,7 +29,7 @@ def main() -> None:
     print(print_module(smaller))
 
     machine = replace(smaller, arch=load_architecture("simba.toml"))
-    flow = pipeline("schedule-in-order{budget=4096},map-operators,schedule-tiles")
+    flow = pipeline("schedule-in-order{scratchpad=4096},map-operators,schedule-tiles")
     planned = run_pipeline(flow, machine).module
     for mapping in planned.mappings:
         print(f"%{mapping.operator}: {mapping.mapper}, {mapping.objective:.0f} cycles predicted")

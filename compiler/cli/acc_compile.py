@@ -21,7 +21,7 @@ from ..pipelines import GRAPH_SCHEDULERS, TILE_SCHEDULERS
 from ..report.table import report_tables
 from .progress import shown_progress
 from .shapes import parse_shapes
-from .sizes import parse_bytes
+from .sizes import parse_budget
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
 
@@ -76,7 +76,11 @@ def acc_compile(
     ] = _DEFAULT.tiles,
     scratchpad: Annotated[
         str | None,
-        typer.Option(metavar="BYTES", help="Use this much of the scratchpad, e.g. 64K."),
+        typer.Option(
+            metavar="mr|mh|mp|BYTES",
+            help="Use this much of the scratchpad, e.g. 64K; mr: each operator fits with all "
+            "its tensors; mp: nothing has to be spilled; mh: halfway.",
+        ),
     ] = None,
     calibration: Annotated[
         Path | None,
@@ -131,7 +135,7 @@ def acc_compile(
             objective=objective,
             scheduler=scheduler,
             tiles=tiles,
-            scratchpad=None if scratchpad is None else parse_bytes(scratchpad, "--scratchpad"),
+            scratchpad=None if scratchpad is None else parse_budget(scratchpad, "--scratchpad"),
             seed=seed,
             calibration=calibration,
             shapes=parse_shapes(shape or []),

@@ -13,7 +13,7 @@ from ..base import Context, Pass, require_arch
 from ..mapping.base import Objective
 from ..mip import Solver
 from .check import check_schedule
-from .cosma.budgets import parse_budget
+from .cosma.budgets import requested_budget
 from .cosma.schedule import schedule_cosma
 from .cosma.solve import CosmaOptions, Engine
 from .cosma.streaming import TrafficModel
@@ -49,9 +49,9 @@ class ScheduleCosma(Pass):
     def run(self, module: Module, ctx: Context) -> Module:
         """Return the module with a graph schedule, replayed by the independent checker."""
         arch = require_arch(module)
-        budget = None
-        if self.scratchpad is not None:
-            budget = parse_budget(self.scratchpad, module.graph, include_parameters=self.parameters)
+        budget = requested_budget(
+            self.scratchpad, module.graph, arch, include_parameters=self.parameters
+        )
         plan = schedule_cosma(
             module.graph,
             arch,

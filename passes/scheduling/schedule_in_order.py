@@ -5,6 +5,7 @@ from typing import ClassVar
 
 from ...ir.module import Module, Stage
 from ..base import Context, Pass, require_arch
+from .cosma.budgets import requested_budget
 from .in_order import schedule_in_order
 
 
@@ -15,17 +16,21 @@ class ScheduleInOrder(Pass):
     ::
 
         graph, arch    ->    graph_schedule: order, residences, streams, workspaces
+
+    ``scratchpad`` is a number of bytes, or ``mr``, ``mh`` or ``mp``, which follow from the graph.
     """
 
     name: ClassVar[str] = "schedule-in-order"
     needs: ClassVar[frozenset[Stage]] = frozenset({Stage.GRAPH, Stage.ARCH})
     gives: ClassVar[frozenset[Stage]] = frozenset({Stage.GRAPH_SCHEDULE})
 
-    budget: int | None = None
+    scratchpad: str | None = None
 
     def run(self, module: Module, ctx: Context) -> Module:
         """Return the module with a graph schedule."""
-        plan = schedule_in_order(module.graph, require_arch(module), budget=self.budget)
+        arch = require_arch(module)
+        budget = requested_budget(self.scratchpad, module.graph, arch)
+        plan = schedule_in_order(module.graph, arch, budget=budget)
         ctx.counters.add("residences", len(plan.residences))
         ctx.counters.add("streams", len(plan.streams))
         return replace(module, graph_schedule=plan)

@@ -3,7 +3,8 @@
 from dataclasses import dataclass
 from enum import StrEnum
 
-from ....ir.errors import OptionError
+from ....ir.arch import Architecture
+from ....ir.errors import InfeasibleError, OptionError, Shortage
 from ....ir.graph import Graph
 from .peak import least_peak
 from .problem import problem_of
@@ -66,3 +67,25 @@ def parse_budget(text: str, graph: Graph, *, include_parameters: bool = False) -
     raise OptionError(
         f"scratchpad {text!r} is no budget", hint="give mr, mh, mp or a number of bytes above 0"
     )
+
+
+def requested_budget(
+    text: str | None, graph: Graph, arch: Architecture, *, include_parameters: bool = False
+) -> int | None:
+    """Return the budget that a user asks for on a machine; ``None`` is the machine's own [byte].
+
+    Raises:
+        OptionError: It is neither a name nor a number of bytes.
+        InfeasibleError: The machine has less.
+    """
+    if text is None:
+        return None
+    budget = parse_budget(text, graph, include_parameters=include_parameters)
+    capacity = arch.scratchpad_level.capacity or 0
+    if text in set(NamedBudget) and budget > capacity:
+        raise InfeasibleError(
+            f"{text} of {graph.name} is larger than the scratchpad of {arch.name}",
+            shortage=Shortage(resource=arch.scratchpad, demand=budget, capacity=capacity),
+            hint="give a number of bytes, or a machine with a larger scratchpad",
+        )
+    return budget

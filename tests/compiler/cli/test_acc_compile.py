@@ -20,7 +20,7 @@ from accnn.models.quantize import quantize
 ALL = {"program.acc", "program.asm", "module.ir", "model.onnx", "trace.json", "report.json"}
 
 
-def tiny(batch: int | str = 1, kind: str = "Relu", name: str = "x") -> ModelProto:
+def tiny(batch: int | str = 1, kind: str = "Relu", name: str = "x", size: int = 8) -> ModelProto:
     """Return one convolution and an activation, opset 17."""
     weights = np.random.default_rng(0).standard_normal((4, 3, 3, 3)).astype(np.float32)
     nodes = [
@@ -30,8 +30,8 @@ def tiny(batch: int | str = 1, kind: str = "Relu", name: str = "x") -> ModelProt
     graph = helper.make_graph(
         nodes,
         "tiny",
-        [helper.make_tensor_value_info(name, TensorProto.FLOAT, [batch, 3, 8, 8])],
-        [helper.make_tensor_value_info("y", TensorProto.FLOAT, [batch, 4, 8, 8])],
+        [helper.make_tensor_value_info(name, TensorProto.FLOAT, [batch, 3, size, size])],
+        [helper.make_tensor_value_info("y", TensorProto.FLOAT, [batch, 4, size, size])],
         [numpy_helper.from_array(weights, "w")],
     )
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
@@ -143,6 +143,18 @@ def test_calibration_data_and_inputs_are_used():
     assert report.graph_schedule is not None and report.graph_schedule.budget_bytes == 4096
 
 
+@pytest.mark.parametrize("name", ["mr", "MH", "mp"])
+def test_the_scratchpad_may_be_named_by_what_the_graph_needs(name: str):
+    last_step = 4 * 8 * 8 * (1 + 4)  # int8 in, float32 out
+    done = run("tiny.onnx", "--arch", "simba", "--scratchpad", name)
+
+    assert done.exit_code == 0, done.output
+    report = from_json(Path("tiny.acc/report.json").read_text())
+    assert report.options["scratchpad"] == name.lower()
+    assert report.graph_schedule is not None
+    assert report.graph_schedule.budget_bytes == last_step
+
+
 def test_the_catalogue_is_listed():
     done = run("--list-archs")
 
@@ -228,6 +240,10 @@ def prepare_arch() -> None:
     Path("folder.acc/mine.txt").write_text("precious")
 
 
+def prepare_wide() -> None:
+    onnx.save(tiny(size=256), "net.onnx")
+
+
 BAD: dict[str, tuple[Callable[[], None] | None, list[str], str]] = {
     "missing file": (None, [], "net.onnx: no such file"),
     "folder": (lambda: Path("net.onnx").mkdir(), [], "not a file"),
@@ -254,6 +270,11 @@ BAD: dict[str, tuple[Callable[[], None] | None, list[str], str]] = {
     "not one element fits": (prepare_inputs, ["--scratchpad", "1"], "needs"),
     "no bytes": (prepare_inputs, ["--scratchpad", "0"], "must be 1 or more"),
     "too many bytes": (prepare_inputs, ["--scratchpad", "9M"], "larger than the scratchpad"),
+    "too many named bytes": (
+        prepare_wide,
+        ["--scratchpad", "mr"],
+        "mr of tiny is larger than the scratchpad of simba",
+    ),
     "bytes that are none": (prepare_inputs, ["--scratchpad", "many"], "not a number of bytes"),
     "unknown mapper": (prepare_inputs, ["--mapper", "best"], "no mapper named 'best'"),
     "unknown scheduler": (prepare_inputs, ["--scheduler", "best"], "no scheduler named 'best'"),

@@ -94,7 +94,7 @@ def test_lists_every_pass_with_options(opt):
     assert [
         name for name in (item.name for item in PASSES) if f"{name}\n" not in result.stdout
     ] == []
-    assert "    graph, arch -> graph_schedule\n    budget=none  (int|none)\n" in result.stdout
+    assert "    graph, arch -> graph_schedule\n    scratchpad=none  (str|none)\n" in result.stdout
 
 
 @pytest.mark.parametrize(

@@ -44,7 +44,7 @@ def constants(module: Module) -> Constants:
 def test_every_stage_survives(arch: str) -> None:
     module = replace(parse_module(NET), arch=load_architecture(arch))
     module = replace(module, constants=constants(module))
-    flow = pipeline("schedule-in-order{budget=2048},map-operators,schedule-tiles")
+    flow = pipeline("schedule-in-order{scratchpad=2048},map-operators,schedule-tiles")
 
     for item in flow.passes:
         module = run_pipeline(Pipeline((item,)), module).module
