@@ -8,7 +8,7 @@ from importlib.metadata import version
 from ..backend.load import ArchSource
 from ..ir.arch import Architecture
 from ..ir.graph import Graph, Op
-from ..ir.graph_schedule import SolveStatus
+from ..ir.graph_schedule import GraphSchedule, SolveStatus
 from ..ir.module import Mapping as OperatorMapping
 from ..ir.module import Module
 from ..ir.ops import workload
@@ -266,6 +266,7 @@ def _graph_schedule(found: Findings) -> GraphScheduleReport | None:
         status=plan.status,
         objective_bytes=plan.objective,
         bound_bytes=plan.bound,
+        constant_bytes=_planned_constant_bytes(found.module.graph, plan),
         solve_seconds=seconds[0] if seconds else None,
         order=plan.order,
         residences=plan.residences,
@@ -273,6 +274,13 @@ def _graph_schedule(found: Findings) -> GraphScheduleReport | None:
         retrieves=plan.retrieves,
         streams=plan.streams,
     )
+
+
+def _planned_constant_bytes(graph: Graph, plan: GraphSchedule) -> int:
+    """Return the bytes of constants in a plan's objective, moved whole or counted beside it."""
+    moved = (*plan.loads, *plan.spills, *plan.retrieves, *plan.stores, *plan.streams)
+    activations = sum(item.bytes for item in moved if not graph.is_constant(item.tensor))
+    return max(0, plan.objective - activations)
 
 
 def _tile_schedule(schedule: TileSchedule) -> TileScheduleReport:

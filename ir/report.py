@@ -150,6 +150,8 @@ class GraphScheduleReport:
         status: What is proven.
         objective_bytes: Off-chip bytes of the plan.
         bound_bytes: Proven lower bound of ``objective_bytes``.
+        constant_bytes: Part of ``objective_bytes`` that is constants; 0 where the plan leaves
+            constants to the tiles.
         solve_seconds: Of the scheduler [s].
         order: Operators in execution order; step ``t`` executes ``order[t]``.
         residences: Which tensor is where over which steps, inclusive.
@@ -162,6 +164,7 @@ class GraphScheduleReport:
     status: SolveStatus
     objective_bytes: int
     bound_bytes: int
+    constant_bytes: int = 0
     solve_seconds: float | None = None
     order: tuple[str, ...] = ()
     residences: tuple[Residence, ...] = ()

@@ -13,7 +13,8 @@ from .figures import UNKNOWN, amount, joule, ratio
 _WIDE = 100
 _GAP = 2
 _SHORTEST_NAME = 12
-_QUANTISED = "_QuantizeLinear_Output"  # what the quantiser appends to every name
+QUANTISED = "_QuantizeLinear_Output"
+"""What the quantiser appends to every name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +95,7 @@ def shorten(text: str, width: int) -> str:
 
 def _cells(item: OperatorReport) -> tuple[str, ...]:
     return (
-        item.name.removesuffix(_QUANTISED),
+        item.name.removesuffix(QUANTISED),
         item.kind,
         item.mapper or UNKNOWN,
         item.status or UNKNOWN,

@@ -17,6 +17,7 @@ from ...ir.report import (
     VerificationStatus,
 )
 from .figures import UNKNOWN, amount, joule, ratio
+from .off_chip import plan_line, planned_scope
 from .operator_table import OperatorTable
 
 _STYLE = {
@@ -35,12 +36,12 @@ def report_tables(report: Report, *, slowest: int = 10) -> Group:
     """
     parts: list[RenderableType] = [
         Text(f"{report.model.name} on {report.arch.name}", style="bold"),
-        _totals_table(report.totals),
+        _totals_table(report.totals, report.graph_schedule),
     ]
     if report.operators and slowest > 0:
         parts.append(OperatorTable(report.operators, slowest))
     if report.graph_schedule is not None:
-        parts.append(Text(graph_schedule_line(report.graph_schedule)))
+        parts.append(Text(plan_line(report.graph_schedule)))
     if report.quantization is not None:
         parts.append(Text(quantization_line(report.quantization)))
     if report.passes:
@@ -62,16 +63,6 @@ def verification_line(found: Verification) -> str:
     return f"{line}{against}{first}"
 
 
-def graph_schedule_line(plan: GraphScheduleReport) -> str:
-    """Return one line on the plan of the scratchpad: traffic, bound, spills."""
-    bound = f", bound {amount(plan.bound_bytes, 'B')}" if plan.bound_bytes else ""
-    return (
-        f"scratchpad: {amount(plan.objective_bytes, 'B')} off chip planned ({plan.status}{bound}), "
-        f"{len(plan.spills)} spills, {len(plan.retrieves)} retrieves, {len(plan.streams)} streams, "
-        f"budget {amount(plan.budget_bytes, 'B')}"
-    )
-
-
 def quantization_line(found: Quantization) -> str:
     """Return one line on how a float model became an integer one, with its accuracy."""
     noise = "equal to" if found.snr_db is None else f"{found.snr_db:.1f} dB against"
@@ -84,12 +75,13 @@ def time_line(runs: Sequence[PassRun]) -> str:
     return f"seconds: {sum(run.seconds for run in runs):.1f}{f' ({long})' if long else ''}"
 
 
-def _totals_table(totals: Totals) -> Table:
+def _totals_table(totals: Totals, plan: GraphScheduleReport | None) -> Table:
     table = Table(box=box.SIMPLE, show_header=False, pad_edge=False)
     table.add_column("figure")
     table.add_column("value", justify="right")
     table.add_column("remark", style="dim")
     cycles = totals.cycles_simulated or totals.cycles_model
+    source = "scheduled" if totals.cycles_simulated is None else "simulated"
     rows = [
         ("MACs", amount(totals.macs), ""),
         ("cycles, model", amount(totals.cycles_model), ""),
@@ -97,14 +89,19 @@ def _totals_table(totals: Totals) -> Table:
         (
             "cycles, lower bound",
             amount(totals.cycles_lower_bound),
-            _times(cycles, totals.cycles_lower_bound),
+            _times(
+                "model" if totals.cycles_simulated is None else "simulated",
+                cycles,
+                totals.cycles_lower_bound,
+            ),
         ),
         ("energy", amount(joule(totals.energy_pj), "J"), ""),
-        ("off-chip", amount(totals.offchip_bytes, "B"), ""),
+        *_planned(plan),
+        (f"off-chip, {source}", amount(totals.offchip_bytes, "B"), ""),
         (
             "off-chip, compulsory",
             amount(totals.offchip_bytes_compulsory, "B"),
-            _times(totals.offchip_bytes, totals.offchip_bytes_compulsory),
+            _times(source, totals.offchip_bytes, totals.offchip_bytes_compulsory),
         ),
     ]
     for row in rows:
@@ -112,6 +109,12 @@ def _totals_table(totals: Totals) -> Table:
     return table
 
 
-def _times(value: int | None, bound: int | None) -> str:
+def _planned(plan: GraphScheduleReport | None) -> list[tuple[str, str, str]]:
+    if plan is None:
+        return []
+    return [("off-chip, planned", amount(plan.objective_bytes, "B"), planned_scope(plan))]
+
+
+def _times(what: str, value: int | None, bound: int | None) -> str:
     times = ratio(value, bound)
-    return "" if times == UNKNOWN else f"we need {times} times that"
+    return "" if times == UNKNOWN else f"{what}: {times} times that"

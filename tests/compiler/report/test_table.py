@@ -63,9 +63,41 @@ def test_totals_and_distance_from_the_bounds() -> None:
 
     assert "net.onnx on simba.toml" in text
     assert "4.09 G" in text
-    assert "we need 2.00 times that" in text
-    assert "we need 1.20 times that" in text
+    assert "simulated: 2.00 times that" in text
+    assert "simulated: 1.20 times that" in text
     assert "2.50 mJ" in text
+
+
+def test_planned_simulated_and_compulsory_bytes_are_told_apart() -> None:
+    lines = {line.strip().split("  ")[0]: line for line in shown(REPORT).splitlines()}
+
+    assert "activations; constants come on top" in lines["off-chip, planned"]
+    assert "120 B" in lines["off-chip, simulated"]
+    assert "100 B" in lines["off-chip, compulsory"]
+
+
+def test_a_plan_tells_which_part_of_it_is_constants() -> None:
+    plan = GraphScheduleReport(
+        budget_bytes=65536,
+        status=SolveStatus.FEASIBLE,
+        objective_bytes=120,
+        bound_bytes=114,
+        constant_bytes=70,
+    )
+
+    text = shown(replace(REPORT, graph_schedule=plan))
+
+    assert "activations, and 70 B of constants" in text
+    assert "(feasible, bound 114 B, gap 5.0%)" in text
+
+
+def test_scheduled_bytes_are_not_called_simulated() -> None:
+    totals = replace(REPORT.totals, cycles_simulated=None)
+
+    text = shown(replace(REPORT, totals=totals))
+
+    assert "off-chip, scheduled" in text
+    assert "model: 1.33 times that" in text
 
 
 def test_only_the_slowest_operators_are_listed() -> None:

@@ -1,0 +1,33 @@
+"""Off-chip bytes in words: what the plan moves, what the program moved, what must move.
+
+*Planned* are those of the graph schedule: what its objective counts. Some planners count
+constants, too; the others leave them to the tiles. *Simulated* are those of the whole program,
+tiles that are fetched again included. *Compulsory* are inputs, constants and outputs, each once.
+"""
+
+from ...ir.report import GraphScheduleReport
+from .figures import amount
+
+
+def planned_scope(plan: GraphScheduleReport) -> str:
+    """Return what the planned bytes are of."""
+    if plan.constant_bytes:
+        return f"activations, and {amount(plan.constant_bytes, 'B')} of constants"
+    return "activations; constants come on top"
+
+
+def proof(plan: GraphScheduleReport) -> str:
+    """Return what is proven of a plan: its status, bound, and the gap between."""
+    if not plan.bound_bytes:
+        return f"{plan.status}, no bound proven"
+    gap = (plan.objective_bytes - plan.bound_bytes) / max(1, plan.objective_bytes)
+    return f"{plan.status}, bound {amount(plan.bound_bytes, 'B')}, gap {gap:.1%}"
+
+
+def plan_line(plan: GraphScheduleReport) -> str:
+    """Return one line on the plan of the scratchpad: room, and what lies and moves there."""
+    return (
+        f"scratchpad plan: {len(plan.residences)} residences in {amount(plan.budget_bytes, 'B')}, "
+        f"{len(plan.streams)} streams, {len(plan.spills)} spills, {len(plan.retrieves)} retrieves "
+        f"({proof(plan)})"
+    )
