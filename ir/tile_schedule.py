@@ -6,7 +6,8 @@ for the earlier ones whose memory it touches. One event becomes one instruction.
 The verifier knows nothing of schedulers. It replays the events and checks that operands are
 complete where they are read, that no engine does two things at once, that placements do not
 overlap in address x time, that accumulators are cleared, completed and finished once, and that
-what is dropped unwritten is not read again.
+what is dropped unwritten is not read again. Where a schedule covers several operators, it also
+checks that every element which one operator hands to another is there when it is read.
 """
 
 from bisect import bisect_left, bisect_right
@@ -17,7 +18,9 @@ from enum import StrEnum
 from functools import cached_property
 
 from .errors import VerifyError
-from .isa import Unit
+from .isa import Space, Unit
+from .regions import base_of, region_of
+from .tile_contents import TensorContents
 from .tiles import Role, Tile, TileGraph
 
 
@@ -35,6 +38,8 @@ class EventKind(StrEnum):
 TRANSFERS = frozenset({EventKind.LOAD, EventKind.STORE, EventKind.SPILL, EventKind.RETRIEVE})
 """Kinds that move a tile between off-chip memory and the chip."""
 
+_INWARDS = frozenset({EventKind.LOAD, EventKind.RETRIEVE})
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Event:
@@ -43,6 +48,9 @@ class Event:
     ``load`` brings a tile in, ``store`` writes a finished output tile to its tensor, ``spill``
     and ``retrieve`` move an unfinished accumulator tile (at accumulator width) out and back.
     ``compute`` is a tile operation; ``finish`` turns an accumulator tile into its outputs.
+
+    In a schedule of several operators, transfers of resident tiles are the whole tensors that the
+    graph schedule moves between these operators.
 
     Attributes:
         kind: What it does.
@@ -156,25 +164,56 @@ def _verify_exclusive(schedule: TileSchedule) -> None:
         free[queue] = event.end
 
 
-def _span(
-    schedule: TileSchedule, item: Placement, touching: Mapping[int, list[int]]
-) -> tuple[int, int]:
-    """Cycles during which the bytes of a placement are touched."""
-    numbers = touching.get(item.tile, [])
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Span:
+    """Addresses that a tile, or a resident tensor, holds from its first to its last touch."""
+
+    start: int
+    end: int
+    low: int
+    high: int
+    tile: int
+
+
+def _placed_span(
+    schedule: TileSchedule, item: Placement, touching: Mapping[tuple[int, int], list[int]]
+) -> _Span:
+    """Return what a placement holds.
+
+    Raises:
+        VerifyError: No event touches it.
+    """
+    tile = schedule.graph.tiles[item.tile]
+    npu = 0 if tile.space.is_shared else item.npu
+    numbers = touching.get((item.tile, npu), [])
     first = bisect_left(numbers, item.first_event)
     last = bisect_right(numbers, item.last_event)
-    if first == last:
-        raise VerifyError(f"placement of tile {item.tile} is touched by no event")
     events = [schedule.events[number] for number in numbers[first:last]]
-    return min(event.start for event in events), max(event.end for event in events)
+    if not tile.space.is_shared and schedule.events[item.first_event].unit is Unit.DMA:
+        events.append(schedule.events[item.first_event])
+    if not events:
+        raise VerifyError(f"placement of tile {item.tile} is touched by no event")
+    return _Span(
+        start=min(event.start for event in events),
+        end=max(event.end for event in events),
+        low=item.address,
+        high=item.address + tile.bytes,
+        tile=item.tile,
+    )
 
 
-def _touching(schedule: TileSchedule) -> Mapping[int, list[int]]:
-    """Numbers of the events that touch each tile, ascending."""
-    found: dict[int, list[int]] = defaultdict(list)
+def _touching(schedule: TileSchedule) -> Mapping[tuple[int, int], list[int]]:
+    """Numbers of the events that touch each tile, ascending, by tile and NPU.
+
+    The NPU of shared spaces is 0; transfers to private ones are left out.
+    """
+    found: dict[tuple[int, int], list[int]] = defaultdict(list)
     for number, event in enumerate(schedule.events):
         for tile in _tiles_of(schedule.graph, event):
-            found[tile].append(number)
+            if schedule.graph.tiles[tile].space.is_shared:
+                found[(tile, 0)].append(number)
+            elif event.unit is not Unit.DMA:
+                found[(tile, event.index)].append(number)
     return found
 
 
@@ -193,33 +232,65 @@ def _parameters(graph: TileGraph, reads: tuple[int, ...]) -> frozenset[int]:
     return frozenset(tile for tile in reads if graph.tiles[tile].role is Role.PARAM)
 
 
+def _resident_spans(
+    schedule: TileSchedule, touching: Mapping[tuple[int, int], list[int]]
+) -> list[_Span]:
+    """Return what resident tensors hold; one that is brought in anew counts anew."""
+    tiles = schedule.graph.tiles
+    windows: dict[tuple[str, int], list[int]] = defaultdict(list)
+    for number, tile in enumerate(tiles):
+        if tile.is_resident:
+            windows[(tile.tensor, base_of(tile))].append(number)
+    spans: list[_Span] = []
+    for (_, base), numbers in windows.items():
+        end = max(region_of(tiles[number]).end for number in numbers)
+        high = base + end * tiles[numbers[0]].element_bytes
+        events = sorted({event for number in numbers for event in touching.get((number, 0), ())})
+        for part in _residences(schedule, events):
+            spans.append(
+                _Span(
+                    start=min(event.start for event in part),
+                    end=max(event.end for event in part),
+                    low=base,
+                    high=high,
+                    tile=numbers[0],
+                )
+            )
+    return spans
+
+
+def _residences(schedule: TileSchedule, numbers: list[int]) -> list[list[Event]]:
+    """Split the events that touch a resident tensor where it is brought in."""
+    parts: list[list[Event]] = []
+    for number in numbers:
+        event = schedule.events[number]
+        if not parts or event.kind in _INWARDS:
+            parts.append([])
+        parts[-1].append(event)
+    return parts
+
+
 def _verify_no_overlap(schedule: TileSchedule) -> None:
-    """No two placements share a byte at the same time."""
-    by_space: dict[tuple[str, int], list[tuple[int, int, Placement]]] = defaultdict(list)
+    """No two placements or resident tensors share a byte at the same time."""
+    by_space: dict[tuple[str, int], list[_Span]] = defaultdict(list)
     touching = _touching(schedule)
     for item in schedule.placements:
-        start, end = _span(schedule, item, touching)
         space = schedule.graph.tiles[item.tile].space
-        by_space[(space, item.npu)].append((start, end, item))
+        by_space[(space, item.npu)].append(_placed_span(schedule, item, touching))
+    if len(schedule.graph.operators) > 1:  # the graph schedule answers for a single operator
+        by_space[(Space.GB, 0)] += _resident_spans(schedule, touching)
     for spans in by_space.values():
-        spans.sort(key=lambda span: span[0])
-        active: list[tuple[int, int, Placement]] = []
-        for start, end, item in spans:
-            active = [other for other in active if other[1] > start]
-            for _, _, other in active:
-                if _addresses_meet(schedule.graph, item, other):
+        spans.sort(key=lambda span: span.start)
+        active: list[_Span] = []
+        for span in spans:
+            active = [other for other in active if other.end > span.start]
+            for other in active:
+                if span.low < other.high and other.low < span.high:
                     raise VerifyError(
-                        f"tiles {other.tile} and {item.tile} overlap at cycle {start}, "
-                        f"address {max(item.address, other.address)}"
+                        f"tiles {other.tile} and {span.tile} overlap at cycle {span.start}, "
+                        f"address {max(span.low, other.low)}"
                     )
-            active.append((start, end, item))
-
-
-def _addresses_meet(graph: TileGraph, one: Placement, two: Placement) -> bool:
-    return (
-        one.address < two.address + graph.tiles[two.tile].bytes
-        and two.address < one.address + graph.tiles[one.tile].bytes
-    )
+            active.append(span)
 
 
 class _Replay:
@@ -235,6 +306,12 @@ class _Replay:
         self.finish_time: dict[int, int] = defaultdict(int)
         self.stored: set[int] = set()
         self.spilled: dict[int, int] = {}
+        arriving = [
+            self.graph.tiles[event.subject].tensor
+            for event in schedule.events
+            if event.kind in _INWARDS and self.graph.tiles[event.subject].is_resident
+        ]
+        self.tensors = TensorContents(self.graph, arriving)
 
     def run(self) -> None:
         for number, event in enumerate(self.schedule.events):
@@ -254,6 +331,8 @@ class _Replay:
 
     def await_content(self, tile: int, number: int, event: Event) -> None:
         if self.graph.tiles[tile].is_resident:
+            if self.tensors.ready_on_chip(self.graph.tiles[tile]) > event.start:
+                raise VerifyError(f"event {number} reads resident tile {tile} before it is there")
             return
         item = self.place(tile, number, event.index if event.unit is not Unit.DMA else 0)
         if self.ready.get(item, event.start + 1) > event.start:
@@ -298,12 +377,37 @@ class _Replay:
         self.finish_time[out] = max(self.finish_time[out], event.end)
         if not self.graph.tiles[out].is_resident:
             self.ready[self.place(out, number, event.index)] = self.finish_time[out]
+        elif self.finished[out] == self.parts(out):
+            self.note_on_chip(out, number, self.finish_time[out])
+
+    def note_on_chip(self, tile: int, number: int, end: int) -> None:
+        if not self.tensors.write_on_chip(self.graph.tiles[tile], end):
+            raise VerifyError(f"event {number} writes resident tile {tile} a second time")
+
+    def move(self, number: int, event: Event) -> None:
+        """Follow a whole tensor between its address on chip and off-chip memory."""
+        tile = self.graph.tiles[event.subject]
+        if len(self.graph.operators) == 1:
+            raise VerifyError(f"event {number} transfers resident tile {event.subject}")
+        if event.kind in _INWARDS:
+            self.check_off_chip(tile, number, event)
+            self.tensors.forget(tile)
+            self.note_on_chip(event.subject, number, event.end)
+        else:
+            self.await_content(event.subject, number, event)
+            self.tensors.write_off_chip(tile, event.end)
+
+    def check_off_chip(self, tile: Tile, number: int, event: Event) -> None:
+        if self.tensors.ready_off_chip(tile) > event.start:
+            raise VerifyError(f"event {number} loads tile {event.subject} before it is off chip")
 
     def transfer(self, number: int, event: Event) -> None:
         tile = self.graph.tiles[event.subject]
         if tile.is_resident:
-            raise VerifyError(f"event {number} transfers resident tile {event.subject}")
+            self.move(number, event)
+            return
         if event.kind is EventKind.LOAD:
+            self.check_off_chip(tile, number, event)
             self.arrive(number, event)
             if tile.role in (Role.O, Role.PSUM):
                 raise VerifyError(f"event {number} loads an output tile")
@@ -319,6 +423,8 @@ class _Replay:
             if self.finished[event.subject] != self.parts(event.subject):
                 raise VerifyError(f"event {number} stores tile {event.subject} unfinished")
             self.stored.add(event.subject)
+            if not self.tensors.write_off_chip(tile, event.end):
+                raise VerifyError(f"event {number} stores what was stored before")
 
     def arrive(self, number: int, event: Event) -> None:
         for item in self.schedule.stays.get(event.subject, ()):

@@ -54,8 +54,9 @@ class Tile:
         box: Index range along each axis of the view.
         element_bytes: Size of one element; accumulators have their own.
         space: Where it is placed; in a private space, once for every NPU that touches it.
-        address: Set if the whole tensor is resident there for the operator's whole step: the
-            tile is then never placed nor transferred, and ``box`` is the whole tensor.
+        address: Set if the whole tensor is resident on chip: its own tiles are then never
+            placed. ``box`` is the whole tensor, or the part that operations touch (a *window*);
+            this is the address of its first element.
     """
 
     tensor: str
@@ -88,7 +89,10 @@ class Tile:
         A placed tile is dense; a resident one keeps the layout of its tensor.
         """
         if self.is_resident:
-            return tuple(stride * self.element_bytes for stride in self.view)
+            return tuple(
+                axis.step * stride * self.element_bytes
+                for axis, stride in zip(self.box, self.view, strict=True)
+            )
         strides: list[int] = []
         step = self.element_bytes
         for extent in reversed(self.shape):

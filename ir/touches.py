@@ -1,0 +1,162 @@
+"""What each event of a tile schedule reads and writes, and where that lies."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TypeAlias
+
+from .isa import Unit
+from .regions import Region, base_of, region_of
+from .tile_schedule import Event, EventKind, Placement, TileSchedule
+from .tiles import Role, Tile, TileGraph
+
+
+@dataclass(frozen=True, slots=True)
+class OnChip:
+    """A tensor that is resident whole, from its address on."""
+
+    tensor: str
+    base: int
+
+
+@dataclass(frozen=True, slots=True)
+class OffChip:
+    """A tensor in off-chip memory."""
+
+    tensor: str
+
+
+@dataclass(frozen=True, slots=True)
+class SpilledSums:
+    """An accumulator tile in off-chip memory."""
+
+    tile: int
+
+
+Storage: TypeAlias = Placement | OnChip | OffChip | SpilledSums
+"""What holds one content at a time."""
+
+
+@dataclass(frozen=True, slots=True)
+class Touch:
+    """An access; ``region`` is set for tensors of which an event may touch a part."""
+
+    storage: Storage
+    region: Region | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Touches:
+    """All accesses of one event."""
+
+    reads: tuple[Touch, ...]
+    writes: tuple[Touch, ...]
+
+    @property
+    def both(self) -> tuple[Touch, ...]:
+        """Reads, then writes."""
+        return (*self.reads, *self.writes)
+
+
+_INWARDS = frozenset({EventKind.LOAD, EventKind.RETRIEVE})
+
+
+@dataclass(frozen=True)
+class Accesses:
+    """Tells the accesses of the events of a schedule."""
+
+    schedule: TileSchedule
+
+    @property
+    def graph(self) -> TileGraph:
+        """Tiles and operations."""
+        return self.schedule.graph
+
+    def of(self, number: int) -> Touches:
+        """Return what an event reads and writes."""
+        event = self.schedule.events[number]
+        if event.kind is EventKind.COMPUTE:
+            return self._compute(number, event)
+        if event.kind is EventKind.FINISH:
+            return self._finish(number, event)
+        return self._transfer(number, event)
+
+    def starts_residence(self, number: int) -> bool:
+        """Whether an event brings a whole tensor in."""
+        event = self.schedule.events[number]
+        return event.kind in _INWARDS and self.graph.tiles[event.subject].is_resident
+
+    @cached_property
+    def elements(self) -> Mapping[OnChip | OffChip, int]:
+        """Elements of every tensor on and off chip, as far as tiles reach [element]."""
+        found: dict[OnChip | OffChip, int] = {}
+        for tile in self.graph.tiles:
+            end = region_of(tile).end
+            keys: list[OnChip | OffChip] = [OffChip(tile.tensor)]
+            if tile.is_resident:
+                keys.append(OnChip(tile.tensor, base_of(tile)))
+            for key in keys:
+                found[key] = max(found.get(key, 0), end)
+        return found
+
+    @cached_property
+    def element_bytes(self) -> Mapping[OnChip, int]:
+        """Size of an element of every resident tensor [byte]."""
+        return {
+            OnChip(tile.tensor, base_of(tile)): tile.element_bytes
+            for tile in self.graph.tiles
+            if tile.is_resident
+        }
+
+    @cached_property
+    def _windows(self) -> Mapping[int, Touch]:
+        """The access to each resident tile."""
+        return {
+            number: Touch(OnChip(tile.tensor, base_of(tile)), region_of(tile))
+            for number, tile in enumerate(self.graph.tiles)
+            if tile.is_resident
+        }
+
+    def _compute(self, number: int, event: Event) -> Touches:
+        op = self.graph.ops[event.subject]
+        if op.acc is None:
+            return Touches(self._tiles(op.reads, number), self._tiles((op.out,), number))
+        inputs = [tile for tile in op.reads if self.graph.tiles[tile].role is not Role.PARAM]
+        before = () if event.clear else (op.acc,)
+        return Touches(self._tiles((*inputs, *before), number), self._tiles((op.acc,), number))
+
+    def _finish(self, number: int, event: Event) -> Touches:
+        op = self.graph.ops[event.subject]
+        assert op.acc is not None
+        params = [tile for tile in op.reads if self.graph.tiles[tile].role is Role.PARAM]
+        return Touches(self._tiles((*params, op.acc), number), self._tiles((op.out,), number))
+
+    def _transfer(self, number: int, event: Event) -> Touches:
+        tile = self.graph.tiles[event.subject]
+        chip = self._tiles((event.subject,), number)
+        outside = (_outside(tile, event.subject),)
+        return Touches(outside, chip) if event.kind in _INWARDS else Touches(chip, outside)
+
+    def _tiles(self, tiles: Iterable[int], number: int) -> tuple[Touch, ...]:
+        return tuple(self._tile(tile, number) for tile in dict.fromkeys(tiles))
+
+    def _tile(self, tile: int, number: int) -> Touch:
+        return self._windows.get(tile) or Touch(self.stay(tile, number))
+
+    def stay(self, tile: int, number: int) -> Placement:
+        """Return where a placed tile is for an event: its own NPU's, or the one transferred."""
+        event = self.schedule.events[number]
+        here = [
+            item
+            for item in self.schedule.stays[tile]
+            if item.first_event <= number <= item.last_event
+        ]
+        if event.unit is not Unit.DMA and not self.graph.tiles[tile].space.is_shared:
+            here = [item for item in here if item.npu == event.index]
+        return here[-1]
+
+
+def _outside(tile: Tile, number: int) -> Touch:
+    if tile.role is Role.PSUM:
+        return Touch(SpilledSums(number))
+    return Touch(OffChip(tile.tensor), region_of(tile))
