@@ -14,6 +14,7 @@ from ..runtime_sim.result import SimulationResult
 from ..runtime_sim.trace import write_trace
 from .driver import Result, constants_of
 from .output import write_folder
+from .report.html import html_report
 
 Writer = Callable[[Path], None]
 
@@ -21,9 +22,9 @@ Writer = Callable[[Path], None]
 def write_results(result: Result, folder: Path) -> None:
     """Write everything that exists to a folder, atomically.
 
-    ``report.json``, ``module.ir`` and ``model.onnx`` are always there; ``program.acc`` and
-    ``program.asm`` once there is a program, ``trace.json`` once it has run. The program's text is
-    ``program.asm``; ``module.ir`` has the stages before it.
+    ``report.json``, ``report.html``, ``module.ir`` and ``model.onnx`` are always there;
+    ``program.acc`` and ``program.asm`` once there is a program, ``trace.json`` once it has run. The
+    program's text is ``program.asm``; ``module.ir`` has the stages before it.
 
     Raises:
         OptionError: The folder cannot be written.
@@ -41,8 +42,13 @@ def write_results(result: Result, folder: Path) -> None:
     simulation = result.simulation
     if simulation is not None and simulation.timelines is not None:
         files["trace.json"] = lambda path: _write_trace(path, simulation)
+    files["report.html"] = lambda path: _write_text(path, _page(result))
     files["report.json"] = lambda path: _write_text(path, to_json(result.report))
     write_folder(folder, files)
+
+
+def _page(result: Result) -> str:
+    return html_report(result.report, result.module, result.simulation)
 
 
 def _write_text(path: Path, text: str) -> None:

@@ -30,7 +30,9 @@ MAY_IMPORT = {
 DOORS = {
     "google": ("models.onnx_import",),
     "highspy": ("passes.mip",),
+    "jinja2": ("compiler.report.html",),
     "lark": ("ir.text", "backend.asm"),
+    "markupsafe": ("compiler.report.html",),
     "matplotlib": ("compiler.report",),
     "mip": ("passes.mip",),
     "onnx": ("models",),
@@ -247,7 +249,7 @@ class TestPackages:
         found = {name for name in zipfile.ZipFile(wheel).namelist() if name.startswith("accnn/")}
         resources = {
             str(path.relative_to(ROOT))
-            for pattern in ("backend/targets/*.toml", "**/*.lark", "py.typed")
+            for pattern in ("backend/targets/*.toml", "**/*.lark", "**/templates/*", "py.typed")
             for path in ROOT.glob(pattern)
             if ".venv" not in path.parts
         }

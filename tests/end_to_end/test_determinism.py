@@ -53,7 +53,7 @@ def test_reports_are_equal_but_for_seconds(twice: tuple[Path, Path]):
 def test_nothing_else_is_in_the_folder(twice: tuple[Path, Path]):
     names = {path.name for path in twice[0].iterdir()}
 
-    assert names == {*EQUAL, "report.json"}
+    assert names == {*EQUAL, "report.html", "report.json"}
     assert {path.name for path in twice[0].parent.iterdir()} == {"one", "two"}
 
 

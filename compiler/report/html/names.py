@@ -1,0 +1,35 @@
+"""Names from the network as they are shown: visible, and of bounded length.
+
+Networks come from anywhere. The template escapes what HTML gives a meaning; what it gives none
+but a browser acts on all the same (control characters, marks that turn the direction of writing)
+is spelt out here.
+"""
+
+import unicodedata
+
+from ..operator_table import QUANTISED, shorten
+
+LONGEST = 200
+"""Names are cut in the middle beyond this many characters."""
+
+_HIDDEN = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
+
+
+def shown(name: str, longest: int = LONGEST) -> str:
+    """Return a name with invisible characters spelt out, cut in the middle where it is long."""
+    return shorten("".join(map(_visible, name[: 4 * longest])), longest)
+
+
+def short(name: str, longest: int = 48) -> str:
+    """Return a name without what the quantiser appends, short enough for a table."""
+    return shown(name.removesuffix(QUANTISED), longest)
+
+
+def _visible(character: str) -> str:
+    if unicodedata.category(character) not in _HIDDEN:
+        return character
+    return (
+        character.encode("ascii", "backslashreplace").decode()
+        if ord(character) > 255
+        else (f"\\x{ord(character):02x}")
+    )

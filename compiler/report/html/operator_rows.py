@@ -1,0 +1,141 @@
+"""The table of operators: one row each, with its loop nest and traffic to unfold."""
+
+from dataclasses import dataclass
+
+from ....ir.module import Module
+from ....ir.report import Dims, OperatorReport
+from ..figures import UNKNOWN, amount, joule, ratio
+from ..layer_table import nest_text
+from .binding import LOOKS, Binding, Share, told
+from .names import short, shown
+from .split import TrafficRow, traffic_rows
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """Text, and the number that rows are sorted by (``None`` comes last)."""
+
+    text: str
+    number: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OperatorRow:
+    """One operator as the table shows it.
+
+    Attributes:
+        number: Position in the program.
+        name: Short enough for the table.
+        full_name: As in the graph.
+        kind: Of operator.
+        dims: Extents of its loops that are not 1.
+        mapper: Who found the loop nest.
+        status: What is proven.
+        bound: Proven bound of the mapper's objective.
+        gap: Distance from it.
+        cycles: Duration, with its share of the slowest one's [%].
+        cycles_share: Share of the slowest operator's cycles [%].
+        times_bound: Cycles over the roofline bound.
+        utilization: Of the MAC array.
+        energy: Energy.
+        off_chip: Bytes to and from off-chip memory.
+        binding: What holds it up.
+        look: Colour of ``binding``.
+        busy: How busy the engines are.
+        nest: Loop nest as the papers write them; empty for none.
+        traffic: Per level and operand.
+        chart: Name of the chart of its tile schedule; empty for none.
+    """
+
+    number: int
+    name: str
+    full_name: str
+    kind: str
+    dims: str
+    mapper: str
+    status: str
+    bound: Cell
+    gap: Cell
+    cycles: Cell
+    cycles_share: float
+    times_bound: Cell
+    utilization: Cell
+    energy: Cell
+    off_chip: Cell
+    binding: Binding
+    look: str
+    busy: str
+    nest: str
+    traffic: tuple[TrafficRow, ...]
+    chart: str
+
+
+def operator_row(
+    module: Module,
+    item: OperatorReport,
+    number: int,
+    *,
+    most_cycles: int,
+    why: Binding,
+    shares: tuple[Share, ...],
+    chart: str,
+) -> OperatorRow:
+    """Return the row of one operator.
+
+    Args:
+        module: Its mapping.
+        item: Its figures.
+        number: Its position in the program.
+        most_cycles: Of the slowest operator.
+        why: What it is bound by.
+        shares: How busy the engines are.
+        chart: Name of the chart of its tile schedule; empty for none.
+    """
+    cycles, bound = item.cycles, item.cycles_lower_bound
+    return OperatorRow(
+        number=number,
+        name=short(item.name),
+        full_name=shown(item.name),
+        kind=shown(item.kind, 40),
+        dims=_dims(item.dims),
+        mapper=item.mapper or UNKNOWN,
+        status=item.status or UNKNOWN,
+        bound=Cell(amount(item.bound), item.bound),
+        gap=Cell(UNKNOWN if item.gap is None else f"{item.gap:.1%}", item.gap),
+        cycles=Cell(UNKNOWN if cycles is None else f"{cycles:,}", cycles),
+        cycles_share=100 * (cycles or 0) / max(1, most_cycles),
+        times_bound=Cell(ratio(cycles, bound), cycles / bound if cycles and bound else None),
+        utilization=Cell(
+            UNKNOWN if item.utilization is None else f"{item.utilization:.0%}", item.utilization
+        ),
+        energy=Cell(amount(joule(item.energy_pj), "J"), item.energy_pj),
+        off_chip=_off_chip(module, item),
+        binding=why,
+        look=LOOKS[why],
+        busy=told(shares),
+        nest=_nest(module, item),
+        traffic=traffic_rows(item.traffic),
+        chart=chart,
+    )
+
+
+def _dims(dims: Dims | None) -> str:
+    if dims is None:
+        return UNKNOWN
+    extents = ((name, getattr(dims, name)) for name in "RSPQCKNG")
+    return " ".join(f"{name}{extent}" for name, extent in extents if extent != 1) or "1"
+
+
+def _off_chip(module: Module, item: OperatorReport) -> Cell:
+    if module.arch is None or not item.traffic:
+        return Cell(UNKNOWN)
+    level = module.arch.off_chip.name
+    moved = sum(row.read_bytes + row.written_bytes for row in item.traffic if row.level == level)
+    return Cell(amount(moved, "B"), moved)
+
+
+def _nest(module: Module, item: OperatorReport) -> str:
+    mapping = module.mapping(item.name)
+    if mapping is None or module.arch is None:
+        return item.nest or ""
+    return nest_text(mapping.nest, module.arch)

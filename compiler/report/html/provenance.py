@@ -1,0 +1,72 @@
+"""How a result was made: the command, what was chosen, versions, digests."""
+
+import platform
+import shlex
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib.metadata import version
+
+from ....ir.report import Report
+from .names import shown
+
+_LIBRARIES = ("numpy", "onnx", "onnxruntime", "mip", "highspy", "numba")
+_NOT_OFFERED = frozenset({"samples"})  # from Python only
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """A name and a value, as text."""
+
+    name: str
+    value: str
+
+
+def command(report: Report) -> str:
+    """Return the command that makes this result again, defaults written out.
+
+    Only the file names of data sets are known, not their folders.
+    """
+    words = ["acc-compile", shown(report.model.name), "--arch", shown(report.arch.name)]
+    for name, value in report.options.items():
+        words += _words(name, value)
+    return shlex.join(words)
+
+
+def _words(name: str, value: bool | int | float | str | None) -> list[str]:
+    if value is None or value is False or value == "" or name in _NOT_OFFERED:
+        return []
+    if name == "shapes":
+        return [word for item in _shapes(str(value)) for word in ("--shape", item)]
+    if value is True:
+        return [f"--{name}"]
+    return [f"--{name}", shown(str(value))]
+
+
+def _shapes(value: str) -> list[str]:
+    """Return ``x=1,3`` for each of ``x=(1, 3),y=(2, 4)``."""
+    parts = value.replace(" ", "").split("),")
+    return [part.replace("(", "").rstrip("),") for part in parts if part]
+
+
+def facts(report: Report) -> tuple[Fact, ...]:
+    """Return files with digests, and versions."""
+    return (
+        Fact("model", f"{shown(report.model.name)}, sha256 {report.model.sha256}"),
+        Fact("architecture", f"{shown(report.arch.name)}, sha256 {report.arch.sha256}"),
+        Fact("seed", str(report.seed)),
+        Fact("accnn", report.version),
+        Fact("Python", platform.python_version()),
+        *(Fact(name, version(name)) for name in _LIBRARIES),
+        Fact("reference", report.verification.against or "none: nothing was compared"),
+        Fact("schema of report.json", str(report.schema_version)),
+    )
+
+
+def options(report: Report) -> tuple[Fact, ...]:
+    """Return every option with its value."""
+    return tuple(Fact(name, _told(report.options, name)) for name in report.options)
+
+
+def _told(values: Mapping[str, bool | int | float | str | None], name: str) -> str:
+    value = values[name]
+    return "-" if value is None or value == "" else shown(str(value))

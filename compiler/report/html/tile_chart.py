@@ -1,0 +1,191 @@
+"""One operator's tile schedule: who works when, and what lies where in the scratchpad meanwhile."""
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from ....ir.isa import Space, Unit
+from ....ir.tile_schedule import TRANSFERS, Event, EventKind, Placement, TileSchedule
+from ....ir.tiles import Role
+from ..figures import amount
+from .event_times import Span
+from .marks import LANE, Chart, Key, Label, Mark, Panel, Shape, bars, boxes
+from .names import short
+
+_MAP = 220
+_LOOKS = {
+    EventKind.COMPUTE: "blue",
+    EventKind.FINISH: "teal",
+    EventKind.LOAD: "ochre",
+    EventKind.STORE: "slate",
+    EventKind.SPILL: "red",
+    EventKind.RETRIEVE: "purple",
+}
+_MEANINGS = {
+    EventKind.COMPUTE: "tile operation",
+    EventKind.FINISH: "requantise, finish a tile",
+    EventKind.LOAD: "load",
+    EventKind.STORE: "store",
+    EventKind.SPILL: "spill a partial sum",
+    EventKind.RETRIEVE: "retrieve it",
+}
+_ROLES = {
+    Role.W: "ochre",
+    Role.I: "blue",
+    Role.O: "teal",
+    Role.PSUM: "purple",
+    Role.PARAM: "slate",
+}
+_TILES = {
+    Role.W: "tile of weights",
+    Role.I: "of inputs",
+    Role.O: "of outputs",
+    Role.PSUM: "of partial sums",
+    Role.PARAM: "of parameters",
+}
+_ORDER = (Unit.MX, Unit.VX, Unit.LD, Unit.ST)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TileView:
+    """A tile schedule with the times at which it ran.
+
+    Attributes:
+        number: Position among the module's schedules.
+        schedule: What ran.
+        spans: Of its events.
+        scratchpad: Size of the scratchpad [byte].
+    """
+
+    number: int
+    schedule: TileSchedule
+    spans: Sequence[Span]
+    scratchpad: int
+
+
+def marks_needed(schedule: TileSchedule) -> int:
+    """Return how many bars and boxes the picture of a schedule has."""
+    return len(schedule.events) + len(schedule.placements)
+
+
+def tile_chart(view: TileView, *, are_simulated: bool) -> Chart:
+    """Return the chart of one schedule.
+
+    Args:
+        view: The schedule.
+        are_simulated: Whether its times are the simulator's; predicted ones otherwise.
+    """
+    schedule, spans = view.schedule, view.spans
+    start, end = min(first for first, _ in spans), max(last for _, last in spans)
+    names = ", ".join(short(name) for name in schedule.graph.operators[:3])
+    stays = [
+        item for item in schedule.placements if schedule.graph.tiles[item.tile].space is Space.GB
+    ]
+    kinds = {event.kind for event in schedule.events}
+    roles = {schedule.graph.tiles[item.tile].role for item in stays}
+    clock = "simulated" if are_simulated else "predicted"
+    return Chart(
+        name=f"tiles-{view.number}",
+        caption=f"{names}: engines above, tiles in the scratchpad (address upwards) below",
+        description=(
+            f"{len(schedule.graph.ops):,} tile operations in "
+            f"{len(schedule.events):,} events, {clock} cycles {start:,} to {end:,}; "
+            f"{amount(schedule.transferred_bytes, 'B')} moved off chip."
+        ),
+        unit="cycle",
+        start=start,
+        end=end,
+        panels=(_engines(view), *([_tiles(view, stays)] if stays else [])),
+        legend=(
+            *(Key(f"{_LOOKS[kind]} full", _MEANINGS[kind]) for kind in _LOOKS if kind in kinds),
+            *(Key(f"{_ROLES[role]} box", _TILES[role]) for role in _ROLES if role in roles),
+        ),
+    )
+
+
+def _engines(view: TileView) -> Panel:
+    lanes: dict[tuple[Unit, int], list[int]] = defaultdict(list)
+    for number, event in enumerate(view.schedule.events):
+        lanes[(event.unit, event.index)].append(number)
+    order = sorted(lanes, key=_rank)
+    return Panel(
+        labels=tuple(
+            Label(f"{unit}{index}", LANE * row + LANE / 2)
+            for row, (unit, index) in enumerate(order)
+        ),
+        height=LANE * len(order),
+        extent=LANE * len(order),
+        marks=tuple(
+            mark for row, lane in enumerate(order) for mark in _lane(view, lane, lanes[lane], row)
+        ),
+    )
+
+
+def _rank(lane: tuple[Unit, int]) -> tuple[int, ...]:
+    """NPUs first, then DMA."""
+    unit, index = lane
+    return (1, index, 0) if unit is Unit.DMA else (0, index, _ORDER.index(unit))
+
+
+def _lane(
+    view: TileView, lane: tuple[Unit, int], numbers: Sequence[int], row: int
+) -> Iterator[Mark]:
+    """Yield one mark per kind of event and what it works on."""
+    groups: dict[tuple[EventKind, str], list[Span]] = defaultdict(list)
+    for number in numbers:
+        event = view.schedule.events[number]
+        groups[(event.kind, _what(view.schedule, event))].append(view.spans[number])
+    for (kind, what), spans in groups.items():
+        yield Mark(
+            shape=Shape.BARS,
+            look=f"{_LOOKS[kind]} full edged",
+            path=bars(spans, LANE * row + LANE / 2),
+            title=f"{lane[0]}{lane[1]}: {kind} {what}",
+        )
+
+
+def _what(schedule: TileSchedule, event: Event) -> str:
+    graph = schedule.graph
+    if event.kind not in TRANSFERS:
+        return short(graph.ops[event.subject].operator)
+    tile = graph.tiles[event.subject]
+    return f"{tile.role} of {short(tile.tensor)}, {tile.bytes:,} B"
+
+
+def _tiles(view: TileView, stays: Sequence[Placement]) -> Panel:
+    tiles, size = view.schedule.graph.tiles, view.scratchpad
+    groups: dict[tuple[Role, str], list[tuple[int, int, int, int]]] = defaultdict(list)
+    touched = _touched(view)
+    for stay in stays:
+        tile = tiles[stay.tile]
+        top = size - stay.address - tile.bytes
+        left, right = touched[stay]
+        key = (tile.role, f"{tile.role} of {short(tile.tensor)}: {tile.bytes:,} B")
+        groups[key].append((left, right, top, top + tile.bytes))
+    return Panel(
+        name="tiles",
+        labels=(Label(amount(size, "B"), 6), Label("0", _MAP - 6)),
+        height=_MAP,
+        extent=size,
+        marks=tuple(
+            Mark(
+                shape=Shape.BOXES,
+                look=f"{_ROLES[role]} full edged",
+                path=boxes(items),
+                title=title,
+            )
+            for (role, title), items in groups.items()
+        ),
+    )
+
+
+def _touched(view: TileView) -> Mapping[Placement, Span]:
+    """Return the cycles from the first to the last touch of every stay."""
+    spans = view.spans
+    return {
+        stay: (
+            spans[stay.first_event][0],
+            max(spans[stay.first_event][1], spans[stay.last_event][1]),
+        )
+        for stay in view.schedule.placements
+    }

@@ -1,0 +1,304 @@
+"""Everything that the page shows, as values; the template only lays it out."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from ....ir.arch import Architecture
+from ....ir.module import Module
+from ....ir.report import OutputCheck, Report, VerificationStatus
+from ....ir.tile_schedule import TileSchedule
+from ....runtime_sim.result import SimulationResult
+from ..figures import UNKNOWN, amount
+from ..off_chip import plan_line
+from ..table import quantization_line, verification_line
+from .binding import Binding, Share, binding, predicted_shares, simulated_shares
+from .event_times import event_times
+from .headline import Figure, figures, missing
+from .marks import Chart
+from .names import shown
+from .operator_chart import operator_chart
+from .operator_rows import OperatorRow, operator_row
+from .plan_chart import plan_chart
+from .provenance import Fact, command, facts, options
+from .run_chart import run_chart
+from .split import Bar, TrafficRow, energy_bars, off_chip_bars, traffic_rows
+from .tile_chart import TileView, marks_needed, tile_chart
+
+MOST_TILE_MARKS = 40_000
+"""Bars and boxes of all pictures of tile schedules together."""
+
+MOST_STATIC = 4
+"""How many tile schedules of a static order are drawn, the longest ones."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """Something that took time [s], with its share of the longest [%]."""
+
+    name: str
+    seconds: float
+    share: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TileRow:
+    """Figures of one tile schedule, and its picture.
+
+    Attributes:
+        name: Of the operator.
+        scheduler: Who made it.
+        operations: Tile operations.
+        cycles: Predicted.
+        bound: Lower bound of ``cycles``.
+        times_bound: Ratio of the two.
+        moved: Off-chip bytes.
+        chart: Who works when; ``None`` where it is not drawn.
+    """
+
+    name: str
+    scheduler: str
+    operations: str
+    cycles: str
+    bound: str
+    times_bound: str
+    moved: str
+    chart: Chart | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class View:
+    """The page; ``None`` and empty tuples are what is not there.
+
+    Attributes:
+        model: Name of the network's file.
+        arch: Name of the architecture.
+        arch_text: What the machine is, in a line.
+        status: Of the verification; words of the style sheet.
+        verdict: In a sentence.
+        outputs: What was compared.
+        missing: What this report has not, and why; one sentence each.
+        notes: What the user should know.
+        figures: Totals.
+        steps: Passes with their seconds.
+        operators: Cycles per operator.
+        run: The whole run.
+        rows: Table of operators.
+        plan: Picture of the plan.
+        plan_text: The plan in a line.
+        tiles: Tile schedules.
+        tiles_clock: Whose times the pictures of tile schedules show.
+        energy: Split of the energy.
+        off_chip: Split of the off-chip bytes.
+        traffic: Per level and operand.
+        command: Makes this result again.
+        options: What was chosen.
+        facts: Versions and digests.
+        has_trace: Whether ``trace.json`` lies beside the page.
+    """
+
+    model: str
+    arch: str
+    arch_text: str
+    status: str
+    verdict: str
+    outputs: tuple[OutputCheck, ...]
+    missing: tuple[str, ...]
+    notes: tuple[str, ...]
+    figures: tuple[Figure, ...]
+    steps: tuple[Step, ...]
+    operators: Chart | None
+    run: Chart | None
+    rows: tuple[OperatorRow, ...]
+    plan: Chart | None
+    plan_text: str
+    tiles: tuple[TileRow, ...]
+    tiles_clock: str
+    energy: tuple[Bar, ...]
+    off_chip: tuple[Bar, ...]
+    traffic: tuple[TrafficRow, ...]
+    command: str
+    options: tuple[Fact, ...]
+    facts: tuple[Fact, ...]
+    has_trace: bool
+
+
+def view_of(report: Report, module: Module, simulation: SimulationResult | None) -> View:
+    """Return what the page shows.
+
+    Args:
+        report: All figures.
+        module: The stages that were reached.
+        simulation: The run, ``None`` where there was none.
+    """
+    shares = _shares(report, module, simulation)
+    bound_by = [binding(item) for item in shares]
+    tiles, clock = _tiles(module, simulation)
+    has_trace = simulation is not None and simulation.timelines is not None
+    has_cycles = any(item.cycles for item in report.operators)
+    plan = module.graph_schedule
+    return View(
+        model=shown(report.model.name),
+        arch=shown(report.arch.name),
+        arch_text="" if module.arch is None else _machine(module.arch),
+        status=_STATUS[report.verification.status],
+        verdict=shown(_verdict(report), 400),
+        outputs=report.verification.outputs,
+        missing=missing(report, simulation),
+        notes=_notes(report),
+        figures=figures(report, module.arch),
+        steps=_steps(report),
+        operators=operator_chart(report.operators, bound_by) if has_cycles else None,
+        run=run_chart(simulation, _by_program(simulation, report, bound_by))
+        if simulation is not None and has_trace
+        else None,
+        rows=_rows(report, module, shares, bound_by, tiles),
+        plan=None if plan is None else plan_chart(plan, module.graph),
+        plan_text="" if report.graph_schedule is None else plan_line(report.graph_schedule),
+        tiles=tuple(tiles.values()),
+        tiles_clock=clock,
+        energy=() if simulation is None else energy_bars(simulation),
+        off_chip=() if simulation is None else off_chip_bars(simulation),
+        traffic=traffic_rows(report.totals.traffic),
+        command=command(report),
+        options=options(report),
+        facts=facts(report),
+        has_trace=has_trace,
+    )
+
+
+_STATUS = {
+    VerificationStatus.VERIFIED: "verified",
+    VerificationStatus.FAILED: "failed",
+    VerificationStatus.NOT_VERIFIED: "unverified",
+}
+
+
+def _verdict(report: Report) -> str:
+    line = verification_line(report.verification)
+    return line[0].upper() + line[1:]
+
+
+def _machine(arch: Architecture) -> str:
+    npus = len(arch.npus)
+    macs = sum(arch.npu_macs(npu) for npu in arch.npus)
+    size = arch.scratchpad_level.capacity
+    return (
+        f"{npus} NPU{'s' if npus > 1 else ''}, {macs:,} MACs per cycle in {arch.precision}, "
+        f"{amount(size, 'B')} scratchpad, {arch.dma.channels} DMA channels, "
+        f"{amount(arch.clock_hz, 'Hz')}"
+    )
+
+
+def _notes(report: Report) -> tuple[str, ...]:
+    quantised = () if report.quantization is None else (quantization_line(report.quantization),)
+    return tuple(shown(note, 400) for note in (*quantised, *report.notes))
+
+
+def _steps(report: Report) -> tuple[Step, ...]:
+    longest = max((run.seconds for run in report.passes), default=0.0) or 1.0
+    return tuple(
+        Step(name=run.name, seconds=run.seconds, share=100 * run.seconds / longest)
+        for run in report.passes
+    )
+
+
+def _shares(
+    report: Report, module: Module, simulation: SimulationResult | None
+) -> list[tuple[Share, ...]]:
+    """Return how busy engines are in each operator: simulated, else predicted."""
+    arch = module.arch
+    if arch is None:
+        return [() for _ in report.operators]
+    found: dict[str, tuple[Share, ...]] = {}
+    if simulation is not None:
+        found = {item.name: simulated_shares(item, arch) for item in simulation.operators}
+    else:
+        for item in module.tile_schedules:
+            if len(item.graph.operators) == 1:
+                found[item.graph.operators[0]] = predicted_shares(item, arch)
+    return [found.get(item.name, ()) for item in report.operators]
+
+
+def _by_program(
+    simulation: SimulationResult, report: Report, bound_by: Sequence[Binding]
+) -> list[Binding]:
+    """Return what operators are bound by, in the order of the program."""
+    known = {item.name: why for item, why in zip(report.operators, bound_by, strict=True)}
+    return [known.get(item.name, Binding.UNKNOWN) for item in simulation.operators]
+
+
+def _rows(
+    report: Report,
+    module: Module,
+    shares: Sequence[tuple[Share, ...]],
+    bound_by: Sequence[Binding],
+    tiles: Mapping[str, TileRow],
+) -> tuple[OperatorRow, ...]:
+    most = max((item.cycles or 0 for item in report.operators), default=0)
+    return tuple(
+        operator_row(
+            module,
+            item,
+            number,
+            most_cycles=most,
+            why=bound_by[number],
+            shares=shares[number],
+            chart=_chart_name(tiles.get(item.name)),
+        )
+        for number, item in enumerate(report.operators)
+    )
+
+
+def _chart_name(row: TileRow | None) -> str:
+    return "" if row is None or row.chart is None else row.chart.name
+
+
+def _tiles(module: Module, simulation: SimulationResult | None) -> tuple[dict[str, TileRow], str]:
+    """Return the rows of the tile schedules by first operator, and whose times they show."""
+    schedules = module.tile_schedules
+    if not schedules or module.arch is None:
+        return {}, ""
+    times = event_times(module, simulation)
+    drawn = _drawn(schedules)
+    size = module.arch.scratchpad_level.capacity or 1
+    found: dict[str, TileRow] = {}
+    for number, item in enumerate(schedules):
+        view = TileView(number=number, schedule=item, spans=times.spans[number], scratchpad=size)
+        chart = tile_chart(view, are_simulated=times.are_simulated) if number in drawn else None
+        found[item.graph.operators[0]] = _tile_row(item, chart)
+    return found, "simulated" if times.are_simulated else "predicted"
+
+
+def _tile_row(item: TileSchedule, chart: Chart | None) -> TileRow:
+    bound = item.cycles_lower_bound
+    names = ", ".join(shown(name, 60) for name in item.graph.operators[:3])
+    more = len(item.graph.operators) - 3
+    return TileRow(
+        name=names if more <= 0 else f"{names} and {more} more",
+        scheduler=shown(item.scheduler, 60),
+        operations=f"{len(item.graph.ops):,}",
+        cycles=f"{item.cycles:,}",
+        bound=f"{bound:,}" if bound else UNKNOWN,
+        times_bound=f"{item.cycles / bound:.2f}" if bound else UNKNOWN,
+        moved=amount(item.transferred_bytes, "B"),
+        chart=chart,
+    )
+
+
+def _drawn(schedules: Sequence[TileSchedule]) -> frozenset[int]:
+    """Return which schedules get a picture: all out-of-order ones and the longest static ones.
+
+    The longest come first, until the page would become too large.
+    """
+    by_length = sorted(range(len(schedules)), key=lambda number: -schedules[number].cycles)
+    static = [number for number in by_length if schedules[number].scheduler == "static"]
+    passed_over = frozenset(static[MOST_STATIC:])
+    room = MOST_TILE_MARKS
+    chosen: set[int] = set()
+    for number in by_length:
+        needed = marks_needed(schedules[number])
+        if number in passed_over or not schedules[number].events or needed > room:
+            continue
+        chosen.add(number)
+        room -= needed
+    return frozenset(chosen)
