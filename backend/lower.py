@@ -5,9 +5,13 @@ whole tensors that the graph schedule loads, spills, retrieves or stores become 
 them. Waits follow from memory alone: an instruction waits for the last earlier instruction of
 every other queue that touched the bytes it needs (``ir/hazards.py``), unless another wait implies
 that (``waits.py``).
+
+A schedule of several operators has the whole tensors that move among its events; it stands for
+the entire network, and its waits are told apart by region (``ir/schedule_hazards.py``).
 """
 
 import math
+from collections import deque
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
@@ -17,14 +21,16 @@ import numpy.typing as npt
 from ..ir.arch import Architecture
 from ..ir.errors import ArchitectureError, PassError
 from ..ir.graph import Graph, Op
-from ..ir.graph_schedule import Residence
+from ..ir.graph_schedule import GraphSchedule, Residence, Transfer
 from ..ir.hazards import Block, HazardTracker, Ticks, waits_for
 from ..ir.isa import Access, AnyInstruction, Copy, Halt, Space, Unit, Wait
 from ..ir.module import Module
 from ..ir.program import MacProfile, Program, Queue, SpaceSize, Symbol, SymbolKind
+from ..ir.schedule_hazards import ScheduleHazards
 from ..ir.spaces import space_bytes
 from ..ir.tile_schedule import Event, EventKind, Placement, TileSchedule
 from ..ir.tiles import Role, TileGraph
+from ..ir.touches import Accesses
 from ..ir.types import DType, TensorType
 from .addressing import off_chip, on_chip, squeeze
 from .layout import Layout, lay_out, moved_tensors, multiplier_of
@@ -121,6 +127,9 @@ class _Lowering:
         return lay_out(self.graph, moved, derived)
 
     def execute(self) -> None:
+        if any(len(item.graph.operators) > 1 for item in self.module.tile_schedules):
+            self._execute_joint()
+            return
         ends = {name: item for item in self.module.tile_schedules for name in item.graph.operators}
         done: set[int] = set()
         for step, name in enumerate(self.plan.order):
@@ -131,6 +140,27 @@ class _Lowering:
                 done.add(id(schedule))
                 self._schedule(schedule)
             self._move(step, before=False)
+
+    def _execute_joint(self) -> None:
+        """Lower a schedule of all operators.
+
+        Raises:
+            PassError: There are several schedules, or the moves of the plan are not in it.
+        """
+        if len(self.module.tile_schedules) != 1:
+            raise PassError("a schedule of several operators must be the only one")
+        (schedule,) = self.module.tile_schedules
+        if set(schedule.graph.operators) != set(self.plan.order):
+            raise PassError("a schedule of several operators must have them all")
+        hazards = ScheduleHazards(schedule)
+        steps = _event_steps(schedule, self.plan)
+        for number, event in enumerate(schedule.events):
+            touches, ticks = hazards.before(number)
+            queue = self.queue_of[(event.unit, event.index)]
+            lowering = _JointEvent(self, schedule, event, {}, {}, hazards.accesses, number)
+            self.op_number = steps[number]
+            self._append(queue, lowering.instruction(), (ticks,))
+            hazards.note(number, touches, queue, len(self.queues[queue]))
 
     def program(self) -> Program:
         sizes = {**space_bytes(self.arch), Space.DRAM: self.layout.end}
@@ -167,7 +197,7 @@ class _Lowering:
             raise PassError(f"%{tensor} is transferred at step {step} but not resident there")
         size = self.graph.types[tensor].bytes
         chip = Access(Space.GB, 0, place.address, (1,))
-        outside = Access(Space.DRAM, 0, self._symbol(tensor).address, (1,))
+        outside = Access(Space.DRAM, 0, self.symbol(tensor).address, (1,))
         dst, src = (chip, outside) if inwards else (outside, chip)
         blocks = (self._resident(place), self._dram_block(tensor))
         into, from_ = blocks if inwards else (blocks[1], blocks[0])
@@ -186,7 +216,8 @@ class _Lowering:
             key=lambda channel: len(self.queues[self.queue_of[(Unit.DMA, channel)]]),
         )
 
-    def _symbol(self, tensor: str) -> Symbol:
+    def symbol(self, tensor: str) -> Symbol:
+        """Return the room of a tensor off chip."""
         if tensor not in self.layout.symbols:
             self.layout.add(tensor, SymbolKind.ACTIVATION, self.graph.types[tensor])
         return self.layout.symbols[tensor]
@@ -216,14 +247,18 @@ class _Lowering:
         reads, writes = tuple(reads), tuple(writes)
         before: list[Ticks] = [self.tracker.before_read(block) for block in reads]
         before += [self.tracker.before_write(block, author) for block in writes]
-        needed = self.waits.needed(queue, waits_for(before, queue))
-        waits = tuple(Wait(other, tick) for other, tick in sorted(needed.items()))
-        self.queues[queue].append(replace(instruction, waits=waits, op=self.op_number))
+        self._append(queue, instruction, before)
         tick = len(self.queues[queue])
         for block in reads:
             self.tracker.note_read(block, queue, tick)
         for block in writes:
             self.tracker.note_write(block, queue, tick, author)
+
+    def _append(self, queue: int, instruction: AnyInstruction, before: Iterable[Ticks]) -> None:
+        """Append an instruction that comes after others."""
+        needed = self.waits.needed(queue, waits_for(before, queue))
+        waits = tuple(Wait(other, tick) for other, tick in sorted(needed.items()))
+        self.queues[queue].append(replace(instruction, waits=waits, op=self.op_number))
 
     def _schedule(self, schedule: TileSchedule) -> None:
         starting: dict[int, list[Placement]] = {}
@@ -329,28 +364,37 @@ class _EventLowering:
             name = self.graph.ops[self.event.subject].operator
         return self.run.graph.producer[name]
 
+    def instruction(self) -> AnyInstruction:
+        """Return the instruction, without waits."""
+        if self.event.kind is EventKind.FINISH:
+            return select_finish(self._site())
+        if self.event.kind is not EventKind.COMPUTE:
+            return self._copy()
+        step = self.graph.ops[self.event.subject]
+        profile = (
+            self.run.profile(self.graph, step.profile[self.event.index]) if step.profile else 0
+        )
+        return select_compute(self._site(), clear=self.event.clear, profile=profile)
+
+    def _site(self) -> Site:
+        step = self.graph.ops[self.event.subject]
+        npu = self.event.index
+        return Site(self.run.graph, self._operator(), self.graph, step, npu, self._address)
+
     def _operation(self) -> None:
         step = self.graph.ops[self.event.subject]
-        site = Site(
-            self.run.graph, self._operator(), self.graph, step, self.event.index, self._address
-        )
         reads = [tile for tile in step.reads if not self._is_parameter(tile) or step.acc is None]
         if self.event.kind is EventKind.FINISH:
             assert step.acc is not None
             reads = [*(tile for tile in step.reads if self._is_parameter(tile)), step.acc]
             written = step.out
-            instruction = select_finish(site)
         else:
-            profile = (
-                self.run.profile(self.graph, step.profile[self.event.index]) if step.profile else 0
-            )
-            instruction = select_compute(site, clear=self.event.clear, profile=profile)
             written = step.out if step.acc is None else step.acc
             if step.acc is not None and not self.event.clear:
                 reads.append(step.acc)
         self.run.emit(
             (self.event.unit, self.event.index),
-            instruction,
+            self.instruction(),
             [self._block(tile) for tile in reads],
             [self._block(written)],
             step.operator,
@@ -359,27 +403,88 @@ class _EventLowering:
     def _is_parameter(self, tile: int) -> bool:
         return self.graph.tiles[tile].role is Role.PARAM
 
-    def _transfer(self) -> None:
+    def _outside(self) -> str:
+        """Return the symbol off chip of the tile that is transferred."""
+        tile = self.graph.tiles[self.event.subject]
+        if tile.role is Role.PSUM:
+            return self.run.spill_symbol(self.graph, self.event.subject)
+        return self.run.symbol(tile.tensor).name
+
+    def _is_inwards(self) -> bool:
+        return self.event.kind in (EventKind.LOAD, EventKind.RETRIEVE)
+
+    def _copy(self) -> Copy:
         tile = self.event.subject
         item = self.graph.tiles[tile]
-        inwards = self.event.kind in (EventKind.LOAD, EventKind.RETRIEVE)
         chip = on_chip(item, self._npu(tile), self._address(tile), item.box)
+        base = self.run.layout.symbols[self._outside()].address
         if item.role is Role.PSUM:
-            name = self.run.spill_symbol(self.graph, tile)
-            base = self.run.layout.symbols[name].address
             outside = Access(Space.DRAM, 0, base, item.strides)
         else:
-            name = item.tensor
-            outside = off_chip(item, self.run.layout.symbols[name].address)
-        dst, src = (chip, outside) if inwards else (outside, chip)
+            outside = off_chip(item, base)
+        dst, src = (chip, outside) if self._is_inwards() else (outside, chip)
         shape, (dst, src) = squeeze(item.shape, dst, src)
-        blocks = (self._block(tile), self.run.dram_block(name))
-        into, from_ = blocks if inwards else (blocks[1], blocks[0])
-        author = self.event.kind.value if inwards else self._operator().name
-        self.run.emit(
-            (Unit.DMA, self.event.index),
-            Copy(dst=dst, src=src, shape=shape, element_bytes=item.element_bytes),
-            (from_,),
-            (into,),
-            author,
-        )
+        return Copy(dst=dst, src=src, shape=shape, element_bytes=item.element_bytes)
+
+    def _transfer(self) -> None:
+        copy = self._copy()
+        blocks = (self._block(self.event.subject), self.run.dram_block(self._outside()))
+        into, from_ = blocks if self._is_inwards() else (blocks[1], blocks[0])
+        author = self.event.kind.value if self._is_inwards() else self._operator().name
+        self.run.emit((self.event.unit, self.event.index), copy, (from_,), (into,), author)
+
+
+@dataclass(frozen=True, slots=True)
+class _JointEvent(_EventLowering):
+    """Turns one event of a schedule of several operators into one instruction."""
+
+    accesses: Accesses
+    number: int
+
+    def _npu(self, tile: int) -> int:
+        item = self.graph.tiles[tile]
+        if item.is_resident or item.space.is_shared:
+            return 0
+        return self.accesses.stay(tile, self.number).npu
+
+    def _address(self, tile: int) -> int:
+        address = self.graph.tiles[tile].address
+        return self.accesses.stay(tile, self.number).address if address is None else address
+
+
+def _event_steps(schedule: TileSchedule, plan: GraphSchedule) -> list[int]:
+    """Return the step of the operator that each event works for.
+
+    Raises:
+        PassError: A move of the plan is missing, or there is one that it does not have.
+    """
+    graph, step_of = schedule.graph, plan.step_of
+    owner: dict[int, int] = {}
+    for op in graph.ops:
+        for tile in (*op.reads, op.out, *(() if op.acc is None else (op.acc,))):
+            owner.setdefault(tile, step_of[op.operator])
+    inwards, outwards = _moves(plan.loads, plan.retrieves), _moves(plan.stores, plan.spills)
+    steps: list[int] = []
+    for number, event in enumerate(schedule.events):
+        if event.kind in (EventKind.COMPUTE, EventKind.FINISH):
+            steps.append(step_of[graph.ops[event.subject].operator])
+        elif not graph.tiles[event.subject].is_resident:
+            steps.append(owner[event.subject])
+        else:
+            moves = inwards if event.kind in (EventKind.LOAD, EventKind.RETRIEVE) else outwards
+            tensor = graph.tiles[event.subject].tensor
+            if not moves.get(tensor):
+                raise PassError(f"event {number} moves %{tensor}, the graph schedule does not")
+            steps.append(moves[tensor].popleft())
+    left = [name for moves in (inwards, outwards) for name, items in moves.items() if items]
+    if left:
+        raise PassError(f"%{left[0]} is moved by the graph schedule, but by no event")
+    return steps
+
+
+def _moves(*transfers: Iterable[Transfer]) -> dict[str, deque[int]]:
+    """Return the steps at which tensors are moved whole, in order."""
+    found: dict[str, list[int]] = {}
+    for item in (move for moves in transfers for move in moves):
+        found.setdefault(item.tensor, []).append(item.step)
+    return {tensor: deque(sorted(steps)) for tensor, steps in found.items()}

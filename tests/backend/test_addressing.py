@@ -46,7 +46,7 @@ def test_a_part_of_a_placed_tile_begins_inside():
 def test_a_resident_tile_keeps_the_strides_of_its_tensor():
     whole = tile(address=8)
 
-    assert on_chip(whole, 0, 8, whole.box).strides == (200, 20, 2)
+    assert on_chip(whole, 0, 8, whole.box).strides == (200, 60, 2)
 
 
 def test_private_spaces_belong_to_an_npu():
