@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ..ir.errors import PassError
 from ..ir.graph import Graph, Op
@@ -20,6 +20,7 @@ from ..ir.isa import (
     Pool,
     QBinary,
     Quantize,
+    Reduce,
     ReduceKind,
     Requant,
     Window,
@@ -82,8 +83,10 @@ def select_compute(site: Site, *, clear: bool, profile: int) -> AnyInstruction:
     if site.step.acc is not None:
         return _mac(site, clear=clear, profile=profile)
     kind = site.op.kind
-    if kind in ("add", "mul"):
+    if kind in ("add", "mul", "sub", "div"):
         return _binary(site)
+    if kind in _REDUCTIONS:
+        return _reduce(site)
     if kind in ("max_pool", "avg_pool", "global_avg_pool"):
         return _pool(site)
     if kind == "lookup":
@@ -103,7 +106,9 @@ _UNARY = {
     "leaky_relu": Activation.LEAKY_RELU,
     "sigmoid": Activation.SIGMOID,
     "tanh": Activation.TANH,
+    "exp": Activation.EXP,
 }
+_REDUCTIONS = {"reduce_max": ReduceKind.MAX, "reduce_sum": ReduceKind.SUM}
 
 
 def _mac(site: Site, *, clear: bool, profile: int) -> Mac:
@@ -232,7 +237,7 @@ def _source_box(site: Site, tile: Tile) -> tuple[Range, ...]:
     if not tile.is_resident:
         return tile.box
     return tuple(
-        Range(0, 1) if whole.size == 1 else wanted
+        whole if whole.size == 1 else wanted
         for whole, wanted in zip(tile.box, site.step.box, strict=True)
     )
 
@@ -300,6 +305,22 @@ def _unary(site: Site) -> Activate:
     elif site.op.kind == "leaky_relu":
         a = site.op.float("alpha")
     return Activate(dst=dst, src=source, bias=None, shape=shape, act=_UNARY[site.op.kind], a=a, b=b)
+
+
+def _reduce(site: Site) -> Reduce:
+    """Return the reduction; its instruction has the reduced axis as the last loop."""
+    axis, (source, *_) = site.op.int("axis"), site.step.reads
+    box = list(site.step.box)
+    box[axis] = site.tile(source).box[axis]
+    src = site.access(source, tuple(box))
+    dst = site.access(site.step.out, site.step.box)
+    others = [loop for loop in range(len(box)) if loop != axis]
+    return Reduce(
+        kind=_REDUCTIONS[site.op.kind],
+        dst=replace(dst, strides=tuple(dst.strides[loop] for loop in others)),
+        src=replace(src, strides=tuple(src.strides[loop] for loop in (*others, axis))),
+        shape=tuple(box[loop].size for loop in (*others, axis)),
+    )
 
 
 def _copy(site: Site) -> Copy:

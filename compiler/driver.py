@@ -144,7 +144,7 @@ def _prove(
     if options.verify is VerifyMode.LAYERS:
         shown = _lower(replace(observed(module), program=None), watch)
         with watch.step("simulate layers"):
-            layers = run_program(shown, inputs, names, options)
+            layers = shown, run_program(shown, inputs, names, options)
     with watch.step("verify"):
         verification = verify_run(network, simulation, inputs, layers=layers)
     return simulation, verification

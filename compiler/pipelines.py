@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 
 from ..ir.errors import OptionError
 from ..passes.base import Pass
+from ..passes.graph.decompose_softmax import DecomposeSoftmax
 from ..passes.mapping.map_operators import MapOperators
 from ..passes.mapping.registry import find_mapper
 from ..passes.pipeline import Pipeline
@@ -44,6 +45,7 @@ def default_pipeline(options: CompileOptions) -> Pipeline:
     find_mapper(options.mapper)
     return Pipeline(
         (
+            DecomposeSoftmax(),
             _choose("scheduler", options.scheduler, GRAPH_SCHEDULERS)(options),
             MapOperators(mapper=options.mapper, objective=options.objective),
             _choose("tile scheduler", options.tiles, TILE_SCHEDULERS)(options),

@@ -6,11 +6,12 @@ import numpy as np
 import numpy.typing as npt
 
 from ..ir.errors import MismatchError
+from ..ir.module import Module
 from ..ir.report import OutputCheck, Verification
 from ..runtime_sim.reference.run import run as run_reference
 from ..runtime_sim.result import SimulationResult
 from .frontend import Network
-from .verify import compare, float_tolerance, judged, reference_outputs
+from .verify import compare, judged, reference_outputs, tolerances
 
 Array = npt.NDArray[np.generic]
 
@@ -20,7 +21,7 @@ def verify_run(
     simulation: SimulationResult,
     inputs: Mapping[str, Array],
     *,
-    layers: SimulationResult | None = None,
+    layers: tuple[Module, SimulationResult] | None = None,
 ) -> Verification:
     """Compare a run's outputs, or every tensor, with onnxruntime.
 
@@ -33,36 +34,38 @@ def verify_run(
         network: What was compiled.
         simulation: The run.
         inputs: What it ran on, by ONNX name.
-        layers: A run that stores every intermediate tensor, to compare these, too.
+        layers: A module whose program stores every intermediate tensor, and its run, to compare
+            these, too.
     """
     expected = reference_outputs(network.model, inputs)
     found = {original: simulation.outputs[name] for original, name in network.imported.output_names}
-    tolerance = float_tolerance(network.imported.graph)
-    checks = compare(found, {name: expected[name] for name in found}, tolerance=tolerance)
+    allowed = tolerances(network.imported.graph)
+    checks = tuple(
+        compare(found[original], expected[original], original, tolerance=allowed.get(name, 0.0))
+        for original, name in network.imported.output_names
+    )
     if layers is None:
         return judged(checks)
-    inner = _layers(network, layers, inputs, tolerance)
+    inner = _layers(network, *layers, inputs)
     first = next((item.name for item in inner if item.mismatches), None)
     return judged((*inner, *checks), first_difference=first)
 
 
 def _layers(
     network: Network,
+    module: Module,
     simulation: SimulationResult,
     inputs: Mapping[str, Array],
-    tolerance: float,
 ) -> tuple[OutputCheck, ...]:
     """Compare every operator's result, in execution order."""
-    graph = network.imported.graph
+    graph = module.graph
     given = {name: inputs[original] for original, name in network.imported.input_names}
-    expected = run_reference(graph, network.imported.constants, given)
+    expected = run_reference(graph, module.constants, given)
     missing = [op.name for op in graph.ops if op.name not in simulation.program.symbol]
     if missing:
         raise MismatchError(f"%{missing[0]} does not go off chip and cannot be compared")
+    allowed = tolerances(graph)
     return tuple(
-        check
+        compare(simulation.tensor(name), expected[name], name, tolerance=allowed[name])
         for name in simulation.program.operators
-        for check in compare(
-            {name: simulation.tensor(name)}, {name: expected[name]}, tolerance=tolerance
-        )
     )

@@ -12,10 +12,10 @@ BYTE_TYPES = frozenset({DType.S8, DType.U8})
 def check_float(op: Op, types: Types, result: TensorType) -> None:
     """Everything is float32."""
     _require_dtypes(op, (*types, result), DType.F32)
-    _check_softmax_axis(op, result)
+    _check_axis(op, result)
 
 
-def _check_softmax_axis(op: Op, result: TensorType) -> None:
+def _check_axis(op: Op, result: TensorType) -> None:
     if has_attr(op, "axis") and op.int("axis") >= len(result.shape):
         raise refusal(op, f"axis {op.int('axis')} is outside of shape {result.shape}")
 

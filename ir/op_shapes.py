@@ -73,6 +73,14 @@ def dense_shape(op: Op, types: Types) -> tuple[int, ...]:
     return x[0], weight[0]
 
 
+def reduced_shape(op: Op, types: Types) -> tuple[int, ...]:
+    """The operand's shape with extent one along ``axis``."""
+    shape, axis = present(op, types, 0).shape, op.int("axis")
+    if axis >= len(shape):
+        raise refusal(op, f"axis {axis} is outside of shape {shape}")
+    return (*shape[:axis], 1, *shape[axis + 1 :])
+
+
 def reshape_shape(op: Op, types: Types) -> tuple[int, ...]:
     """The attribute ``shape``, which must keep the number of elements."""
     source, shape = present(op, types, 0), op.ints("shape")

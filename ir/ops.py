@@ -51,6 +51,7 @@ from .op_shapes import (
     dense_shape,
     global_pool_shape,
     pool_shape,
+    reduced_shape,
     reshape_shape,
     same_shape,
     transpose_shape,
@@ -90,6 +91,29 @@ def _unary(kind: str, summary: str, *attrs: AttrSpec) -> OpSpec:
         operands=("x",),
         attrs=attrs,
         shape=same_shape,
+        check=check_float,
+    )
+
+
+def _float_pair(kind: str, summary: str) -> OpSpec:
+    return OpSpec(
+        kind=kind,
+        summary=summary,
+        category=Category.VECTOR,
+        operands=("a", "b"),
+        shape=broadcast_shape,
+        check=check_float,
+    )
+
+
+def _reduction(kind: str, summary: str) -> OpSpec:
+    return OpSpec(
+        kind=kind,
+        summary=summary,
+        category=Category.VECTOR,
+        operands=("x",),
+        attrs=(_AXIS,),
+        shape=reduced_shape,
         check=check_float,
     )
 
@@ -135,6 +159,8 @@ _TABLE = (
         shape=broadcast_shape,
         check=check_binary,
     ),
+    _float_pair("sub", "Difference with NumPy broadcasting."),
+    _float_pair("div", "Quotient with NumPy broadcasting."),
     _unary("relu", "max(x, 0)."),
     _unary(
         "clip",
@@ -149,6 +175,9 @@ _TABLE = (
     ),
     _unary("sigmoid", "1 / (1 + exp(-x))."),
     _unary("tanh", "Hyperbolic tangent."),
+    _unary("exp", "Exponential function."),
+    _reduction("reduce_max", "Maximum along an axis, which stays with extent one."),
+    _reduction("reduce_sum", "Sum along an axis, which stays with extent one."),
     _unary("softmax", "exp(x - max) over its sum along an axis.", _AXIS),
     OpSpec(
         kind="lookup",

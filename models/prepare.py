@@ -1,12 +1,13 @@
 """Bring a float model into the form that quantises well.
 
     Conv -> BatchNormalization           ->   Conv
+    BatchNormalization by itself         ->   depthwise Conv
     Constant, Shape, Gather, Concat ...  ->   initialisers
     ReduceMean over height and width     ->   GlobalAveragePool (-> Flatten)
 
-onnxruntime's basic optimiser folds normalisations and constants; it keeps to standard operators. A
-normalisation that is not folded would be quantised by itself, once before and once after; a
-``ReduceMean`` would stay in float, for the quantiser does not know it.
+onnxruntime's basic optimiser folds normalisations and constants; it keeps to standard operators.
+A normalisation that is not folded, and a ``ReduceMean``, would stay in float, for the quantiser has
+no integer form of them.
 """
 
 import math
@@ -23,6 +24,7 @@ from onnx.shape_inference import infer_shapes
 from onnx.version_converter import convert_version
 
 from ..ir.errors import ModelError
+from .normalisation import normalise_by_convolution
 from .session import Optimisation, session_options
 
 # Quantisation per channel needs the axis of DequantizeLinear.
@@ -44,7 +46,10 @@ def prepare(model: ModelProto) -> ModelProto:
     """
     folded = _fold(_readable(model))
     _drop_unused_opsets(folded)
+    _drop_dead(folded)
     _infer_types(folded)
+    if normalise_by_convolution(folded):
+        _infer_types(folded)
     if _pool_instead_of_mean(folded):
         _infer_types(folded)
     _order_initialisers(folded)
@@ -220,6 +225,20 @@ def _drop_unused_opsets(model: ModelProto) -> None:
     kept = [o for o in model.opset_import if o.domain in used]
     del model.opset_import[:]
     model.opset_import.extend(kept)
+
+
+def _drop_dead(model: ModelProto) -> None:
+    """Drop nodes that no output needs, and types of tensors that nobody makes any more."""
+    needed = {output.name for output in model.graph.output}
+    nodes: list[NodeProto] = []
+    for node in reversed(model.graph.node):
+        if needed.intersection(node.output):
+            needed.update(_all_inputs(node))
+            nodes.append(node)
+    known = [info for info in model.graph.value_info if info.name in needed]
+    del model.graph.node[:], model.graph.value_info[:]
+    model.graph.node.extend(reversed(nodes))
+    model.graph.value_info.extend(known)
 
 
 def _infer_types(model: ModelProto) -> None:

@@ -20,7 +20,9 @@ LeakyRelu              QLinearLeakyRelu
 MaxPool, Flatten       MaxPool, Flatten           output has the input's scale and zero point
 AveragePool            QLinearAveragePool         output has the input's scale and zero point
 GlobalAveragePool      QLinearGlobalAveragePool   own scale; a ReduceMean would stay in float
-BatchNormalization     none                       folded; alone, it would stay in float
+BatchNormalization     QLinearConv                folded; alone, a depthwise convolution
+Softmax                none                       stays in float: 8 bits cannot tell small
+                                                  probabilities apart
 =====================  =========================  ==============================================
 
 *Ranges* are the least and greatest value over the samples (MinMax), found by one session that
@@ -56,6 +58,8 @@ _HELD_OUT_SAMPLES = 2
 _INTEGER_OPS = frozenset(
     {"QuantizeLinear", "DequantizeLinear", "QLinearConv", "QLinearMatMul", "ConvInteger"}
 )
+
+_LEFT_IN_FLOAT = frozenset({"Softmax"})
 
 
 class Int8(StrEnum):
@@ -260,7 +264,7 @@ def _quantise(
             tensor_ranges,
             [],
             [],
-            sorted({*QLinearOpsRegistry, *QDQRegistry}),
+            sorted({*QLinearOpsRegistry, *QDQRegistry} - _LEFT_IN_FLOAT),
             {},
         )
         quantiser.quantize_model()

@@ -1,6 +1,7 @@
 """Every pass, by phase. To add a pass, import its class and put it on the list."""
 
 from .base import Pass
+from .graph.decompose_softmax import DecomposeSoftmax
 from .graph.eliminate_dead import EliminateDead
 from .graph.fold_layout import FoldLayout
 from .graph.merge_duplicates import MergeDuplicates
@@ -18,6 +19,7 @@ PASSES: tuple[type[Pass], ...] = (
     RemoveIdentities,
     MergeDuplicates,
     FoldLayout,
+    DecomposeSoftmax,
     # The plan of the scratchpad.
     ScheduleInOrder,
     ScheduleCosma,

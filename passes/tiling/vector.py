@@ -13,6 +13,7 @@ from ...ir.arch import Architecture
 from ...ir.errors import InfeasibleError, Shortage, VerifyError
 from ...ir.graph import Graph, Op
 from ...ir.isa import Space
+from ...ir.latency import EXP_COST, SIMPLE_COST
 from ...ir.op_views import Window, window_of
 from ...ir.tiles import Range, Role, Tile, TileGraph, TileOp
 from .collect import TileCollector, cuts, dense_strides, whole
@@ -81,6 +82,8 @@ def pieces_of(graph: Graph, op: Op) -> tuple[Piece, ...]:
         return (_elementwise(graph, op),)
     if op.kind in ("max_pool", "avg_pool", "global_avg_pool"):
         return (_pool(graph, op),)
+    if op.kind in ("reduce_max", "reduce_sum"):
+        return (_reduction(graph, op),)
     if op.kind == "concat":
         return _concat(graph, op)
     if op.kind == "reshape":
@@ -91,9 +94,11 @@ def pieces_of(graph: Graph, op: Op) -> tuple[Piece, ...]:
 
 
 _ELEMENTWISE = frozenset(
-    {"add", "mul", "relu", "clip", "leaky_relu", "sigmoid", "tanh"}
+    {"add", "mul", "sub", "div", "exp", "relu", "clip", "leaky_relu", "sigmoid", "tanh"}
     | {"lookup", "quantize", "dequantize"}
 )
+
+_SLOW = frozenset({"sigmoid", "tanh", "exp", "div"})
 
 
 def _seen(graph: Graph, name: str) -> Seen:
@@ -116,7 +121,7 @@ def _flat(graph: Graph, op: Op, operands: tuple[str, ...], cost: int = 1) -> Pie
 
 def _elementwise(graph: Graph, op: Op) -> Piece:
     operands = op.operands[:1] if op.kind == "lookup" else op.operands
-    cost = 4 if op.kind in ("sigmoid", "tanh") else 1
+    cost = EXP_COST if op.kind in _SLOW else SIMPLE_COST
     shape = graph.types[op.name].shape
     if all(graph.types[name].shape == shape for name in operands):
         return _flat(graph, op, operands, cost)
@@ -133,6 +138,18 @@ def _elementwise(graph: Graph, op: Op) -> Piece:
 
     return Piece(
         out=_seen(graph, op.name), domain=whole(shape), operands=seen, needs=needs, cost=cost
+    )
+
+
+def _reduction(graph: Graph, op: Op) -> Piece:
+    source, axis = _seen(graph, op.operands[0]), op.int("axis")
+    row = Range(0, source.shape[axis])
+    return Piece(
+        out=_seen(graph, op.name),
+        domain=whole(graph.types[op.name].shape),
+        operands=(source,),
+        needs=lambda box: ((*box[:axis], row, *box[axis + 1 :]),),
+        cost=row.size,
     )
 
 

@@ -40,6 +40,9 @@ UNARY: Mapping[str, Callable[[Op, Array], Array]] = {
     "leaky_relu": lambda op, x: leaky_relu(x, op.float("alpha")),
     "sigmoid": lambda op, x: sigmoid(x),
     "tanh": lambda op, x: tanh(x),
+    "exp": lambda op, x: np.exp(x),
+    "reduce_max": lambda op, x: x.max(axis=op.int("axis"), keepdims=True),
+    "reduce_sum": lambda op, x: x.sum(axis=op.int("axis"), keepdims=True),
     "softmax": lambda op, x: softmax(x, op.int("axis")),
 }
 """Meaning of each float operator with one operand."""

@@ -38,6 +38,8 @@ _KERNELS: Mapping[str, Kernel] = {
     "dense": dense,
     "add": add,
     "mul": mul,
+    "sub": lambda op, types, operands: np.subtract(*operands),
+    "div": lambda op, types, operands: np.divide(*operands),
     **dict.fromkeys(UNARY, _unary),
     "lookup": run_lookup,
     "max_pool": max_pool,
