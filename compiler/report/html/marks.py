@@ -71,7 +71,7 @@ class Panel:
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """One entry of a legend."""
+    """One entry of a legend; without a look it is the heading of those that follow."""
 
     look: str
     meaning: str

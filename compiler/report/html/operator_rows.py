@@ -94,7 +94,7 @@ def operator_row(
     cycles, bound = item.cycles, item.cycles_lower_bound
     return OperatorRow(
         number=number,
-        name=short(item.name),
+        name=short(item.name, 32),
         full_name=shown(item.name),
         kind=shown(item.kind, 40),
         dims=_dims(item.dims),

@@ -43,14 +43,7 @@ def plan_chart(plan: GraphSchedule, graph: Graph) -> Chart:
                 marks=tuple(_columns(plan, moved, most)),
             ),
         ),
-        legend=(
-            Key("blue full", "activation"),
-            Key("ochre full", "constant"),
-            Key("slate little", "workspace for tiles"),
-            Key("red line", "spilled here"),
-            Key("purple line", "retrieved here"),
-            *(Key(f"{_LOOKS[kind]} full", f"{kind} (below)") for kind in moved if any(moved[kind])),
-        ),
+        legend=_legend(plan, graph, moved),
     )
 
 
@@ -61,6 +54,24 @@ _LOOKS = {
     "spill": "red",
     "retrieve": "purple",
 }
+
+
+def _legend(
+    plan: GraphSchedule, graph: Graph, moved: Mapping[str, Sequence[int]]
+) -> tuple[Key, ...]:
+    """Return what the colours of this plan mean; what it has none of is left out."""
+    constants = {graph.is_constant(item.tensor) for item in plan.residences}
+    entries = (
+        (True, Key("", "Scratchpad:")),
+        (False in constants, Key("blue full", "activation")),
+        (True in constants, Key("ochre full", "constant")),
+        (bool(plan.workspaces), Key("slate little", "workspace for tiles")),
+        (bool(plan.spills), Key("red line", "spilled here")),
+        (bool(plan.retrieves), Key("purple line", "retrieved here")),
+        (True, Key("", "Moved off chip:")),
+        *((any(moved[kind]), Key(f"{_LOOKS[kind]} full", kind)) for kind in moved),
+    )
+    return tuple(key for is_there, key in entries if is_there)
 
 
 def _moved(plan: GraphSchedule) -> Mapping[str, Sequence[int]]:

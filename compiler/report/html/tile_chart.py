@@ -97,8 +97,10 @@ def tile_chart(view: TileView, *, are_simulated: bool) -> Chart:
         end=end,
         panels=(_engines(view), *([_tiles(view, stays)] if stays else [])),
         legend=(
+            Key("", "Engines:"),
             *(Key(f"{_LOOKS[kind]} full", _MEANINGS[kind]) for kind in _LOOKS if kind in kinds),
-            *(Key(f"{_ROLES[role]} box", _TILES[role]) for role in _ROLES if role in roles),
+            *([Key("", "Tiles:")] if roles else []),
+            *(Key(f"{_ROLES[role]} full", _TILES[role]) for role in _ROLES if role in roles),
         ),
     )
 
@@ -130,15 +132,17 @@ def _rank(lane: tuple[Unit, int]) -> tuple[int, ...]:
 def _lane(
     view: TileView, lane: tuple[Unit, int], numbers: Sequence[int], row: int
 ) -> Iterator[Mark]:
-    """Yield one mark per kind of event and what it works on."""
-    groups: dict[tuple[EventKind, str], list[Span]] = defaultdict(list)
-    for number in numbers:
+    """Yield one mark per kind of event and what it works on; neighbours differ in strength."""
+    groups: dict[tuple[EventKind, str, str], list[Span]] = defaultdict(list)
+    for place, number in enumerate(numbers):
         event = view.schedule.events[number]
-        groups[(event.kind, _what(view.schedule, event))].append(view.spans[number])
-    for (kind, what), spans in groups.items():
+        strength = "soft" if place % 2 else "full"
+        key = (event.kind, _what(view.schedule, event), strength)
+        groups[key].append(view.spans[number])
+    for (kind, what, strength), spans in groups.items():
         yield Mark(
             shape=Shape.BARS,
-            look=f"{_LOOKS[kind]} full edged",
+            look=f"{_LOOKS[kind]} {strength}",
             path=bars(spans, LANE * row + LANE / 2),
             title=f"{lane[0]}{lane[1]}: {kind} {what}",
         )

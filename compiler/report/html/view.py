@@ -15,9 +15,9 @@ from .binding import Binding, Share, binding, predicted_shares, simulated_shares
 from .event_times import event_times
 from .headline import Figure, figures, missing
 from .marks import Chart
-from .names import shown
+from .names import short, shown
 from .operator_chart import operator_chart
-from .operator_rows import OperatorRow, operator_row
+from .operator_rows import Cell, OperatorRow, operator_row
 from .plan_chart import plan_chart
 from .provenance import Fact, command, facts, options
 from .run_chart import run_chart
@@ -26,9 +26,6 @@ from .tile_chart import TileView, marks_needed, tile_chart
 
 MOST_TILE_MARKS = 40_000
 """Bars and boxes of all pictures of tile schedules together."""
-
-MOST_STATIC = 4
-"""How many tile schedules of a static order are drawn, the longest ones."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,11 +54,11 @@ class TileRow:
 
     name: str
     scheduler: str
-    operations: str
-    cycles: str
-    bound: str
-    times_bound: str
-    moved: str
+    operations: Cell
+    cycles: Cell
+    bound: Cell
+    times_bound: Cell
+    moved: Cell
     chart: Chart | None
 
 
@@ -87,6 +84,7 @@ class View:
         plan_text: The plan in a line.
         tiles: Tile schedules.
         tiles_clock: Whose times the pictures of tile schedules show.
+        undrawn: How many of them have no picture.
         energy: Split of the energy.
         off_chip: Split of the off-chip bytes.
         traffic: Per level and operand.
@@ -113,6 +111,7 @@ class View:
     plan_text: str
     tiles: tuple[TileRow, ...]
     tiles_clock: str
+    undrawn: int
     energy: tuple[Bar, ...]
     off_chip: tuple[Bar, ...]
     traffic: tuple[TrafficRow, ...]
@@ -156,6 +155,7 @@ def view_of(report: Report, module: Module, simulation: SimulationResult | None)
         plan_text="" if report.graph_schedule is None else plan_line(report.graph_schedule),
         tiles=tuple(tiles.values()),
         tiles_clock=clock,
+        undrawn=sum(row.chart is None for row in tiles.values()),
         energy=() if simulation is None else energy_bars(simulation),
         off_chip=() if simulation is None else off_chip_bars(simulation),
         traffic=traffic_rows(report.totals.traffic),
@@ -271,33 +271,30 @@ def _tiles(module: Module, simulation: SimulationResult | None) -> tuple[dict[st
 
 def _tile_row(item: TileSchedule, chart: Chart | None) -> TileRow:
     bound = item.cycles_lower_bound
-    names = ", ".join(shown(name, 60) for name in item.graph.operators[:3])
+    names = ", ".join(short(name) for name in item.graph.operators[:3])
     more = len(item.graph.operators) - 3
     return TileRow(
         name=names if more <= 0 else f"{names} and {more} more",
         scheduler=shown(item.scheduler, 60),
-        operations=f"{len(item.graph.ops):,}",
-        cycles=f"{item.cycles:,}",
-        bound=f"{bound:,}" if bound else UNKNOWN,
-        times_bound=f"{item.cycles / bound:.2f}" if bound else UNKNOWN,
-        moved=amount(item.transferred_bytes, "B"),
+        operations=Cell(f"{len(item.graph.ops):,}", len(item.graph.ops)),
+        cycles=Cell(f"{item.cycles:,}", item.cycles),
+        bound=Cell(f"{bound:,}", bound) if bound else Cell(UNKNOWN),
+        times_bound=Cell(f"{item.cycles / bound:.2f}", item.cycles / bound)
+        if bound
+        else Cell(UNKNOWN),
+        moved=Cell(amount(item.transferred_bytes, "B"), item.transferred_bytes),
         chart=chart,
     )
 
 
 def _drawn(schedules: Sequence[TileSchedule]) -> frozenset[int]:
-    """Return which schedules get a picture: all out-of-order ones and the longest static ones.
-
-    The longest come first, until the page would become too large.
-    """
+    """Return which schedules get a picture: the longest first, while the page stays small."""
     by_length = sorted(range(len(schedules)), key=lambda number: -schedules[number].cycles)
-    static = [number for number in by_length if schedules[number].scheduler == "static"]
-    passed_over = frozenset(static[MOST_STATIC:])
     room = MOST_TILE_MARKS
     chosen: set[int] = set()
     for number in by_length:
         needed = marks_needed(schedules[number])
-        if number in passed_over or not schedules[number].events or needed > room:
+        if not schedules[number].events or needed > room:
             continue
         chosen.add(number)
         room -= needed

@@ -144,8 +144,8 @@
 
   const open = () => {
     const target = location.hash && document.getElementById(location.hash.slice(1));
-    const fold = target && target.closest("details");
-    if (fold) { fold.open = true; target.scrollIntoView(); }
+    const body = target && target.closest("tbody"), fold = body && body.querySelector("details.opener");
+    if (fold) { fold.open = true; target.scrollIntoView({ block: "center" }); }
   };
   addEventListener("hashchange", open);
   open();
