@@ -8,15 +8,23 @@ from ..passes.graph.decompose_softmax import DecomposeSoftmax
 from ..passes.mapping.map_operators import MapOperators
 from ..passes.mapping.registry import find_mapper
 from ..passes.pipeline import Pipeline
+from ..passes.scheduling.cosma.baselines import Replacement
 from ..passes.scheduling.flexer.schedule_flexer import ScheduleFlexer
 from ..passes.scheduling.schedule_cosma import ScheduleCosma
 from ..passes.scheduling.schedule_in_order import ScheduleInOrder
+from ..passes.scheduling.schedule_linear import Order, ScheduleLinear
 from ..passes.scheduling.schedule_tiles import ScheduleTiles
 from .options import CompileOptions
 
 
 def _scratchpad(options: CompileOptions) -> str | None:
     return None if options.scratchpad is None else str(options.scratchpad)
+
+
+def _linear(order: Order, rule: Replacement) -> Callable[[CompileOptions], Pass]:
+    return lambda options: ScheduleLinear(
+        scratchpad=_scratchpad(options), order=order, replacement=rule
+    )
 
 
 GRAPH_SCHEDULERS: Mapping[str, Callable[[CompileOptions], Pass]] = {
@@ -26,6 +34,7 @@ GRAPH_SCHEDULERS: Mapping[str, Callable[[CompileOptions], Pass]] = {
         mapper=options.mapper,
         objective=options.objective,
     ),
+    **{f"{order}-{rule}": _linear(order, rule) for order in Order for rule in Replacement},
 }
 """Passes that plan the scratchpad, by the name that ``--scheduler`` takes."""
 

@@ -11,6 +11,7 @@ from .pipeline import Pipeline, parse_pipeline
 from .scheduling.flexer.schedule_flexer import ScheduleFlexer
 from .scheduling.schedule_cosma import ScheduleCosma
 from .scheduling.schedule_in_order import ScheduleInOrder
+from .scheduling.schedule_linear import ScheduleLinear
 from .scheduling.schedule_tiles import ScheduleTiles
 
 PASSES: tuple[type[Pass], ...] = (
@@ -22,6 +23,7 @@ PASSES: tuple[type[Pass], ...] = (
     DecomposeSoftmax,
     # The plan of the scratchpad.
     ScheduleInOrder,
+    ScheduleLinear,
     ScheduleCosma,
     # Loop nests.
     MapOperators,

@@ -41,10 +41,9 @@ def schedule_in_order(
     """
     room = scratchpad_budget(arch, budget)
     weights_stream = Operand.W in arch.scratchpad_level.holds
-    reserve = min(room, max(MIN_WORKSPACE, room // 2))
     plan = _plan(graph, room, 0, weights_stream)
     if plan.is_streaming:
-        plan = _plan(graph, room, reserve, weights_stream)
+        plan = _plan(graph, room, workspace_reserve(room), weights_stream)
     return plan.finish()
 
 
@@ -68,6 +67,11 @@ def scratchpad_budget(arch: Architecture, budget: int | None) -> int:
             shortage=Shortage(resource=arch.scratchpad, demand=room, capacity=capacity or 0),
         )
     return room
+
+
+def workspace_reserve(room: int) -> int:
+    """Return the room that plans keep for tiles where any tensor passes in tiles [byte]."""
+    return min(room, max(MIN_WORKSPACE, room // 2))
 
 
 @dataclass(slots=True)

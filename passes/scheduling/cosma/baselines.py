@@ -11,16 +11,27 @@ due. Where no gap is large enough, tensors leave until one is:
 What the running operator itself needs is taken out and brought back elsewhere only where
 nothing else helps: the arena is then emptied and packed anew.
 
+Below ``M_R`` the paper has no answer. Here an operator whose tensors do not fit the arena together
+keeps those whose passing in tiles would cost most, and streams the others through a workspace below
+the arena.
+
 References:
     Belady. A study of replacement algorithms for a virtual-storage computer. IBM Systems
     Journal, 1966.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from ....ir.graph_schedule import GraphSchedule, Residence, SolveStatus, Transfer
+from ....ir.graph_schedule import (
+    GraphSchedule,
+    Residence,
+    SolveStatus,
+    Stream,
+    Transfer,
+    Workspace,
+)
 from .problem import Operation, Problem
 
 
@@ -31,15 +42,18 @@ class Replacement(StrEnum):
     GREEDY = "greedy"
 
 
-def schedule_linear(problem: Problem, order: Sequence[int], rule: Replacement) -> GraphSchedule:
+def schedule_linear(
+    problem: Problem, order: Sequence[int], rule: Replacement, *, reserve: int = 0
+) -> GraphSchedule:
     """Return the plan of an order with the linear arena and a replacement rule.
 
     Args:
-        problem: The problem; its budget must be at least ``problem.minimum``.
+        problem: The problem.
         order: Operators in execution order.
         rule: Which tensors leave.
+        reserve: Room below the arena that every step has as its workspace [byte].
     """
-    arena = _Arena(problem=problem, order=order, rule=rule)
+    arena = _Arena(problem=problem, order=order, rule=rule, reserve=reserve)
     for step, op in enumerate(order):
         arena.execute(step, problem.operations[op])
     return arena.finish()
@@ -65,6 +79,7 @@ class _Arena:
     problem: Problem
     order: Sequence[int]
     rule: Replacement
+    reserve: int = 0
     uses: list[list[int]] = field(default_factory=list[list[int]])
     slots: dict[int, _Slot] = field(default_factory=dict[int, _Slot])
     on_host: set[int] = field(default_factory=set[int])
@@ -74,6 +89,7 @@ class _Arena:
     spills: list[Transfer] = field(default_factory=list[Transfer])
     retrieves: list[Transfer] = field(default_factory=list[Transfer])
     stores: list[Transfer] = field(default_factory=list[Transfer])
+    streams: list[Stream] = field(default_factory=list[Stream])
 
     def __post_init__(self) -> None:
         self.uses = [[] for _ in self.problem.tensors]
@@ -84,7 +100,11 @@ class _Arena:
 
     def execute(self, step: int, operation: Operation) -> None:
         """Run one operator: bring in what it reads, make room for what it writes."""
-        needed = tuple(dict.fromkeys(operation.touches))
+        touched = tuple(dict.fromkeys(operation.touches))
+        streamed = self._streamed(step, operation, touched)
+        for tensor in streamed:
+            self._stream(step, tensor)
+        needed = tuple(tensor for tensor in touched if tensor not in streamed)
         placed = all(tensor in self.slots or self._place(step, tensor, needed) for tensor in needed)
         if not placed:
             self._pack_anew(step, needed)
@@ -92,7 +112,7 @@ class _Arena:
             if self.slots[tensor].first == step and tensor not in operation.writes:
                 self._record_arrival(step, tensor)
         for tensor in operation.writes:
-            if self.problem.tensors[tensor].is_output:
+            if self.problem.tensors[tensor].is_output and tensor not in streamed:
                 self.stores.append(self._transfer(step, tensor))
                 self.on_host.add(tensor)
         for tensor in needed:
@@ -101,7 +121,8 @@ class _Arena:
 
     def finish(self) -> GraphSchedule:
         """Return the frozen plan."""
-        moved = (*self.loads, *self.spills, *self.retrieves, *self.stores)
+        moved = (*self.loads, *self.spills, *self.retrieves, *self.stores, *self.streams)
+        steps = range(len(self.order)) if self.reserve else ()
         return GraphSchedule(
             budget=self.problem.budget,
             order=tuple(self.problem.operations[op].name for op in self.order),
@@ -110,9 +131,39 @@ class _Arena:
             spills=tuple(self.spills),
             retrieves=tuple(self.retrieves),
             stores=tuple(self.stores),
+            streams=tuple(self.streams),
+            workspaces=tuple(Workspace(step=step, address=0, bytes=self.reserve) for step in steps),
             status=SolveStatus.HEURISTIC,
             objective=sum(item.bytes for item in moved),
         )
+
+    def _streamed(self, step: int, operation: Operation, touched: Sequence[int]) -> Collection[int]:
+        """Return the tensors that pass in tiles since not all fit: those that lose least."""
+        left = self.problem.budget - self.reserve
+        streamed: list[int] = []
+        for tensor in sorted(touched, key=lambda tensor: -self._worth(step, operation, tensor)):
+            if self.problem.tensors[tensor].bytes <= left:
+                left -= self.problem.tensors[tensor].bytes
+            else:
+                streamed.append(tensor)
+        return streamed
+
+    def _worth(self, step: int, operation: Operation, tensor: int) -> int:
+        """Return the off-chip bytes that keeping a tensor in the arena can avoid [byte]."""
+        size = self.problem.tensors[tensor].bytes
+        fresh = tensor in operation.writes and not self.problem.tensors[tensor].is_output
+        if fresh or (tensor in self.slots and tensor not in self.on_host):
+            return 2 * size
+        return size if tensor in self.slots or self._next_use(tensor, step) is not None else 0
+
+    def _stream(self, step: int, tensor: int) -> None:
+        """Let a tensor pass in tiles; it leaves the arena, and has a host copy from then on."""
+        if tensor in self.slots:
+            self._evict(step, tensor)
+        self.on_host.add(tensor)
+        self.arrived.add(tensor)
+        item = self.problem.tensors[tensor]
+        self.streams.append(Stream(tensor=item.name, step=step, bytes=item.bytes))
 
     def _place(self, step: int, tensor: int, pinned: Sequence[int]) -> bool:
         size = self.problem.tensors[tensor].bytes
@@ -130,7 +181,7 @@ class _Arena:
     def _smallest_gap(self, size: int) -> int | None:
         """Return the start of the smallest gap that is large enough."""
         best: tuple[int, int] | None = None
-        start = 0
+        start = self.reserve
         for slot in sorted(self.slots.values(), key=lambda slot: slot.address):
             gap = slot.address - start
             if gap >= size and (best is None or gap < best[0]):
@@ -154,7 +205,7 @@ class _Arena:
         ordered = sorted(self.slots, key=lambda tensor: self.slots[tensor].address)
         best: tuple[int, list[int]] | None = None
         for first in range(len(ordered)):
-            start = self.slots[ordered[first - 1]].end if first else 0
+            start = self.slots[ordered[first - 1]].end if first else self.reserve
             run: list[int] = []
             cost = 0
             for last in range(first, len(ordered)):
@@ -177,7 +228,7 @@ class _Arena:
             if self.slots[tensor].first < step:
                 self._evict(step, tensor)
         self.slots.clear()
-        address = 0
+        address = self.reserve
         for tensor in needed:
             size = self.problem.tensors[tensor].bytes
             self.slots[tensor] = _Slot(address, size, step)
