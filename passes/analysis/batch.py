@@ -394,7 +394,7 @@ class _Evaluation:
             for operand in Operand:
                 if level.name in self.batch.levels[operand]:
                     taken = taken + self._bytes(operand, index)
-            worst = np.maximum(worst, taken / level.usable)
+            worst = np.maximum(worst, taken / (level.usable or 0.5))  # a byte is too much for none
         for names, limit in (
             *(((fanout.name,), fanout.size) for fanout in self.arch.fanouts),
             *((group.fanouts, group.limit) for group in self.arch.groups),

@@ -157,7 +157,7 @@ class Formulation:
         for index, level in enumerate(self.space.arch.levels):
             if level.usable is None:
                 continue
-            room = math.log(8 * level.usable) - _TINY
+            room = math.log(8 * level.usable or 0.5) - _TINY  # less than a bit, if there is none
             shares = [
                 self._tile_bits(operand, index) - room
                 for operand in Operand

@@ -19,6 +19,7 @@ from accnn.passes.mapping.base import (
 from accnn.passes.mapping.cosa.mapper import Cosa
 from accnn.passes.mapping.cosa.padding import candidates
 from accnn.passes.mapping.output_stationary import map_output_stationary
+from accnn.passes.mapping.registry import find_mapper
 from accnn.passes.mapping.search import Exhaustive
 
 CONV = Workload(R=3, S=3, P=7, Q=7, C=512, K=512)
@@ -90,6 +91,18 @@ def test_respects_workspace_and_placement(simba):
     check_nest(placed.nest, with_workspace(simba, 1024), resident)
     assert placed.nest.bytes_at(simba, "gb") == ()
     assert not placed.nest.holds_psums(simba, "gb")
+
+
+@pytest.mark.parametrize("mapper", ["cosa", "salsa", "loma", "random", "output-stationary"])
+def test_no_workspace_is_enough_when_inputs_and_outputs_lie_on_chip(simba, mapper):
+    resident = frozenset({Operand.I, Operand.O})
+    work = Workload(R=3, S=3, P=7, Q=7, C=16, K=8)
+
+    nest = find_mapper(mapper).map(work, simba, workspace=0, resident=resident).nest
+
+    check_nest(nest, with_workspace(simba, 0), resident)
+    with pytest.raises(InfeasibleError):
+        find_mapper(mapper).map(work, simba, workspace=0)
 
 
 def test_pads_where_prime_factors_run_out(simba):
