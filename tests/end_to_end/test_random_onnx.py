@@ -1,0 +1,43 @@
+"""Random ONNX networks through the whole flow: quantised or not, whatever the passes."""
+
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import onnx
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import accnn
+from accnn.compiler.options import CompileOptions, VerifyMode
+from accnn.ir.report import VerificationStatus
+
+from .onnx_strategies import onnx_networks
+
+CHOICES = st.builds(
+    CompileOptions,
+    mapper=st.just("output-stationary"),
+    scheduler=st.sampled_from(["in-order", "cosma"]),
+    tiles=st.sampled_from(["static", "flexer"]),
+    verify=st.sampled_from([VerifyMode.OUTPUTS, VerifyMode.LAYERS]),
+    races=st.just(True),
+)
+
+
+@pytest.mark.parametrize("arch", ["simba", "flexer-arch5", "edge-fp32"])
+@settings(
+    max_examples=8,
+    deadline=None,
+    derandomize=True,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+)
+@given(model=onnx_networks(), options=CHOICES)
+def test_random_networks_equal_onnxruntime(model: onnx.ModelProto, arch: str, options):
+    onnx.checker.check_model(model, full_check=True)
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "random.onnx"
+        onnx.save(model, path)
+
+        result = accnn.compile(path, arch=arch, options=options)
+
+    assert result.report.verification.status is VerificationStatus.VERIFIED
