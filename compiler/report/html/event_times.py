@@ -1,8 +1,9 @@
 """When the events of tile schedules ran in the simulator.
 
 Lowering turns every event into one instruction of its engine's queue, in order, and every whole
-tensor that the plan moves into a copy on the DMA channel with the fewest instructions. Walking
-through both in that order pairs events with instructions.
+tensor that the plan moves into a copy on the DMA channel with the fewest instructions (unless it
+is an event itself, as in a schedule of several operators). Walking through both in that order
+pairs events with instructions.
 """
 
 from collections.abc import Mapping
@@ -51,13 +52,14 @@ def _simulated(module: Module, simulation: SimulationResult) -> tuple[tuple[Span
     schedules = {name: item for item in module.tile_schedules for name in item.graph.operators}
     if set(schedules) != set(plan.order):
         return None
+    are_joint = any(len(item.graph.operators) > 1 for item in module.tile_schedules)
     found: dict[int, tuple[Span, ...]] = {}
     for step, name in enumerate(plan.order):
-        walk.skip_copies(_moves_before(plan, step))
+        walk.skip_copies(0 if are_joint else _moves_before(plan, step))
         schedule = schedules[name]
         if id(schedule) not in found:
             found[id(schedule)] = walk.follow(schedule)
-        walk.skip_copies(sum(item.step == step for item in plan.stores))
+        walk.skip_copies(0 if are_joint else sum(item.step == step for item in plan.stores))
     if not walk.is_at_the_end:
         return None
     return tuple(found[id(item)] for item in module.tile_schedules)

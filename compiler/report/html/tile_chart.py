@@ -68,6 +68,13 @@ def marks_needed(schedule: TileSchedule) -> int:
     return len(schedule.events) + len(schedule.placements)
 
 
+def names_of(schedule: TileSchedule) -> str:
+    """Return the names of a schedule's operators, the first ones where there are many."""
+    names = ", ".join(short(name) for name in schedule.graph.operators[:3])
+    more = len(schedule.graph.operators) - 3
+    return names if more <= 0 else f"{names} and {more} more"
+
+
 def tile_chart(view: TileView, *, are_simulated: bool) -> Chart:
     """Return the chart of one schedule.
 
@@ -77,7 +84,7 @@ def tile_chart(view: TileView, *, are_simulated: bool) -> Chart:
     """
     schedule, spans = view.schedule, view.spans
     start, end = min(first for first, _ in spans), max(last for _, last in spans)
-    names = ", ".join(short(name) for name in schedule.graph.operators[:3])
+    names = names_of(schedule)
     stays = [
         item for item in schedule.placements if schedule.graph.tiles[item.tile].space is Space.GB
     ]

@@ -15,14 +15,14 @@ from .binding import Binding, Share, binding, predicted_shares, simulated_shares
 from .event_times import event_times
 from .headline import Figure, figures, missing
 from .marks import Chart
-from .names import short, shown
+from .names import shown
 from .operator_chart import operator_chart
 from .operator_rows import Cell, OperatorRow, operator_row
 from .plan_chart import plan_chart
 from .provenance import Fact, command, facts, options
 from .run_chart import run_chart
 from .split import Bar, TrafficRow, energy_bars, off_chip_bars, traffic_rows
-from .tile_chart import TileView, marks_needed, tile_chart
+from .tile_chart import TileView, marks_needed, names_of, tile_chart
 
 MOST_TILE_MARKS = 40_000
 """Bars and boxes of all pictures of tile schedules together."""
@@ -271,10 +271,8 @@ def _tiles(module: Module, simulation: SimulationResult | None) -> tuple[dict[st
 
 def _tile_row(item: TileSchedule, chart: Chart | None) -> TileRow:
     bound = item.cycles_lower_bound
-    names = ", ".join(short(name) for name in item.graph.operators[:3])
-    more = len(item.graph.operators) - 3
     return TileRow(
-        name=names if more <= 0 else f"{names} and {more} more",
+        name=names_of(item),
         scheduler=shown(item.scheduler, 60),
         operations=Cell(f"{len(item.graph.ops):,}", len(item.graph.ops)),
         cycles=Cell(f"{item.cycles:,}", item.cycles),
