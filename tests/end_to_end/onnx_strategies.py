@@ -48,7 +48,9 @@ class Sketch:
         """Add a convolution; with ``channels``, one that keeps the image's size."""
         n, c, height, width = x.shape
         same = channels is not None
-        kernel = self.one_of((1, 1), (3, 3)) if same else self.one_of((1, 1), (3, 3), (3, 1), (2, 2))
+        kernel = (
+            self.one_of((1, 1), (3, 3)) if same else self.one_of((1, 1), (3, 3), (3, 1), (2, 2))
+        )
         dilation = 1 if same else self.one_of(1, 1, 2)
         stride = 1 if same else self.one_of(1, 2)
         pads = [tap // 2 * dilation for tap in kernel] * 2
