@@ -9,6 +9,7 @@ from ..passes.mapping.map_operators import MapOperators
 from ..passes.mapping.registry import find_mapper
 from ..passes.pipeline import Pipeline
 from ..passes.scheduling.cosma.baselines import Replacement
+from ..passes.scheduling.count_traffic import CountTraffic
 from ..passes.scheduling.flexer.schedule_flexer import ScheduleFlexer
 from ..passes.scheduling.schedule_cosma import ScheduleCosma
 from ..passes.scheduling.schedule_in_order import ScheduleInOrder
@@ -58,6 +59,7 @@ def default_pipeline(options: CompileOptions) -> Pipeline:
             _choose("scheduler", options.scheduler, GRAPH_SCHEDULERS)(options),
             MapOperators(mapper=options.mapper, objective=options.objective),
             _choose("tile scheduler", options.tiles, TILE_SCHEDULERS)(options),
+            CountTraffic(),
         )
     )
 

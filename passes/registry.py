@@ -8,6 +8,7 @@ from .graph.merge_duplicates import MergeDuplicates
 from .graph.remove_identities import RemoveIdentities
 from .mapping.map_operators import MapOperators
 from .pipeline import Pipeline, parse_pipeline
+from .scheduling.count_traffic import CountTraffic
 from .scheduling.flexer.schedule_flexer import ScheduleFlexer
 from .scheduling.schedule_cosma import ScheduleCosma
 from .scheduling.schedule_in_order import ScheduleInOrder
@@ -30,6 +31,7 @@ PASSES: tuple[type[Pass], ...] = (
     # Tiles and their order.
     ScheduleTiles,
     ScheduleFlexer,
+    CountTraffic,
 )
 """All passes that a pipeline may name."""
 

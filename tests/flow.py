@@ -65,6 +65,7 @@ def compile_graph(
     seed: int = 0,
     all_off_chip: bool = True,
     tiles: str = "static",
+    scheduler: str | None = None,
 ) -> Compiled:
     """Compile a network and compute what its tensors must be.
 
@@ -76,8 +77,12 @@ def compile_graph(
         seed: Of the inputs.
         all_off_chip: Whether every result is stored, so that it can be compared.
         tiles: Who orders tiles.
+        scheduler: Who plans the scratchpad; the default if not given.
     """
-    pipeline = default_pipeline(CompileOptions(scratchpad=budget, tiles=tiles))
+    options = CompileOptions(scratchpad=budget, tiles=tiles)
+    if scheduler is not None:
+        options = replace(options, scheduler=scheduler)
+    pipeline = default_pipeline(options)
     source = Module(graph=graph, arch=load_architecture(arch), constants=Constants(data))
     module = run_pipeline(pipeline, source).module
     if all_off_chip:

@@ -122,7 +122,7 @@ def measured_plan(
         streams=tuple(streams),
         workspaces=tuple(workspaces),
         objective=sum(item.bytes for item in whole) + constants,
-        bound=_inputs_and_outputs(graph),
+        bound=inputs_and_outputs(graph),
         status=SolveStatus.FEASIBLE,
     )
 
@@ -133,7 +133,8 @@ def residents(op: Op, plan: GraphSchedule, step: int) -> frozenset[str]:
     return frozenset(name for name in names if plan.resident(name, step) is not None)
 
 
-def _inputs_and_outputs(graph: Graph) -> int:
+def inputs_and_outputs(graph: Graph) -> int:
+    """Return the bytes of what is read and made, each moved once, constants included [byte]."""
     read: Mapping[str, int] = {
         value.name: value.type.bytes
         for value in (*graph.inputs, *graph.constants)
