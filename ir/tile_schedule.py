@@ -224,8 +224,9 @@ def _tiles_of(graph: TileGraph, event: Event) -> frozenset[int]:
     acc: frozenset[int] = frozenset(() if op.acc is None else (op.acc,))
     if event.kind is EventKind.FINISH:
         return acc | {op.out} | _parameters(graph, op.reads)
-    out: frozenset[int] = frozenset((op.out,) if op.acc is None else ())
-    return frozenset(op.reads) | acc | out
+    if op.acc is None:
+        return frozenset((*op.reads, op.out))
+    return (frozenset(op.reads) - _parameters(graph, op.reads)) | acc
 
 
 def _parameters(graph: TileGraph, reads: tuple[int, ...]) -> frozenset[int]:
