@@ -4,7 +4,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from ..ir.errors import PassError
+from ..ir.errors import ModelError, PassError
 from ..ir.graph import Graph, Op
 from ..ir.isa import (
     Access,
@@ -139,7 +139,10 @@ def _weight_zero(site: Site, type: TensorType) -> int:
     if type.quant is None:
         return 0
     if len(set(type.quant.zero_point)) > 1:
-        raise PassError(f"%{site.op.name}: weights with several zero points cannot be lowered")
+        raise ModelError(
+            f"%{site.op.name}: weights with several zero points are not supported",
+            hint="quantise weights symmetrically (s8), or per tensor",
+        )
     return type.quant.zero_point[0]
 
 

@@ -11,7 +11,7 @@ from ..ir.report import OutputCheck, Verification
 from ..runtime_sim.reference.run import run as run_reference
 from ..runtime_sim.result import SimulationResult
 from .frontend import Network
-from .verify import compare, judged, reference_outputs, tolerances
+from .verify import EQUAL, compare, judged, reference_outputs, tolerances
 
 Array = npt.NDArray[np.generic]
 
@@ -41,7 +41,7 @@ def verify_run(
     found = {original: simulation.outputs[name] for original, name in network.imported.output_names}
     allowed = tolerances(network.imported.graph)
     checks = tuple(
-        compare(found[original], expected[original], original, tolerance=allowed.get(name, 0.0))
+        compare(found[original], expected[original], original, tolerance=allowed.get(name, EQUAL))
         for original, name in network.imported.output_names
     )
     if layers is None:

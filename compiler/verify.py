@@ -1,6 +1,7 @@
 """Compare what the simulator computed with what onnxruntime computes on the same inputs."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -22,6 +23,7 @@ FLOAT_TOLERANCE = 4e-6
 _EXACT = frozenset(
     {"dequantize", "relu", "clip", "max_pool", "reduce_max", "reshape", "transpose", "concat"}
 )
+_MOVES = frozenset({"reshape", "transpose", "concat"})
 """Float operators whose results are not rounded, or in one way only."""
 
 _VERIFICATION = 3  # stream of random numbers; calibration uses others
@@ -60,18 +62,48 @@ def reference_outputs(model: Model, inputs: Mapping[str, Array]) -> dict[str, Ar
     return run(make_session(model), inputs)
 
 
-def tolerances(graph: Graph) -> dict[str, float]:
-    """Return the allowed difference of every result, relative to its largest magnitude.
+@dataclass(frozen=True, slots=True)
+class Tolerance:
+    """How far a tensor may be from the reference.
 
-    Zero for integers, and for floats that are integers made float: these must be equal. Every
-    operator that rounds, on the longest path of floats, may add ``FLOAT_TOLERANCE``.
+    Attributes:
+        relative: Relative to the largest magnitude of the tensor.
+        absolute: In the tensor's own unit.
+    """
+
+    relative: float = 0.0
+    absolute: float = 0.0
+
+
+EQUAL = Tolerance()
+"""Nothing but the very same values."""
+
+
+def tolerances(graph: Graph) -> dict[str, Tolerance]:
+    """Return what is allowed for every result.
+
+    Nothing for integers, and for floats that are integers made float: these must be equal. Every
+    operator that rounds, on the longest path of floats, may add ``FLOAT_TOLERANCE``. Where a
+    rounded float becomes an integer, it may fall to the other side of a tie: one step is allowed
+    there, and where that integer is made float or only moved.
     """
     rounded: dict[str, int] = {}
+    found: dict[str, Tolerance] = {}
     for op in graph.ops:
         before = max((rounded.get(name, 0) for name in op.inputs), default=0)
         is_integer = op.result.type.dtype.is_integer
         rounded[op.name] = 0 if is_integer else before + (op.kind not in _EXACT)
-    return {name: FLOAT_TOLERANCE * count for name, count in rounded.items()}
+        steps = max((found[name].absolute for name in op.inputs if name in found), default=0.0)
+        if op.kind == "quantize":
+            steps = float(before > 0)
+        elif op.kind == "dequantize":
+            quant = graph.types[op.operands[0]].quant
+            steps *= max(quant.scale) if quant is not None else 1.0
+        elif op.kind not in _MOVES:
+            steps = 0.0
+        rounds = rounded[op.name] or int(steps > 0 and not is_integer)
+        found[op.name] = Tolerance(FLOAT_TOLERANCE * rounds, steps)
+    return found
 
 
 def against() -> str:
@@ -79,23 +111,26 @@ def against() -> str:
     return f"onnxruntime {onnxruntime.__version__}"
 
 
-def compare(found: Array, expected: Array, name: str, *, tolerance: float = 0.0) -> OutputCheck:
+def compare(
+    found: Array, expected: Array, name: str, *, tolerance: Tolerance = EQUAL
+) -> OutputCheck:
     """Compare a tensor with what is right.
 
     Args:
         found: What was computed.
         expected: What is right.
         name: Of the tensor.
-        tolerance: Largest difference allowed, relative to the largest magnitude; 0 asks for
-            equality.
+        tolerance: How far it may be off.
     """
     if found.shape != expected.shape:
         found = found.reshape(expected.shape)
     left, right = found.astype(np.float64), expected.astype(np.float64)
-    distance = np.abs(left - right)
+    with np.errstate(invalid="ignore"):  # infinity less infinity; they are equal, see below
+        distance = np.abs(left - right)
     distance[(left == right) | (np.isnan(left) & np.isnan(right))] = 0.0
     distance = np.nan_to_num(distance, nan=np.finfo(np.float64).max)
-    allowed = tolerance * float(np.max(np.abs(right), initial=0.0))
+    largest = float(np.max(np.abs(right), initial=0.0, where=np.isfinite(right)))
+    allowed = tolerance.relative * largest + tolerance.absolute
     return OutputCheck(
         name=name,
         elements=int(expected.size),

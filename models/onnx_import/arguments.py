@@ -18,7 +18,7 @@ def constant_input(b: Builder, node: Node, index: int, what: str) -> Array:
     Raises:
         ModelError: It is absent or computed at run time.
     """
-    array = b.known(node.input(index))
+    array = b.numbers(node.input(index))
     if array is None:
         raise node.refusal(f"needs a constant {what}; {node.input(index)!r} is computed")
     return array

@@ -12,6 +12,7 @@ from ...ir.resources import dtype_of
 from ...ir.types import DType, Quantization, TensorType
 from .names import Namer
 from .node import Node
+from .tensors import dequantized
 
 LARGEST_TENSOR = 2**36
 """Elements of one tensor; beyond, a damaged attribute is more likely than a network."""
@@ -29,7 +30,7 @@ class Builder:
         self.types: dict[str, TensorType] = {}
         self.arrays: dict[str, Array] = {}
         self._inputs: list[str] = []
-        self._ops: list[Op] = []
+        self._ops: dict[str, Op] = {}
         self._known: dict[str, Array] = {}
         self._values: dict[str, str] = {}
         self._constants: dict[tuple[str, Quantization | None, tuple[int, ...]], str] = {}
@@ -39,6 +40,15 @@ class Builder:
     def known(self, name: str) -> Array | None:
         """Return the array of an ONNX tensor that is constant, ``None`` for others."""
         return self._known.get(name)
+
+    def numbers(self, name: str) -> Array | None:
+        """Return the array of an ONNX tensor that is constant or a constant dequantised."""
+        if name in self._known:
+            return self._known[name]
+        op = self._ops.get(self._values[name])
+        if op is None or op.kind != "dequantize" or op.operands[0] not in self.arrays:
+            return None
+        return dequantized(self.arrays[op.operands[0]], self.types[op.operands[0]])
 
     @property
     def values(self) -> Mapping[str, str]:
@@ -146,7 +156,7 @@ class Builder:
             raise ModelError(str(error)) from error
         if op.result.type.elements > LARGEST_TENSOR:
             raise node.refusal(f"makes a tensor of shape {op.result.type.shape}, which is absurd")
-        self._ops.append(op)
+        self._ops[op.name] = op
         self.types[op.name] = op.result.type
         return op.name
 
@@ -172,7 +182,7 @@ class Builder:
             name=Namer().fresh(name or "network"),
             inputs=tuple(Value(value, self.types[value]) for value in self._inputs),
             constants=tuple(Value(value, self.types[value]) for value in self.arrays),
-            ops=tuple(self._ops),
+            ops=tuple(self._ops.values()),
             outputs=tuple(self.value(output) for output in outputs),
         )
 

@@ -94,6 +94,8 @@ def _finish(model: ModelProto, builder: Builder) -> ImportedNetwork:
         constants.verify(graph)
     except VerifyError as error:
         raise ModelError(str(error)) from error
+    if not graph.ops:
+        raise ModelError("the network computes nothing: outputs are inputs or constants")
     return ImportedNetwork(
         graph=graph,
         constants=constants,

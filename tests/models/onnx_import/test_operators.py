@@ -377,3 +377,21 @@ def test_absurd_attributes_are_refused(sketch):
 
     with pytest.raises(ModelError, match="which is absurd"):
         import_model(sketch.model({"x": (1, 3, 4, 4)}, out))
+
+
+def test_a_normalisation_with_quantised_parameters(sketch, assert_same, rng):
+    parameters = [
+        sketch.dequantize(sketch.constant(np.array(row, np.int8)), 0.05, np.int8(-3))
+        for row in ([20, -7, 50], [1, 2, 3], [0, -9, 9], [30, 20, 10])
+    ]
+    y = sketch.node("BatchNormalization", "x", *parameters)
+    model = sketch.model({"x": (1, 3, 4, 5)}, y)
+
+    assert_same(model, {"x": rng.standard_normal((1, 3, 4, 5)).astype(np.float32)})
+
+
+def test_a_network_that_computes_nothing_is_refused(sketch):
+    y = sketch.node("Identity", "x")
+
+    with pytest.raises(ModelError, match="computes nothing"):
+        import_model(sketch.model({"x": (1, 3)}, y))

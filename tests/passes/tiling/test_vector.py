@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 
 from accnn.backend.load import load_architecture
 from accnn.ir.errors import InfeasibleError, VerifyError
-from accnn.ir.graph import Graph
+from accnn.ir.graph import Graph, Value
 from accnn.ir.ops import make_op
 from accnn.ir.tiles import Range, Role
-from accnn.ir.types import DType
+from accnn.ir.types import DType, TensorType
 from accnn.passes.tiling.residency import Residency
 from accnn.passes.tiling.vector import pieces_of, tile_vector
 from tests.flow import compile_graph
@@ -136,9 +136,6 @@ def test_an_operator_that_nothing_executes_is_refused():
 
 def test_float_operators_keep_their_values():
     net = NetworkBuilder()
-    from accnn.ir.graph import Value
-    from accnn.ir.types import TensorType
-
     net.inputs.append(Value("x", TensorType(DType.F32, (1, 3, 5, 4))))
     net.types["x"] = net.inputs[0].type
     for kind, attrs in (
@@ -154,3 +151,22 @@ def test_float_operators_keep_their_values():
 
     for name in compiled.program.operators:
         assert np.allclose(result.tensor(name), compiled.expected[name], rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("axis", [0, 1, 3])
+def test_reductions_and_quotients_are_cut(axis: int):
+    net = NetworkBuilder()
+    net.inputs.append(Value("x", TensorType(DType.F32, (2, 3, 5, 7))))
+    net.types["x"] = net.inputs[0].type
+    net.op("reduce_max", ("x",), "top", {"axis": axis})
+    net.op("sub", ("x", "top"), "below")
+    net.op("exp", ("below",), "powers")
+    net.op("reduce_sum", ("powers",), "total", {"axis": axis})
+    net.op("div", ("powers", "total"), "share")
+    compiled = compile_graph(net.build("share"), {}, "edge-fp32", budget=400)
+    result = compiled.run(detect_races=True)
+
+    assert len(compiled.program.operators) == 5
+    for name in compiled.program.operators:
+        assert np.allclose(result.tensor(name), compiled.expected[name], rtol=1e-5, atol=1e-7)
+    assert np.allclose(result.tensor("share").sum(axis=axis), 1)
