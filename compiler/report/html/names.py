@@ -15,9 +15,16 @@ LONGEST = 200
 _HIDDEN = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
 
 
+def visible(text: str) -> str:
+    """Return a text with every invisible character spelt out."""
+    if text.isascii() and text.isprintable():
+        return text
+    return "".join(map(_spelt, text))
+
+
 def shown(name: str, longest: int = LONGEST) -> str:
     """Return a name with invisible characters spelt out, cut in the middle where it is long."""
-    return shorten("".join(map(_visible, name[: 4 * longest])), longest)
+    return shorten(visible(name[: 4 * longest]), longest)
 
 
 def short(name: str, longest: int = 48) -> str:
@@ -25,11 +32,9 @@ def short(name: str, longest: int = 48) -> str:
     return shown(name.removesuffix(QUANTISED), longest)
 
 
-def _visible(character: str) -> str:
+def _spelt(character: str) -> str:
     if unicodedata.category(character) not in _HIDDEN:
         return character
-    return (
-        character.encode("ascii", "backslashreplace").decode()
-        if ord(character) > 255
-        else (f"\\x{ord(character):02x}")
-    )
+    if ord(character) < 256:
+        return f"\\x{ord(character):02x}"
+    return character.encode("ascii", "backslashreplace").decode()

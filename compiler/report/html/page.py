@@ -17,7 +17,7 @@ from markupsafe import Markup
 from ....ir.module import Module
 from ....ir.report import Report
 from ....runtime_sim.result import SimulationResult
-from .names import shown
+from .names import shown, visible
 from .view import view_of
 
 _TEMPLATES = Path(__file__).parent / "templates"
@@ -46,11 +46,19 @@ def _environment() -> Environment:
         loader=FileSystemLoader(_TEMPLATES),
         autoescape=True,
         undefined=StrictUndefined,
+        finalize=_spelt_out,
         trim_blocks=True,
         lstrip_blocks=True,
     )
     environment.filters["visible"] = shown
     return environment
+
+
+def _spelt_out(value: object) -> object:
+    """Return a value as it is shown; line ends alone may be invisible. Markup is our own."""
+    if type(value) is not str:
+        return value
+    return "\n".join(map(visible, value.split("\n")))
 
 
 def _own(name: str) -> Markup:

@@ -57,7 +57,7 @@ def facts(report: Report) -> tuple[Fact, ...]:
         Fact("accnn", report.version),
         Fact("Python", platform.python_version()),
         *(Fact(name, version(name)) for name in _LIBRARIES),
-        Fact("reference", report.verification.against or "none: nothing was compared"),
+        Fact("reference", shown(report.verification.against or "none: nothing was compared")),
         Fact("schema of report.json", str(report.schema_version)),
     )
 

@@ -9,7 +9,6 @@ from ....ir.report import OutputCheck, Report, VerificationStatus
 from ....ir.tile_schedule import TileSchedule
 from ....runtime_sim.result import SimulationResult
 from ..figures import UNKNOWN, amount
-from ..off_chip import plan_line
 from ..table import quantization_line, verification_line
 from .binding import Binding, Share, binding, predicted_shares, simulated_shares
 from .event_times import event_times
@@ -19,6 +18,7 @@ from .names import shown
 from .operator_chart import operator_chart
 from .operator_rows import Cell, OperatorRow, operator_row
 from .plan_chart import plan_chart
+from .plan_figures import Move, plan_facts, plan_moves
 from .provenance import Fact, command, facts, options
 from .run_chart import run_chart
 from .split import Bar, TrafficRow, energy_bars, off_chip_bars, traffic_rows
@@ -81,7 +81,8 @@ class View:
         run: The whole run.
         rows: Table of operators.
         plan: Picture of the plan.
-        plan_text: The plan in a line.
+        plan_facts: The plan's figures.
+        plan_moves: Spills and retrieves.
         tiles: Tile schedules.
         tiles_clock: Whose times the pictures of tile schedules show.
         undrawn: How many of them have no picture.
@@ -108,7 +109,8 @@ class View:
     run: Chart | None
     rows: tuple[OperatorRow, ...]
     plan: Chart | None
-    plan_text: str
+    plan_facts: tuple[Fact, ...]
+    plan_moves: tuple[Move, ...]
     tiles: tuple[TileRow, ...]
     tiles_clock: str
     undrawn: int
@@ -152,7 +154,8 @@ def view_of(report: Report, module: Module, simulation: SimulationResult | None)
         else None,
         rows=_rows(report, module, shares, bound_by, tiles),
         plan=None if plan is None else plan_chart(plan, module.graph),
-        plan_text="" if report.graph_schedule is None else plan_line(report.graph_schedule),
+        plan_facts=plan_facts(report),
+        plan_moves=plan_moves(report),
         tiles=tuple(tiles.values()),
         tiles_clock=clock,
         undrawn=sum(row.chart is None for row in tiles.values()),

@@ -1,0 +1,62 @@
+"""The figures of the scratchpad's plan: what is proven of it, and what it moves back and forth."""
+
+from dataclasses import dataclass
+
+from ....ir.report import Report
+from ..figures import UNKNOWN, amount
+from ..off_chip import planned_scope
+from .names import shown
+from .provenance import Fact
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """A spill or a retrieve."""
+
+    kind: str
+    step: int
+    operator: str
+    tensor: str
+    size: str
+
+
+def plan_facts(report: Report) -> tuple[Fact, ...]:
+    """Return budget, status, objective, bound and gap; nothing where there is no plan."""
+    plan = report.graph_schedule
+    if plan is None:
+        return ()
+    objective, bound = plan.objective_bytes, plan.bound_bytes
+    gap = f"{(objective - bound) / objective:.2%}" if objective and bound else UNKNOWN
+    seconds = UNKNOWN if plan.solve_seconds is None else f"{plan.solve_seconds:.2f} s"
+    return (
+        Fact("budget", f"{plan.budget_bytes:,} B"),
+        Fact("status", str(plan.status)),
+        Fact("objective", f"{objective:,} B off chip ({planned_scope(plan)})"),
+        Fact("proven bound", f"{bound:,} B" if bound else "none"),
+        Fact("gap", gap),
+        Fact("found in", seconds),
+        Fact(
+            "moved",
+            f"{len(plan.streams)} streams, {len(plan.spills)} spills, "
+            f"{len(plan.retrieves)} retrieves; {len(plan.residences)} residences",
+        ),
+    )
+
+
+def plan_moves(report: Report) -> tuple[Move, ...]:
+    """Return spills and retrieves by step."""
+    plan = report.graph_schedule
+    if plan is None:
+        return ()
+    found = [("spill", item) for item in plan.spills]
+    found += [("retrieve", item) for item in plan.retrieves]
+    return tuple(
+        Move(
+            kind,
+            item.step,
+            shown(plan.order[item.step], 60),
+            shown(item.tensor, 60),
+            amount(item.bytes, "B"),
+        )
+        for kind, item in sorted(found, key=lambda pair: pair[1].step)
+    )

@@ -1,0 +1,58 @@
+"""Pictures of tile schedules show every event at its time, and every stay at its address."""
+
+from accnn.compiler.report.html.event_times import event_times
+from accnn.ir.isa import Space
+from tests.compiler.report.html.conftest import Made
+from tests.compiler.report.html.pages import Element, bars_of, boxes_of, parse
+
+
+def charts(made: Made) -> list[Element]:
+    return [
+        item
+        for item in parse(made.page).all("figure")
+        if (item.attrs["id"] or "").startswith("tiles-")
+    ]
+
+
+def test_every_event_has_a_bar_at_the_simulators_time(flexer: Made):
+    times = event_times(flexer.module, flexer.simulation)
+
+    assert times.are_simulated
+    for chart, spans in zip(charts(flexer), times.spans, strict=True):
+        bars = [bar for path in chart.all("svg")[0].all("path") for bar in bars_of(path)]
+        assert sorted(bars) == sorted(spans)
+
+
+def test_every_stay_in_the_scratchpad_has_a_box(flexer: Made):
+    for chart, schedule in zip(charts(flexer), flexer.module.tile_schedules, strict=True):
+        tiles = schedule.graph.tiles
+        stays = [stay for stay in schedule.placements if tiles[stay.tile].space is Space.GB]
+        pictures = chart.all("svg")[1:]
+        boxes = [box for item in pictures for path in item.all("path") for box in boxes_of(path)]
+        size = 262144
+
+        assert sorted((top, bottom) for _, _, top, bottom in boxes) == sorted(
+            (size - stay.address - tiles[stay.tile].bytes, size - stay.address) for stay in stays
+        )
+
+
+def test_boxes_that_share_an_address_do_not_share_time(flexer: Made):
+    for chart in charts(flexer):
+        boxes = [
+            box
+            for item in chart.all("svg")[1:]
+            for path in item.all("path")
+            for box in boxes_of(path)
+        ]
+        for number, (left, right, top, bottom) in enumerate(boxes):
+            for other in boxes[:number]:
+                apart = right <= other[0] or other[1] <= left
+                assert apart or bottom <= other[2] or other[3] <= top
+
+
+def test_rows_lead_to_their_pictures(flexer: Made):
+    root = parse(flexer.page)
+    names = {item.attrs["id"] for item in charts(flexer)}
+    links = {item.attrs["href"] for item in root.all("a")}
+
+    assert {f"#{name}" for name in names} <= links
