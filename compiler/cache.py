@@ -19,10 +19,10 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from ..ir.arch import Architecture
 from ..ir.mapping import Allocation, Loop, LoopNest, SpatialLoop
 from ..ir.workload import Dim, Operand, Workload
-from ..passes.mapping.base import MapOptions, Mapper, MappingResult, MappingStatus
+from ..passes.mapping.base import MappingResult, MappingStatus
+from ..passes.mapping.jobs import MapJob
 
 _LOG = logging.getLogger(__name__)
 _ROOT = Path(__file__).parent.parent
@@ -34,52 +34,21 @@ _DECIDING = (
     "passes/mapping",
     "passes/mip",
 )
-_PACKAGES = ("mip", "highspy", "numpy", "numba")
+_PACKAGES = ("accnn", "mip", "highspy", "numpy", "numba")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MapJob:
-    """One question to a mapper.
-
-    Attributes:
-        workload: What is computed.
-        arch: The machine that one NPU sees.
-        mapper: Who is asked.
-        workspace: Bytes of the scratchpad for tiles; ``None`` is the architecture's own [byte].
-        resident: Operands that lie whole in the scratchpad.
-        options: Objective, seed and limits.
-    """
-
-    workload: Workload
-    arch: Architecture
-    mapper: Mapper
-    workspace: int | None = None
-    resident: frozenset[Operand] = frozenset()
-    options: MapOptions = MapOptions()
-
-    def solve(self) -> MappingResult:
-        """Ask the mapper."""
-        return self.mapper.map(
-            self.workload,
-            self.arch,
-            workspace=self.workspace,
-            resident=self.resident,
-            options=self.options,
-        )
-
-    @property
-    def key(self) -> str:
-        """Digest of everything that the answer depends on."""
-        parts = (
-            repr(self.workload),
-            repr(self.arch),
-            repr(self.mapper),
-            repr(self.workspace),
-            ",".join(sorted(self.resident)),
-            repr(self.options),
-            code_version(),
-        )
-        return hashlib.sha256("\n".join(parts).encode()).hexdigest()
+def key_of(job: MapJob) -> str:
+    """Return the digest of everything that the answer to a question depends on."""
+    parts = (
+        repr(job.workload),
+        repr(job.arch),
+        repr(job.mapper),
+        repr(job.workspace),
+        ",".join(sorted(job.resident)),
+        repr(job.options),
+        code_version(),
+    )
+    return hashlib.sha256("\n".join(parts).encode()).hexdigest()
 
 
 @cache
@@ -139,7 +108,7 @@ class MappingCache:
             _LOG.warning("cannot store a mapping: %s", error)
 
     def _path(self, job: MapJob) -> Path:
-        key = job.key
+        key = key_of(job)
         return self.folder / key[:2] / f"{key[2:]}.json"
 
 

@@ -21,7 +21,9 @@ from ..passes.manager import Outcome, run_pipeline
 from ..passes.pipeline import Pipeline
 from ..runtime_sim.result import SimulationResult
 from ..runtime_sim.simulate import simulate
+from .cache import MappingCache
 from .frontend import Network, read_network
+from .mapping import CachedSolver
 from .observe import observed
 from .options import LOWER, CompileOptions, VerifyMode
 from .pipelines import default_pipeline
@@ -90,7 +92,12 @@ def compile(
     module = Module(
         graph=network.imported.graph, arch=machine, constants=network.imported.constants
     )
-    context = Context(seed=chosen.seed, progress=watch.progress)
+    cache = None if chosen.cache is None else MappingCache(chosen.cache)
+    context = Context(
+        seed=chosen.seed,
+        progress=watch.progress,
+        solve_jobs=CachedSolver(cache, chosen.processes),
+    )
     watchers = (ReportProgress(lambda item, done, total: watch.progress(item.name, 0, 0)),)
     outcome = run_pipeline(pipeline, module, context, instruments=(*watchers, *instruments))
     for record in outcome.records:

@@ -8,6 +8,8 @@ from pathlib import Path
 from ..ir.errors import OptionError
 from ..passes.mapping.base import Objective
 from ..passes.scheduling.cosma.budgets import NamedBudget
+from .cache import default_folder
+from .mapping import cores
 
 LOWER = "lower"
 """The last step of a compilation, after all passes."""
@@ -15,6 +17,9 @@ LOWER = "lower"
 
 BUDGET_HINT = f"e.g. 65536 or 64K, or one of {', '.join(NamedBudget)}"
 """How a size of the scratchpad may be given."""
+
+_IDLE = frozenset({"cache", "processes"})
+"""Options that change seconds only."""
 
 
 class VerifyMode(StrEnum):
@@ -44,9 +49,11 @@ class CompileOptions:
         races: Whether the simulator looks for unordered accesses while verifying.
         inputs: ``.npz`` with the inputs to verify on; made-up ones otherwise.
         until: Name of the last pass to run.
+        cache: Folder of loop nests found earlier; ``None`` maps everything anew.
+        processes: Processes that look for loop nests; no figure but seconds depends on it.
     """
 
-    mapper: str = "output-stationary"
+    mapper: str = "cosa"
     objective: Objective = Objective.LATENCY
     scheduler: str = "in-order"
     tiles: str = "static"
@@ -59,10 +66,14 @@ class CompileOptions:
     races: bool = False
     inputs: Path | None = None
     until: str | None = None
+    cache: Path | None = field(default_factory=default_folder)
+    processes: int = field(default_factory=cores)
 
     def __post_init__(self) -> None:
         if self.seed < 0:
             raise OptionError(f"seed is {self.seed}, must be 0 or more")
+        if self.processes < 1:
+            raise OptionError(f"processes is {self.processes}, must be 1 or more")
         if self.samples < 1:
             raise OptionError(f"samples is {self.samples}, must be 1 or more")
         if isinstance(self.scratchpad, int) and self.scratchpad < 1:
@@ -78,8 +89,9 @@ class CompileOptions:
         return self.until in (None, LOWER)
 
     def flat(self) -> Mapping[str, bool | int | float | str | None]:
-        """Return the options as plain values, for the report."""
-        return {item.name: _plain(getattr(self, item.name)) for item in fields(self)}
+        """Return the options that decide something as plain values, for the report."""
+        names = [item.name for item in fields(self) if item.name not in _IDLE]
+        return {name: _plain(getattr(self, name)) for name in names}
 
 
 def _plain(value: object) -> bool | int | float | str | None:

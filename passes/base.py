@@ -24,6 +24,7 @@ from typing import ClassVar, TypeAlias
 from ..ir.arch import Architecture
 from ..ir.errors import VerifyError
 from ..ir.module import Module, Stage
+from .mapping.jobs import JobSolver, solve_in_turn
 
 STAGES = tuple(Stage)
 """Stages in the order of the flow; each is derived from those before it."""
@@ -68,11 +69,13 @@ class Context:
         seed: Of everything that is random.
         counters: Where the pass tells what it did.
         progress: Where a long pass tells how far it is.
+        solve_jobs: Answers questions to mappers.
     """
 
     seed: int = 0
     counters: Counters = field(default_factory=Counters)
     progress: Progress = silent
+    solve_jobs: JobSolver = solve_in_turn
 
     def with_counters(self, counters: Counters) -> "Context":
         """Return the context of another pass of the same run."""

@@ -1,5 +1,7 @@
 """Shared fixtures of the test suite."""
 
+from collections.abc import Iterator
+
 import pytest
 
 
@@ -7,3 +9,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--update-golden", action="store_true", help="write expected texts instead of comparing"
     )
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _mapping_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Keep loop nests in a folder of this run: tests neither read nor write the user's."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("ACCNN_CACHE", str(tmp_path_factory.mktemp("mappings")))
+        yield

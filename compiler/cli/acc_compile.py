@@ -14,6 +14,7 @@ from ...passes.instrument import WriteReproducer
 from ...passes.mapping.base import Objective
 from ...passes.mapping.registry import MAPPERS
 from ..artifacts import write_results
+from ..cache import default_folder
 from ..driver import Result, compile
 from ..options import CompileOptions, VerifyMode
 from ..output import check_target
@@ -113,6 +114,12 @@ def acc_compile(
         str | None,
         typer.Option(metavar="PASS", help="Stop after this pass and write what exists by then."),
     ] = None,
+    no_cache: Annotated[
+        bool, typer.Option("--no-cache", help="Look for all loop nests anew.")
+    ] = False,
+    processes: Annotated[
+        int, typer.Option(metavar="N", help="Processes that look for loop nests.")
+    ] = _DEFAULT.processes,
     list_archs: Annotated[
         bool,
         typer.Option(
@@ -126,7 +133,7 @@ def acc_compile(
     """Compile a network for an accelerator, and prove the program by running it.
 
     The folder of results holds program.acc (for acc-run), program.asm, module.ir, model.onnx,
-    trace.json (for ui.perfetto.dev) and report.json.
+    trace.json (for ui.perfetto.dev), report.json, and report.html, the same for people.
     """
     del list_archs
     try:
@@ -143,6 +150,8 @@ def acc_compile(
             races=races,
             inputs=inputs,
             until=until,
+            cache=None if no_cache else default_folder(),
+            processes=processes,
         )
         _run(model, arch, output, options)
     except AccnnError as error:

@@ -20,6 +20,8 @@ from ...passes.manager import run_pipeline
 from ...passes.options import option_fields
 from ...passes.pipeline import Pipeline, find_pass
 from ...passes.registry import PASSES, pipeline
+from ..cache import MappingCache, default_folder
+from ..mapping import CachedSolver, cores
 from .files import write_file
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
@@ -91,7 +93,9 @@ class _Job:
         outcome = run_pipeline(
             self.pipeline,
             self.module,
-            Context(seed=self.seed),
+            Context(
+                seed=self.seed, solve_jobs=CachedSolver(MappingCache(default_folder()), cores())
+            ),
             instruments=watchers,
             verify_each=verify_each,
         )

@@ -1,6 +1,6 @@
 """Pass: find a loop nest for every operator of the MAC array."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
@@ -8,12 +8,16 @@ from ...ir.arch import Architecture
 from ...ir.errors import InfeasibleError
 from ...ir.graph import Graph, Op
 from ...ir.graph_schedule import GraphSchedule
-from ...ir.module import Mapping, Module, Stage
+from ...ir.module import Mapping as OperatorMapping
+from ...ir.module import Module, Stage
 from ...ir.ops import workload
 from ...ir.workload import Operand, Workload
 from ..base import Context, Pass, require_arch
 from ..tiling.residency import residency
-from .base import MapOptions, MappingResult, Objective
+from .base import MapOptions, Mapper, MappingResult, Objective
+from .in_tiles import InTiles
+from .jobs import MapJob
+from .output_stationary import OutputStationary
 from .registry import find_mapper
 
 
@@ -47,7 +51,7 @@ class MapOperators(Pass):
     needs: ClassVar[frozenset[Stage]] = frozenset({Stage.ARCH, Stage.GRAPH_SCHEDULE})
     gives: ClassVar[frozenset[Stage]] = frozenset({Stage.MAPPINGS})
 
-    mapper: str = "output-stationary"
+    mapper: str = "cosa"
     objective: Objective = Objective.LATENCY
 
     def run(self, module: Module, ctx: Context) -> Module:
@@ -55,34 +59,61 @@ class MapOperators(Pass):
         arch, plan = require_arch(module), module.graph_schedule
         assert plan is not None
         tasks = map_tasks(module.graph, plan, arch)
-        results: dict[MapTask, MappingResult] = {}
-        for number, (name, task) in enumerate(tasks):
-            ctx.progress("operators mapped", number, len(tasks))
-            if task not in results:
-                results[task] = self.solve(name, task, arch, ctx)
-                ctx.counters.add(f"seconds of {name}", results[task].seconds)
+        first: dict[MapTask, str] = {}
+        for name, task in tasks:
+            first.setdefault(task, name)
+        results = self.solve(tuple(first.items()), arch, ctx)
+        for task, result in results.items():
+            ctx.counters.add(f"seconds of {first[task]}", result.seconds)
         ctx.counters.add("distinct workloads", len(results))
         return replace(
             module,
             mappings=tuple(mapping_of(name, results[task]) for name, task in tasks),
         )
 
-    def solve(self, name: str, task: MapTask, arch: Architecture, ctx: Context) -> MappingResult:
-        """Return the mapping of one task.
+    def solve(
+        self, tasks: Sequence[tuple[MapTask, str]], arch: Architecture, ctx: Context
+    ) -> Mapping[MapTask, MappingResult]:
+        """Return the mapping of each task.
+
+        Args:
+            tasks: Distinct tasks, each with the operator to name where nothing fits.
+            arch: The accelerator.
+            ctx: Who solves, and the seed.
 
         Raises:
-            InfeasibleError: Nothing fits; names the operator.
+            InfeasibleError: Nothing fits one of them; names the operator.
         """
-        try:
-            return find_mapper(self.mapper).map(
-                task.workload,
-                arch.for_npu(arch.npus[0]),
-                workspace=task.workspace,
-                resident=task.resident,
-                options=MapOptions(objective=self.objective, seed=ctx.seed),
-            )
-        except InfeasibleError as error:
-            raise InfeasibleError(f"%{name} ({task.workload}): {error.message}") from error
+        jobs = [self.job(task, arch, ctx.seed) for task, _ in tasks]
+        answers = ctx.solve_jobs(
+            jobs, lambda done, total: ctx.progress("operators mapped", done, total)
+        )
+        found: dict[MapTask, MappingResult] = {}
+        for (task, name), answer in zip(tasks, answers, strict=True):
+            if isinstance(answer, InfeasibleError):
+                raise InfeasibleError(
+                    f"%{name} ({task.workload}): {answer.message}", hint=answer.hint
+                ) from answer
+            found[task] = answer
+        return found
+
+    def job(self, task: MapTask, arch: Architecture, seed: int) -> MapJob:
+        """Return the question that a task puts to the mapper."""
+        return MapJob(
+            workload=task.workload,
+            arch=arch.for_npu(arch.npus[0]),
+            mapper=in_tiles(find_mapper(self.mapper), len(arch.npus)),
+            workspace=task.workspace,
+            resident=task.resident,
+            options=MapOptions(objective=self.objective, seed=seed),
+        )
+
+
+def in_tiles(mapper: Mapper, npus: int) -> Mapper:
+    """Return the mapper for whole networks; the greedy one makes large tiles by itself."""
+    if isinstance(mapper, OutputStationary):
+        return mapper
+    return InTiles(mapper=mapper, npus=npus)
 
 
 def map_tasks(
@@ -117,9 +148,9 @@ def _resident(op: Op, names: Collection[str]) -> frozenset[Operand]:
     return frozenset(operand for operand, name in found.items() if name in names)
 
 
-def mapping_of(name: str, result: MappingResult) -> Mapping:
+def mapping_of(name: str, result: MappingResult) -> OperatorMapping:
     """Return what a module keeps of a mapper's result."""
-    return Mapping(
+    return OperatorMapping(
         operator=name,
         nest=result.nest,
         mapper=result.mapper,

@@ -1,8 +1,9 @@
 """Best-improvement local search over loop orders and uneven tile starts of one nest.
 
 Loops are split into prime factors. A step moves one loop to another position, or lets one
-operand's tile at one memory start elsewhere; unrolling stays. The result is never worse than the
-start, and need not be even.
+operand's tile at one memory start elsewhere; unrolling stays. Where tiles may carry loops, a loop
+may also move past the starts of tiles without another one taking its place. The result is never
+worse than the start, and need not be even.
 """
 
 from collections.abc import Callable, Iterator
@@ -21,6 +22,8 @@ from .merging import merge_loops
 
 Ints = NDArray[np.int64]
 Measure = Callable[[BatchCost], NDArray[np.float64]]
+Judge = Callable[[NestBatch, BatchCost], NDArray[np.float64]]
+"""What is minimised, given nests and what the cost model says of them."""
 
 
 @dataclass(frozen=True)
@@ -49,12 +52,36 @@ def improve_unevenly(
         placement: Operands that lie whole in the scratchpad.
         rounds: Steps at most.
     """
-    search = _Search(nest, arch, measure, placement)
+    return improve(
+        nest, arch, lambda _, cost: measure(cost), placement=placement, rounds=rounds, carry=False
+    )
+
+
+def improve(
+    nest: LoopNest,
+    arch: Architecture,
+    judge: Judge,
+    *,
+    placement: frozenset[Operand] = frozenset(),
+    rounds: int = 40,
+    carry: bool = True,
+) -> LoopNest:
+    """Return a nest that no single step improves in the eyes of a judge.
+
+    Args:
+        nest: Where to start; it fits.
+        arch: The machine.
+        judge: Says what is minimised.
+        placement: Operands that lie whole in the scratchpad.
+        rounds: Steps at most.
+        carry: Whether a loop may join or leave tiles without another one taking its place.
+    """
+    search = _Search(nest, arch, judge, placement)
     state = _split(nest)
     values = search.values([state])
     value, start = float(values[0]), state
     for _ in range(rounds):
-        options = list(_neighbours(state))
+        options = list(_neighbours(state, carry=carry))
         if not options:
             break
         values = search.values(options)
@@ -70,11 +97,11 @@ class _Search:
         self,
         nest: LoopNest,
         arch: Architecture,
-        measure: Measure,
+        judge: Judge,
         placement: frozenset[Operand],
     ) -> None:
         self.arch = arch
-        self.measure = measure
+        self.judge = judge
         self.placement = placement
         self.workload: Workload = nest.workload
         self.levels = {
@@ -101,8 +128,9 @@ class _Search:
 
     def values(self, states: list[_State]) -> NDArray[np.float64]:
         """Return what is compared; infinite where a state does not fit."""
-        cost = evaluate_batch(self.batch(states), self.arch, placement=self.placement)
-        return np.where(cost.fits, self.measure(cost), np.inf)
+        batch = self.batch(states)
+        cost = evaluate_batch(batch, self.arch, placement=self.placement)
+        return np.where(cost.fits, self.judge(batch, cost), np.inf)
 
 
 def _split(nest: LoopNest) -> _State:
@@ -120,14 +148,21 @@ def _split(nest: LoopNest) -> _State:
     return _State(np.array(dims, np.int64), np.array(extents, np.int64), starts)
 
 
-def _neighbours(state: _State) -> Iterator[_State]:
+def _neighbours(state: _State, *, carry: bool) -> Iterator[_State]:
     yield from _restarted(state)
     for source in range(len(state.dims)):
         for target in range(len(state.dims)):
             if target == source or _same_loops(state, source, target):
                 continue
             order = np.insert(np.delete(np.arange(len(state.dims)), source), target, source)
-            yield _State(state.dims[order], state.extents[order], state.starts)
+            dims, extents = state.dims[order], state.extents[order]
+            yield _State(dims, extents, state.starts)
+            if carry:
+                moved = tuple(
+                    tuple(_carried(at, source, target) for at in row) for row in state.starts
+                )
+                if moved != state.starts:
+                    yield _State(dims, extents, moved)
 
 
 def _restarted(state: _State) -> Iterator[_State]:
@@ -143,6 +178,13 @@ def _restarted(state: _State) -> Iterator[_State]:
                         state.extents,
                         (*state.starts[:at], changed, *state.starts[at + 1 :]),
                     )
+
+
+def _carried(start: int, source: int, target: int) -> int:
+    """Return where a tile starts that a loop joins or leaves as it moves past the start."""
+    if source < start <= target:
+        return start - 1
+    return start + 1 if target < start <= source else start
 
 
 def _same_loops(state: _State, source: int, target: int) -> bool:

@@ -3,7 +3,8 @@
 Operations keep the order of the nest. On several NPUs whole accumulations are dealt out in turn,
 which unrolls the innermost loop that changes the output. Before an operation is issued, the tiles
 of the next ones are fetched as far as there is room; the tile whose next use is furthest away
-makes room. Accumulator tiles that leave unfinished are spilled and retrieved.
+makes room. A channel that would be idle before the array is fetches what later operations read, if
+that leaves room for outputs. Accumulator tiles that leave unfinished are spilled and retrieved.
 """
 
 from collections.abc import Mapping, Sequence
@@ -93,8 +94,11 @@ class _Run:
         self.blocks: dict[tuple[int, int], Block] = {}
         self.resident: dict[tuple[str, int], Block] = {}
         self.uses = self._use_lists()
+        self.outputs = self._output_room()
+        self.last = self._last_of_sums()
         self.cursor = 0
         self.horizon = 0
+        self.scout = 0
         self.added: dict[int, int] = {}
         self.finished: dict[int, int] = {}
         self.spilled: set[int] = set()
@@ -132,6 +136,7 @@ class _Run:
                     break
                 ready += 1
             self._issue(number, npu)
+            self._run_ahead(ready, npu)
         for room_key in list(self.rooms):
             for stay in list(self.rooms[room_key].stays.values()):
                 self._end(room_key, stay)
@@ -140,6 +145,8 @@ class _Run:
         """Bring the tiles of an operation in and make room for its results."""
         op = self.graph.ops[number]
         for tile in _tiles(op):
+            if tile == op.out and not self._completes(number):
+                continue
             item = self.graph.tiles[tile]
             if item.is_resident or self._is_here(tile, npu):
                 continue
@@ -148,6 +155,59 @@ class _Run:
             if not self._bring(tile, npu, must=must):
                 return False
         return True
+
+    def _completes(self, number: int) -> bool:
+        """Whether an operation writes its output: it is direct, or the last of its sums."""
+        acc = self.graph.ops[number].acc
+        return acc is None or self.last[acc] == number
+
+    def _last_of_sums(self) -> dict[int, int]:
+        """Return the operation that is issued last among those that add to an accumulator."""
+        found: dict[int, int] = {}
+        for number, _ in self.order:
+            acc = self.graph.ops[number].acc
+            if acc is not None:
+                found[acc] = number
+        return found
+
+    def _output_room(self) -> dict[Space, int]:
+        """Return the bytes of each space that two operations' outputs and sums take at most."""
+        largest: dict[tuple[Space, Role], int] = {}
+        for tile in self.graph.tiles:
+            if tile.role in (Role.O, Role.PSUM) and not tile.is_resident:
+                key = tile.space, tile.role
+                largest[key] = max(largest.get(key, 0), tile.bytes)
+        found: dict[Space, int] = {}
+        for (space, _), size in largest.items():
+            found[space] = found.get(space, 0) + 2 * size
+        return found
+
+    def _run_ahead(self, ready: int, npu: int) -> None:
+        """Fetch what operations read from ``ready`` on while a channel is idle before the array."""
+        self.scout = max(self.scout, ready)
+        while self.scout < len(self.order):
+            number, other = self.order[self.scout]
+            self.horizon = self.scout
+            for tile in self.graph.ops[number].reads:
+                if self.graph.tiles[tile].is_resident or self._is_here(tile, other):
+                    continue
+                busy = self.time.free_at(Unit.DMA, self.time.dma_channel())
+                if busy >= self.time.free_at(Unit.MX, npu):
+                    return
+                if not self._leaves_room(tile, other) or not self._bring(tile, other, must=False):
+                    return
+            self.scout += 1
+
+    def _leaves_room(self, tile: int, npu: int) -> bool:
+        """Whether a tile fits beside all that is needed before it, and outputs to come."""
+        item, room = self.graph.tiles[tile], self._room(tile, npu)
+        inputs = outputs = 0
+        for stay in room.stays.values():
+            if self.graph.tiles[stay.tile].role in (Role.O, Role.PSUM):
+                outputs += stay.bytes
+            elif self._is_pinned(stay.tile, npu):
+                inputs += stay.bytes
+        return inputs + item.bytes + max(outputs, self.outputs.get(item.space, 0)) <= room.size
 
     def _is_here(self, tile: int, npu: int) -> bool:
         return tile in self._room(tile, npu).stays

@@ -2,11 +2,12 @@ import dataclasses
 import logging
 
 from accnn.backend.load import load_architecture
-from accnn.compiler.cache import MapJob, MappingCache
+from accnn.compiler.cache import MappingCache, key_of
 from accnn.compiler.mapping import solve_all
 from accnn.ir.errors import InfeasibleError
 from accnn.ir.workload import Operand, Workload
 from accnn.passes.mapping.base import MapOptions, Objective
+from accnn.passes.mapping.jobs import MapJob
 from accnn.passes.mapping.output_stationary import OutputStationary
 
 ARCH = load_architecture("simba.toml")
@@ -33,7 +34,7 @@ def test_everything_that_matters_changes_the_key():
         {"options": MapOptions(seed=1)},
     )
 
-    keys = {JOB.key, *(dataclasses.replace(JOB, **change).key for change in changes)}
+    keys = {key_of(JOB), *(key_of(dataclasses.replace(JOB, **change)) for change in changes)}
 
     assert len(keys) == 1 + len(changes)
 

@@ -1,0 +1,294 @@
+"""What tiles cost beyond the cost model, over arrays of nests.
+
+The cost model charges bytes; machines charge instructions and transfers as well. A nest is cut
+into operations of the MAC array, one instruction each (see ``passes/tiling/mac.py``), and:
+
+- every transfer to or from off-chip memory takes the start-up of its DMA channel;
+- every finished accumulation takes the vector unit, which has a start-up of its own;
+- between operations some cycles go by, for durations are whole and engines wait for each other;
+- several NPUs share the off-chip port, and whole accumulations are dealt out to them, so the last
+  round may leave some of them idle.
+
+``estimate`` is an estimate: it tells many small tiles from few large ones, which cost the same in
+the cost model.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from ...ir.arch import Architecture
+from ...ir.workload import DIMS, REDUCTION, RELEVANT, Dim, Operand
+from .batch import BatchCost, evaluate_batch
+from .batch_stages import tile_elements
+from .nest_batch import Bools, Floats, Ints, NestBatch
+
+_PER_OPERATION = 2.0
+"""Cycles that go by between two operations."""
+
+_SPILLING = 2.0
+"""How much longer it takes where sums are spilled: transfers to and fro wait for each other."""
+
+_PARAMETERS = frozenset({Dim.G, Dim.K})
+_PARAMETER_BYTES = 4
+_PARAMETER_TENSORS = 2
+"""Bias and multiplier."""
+
+
+@dataclass(frozen=True)
+class TileBatch:
+    """The tiles of many nests.
+
+    Attributes:
+        batch: The nests.
+        arch: The machine that one NPU sees, with its share of the off-chip bandwidth.
+        placement: Operands that lie whole in the scratchpad.
+        npus: Number of NPUs.
+    """
+
+    batch: NestBatch
+    arch: Architecture
+    placement: frozenset[Operand]
+    npus: int = 1
+
+    @cached_property
+    def _rows(self) -> Ints:
+        return np.arange(len(self.batch))
+
+    @cached_property
+    def _prefix(self) -> Ints:
+        """Iterations of the loops outside of each position, ``[B, L + 1]``."""
+        return _prefix(self.batch.extents)
+
+    def _turning(self, dims: frozenset[Dim]) -> Bools:
+        wanted = np.array([dim in dims for dim in DIMS])
+        return wanted[self.batch.dims] & (self.batch.extents > 1)
+
+    def _turned(self, dims: frozenset[Dim]) -> Ints:
+        """Position behind the last loop over ``dims`` outside of each position, ``[B, L + 1]``."""
+        turning = self._turning(dims)
+        place: Ints = np.arange(1, turning.shape[1] + 1, dtype=np.int64)
+        behind = np.where(turning, place, 0)
+        zero = np.zeros((len(behind), 1), np.int64)
+        return np.concatenate((zero, np.maximum.accumulate(behind, axis=1)), axis=1)
+
+    def _distinct(self, dims: frozenset[Dim], start: Ints) -> Ints:
+        """Number of values that loops over ``dims`` outside of a position take, ``[B]``."""
+        extents = np.where(self._turning(dims), self.batch.extents, 1)
+        return _prefix(extents)[self._rows, start]
+
+    def _changes(self, dims: frozenset[Dim], start: Ints) -> Ints:
+        """Number of times that a tile that starts at a position is another one, ``[B]``."""
+        return self._prefix[self._rows, self._turned(dims)[self._rows, start]]
+
+    def _home(self, operand: Operand) -> Ints:
+        """Where the outermost on-chip tile starts; 0 for what is resident, ``[B]``."""
+        starts = self.batch.starts[operand]
+        if operand in self.placement or starts.shape[1] < 2:
+            return np.zeros(len(self.batch), np.int64)
+        return starts[:, 1]
+
+    @cached_property
+    def _accumulators(self) -> Ints:
+        """Where the tile of accumulators starts, ``[B]``."""
+        return self._turned(RELEVANT[Operand.O])[self._rows, self.batch.starts[Operand.O][:, -1]]
+
+    @cached_property
+    def _is_inside(self) -> Bools:
+        """Whether outputs are completed below the scratchpad, ``[B]``."""
+        below = [
+            at
+            for at, level in enumerate(self.batch.levels[Operand.O])
+            if self.arch.index(level) > self.arch.index(self.arch.scratchpad)
+        ]
+        if not below:
+            return np.zeros(len(self.batch), np.bool_)
+        outer = self._turned(RELEVANT[Operand.O])[
+            self._rows, self.batch.starts[Operand.O][:, below[0]]
+        ]
+        return self._distinct(REDUCTION, outer) == 1
+
+    @cached_property
+    def _spills_sums(self) -> Bools:
+        """Whether sums go off chip before they are complete, ``[B]``."""
+        outer = self._turned(RELEVANT[Operand.O])[self._rows, self._home(Operand.O)]
+        return self._distinct(REDUCTION, outer) > 1
+
+    @cached_property
+    def _boundary(self) -> Ints:
+        """First loop that is left to an instruction, ``[B]``."""
+        outer = np.maximum(self._home(Operand.W), self._home(Operand.I))
+        ends = np.where(self._is_inside, self._accumulators, self._home(Operand.O))
+        return np.maximum(outer, ends)
+
+    @cached_property
+    def operations(self) -> Ints:
+        """Operations of the MAC array, ``[B]``."""
+        return self._prefix[self._rows, self._boundary]
+
+    @cached_property
+    def accumulations(self) -> Ints:
+        """Accumulations that are finished by the vector unit, ``[B]``."""
+        inside = self._prefix[self._rows, self._accumulators]
+        return np.where(
+            self._is_inside, inside, self._distinct(RELEVANT[Operand.O], self._boundary)
+        )
+
+    def _parameter_transfers(self) -> Ints:
+        dims = self.batch.workload.dims
+        size = _PARAMETER_BYTES * _PARAMETER_TENSORS * dims[Dim.G] * dims[Dim.K]
+        if size <= self.arch.vector.parameter_bytes // 2:
+            return np.full(len(self.batch), _PARAMETER_TENSORS, np.int64)
+        ends = np.where(self._is_inside, self._accumulators, self._boundary)
+        return _PARAMETER_TENSORS * self._changes(_PARAMETERS, ends)
+
+    # -- the array -----------------------------------------------------------------------------
+
+    @cached_property
+    def operation_cycles(self) -> Floats:
+        """Duration of one whole operation, which fills its buffers anew [cycle], ``[B]``."""
+        place: Ints = np.arange(self.batch.extents.shape[1], dtype=np.int64)
+        outside: Bools = place < self._boundary[:, None]
+        levels: dict[Operand, tuple[str, ...]] = {}
+        starts: dict[Operand, Ints] = {}
+        for operand in Operand:
+            first, levels[operand] = self._from_home(operand)
+            inner = self.batch.starts[operand][:, first:]
+            source = np.zeros((len(self.batch), len(levels[operand]) - inner.shape[1]), np.int64)
+            starts[operand] = np.concatenate((source, inner), axis=1)
+        inside = replace(
+            self.batch,
+            extents=np.where(outside, 1, self.batch.extents),
+            levels=levels,
+            starts=starts,
+        )
+        return np.ceil(evaluate_batch(inside, self.arch).steady_cycles)
+
+    def _from_home(self, operand: Operand) -> tuple[int, tuple[str, ...]]:
+        """Return which levels lie beneath the home of an operand, and it with all of them."""
+        levels, pad = self.batch.levels[operand], self.arch.scratchpad
+        first = 1
+        if operand in self.arch.scratchpad_level.holds:
+            first += pad in levels
+            return first, (pad, *levels[first:])
+        if len(levels) == 1:
+            return 1, (self.arch.home(operand).name,)
+        return 2, levels[1:]
+
+    # -- transfers -----------------------------------------------------------------------------
+
+    @cached_property
+    def _extents(self) -> Ints:
+        """Extents inside of each position, unrolling included, ``[B, L + 1, 8]``."""
+        unrolled = np.ones((len(self.batch), len(DIMS)), np.int64)
+        for column, (_, dim) in enumerate(self.batch.unrolled):
+            unrolled[:, DIMS.index(dim)] *= self.batch.unrolled_extents[:, column]
+        count = self.batch.extents.shape[1] + 1
+        inside = [self.batch.inside(np.full(len(self.batch), at)) for at in range(count)]
+        return np.stack(inside, axis=1) * unrolled[:, None]
+
+    @cached_property
+    def _bytes(self) -> Mapping[Operand, Ints]:
+        """Bytes of a tile that starts at each position, outputs finished, ``[B, L + 1]``."""
+        work = self.batch.workload
+        flat = self._extents.reshape(-1, len(DIMS))
+        shape = self._extents.shape[:2]
+        return {
+            operand: -(-tile_elements(work, operand, flat) * work.bits(operand) // 8).reshape(shape)
+            for operand in Operand
+        }
+
+    def _tile_bytes(self, operand: Operand) -> Ints:
+        return self._bytes[operand][self._rows, self._home(operand)]
+
+    def _room(self, operand: Operand) -> str:
+        home = self.arch.home(operand).name
+        return home if operand is Operand.W else self.arch.scratchpad
+
+    def _capacity(self, room: str) -> int:
+        capacity = self.arch.level(room).capacity or 0
+        return capacity if room == self.arch.scratchpad else capacity * self.arch.instances(room)
+
+    def _kept_from(self, operand: Operand, spare: Ints) -> Ints:
+        """Return from which loop on all tiles of an operand stay in ``spare`` bytes, ``[B]``."""
+        fits = self._bytes[operand] <= spare[:, None]
+        first = np.where(fits.any(axis=1), fits.argmax(axis=1), 1 << 30)
+        return np.minimum(first, self._home(operand))
+
+    def _loads(self, operand: Operand, kept: Ints) -> Ints:
+        """Return how often a tile is loaded if those inside of a loop stay, ``[B]``."""
+        dims = RELEVANT[operand]
+        within = self._distinct(dims, self._home(operand)) // self._distinct(dims, kept)
+        return self._changes(dims, kept) * within
+
+    def _streamed(self) -> tuple[Operand, ...]:
+        return tuple(item for item in (Operand.W, Operand.I) if item not in self.placement)
+
+    def _spare(self, room: str) -> Ints:
+        """Return the bytes of a room that double-buffered tiles leave, ``[B]``."""
+        spare = np.full(len(self.batch), self._capacity(room), np.int64)
+        for operand in Operand:
+            if operand not in self.placement and self._room(operand) == room:
+                spare = spare - 2 * self._tile_bytes(operand)
+        return spare
+
+    def _ways(self) -> Iterator[Mapping[Operand, Ints]]:
+        """Yield how often tiles are loaded if room is first left to one, or the other operand.
+
+        The scheduler keeps a tile that is used again as long as there is room; what loops over
+        it further out then costs nothing.
+        """
+        streamed = self._streamed()
+        for order in (streamed, streamed[::-1]):
+            spare = {self._room(item): self._spare(self._room(item)) for item in order}
+            loads: dict[Operand, Ints] = {}
+            for operand in order:
+                room = self._room(operand)
+                own = self._tile_bytes(operand)
+                kept = self._kept_from(operand, spare[room] + 2 * own)
+                taken = self._bytes[operand][self._rows, kept] - 2 * own
+                spare[room] = spare[room] - np.maximum(0, taken)
+                loads[operand] = self._loads(operand, kept)
+            yield loads
+
+    def _dma_cycles(self, cost: BatchCost) -> Floats:
+        dma, bandwidth = self.arch.dma, self.arch.off_chip.read_bandwidth
+        startup = dma.startup * self.npus / dma.channels
+        others = cost.offchip_bytes
+        count = self._parameter_transfers()
+        for operand in self._streamed():
+            model = self._changes(RELEVANT[operand], self._home(operand))
+            others = others - model * self._tile_bytes(operand)
+        if Operand.O not in self.placement:
+            count = count + self._distinct(RELEVANT[Operand.O], self._home(Operand.O))
+        best = np.full(len(self.batch), np.inf)
+        for loads in self._ways():
+            size, many = np.maximum(others, 0.0), count
+            for operand, times in loads.items():
+                size, many = size + times * self._tile_bytes(operand), many + times
+            moving = 0.0 if bandwidth is None else size / bandwidth
+            best = np.minimum(best, moving + many * startup)
+        return best
+
+    # -- all together --------------------------------------------------------------------------
+
+    def estimate(self, cost: BatchCost) -> Floats:
+        """Return the latency of one NPU that does all the work, tiles charged [cycle], ``[B]``."""
+        vector = self.arch.vector
+        finishing = self.accumulations * vector.startup + (
+            self.batch.workload.elements(Operand.O) / vector.lanes
+        )
+        rounds = -(-self.accumulations // self.npus)
+        imbalance = rounds * self.npus / self.accumulations
+        computing = self.operations * self.operation_cycles
+        busy = np.maximum(computing, finishing) * imbalance
+        slowest: Floats = np.maximum(busy, self._dma_cycles(cost))
+        steady = np.where(self._spills_sums, _SPILLING * slowest, slowest)
+        return steady + cost.fill_cycles + cost.drain_cycles + _PER_OPERATION * self.operations
+
+
+def _prefix(extents: Ints) -> Ints:
+    ones = np.ones((len(extents), 1), np.int64)
+    return np.concatenate((ones, np.cumprod(extents, axis=1)), axis=1)
