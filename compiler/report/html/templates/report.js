@@ -83,9 +83,14 @@
       let held = null;
       plot.addEventListener("pointermove", (event) => {
         if (held) {
-          from = held[1] - (event.clientX - held[0]) / plot.clientWidth * length;
-          held[2] = held[2] || Math.abs(event.clientX - held[0]) > 3;
-          draw();
+          if (!held[2] && Math.abs(event.clientX - held[0]) > 3) {
+            held[2] = true;
+            plot.setPointerCapture(event.pointerId);
+          }
+          if (held[2]) {
+            from = held[1] - (event.clientX - held[0]) / plot.clientWidth * length;
+            draw();
+          }
         }
         const path = event.target.closest("path");
         tip.hidden = !path;
@@ -95,7 +100,7 @@
         tip.style.left = `${Math.min(event.clientX + 12, innerWidth - tip.offsetWidth - 8)}px`;
         tip.style.top = `${event.clientY + 16}px`;
       });
-      plot.addEventListener("pointerleave", () => { tip.hidden = true; light(chart); });
+      plot.addEventListener("pointerleave", () => { held = null; tip.hidden = true; light(chart); });
       plot.addEventListener("pointerup", (event) => {
         const moved = held && held[2], path = event.target.closest("path[data-op]");
         held = null;
@@ -107,7 +112,7 @@
         row.scrollIntoView({ block: "center" });
       });
       if (!axis) continue;
-      plot.addEventListener("pointerdown", (event) => { held = [event.clientX, from, false]; plot.setPointerCapture(event.pointerId); });
+      plot.addEventListener("pointerdown", (event) => { held = [event.clientX, from, false]; });
       plot.addEventListener("wheel", (event) => {
         if (!event.ctrlKey && !event.metaKey) return;
         event.preventDefault();
