@@ -7,8 +7,10 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from ...ir.graph_schedule import SolveStatus
 from ...ir.report import (
     GraphScheduleReport,
+    OperatorReport,
     PassRun,
     Quantization,
     Report,
@@ -40,6 +42,8 @@ def report_tables(report: Report, *, slowest: int = 10) -> Group:
     ]
     if report.operators and slowest > 0:
         parts.append(OperatorTable(report.operators, slowest))
+    if any(item.mapper for item in report.operators):
+        parts.append(Text(mapping_line(report.operators)))
     if report.graph_schedule is not None:
         parts.append(Text(plan_line(report.graph_schedule)))
     if report.quantization is not None:
@@ -61,6 +65,23 @@ def verification_line(found: Verification) -> str:
     against = f" from {found.against}" if found.against else ""
     first = f"; first in {found.first_difference}" if found.first_difference else ""
     return f"{line}{against}{first}"
+
+
+def mapping_line(operators: Sequence[OperatorReport]) -> str:
+    """Return one line on loop nests: who found them, how many are proven, the largest gap."""
+    mapped = [item for item in operators if item.mapper]
+    mappers = ", ".join(dict.fromkeys(item.mapper or "" for item in mapped))
+    optimal = sum(item.status is SolveStatus.OPTIMAL for item in mapped)
+    fallback = sum(item.status is SolveStatus.FALLBACK for item in mapped)
+    gaps = [item.gap for item in mapped if item.gap is not None]
+    parts = [f"loop nests: {len(mapped)} by {mappers}", f"{optimal} proven optimal"]
+    if fallback:
+        parts.append(f"{fallback} by a fallback")
+    if gaps:
+        parts.append(f"largest gap {max(gaps):.1%}")
+    if len(gaps) < len(mapped):
+        parts.append(f"{len(mapped) - len(gaps)} without a bound")
+    return ", ".join(parts)
 
 
 def quantization_line(found: Quantization) -> str:

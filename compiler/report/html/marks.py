@@ -116,10 +116,10 @@ class Chart:
 
     @property
     def ticks(self) -> tuple[Tick, ...]:
-        """Round figures along the axis."""
+        """Round figures along the axis; the last part has no room for a text."""
         return tuple(
             Tick(100 * (at - self.start) / self.length, f"{at:,}")
-            for at in round_figures(self.start, self.end)
+            for at in round_figures(self.start, self.end - self.length // 20)
         )
 
 

@@ -61,7 +61,7 @@
       let step = 1;
       while (length / step > 8) step = String(step)[0] === "2" ? step / 2 * 5 : step * 2;
       axis.replaceChildren();
-      for (let at = Math.ceil(from / step) * step; at <= from + length; at += step) {
+      for (let at = Math.ceil(from / step) * step; at <= from + 0.95 * length; at += step) {
         const mark = document.createElement("span");
         mark.textContent = figure(at);
         mark.style.left = `${100 * (at - from) / length}%`;
