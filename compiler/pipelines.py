@@ -8,6 +8,7 @@ from ..passes.graph.decompose_softmax import DecomposeSoftmax
 from ..passes.mapping.map_operators import MapOperators
 from ..passes.mapping.registry import find_mapper
 from ..passes.pipeline import Pipeline
+from ..passes.scheduling.across.schedule_across import ScheduleAcross
 from ..passes.scheduling.cosma.baselines import Replacement
 from ..passes.scheduling.count_traffic import CountTraffic
 from ..passes.scheduling.flexer.schedule_flexer import ScheduleFlexer
@@ -42,8 +43,13 @@ GRAPH_SCHEDULERS: Mapping[str, Callable[[CompileOptions], Pass]] = {
 TILE_SCHEDULERS: Mapping[str, Callable[[CompileOptions], Pass]] = {
     "static": lambda options: ScheduleTiles(),
     "flexer": lambda options: ScheduleFlexer(mapper=options.mapper),
+    "static-across": lambda options: ScheduleTiles(),
+    "flexer-across": lambda options: ScheduleFlexer(mapper=options.mapper),
 }
-"""Passes that order tiles, by the name that ``--tiles`` takes."""
+"""Passes that order the tiles of each operator, by the name that ``--tiles`` takes."""
+
+ACROSS = frozenset({"static-across", "flexer-across"})
+"""Names of ``--tiles`` that then join all operators."""
 
 
 def default_pipeline(options: CompileOptions) -> Pipeline:
@@ -60,6 +66,7 @@ def default_pipeline(options: CompileOptions) -> Pipeline:
             MapOperators(mapper=options.mapper, objective=options.objective),
             _choose("tile scheduler", options.tiles, TILE_SCHEDULERS)(options),
             CountTraffic(),
+            *((ScheduleAcross(),) if options.tiles in ACROSS else ()),
         )
     )
 

@@ -2,9 +2,9 @@
 
 Placed tiles are blocks, as everywhere (``hazards.py``). Of tensors that operators hand on, on
 chip or off, each element remembers who wrote it: a tile of the next operator waits for the tiles
-that it overlaps, not for the whole tensor. Every element of such a tensor is written once before
-it is read (the verifier of schedules sees to it), so that a write waits only for what was at
-these addresses before.
+that it overlaps, not for the whole tensor. Every element of such a tensor is written before it is
+read and never changes again (the verifier of schedules sees to it), so that a write waits only
+for what was at these addresses before, and for writes of the same value.
 """
 
 from dataclasses import dataclass, field
@@ -34,14 +34,19 @@ class Content:
         """Return the events that a read must wait for."""
         if region is None:
             return HazardTracker.before_read(self.block)
-        found = {queue: int(region.within(ticks).max()) for queue, ticks in self.written.items()}
-        return {queue: tick for queue, tick in found.items() if tick} or self.block.inherited
+        return self._writers(region) or self.block.inherited
 
     def before_write(self, region: Region | None, author: str) -> Ticks:
         """Return the events that a write must wait for."""
         if region is None:
             return HazardTracker.before_write(self.block, author)
-        return self.block.inherited
+        ticks = dict(self.block.inherited)
+        merge(ticks, self._writers(region))
+        return ticks
+
+    def _writers(self, region: Region) -> Ticks:
+        found = {queue: int(region.within(ticks).max()) for queue, ticks in self.written.items()}
+        return {queue: tick for queue, tick in found.items() if tick}
 
     def note_write(self, region: Region | None, queue: int, tick: int, author: str) -> None:
         """Record a write."""

@@ -8,6 +8,7 @@ from .graph.merge_duplicates import MergeDuplicates
 from .graph.remove_identities import RemoveIdentities
 from .mapping.map_operators import MapOperators
 from .pipeline import Pipeline, parse_pipeline
+from .scheduling.across.schedule_across import ScheduleAcross
 from .scheduling.count_traffic import CountTraffic
 from .scheduling.flexer.schedule_flexer import ScheduleFlexer
 from .scheduling.schedule_cosma import ScheduleCosma
@@ -32,6 +33,7 @@ PASSES: tuple[type[Pass], ...] = (
     ScheduleTiles,
     ScheduleFlexer,
     CountTraffic,
+    ScheduleAcross,
 )
 """All passes that a pipeline may name."""
 

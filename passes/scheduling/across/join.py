@@ -1,0 +1,221 @@
+"""Join the schedules of all operators into one, in the same order.
+
+    schedule of a; schedule of b    ->    schedule of a, b: moves of a, tiles of a, moves of b, ..
+
+Whole tensors that the graph schedule moves become events between the operators. Operations on
+resident tensors get *windows*: tiles of just the part that they touch, so that each of them waits
+for no more than that.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+
+from ....ir.arch import Architecture
+from ....ir.errors import VerifyError
+from ....ir.graph import Graph, Op
+from ....ir.graph_schedule import GraphSchedule, Residence, Transfer
+from ....ir.isa import Space, Unit
+from ....ir.latency import copy_cycles
+from ....ir.module import Module
+from ....ir.program import MacProfile
+from ....ir.tile_schedule import Event, EventKind, Placement, TileSchedule
+from ....ir.tiles import Range, Role, Tile, TileGraph, TileOp
+from ....ir.types import TensorType
+from ...base import require_arch
+from .windows import Reads, reads_of, window
+
+
+@dataclass(frozen=True, kw_only=True)
+class Joined:
+    """A schedule of all operators, layer by layer.
+
+    Attributes:
+        schedule: Its events last as long as they must; when they start is still to be told.
+        steps: The step of the graph schedule that each event belongs to.
+    """
+
+    schedule: TileSchedule
+    steps: tuple[int, ...]
+
+
+def join(module: Module) -> Joined:
+    """Return the schedules of a module's operators as one."""
+    plan = module.graph_schedule
+    assert plan is not None
+    run = _Join(module.graph, plan, require_arch(module))
+    schedules = {item.graph.operators[0]: item for item in module.tile_schedules}
+    for step, name in enumerate(plan.order):
+        run.add_step(step, module.graph.producer[name], schedules[name])
+    return run.finish()
+
+
+@dataclass
+class _Join:
+    """The joint schedule in the making."""
+
+    network: Graph
+    plan: GraphSchedule
+    arch: Architecture
+    tiles: list[Tile] = field(default_factory=list[Tile])
+    ops: list[TileOp] = field(default_factory=list[TileOp])
+    profiles: dict[MacProfile, int] = field(default_factory=dict[MacProfile, int])
+    events: list[Event] = field(default_factory=list[Event])
+    placements: list[Placement] = field(default_factory=list[Placement])
+    steps: list[int] = field(default_factory=list[int])
+    wholes: dict[Tile, int] = field(default_factory=dict[Tile, int])
+
+    def __post_init__(self) -> None:
+        self.loads = [0] * self.arch.dma.channels
+
+    def add_step(self, step: int, op: Op, schedule: TileSchedule) -> None:
+        """Add what a step does: moves, tiles, stores."""
+        for item in _at(step, self.plan.spills):
+            self._move(EventKind.SPILL, item, step - 1, step)
+        for item in _at(step, self.plan.loads):
+            self._move(EventKind.LOAD, item, step, step)
+        for item in _at(step, self.plan.retrieves):
+            self._move(EventKind.RETRIEVE, item, step, step)
+        self._add_schedule(step, op, schedule)
+        for item in _at(step, self.plan.stores):
+            self._move(EventKind.STORE, item, step, step)
+
+    def finish(self) -> Joined:
+        """Return the frozen schedule."""
+        graph = TileGraph(
+            operators=self.plan.order,
+            tiles=tuple(self.tiles),
+            ops=tuple(self.ops),
+            profiles=tuple(self.profiles),
+        )
+        schedule = TileSchedule(
+            graph=graph,
+            events=tuple(self.events),
+            placements=tuple(self.placements),
+            scheduler="joined",
+            cycles=0,
+        )
+        return Joined(schedule=schedule, steps=tuple(self.steps))
+
+    def _move(self, kind: EventKind, item: Transfer, place_step: int, step: int) -> None:
+        """Add the transfer of a whole tensor, as lowering would place it."""
+        place = self.plan.resident(item.tensor, place_step)
+        if place is None:
+            raise VerifyError(f"%{item.tensor} is moved at step {step} but not resident there")
+        type = self.network.types[item.tensor]
+        tile = whole_tile(place, type)
+        if tile not in self.wholes:
+            self.wholes[tile] = len(self.tiles)
+            self.tiles.append(tile)
+        channel = self.loads.index(min(self.loads))
+        cycles = copy_cycles(self.arch, type.bytes, off_chip=True)
+        self._append(
+            Event(
+                kind=kind,
+                subject=self.wholes[tile],
+                unit=Unit.DMA,
+                index=channel,
+                start=0,
+                end=cycles,
+            ),
+            step,
+        )
+
+    def _profiles(self, graph: TileGraph) -> list[int]:
+        return [self.profiles.setdefault(item, len(self.profiles)) for item in graph.profiles]
+
+    def _append(self, event: Event, step: int) -> None:
+        if event.unit is Unit.DMA:
+            self.loads[event.index] += 1
+        self.events.append(event)
+        self.steps.append(step)
+
+    def _add_schedule(self, step: int, op: Op, schedule: TileSchedule) -> None:
+        first_event, first_op = len(self.events), len(self.ops)
+        part = _Part(
+            schedule.graph,
+            reads_of(self.network, op, self.arch),
+            [
+                self.profiles.setdefault(item, len(self.profiles))
+                for item in schedule.graph.profiles
+            ],
+            len(self.tiles),
+        )
+        self.ops += [part.operation(item) for item in schedule.graph.ops]
+        self.tiles += part.found
+        for event in schedule.events:
+            is_operation = event.kind in (EventKind.COMPUTE, EventKind.FINISH)
+            subject = first_op + event.subject if is_operation else part.tile(event.subject)
+            self._append(replace(event, subject=subject), step)
+        self.placements += [
+            replace(
+                item,
+                tile=part.tile(item.tile),
+                first_event=first_event + item.first_event,
+                last_event=first_event + item.last_event,
+            )
+            for item in schedule.placements
+        ]
+
+
+@dataclass
+class _Part:
+    """Translates the tile graph of one operator.
+
+    Attributes:
+        graph: The tile graph.
+        reads: Tells the boxes that operations read.
+        profiles: New numbers of its profiles.
+        first: Number of its first tile.
+        found: Its tiles, windows instead of resident ones.
+    """
+
+    graph: TileGraph
+    reads: Reads
+    profiles: list[int]
+    first: int
+    found: list[Tile] = field(default_factory=list[Tile])
+    _numbers: dict[Tile, int] = field(default_factory=dict[Tile, int])
+
+    def operation(self, op: TileOp) -> TileOp:
+        """Return an operation on tiles and windows."""
+        boxes = self.reads(op)
+        acc = None if op.acc is None else self.tile(op.acc)
+        box = op.box if op.acc is None else self.graph.tiles[op.acc].box
+        return replace(
+            op,
+            reads=tuple(self._window(tile, boxes) for tile in op.reads),
+            acc=acc,
+            out=self._window(op.out, {self.graph.tiles[op.out].tensor: box}),
+            profile=tuple(self.profiles[item] for item in op.profile),
+        )
+
+    def tile(self, number: int) -> int:
+        """Return the new number of a tile."""
+        return self._add(self.graph.tiles[number])
+
+    def _window(self, number: int, boxes: Mapping[str, tuple[Range, ...]]) -> int:
+        tile = self.graph.tiles[number]
+        return self._add(window(tile, boxes[tile.tensor]) if tile.is_resident else tile)
+
+    def _add(self, tile: Tile) -> int:
+        if tile not in self._numbers:
+            self._numbers[tile] = self.first + len(self.found)
+            self.found.append(tile)
+        return self._numbers[tile]
+
+
+def whole_tile(place: Residence, type: TensorType) -> Tile:
+    """Return the tile that is a whole resident tensor."""
+    return Tile(
+        tensor=place.tensor,
+        role=Role.I,
+        view=(1,),
+        box=(Range(0, type.elements),),
+        element_bytes=type.dtype.bytes,
+        space=Space.GB,
+        address=place.address,
+    )
+
+
+def _at(step: int, transfers: Iterable[Transfer]) -> list[Transfer]:
+    return [item for item in transfers if item.step == step]

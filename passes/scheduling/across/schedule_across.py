@@ -1,0 +1,65 @@
+"""Pass: let engines that wait in one operator work for the next ones."""
+
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+from ....ir.arch import Architecture
+from ....ir.graph_schedule import GraphSchedule
+from ....ir.module import Module, Stage
+from ....ir.tile_schedule import TileSchedule
+from ...base import Context, Pass, require_arch
+from .insertion import NoRoom, insert
+from .join import Joined, join
+from .retime import retimed
+
+
+@dataclass(frozen=True)
+class ScheduleAcross(Pass):
+    """Join the tile schedules of all operators into one that crosses their boundaries.
+
+    ::
+
+        tile_schedules: one per operator    ->    tile_schedules: one for all
+
+    A tile of the next operator is loaded while engines wait for the last tiles of this one, and
+    computed once the tiles that its window overlaps are there. Tilings and NPUs stay as they are;
+    tiles may move in the scratchpad. The result is never slower than layer by layer.
+    """
+
+    name: ClassVar[str] = "schedule-across"
+    needs: ClassVar[frozenset[Stage]] = frozenset({Stage.GRAPH_SCHEDULE, Stage.TILE_SCHEDULES})
+    gives: ClassVar[frozenset[Stage]] = frozenset({Stage.TILE_SCHEDULES})
+
+    def run(self, module: Module, ctx: Context) -> Module:
+        """Return the module with one tile schedule; the same if it has that already."""
+        arch, plan = require_arch(module), module.graph_schedule
+        assert plan is not None
+        if any(len(item.graph.operators) > 1 for item in module.tile_schedules):
+            return module
+        joined = join(module)
+        in_turn = retimed(joined.schedule)
+        schedule = best_across(joined, in_turn, plan, arch)
+        ctx.counters.add("cycles in turn", in_turn.cycles)
+        ctx.counters.add("cycles across", schedule.cycles)
+        return replace(module, tile_schedules=(schedule,))
+
+
+def best_across(
+    joined: Joined, in_turn: TileSchedule, plan: GraphSchedule, arch: Architecture
+) -> TileSchedule:
+    """Return the fastest of the operators in turn, and of both ways to insert their events."""
+    stay = (True,) * len(plan.order)
+    ways = [in_turn, retimed(insert(joined, plan, arch, stay))]
+    ways.append(retimed(_moving(joined, plan, arch)))
+    best = min(ways, key=lambda way: way.cycles)
+    return replace(best, scheduler="across")
+
+
+def _moving(joined: Joined, plan: GraphSchedule, arch: Architecture) -> TileSchedule:
+    """Return the schedule in which all tiles move but those of steps where room is in pieces."""
+    keep = [False] * len(plan.order)
+    while True:
+        try:
+            return insert(joined, plan, arch, keep)
+        except NoRoom as found:
+            keep[found.step] = True
