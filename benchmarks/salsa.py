@@ -26,18 +26,18 @@ from accnn.backend.load import load_architecture
 from accnn.compiler.layers import Layer, read_layers
 from accnn.ir.arch import Architecture
 from accnn.ir.workload import Workload
+from accnn.passes.mapping.base import Rules
+from accnn.passes.mapping.salsa.allocation import allocate_in
 from accnn.passes.mapping.salsa.engine import (
     Engine,
     Found,
     SearchOptions,
-    allocate,
     anneal_once,
-    loops_in,
-    loops_of,
     search,
 )
 from accnn.passes.mapping.salsa.loops import count_orders, loop_prime_factors
-from accnn.passes.mapping.salsa.machine import Problem, Rules
+from accnn.passes.mapping.salsa.machine import Problem
+from accnn.passes.mapping.salsa.orders import OrderSpace
 from accnn.passes.mapping.salsa.runtime import seconds_per_order
 from accnn.passes.mapping.salsa.spatial import dataflow_unrolling
 
@@ -306,14 +306,14 @@ def _reached(problem: Problem, least: float, seed: int) -> tuple[float, float, f
     Runs of the engine end once the optimum is found; the rest could not change its result.
     """
     options = replace(ANNEAL, seed=seed)
-    loops, first = loops_of(loop_prime_factors(problem.temporal))
+    space = OrderSpace.of(problem, loop_prime_factors(problem.temporal))
     best, plain, descended = math.inf, math.inf, math.inf
     for run in range(options.restarts + options.descents):
         iterations = options.iterations if run < options.restarts else 0
-        _, value, _, visited = anneal_once(problem, loops, first, options, run, iterations)
-        best = min(best, value)
+        found = anneal_once(space, options, run, iterations)
+        best = min(best, found.value)
         if run == 1:
-            plain, descended = float(visited.min()), value
+            plain, descended = float(found.visited.min()), found.value
         if run > 0 and best <= least * (1 + 1e-12):
             break
     return plain, descended, best
@@ -347,14 +347,12 @@ def allocation(arch: Architecture) -> tuple[list[str], bool]:
 
 
 def _greedy_excess(exact: Problem) -> list[float]:
-    greedy = replace(exact, greedy=True)
-    loops, first = loops_of(loop_prime_factors(exact.temporal))
+    loops = loop_prime_factors(exact.temporal)
+    best = OrderSpace.of(exact, loops)
+    rule = OrderSpace.of(replace(exact, greedy=True), loops)
     rng = np.random.default_rng(0)
-    found: list[float] = []
-    for _ in range(1000):
-        order = loops_in(loops, rng.permutation(first))
-        found.append(allocate(greedy, order)[1] / allocate(exact, order)[1] - 1.0)
-    return found
+    orders = [rng.permutation(best.first) for _ in range(1000)]
+    return [allocate_in(rule, order)[1] / allocate_in(best, order)[1] - 1.0 for order in orders]
 
 
 # Figures -----------------------------------------------------------------------------------------
@@ -364,14 +362,10 @@ def figures(arch: Architecture) -> tuple[list[str], bool]:
     """Draw Figs. 4 and 6 of the paper."""
     layers = {layer.name: layer.workload for layer in read_layers(LAYERS)}
     fourth = problem_of(layers["alexnet/conv2"], arch)
-    loops, first = loops_of(loop_prime_factors(fourth.temporal))
-    visited = np.concatenate(
-        [anneal_once(fourth, loops, first, ANNEAL, run, 1000)[3] for run in range(1, 5)]
-    )
+    space = OrderSpace.of(fourth, loop_prime_factors(fourth.temporal))
+    visited = np.concatenate([anneal_once(space, ANNEAL, run, 1000).visited for run in range(1, 5)])
     rng = np.random.default_rng(0)
-    drawn = np.array(
-        [allocate(fourth, loops_in(loops, rng.permutation(first)))[1] for _ in range(len(visited))]
-    )
+    drawn = np.array([allocate_in(space, rng.permutation(space.first))[1] for _ in visited])
     draw_distribution(visited, drawn, RESULTS / "salsa_fig4.png")
     sixth = problem_of(layers["mobilenetv2/block1_project"], arch)
     points = [

@@ -6,7 +6,7 @@ from typing import Protocol
 
 from ...ir.arch import Architecture
 from ...ir.errors import VerifyError
-from ...ir.mapping import LoopNest
+from ...ir.mapping import LoopNest, SpatialLoop
 from ...ir.workload import Operand, Workload
 from ..analysis.cost import CostReport
 
@@ -29,6 +29,20 @@ class Objective(StrEnum):
                 return report.energy_pj
             case Objective.EDP:
                 return report.edp
+
+
+class Rules(StrEnum):
+    """Whose rules count while searching, for mappers that know others than ours (SALSA, LOMA).
+
+    ``zigzag`` is for comparison with ZigZag's figures: its energies, and its idea of room, by
+    which outputs take the width at which they leave a memory, and padding takes none. Nests found
+    so may fail :meth:`~accnn.ir.mapping.LoopNest.verify`. ``zigzag-sound`` has the energies, but
+    the room that partial sums really need. Latency is ours under all rules.
+    """
+
+    ACCNN = "accnn"
+    ZIGZAG = "zigzag"
+    ZIGZAG_SOUND = "zigzag-sound"
 
 
 class MappingStatus(StrEnum):
@@ -54,6 +68,9 @@ class MapOptions:
         evaluations: Of searches: how many mappings to look at; ``None`` is the mapper's default.
         padding: Whether extents may be padded where that pays.
         even: Whether all operands of a level must start their tiles at the same loop.
+        rules: Whose rules count; mappers that know only ours disregard it.
+        spatial: The unrolled loops, where these are given; mappers that choose them themselves
+            disregard it.
     """
 
     objective: Objective = Objective.LATENCY
@@ -61,6 +78,8 @@ class MapOptions:
     evaluations: int | None = None
     padding: bool = True
     even: bool = False
+    rules: Rules = Rules.ACCNN
+    spatial: tuple[SpatialLoop, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

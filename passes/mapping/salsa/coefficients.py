@@ -17,14 +17,14 @@ from ...analysis.latency import ports_of
 from ...analysis.stages import Hop, Stage, copies_of, reduction_of, relevant_of, stages_of
 from ...analysis.traffic import Direction, Traffic, output_psum_bits
 from ...analysis.view import NestView, view_nest
-from .kernel import Floats
+from .kernel.records import Floats
 
 _OPERANDS = (Operand.W, Operand.I, Operand.O)
 
 
 @dataclass(frozen=True)
 class Coefficients:
-    """Energies [pJ] and port loads [cycle]; see the fields of :class:`.kernel.Machine`.
+    """Energies [pJ] and port loads [cycle]; see :mod:`.kernel.records`.
 
     Boundaries ``c`` of an operand are numbered from the innermost outwards.
     """
@@ -41,7 +41,12 @@ class Coefficients:
 
 
 def coefficients(
-    nest: LoopNest, arch: Architecture, resident: frozenset[Operand], depth: int
+    nest: LoopNest,
+    arch: Architecture,
+    resident: frozenset[Operand],
+    depth: int,
+    *,
+    timed: bool = True,
 ) -> Coefficients:
     """Return the coefficients of all nests that share a nest's unrolling and memories.
 
@@ -50,8 +55,9 @@ def coefficients(
         arch: The machine.
         resident: Operands that lie whole in the scratchpad.
         depth: Boundaries to make room for, per operand.
+        timed: Whether the loads of ports are wanted; else these are zero.
     """
-    builder = _Builder(view_nest(nest, arch, resident), arch, depth)
+    builder = _Builder(view_nest(nest, arch, resident), arch, depth, timed)
     for x, operand in enumerate(_OPERANDS):
         stages = stages_of(builder.view, arch, operand)
         for c, stage in enumerate(reversed(stages[:-1])):
@@ -73,7 +79,11 @@ class _Builder:
     view: NestView
     arch: Architecture
     depth: int
+    timed: bool
     fixed: float = 0.0
+    unit_loads: dict[tuple[str, Direction], Floats] = field(
+        default_factory=dict[tuple[str, Direction], Floats]
+    )
     per_visit: Floats = field(init=False)
     per_tile: Floats = field(init=False)
     port_fixed: Floats = field(init=False)
@@ -222,13 +232,20 @@ class _Builder:
         table[:, x, c] += self._loads(place, direction, bits)
 
     def _loads(self, place: str, direction: Direction, bits: int) -> Floats:
+        if not self.timed:
+            return np.zeros_like(self.port_fixed)
+        if (place, direction) not in self.unit_loads:
+            self.unit_loads[place, direction] = self._unit_loads(place, direction)
+        return bits * self.unit_loads[place, direction]
+
+    def _unit_loads(self, place: str, direction: Direction) -> Floats:
         one = Traffic(
             place=place,
             operand=Operand.W,
             direction=direction,
             elements=1,
-            bits=bits,
-            busiest_bits=bits,
+            bits=1,
+            busiest_bits=1,
         )
         return np.array([port.cycles for port in ports_of(self.arch, (one,))])
 

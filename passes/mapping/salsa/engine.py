@@ -15,20 +15,29 @@ which is tau times its evaluations; tau cancels, so we compare numbers of evalua
 choice is the same on every machine. Loops that are alike are never swapped.
 """
 
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import cache
 
 import numpy as np
 
-from ....ir.errors import InfeasibleError, OptionError
-from ....ir.mapping import Loop, LoopNest
-from ....ir.workload import DIMS
-from ...analysis.cost import CostReport, evaluate
-from . import kernel
-from .kernel import Floats, Ints, Loops
-from .loops import count_orders, loop_prime_factors
+from ....ir.errors import OptionError
+from ....ir.mapping import LoopNest
+from .allocation import allocate_in
+from .kernel.engines import anneal, exhaust
+from .kernel.records import (
+    Floats,
+    Ints,
+    loops_of,
+    machine_of,
+    new_candidates,
+    new_rows,
+    new_state,
+)
+from .kernel.value import evaluate
+from .loops import loop_prime_factors
 from .machine import Problem
+from .orders import OrderSpace
 
 
 class Engine(StrEnum):
@@ -96,6 +105,20 @@ class Found:
     evaluations: int
 
 
+@cache
+def prepare() -> None:
+    """Load the compiled kernel, or compile it, so that the time of no search includes that.
+
+    Compiling takes about twenty seconds, once per installation; see :mod:`.kernel.compile`.
+    """
+    empty = machine_of({"chain": np.ones(3, np.int64), "last": -1})
+    loops, order = loops_of({}), np.zeros(0, np.int64)
+    room = (new_rows(1), new_candidates(), new_state())
+    anneal(empty, loops, order, np.zeros((0, 3)), 0.05, 0.999, np.zeros(0), *room)
+    exhaust(empty, loops, order, *room)
+    evaluate(empty, loops, order, *room)
+
+
 def choose_engine(orders: int, loops: int, options: SearchOptions) -> Engine:
     """Return the engine that needs fewer evaluations."""
     if options.engine is not Engine.AUTO:
@@ -118,196 +141,77 @@ def search(problem: Problem, options: SearchOptions = SearchOptions()) -> Found:
         OptionError: The exhaustive engine was asked for too many orders.
     """
     problem.check()
-    every = loop_prime_factors(problem.temporal, options.limit)
-    loops, first = loops_of(every)
-    orders = count_orders(every)
-    engine = choose_engine(orders, len(every), options)
-    if engine is Engine.EXHAUSTIVE:
-        if orders > options.most_orders:
-            raise OptionError(
-                f"{problem.workload} has {orders} orders, more than {options.most_orders}",
-                hint="limit the number of loops, or anneal",
-            )
-        _, evaluations = kernel.exhaust(problem.machine, loops, first)
-        best = first
-    else:
-        best, evaluations = _anneal_often(problem, loops, first, options)
-    return _found(problem, loops, best, engine, orders, evaluations)
+    space = OrderSpace.of(problem, loop_prime_factors(problem.temporal, options.limit))
+    engine = choose_engine(space.count, len(space.first), options)
+    match engine:
+        case Engine.EXHAUSTIVE:
+            order, evaluations = _exhaust(space, options)
+        case _:
+            order, evaluations = _anneal_often(space, options)
+    nest, value = allocate_in(space, order)
+    return Found(nest=nest, value=value, engine=engine, orders=space.count, evaluations=evaluations)
 
 
-def _found(
-    problem: Problem, loops: Loops, order: Ints, engine: Engine, orders: int, evaluations: int
-) -> Found:
-    nest, value = allocate(problem, loops_in(loops, order))
-    return Found(nest=nest, value=value, engine=engine, orders=orders, evaluations=evaluations)
+def _exhaust(space: OrderSpace, options: SearchOptions) -> tuple[Ints, int]:
+    if space.count > options.most_orders:
+        raise OptionError(
+            f"{space.problem.workload} has {space.count} orders, more than {options.most_orders}",
+            hint="limit the number of loops, or anneal",
+        )
+    order = space.first.copy()
+    _, evaluations = exhaust(space.problem.machine, space.loops, order, *space.scratch)
+    return order, evaluations
 
 
-def allocate(problem: Problem, order: Sequence[Loop]) -> tuple[LoopNest, float]:
-    """Return the nest of an order with the best allocation, and its value.
-
-    Raises:
-        InfeasibleError: No allocation of this order fits.
-    """
-    dims = np.array([DIMS.index(loop.dim) for loop in order], np.int64)
-    extents = np.array([loop.extent for loop in order], np.int64)
-    value, starts = kernel.evaluate(problem.machine, dims, extents)
-    if np.isinf(value):
-        raise InfeasibleError(f"no allocation of this order of {problem.workload} fits")
-    return problem.nest(order, starts.tolist()), _without_tie(problem, order, starts, value)
-
-
-def _without_tie(problem: Problem, order: Sequence[Loop], starts: Ints, value: float) -> float:
-    """Return the objective itself: latency is searched with a small share of the energy."""
-    if problem.machine.objective != kernel.LATENCY:
-        return value
-    nest = problem.nest(order, starts.tolist())
-    return evaluate(nest, problem.arch, placement=problem.resident).cycles
-
-
-def _anneal_often(
-    problem: Problem, loops: Loops, first: Ints, options: SearchOptions
-) -> tuple[Ints, int]:
+def _anneal_often(space: OrderSpace, options: SearchOptions) -> tuple[Ints, int]:
     """Return the best order of all runs, and the evaluations of all."""
-    best, lowest, evaluations = first, np.inf, 0
-    for run in range(options.restarts + options.descents):
-        iterations = options.iterations if run < options.restarts else 0
-        order, value, used, _ = anneal_once(problem, loops, first, options, run, iterations)
-        evaluations += used
-        if value < lowest:
-            best, lowest = order, value
-    return best, evaluations
+    runs = [
+        anneal_once(space, options, run, options.iterations if run < options.restarts else 0)
+        for run in range(options.restarts + options.descents)
+    ]
+    best = min(runs, key=lambda run: run.value)
+    return best.order, sum(run.evaluations for run in runs)
 
 
-def anneal_once(
-    problem: Problem,
-    loops: Loops,
-    first: Ints,
-    options: SearchOptions,
-    run: int,
-    iterations: int,
-) -> tuple[Ints, float, int, Floats]:
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One run of annealing with its descent.
+
+    Attributes:
+        order: The best one.
+        value: Its value.
+        evaluations: How many orders were evaluated.
+        visited: Values of all orders looked at while annealing.
+    """
+
+    order: Ints
+    value: float
+    evaluations: int
+    visited: Floats
+
+
+def anneal_once(space: OrderSpace, options: SearchOptions, run: int, iterations: int) -> Run:
     """Anneal from a random order and descend.
 
     Args:
-        problem: What is searched.
-        loops: Its distinct loops.
-        first: Any order.
+        space: What is searched.
         options: Temperature, decay and seed.
-        run: Number of the run; with the seed it determines the random numbers.
+        run: Number of the run; with the seed it determines the random numbers. Run 0 starts from
+            an order that always fits.
         iterations: Of annealing; 0 only descends.
-
-    Returns:
-        The best order, its value, the evaluations, and the values of all orders looked at while
-        annealing.
     """
     rng = np.random.default_rng((options.seed, run))
-    order = rng.permutation(first)
-    if run == 0:
-        order = _sums_innermost(loops, first)
-    if len(loops.dims) < 2:
-        iterations = 0
+    order = space.sums_innermost if run == 0 else rng.permutation(space.first)
+    iterations = iterations if len(space.kinds) > 1 else 0
     visited = np.zeros(iterations)
-    value, used = kernel.anneal(
-        problem.machine,
-        loops,
+    value, evaluations = anneal(
+        space.problem.machine,
+        space.loops,
         order,
         rng.random((iterations, 3)),
         options.temperature,
         options.decay,
         visited,
+        *space.scratch,
     )
-    return order, value, used, visited
-
-
-def _sums_innermost(loops: Loops, order: Ints) -> Ints:
-    """Return an order that always fits: loops of sums inside, so that outputs can be finished."""
-    summed = np.isin(loops.dims[order], (kernel.R, kernel.S, kernel.C))
-    return order[np.argsort(summed, kind="stable")]
-
-
-def loops_of(every: Sequence[Loop]) -> tuple[Loops, Ints]:
-    """Return the distinct loops, and all loops as indices of them, sorted."""
-    kinds = sorted(set(every), key=lambda loop: (DIMS.index(loop.dim), loop.extent))
-    loops = Loops(
-        np.array([DIMS.index(loop.dim) for loop in kinds], np.int64),
-        np.array([loop.extent for loop in kinds], np.int64),
-    )
-    return loops, np.array(sorted(kinds.index(loop) for loop in every), np.int64)
-
-
-def loops_in(loops: Loops, order: Ints) -> tuple[Loop, ...]:
-    """Return an order of indices as loops."""
-    return tuple(Loop(DIMS[loops.dims[kind]], int(loops.extents[kind])) for kind in order)
-
-
-def search_by(
-    problem: Problem, objective: Callable[[CostReport], float], options: SearchOptions
-) -> Found:
-    """Return the best order by a user's function of the cost report.
-
-    Memory is allocated for the problem's own objective; every order is evaluated by the full cost
-    model, so this is about a hundred times slower than :func:`search`.
-
-    Args:
-        problem: What is searched.
-        objective: What is minimised; positive.
-        options: ``iterations``, ``temperature``, ``decay``, ``restarts`` and ``seed`` count.
-
-    Raises:
-        InfeasibleError: As :func:`search`.
-    """
-    problem.check()
-    every = loop_prime_factors(problem.temporal, options.limit)
-    best: tuple[float, LoopNest] | None = None
-    evaluations = 0
-    for run in range(max(1, options.restarts)):
-        value, nest, used = _anneal_by(problem, every, objective, options, run)
-        evaluations += used
-        if best is None or value < best[0]:
-            best = value, nest
-    assert best is not None
-    return Found(
-        nest=best[1],
-        value=best[0],
-        engine=Engine.ANNEALING,
-        orders=count_orders(every),
-        evaluations=evaluations,
-    )
-
-
-def _anneal_by(
-    problem: Problem,
-    every: Sequence[Loop],
-    objective: Callable[[CostReport], float],
-    options: SearchOptions,
-    run: int,
-) -> tuple[float, LoopNest, int]:
-    rng = np.random.default_rng((options.seed, run))
-    loops, first = loops_of(every)
-    current = _sums_innermost(loops, first) if run == 0 else rng.permutation(first)
-
-    def look(order: Ints) -> tuple[float, LoopNest | None]:
-        try:
-            nest, _ = allocate(problem, loops_in(loops, order))
-        except InfeasibleError:
-            return np.inf, None
-        return objective(evaluate(nest, problem.arch, placement=problem.resident)), nest
-
-    value, nest = look(current)
-    best, temperature = (value, nest), options.temperature
-    evaluations = 1
-    for _ in range(options.iterations if len(loops.dims) > 1 else 0):
-        i = int(rng.integers(len(current)))
-        j = int(rng.choice(np.flatnonzero(current != current[i])))
-        trial = current.copy()
-        trial[[i, j]] = trial[[j, i]]
-        found, nest = look(trial)
-        evaluations += 1
-        if found <= value or rng.random() < np.exp((value - found) / (value * temperature)):
-            current, value = trial, found
-            if found < best[0]:
-                best = found, nest
-        temperature *= options.decay
-    if best[1] is None:
-        raise InfeasibleError(f"no order of {problem.workload} fits")
-    return best[0], best[1], evaluations
+    return Run(order, value, evaluations, visited)

@@ -3,7 +3,6 @@
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from enum import StrEnum
 from functools import cached_property
 
 import numpy as np
@@ -13,30 +12,16 @@ from ....ir.errors import InfeasibleError, Shortage
 from ....ir.mapping import Allocation, Loop, LoopNest, SpatialLoop
 from ....ir.workload import DIMS, OPERANDS, REDUCTION, RELEVANT, Dim, Operand, Workload
 from ...analysis.zigzag import stored_input, zigzag_elements
-from ..base import Objective
-from . import kernel
+from ..base import Objective, Rules
 from .coefficients import Coefficients, coefficients
-from .kernel import Machine
+from .kernel import records
+from .kernel.records import Fields, Machine, machine_of
 
 _OBJECTIVES = {
-    Objective.ENERGY: kernel.ENERGY,
-    Objective.LATENCY: kernel.LATENCY,
-    Objective.EDP: kernel.EDP,
+    Objective.ENERGY: records.ENERGY,
+    Objective.LATENCY: records.LATENCY,
+    Objective.EDP: records.EDP,
 }
-
-
-class Rules(StrEnum):
-    """Whose rules count while searching.
-
-    ``zigzag`` is for comparison with ZigZag's figures: its energies, and its idea of room, by
-    which outputs take the width at which they leave a memory, and padding takes none. Nests found
-    so may fail :meth:`~accnn.ir.mapping.LoopNest.verify`. ``zigzag-sound`` has the energies, but
-    the room that partial sums really need.
-    """
-
-    ACCNN = "accnn"
-    ZIGZAG = "zigzag"
-    ZIGZAG_SOUND = "zigzag-sound"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -172,49 +157,88 @@ class Problem:
     def coefficients(self) -> Coefficients:
         """The cost model of the unrolling."""
         return coefficients(
-            self.smallest, self.arch, self.resident, max(len(chain) for chain in self.chains)
+            self.smallest,
+            self.arch,
+            self.resident,
+            max(len(chain) for chain in self.chains),
+            timed=self.objective is not Objective.ENERGY,
         )
 
     @cached_property
     def machine(self) -> Machine:
-        """The arrays of the compiled search."""
+        """The record of the compiled search."""
         model = self.coefficients
-        fixed = model.fixed
-        if self.rules is not Rules.ACCNN:
-            fixed = self.workload.macs * self.arch.mac_energy
-        return Machine(
-            counting=kernel.ACCNN if self.rules is Rules.ACCNN else kernel.ZIGZAG,
-            objective=_OBJECTIVES[self.objective],
-            policy=kernel.GREEDY if self.greedy else kernel.EXACT,
-            even=self.even,
-            loose=self.rules is Rules.ZIGZAG,
-            must_finish=Operand.O in self.resident,
-            chain=np.array([len(chain) for chain in self.chains], np.int64),
-            member=self._members(),
-            usable=np.array([level.usable or 0 for level in self.bounded], np.int64),
-            beneath=self._beneath(),
-            relevant=np.array([[dim in RELEVANT[x] for dim in DIMS] for x in OPERANDS]),
-            bits=np.array([self.workload.bits(x) for x in OPERANDS], np.int64),
-            psum_bits=self.arch.accumulator_bits,
-            window=np.array([*self.workload.stride, *self.workload.dilation], np.int64),
-            stored=np.array(stored_input(self.workload), np.int64),
-            across=self._table(self._across, np.int64),
-            used=self._table(lambda _x, _c, level: self._used(level), np.int64),
-            word=self._table(lambda _x, _c, level: level.word_bits, np.int64),
-            read=self._table(lambda _x, _c, level: level.read_energy, np.float64),
-            write=self._table(lambda _x, _c, level: level.write_energy, np.float64),
-            split_sum=self._table(lambda _x, _c, level: self._splits_sum(level), np.bool_),
-            steps=float(model.steps),
-            fixed=fixed,
-            per_visit=model.per_visit,
-            per_tile=model.per_tile,
-            port_fixed=model.port_fixed,
-            port_visit=model.port_visit,
-            port_tile=model.port_tile,
-            first_tile=model.first_tile,
-            place=self._table(lambda _x, _c, level: self._place(level), np.int64),
-            couple=model.couple,
-        )
+        fields: Fields = {
+            "objective": _OBJECTIVES[self.objective],
+            "policy": records.GREEDY if self.greedy else records.EXACT,
+            "counting": records.ACCNN if self.rules is Rules.ACCNN else records.ZIGZAG,
+            "steps": model.steps,
+            "fixed": model.fixed,
+            "per_visit": model.per_visit,
+            "per_tile": model.per_tile,
+            "couple": model.couple,
+            "ports": len(model.port_fixed),
+            "port_fixed": model.port_fixed,
+            "port_visit": model.port_visit,
+            "port_tile": model.port_tile,
+            "first_tile": model.first_tile,
+            "place": self._table(lambda _x, _c, level: self._place(level), np.int64),
+        }
+        zigzag: Fields = {} if self.rules is Rules.ACCNN else self._zigzag()
+        return machine_of(fields | self._memories() | self._footprints() | zigzag)
+
+    def _memories(self) -> Fields:
+        member = self._members()
+        shared = np.flatnonzero((member >= 0).sum(axis=1) > 1)
+        joint = np.asarray((member[shared] >= 0).any(axis=0))
+        with_joint = np.flatnonzero((member[:, joint] >= 0).any(axis=1))
+        return {
+            "even": self.even,
+            "chain": np.array([len(chain) for chain in self.chains]),
+            "memories": len(member),
+            "member": member,
+            "usable": np.array([level.usable or 0 for level in self.bounded]),
+            "joint": joint,
+            "first": int(shared[0]) if len(shared) else len(member),
+            "last": int(with_joint[-1]) if len(shared) else -1,
+        }
+
+    def _footprints(self) -> Fields:
+        return {
+            "loose": self.rules is Rules.ZIGZAG,
+            "must_finish": Operand.O in self.resident,
+            "whole": np.array([self.temporal[dim] for dim in DIMS]),
+            "beneath": self._beneath(),
+            "relevant": np.array([[dim in RELEVANT[x] for dim in DIMS] for x in OPERANDS]),
+            "bits": np.array([self.workload.bits(x) for x in OPERANDS]),
+            "psum_bits": self.arch.accumulator_bits,
+            "window": np.array([*self.workload.stride, *self.workload.dilation]),
+            "stored": np.array(stored_input(self.workload)),
+            "split_sum": self._table(lambda _x, _c, level: self._splits_sum(level), np.bool_),
+        }
+
+    def _zigzag(self) -> Fields:
+        *at_macs, sums = (self._zigzag_at_macs(x) for x in OPERANDS)
+        return {
+            "fixed": self.workload.macs * self.arch.mac_energy + self.steps * sums,
+            "at_macs": np.array(at_macs),
+            "across": self._table(self._across, np.int64),
+            "used": self._table(lambda _x, _c, level: self._used(level), np.int64),
+            "word": self._table(lambda _x, _c, level: level.word_bits, np.int64),
+            "read": self._table(lambda _x, _c, level: level.read_energy, np.float64),
+            "write": self._table(lambda _x, _c, level: level.write_energy, np.float64),
+        }
+
+    def _zigzag_at_macs(self, operand: Operand) -> float:
+        """Return what one change of the element at the MACs costs in ZigZag's counting [pJ]."""
+        level = self.chains[OPERANDS.index(operand)][0]
+        bits, each = self.workload.bits(operand), level.read_energy
+        if operand is Operand.O:
+            each = level.write_energy
+            if self._splits_sum(level) or any(self.temporal[dim] > 1 for dim in REDUCTION):
+                bits, each = self.arch.accumulator_bits, each + level.read_energy
+        words = math.ceil(bits * self._across(operand, 0, level) / level.word_bits)
+        return words * self._used(level) * each
 
     def _table(
         self, of: Callable[[Operand, int, MemoryLevel], float], kind: type[np.generic]

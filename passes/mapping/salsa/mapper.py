@@ -8,27 +8,28 @@ from dataclasses import dataclass, replace
 from ....ir.arch import Architecture
 from ....ir.errors import InfeasibleError
 from ....ir.mapping import LoopNest
-from ....ir.workload import DIMS, Dim, Operand, Workload
+from ....ir.workload import Operand, Workload
+from ...analysis.bounds import cycles_lower_bound, energy_lower_bound
 from ...analysis.cost import evaluate
+from ...analysis.zigzag import zigzag_cost
 from ..base import (
     NOTHING_RESIDENT,
     MapOptions,
     MappingResult,
     MappingStatus,
     Objective,
+    Rules,
     check_nest,
     held_resident,
     with_workspace,
 )
-from ..even import prime_factors
 from ..measures import measure_of
 from ..merging import merge_loops
 from ..uneven_search import improve_unevenly
-from .engine import Engine, Found, SearchOptions, expected_evaluations, search
+from .engine import Engine, Found, SearchOptions, expected_evaluations, prepare
 from .machine import Problem
+from .selection import Rounds, search_best, with_smooth_steps
 from .spatial import Unrolling, all_unrollings, dataflow_unrolling
-
-_LARGEST_PRIME = 7
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,18 +39,16 @@ class Salsa:
     Attributes:
         name: Spelling on the command line.
         search: Settings of the search of each unrolling that is searched in full.
+        rounds: How many unrollings are searched how long before that.
         beam: Partial unrollings kept while enumerating; see :func:`.spatial.all_unrollings`.
-        tried: Unrollings that are searched in short, by their lower bound.
-        finalists: Unrollings that are searched in full.
         dataflow: Whether only the unrolling of the machine's dataflow is used.
         greedy: Whether memory is allocated by LOMA's rule instead of exactly.
     """
 
     name: str = "salsa"
     search: SearchOptions = SearchOptions()
+    rounds: Rounds = Rounds()
     beam: int = 150
-    tried: int = 96
-    finalists: int = 4
     dataflow: bool = False
     greedy: bool = False
 
@@ -62,27 +61,32 @@ class Salsa:
         resident: frozenset[Operand] = NOTHING_RESIDENT,
         options: MapOptions = MapOptions(),  # noqa: B008 - frozen
     ) -> MappingResult:
-        """Return the best nest of all finalists; see :class:`~..base.Mapper`."""
+        """Return the best nest of all finalists; see :class:`~..base.Mapper`.
+
+        Seconds do not include the compilation of the kernel, once per installation.
+        """
+        prepare()
         wall, cpu = time.perf_counter(), time.process_time()
         machine = with_workspace(arch, workspace)
         held = held_resident(arch, resident)
-        whole = self._settings(options)
         problems = list(self._problems(workload, machine, held, options))
-        found = _best_of(problems, self.tried, self.finalists, whole)
+        found = search_best(problems, self.rounds, self._settings(options))
         nest = merge_loops(found.nest)
         if options.objective is not Objective.ENERGY and not options.even:
-            nest = improve_unevenly(nest, machine, measure_of(options.objective), placement=held)
-        check_nest(nest, machine, held)
+            nest = _with_better_starts(nest, machine, held, options)
+        unsound = _check(nest, machine, held, options.rules)
+        value = _value(nest, machine, held, options)
+        bound = _bound(workload, machine, held, options)
         return MappingResult(
             nest=nest,
             mapper=self.name,
             status=MappingStatus.HEURISTIC,
-            objective=options.objective.of(evaluate(nest, machine, placement=held)),
-            bound=0.0,
-            gap=math.inf,
+            objective=value,
+            bound=bound,
+            gap=value / bound - 1.0 if bound > 0 else math.inf,
             seconds=time.perf_counter() - wall,
             cpu_seconds=time.process_time() - cpu,
-            note=f"{found.engine}: {found.evaluations} of {found.orders} orders",
+            note=f"{_note(found, len(problems))}{unsound}",
         )
 
     def _settings(self, options: MapOptions) -> SearchOptions:
@@ -90,19 +94,13 @@ class Salsa:
         settings = replace(self.search, seed=options.seed)
         if options.evaluations is None:
             return settings
-        share = options.evaluations / (self.finalists * expected_evaluations(14, settings))
+        each = expected_evaluations(14, settings)
+        share = options.evaluations / (self.rounds.finalists * each)
         return replace(
             settings,
             iterations=max(1, round(settings.iterations * min(1.0, share * settings.restarts))),
             restarts=max(1, round(settings.restarts * share)),
             descents=round(settings.descents * share),
-        )
-
-    def _enumerated(
-        self, workload: Workload, arch: Architecture, options: MapOptions, *, padding: bool
-    ) -> tuple[Unrolling, ...]:
-        return all_unrollings(
-            workload, arch, objective=options.objective, padding=padding, beam=self.beam
         )
 
     def _problems(
@@ -112,13 +110,7 @@ class Salsa:
         resident: frozenset[Operand],
         options: MapOptions,
     ) -> Iterator[Problem]:
-        if self.dataflow:
-            unrollings = (dataflow_unrolling(workload, arch),)
-        else:
-            unrollings = self._enumerated(workload, arch, options, padding=False)
-            if options.padding:
-                unrollings += self._enumerated(workload, arch, options, padding=True)
-        for unrolling in dict.fromkeys(unrollings):
+        for unrolling in self._unrollings(workload, arch, options):
             problem = Problem(
                 workload=workload,
                 arch=arch,
@@ -127,10 +119,28 @@ class Salsa:
                 objective=options.objective,
                 even=options.even,
                 greedy=self.greedy,
+                rules=options.rules,
             )
             yield problem
             if options.padding:
-                yield from _smoother(problem)
+                yield from with_smooth_steps(problem)
+
+    def _unrollings(
+        self, workload: Workload, arch: Architecture, options: MapOptions
+    ) -> tuple[Unrolling, ...]:
+        if options.spatial is not None:
+            return (options.spatial,)
+        if self.dataflow:
+            return (dataflow_unrolling(workload, arch),)
+        kinds = (False, True) if options.padding else (False,)
+        found = [
+            unrolling
+            for padding in kinds
+            for unrolling in all_unrollings(
+                workload, arch, objective=options.objective, padding=padding, beam=self.beam
+            )
+        ]
+        return tuple(dict.fromkeys(found))
 
 
 def loma(limit: int = 7) -> Salsa:
@@ -138,116 +148,53 @@ def loma(limit: int = 7) -> Salsa:
     return Salsa(name="loma", search=SearchOptions(engine=Engine.EXHAUSTIVE, limit=limit))
 
 
-def polish(
-    nest: LoopNest,
-    arch: Architecture,
-    *,
-    resident: frozenset[Operand] = NOTHING_RESIDENT,
-    options: MapOptions = MapOptions(),  # noqa: B008 - frozen
-    settings: SearchOptions = SearchOptions(),  # noqa: B008 - frozen
+def _note(found: Found, unrollings: int) -> str:
+    return f"{found.engine}: {found.evaluations} of {found.orders} orders, {unrollings} unrollings"
+
+
+def _with_better_starts(
+    nest: LoopNest, arch: Architecture, resident: frozenset[Operand], options: MapOptions
 ) -> LoopNest:
-    """Return a nest with the same unrolling whose order and tiles are at least as good.
-
-    Args:
-        nest: Where it comes from; returned itself where nothing better is found.
-        arch: The machine, its scratchpad already cut down to the workspace.
-        resident: Operands that lie whole in the scratchpad.
-        options: Objective and seed.
-        settings: Of the search.
-    """
-    problem = Problem(
-        workload=nest.workload,
-        arch=arch,
-        spatial=nest.spatial,
-        extents=nest.extents,
-        resident=held_resident(arch, resident),
-        objective=options.objective,
-        even=options.even,
-    )
-    before = options.objective.of(evaluate(nest, arch, placement=problem.resident))
-    try:
-        found = search(problem, replace(settings, seed=options.seed))
-    except InfeasibleError:
+    """Return a nest at least as good: allocation is not exact where time counts."""
+    if options.rules is not Rules.ACCNN:
         return nest
-    return merge_loops(found.nest) if found.value < before else nest
+    return improve_unevenly(nest, arch, measure_of(options.objective), placement=resident)
 
 
-def _best_of(problems: list[Problem], tried: int, finalists: int, whole: SearchOptions) -> Found:
-    """Search all problems in short and the best of them in full.
-
-    Raises:
-        InfeasibleError: None has a nest; the cause is what nothing unrolled lacks.
-    """
-    fitting = [problem for problem in problems if problem.shortage() is None]
-    if not fitting:
-        least = min(
-            problems, key=lambda problem: math.prod(loop.extent for loop in problem.spatial)
-        )
-        without = replace(least, spatial=(), extents=None)
-        without.check()
-        fitting = [without]
-    best: Found | None = None
-    ranked = sorted(fitting, key=lower_bound)[:tried]
-    for count, settings in ((finalists**2, _brief(whole, 1)), (finalists, _brief(whole, 6))):
-        results = [
-            (found.value, at)
-            for at, problem in enumerate(ranked)
-            if (found := _try(problem, settings, best)) is not None
-        ]
-        ranked = [ranked[at] for _, at in sorted(results)[:count]]
-    for problem in ranked:
-        best = _try(problem, whole, best) or best
-    if best is None:
-        raise InfeasibleError(f"no order of {fitting[0].workload} fits on any unrolling")
-    return best
-
-
-def _brief(whole: SearchOptions, descents: int) -> SearchOptions:
-    return replace(whole, engine=Engine.ANNEALING, restarts=0, descents=descents)
-
-
-def _try(problem: Problem, settings: SearchOptions, best: Found | None) -> Found | None:
-    """Return what is found, ``None`` where that cannot be or is not better than ``best``."""
-    if best is not None and lower_bound(problem) >= best.value:
-        return None
+def _check(nest: LoopNest, arch: Architecture, resident: frozenset[Operand], rules: Rules) -> str:
+    """Check the nest, and return what is to be said of it if it need not fit."""
     try:
-        found = search(problem, settings)
-    except InfeasibleError:
-        return None
-    return found if best is None or found.value < best.value else None
+        check_nest(nest, arch, resident)
+    except InfeasibleError as error:
+        if rules is not Rules.ZIGZAG:
+            raise
+        return f"; in ZigZag's room only: {error}"
+    return ""
 
 
-def lower_bound(problem: Problem) -> float:
-    """Return what no order on an unrolling can beat: what is the same for all of them."""
-    machine = problem.machine
-    cycles = max([machine.steps, *machine.port_fixed.tolist()])
-    match problem.objective:
+def _value(
+    nest: LoopNest, arch: Architecture, resident: frozenset[Operand], options: MapOptions
+) -> float:
+    """Return the objective by the rules that were searched by."""
+    report = evaluate(nest, arch, placement=resident)
+    if options.rules is Rules.ACCNN or options.objective is Objective.LATENCY:
+        return options.objective.of(report)
+    energy = zigzag_cost(nest, arch).energy
+    return energy * (report.cycles if options.objective is Objective.EDP else 1.0)
+
+
+def _bound(
+    workload: Workload, arch: Architecture, resident: frozenset[Operand], options: MapOptions
+) -> float:
+    """Return what no nest can beat, 0 where the rules are not ours."""
+    if options.rules is not Rules.ACCNN:
+        return 0.0
+    cycles = cycles_lower_bound(workload, arch, resident)
+    energy = energy_lower_bound(workload, arch, resident)
+    match options.objective:
         case Objective.LATENCY:
             return cycles
         case Objective.ENERGY:
-            return machine.fixed
+            return energy
         case Objective.EDP:
-            return machine.fixed * cycles
-
-
-def _smoother(problem: Problem) -> Iterator[Problem]:
-    """Yield the problem with large prime factors of steps padded away, where that costs little."""
-    padded: dict[Dim, int] = {}
-    for dim in DIMS:
-        steps = problem.temporal[dim]
-        if any(prime > _LARGEST_PRIME for prime, _ in prime_factors(steps)):
-            padded[dim] = _next_smooth(steps)
-    if not padded:
-        return
-    unrolled = problem.unrolled([fanout.name for fanout in problem.arch.fanouts])
-    extents = {dim: padded.get(dim, problem.temporal[dim]) * unrolled[dim] for dim in DIMS}
-    more = math.prod(steps / problem.temporal[dim] for dim, steps in padded.items())
-    if more <= 1.25:
-        yield replace(problem, extents=extents)
-
-
-def _next_smooth(steps: int) -> int:
-    """Return the next number without large prime factors."""
-    while any(prime > _LARGEST_PRIME for prime, _ in prime_factors(steps)):
-        steps += 1
-    return steps
+            return cycles * energy

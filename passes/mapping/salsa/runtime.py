@@ -8,15 +8,14 @@ import platform
 import time
 from pathlib import Path
 
-import numpy as np
-
 from ....ir.arch import Architecture, Fanout, MemoryLevel
 from ....ir.mapping import SpatialLoop
 from ....ir.workload import Dim, Operand, Workload
-from . import kernel
-from .engine import loops_of
+from .engine import SearchOptions, anneal_once
+from .kernel.compile import kernel_digest
 from .loops import loop_prime_factors
 from .machine import Problem
+from .orders import OrderSpace
 
 _LOG = logging.getLogger(__name__)
 _ORDERS = 2000
@@ -49,13 +48,11 @@ def seconds_per_order(folder: Path | None = None) -> float:
 def measure() -> float:
     """Return the CPU time of one evaluation, compilation left out [s]."""
     problem = Problem(workload=_WORKLOAD, arch=_ARCH, spatial=(SpatialLoop(Dim.P, 14, "column"),))
-    loops, first = loops_of(loop_prime_factors(problem.temporal))
-    draws = np.random.default_rng(0).random((_ORDERS, 3))
-    visited = np.zeros(_ORDERS)
-    kernel.anneal(problem.machine, loops, first.copy(), draws[:1], 0.05, 0.999, visited)
+    space = OrderSpace.of(problem, loop_prime_factors(problem.temporal))
+    anneal_once(space, SearchOptions(), 0, 1)
     started = time.process_time()
-    _, evaluations = kernel.anneal(problem.machine, loops, first, draws, 0.05, 0.999, visited)
-    return (time.process_time() - started) / evaluations
+    run = anneal_once(space, SearchOptions(), 1, _ORDERS)
+    return (time.process_time() - started) / run.evaluations
 
 
 def _default_folder() -> Path:
@@ -66,8 +63,7 @@ def _default_folder() -> Path:
 
 
 def _key() -> str:
-    text = Path(kernel.__file__).read_bytes() + platform.node().encode()
-    return hashlib.sha256(text).hexdigest()[:16]
+    return hashlib.sha256(f"{kernel_digest()} {platform.node()}".encode()).hexdigest()[:16]
 
 
 _WORKLOAD = Workload(R=3, S=3, P=28, Q=28, C=128, K=128)

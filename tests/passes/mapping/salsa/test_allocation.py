@@ -16,10 +16,10 @@ from accnn.ir.mapping import Loop, SpatialLoop
 from accnn.ir.workload import REDUCTION, Dim, Operand, Workload
 from accnn.passes.analysis.cost import evaluate
 from accnn.passes.analysis.zigzag import zigzag_cost
-from accnn.passes.mapping.base import Objective, check_nest
-from accnn.passes.mapping.salsa.engine import allocate
+from accnn.passes.mapping.base import Objective, Rules, check_nest
+from accnn.passes.mapping.salsa.allocation import allocate
 from accnn.passes.mapping.salsa.loops import loop_prime_factors
-from accnn.passes.mapping.salsa.machine import Problem, Rules
+from accnn.passes.mapping.salsa.machine import Problem
 
 ARCHS = ("simba", "eyeriss", "edge-1m", "gpu-k80", "flexer-arch1")
 

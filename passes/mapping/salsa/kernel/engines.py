@@ -1,0 +1,170 @@
+"""The two engines: simulated annealing with descent, and all orders.
+
+References:
+    Jung, Symons, Mei, Verhelst, Benini: SALSA: Simulated Annealing based Loop-Ordering Scheduler
+    for DNN Accelerators. AICAS 2023. Eq. (2) is :func:`_unlike`, eq. (3) :func:`anneal`.
+"""
+
+# pyright: reportArgumentType=false, reportReturnType=false, reportUnknownArgumentType=false
+
+import numpy as np
+
+from .compile import inner, outer
+from .records import Floats, Ints, Loops, Machine, State, Tiles
+from .value import value_of
+
+
+@outer
+def anneal(
+    m: Machine,
+    loops: Loops,
+    order: Ints,
+    draws: Floats,
+    temperature: float,
+    decay: float,
+    visited: Floats,
+    rows: Tiles,
+    candidates: Tiles,
+    s: State,
+) -> tuple[float, int]:
+    """Search orders by simulated annealing, then by descent from the best one.
+
+    Eq. (2) and (3) of the paper; ``V`` is taken relative to the value of the current order, so
+    that a temperature means the same for every objective and workload.
+
+    Args:
+        m: The machine.
+        loops: The distinct loops.
+        order: First order, as indices of ``loops``, outermost first ``[n]``; becomes the best.
+        draws: Uniform random numbers in [0, 1) ``[iterations, 3]``.
+        temperature: First temperature.
+        decay: Factor on the temperature after each iteration.
+        visited: Filled with the value of each order looked at ``[iterations]``.
+        rows: Tiles that are kept from order to order.
+        candidates: Room for the tiles of an order.
+        s: Room.
+
+    Returns:
+        The least value and the number of evaluations.
+    """
+    n = len(order)
+    current = order.copy()
+    value = value_of(m, loops, current, rows, candidates, s)
+    best = value
+    evaluations = 1
+    for step in range(len(draws)):
+        i = int(draws[step, 0] * n)
+        j = _unlike(current, i, draws[step, 1])
+        if j < 0:
+            break
+        current[i], current[j] = current[j], current[i]
+        trial = value_of(m, loops, current, rows, candidates, s)
+        evaluations += 1
+        visited[step] = trial
+        if trial <= value or draws[step, 2] < np.exp(
+            (value - trial) / max(value * temperature, 1e-300)
+        ):
+            value = trial
+            if value < best:
+                best = value
+                _copy(current, order)
+        else:
+            current[i], current[j] = current[j], current[i]
+        temperature *= decay
+    best, more = _descend(m, loops, order, best, rows, candidates, s)
+    return best, evaluations + more
+
+
+@inner
+def _copy(source: Ints, target: Ints) -> None:
+    """Copy element by element: a slice takes Numba seconds to compile."""
+    for i in range(len(source)):
+        target[i] = source[i]
+
+
+@inner
+def _unlike(order: Ints, i: int, draw: float) -> int:
+    """Return the position of a loop that differs from loop ``i``, -1 if all are alike."""
+    others = 0
+    for j in range(len(order)):
+        others += order[j] != order[i]
+    wanted = int(draw * others)
+    for j in range(len(order)):
+        if order[j] != order[i]:
+            if wanted == 0:
+                return j
+            wanted -= 1
+    return -1
+
+
+@inner
+def _descend(
+    m: Machine,
+    loops: Loops,
+    order: Ints,
+    best: float,
+    rows: Tiles,
+    candidates: Tiles,
+    s: State,
+) -> tuple[float, int]:
+    """Take every swap that improves until none does."""
+    evaluations = 0
+    improved = True
+    while improved:
+        improved = False
+        for i in range(len(order)):
+            for j in range(i + 1, len(order)):
+                if order[i] == order[j]:
+                    continue
+                order[i], order[j] = order[j], order[i]
+                trial = value_of(m, loops, order, rows, candidates, s)
+                evaluations += 1
+                if trial < best:
+                    best = trial
+                    improved = True
+                else:
+                    order[i], order[j] = order[j], order[i]
+    return best, evaluations
+
+
+@outer
+def exhaust(
+    m: Machine, loops: Loops, order: Ints, rows: Tiles, candidates: Tiles, s: State
+) -> tuple[float, int]:
+    """Evaluate every distinct order; ``order``, given sorted, becomes the best one.
+
+    Returns:
+        The least value and the number of evaluations.
+    """
+    current = order.copy()
+    best = np.inf
+    evaluations = 0
+    more = True
+    while more:
+        value = value_of(m, loops, current, rows, candidates, s)
+        evaluations += 1
+        if value < best:
+            best = value
+            _copy(current, order)
+        more = _next(current)
+    return best, evaluations
+
+
+@inner
+def _next(order: Ints) -> bool:
+    """Step to the next distinct order in lexicographic sequence; false after the last."""
+    i = len(order) - 2
+    while i >= 0 and order[i] >= order[i + 1]:
+        i -= 1
+    if i < 0:
+        return False
+    j = len(order) - 1
+    while order[j] <= order[i]:
+        j -= 1
+    order[i], order[j] = order[j], order[i]
+    low, high = i + 1, len(order) - 1
+    while low < high:
+        order[low], order[high] = order[high], order[low]
+        low += 1
+        high -= 1
+    return True

@@ -1,0 +1,163 @@
+"""The value of an order: allocated, and counted by the objective."""
+
+# pyright: reportArgumentType=false, reportReturnType=false, reportUnknownArgumentType=false
+
+import numpy as np
+
+from .compile import inner, outer
+from .exact import allocate_exactly
+from .greedy import allocate_greedily
+from .latency import latency
+from .records import (
+    EDP,
+    ENERGY,
+    EXACT,
+    GREEDY,
+    LATENCY,
+    MOST_DEPTH,
+    I,
+    Ints,
+    Loops,
+    Machine,
+    O,
+    State,
+    Tiles,
+    W,
+)
+from .tables import tabulate
+
+_ROUNDS = 3
+_TIE = 1e-6
+
+
+@inner
+def value_of(
+    m: Machine, loops: Loops, order: Ints, rows: Tiles, candidates: Tiles, s: State
+) -> float:
+    """Return the value of an order and fill its ``best`` allocation; infinite if nothing fits.
+
+    Args:
+        m: The machine.
+        loops: The distinct loops.
+        order: Indices of these, outermost first ``[n]``.
+        rows: Tiles that are kept from order to order.
+        candidates: Room for the tiles of the order.
+        s: Room.
+    """
+    tabulate(m, loops, order, rows, candidates, s)
+    if m.objective != ENERGY:
+        return _timed(m, candidates, s)
+    if _allocate(m, candidates, s) == np.inf:
+        return np.inf
+    _keep(m, s)
+    return _energy(m, candidates, s)
+
+
+@outer
+def evaluate(
+    m: Machine, loops: Loops, order: Ints, rows: Tiles, candidates: Tiles, s: State
+) -> tuple[float, Ints]:
+    """Allocate one order.
+
+    Args:
+        m: The machine.
+        loops: The distinct loops.
+        order: Indices of these, outermost first ``[n]``.
+        rows: Tiles that are kept from order to order.
+        candidates: Room for the tiles of the order.
+        s: Room.
+
+    Returns:
+        The value of the objective, infinite if nothing fits, and the start of each tile
+        ``[3, c]``, outermost memory last.
+    """
+    value = value_of(m, loops, order, rows, candidates, s)
+    starts = np.zeros((3, MOST_DEPTH), np.int64)
+    for x in range(3):
+        for c in range(m.chain[x] - 1):
+            starts[x, c] = s.starts[x, s.best[x, c]]
+    return value, starts
+
+
+@inner
+def _allocate(m: Machine, candidates: Tiles, s: State) -> float:
+    if m.policy == EXACT:
+        return allocate_exactly(m, candidates, s)
+    return allocate_greedily(m, candidates, s)
+
+
+@inner
+def _keep(m: Machine, s: State) -> None:
+    """Make the chosen allocation the best one."""
+    for x in range(3):
+        for c in range(m.chain[x] - 1):
+            s.best[x, c] = s.chosen[x, c]
+
+
+@inner
+def _energy(m: Machine, candidates: Tiles, s: State) -> float:
+    """Energy of the chosen allocation [pJ]."""
+    total = m.fixed
+    for x in (W, I):
+        total += candidates[x, s.counts[x] - 1].visits * m.at_macs[x]
+    for x in range(3):
+        for c in range(m.chain[x] - 1):
+            total += candidates[x, s.chosen[x, c]].energy[c]
+    for c in range(m.chain[O] - 1):
+        for d in range(c + 1, m.chain[O] - 1):
+            if m.couple[c, d] != 0.0:
+                tile, further = candidates[O, s.chosen[O, c]], candidates[O, s.chosen[O, d]]
+                restarts = further.visits * tile.tiles / further.tiles
+                total += m.couple[c, d] * restarts * tile.elements[c]
+    return total
+
+
+@inner
+def _timed(m: Machine, candidates: Tiles, s: State) -> float:
+    """Allocate for latency or energy-delay product: weighted sums, the weights from the loads.
+
+    The first allocation minimises the sum of all loads (EDP: energy); each further one gives
+    weight to the ports that were slowest before. The best one counts.
+    """
+    best = np.inf
+    share = 1.0 if m.objective == EDP else 1e-9
+    ends = 0.0 if m.objective == EDP else 1.0
+    for p in range(m.ports):
+        s.weights[p] = ends
+    for _ in range(_ROUNDS):
+        _weigh(m, candidates, s, share, ends)
+        if _allocate(m, candidates, s) == np.inf:
+            return best
+        energy, cycles = _energy(m, candidates, s), latency(m, candidates, s)
+        value = cycles * energy
+        if m.objective == LATENCY:
+            value = cycles + _TIE * m.steps * energy / max(m.fixed, 1.0)
+        if value < best:
+            best = value
+            _keep(m, s)
+        if m.policy == GREEDY:
+            break
+        share = (1.0 if m.objective == EDP else 1e-3) / max(energy, 1.0)
+        ends = 1.0 / cycles
+        slowest = m.steps
+        for p in range(m.ports):
+            slowest = max(slowest, s.loads[p])
+        for p in range(m.ports):
+            near = s.loads[p] / slowest
+            s.weights[p] = near**8 / cycles if s.loads[p] > 0.9 * m.steps else 0.0
+    return best
+
+
+@inner
+def _weigh(m: Machine, candidates: Tiles, s: State, energy: float, ends: float) -> None:
+    """Fill the cost: energy, loads of the ports, fill and drain, each by its weight."""
+    for x in range(3):
+        for c in range(m.chain[x] - 1):
+            visit, again = 0.0, 0.0
+            for p in range(m.ports):
+                visit += s.weights[p] * m.port_visit[p, x, c]
+                again += s.weights[p] * m.port_tile[p, x, c]
+            for k in range(s.counts[x]):
+                tile = candidates[x, k]
+                each = tile.visits * visit + tile.tiles * again + ends * m.first_tile[x, c]
+                s.cost[x, c, k] = energy * tile.energy[c] + tile.elements[c] * each
