@@ -123,6 +123,7 @@ class OperatorReport:
         utilization: MACs over (cycles x MACs per cycle), 0 .. 1.
         traffic: Per memory level and operand.
         nest: Text of the loop nest.
+        note: What else there is to know of the mapping, e.g. who stepped in after a failure.
     """
 
     name: str
@@ -139,6 +140,7 @@ class OperatorReport:
     utilization: float | None = None
     traffic: tuple[Traffic, ...] = ()
     nest: str | None = None
+    note: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,8 +1,8 @@
 """Off-chip bytes in words: what the plan moves, what the program moved, what must move.
 
-*Planned* are those of the graph schedule: what its objective counts. Some planners count
-constants, too; the others leave them to the tiles. *Simulated* are those of the whole program,
-tiles that are fetched again included. *Compulsory* are inputs, constants and outputs, each once.
+*Planned* are those of the graph schedule: as its scheduler predicted them at first (some leave
+constants to the tiles), as the tiles will move them once there are tiles. *Simulated* are those
+that the program moved. *Compulsory* are inputs, constants and outputs, each once.
 """
 
 from ...ir.report import GraphScheduleReport

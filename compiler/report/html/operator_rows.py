@@ -42,6 +42,7 @@ class OperatorRow:
         binding: What holds it up.
         look: Colour of ``binding``.
         busy: How busy the engines are.
+        note: What else there is to know of the mapping; empty for nothing.
         nest: Loop nest as the papers write them; empty for none.
         traffic: Per level and operand.
         chart: Name of the chart of its tile schedule; empty for none.
@@ -65,6 +66,7 @@ class OperatorRow:
     binding: Binding
     look: str
     busy: str
+    note: str
     nest: str
     traffic: tuple[TrafficRow, ...]
     chart: str
@@ -113,6 +115,7 @@ def operator_row(
         binding=why,
         look=LOOKS[why],
         busy=told(shares),
+        note=shown(item.note or "", 400),
         nest=_nest(module, item),
         traffic=traffic_rows(item.traffic),
         chart=chart,

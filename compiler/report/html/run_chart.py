@@ -2,10 +2,11 @@
 
 A network has up to millions of instructions, a screen a few thousand pixels. Neighbours in a queue
 that work for one operator and lie closer than a screen can tell become one bar, which says how
-much of its time is work. Bars begin and end where instructions do: nothing is rounded.
+much of its time is work; so do those of several operators that are too short to be told apart.
+Bars begin and end where instructions do: nothing is rounded.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -32,7 +33,7 @@ class Bar:
     """Neighbouring instructions of one queue for one operator.
 
     Attributes:
-        operator: Its position in the program, -1 for none.
+        operator: Its position in the program, -1 for none or several.
         first: Start of the first instruction [cycle].
         end: Retirement of the last [cycle].
         busy: Cycles in between that are work.
@@ -56,7 +57,7 @@ def queue_bars(queue: Queue, timeline: Timeline, gap: int) -> tuple[Bar, ...]:
     Args:
         queue: The instructions; those that only wait are left out.
         timeline: Their times.
-        gap: Idle cycles below which two neighbours are one bar; 0 keeps every instruction.
+        gap: Cycles below which a pause is not seen; 0 keeps every instruction.
     """
     kept = [
         number
@@ -74,7 +75,24 @@ def queue_bars(queue: Queue, timeline: Timeline, gap: int) -> tuple[Bar, ...]:
     busy = np.add.reduceat(ends - starts, heads)
     columns = (operators[heads], starts[heads], ends[tails], busy)
     rows = zip(*(column.tolist() for column in columns), strict=True)
-    return tuple(Bar(*row) for row in rows)
+    return _without_specks((Bar(*row) for row in rows), gap)
+
+
+def _without_specks(items: Iterable[Bar], gap: int) -> tuple[Bar, ...]:
+    """Return bars with neighbours joined as long as they are shorter than a gap.
+
+    Of two neighbours that remain one is as long as a gap, or the pause between them is.
+    """
+    found: list[Bar] = []
+    for item in items:
+        last = found[-1] if found else None
+        lengths = (item.end - item.first, gap if last is None else last.end - last.first)
+        if last is None or max(*lengths, item.first - last.end) >= gap:
+            found.append(item)
+            continue
+        operator = item.operator if item.operator == last.operator else -1
+        found[-1] = Bar(operator, last.first, item.end, last.busy + item.busy)
+    return tuple(found)
 
 
 def all_bars(simulation: SimulationResult) -> dict[Queue, tuple[Bar, ...]]:
@@ -148,7 +166,7 @@ def _lane(program: Program, queue: Queue, items: Sequence[Bar], row: int) -> Ite
     for item in items:
         groups.setdefault((item.operator, item.fullness), []).append((item.first, item.end))
     for (operator, fullness), spans in groups.items():
-        name = short(program.operators[operator]) if operator >= 0 else "no operator"
+        name = short(program.operators[operator]) if operator >= 0 else "several operators"
         yield Mark(
             shape=Shape.BARS,
             look=f"{look_of(queue.unit)} {fullness}",
