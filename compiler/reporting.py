@@ -11,6 +11,7 @@ from ..ir.graph import Graph, Op
 from ..ir.graph_schedule import GraphSchedule, SolveStatus
 from ..ir.module import Mapping as OperatorMapping
 from ..ir.module import Module
+from ..ir.op_views import window_of
 from ..ir.ops import workload
 from ..ir.report import (
     Dims,
@@ -28,8 +29,9 @@ from ..ir.text.print_nest import print_nest
 from ..ir.tile_schedule import TileSchedule
 from ..ir.workload import Operand, Workload
 from ..passes.analysis.accumulator_range import accumulator_bounds
-from ..passes.analysis.bounds import compulsory_bytes
+from ..passes.analysis.bounds import Padding, compulsory_bytes
 from ..passes.instrument import PassRecord
+from ..passes.mapping.base import MappingStatus
 from ..runtime_sim.result import OperatorAccount, SimulationResult
 from .frontend import Network
 from .options import CompileOptions
@@ -76,7 +78,23 @@ def build_report(found: Findings) -> Report:
         tile_schedules=tuple(_tile_schedule(item) for item in found.module.tile_schedules),
         quantization=found.network.quantization,
         verification=found.verification,
-        notes=(*found.network.notes, *_accumulator_note(found.module)),
+        notes=(
+            *found.network.notes,
+            *_fallback_note(found.module),
+            *_accumulator_note(found.module),
+        ),
+    )
+
+
+def _fallback_note(module: Module) -> tuple[str, ...]:
+    """Return a note if mappers failed and simpler ones stepped in."""
+    failed = [item for item in module.mappings if item.status == MappingStatus.FALLBACK]
+    if not failed:
+        return ()
+    first = failed[0]
+    return (
+        f"{len(failed)} of {len(module.mappings)} operators have the loop nest of a fallback "
+        f"(%{first.operator}: {first.note or first.mapper})",
     )
 
 
@@ -112,11 +130,23 @@ def roofline(arch: Architecture, macs: int, off_chip_bytes: int) -> int:
 
 
 def compulsory_network_bytes(graph: Graph) -> int:
-    """Return the bytes of inputs, constants and outputs, each moved once."""
-    values = (*graph.inputs, *graph.constants)
-    return sum(value.type.bytes for value in values) + sum(
-        graph.types[name].bytes for name in graph.outputs
-    )
+    """Return the bytes of inputs, constants and outputs, each moved once, unread ones left out.
+
+    What the windows of a first convolution step over is not counted.
+    """
+    total = sum(graph.types[name].bytes for name in graph.outputs if name in graph.producer)
+    for value in (*graph.inputs, *graph.constants):
+        read = sum(_read_bytes(graph, op, value.name) for op in graph.consumers[value.name])
+        total += min(value.type.bytes, read)
+    return total
+
+
+def _read_bytes(graph: Graph, op: Op, name: str) -> int:
+    """Return the bytes of a tensor that an operator reads at least."""
+    load, padding = workload(op, graph.types), _padding(graph, op)
+    if load is None or padding is None or name != op.operands[0]:
+        return graph.types[name].bytes
+    return padding.elements_read(load) * graph.types[name].dtype.bytes
 
 
 def _totals(found: Findings) -> Totals:
@@ -219,25 +249,48 @@ def _operator(
         utilization=None if load is None or not cycles else load.macs / (cycles * peak_macs(arch)),
         traffic=() if account is None else _traffic(account),
         nest=None if mapping is None else print_nest(mapping.nest),
+        note=None if mapping is None else mapping.note or None,
     )
 
 
 def _operator_bound(module: Module, op: Op, load: Workload | None) -> int | None:
     """Return the roofline of an operator with what is resident left out of its traffic."""
-    plan = module.graph_schedule
-    if load is None or plan is None:
+    if load is None or module.graph_schedule is None:
         return None
-    step = plan.step_of[op.name]
-    names = {Operand.I: op.operands[0], Operand.O: op.name}
+    return roofline(_arch(module), load.macs, compulsory_operator_bytes(module, op.name))
+
+
+def compulsory_operator_bytes(module: Module, name: str) -> int:
+    """Return the bytes that an operator of the MAC array moves at least, given the plan [byte]."""
+    plan, op = module.graph_schedule, module.graph.producer[name]
+    load = workload(op, module.graph.types)
+    assert plan is not None
+    assert load is not None
+    step = plan.step_of[name]
+    names = {Operand.I: op.operands[0], Operand.O: name}
     resident = frozenset(
-        operand for operand, name in names.items() if plan.resident(name, step) is not None
+        operand for operand, tensor in names.items() if plan.resident(tensor, step) is not None
     )
-    return roofline(_arch(module), load.macs, compulsory_bytes(load, resident))
+    return compulsory_bytes(load, resident, padding=_padding(module.graph, op))
+
+
+def _padding(graph: Graph, op: Op) -> Padding | None:
+    if op.kind != "conv2d":
+        return None
+    top, left, _, _ = window_of(op, (1, 1)).pads
+    rows, columns = graph.types[op.operands[0]].shape[2:]
+    return Padding(rows=rows, columns=columns, top=top, left=left)
+
+
+_STATUS: Mapping[str, SolveStatus] = {
+    MappingStatus.OPTIMAL: SolveStatus.OPTIMAL,
+    MappingStatus.BOUNDED: SolveStatus.FEASIBLE,
+    MappingStatus.FALLBACK: SolveStatus.FALLBACK,
+}
 
 
 def _status(mapping: OperatorMapping) -> SolveStatus:
-    known = {"optimal": SolveStatus.OPTIMAL, "bounded": SolveStatus.FEASIBLE}
-    return known.get(mapping.status, SolveStatus.HEURISTIC)
+    return _STATUS.get(mapping.status, SolveStatus.HEURISTIC)
 
 
 def _gap(mapping: OperatorMapping) -> float | None:

@@ -33,6 +33,7 @@ class SolveStatus(StrEnum):
     LIMIT = "limit"
     INFEASIBLE = "infeasible"
     HEURISTIC = "heuristic"
+    FALLBACK = "fallback"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -33,9 +33,10 @@ class Mapping:
         operator: Name of the operator.
         nest: Its loops.
         mapper: Who found it.
-        status: What is proven (a ``SolveStatus`` value).
+        status: What is proven (a ``MappingStatus`` value of the mappers).
         objective: Value of what was minimised, in the mapper's unit.
         bound: Proven lower bound of the objective, ``None`` where the mapper proves nothing.
+        note: What else a reader should know, e.g. who stepped in after a failure.
     """
 
     operator: str
@@ -44,6 +45,7 @@ class Mapping:
     status: str
     objective: float
     bound: float | None = None
+    note: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)

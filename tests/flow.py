@@ -66,6 +66,7 @@ def compile_graph(
     all_off_chip: bool = True,
     tiles: str = "static",
     scheduler: str | None = None,
+    mapper: str = "output-stationary",
 ) -> Compiled:
     """Compile a network and compute what its tensors must be.
 
@@ -78,8 +79,9 @@ def compile_graph(
         all_off_chip: Whether every result is stored, so that it can be compared.
         tiles: Who orders tiles.
         scheduler: Who plans the scratchpad; the default if not given.
+        mapper: Who finds loop nests; the greedy one is fast, and what it finds is like any other.
     """
-    options = CompileOptions(scratchpad=budget, tiles=tiles)
+    options = CompileOptions(scratchpad=budget, tiles=tiles, mapper=mapper)
     if scheduler is not None:
         options = replace(options, scheduler=scheduler)
     pipeline = default_pipeline(options)

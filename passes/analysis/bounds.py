@@ -1,11 +1,47 @@
 """What no mapping of a workload can beat: lower bounds of off-chip bytes, cycles and energy."""
 
 import math
+from dataclasses import dataclass
 
 from ...ir.arch import Architecture, Fanout
 from ...ir.workload import RELEVANT, Dim, Operand, Workload
 
 _NOWHERE: frozenset[Operand] = frozenset()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Padding:
+    """Where the input of a workload ends.
+
+    Attributes:
+        rows: Extent without padding.
+        columns: Extent without padding.
+        top: Rows of padding above.
+        left: Columns of padding on the left.
+    """
+
+    rows: int
+    columns: int
+    top: int
+    left: int
+
+    def elements_read(self, workload: Workload) -> int:
+        """Return the elements of the input that windows touch, padding left out."""
+        rows = _inside(workload.P, workload.R, workload, 0, self.top, self.rows)
+        columns = _inside(workload.Q, workload.S, workload, 1, self.left, self.columns)
+        return rows * columns * workload.C * workload.N * workload.G
+
+
+def _inside(
+    outputs: int, taps: int, workload: Workload, axis: int, before: int, extent: int
+) -> int:
+    stride, dilation = workload.stride[axis], workload.dilation[axis]
+    touched = {
+        output * stride + tap * dilation - before
+        for output in range(outputs)
+        for tap in range(taps)
+    }
+    return sum(0 <= position < extent for position in touched)
 
 
 def compulsory_bits(
@@ -15,9 +51,20 @@ def compulsory_bits(
     return 0 if operand in placement else workload.elements(operand) * workload.bits(operand)
 
 
-def compulsory_bytes(workload: Workload, placement: frozenset[Operand] = _NOWHERE) -> int:
-    """Return the bytes that must cross the off-chip port, each operand rounded up [byte]."""
-    return sum(math.ceil(compulsory_bits(workload, operand, placement) / 8) for operand in Operand)
+def compulsory_bytes(
+    workload: Workload, placement: frozenset[Operand] = _NOWHERE, *, padding: Padding | None = None
+) -> int:
+    """Return the bytes that must cross the off-chip port, each operand rounded up [byte].
+
+    Args:
+        workload: What is computed.
+        placement: Operands that lie whole in the scratchpad.
+        padding: Where the input ends; padding is made on chip and never moves.
+    """
+    bits = {operand: compulsory_bits(workload, operand, placement) for operand in Operand}
+    if padding is not None and Operand.I not in placement:
+        bits[Operand.I] = padding.elements_read(workload) * workload.input_bits
+    return sum(math.ceil(value / 8) for value in bits.values())
 
 
 def cycles_lower_bound(

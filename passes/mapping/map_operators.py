@@ -157,4 +157,5 @@ def mapping_of(name: str, result: MappingResult) -> OperatorMapping:
         status=result.status.value,
         objective=result.objective,
         bound=result.bound or None,
+        note=result.note,
     )

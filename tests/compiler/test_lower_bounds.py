@@ -1,0 +1,85 @@
+"""What reports call a lower bound lies below what the simulator measures."""
+
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pytest
+from onnx import ModelProto, TensorProto, helper, numpy_helper
+
+import accnn
+from accnn.compiler.driver import Result
+from accnn.compiler.reporting import compulsory_operator_bytes
+from accnn.ir.report import OperatorReport
+
+
+def network(*convolutions: tuple[int, int, int, int], size: int = 14) -> ModelProto:
+    """Return convolutions in a row, each (inputs, outputs, kernel, stride), "same" padding."""
+    rng = np.random.default_rng(0)
+    nodes, weights, name = [], [], "x"
+    extent = size
+    for number, (inputs, outputs, kernel, stride) in enumerate(convolutions):
+        data = rng.standard_normal((outputs, inputs, kernel, kernel)).astype(np.float32)
+        weights.append(numpy_helper.from_array(data, f"w{number}"))
+        nodes.append(
+            helper.make_node(
+                "Conv",
+                [name, f"w{number}"],
+                [f"y{number}"],
+                name=f"conv{number}",
+                pads=[kernel // 2] * 4,
+                strides=[stride] * 2,
+            )
+        )
+        name, extent = f"y{number}", (extent - 1) // stride + 1
+    shape = [1, convolutions[-1][1], extent, extent]
+    graph = helper.make_graph(
+        nodes,
+        "row",
+        [
+            helper.make_tensor_value_info(
+                "x", TensorProto.FLOAT, [1, convolutions[0][0], size, size]
+            )
+        ],
+        [helper.make_tensor_value_info(name, TensorProto.FLOAT, shape)],
+        weights,
+    )
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
+
+
+def compiled(folder: Path, model: ModelProto, arch: str, **options: object) -> Result:
+    onnx.save(model, folder / "row.onnx")
+    chosen = accnn.CompileOptions(processes=1, **options)  # pyright: ignore[reportArgumentType]
+    return accnn.compile(folder / "row.onnx", arch=arch, options=chosen)
+
+
+def off_chip_bytes(operator: OperatorReport) -> int:
+    return sum(
+        item.read_bytes + item.written_bytes for item in operator.traffic if item.level == "dram"
+    )
+
+
+@pytest.mark.parametrize("mapper", ["output-stationary", "cosa"])
+@pytest.mark.parametrize("arch", ["simba", "edge-1m", "flexer-arch5", "edge-fp32"])
+def test_no_operator_beats_its_bounds(tmp_path: Path, arch: str, mapper: str):
+    model = network((16, 64, 3, 1), (64, 24, 1, 2), (24, 40, 3, 2), (40, 8, 5, 1))
+
+    result = compiled(tmp_path, model, arch, mapper=mapper)
+
+    totals = result.report.totals
+    assert 0 < (totals.cycles_lower_bound or 0) <= (totals.cycles_simulated or 0)
+    assert 0 < (totals.offchip_bytes_compulsory or 0) <= (totals.offchip_bytes or 0)
+    mapped = [item for item in result.report.operators if item.dims is not None]
+    assert len(mapped) == 4
+    for item in mapped:
+        assert 0 < (item.cycles_lower_bound or 0) <= (item.cycles or 0)
+        assert compulsory_operator_bytes(result.module, item.name) <= off_chip_bytes(item)
+
+
+def test_a_bound_that_counts_padding_would_be_beaten(tmp_path: Path):
+    result = compiled(tmp_path, network((256, 8, 3, 1)), "simba", scratchpad=24576)
+
+    (item,) = (item for item in result.report.operators if item.dims is not None)
+    bound = compulsory_operator_bytes(result.module, item.name)
+    padding = (16 * 16 - 14 * 14) * 256
+    assert bound <= off_chip_bytes(item) < bound + padding
