@@ -5,9 +5,12 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
+from ..ir.arch import Architecture
 from ..ir.errors import InputError, OptionError, VerifyError
-from ..ir.workload import DIMS, Workload
+from ..ir.mapping import SpatialLoop
+from ..ir.workload import DIMS, Dim, Workload
 
+_UNROLLED = re.compile(r"^(\w+)=(\d+)@([\w-]+)$")
 _FIELD = re.compile(r"^(\w+)=(\d+)(?:,(\d+))?$")
 _PAIRS = ("stride", "dilation")
 _COLUMNS = ("R", "S", "P", "Q", "C", "K")
@@ -49,6 +52,27 @@ def parse_layer(text: str) -> Layer:
         else:
             extents[name] = int(found[2])
     return _layer(" ".join(text.split()) or "P=1", extents, pairs)
+
+
+def parse_spatial(text: str, arch: Architecture) -> tuple[SpatialLoop, ...]:
+    """Return unrolled loops written as ``P=14@column R=3@row``.
+
+    Raises:
+        OptionError: A word cannot be read, or names a fan-out that the machine does not have.
+    """
+    names = [fanout.name for fanout in arch.fanouts]
+    loops: list[SpatialLoop] = []
+    for word in text.split():
+        found = _UNROLLED.match(word)
+        if found is None or found[1] not in DIMS or found[3] not in names or int(found[2]) < 1:
+            raise OptionError(
+                f"--spatial: cannot read {word!r}",
+                hint=f'write "P=14@{names[0]}"; fan-outs: {", ".join(names)}'
+                if names
+                else f"{arch.name} has no fan-outs",
+            )
+        loops.append(SpatialLoop(Dim(found[1]), int(found[2]), found[3]))
+    return tuple(loops)
 
 
 def read_layers(path: Path) -> tuple[Layer, ...]:

@@ -12,10 +12,18 @@ from ...ir.errors import AccnnError, InfeasibleError, OptionError
 from ...passes.mapping.base import MapOptions, MappingResult, Objective
 from ...passes.mapping.registry import find_mapper
 from ..cache import MapJob, MappingCache, default_folder
-from ..layers import Layer, parse_layer, read_layers
+from ..layers import Layer, parse_layer, parse_spatial, read_layers
 from ..map_schedulers import rows_text, schedule_layers, write_rows
 from ..mapping import Answer, solve_all
-from ..report.layer_table import LayerCounting, Row, nest_text, row_of, table_of, write_csv
+from ..report.layer_table import (
+    LayerCounting,
+    Row,
+    nest_text,
+    row_of,
+    rules_of,
+    table_of,
+    write_csv,
+)
 from ..timeloop_files import write_timeloop
 
 _FILE_WIDTH = 160
@@ -42,8 +50,17 @@ def acc_map(
         Objective, typer.Option("--objective", help="What to minimise.")
     ] = Objective.LATENCY,
     counting: Annotated[
-        LayerCounting, typer.Option("--counting", help="Whose rules count in the figures shown.")
+        LayerCounting,
+        typer.Option(
+            "--counting", help="Whose rules count in the figures; salsa and loma search by them."
+        ),
     ] = LayerCounting.ACCNN,
+    spatial: Annotated[
+        str | None,
+        typer.Option(
+            "--spatial", help='Unrolled loops for salsa and loma: "P=14@column R=3@row K=4@row".'
+        ),
+    ] = None,
     csv: Annotated[
         Path | None, typer.Option("--csv", help="Write one row per layer and mapper.")
     ] = None,
@@ -66,7 +83,13 @@ def acc_map(
             return
         single = machine.for_npu(machine.npus[0])
         _check_emit(emit, directory)
-        options = MapOptions(objective=objective, seed=seed, even=emit is not None)
+        options = MapOptions(
+            objective=objective,
+            seed=seed,
+            even=emit is not None,
+            rules=rules_of(counting),
+            spatial=None if spatial is None else parse_spatial(spatial, single),
+        )
         jobs = [
             MapJob(workload=item.workload, arch=single, mapper=find_mapper(name), options=options)
             for item in chosen

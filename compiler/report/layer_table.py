@@ -15,16 +15,32 @@ from ...ir.mapping import LoopNest
 from ...ir.workload import Operand
 from ...passes.analysis.cost import Counting, evaluate
 from ...passes.analysis.zigzag import zigzag_cost
-from ...passes.mapping.base import MappingResult
+from ...passes.mapping.base import MappingResult, Rules
 from ..cache import MapJob
 
 
 class LayerCounting(StrEnum):
-    """Whose rules count: ours, Timeloop's or ZigZag's."""
+    """Whose rules count: ours, Timeloop's or ZigZag's.
+
+    ``zigzag`` has ZigZag's idea of room, too: a nest that was searched by it may not fit. With
+    ``zigzag-sound`` it fits.
+    """
 
     ACCNN = "accnn"
     TIMELOOP = "timeloop"
     ZIGZAG = "zigzag"
+    ZIGZAG_SOUND = "zigzag-sound"
+
+
+def rules_of(counting: LayerCounting) -> Rules:
+    """Return the rules by which mappers that know several should search."""
+    match counting:
+        case LayerCounting.ACCNN | LayerCounting.TIMELOOP:
+            return Rules.ACCNN
+        case LayerCounting.ZIGZAG:
+            return Rules.ZIGZAG
+        case LayerCounting.ZIGZAG_SOUND:
+            return Rules.ZIGZAG_SOUND
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,7 +81,7 @@ def row_of(name: str, job: MapJob, result: MappingResult, counting: LayerCountin
     rules = Counting.TIMELOOP if counting is LayerCounting.TIMELOOP else Counting.ACCNN
     cost = evaluate(result.nest, job.arch, placement=job.resident, counting=rules)
     cycles, energy = cost.cycles, cost.energy_pj
-    if counting is LayerCounting.ZIGZAG:
+    if rules_of(counting) is not Rules.ACCNN:
         other = zigzag_cost(result.nest, job.arch)
         cycles, energy = float(other.cycles), other.energy
     return Row(

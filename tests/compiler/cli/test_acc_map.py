@@ -81,7 +81,7 @@ def test_emitted_timeloop_files_are_read_back(run, tmp_path):
     assert evaluate(nest, arch).compute_cycles >= 1
 
 
-@pytest.mark.parametrize("counting", ["accnn", "timeloop", "zigzag"])
+@pytest.mark.parametrize("counting", ["accnn", "timeloop", "zigzag", "zigzag-sound"])
 def test_every_counting_gives_figures(run, counting):
     result = run("--layer", "P=8 C=16 K=8", "--counting", counting)
 
@@ -99,6 +99,8 @@ def test_every_counting_gives_figures(run, counting):
         (["--layer", "P=8", "--mapper", "none"], "no mapper named 'none'"),
         (["--layer", "P=8", "--emit", "gem5", "x"], "knows no tool 'gem5'"),
         (["--layer", "P=8", "--emit", "timeloop"], "needs a tool and a folder"),
+        (["--layer", "P=8", "--spatial", "P=8"], "--spatial: cannot read 'P=8'"),
+        (["--layer", "P=8", "--spatial", "P=8@moon"], "--spatial: cannot read 'P=8@moon'"),
         (["--layers", "nowhere.csv"], "cannot read nowhere.csv"),
     ],
 )
@@ -116,6 +118,28 @@ def test_a_malformed_line_is_named(run, tmp_path):
 
     assert result.exit_code == 2
     assert "layers.csv:4: P is 'x'" in result.output
+
+
+@pytest.mark.parametrize("mapper", ["salsa", "loma"])
+def test_the_search_itself_goes_by_the_counting_that_is_shown(tmp_path, monkeypatch, mapper):
+    monkeypatch.setenv("ACCNN_CACHE", str(tmp_path / "cache"))
+    energies = {}
+    for counting in ("zigzag", "zigzag-sound"):
+        out = tmp_path / f"{counting}.csv"
+        result = CliRunner().invoke(
+            app,
+            ["--layer", "R=3 S=3 P=28 Q=28 C=128 K=128", "--arch", "eyeriss.toml", "--mapper",
+             mapper, "--objective", "energy", "--counting", counting, "--spatial",
+             "P=14@column R=3@row K=4@row", "--csv", str(out)],
+        )  # fmt: skip
+        assert result.exit_code == 0, result.output
+        (row,) = csv.DictReader(out.read_text().splitlines())
+        energies[counting] = float(row["energy_pj"])
+
+    if mapper == "salsa":
+        assert energies["zigzag"] == pytest.approx(6.71159e8, rel=1e-6)
+        assert energies["zigzag-sound"] == pytest.approx(6.83954e8, rel=1e-6)
+    assert energies["zigzag"] <= energies["zigzag-sound"]
 
 
 def test_strides_are_vertical_then_horizontal():
