@@ -1,6 +1,6 @@
 """Everything that the page shows, as values; the template only lays it out."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ....ir.arch import Architecture
@@ -9,7 +9,7 @@ from ....ir.report import OutputCheck, Report, VerificationStatus
 from ....ir.tile_schedule import TileSchedule
 from ....runtime_sim.result import SimulationResult
 from ..figures import UNKNOWN, amount
-from ..table import quantization_line, verification_line
+from ..table import mapping_line, quantization_line, verification_line
 from .binding import Binding, Share, binding, predicted_shares, simulated_shares
 from .event_times import event_times
 from .headline import Figure, figures, missing
@@ -80,6 +80,7 @@ class View:
         operators: Cycles per operator.
         run: The whole run.
         rows: Table of operators.
+        nests_text: Who found the loop nests, and what is proven of them.
         plan: Picture of the plan.
         plan_facts: The plan's figures.
         plan_moves: Spills and retrieves.
@@ -108,6 +109,7 @@ class View:
     operators: Chart | None
     run: Chart | None
     rows: tuple[OperatorRow, ...]
+    nests_text: str
     plan: Chart | None
     plan_facts: tuple[Fact, ...]
     plan_moves: tuple[Move, ...]
@@ -152,13 +154,16 @@ def view_of(report: Report, module: Module, simulation: SimulationResult | None)
         run=run_chart(simulation, _by_program(simulation, report, bound_by))
         if simulation is not None and has_trace
         else None,
+        nests_text=mapping_line(report.operators)
+        if any(item.mapper for item in report.operators)
+        else "",
         rows=_rows(report, module, shares, bound_by, tiles),
         plan=None if plan is None else plan_chart(plan, module.graph),
         plan_facts=plan_facts(report),
         plan_moves=plan_moves(report),
-        tiles=tuple(tiles.values()),
+        tiles=tiles,
         tiles_clock=clock,
-        undrawn=sum(row.chart is None for row in tiles.values()),
+        undrawn=sum(row.chart is None for row in tiles),
         energy=() if simulation is None else energy_bars(simulation),
         off_chip=() if simulation is None else off_chip_bars(simulation),
         traffic=traffic_rows(report.totals.traffic),
@@ -235,9 +240,15 @@ def _rows(
     module: Module,
     shares: Sequence[tuple[Share, ...]],
     bound_by: Sequence[Binding],
-    tiles: Mapping[str, TileRow],
+    tiles: Sequence[TileRow],
 ) -> tuple[OperatorRow, ...]:
     most = max((item.cycles or 0 for item in report.operators), default=0)
+    charts = {
+        name: row.chart.name
+        for row, item in zip(tiles, module.tile_schedules, strict=False)
+        if row.chart is not None
+        for name in item.graph.operators
+    }
     return tuple(
         operator_row(
             module,
@@ -246,30 +257,26 @@ def _rows(
             most_cycles=most,
             why=bound_by[number],
             shares=shares[number],
-            chart=_chart_name(tiles.get(item.name)),
+            chart=charts.get(item.name, ""),
         )
         for number, item in enumerate(report.operators)
     )
 
 
-def _chart_name(row: TileRow | None) -> str:
-    return "" if row is None or row.chart is None else row.chart.name
-
-
-def _tiles(module: Module, simulation: SimulationResult | None) -> tuple[dict[str, TileRow], str]:
-    """Return the rows of the tile schedules by first operator, and whose times they show."""
+def _tiles(module: Module, simulation: SimulationResult | None) -> tuple[tuple[TileRow, ...], str]:
+    """Return the rows of the tile schedules, and whose times they show."""
     schedules = module.tile_schedules
     if not schedules or module.arch is None:
-        return {}, ""
+        return (), ""
     times = event_times(module, simulation)
     drawn = _drawn(schedules)
     size = module.arch.scratchpad_level.capacity or 1
-    found: dict[str, TileRow] = {}
+    found: list[TileRow] = []
     for number, item in enumerate(schedules):
         view = TileView(number=number, schedule=item, spans=times.spans[number], scratchpad=size)
         chart = tile_chart(view, are_simulated=times.are_simulated) if number in drawn else None
-        found[item.graph.operators[0]] = _tile_row(item, chart)
-    return found, "simulated" if times.are_simulated else "predicted"
+        found.append(_tile_row(item, chart))
+    return tuple(found), "simulated" if times.are_simulated else "predicted"
 
 
 def _tile_row(item: TileSchedule, chart: Chart | None) -> TileRow:

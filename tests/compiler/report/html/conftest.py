@@ -93,3 +93,9 @@ def static() -> Made:
 def flexer() -> Made:
     """Four NPUs, out of order."""
     return compiled("flexer-arch5", scratchpad=16384, tiles="flexer")
+
+
+@pytest.fixture(scope="session")
+def across() -> Made:
+    """Four NPUs, the tiles of all operators in one schedule."""
+    return compiled("flexer-arch5", scratchpad=16384, tiles="static-across")

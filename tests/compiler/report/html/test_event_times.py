@@ -29,6 +29,14 @@ def test_events_last_as_long_as_predicted_and_lie_within_their_operator(made: Ma
         assert max(end for _, end in spans) <= account.last_cycle
 
 
+def test_a_schedule_of_all_operators_is_followed_through_all_its_events(across: Made):
+    times = event_times(across.module, across.simulation)
+    (schedule,) = across.module.tile_schedules
+
+    assert times.are_simulated
+    assert times.spans == (tuple((event.start, event.end) for event in schedule.events),)
+
+
 def test_an_operator_is_never_read_before_it_is_written(made: Made):
     times = event_times(made.module, made.simulation)
 

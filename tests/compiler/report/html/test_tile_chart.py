@@ -56,3 +56,13 @@ def test_rows_lead_to_their_pictures(flexer: Made):
     links = {item.attrs["href"] for item in root.all("a")}
 
     assert {f"#{name}" for name in names} <= links
+
+
+def test_every_operator_of_a_joint_schedule_leads_to_its_one_picture(across: Made):
+    root = parse(across.page)
+    rows = [item for item in root.all("tbody") if (item.attrs.get("id") or "").startswith("op-")]
+
+    assert len(charts(across)) == 1
+    assert len(rows) == len(across.report.operators)
+    for row in rows:
+        assert "#tiles-0" in {item.attrs["href"] for item in row.all("a")}
