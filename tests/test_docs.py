@@ -3,14 +3,11 @@
 import re
 from pathlib import Path
 
-import pytest
-
 from accnn.backend.arch_schema import TABLES, ArchTable
 from accnn.backend.load import parse_architecture
 from accnn.ir import report
 
 ROOT = Path(__file__).parents[1]
-DOCUMENTS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
 
 
 def blocks(name: str, language: str) -> list[str]:
@@ -62,11 +59,3 @@ def test_the_report_page_lists_every_field() -> None:
 
     assert {"macs", "residences"} <= fields
     assert [name for name in sorted(fields - loops) if not re.search(rf"`{name}[\[`]", text)] == []
-
-
-@pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
-def test_links_lead_somewhere(path: Path) -> None:
-    links = re.findall(r"\]\(([^)#]+)[^)]*\)", path.read_text())
-    local = [link for link in links if "://" not in link]
-
-    assert [link for link in local if not (path.parent / link).exists()] == []
