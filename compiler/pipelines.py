@@ -5,7 +5,12 @@ from collections.abc import Callable, Mapping
 from ..ir.errors import OptionError
 from ..passes.base import Pass
 from ..passes.graph.decompose_softmax import DecomposeSoftmax
+from ..passes.graph.eliminate_dead import EliminateDead
+from ..passes.graph.fold_layout import FoldLayout
+from ..passes.graph.merge_duplicates import MergeDuplicates
+from ..passes.graph.remove_identities import RemoveIdentities
 from ..passes.mapping.map_operators import MapOperators
+from ..passes.mapping.output_stationary import OutputStationary
 from ..passes.mapping.registry import find_mapper
 from ..passes.pipeline import Pipeline
 from ..passes.scheduling.across.schedule_across import ScheduleAcross
@@ -40,16 +45,30 @@ GRAPH_SCHEDULERS: Mapping[str, Callable[[CompileOptions], Pass]] = {
 }
 """Passes that plan the scratchpad, by the name that ``--scheduler`` takes."""
 
+def _for_tiles(mapper: str) -> str:
+    """Return who maps single tiles, of which there are thousands: the greedy one for CoSA."""
+    return OutputStationary().name if mapper == "cosa" else mapper
+
+
 TILE_SCHEDULERS: Mapping[str, Callable[[CompileOptions], Pass]] = {
     "static": lambda options: ScheduleTiles(),
-    "flexer": lambda options: ScheduleFlexer(mapper=options.mapper),
+    "flexer": lambda options: ScheduleFlexer(mapper=_for_tiles(options.mapper)),
     "static-across": lambda options: ScheduleTiles(),
-    "flexer-across": lambda options: ScheduleFlexer(mapper=options.mapper),
+    "flexer-across": lambda options: ScheduleFlexer(mapper=_for_tiles(options.mapper)),
 }
 """Passes that order the tiles of each operator, by the name that ``--tiles`` takes."""
 
 ACROSS = frozenset({"static-across", "flexer-across"})
 """Names of ``--tiles`` that then join all operators."""
+
+
+CLEAN_UP: tuple[Pass, ...] = (
+    FoldLayout(),
+    RemoveIdentities(),
+    MergeDuplicates(),
+    EliminateDead(),
+)
+"""Passes that make the imported graph smaller; what it computes stays."""
 
 
 def default_pipeline(options: CompileOptions) -> Pipeline:
@@ -61,6 +80,7 @@ def default_pipeline(options: CompileOptions) -> Pipeline:
     find_mapper(options.mapper)
     return Pipeline(
         (
+            *CLEAN_UP,
             DecomposeSoftmax(),
             _choose("scheduler", options.scheduler, GRAPH_SCHEDULERS)(options),
             MapOperators(mapper=options.mapper, objective=options.objective),

@@ -34,7 +34,7 @@ def test_passes_run_on_text(monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capt
 
     shown = capsys.readouterr().out
     assert "%unused" not in shown
-    assert "%a: output-stationary" in shown
+    assert "%a: cosa" in shown
 
 
 def test_every_example_is_tested():
