@@ -202,6 +202,16 @@ class EvenBatch:
         return nest
 
 
+def joined(batches: Sequence[EvenBatch]) -> EvenBatch:
+    """Return batches of one space as one, in order; at least one is needed."""
+    return replace(
+        batches[0],
+        temporal=np.concatenate([batch.temporal for batch in batches]),
+        spatial=np.concatenate([batch.spatial for batch in batches]),
+        stationary=np.concatenate([batch.stationary for batch in batches]),
+    )
+
+
 def with_all_orders(batch: EvenBatch) -> EvenBatch:
     """Return each mapping with every choice of stationary operands that can matter."""
     choices = stationary_choices(batch.space)

@@ -1,13 +1,14 @@
-"""Best-improvement local search over even mappings, with the vectorised cost model.
+"""Local search over even mappings, with the vectorised cost model.
 
 A *move* takes one prime factor from one place (temporal loops of a level, or a fan-out) to another;
-a *swap* is two opposite moves between the same places; a *flip* changes the stationary operand of
-one level. Each round looks at all moves with all flips, and at swaps where these bring nothing,
-and takes the best; it ends where nothing is better. A mapping that does not fit is first brought
-to fit: the less it overflows, the better. The result is never worse than the start.
+a *flip* changes the stationary operand of one level; a *swap* is two opposite moves between the
+same places. A step looks at all moves, then at all moves with all flips, then at all swaps, and
+takes the best of the first of these neighbourhoods that has a better mapping; a search ends where
+none has. A mapping that does not fit is first brought to fit: the less it overflows, the better.
+The result is never worse than the start. Searches from several starts share their evaluations.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -15,13 +16,14 @@ from numpy.typing import NDArray
 
 from ...ir.workload import OPERANDS
 from ..analysis.batch import BatchCost
-from .even import EvenBatch, EvenSpace, with_all_orders
+from .even import EvenBatch, EvenSpace, joined, with_all_orders
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
 _OVERFLOW = 1e60
 _PART = 4000
+_NEIGHBOURHOODS = 3
 
 
 @dataclass(frozen=True)
@@ -69,47 +71,55 @@ def moves_of(space: EvenSpace) -> Moves:
 
 @dataclass(frozen=True)
 class Polished:
-    """A mapping after local search.
+    """Mappings after local search.
 
     Attributes:
-        batch: The mapping, a batch of one.
-        value: Its objective; infinite where nothing that fits was found.
+        batch: The mappings.
+        values: Their objectives; infinite where nothing that fits was found.
         evaluations: Mappings looked at.
     """
 
     batch: EvenBatch
-    value: float
+    values: Floats
     evaluations: int
+
+    @property
+    def best(self) -> int:
+        """The best of the mappings."""
+        return int(self.values.argmin())
 
 
 Measure = Callable[[BatchCost], Floats]
 """What is minimised: one value per mapping; of mappings that do not fit it is disregarded."""
 
 
-def polish(
-    start: EvenBatch,
-    measure: Measure,
-    *,
-    rounds: int = 200,
-    swaps: bool = True,
-) -> Polished:
-    """Return the local optimum that a mapping leads to.
+def polish(starts: EvenBatch, measure: Measure, *, rounds: int = 400) -> Polished:
+    """Return the local optima that mappings lead to.
 
     Args:
-        start: A batch of one mapping; it need not fit.
+        starts: Mappings; they need not fit.
         measure: What is minimised.
-        rounds: Improvements at most.
-        swaps: Whether swaps are tried where moves bring nothing.
+        rounds: Steps at most.
     """
-    search = _Search(start.space, measure)
-    best, value = search.best(with_all_orders(start))
+    search = _Search(starts.space, measure)
+    rows = [starts.take([row]) for row in range(len(starts))]
+    found = search.best([with_all_orders(row) for row in rows])
+    tried = [0] * len(rows)
     for _ in range(rounds):
-        found, better = search.step(best, value, swaps)
-        if not better < value:
+        active = [row for row in range(len(rows)) if tried[row] < _NEIGHBOURHOODS]
+        if not active:
             break
-        best, value = found, better
-    final = value if value < _OVERFLOW else float("inf")
-    return Polished(best, final, search.evaluations)
+        near = search.best([search.neighbours(found[row][0], tried[row]) for row in active])
+        for row, other in zip(active, near, strict=True):
+            better = other[1] < found[row][1]
+            found[row] = other if better else found[row]
+            tried[row] = 0 if better else tried[row] + 1
+    values = np.array([value for _, value in found])
+    return Polished(
+        joined([batch for batch, _ in found]),
+        np.where(values < _OVERFLOW, values, np.inf),
+        search.evaluations,
+    )
 
 
 class _Search:
@@ -125,34 +135,37 @@ class _Search:
         cost = batch.cost()
         return np.where(cost.fits, self.measure(cost), _OVERFLOW * cost.overflow)
 
-    def best(self, batch: EvenBatch) -> tuple[EvenBatch, float]:
-        """Return the best of a batch."""
-        found, value = batch.take([0]), float("inf")
-        for begin in range(0, len(batch), _PART):
-            part = batch.take(np.arange(begin, min(begin + _PART, len(batch))))
-            values = self.values(part)
-            at = int(values.argmin())
-            if values[at] < value:
-                found, value = part.take([at]), float(values[at])
-        return found, value
+    def best(self, groups: Sequence[EvenBatch]) -> list[tuple[EvenBatch, float]]:
+        """Return the best of each group."""
+        whole = joined(groups)
+        parts = [
+            self.values(whole.take(np.arange(begin, min(begin + _PART, len(whole)))))
+            for begin in range(0, len(whole), _PART)
+        ]
+        values = np.concatenate(parts) if parts else np.zeros(0)
+        found: list[tuple[EvenBatch, float]] = []
+        begin = 0
+        for group in groups:
+            own = values[begin : begin + len(group)]
+            begin += len(group)
+            at = int(own.argmin()) if len(group) else 0
+            found.append((group.take([at]), float(own[at])) if len(group) else (group, np.inf))
+        return found
 
-    def step(self, start: EvenBatch, value: float, swaps: bool) -> tuple[EvenBatch, float]:
-        """Return the best neighbour."""
+    def neighbours(self, start: EvenBatch, which: int) -> EvenBatch:
+        """Return one of the neighbourhoods of a mapping."""
         factors = _flat(start)
         possible = np.flatnonzero(factors[self.moves.source] % self.moves.prime == 0)
-        moved = self._moved(start, factors, possible)
-        found, better = self.best(self._flipped(moved))
-        if better < value or not swaps:
-            return found, better
-        firsts, seconds = self._opposite(possible)
-        if not len(firsts):
-            return found, better
-        swapped = self._moved(start, factors, firsts, seconds)
-        return min((found, better), self.best(swapped), key=lambda item: item[1])
+        if which == 0:
+            return self._moved(start, factors, possible)
+        if which == 1:
+            return self._flipped(self._moved(start, factors, possible))
+        return self._moved(start, factors, *self._opposite(possible))
 
     def _moved(
         self, start: EvenBatch, factors: Ints, first: Ints, second: Ints | None = None
     ) -> EvenBatch:
+        """Return the mappings after single moves (and the start), or after pairs of moves."""
         count = len(first) + (second is None)
         table = np.repeat(factors[None], count, axis=0)
         rows = np.arange(len(first))

@@ -18,6 +18,13 @@ from .linear import Linear
 
 _LOG = logging.getLogger(__name__)
 
+_DIVES = (
+    "mip_heuristic_run_rens",
+    "mip_heuristic_run_rins",
+    "mip_heuristic_run_root_reduced_cost",
+)
+"""HiGHS's heuristics that solve smaller programs."""
+
 
 class Solver(StrEnum):
     """A mixed-integer solver."""
@@ -53,6 +60,9 @@ class MipLimits:
         seed: Of the solver.
         restarts: Whether HiGHS may start over from a smaller root problem; small models are
             faster without.
+        diving: Whether HiGHS may look for solutions in smaller programs; where a good solution
+            is known, that only takes time.
+        trials: Branchings of a variable after which HiGHS trusts its estimate of their effect.
     """
 
     gap_abs: float = 1e-6
@@ -61,6 +71,8 @@ class MipLimits:
     seconds: float = 300.0
     seed: int = 0
     restarts: bool = True
+    diving: bool = True
+    trials: int = 8
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -182,6 +194,9 @@ class MipModel:
         if self._solver is Solver.HIGHS:
             backend: Any = model.solver
             backend._set_bool_option_value("mip_allow_restart", limits.restarts)
+            for name in _DIVES:
+                backend._set_bool_option_value(name, limits.diving)
+            backend._set_int_option_value("mip_pscost_minreliable", limits.trials)
         wall, cpu = time.perf_counter(), time.process_time()
         outcome = model.optimize()
         seconds, cpu_seconds = time.perf_counter() - wall, time.process_time() - cpu

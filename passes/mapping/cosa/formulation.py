@@ -28,7 +28,7 @@ from ....ir.workload import Dim, Operand
 from ...analysis.bounds import cycles_lower_bound, energy_lower_bound
 from ...analysis.latency import FILL_ORDER
 from ...mip.linear import ZERO, Linear, total
-from ...mip.model import MipModel, Solver
+from ...mip.model import MipModel, MipResult, Solver
 from ..base import Objective
 from ..even import EvenSpace
 from .terms import Flow, Passage, drain_passages, fill_passages, flows
@@ -36,21 +36,14 @@ from .variables import Variables
 
 _TINY = 1e-7
 _BIG = 30.0
+_HIGHEST = 3.5
+_LARGEST = 3.0
+_BLUNT = 2e-4
+_WORST = 30.0
+"""Latency over its lower bound beyond which mappings are of no interest, on 1024 MACs or more."""
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Weights:
-    """What is minimised: ``cycles * latency / LB + energy * energy / LB`` (LB: lower bounds)."""
-
-    cycles: float
-    energy: float
-
-
-WEIGHTS = {
-    Objective.LATENCY: Weights(cycles=1.0, energy=0.0),
-    Objective.ENERGY: Weights(cycles=0.0, energy=1.0),
-    Objective.EDP: Weights(cycles=1.0, energy=1.0),
-}
+_LEAST = {Objective.LATENCY: 1.0, Objective.ENERGY: 1.0, Objective.EDP: 0.0}
+"""What the program minimises, where the lower bounds are met."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,11 +79,7 @@ class Tangents:
     small: tuple[float, ...]
 
 
-COARSE = Tangents(
-    shares=(0.0, -0.1, -0.25, -0.5, -0.85, -1.3, -2.0, -3.2, -5.5),
-    small=(0.5, -0.5, -1.3, -2.0, -2.7, -3.4, -4.2, -5.2, -6.5, -8.0, -10.0),
-)
-FINE = Tangents(
+TANGENTS = Tangents(
     shares=(
         *(0.0, -0.06, -0.14, -0.25, -0.4, -0.6, -0.85),
         *(-1.15, -1.5, -1.9, -2.4, -3.1, -4.2, -6.0),
@@ -102,43 +91,88 @@ FINE = Tangents(
 class Formulation:
     """The program for one space.
 
+    What is minimised is latency or energy over its lower bound or, for the energy-delay product,
+    the sum of the logarithms of both ratios.
+
     Args:
         space: What is mapped.
-        weights: What is minimised.
-        worst: Largest ratio of steady latency to its lower bound that is of interest.
-        tangents: How closely exponentials are bounded.
+        objective: What is minimised.
+        below: Value of the objective, in the cost model's units, that solutions must not exceed.
         solver: Which solver will solve it.
     """
 
     def __init__(
         self,
         space: EvenSpace,
-        weights: Weights,
-        worst: float,
-        tangents: Tangents = COARSE,
+        objective: Objective,
+        below: float = math.inf,
         solver: Solver = Solver.HIGHS,
     ) -> None:
         self.model = MipModel("cosa", solver)
         self.space = space
-        self.weights = weights
-        self.tangents = tangents
+        self.objective = objective
         self.cycles_bound = cycles_lower_bound(space.workload, space.arch, space.resident)
         self.energy_bound = energy_lower_bound(space.workload, space.arch, space.resident)
-        self.variables = Variables(self.model, space, _idle_slots(space, weights))
+        self.variables = Variables(self.model, space, _idle_slots(space, objective))
         self.flows = tuple(flows(self.variables))
-        self._exps: dict[tuple[int, ...], Linear] = {}
+        self._exponentials: list[tuple[Linear, Linear]] = []
         self._add_unrolling()
         self._add_capacity()
         self._keep_resident_sums()
         self._add_symmetry()
-        objective = ZERO
-        self.theta = self.model.continuous(0.0, math.log(worst))
-        if weights.cycles:
-            self._add_ports()
-            objective = objective + weights.cycles * self._cycles()
-        if weights.energy:
-            objective = objective + weights.energy * self._energy()
-        self.model.minimize(objective)
+        worst = _WORST * max(1.0, 1024 / space.arch.macs)
+        most = min(worst, below / self.in_units(_LEAST[objective]))
+        self.theta = self.model.continuous(0.0, max(0.0, math.log(most)) + _TINY)
+        self._whole = self._minimised()
+        if below < math.inf:
+            self.limit(below)
+        self.model.minimize(self._whole)
+
+    def limit(self, below: float) -> None:
+        """Bar solutions whose objective exceeds a value, in the cost model's units."""
+        self.model.add_at_most(self._whole, self._of_units(below))
+
+    def sharpen(self, result: MipResult) -> bool:
+        """Add tangents where a solution makes exponentials too small; return whether there are."""
+        found = False
+        for size, exponent in self._exponentials:
+            at = min(result.value(exponent), _LARGEST)
+            if math.exp(at) - result.value(size) > _BLUNT:
+                self._add_tangent(size, exponent, at)
+                found = True
+        return found
+
+    def in_units(self, value: float) -> float:
+        """Return the objective, in the cost model's units, of a value of the program's."""
+        match self.objective:
+            case Objective.LATENCY:
+                return max(1.0, value) * self.cycles_bound
+            case Objective.ENERGY:
+                return max(1.0, value) * self.energy_bound
+            case Objective.EDP:
+                return math.exp(max(0.0, value)) * self.cycles_bound * self.energy_bound
+
+    def _of_units(self, value: float) -> float:
+        ratio = value / self.in_units(_LEAST[self.objective])
+        return math.log(ratio) if self.objective is Objective.EDP else ratio
+
+    def _minimised(self) -> Linear:
+        """Return what the program minimises."""
+        cycles, energy = math.log(self.cycles_bound), math.log(self.energy_bound)
+        match self.objective:
+            case Objective.LATENCY:
+                self._add_ports()
+                return self._steady() + self._at_the_ends(Linear({}, cycles))
+            case Objective.ENERGY:
+                return self._energy(Linear({}, energy), TANGENTS.small)
+            case Objective.EDP:
+                self._add_ports()
+                time, joules = self.model.continuous(), self.model.continuous()
+                self.model.add_at_most(self.theta, time)
+                steady = self._exp(self.theta - time, TANGENTS.shares)
+                self.model.add_at_most(steady + self._at_the_ends(time + cycles), 1.0)
+                self.model.add_at_most(self._energy(joules + energy, TANGENTS.shares), 1.0)
+                return time + joules
 
     # -- constraints ---------------------------------------------------------------------------
 
@@ -166,7 +200,7 @@ class Formulation:
             if len(shares) == 1:
                 self.model.add_at_most(shares[0], 0.0)
             elif shares:
-                parts = [self._exp(share, self.tangents.shares) for share in shares]
+                parts = [self._exp(share, TANGENTS.shares) for share in shares]
                 self.model.add_at_most(total(parts), 1.0)
                 for share in shares:
                     self.model.add_at_most(share, 0.0)
@@ -227,7 +261,7 @@ class Formulation:
             for log in logs:
                 self.model.add_at_most(log - bound, self.theta)
             if len(logs) > 1:
-                shares = [self._exp(log - bound - self.theta, self.tangents.shares) for log in logs]
+                shares = [self._exp(log - bound - self.theta, TANGENTS.shares) for log in logs]
                 self.model.add_at_most(total(shares), 1.0)
 
     def _bounded(self) -> Sequence[tuple[str, str, float]]:
@@ -316,19 +350,22 @@ class Formulation:
         risen = at_zero + (at_low - at_zero - slope * low) * spill + slope * v.repeats(level)
         return log + risen
 
-    def _cycles(self) -> Linear:
-        """Return (a lower bound of) latency over its lower bound."""
-        tau = self.model.continuous(1.0)
+    def _steady(self) -> Linear:
+        """Return (a lower bound of) latency without fill and drain, over its lower bound."""
+        steady = self.model.continuous(1.0)
         point = 0.0
-        highest = 3.5
-        while point < highest:
+        while point < _HIGHEST:
             slope = math.exp(point)
-            self.model.add_at_least(tau, slope * (self.theta - point) + slope)
+            self.model.add_at_least(steady, slope * (self.theta - point) + slope)
             point += 0.03 if point < 0.3 else 0.1 if point < 1.0 else 0.3
-        drain = [self._slowest(passages) for passages in drain_passages(self.variables)]
-        return tau + self._fill() + total(drain)
+        return steady
 
-    def _fill(self) -> Linear:
+    def _at_the_ends(self, unit: Linear) -> Linear:
+        """Return (a lower bound of) fill and drain, over a time whose logarithm is given."""
+        drain = [self._slowest(passages, unit) for passages in drain_passages(self.variables)]
+        return self._fill(unit) + total(drain)
+
+    def _fill(self, unit: Linear) -> Linear:
         """Return when the first tiles have arrived; see ``analysis.latency.fill_cycles``."""
         stages = {operand: dict(fill_passages(self.variables, operand)) for operand in FILL_ORDER}
         ready = dict.fromkeys(FILL_ORDER, ZERO)
@@ -336,7 +373,7 @@ class Formulation:
             sent: Linear | None = None
             for operand in FILL_ORDER:
                 if level in stages[operand]:
-                    time = self._slowest(stages[operand][level])
+                    time = self._slowest(stages[operand][level], unit)
                     arrival = ready[operand] + time
                     if sent is not None:
                         later = self.model.continuous()
@@ -349,18 +386,17 @@ class Formulation:
             self.model.add_at_least(fill, arrival)
         return fill
 
-    def _slowest(self, passages: Sequence[Passage]) -> Linear:
-        """Return the slowest of several ports, over the lower bound of the latency."""
+    def _slowest(self, passages: Sequence[Passage], unit: Linear) -> Linear:
+        """Return the time of the slowest of several ports."""
         slowest = self.model.continuous()
-        bound = math.log(self.cycles_bound)
         for passage in passages:
-            self.model.add_at_least(slowest, self._exp(passage.log - bound, self.tangents.small))
+            self.model.add_at_least(slowest, self._exp(passage.log - unit, TANGENTS.small))
         return slowest
 
     # -- energy --------------------------------------------------------------------------------
 
-    def _energy(self) -> Linear:
-        """Return (a lower bound of) energy over its lower bound."""
+    def _energy(self, unit: Linear, points: Sequence[float]) -> Linear:
+        """Return (a lower bound of) energy, over an energy whose logarithm is given."""
         arch = self.space.arch
         prices: dict[tuple[str, str], float] = {}
         for level in arch.levels:
@@ -385,9 +421,10 @@ class Formulation:
             if prices[flow.place, flow.way] > 0.0
         ]
         logs = self._joined(whole, [prices[flow.place, flow.way] for flow in whole])
-        bound = math.log(self.energy_bound)
-        macs = math.prod(self.space.extents.values()) * arch.mac_energy / self.energy_bound
-        return total(self._exp(log - bound, self.tangents.small) for log in logs) + macs
+        macs = math.prod(self.space.extents.values()) * arch.mac_energy
+        if macs:
+            logs.append(Linear({}, math.log(macs)))
+        return total(self._exp(log - unit, points) for log in logs)
 
     # -- exponentials --------------------------------------------------------------------------
 
@@ -399,18 +436,22 @@ class Formulation:
         exponent = self.model.continuous(-math.inf)
         self.model.add_equal(exponent, log)
         for point in points:
-            slope = math.exp(point)
-            self.model.add_at_least(size, slope * exponent + slope * (1.0 - point))
+            self._add_tangent(size, exponent, point)
+        self._exponentials.append((size, exponent))
         return size
 
+    def _add_tangent(self, size: Linear, exponent: Linear, point: float) -> None:
+        slope = math.exp(point)
+        self.model.add_at_least(size, slope * exponent + slope * (1.0 - point))
 
-def _idle_slots(space: EvenSpace, weights: Weights) -> frozenset[int]:
+
+def _idle_slots(space: EvenSpace, objective: Objective) -> frozenset[int]:
     """Return innermost levels whose own loops cannot change the latency.
 
     They keep one operand, and neither they, the memory above, nor the links between have a
     bounded port; only energy tells their loops from those of the level above.
     """
-    if weights.energy:
+    if objective is not Objective.LATENCY:
         return frozenset()
     found: set[int] = set()
     arch = space.arch

@@ -62,10 +62,22 @@ def test_local_search_is_never_worse_and_repairs_what_does_not_fit(objective):
     again = polish(found.batch, measure)
 
     assert found.batch.cost().fits[0]
-    assert found.value == measure(found.batch.cost())[0]
-    assert again.value == found.value
+    assert found.values[0] == measure(found.batch.cost())[0]
+    assert again.values[0] == found.values[0]
     orders = with_all_orders(start).cost()
-    assert found.value <= np.where(orders.fits, measure(orders), np.inf).min()
+    assert found.values[0] <= np.where(orders.fits, measure(orders), np.inf).min()
+
+
+def test_searches_from_several_starts_do_not_disturb_each_other():
+    space = even_space(WORK, ARCH, NONE)
+    starts = draw_uniform(space, 3, np.random.default_rng(4))
+    measure = measure_of(Objective.LATENCY)
+
+    together = polish(starts, measure)
+    alone = [polish(starts.take([row]), measure) for row in range(3)]
+
+    assert together.values.tolist() == [found.values[0] for found in alone]
+    assert together.values[together.best] == together.values.min()
 
 
 def test_smooth_measure_is_close_to_the_exact_one_and_above():

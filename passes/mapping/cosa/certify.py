@@ -1,0 +1,134 @@
+"""The best mapping of one space, with its certificate.
+
+A drawn and polished mapping stands first. Then the program of :mod:`.formulation` is asked for
+something better by the gap: if there is nothing, that is the proof; if there is, it is polished
+and takes its place. Where the cost model does not confirm what the program promises, the program
+is asked again, for less.
+"""
+
+import logging
+import math
+from dataclasses import dataclass
+
+from ...analysis.bounds import cycles_lower_bound, energy_lower_bound
+from ...mip.model import MipLimits, MipStatus, Solver
+from ..base import MapOptions, Objective
+from ..even import EvenBatch, EvenSpace
+from .formulation import Formulation
+from .incumbent import break_ties, draw_incumbent, polish_fully
+from .unrolling import least_steps
+
+_LOG = logging.getLogger(__name__)
+
+_FEW_FACTORS = 12
+"""Spaces of so few prime factors are solved to a tenth of the gap; that costs nothing."""
+
+_ROUNDS = 4
+_PROVEN = (MipStatus.OPTIMAL, MipStatus.INFEASIBLE, MipStatus.CUT_OFF)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Effort:
+    """How hard to try.
+
+    Attributes:
+        gap: Relative difference of the objective that is not worth a search.
+        certify: Gap of the polished mapping above which the program is asked again.
+        nodes: Branch-and-bound nodes per solve.
+        seconds: Wall-clock safety net per solve [s].
+        solver: Which solver.
+    """
+
+    gap: float = 0.002
+    certify: float = 0.0145
+    nodes: int = 5_000
+    seconds: float = 60.0
+    solver: Solver = Solver.HIGHS
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Solution:
+    """The best mapping of one space.
+
+    Attributes:
+        batch: The mapping; ``None`` where none was found.
+        value: Its objective in the cost model; infinite where there is none.
+        bound: What no mapping of the space can beat, proven.
+        proven: Whether the gap was closed.
+    """
+
+    batch: EvenBatch | None
+    value: float
+    bound: float
+    proven: bool
+
+
+def solve_space(
+    space: EvenSpace, options: MapOptions, effort: Effort, cutoff: float = math.inf
+) -> Solution:
+    """Return the best mapping of one space, and a bound of all others.
+
+    Args:
+        space: What is mapped.
+        options: Objective and seed.
+        effort: Gaps and limits.
+        cutoff: Mappings that are not better than this value of the objective are of no use.
+    """
+    factors = sum(many for _, _, many in space.primes)
+    gap = effort.gap / 10.0 if factors <= _FEW_FACTORS else effort.gap
+    bound = plain_bound(space, options.objective)
+    if bound >= cutoff * (1.0 - gap):
+        return Solution(batch=None, value=math.inf, bound=bound, proven=True)
+    best = draw_incumbent(space, options)
+    asked: Formulation | None = None
+    proven = False
+    for _ in range(_ROUNDS):
+        value = math.inf if best is None else best.value
+        below = min(cutoff, value) * (1.0 - gap)
+        if below <= bound:
+            proven = True
+            break
+        if asked is None:
+            asked = Formulation(space, options.objective, below, effort.solver)
+        else:
+            asked.limit(below)
+        result = asked.model.solve(_limits(effort, gap, options.seed))
+        _LOG.debug("%s below %g: %s", space.workload, below, result.status)
+        bound = max(bound, min(below, asked.in_units(result.bound)))
+        proven = result.status in _PROVEN
+        if not result.values:
+            break
+        found = polish_fully(asked.variables.decode(result.values), options)
+        if found.value < value:
+            best = found
+        if best is not None and best.value <= bound * (1.0 + gap):
+            break
+        if not asked.sharpen(result) and found.value >= value:
+            break
+    if best is None:
+        return Solution(batch=None, value=math.inf, bound=bound, proven=proven)
+    tied = break_ties(best, options)
+    return Solution(batch=tied.batch, value=tied.value, bound=min(bound, tied.value), proven=proven)
+
+
+def _limits(effort: Effort, gap: float, seed: int) -> MipLimits:
+    return MipLimits(
+        gap_abs=gap,
+        gap_rel=gap,
+        nodes=effort.nodes,
+        seconds=effort.seconds,
+        seed=seed,
+        restarts=False,
+        diving=False,
+        trials=1,
+    )
+
+
+def plain_bound(space: EvenSpace, objective: Objective) -> float:
+    """Return what no mapping of a space can beat, by simple counts."""
+    cycles = cycles_lower_bound(space.workload, space.arch, space.resident)
+    energy = energy_lower_bound(space.workload, space.arch, space.resident)
+    if objective is Objective.ENERGY:
+        return energy
+    cycles = max(cycles, least_steps(space.workload, space.arch, space.extents))
+    return cycles if objective is Objective.LATENCY else cycles * energy
