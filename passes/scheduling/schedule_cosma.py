@@ -30,6 +30,8 @@ class ScheduleCosma(Pass):
 
     With ``rounds`` above zero, what operators stream is measured with the mapper that will map
     them, so that the plan's bytes are those of the program. Zero trusts the analytic model.
+    ``latency`` weighs measured cycles: 0 counts bytes alone, 1 cycles alone. The default lets
+    cycles decide between plans that move nearly the same.
     """
 
     name: ClassVar[str] = "schedule-cosma"
@@ -45,6 +47,7 @@ class ScheduleCosma(Pass):
     mapper: str = "output-stationary"
     objective: Objective = Objective.LATENCY
     rounds: int = 12
+    latency: float = 0.02
 
     def run(self, module: Module, ctx: Context) -> Module:
         """Return the module with a graph schedule, replayed by the independent checker."""
@@ -60,6 +63,7 @@ class ScheduleCosma(Pass):
             streaming=self.streaming,
             exact=self._exact(module, ctx) if self.rounds and self.streaming else None,
             rounds=self.rounds,
+            latency=self.latency,
             options=CosmaOptions(
                 engine=self.engine, solver=self.solver, search_nodes=self.nodes, seed=ctx.seed
             ),

@@ -18,6 +18,10 @@ def decode(
 ) -> GraphSchedule:
     """Return the graph schedule of a plan.
 
+    Packing fills the scratchpad from its start; here it is turned round. Tensors then lie at the
+    end and workspaces begin at the start, step after step, so that the first tiles of a step can
+    come in where those of the step before have been used already.
+
     Args:
         plan: Order, stays, transfers and options.
         addresses: One per block of ``plan.blocks``.
@@ -25,6 +29,7 @@ def decode(
         bound: Proven lower bound of the off-chip bytes [byte].
     """
     tensors = plan.problem.tensors
+    addresses = _turned_round(plan, addresses)
     arrived: set[int] = set()
     loads: list[Transfer] = []
     retrieves: list[Transfer] = []
@@ -58,6 +63,13 @@ def decode(
         status=status,
         objective=sum(item.bytes for item in moved) + constants,
         bound=bound,
+    )
+
+
+def _turned_round(plan: Plan, addresses: Sequence[int]) -> tuple[int, ...]:
+    return tuple(
+        plan.problem.budget - address - block.bytes
+        for address, block in zip(addresses, plan.blocks, strict=True)
     )
 
 

@@ -73,7 +73,7 @@ class OrderResidency:
         sizes = [tensor.bytes for tensor in self.problem.tensors]
         options = (option for op in self.problem.operations for option in op.menu)
         for option in options:
-            sizes += [option.workspace, option.constant_bytes]
+            sizes += [option.workspace, option.constant_bytes, option.delay]
             sizes += [cost for _, cost in option.streamed]
         return max(1, reduce(math.gcd, sizes, 0))
 

@@ -10,6 +10,7 @@ from itertools import combinations
 from ....ir.arch import Architecture
 from ....ir.graph import Graph, Op
 from ....ir.workload import Operand
+from .delay import NO_DELAY, Delay
 from .problem import Menu, Option
 from .streaming import TrafficModel
 
@@ -24,12 +25,13 @@ def streaming_menu(
     model: TrafficModel,
     *,
     include_parameters: bool = False,
+    delay: Delay = NO_DELAY,
 ) -> Menu:
     """Return the function that gives each operator's menu.
 
     An option is kept when no other one streams the same tensors for no more workspace and no
-    more traffic. The workspaces that are tried grow by the square root of two, so that the menu
-    of a larger budget has (nearly) all options of a smaller one's.
+    more traffic and delay. The workspaces that are tried grow by the square root of two, so that
+    the menu of a larger budget has (nearly) all options of a smaller one's.
 
     Args:
         graph: The network.
@@ -37,6 +39,7 @@ def streaming_menu(
         budget: Size of the scratchpad [byte].
         model: What an option moves.
         include_parameters: Whether constants are tensors of the problem, resident whole.
+        delay: What cycles are worth.
     """
     weights_pass = Operand.W in arch.scratchpad_level.holds and not include_parameters
 
@@ -54,7 +57,7 @@ def streaming_menu(
             if include_parameters:
                 resident |= frozenset(name for name in op.inputs if graph.is_constant(name))
             needs_workspace = bool(streamed) or (constants and weights_pass)
-            options += _pareto(op, resident, room, number, model, needs_workspace)
+            options += _pareto(op, resident, room, number, model, delay, needs_workspace)
         return tuple(options)
 
     return menu
@@ -84,6 +87,7 @@ def _pareto(
     room: int,
     number: Mapping[str, int],
     model: TrafficModel,
+    delay: Delay,
     needs_workspace: bool,
 ) -> list[Option]:
     """Return the options with given residents that trade workspace against traffic."""
@@ -91,17 +95,23 @@ def _pareto(
         return []
     if not needs_workspace:
         found = model(op, resident, 0)
-        return [] if found is None else [Option(constant_bytes=found.constants)]
+        if found is None:
+            return []
+        return [Option(constant_bytes=found.constants, delay=delay.of(found))]
     options: list[Option] = []
     least: int | None = None
     for workspace in _workspaces(room):
         found = model(op, resident, workspace)
-        if found is None or (least is not None and found.total >= least):
+        if found is None or (least is not None and found.total + delay.of(found) >= least):
             continue
-        least = found.total
-        streamed = tuple((number[name], size) for name, size in found.activations)
+        least = found.total + delay.of(found)
         options.append(
-            Option(streamed=streamed, workspace=found.workspace, constant_bytes=found.constants)
+            Option(
+                streamed=tuple((number[name], size) for name, size in found.activations),
+                workspace=found.workspace,
+                constant_bytes=found.constants,
+                delay=delay.of(found),
+            )
         )
     return options
 

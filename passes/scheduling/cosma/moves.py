@@ -342,7 +342,8 @@ class MoveTable:
             for tensor, cost in option.streamed
             if tensor in operation.reads and not self.private >> tensor & 1
         )
-        cost = whole + option.constant_bytes + sum(cost for _, cost in option.streamed)
+        passing = sum(cost for _, cost in option.streamed)
+        cost = whole + passing + option.constant_bytes + option.delay
         return _Way(
             index=number,
             needs=mask_of(reads) & ~self.private,

@@ -44,11 +44,14 @@ class Option:
         workspace: Room for the tiles [byte].
         constant_bytes: Off-chip bytes of constants that pass in tiles and are no tensors of
             the problem [byte].
+        delay: Cost beside off-chip bytes: what the cycles that the operator takes beyond its
+            transfers are worth [byte].
     """
 
     streamed: tuple[tuple[int, int], ...] = ()
     workspace: int = 0
     constant_bytes: int = 0
+    delay: int = 0
 
 
 ALL_RESIDENT: tuple[Option, ...] = (Option(),)
@@ -149,16 +152,17 @@ class Problem:
         return own + option.workspace
 
     def step_cost(self, operation: int, option: Option) -> int:
-        """Return the off-chip bytes of a step beside fetches and spills of shared tensors.
+        """Return the cost of a step beside fetches and spills of shared tensors.
 
-        They are loads of private tensors, stores of outputs, and what passes in tiles [byte].
+        It is loads of private tensors, stores of outputs, what passes in tiles, and delay [byte].
         """
         streamed = {tensor for tensor, _ in option.streamed}
         item = self.operations[operation]
         loads = [t for t in dict.fromkeys(item.reads) if t not in streamed and self.is_private(t)]
         stores = [t for t in item.writes if t not in streamed and self.tensors[t].is_output]
         whole = sum(self.tensors[tensor].bytes for tensor in (*loads, *stores))
-        return whole + option.constant_bytes + sum(cost for _, cost in option.streamed)
+        passing = sum(cost for _, cost in option.streamed)
+        return whole + passing + option.constant_bytes + option.delay
 
     def is_private(self, tensor: int) -> bool:
         """Whether a tensor matters to one operator only, and so never has to wait for another."""

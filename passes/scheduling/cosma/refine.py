@@ -3,14 +3,16 @@
     plan (analytic)  ->  measure the options it chose  ->  plan (corrected)  ->  ...
 
 Measuring an option means to map and tile an operator, which is slow; a plan uses only one option
-per operator, so few are ever measured. The best plan by measured bytes wins.
+per operator, so few are ever measured. The plan of least measured cost wins; plans that others
+made take part.
 """
 
-from collections.abc import Callable, Mapping
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from ....ir.graph import Graph, Op
 from ....ir.graph_schedule import GraphSchedule, SolveStatus, Stream, Workspace
+from .delay import NO_DELAY, Delay
 from .streaming import Traffic, TrafficModel
 from .workspaces import grown
 
@@ -21,18 +23,26 @@ class CorrectedTraffic:
     Args:
         fast: Answers everything, roughly.
         exact: Answers slowly what it is asked.
+        delay: Tells which cycles are those of computation.
+
+    Attributes:
+        learnt: How many answers were not known before.
     """
 
-    def __init__(self, fast: TrafficModel, exact: TrafficModel) -> None:
+    def __init__(self, fast: TrafficModel, exact: TrafficModel, delay: Delay = NO_DELAY) -> None:
+        self._delay = delay
         self._fast = fast
         self._exact = exact
         self._known: dict[tuple[str, frozenset[str], int], Traffic | None] = {}
         self._measured: dict[tuple[str, frozenset[str]], list[tuple[int, Traffic]]] = {}
+        self._computing: dict[str, int] = {}
+        self.learnt = 0
 
     def __call__(self, op: Op, resident: frozenset[str], workspace: int) -> Traffic | None:
         """Return what is known of the workspace that the fast model would use.
 
-        A smaller workspace than one that was measured is taken to move no less.
+        A smaller workspace than one that was measured is taken to move no less, and cycles to
+        be no fewer than the fewest that were measured where computation took longer.
         """
         rough = self._fast(op, resident, workspace)
         if rough is None:
@@ -43,7 +53,7 @@ class CorrectedTraffic:
         for given, found in self._measured.get((op.name, resident), ()):
             if given >= rough.workspace and found.total > rough.total:
                 rough = replace(found, workspace=rough.workspace)
-        return rough
+        return replace(rough, cycles=max(rough.cycles, self._computing.get(op.name, 0)))
 
     def measure(self, op: Op, resident: frozenset[str], planned: int, given: int) -> Traffic | None:
         """Find an answer exactly, and remember it for the workspace that was planned.
@@ -56,10 +66,27 @@ class CorrectedTraffic:
         """
         found = self._exact(op, resident, given)
         known = None if found is None else replace(found, workspace=planned)
+        self.learnt += known != self._known.get((op.name, resident, planned))
         self._known[op.name, resident, planned] = known
         if found is not None:
             self._measured.setdefault((op.name, resident), []).append((given, found))
+            if not self._delay.is_hidden(found):
+                fewest = self._computing.get(op.name, found.cycles)
+                self._computing[op.name] = min(fewest, found.cycles)
         return found
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Measured:
+    """A plan with measured bytes.
+
+    Attributes:
+        plan: The plan.
+        cost: Its bytes and delays [byte].
+    """
+
+    plan: GraphSchedule
+    cost: int
 
 
 def refine(
@@ -68,6 +95,8 @@ def refine(
     plan_with: Callable[[TrafficModel], GraphSchedule],
     *,
     rounds: int,
+    delay: Delay = NO_DELAY,
+    others: Sequence[GraphSchedule] = (),
 ) -> GraphSchedule:
     """Return the best plan of several rounds, with the bytes that it really moves.
 
@@ -79,30 +108,31 @@ def refine(
         traffic: The model to correct.
         plan_with: Plans with a traffic model.
         rounds: How often to plan.
+        delay: What cycles are worth.
+        others: Plans by others, with workspaces where anything streams.
     """
-    best: GraphSchedule | None = None
+    found = [measured_plan(graph, plan, traffic, delay) for plan in others]
     for _ in range(rounds):
-        plan = plan_with(traffic)
-        measured = measured_plan(graph, plan, traffic)
-        if measured is None:
-            continue
-        if best is None or measured.objective < best.objective:
-            best = measured
-        if measured.objective == plan.objective:
+        learnt = traffic.learnt
+        found.append(measured_plan(graph, plan_with(traffic), traffic, delay))
+        if traffic.learnt == learnt:
             break
-    return plan_with(traffic) if best is None else best
+    known = [item for item in found if item is not None]
+    if not known:
+        return plan_with(traffic)
+    return min(known, key=lambda item: (item.cost, item.plan.objective)).plan
 
 
 def measured_plan(
-    graph: Graph, plan: GraphSchedule, traffic: CorrectedTraffic
-) -> GraphSchedule | None:
+    graph: Graph, plan: GraphSchedule, traffic: CorrectedTraffic, delay: Delay
+) -> Measured | None:
     """Return a plan with measured bytes, or ``None`` where an operator cannot be tiled.
 
     Workspaces grow into the free room around them before they are measured.
     """
     streams: list[Stream] = []
     workspaces: list[Workspace] = []
-    constants = 0
+    constants = delays = 0
     for step, name in enumerate(plan.order):
         op = graph.producer[name]
         room = plan.workspace(step)
@@ -116,15 +146,18 @@ def measured_plan(
             return None
         streams += [Stream(tensor=item, step=step, bytes=size) for item, size in moved.activations]
         constants += moved.constants
-    whole = (*plan.loads, *plan.spills, *plan.retrieves, *plan.stores, *streams)
-    return replace(
+        delays += delay.of(moved)
+    whole = (*plan.loads, *plan.spills, *plan.retrieves, *plan.stores)
+    total = sum(item.bytes for item in (*whole, *streams)) + constants
+    measured = replace(
         plan,
         streams=tuple(streams),
         workspaces=tuple(workspaces),
-        objective=sum(item.bytes for item in whole) + constants,
+        objective=total,
         bound=inputs_and_outputs(graph),
         status=SolveStatus.FEASIBLE,
     )
+    return Measured(plan=measured, cost=total + delays)
 
 
 def residents(op: Op, plan: GraphSchedule, step: int) -> frozenset[str]:

@@ -4,8 +4,9 @@ from ....ir.arch import Architecture
 from ....ir.errors import OptionError
 from ....ir.graph import Graph
 from ....ir.graph_schedule import GraphSchedule
-from ..in_order import scratchpad_budget
+from ..in_order import schedule_in_order, scratchpad_budget
 from .decode import decode
+from .delay import delay_on
 from .menu import streaming_menu
 from .problem import Menu, problem_of
 from .refine import CorrectedTraffic, refine
@@ -24,6 +25,7 @@ def schedule_cosma(
     traffic: TrafficModel | None = None,
     exact: TrafficModel | None = None,
     rounds: int = 12,
+    latency: float = 0.0,
     options: CosmaOptions | None = None,
 ) -> GraphSchedule:
     """Return the plan of least off-chip traffic: order, residences, transfers, workspaces.
@@ -41,6 +43,8 @@ def schedule_cosma(
         exact: Tells the same exactly, but slowly; the options that a plan relies on are
             measured with it, and the bytes of the plan are measured ones.
         rounds: How often to plan where ``exact`` is given.
+        latency: Where ``exact`` is given, the weight of cycles: from 0, bytes alone count, to 1,
+            cycles alone count.
         options: Engine, limits and seed.
 
     Raises:
@@ -53,11 +57,14 @@ def schedule_cosma(
             "the literal engine knows no streaming", hint="set streaming = false, or use 'ilp'"
         )
     room = scratchpad_budget(arch, budget)
+    delay = delay_on(arch, 0.0 if exact is None else latency)
 
     def plan_with(model: TrafficModel | None) -> GraphSchedule:
         menu: Menu | None = None
         if model is not None:
-            menu = streaming_menu(graph, arch, room, model, include_parameters=include_parameters)
+            menu = streaming_menu(
+                graph, arch, room, model, include_parameters=include_parameters, delay=delay
+            )
         problem = problem_of(graph, room, include_parameters=include_parameters, menu=menu)
         found = solve(problem, options)
         return decode(found.plan, found.addresses, status=found.status, bound=found.bound)
@@ -67,4 +74,11 @@ def schedule_cosma(
     fast = traffic or analytic_traffic(graph, arch)
     if exact is None:
         return grow_workspaces(plan_with(fast))
-    return refine(graph, CorrectedTraffic(fast, exact), plan_with, rounds=rounds)
+    return refine(
+        graph,
+        CorrectedTraffic(fast, exact, delay),
+        plan_with,
+        rounds=rounds,
+        delay=delay,
+        others=() if include_parameters else (schedule_in_order(graph, arch, budget=room),),
+    )

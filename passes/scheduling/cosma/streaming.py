@@ -31,11 +31,13 @@ class Traffic:
         activations: (tensor, bytes) of the activations that pass in tiles [byte].
         constants: Of all constants together [byte].
         workspace: What the tiles need of the workspace that was offered [byte].
+        cycles: How long the operator takes at least, or as measured [cycle].
     """
 
     activations: tuple[tuple[str, int], ...]
     constants: int
     workspace: int
+    cycles: int = 0
 
     @property
     def total(self) -> int:
@@ -119,6 +121,7 @@ class _Tilings:
         self._near_weights = _room_for_weights(arch)
         self._psum_bytes = -(-arch.accumulator_bits // 8)
         self._splits = _splits(nest)
+        self._cycles = -(-nest.macs // sum(arch.npu_macs(npu) for npu in arch.npus))
 
     def best(self, resident: frozenset[str], workspace: int) -> Traffic | None:
         """Return the least traffic of any tiling whose tiles fit the workspace twice."""
@@ -150,7 +153,12 @@ class _Tilings:
                 constants += size
             else:
                 activations.append((self._names[role], size))
-        return Traffic(activations=tuple(activations), constants=constants, workspace=workspace)
+        return Traffic(
+            activations=tuple(activations),
+            constants=constants,
+            workspace=workspace,
+            cycles=self._cycles,
+        )
 
     def _least(
         self,

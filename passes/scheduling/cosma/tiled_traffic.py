@@ -44,7 +44,7 @@ def tiled_traffic(
         mappings: list[MappingResult] = []
         for name, task in map_tasks(graph, plan, arch):
             if task not in mapped:
-                mapped[task] = finder.solve(name, task, arch, context)
+                mapped.update(finder.solve(((task, name),), arch, context))
             mappings.append(mapped[task])
         module = Module(
             graph=graph,
@@ -100,4 +100,5 @@ def _counted(
         activations=activations,
         constants=sum(moved.values()) - sum(size for _, size in activations),
         workspace=workspace,
+        cycles=schedule.cycles,
     )

@@ -21,7 +21,7 @@ def _compiled(scheduler: str, budget: int | None) -> Compiled:
 
 
 @pytest.mark.parametrize("scheduler", GRAPH_SCHEDULERS)
-@pytest.mark.parametrize("budget", [1024, 4096, None])
+@pytest.mark.parametrize("budget", [2048, 4096, None])
 def test_the_bytes_of_a_plan_are_those_of_the_simulator(scheduler: str, budget: int | None):
     found = _compiled(scheduler, budget)
     plan = found.module.graph_schedule
@@ -40,7 +40,7 @@ def test_a_plan_of_inputs_and_outputs_alone_is_optimal():
 
 
 def test_a_plan_that_streams_more_is_not():
-    plan = _compiled("in-order", 1024).module.graph_schedule
+    plan = _compiled("in-order", 2048).module.graph_schedule
 
     assert plan is not None
     assert plan.status is SolveStatus.HEURISTIC
@@ -48,13 +48,13 @@ def test_a_plan_that_streams_more_is_not():
 
 
 def test_counting_twice_is_counting_once():
-    module = _compiled("in-order", 1024).module
+    module = _compiled("in-order", 2048).module
 
     assert CountTraffic().run(module, Context()) is module
 
 
 def test_a_claim_about_other_bytes_is_taken_back():
-    module = _compiled("in-order", 1024).module
+    module = _compiled("in-order", 2048).module
     plan = module.graph_schedule
     assert plan is not None
     claimed = replace(plan, objective=1, bound=1, status=SolveStatus.OPTIMAL)
