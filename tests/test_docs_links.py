@@ -11,6 +11,17 @@ DOCUMENTS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
 LINK = re.compile(r"!?\[[^]]*\]\(([^)\s]+)\)")
 
 
+ROOMS = "backend|benchmarks|compiler|docs|examples|ir|models|passes|runtime_sim|tests"
+TO_BE_WRITTEN = {
+    "backend/targets/NAME.toml",
+    "passes/graph/merge_reshapes.py",
+    "tests/passes/graph/test_merge_reshapes.py",
+    "tests/text_files/graph/x.ir",
+    "tests/x/test_y.py",
+}
+"""Files that documents name as examples."""
+
+
 def links(path: Path) -> list[str]:
     """Return the targets of the links within the repository; code is left out."""
     text = re.sub(r"^```.*?^```$", "", path.read_text(), flags=re.DOTALL | re.MULTILINE)
@@ -40,6 +51,16 @@ def dead(path: Path) -> list[str]:
 @pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
 def test_links_lead_somewhere(path: Path) -> None:
     assert dead(path) == []
+
+
+@pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
+def test_files_that_are_named_exist(path: Path) -> None:
+    text = path.read_text()
+    files = set(re.findall(rf"`((?:{ROOMS})/[\w./*-]+)`", text)) - TO_BE_WRITTEN
+    modules = set(re.findall(r"python -m (benchmarks[\w.]*)", text))
+    files |= {name.replace(".", "/") + "*" for name in modules}
+
+    assert [name for name in sorted(files) if not list(ROOT.glob(name.rstrip("/")))] == []
 
 
 def test_the_index_names_every_page() -> None:
