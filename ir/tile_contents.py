@@ -1,6 +1,5 @@
 """When the elements of tensors are there that one operator of a schedule hands to another."""
 
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -21,25 +20,22 @@ Place: TypeAlias = tuple[str, int]
 class TensorContents:
     """Follows the content of whole tensors, element by element; local to one verification.
 
-    Nothing is followed where one operator stands alone: what it reads was there before.
+    Nothing is followed where one operator stands alone: what it reads was there before. Several
+    operators find nothing on chip but what an event makes or brings in.
 
     Attributes:
         graph: Tiles and operations.
-        arriving: Tensors that events bring on chip whole.
     """
 
     graph: TileGraph
-    arriving: Iterable[str] = ()
     _ready: dict[Place, npt.NDArray[np.int64]] = field(
         default_factory=dict[Place, npt.NDArray[np.int64]]
     )
 
     def __post_init__(self) -> None:
-        alone = len(self.graph.operators) == 1
+        self._alone = len(self.graph.operators) == 1
         tiles = self.graph.tiles
-        made = frozenset(tiles[out].tensor for out in self.graph.writers)
-        self._off_chip = frozenset[str]() if alone else made
-        self._on_chip = frozenset[str]() if alone else made | frozenset(self.arriving)
+        self._made = frozenset(tiles[out].tensor for out in self.graph.writers)
         self._sizes: dict[str, int] = {}
         for tile in tiles:
             end = region_of(tile).end
@@ -51,23 +47,23 @@ class TensorContents:
 
     def ready_on_chip(self, tile: Tile) -> int:
         """Return when all elements of a resident tile are there; ``NEVER`` if one is not."""
-        if tile.tensor not in self._on_chip:
+        if self._alone:
             return 0
         return int(region_of(tile).within(self._elements(_on_chip(tile))).max())
 
     def ready_off_chip(self, tile: Tile) -> int:
         """Return when all elements of a tile are off chip; ``NEVER`` if one is not."""
-        if tile.tensor not in self._off_chip:
+        if self._alone or tile.tensor not in self._made:
             return 0
         return int(region_of(tile).within(self._elements((tile.tensor, -1))).max())
 
     def write_on_chip(self, tile: Tile, end: int) -> bool:
         """Note that a resident tile is complete; return whether none of it was there before."""
-        return tile.tensor not in self._on_chip or self._write(_on_chip(tile), tile, end)
+        return self._alone or self._write(_on_chip(tile), tile, end)
 
     def write_off_chip(self, tile: Tile, end: int) -> bool:
         """Note that a tile has left the chip; return whether none of it had before."""
-        return tile.tensor not in self._off_chip or self._write((tile.tensor, -1), tile, end)
+        return self._alone or self._write((tile.tensor, -1), tile, end)
 
     def _write(self, place: Place, tile: Tile, end: int) -> bool:
         elements = region_of(tile).within(self._elements(place))

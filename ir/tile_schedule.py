@@ -307,12 +307,7 @@ class _Replay:
         self.finish_time: dict[int, int] = defaultdict(int)
         self.stored: set[int] = set()
         self.spilled: dict[int, int] = {}
-        arriving = [
-            self.graph.tiles[event.subject].tensor
-            for event in schedule.events
-            if event.kind in _INWARDS and self.graph.tiles[event.subject].is_resident
-        ]
-        self.tensors = TensorContents(self.graph, arriving)
+        self.tensors = TensorContents(self.graph)
 
     def run(self) -> None:
         for number, event in enumerate(self.schedule.events):

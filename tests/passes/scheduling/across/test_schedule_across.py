@@ -1,0 +1,179 @@
+"""Tiles across operators: exact, as fast as predicted, and never slower than layer by layer."""
+
+from dataclasses import replace
+
+import pytest
+
+from accnn.backend.load import load_architecture
+from accnn.backend.lower import lower
+from accnn.ir.errors import PassError
+from accnn.ir.graph_schedule import Transfer
+from accnn.ir.module import Module
+from accnn.ir.text.parser import parse_module
+from accnn.ir.text.printer import print_module
+from accnn.ir.tile_schedule import Event, EventKind, TileSchedule
+from accnn.passes.base import Context
+from accnn.passes.scheduling.across.schedule_across import ScheduleAcross
+from accnn.runtime_sim.timing import issues
+from tests.networks import NetworkBuilder, per_tensor, residual_network
+from tests.passes.scheduling.across.joint import Both, both, branches, chain
+
+NETWORKS = {"chain": chain, "branches": branches, "residual": residual_network}
+PLACES = (
+    ("flexer-arch5", None),
+    ("flexer-arch5", 6000),
+    ("flexer-arch1", 9000),
+    ("edge-1m", 5000),
+    ("simba", None),
+)
+"""Machines, with room for all tensors or for few."""
+
+
+def simulated(module: Module) -> int:
+    """Return the cycles of a module's program, without the halt at its end."""
+    return max(issue.end for issue in issues(lower(module).program)) - 1
+
+
+def is_of(schedule: TileSchedule, event: Event, operator: str) -> bool:
+    """Whether an event works for an operator."""
+    is_work = event.kind in (EventKind.COMPUTE, EventKind.FINISH)
+    return is_work and schedule.graph.ops[event.subject].operator == operator
+
+
+def working(made: Both) -> dict[str, list[int]]:
+    """Return the cycles at which each operator's work begins and ends."""
+    return {
+        name: [
+            cycle
+            for event in made.schedule.events
+            if is_of(made.schedule, event, name)
+            for cycle in (event.start, event.end)
+        ]
+        for name in made.schedule.graph.operators
+    }
+
+
+def unequal() -> Both:
+    """A network on four NPUs of which the first is a quarter as wide."""
+    arch = load_architecture("flexer-arch5")
+    slow = replace(arch.npus[0], sizes=(("column", 8),))
+    return both(branches(), replace(arch, npus=(slow, *arch.npus[1:])))
+
+
+@pytest.mark.parametrize("name", NETWORKS)
+@pytest.mark.parametrize(("arch", "budget"), PLACES)
+def test_a_network_is_exact_predicted_and_not_slower(name: str, arch: str, budget: int | None):
+    made = both(NETWORKS[name](), arch, budget=budget)
+
+    made.schedule.verify()
+    assert made.compiled.wrong(made.compiled.run(detect_races=True)) == []
+    assert made.schedule.cycles == simulated(made.across)
+    assert made.schedule.cycles <= simulated(made.in_turn)
+
+
+def test_npus_may_differ():
+    made = unequal()
+
+    made.schedule.verify()
+    assert made.compiled.wrong(made.compiled.run(detect_races=True)) == []
+    assert made.schedule.cycles == simulated(made.across) <= simulated(made.in_turn)
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_every_legal_interleaving_gives_the_same_numbers(seed: int):
+    compiled = both(branches(), "flexer-arch5", budget=6000).compiled
+
+    assert compiled.wrong(compiled.run(interleaving_seed=seed)) == []
+
+
+@pytest.mark.parametrize("name", ["chain", "branches"])
+def test_it_is_faster_where_operators_are_small(name: str):
+    made = both(NETWORKS[name](), "flexer-arch5")
+
+    assert made.schedule.cycles < 0.95 * simulated(made.in_turn)
+
+
+def test_branches_are_computed_at_the_same_time():
+    spans = working(both(branches(24), "flexer-arch5", budget=30_000))
+
+    assert max(spans["left"]) > min(spans["right"])
+
+
+def test_weights_of_the_next_operator_come_early():
+    made = both(chain(), "flexer-arch5")
+    tiles = made.schedule.graph.tiles
+    loads = [
+        event.end
+        for event in made.schedule.events
+        if event.kind is EventKind.LOAD and tiles[event.subject].tensor == "b_w"
+    ]
+
+    assert max(loads) < max(working(made)["a"])
+
+
+def test_operations_wait_for_the_part_that_they_read():
+    net = NetworkBuilder()
+    x = net.input("x", (1, 8, 16, 16))
+    y = net.op("mul", (x, x), "y", quant=per_tensor(0.1))
+    z = net.op("add", (y, x), "z", quant=per_tensor(0.1))
+    schedule = both((net.build(z), net.data), "flexer-arch5").schedule
+    windows = {tile for tile in schedule.graph.tiles if tile.tensor == "y"}
+    begin = {
+        kind: min(event.start for event in schedule.events if is_of(schedule, event, kind))
+        for kind in ("y", "z")
+    }
+    end = max(event.end for event in schedule.events if is_of(schedule, event, "y"))
+
+    assert len(windows) > 8 and all(tile.bytes < 8 * 16 * 16 for tile in windows)
+    assert begin["y"] < begin["z"] <= end
+
+
+def test_the_same_bytes_are_moved():
+    made = both(chain(), "edge-1m", budget=5000)
+    plan = made.in_turn.graph_schedule
+    assert plan is not None
+    whole = sum(item.bytes for item in (*plan.loads, *plan.stores, *plan.spills, *plan.retrieves))
+    tiles = sum(item.transferred_bytes for item in made.in_turn.tile_schedules)
+
+    assert made.schedule.transferred_bytes == tiles + whole
+
+
+def test_twice_is_once():
+    module = both(chain(), "flexer-arch5").across
+
+    assert ScheduleAcross().run(module, Context()) is module
+
+
+def test_the_text_form_is_read_back():
+    module = both(chain(8), "edge-1m").across
+    text = print_module(module)
+
+    assert parse_module(text, verify=True).tile_schedules == module.tile_schedules
+
+
+def test_a_move_that_no_event_makes_is_refused():
+    module = both(chain(8), "edge-1m").across
+    plan = module.graph_schedule
+    assert plan is not None
+    place = next(item for item in plan.residences if item.tensor == "b")
+    extra = Transfer(tensor="b", step=place.first_step, bytes=place.bytes)
+
+    with pytest.raises(PassError, match="%b is moved by the graph schedule, but by no event"):
+        lower(replace(module, graph_schedule=replace(plan, stores=(*plan.stores, extra))))
+
+
+def test_an_event_that_moves_what_the_plan_does_not_is_refused():
+    module = both(chain(8), "edge-1m").across
+    plan = module.graph_schedule
+    assert plan is not None and plan.loads
+
+    with pytest.raises(PassError, match="moves %x, the graph schedule does not"):
+        lower(replace(module, graph_schedule=replace(plan, loads=())))
+
+
+def test_a_joint_schedule_must_stand_alone():
+    made = both(chain(8), "edge-1m")
+    schedules = (made.schedule, made.in_turn.tile_schedules[0])
+
+    with pytest.raises(PassError, match="must be the only one"):
+        lower(replace(made.across, tile_schedules=schedules))
