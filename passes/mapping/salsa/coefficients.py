@@ -29,7 +29,6 @@ class Coefficients:
     Boundaries ``c`` of an operand are numbered from the innermost outwards.
     """
 
-    steps: int
     fixed: float
     per_visit: Floats
     per_tile: Floats
@@ -106,7 +105,6 @@ class _Builder:
     def finished(self) -> Coefficients:
         """Return what was collected."""
         return Coefficients(
-            steps=self.view.steps,
             fixed=self.fixed,
             per_visit=self.per_visit,
             per_tile=self.per_tile,

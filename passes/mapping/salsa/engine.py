@@ -15,6 +15,7 @@ which is tau times its evaluations; tau cancels, so we compare numbers of evalua
 choice is the same on every machine. Loops that are alike are never swapped.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache
@@ -22,7 +23,7 @@ from functools import cache
 import numpy as np
 
 from ....ir.errors import OptionError
-from ....ir.mapping import LoopNest
+from ....ir.mapping import Loop, LoopNest
 from .allocation import allocate_in
 from .kernel.engines import anneal, exhaust
 from .kernel.records import (
@@ -132,8 +133,18 @@ def expected_evaluations(loops: int, options: SearchOptions) -> int:
     return options.restarts * (options.iterations + descent // 2) + options.descents * descent
 
 
-def search(problem: Problem, options: SearchOptions = SearchOptions()) -> Found:
+def search(
+    problem: Problem,
+    options: SearchOptions = SearchOptions(),
+    models: Sequence[Sequence[Loop]] = (),
+) -> Found:
     """Return the best order that the chosen engine finds.
+
+    Args:
+        problem: What is searched.
+        options: Engine and effort.
+        models: Orders to descend from, besides all others, when annealing; they need not have the
+            same loops.
 
     Raises:
         InfeasibleError: A memory cannot hold one step of the unrolled loops, or no order lets
@@ -147,7 +158,7 @@ def search(problem: Problem, options: SearchOptions = SearchOptions()) -> Found:
         case Engine.EXHAUSTIVE:
             order, evaluations = _exhaust(space, options)
         case _:
-            order, evaluations = _anneal_often(space, options)
+            order, evaluations = _anneal_often(space, options, models)
     nest, value = allocate_in(space, order)
     return Found(nest=nest, value=value, engine=engine, orders=space.count, evaluations=evaluations)
 
@@ -163,9 +174,12 @@ def _exhaust(space: OrderSpace, options: SearchOptions) -> tuple[Ints, int]:
     return order, evaluations
 
 
-def _anneal_often(space: OrderSpace, options: SearchOptions) -> tuple[Ints, int]:
+def _anneal_often(
+    space: OrderSpace, options: SearchOptions, models: Sequence[Sequence[Loop]]
+) -> tuple[Ints, int]:
     """Return the best order of all runs, and the evaluations of all."""
-    runs = [
+    runs = [_descend(space, options, space.nearest(model)) for model in models]
+    runs += [
         anneal_once(space, options, run, options.iterations if run < options.restarts else 0)
         for run in range(options.restarts + options.descents)
     ]
@@ -203,12 +217,21 @@ def anneal_once(space: OrderSpace, options: SearchOptions, run: int, iterations:
     rng = np.random.default_rng((options.seed, run))
     order = space.sums_innermost if run == 0 else rng.permutation(space.first)
     iterations = iterations if len(space.kinds) > 1 else 0
-    visited = np.zeros(iterations)
+    return _anneal(space, options, order, rng.random((iterations, 3)))
+
+
+def _descend(space: OrderSpace, options: SearchOptions, order: Ints) -> Run:
+    return _anneal(space, options, order, np.zeros((0, 3)))
+
+
+def _anneal(space: OrderSpace, options: SearchOptions, order: Ints, draws: Floats) -> Run:
+    """Anneal from an order, as many steps as there are draws, and descend."""
+    visited = np.zeros(len(draws))
     value, evaluations = anneal(
         space.problem.machine,
         space.loops,
         order,
-        rng.random((iterations, 3)),
+        draws,
         options.temperature,
         options.decay,
         visited,

@@ -13,7 +13,7 @@ from ....ir.mapping import Allocation, Loop, LoopNest, SpatialLoop
 from ....ir.workload import DIMS, OPERANDS, REDUCTION, RELEVANT, Dim, Operand, Workload
 from ...analysis.zigzag import stored_input, zigzag_elements
 from ..base import Objective, Rules
-from .coefficients import Coefficients, coefficients
+from .coefficients import coefficients
 from .kernel import records
 from .kernel.records import Fields, Machine, machine_of
 
@@ -154,25 +154,25 @@ class Problem:
             )
 
     @cached_property
-    def coefficients(self) -> Coefficients:
-        """The cost model of the unrolling."""
-        return coefficients(
-            self.smallest,
-            self.arch,
-            self.resident,
-            max(len(chain) for chain in self.chains),
-            timed=self.objective is not Objective.ENERGY,
-        )
-
-    @cached_property
     def machine(self) -> Machine:
         """The record of the compiled search."""
-        model = self.coefficients
         fields: Fields = {
             "objective": _OBJECTIVES[self.objective],
             "policy": records.GREEDY if self.greedy else records.EXACT,
             "counting": records.ACCNN if self.rules is Rules.ACCNN else records.ZIGZAG,
-            "steps": model.steps,
+            "steps": float(self.steps),
+        }
+        timed = self.objective is not Objective.ENERGY
+        if timed or self.rules is Rules.ACCNN:
+            fields |= self._costs(timed)
+        if self.rules is not Rules.ACCNN:
+            fields |= self._zigzag()
+        return machine_of(fields | self._memories() | self._footprints())
+
+    def _costs(self, timed: bool) -> Fields:
+        depth = max(len(chain) for chain in self.chains)
+        model = coefficients(self.smallest, self.arch, self.resident, depth, timed=timed)
+        return {
             "fixed": model.fixed,
             "per_visit": model.per_visit,
             "per_tile": model.per_tile,
@@ -184,8 +184,6 @@ class Problem:
             "first_tile": model.first_tile,
             "place": self._table(lambda _x, _c, level: self._place(level), np.int64),
         }
-        zigzag: Fields = {} if self.rules is Rules.ACCNN else self._zigzag()
-        return machine_of(fields | self._memories() | self._footprints() | zigzag)
 
     def _memories(self) -> Fields:
         member = self._members()
@@ -221,6 +219,7 @@ class Problem:
         *at_macs, sums = (self._zigzag_at_macs(x) for x in OPERANDS)
         return {
             "fixed": self.workload.macs * self.arch.mac_energy + self.steps * sums,
+            "couple": np.zeros((1, 1)),
             "at_macs": np.array(at_macs),
             "across": self._table(self._across, np.int64),
             "used": self._table(lambda _x, _c, level: self._used(level), np.int64),

@@ -1,5 +1,6 @@
 """SALSA and LOMA as mappers: unrollings are tried in short, the most promising searched in full."""
 
+import itertools
 import math
 import time
 from collections.abc import Iterator
@@ -26,7 +27,7 @@ from ..base import (
 from ..measures import measure_of
 from ..merging import merge_loops
 from ..uneven_search import improve_unevenly
-from .engine import Engine, Found, SearchOptions, expected_evaluations, prepare
+from .engine import Engine, SearchOptions, expected_evaluations, prepare
 from .machine import Problem
 from .selection import Rounds, search_best, with_smooth_steps
 from .spatial import Unrolling, all_unrollings, dataflow_unrolling
@@ -69,7 +70,7 @@ class Salsa:
         wall, cpu = time.perf_counter(), time.process_time()
         machine = with_workspace(arch, workspace)
         held = held_resident(arch, resident)
-        problems = list(self._problems(workload, machine, held, options))
+        problems = self._problems(workload, machine, held, options)
         found = search_best(problems, self.rounds, self._settings(options))
         nest = merge_loops(found.nest)
         if options.objective is not Objective.ENERGY and not options.even:
@@ -86,7 +87,7 @@ class Salsa:
             gap=value / bound - 1.0 if bound > 0 else math.inf,
             seconds=time.perf_counter() - wall,
             cpu_seconds=time.process_time() - cpu,
-            note=f"{_note(found, len(problems))}{unsound}",
+            note=f"{found.engine}: {found.evaluations} of {found.orders} orders{unsound}",
         )
 
     def _settings(self, options: MapOptions) -> SearchOptions:
@@ -132,24 +133,19 @@ class Salsa:
             return (options.spatial,)
         if self.dataflow:
             return (dataflow_unrolling(workload, arch),)
-        kinds = (False, True) if options.padding else (False,)
-        found = [
-            unrolling
-            for padding in kinds
-            for unrolling in all_unrollings(
+        kinds = [
+            all_unrollings(
                 workload, arch, objective=options.objective, padding=padding, beam=self.beam
             )
+            for padding in ((False, True) if options.padding else (False,))
         ]
-        return tuple(dict.fromkeys(found))
+        by_rank = itertools.chain.from_iterable(itertools.zip_longest(*kinds))
+        return tuple(dict.fromkeys(item for item in by_rank if item is not None))
 
 
 def loma(limit: int = 7) -> Salsa:
     """Return LOMA: all orders of at most ``limit`` loops, on the most promising unrollings."""
     return Salsa(name="loma", search=SearchOptions(engine=Engine.EXHAUSTIVE, limit=limit))
-
-
-def _note(found: Found, unrollings: int) -> str:
-    return f"{found.engine}: {found.evaluations} of {found.orders} orders, {unrollings} unrollings"
 
 
 def _with_better_starts(

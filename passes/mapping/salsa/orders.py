@@ -79,6 +79,23 @@ class OrderSpace:
         """Return an order of indices as loops."""
         return tuple(self.kinds[int(kind)] for kind in order)
 
+    def nearest(self, model: Sequence[Loop]) -> Ints:
+        """Return an order like that of other loops, e.g. of another unrolling.
+
+        Loops that both have stand as in the model; others stand next to their dimension's
+        innermost one, or outermost.
+        """
+        left = Counter(self.loops_in(self.first))
+        found: list[Loop] = []
+        for loop in model:
+            if left[loop] > 0:
+                left[loop] -= 1
+                found.append(loop)
+        for loop in sorted(left.elements(), key=self.kinds.index):
+            places = [at for at, other in enumerate(found) if other.dim is loop.dim]
+            found.insert(places[-1] + 1 if places else 0, loop)
+        return self.indices_of(found)
+
     @property
     def sums_innermost(self) -> Ints:
         """An order that always fits: loops of sums inside, so that outputs can be finished."""

@@ -1,12 +1,12 @@
 """Which unrolling to search in full: all are searched in short, the most promising ones longer."""
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from ....ir.errors import InfeasibleError
+from ....ir.mapping import Loop
 from ....ir.workload import DIMS, Dim
-from ..base import Objective
 from ..even import prime_factors
 from .engine import Engine, Found, SearchOptions, search
 from .machine import Problem
@@ -20,7 +20,7 @@ class Rounds:
     """How much work goes into the choice of an unrolling.
 
     Attributes:
-        tried: Unrollings that are searched in short, by their lower bound.
+        tried: Unrollings that are searched in short.
         descents: Descents of each of these.
         semifinalists: The best of these, searched longer.
         longer: Descents of each of these.
@@ -28,53 +28,32 @@ class Rounds:
     """
 
     tried: int = 256
-    descents: int = 4
-    semifinalists: int = 24
-    longer: int = 16
-    finalists: int = 4
+    descents: int = 3
+    semifinalists: int = 20
+    longer: int = 12
+    finalists: int = 3
 
 
-def search_best(problems: Sequence[Problem], rounds: Rounds, whole: SearchOptions) -> Found:
+def search_best(problems: Iterable[Problem], rounds: Rounds, whole: SearchOptions) -> Found:
     """Search all problems in short and the best of them in full.
 
     Args:
-        problems: Unrollings of one workload.
+        problems: Unrollings of one workload, the most promising first; at least one.
         rounds: How many are searched how long.
         whole: Settings of the full search.
 
     Raises:
         InfeasibleError: None has a nest; the cause is what nothing unrolled lacks.
     """
-    fitting = [problem for problem in problems if problem.shortage() is None]
-    if not fitting:
-        fitting = [_without_unrolling(problems)]
-    ranked = sorted(fitting, key=lower_bound)[: rounds.tried]
-    if len(ranked) > rounds.semifinalists:
-        ranked = _most_promising(ranked, _brief(whole, rounds.descents))[: rounds.semifinalists]
-    if len(ranked) > rounds.finalists:
-        ranked = _most_promising(ranked, _brief(whole, rounds.longer))[: rounds.finalists]
-    best: Found | None = None
-    for problem in ranked:
-        if best is None or lower_bound(problem) < best.value:
-            found = _try(problem, whole)
-            if found is not None and (best is None or found.value < best.value):
-                best = found
-    if best is None:
-        raise InfeasibleError(f"no order of {fitting[0].workload} fits on any unrolling")
-    return best
-
-
-def lower_bound(problem: Problem) -> float:
-    """Return what no order on an unrolling can beat: what is the same for all of them."""
-    machine = problem.machine
-    cycles = max(machine.steps, *machine.port_fixed.tolist())
-    match problem.objective:
-        case Objective.LATENCY:
-            return cycles
-        case Objective.ENERGY:
-            return machine.fixed
-        case Objective.EDP:
-            return machine.fixed * cycles
+    field = [_Entrant(problem) for problem in _fitting(problems, rounds.tried)]
+    if len(field) > rounds.semifinalists:
+        field = _race(field, _brief(whole, rounds.descents))[: rounds.semifinalists]
+    if len(field) > rounds.finalists:
+        field = _race(field, _brief(whole, rounds.longer))[: rounds.finalists]
+    final = _race(field, whole)
+    if not final or final[0].found is None:
+        raise InfeasibleError("no order of loops fits on any unrolling")
+    return final[0].found
 
 
 def with_smooth_steps(problem: Problem) -> Iterator[Problem]:
@@ -100,14 +79,24 @@ def _next_smooth(steps: int) -> int:
     return steps
 
 
-def _without_unrolling(problems: Sequence[Problem]) -> Problem:
-    """Return a problem of the same workload without unrolled loops.
+def _fitting(problems: Iterable[Problem], most: int) -> list[Problem]:
+    """Return the first problems that can fit; one without unrolled loops where none can.
 
     Raises:
         InfeasibleError: Even this does not fit.
     """
-    found = replace(problems[0], spatial=(), extents=None)
-    found.check()
+    found: list[Problem] = []
+    any_one: Problem | None = None
+    for problem in problems:
+        any_one = problem
+        if problem.shortage() is None:
+            found.append(problem)
+        if len(found) == most:
+            break
+    if not found:
+        assert any_one is not None
+        found = [replace(any_one, spatial=(), extents=None)]
+        found[0].check()
     return found
 
 
@@ -115,18 +104,42 @@ def _brief(whole: SearchOptions, descents: int) -> SearchOptions:
     return replace(whole, engine=Engine.ANNEALING, restarts=0, descents=descents)
 
 
-def _most_promising(problems: Sequence[Problem], settings: SearchOptions) -> list[Problem]:
-    """Return the problems for which something is found, the best first."""
-    values = [
-        (found.value, at)
-        for at, problem in enumerate(problems)
-        if (found := _try(problem, settings)) is not None
-    ]
-    return [problems[at] for _, at in sorted(values)]
+@dataclass(frozen=True, slots=True)
+class _Entrant:
+    """An unrolling and the best order found for it so far."""
+
+    problem: Problem
+    found: Found | None = None
+
+    @property
+    def value(self) -> float:
+        return math.inf if self.found is None else self.found.value
 
 
-def _try(problem: Problem, settings: SearchOptions) -> Found | None:
+def _race(field: Sequence[_Entrant], settings: SearchOptions) -> list[_Entrant]:
+    """Search every unrolling, and return those for which something is found, the best first.
+
+    A search also descends from the best order of its own unrolling and from the best of all so
+    far: what is good on one unrolling is rarely bad on the next.
+    """
+    leader = min(field, key=lambda entrant: entrant.value, default=None)
+    results: list[_Entrant] = []
+    for entrant in field:
+        assert leader is not None
+        models = [one.found.nest.temporal for one in (entrant, leader) if one.found is not None]
+        after = _searched(entrant, settings, list(dict.fromkeys(models)))
+        results.append(after)
+        if after.value < leader.value:
+            leader = after
+    return sorted((one for one in results if one.found), key=lambda one: one.value)
+
+
+def _searched(
+    entrant: _Entrant, settings: SearchOptions, models: Sequence[Sequence[Loop]]
+) -> _Entrant:
+    """Return the entrant after a search, never worse than before."""
     try:
-        return search(problem, settings)
+        found = search(entrant.problem, settings, models)
     except InfeasibleError:
-        return None
+        return entrant
+    return replace(entrant, found=found) if found.value < entrant.value else entrant

@@ -91,24 +91,27 @@ class _Price:
             for operand, level in self.innermost
         }
         self.multicast = {fanout.name: fanout.multicast for fanout in arch.fanouts}
+        self.relevant = {operand: frozenset(RELEVANT[operand]) for operand in OPERANDS}
         self.bits = {operand: workload.bits(operand) for operand in OPERANDS}
         self.bits[Operand.O] = max(self.bits[Operand.O], arch.accumulator_bits)
+        self.energy = {operand: self._energy(operand, level) for operand, level in self.innermost}
+        self.cycles = {operand: self._cycles(operand, level) for operand, level in self.innermost}
 
     def of(self, unrolling: Unrolling, left: _Left) -> float:
         """Return cycles, energy or their product; a lower bound where all fan-outs are decided."""
         steps = math.prod(left.values())
         energy, slowest = self.arch.mac_energy, 1.0
         width = math.prod(loop.extent for loop in unrolling)
-        for operand, level in self.innermost:
+        for operand, _ in self.innermost:
             copies, sharing = 1, 1
             for loop in unrolling:
                 if loop.fanout in self.beneath[operand]:
-                    if loop.dim in RELEVANT[operand] or not self._joins(operand, loop.fanout):
+                    if loop.dim in self.relevant[operand] or not self._joins(operand, loop.fanout):
                         copies *= loop.extent
                     else:
                         sharing *= loop.extent
-            energy += self._energy(operand, level) / sharing
-            slowest = max(slowest, copies * self._cycles(operand, level))
+            energy += self.energy[operand] / sharing
+            slowest = max(slowest, copies * self.cycles[operand])
         match self.objective:
             case Objective.LATENCY:
                 return steps * slowest

@@ -28,7 +28,7 @@ MOST_DEPTH = 6
 MOST_MEMORIES = 8
 MOST_PORTS = 24
 MOST_LOOPS = 63
-MOST_ROWS = 1 << 14
+MOST_ROWS = 1 << 13
 
 
 class Machine(Protocol):
@@ -148,7 +148,7 @@ class Tile(Protocol):
     """Figures of one operand's tile that follow from the loops inside, in whatever order.
 
     Attributes:
-        code: Of the loops inside, -1 for a row that is empty.
+        key: One more than the code of the loops inside, 0 for a row that is empty.
         done: Whether sums are finished inside.
         visits: How often the tile is brought.
         tiles: Different ones among them.
@@ -157,7 +157,7 @@ class Tile(Protocol):
         energy: Of each boundary [pJ] ``[c]``.
     """
 
-    code: int
+    key: int
     done: bool
     visits: float
     tiles: float
@@ -268,7 +268,7 @@ _LOOPS = np.dtype(
 )
 _TILE = np.dtype(
     [
-        ("code", _INT),
+        ("key", _INT),
         ("done", _BOOL),
         ("visits", _FLOAT),
         ("tiles", _FLOAT),
@@ -316,9 +316,7 @@ def new_state() -> State:
 
 def new_tiles(rows: int) -> Tiles:
     """Return room for tiles of each operand, all empty."""
-    tiles = np.zeros((_X, rows), _TILE)
-    tiles["code"] = -1
-    return cast("Tiles", tiles)
+    return cast("Tiles", np.zeros((_X, rows), _TILE))
 
 
 def new_rows(sets: float) -> Tiles:

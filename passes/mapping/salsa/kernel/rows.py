@@ -26,10 +26,10 @@ def find_row(m: Machine, loops: Loops, rows: Tiles, x: int, code: int, inside: I
     """
     row = code & (rows.shape[1] - 1)
     tile = rows[x, row]
-    if tile.code != code:
+    if tile.key != code + 1:
         _unpack(loops, code, inside)
         _fill(m, tile, x, inside)
-        tile.code = code
+        tile.key = code + 1
     return row
 
 
