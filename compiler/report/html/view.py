@@ -6,26 +6,21 @@ from dataclasses import dataclass
 from ....ir.arch import Architecture
 from ....ir.module import Module
 from ....ir.report import OutputCheck, Report, VerificationStatus
-from ....ir.tile_schedule import TileSchedule
 from ....runtime_sim.result import SimulationResult
-from ..figures import UNKNOWN, amount
+from ..figures import amount
 from ..table import mapping_line, quantization_line, verification_line
 from .binding import Binding, Share, binding, predicted_shares, simulated_shares
-from .event_times import event_times
 from .headline import Figure, figures, missing
 from .marks import Chart
 from .names import shown
 from .operator_chart import operator_chart
-from .operator_rows import Cell, OperatorRow, operator_row
+from .operator_rows import OperatorRow, operator_row
 from .plan_chart import plan_chart
 from .plan_figures import Move, plan_facts, plan_moves
 from .provenance import Fact, command, facts, options
 from .run_chart import run_chart
 from .split import Bar, TrafficRow, energy_bars, off_chip_bars, traffic_rows
-from .tile_chart import TileView, marks_needed, names_of, tile_chart
-
-MOST_TILE_MARKS = 40_000
-"""Bars and boxes of all pictures of tile schedules together."""
+from .tile_rows import TileRow, tile_rows
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,31 +30,6 @@ class Step:
     name: str
     seconds: float
     share: float
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TileRow:
-    """Figures of one tile schedule, and its picture.
-
-    Attributes:
-        name: Of the operator.
-        scheduler: Who made it.
-        operations: Tile operations.
-        cycles: Predicted.
-        bound: Lower bound of ``cycles``.
-        times_bound: Ratio of the two.
-        moved: Off-chip bytes.
-        chart: Who works when; ``None`` where it is not drawn.
-    """
-
-    name: str
-    scheduler: str
-    operations: Cell
-    cycles: Cell
-    bound: Cell
-    times_bound: Cell
-    moved: Cell
-    chart: Chart | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -135,7 +105,7 @@ def view_of(report: Report, module: Module, simulation: SimulationResult | None)
     """
     shares = _shares(report, module, simulation)
     bound_by = [binding(item) for item in shares]
-    tiles, clock = _tiles(module, simulation)
+    tiles, clock = tile_rows(module, simulation)
     has_trace = simulation is not None and simulation.timelines is not None
     has_cycles = any(item.cycles for item in report.operators)
     plan = module.graph_schedule
@@ -261,49 +231,3 @@ def _rows(
         )
         for number, item in enumerate(report.operators)
     )
-
-
-def _tiles(module: Module, simulation: SimulationResult | None) -> tuple[tuple[TileRow, ...], str]:
-    """Return the rows of the tile schedules, and whose times they show."""
-    schedules = module.tile_schedules
-    if not schedules or module.arch is None:
-        return (), ""
-    times = event_times(module, simulation)
-    drawn = _drawn(schedules)
-    size = module.arch.scratchpad_level.capacity or 1
-    found: list[TileRow] = []
-    for number, item in enumerate(schedules):
-        view = TileView(number=number, schedule=item, spans=times.spans[number], scratchpad=size)
-        chart = tile_chart(view, are_simulated=times.are_simulated) if number in drawn else None
-        found.append(_tile_row(item, chart))
-    return tuple(found), "simulated" if times.are_simulated else "predicted"
-
-
-def _tile_row(item: TileSchedule, chart: Chart | None) -> TileRow:
-    bound = item.cycles_lower_bound
-    return TileRow(
-        name=names_of(item),
-        scheduler=shown(item.scheduler, 60),
-        operations=Cell(f"{len(item.graph.ops):,}", len(item.graph.ops)),
-        cycles=Cell(f"{item.cycles:,}", item.cycles),
-        bound=Cell(f"{bound:,}", bound) if bound else Cell(UNKNOWN),
-        times_bound=Cell(f"{item.cycles / bound:.2f}", item.cycles / bound)
-        if bound
-        else Cell(UNKNOWN),
-        moved=Cell(amount(item.transferred_bytes, "B"), item.transferred_bytes),
-        chart=chart,
-    )
-
-
-def _drawn(schedules: Sequence[TileSchedule]) -> frozenset[int]:
-    """Return which schedules get a picture: the longest first, while the page stays small."""
-    by_length = sorted(range(len(schedules)), key=lambda number: -schedules[number].cycles)
-    room = MOST_TILE_MARKS
-    chosen: set[int] = set()
-    for number in by_length:
-        needed = marks_needed(schedules[number])
-        if not schedules[number].events or needed > room:
-            continue
-        chosen.add(number)
-        room -= needed
-    return frozenset(chosen)

@@ -6,8 +6,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from accnn.compiler.report.html.run_chart import MOST_BARS, all_bars, queue_bars
-from accnn.compiler.report.html.view import MOST_TILE_MARKS, view_of
+from accnn.compiler.report.html.run_bars import MOST_BARS, all_bars, queue_bars
+from accnn.compiler.report.html.tile_rows import MOST_TILE_MARKS
+from accnn.compiler.report.html.view import view_of
 from accnn.ir.isa import Access, Copy, Halt, Space, Unit
 from accnn.ir.program import Program, Queue
 from accnn.runtime_sim.result import SimulationResult, Timeline

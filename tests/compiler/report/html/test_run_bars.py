@@ -6,7 +6,7 @@ import json
 import re
 from collections import defaultdict
 
-from accnn.compiler.report.html.run_chart import FINEST, all_bars, queue_bars
+from accnn.compiler.report.html.run_bars import FINEST, all_bars, queue_bars
 from accnn.runtime_sim.trace import write_trace
 from tests.compiler.report.html.conftest import Made
 from tests.compiler.report.html.pages import bars_of, parse
