@@ -16,10 +16,8 @@ from ...ir.hazards import Block
 from ...ir.isa import Space, Unit
 from ...ir.tile_schedule import Event, EventKind, Placement, TileSchedule
 from ...ir.tiles import Role, TileGraph, TileOp
-from .room import Room, Stay
+from .room import NEVER, Room, Stay
 from .timeline import Timeline
-
-_NEVER = 1 << 50
 
 
 def schedule_static(
@@ -91,6 +89,7 @@ class _Run:
         self.time = Timeline(self.arch, self.graph)
         self.order = issue_order(self.graph, len(self.arch.npus))
         self.rooms: dict[tuple[Space, int], Room] = {}
+        self.freed: dict[tuple[Space, int], list[tuple[int, int, int]]] = {}
         self.blocks: dict[tuple[int, int], Block] = {}
         self.resident: dict[tuple[str, int], Block] = {}
         self.uses = self._use_lists()
@@ -135,8 +134,8 @@ class _Run:
                 if not self._fetch(*self.order[ready], must=False):
                     break
                 ready += 1
+            self.scout = max(self.scout, ready)
             self._issue(number, npu)
-            self._run_ahead(ready, npu)
         for room_key in list(self.rooms):
             for stay in list(self.rooms[room_key].stays.values()):
                 self._end(room_key, stay)
@@ -182,9 +181,11 @@ class _Run:
             found[space] = found.get(space, 0) + 2 * size
         return found
 
-    def _run_ahead(self, ready: int, npu: int) -> None:
-        """Fetch what operations read from ``ready`` on while a channel is idle before the array."""
-        self.scout = max(self.scout, ready)
+    def _run_ahead(self, npu: int) -> None:
+        """Fetch what later operations read while a channel is idle before the array.
+
+        This comes before the store of what the array is at, which would keep its channel waiting.
+        """
         while self.scout < len(self.order):
             number, other = self.order[self.scout]
             self.horizon = self.scout
@@ -231,6 +232,7 @@ class _Run:
             high=item.role in (Role.O, Role.PSUM),
             is_pinned=lambda other: self._is_pinned(other, npu),
             next_use=lambda other: self._next_use(other, npu),
+            ready=lambda address, size: self._ready(key, address, size),
         )
         if found is None:
             if must:
@@ -250,6 +252,23 @@ class _Run:
             self.spilled.discard(tile)
         return True
 
+    def _ready(self, key: tuple[Space, int], address: int, size: int) -> int:
+        """Return when all that touched an address range is done, 0 if a channel is busy longer."""
+        now = self.time.free_at(Unit.DMA, self.time.dma_channel())
+        freed = [item for item in self.freed.get(key, []) if item[2] > now]
+        self.freed[key] = freed
+        latest = 0
+        for low, high, end in freed:
+            if low < address + size and address < high:
+                latest = max(latest, end)
+        for stay in self.rooms[key].stays.values():
+            if stay.address < address + size and address < stay.address + stay.bytes:
+                latest = max(latest, self._last_end(stay))
+        return latest if latest > now else 0
+
+    def _last_end(self, stay: Stay) -> int:
+        return self.time.events[stay.last_event].end if stay.last_event >= 0 else 0
+
     def _is_pinned(self, tile: int, npu: int) -> bool:
         """Whether a tile is needed by what is issued or fetched, or holds what is not stored."""
         if self.graph.tiles[tile].role is Role.O:
@@ -260,7 +279,7 @@ class _Run:
         uses = self.uses.get(self._key(tile, npu), [])
         while uses and uses[-1] < self.cursor:
             uses.pop()
-        return uses[-1] if uses else _NEVER
+        return uses[-1] if uses else NEVER
 
     def _leave(self, key: tuple[Space, int], stay: Stay) -> None:
         """End the stay of a tile; unfinished accumulators are written off first."""
@@ -274,6 +293,8 @@ class _Run:
 
     def _end(self, key: tuple[Space, int], stay: Stay) -> None:
         del self.rooms[key].stays[stay.tile]
+        end = stay.address + stay.bytes
+        self.freed.setdefault(key, []).append((stay.address, end, self._last_end(stay)))
         if stay.first_event >= 0:
             self.placements.append(
                 Placement(
@@ -344,6 +365,7 @@ class _Run:
         )
         for tile in (*inputs, op.acc):
             self._touch(tile, npu, event)
+        self._run_ahead(npu)
         self.added[op.acc] = self.added.get(op.acc, 0) + 1
         if self.added[op.acc] == len(self.graph.accumulating[op.acc]):
             self._finish(number, op, npu)
