@@ -27,6 +27,7 @@ from ....ir.tile_schedule import Event, Placement, TileSchedule
 from ....ir.touches import Accesses, OffChip, OnChip, Storage, Touch, Touches
 from .engines import Engine
 from .join import Joined
+from .npus import dealt, work_of_steps
 from .occupancy import AddressSpace, Stay
 
 Times: TypeAlias = npt.NDArray[np.int64]
@@ -41,7 +42,12 @@ class NoRoom(Exception):  # noqa: N818 - a signal, not an error
 
 
 def insert(
-    joined: Joined, plan: GraphSchedule, arch: Architecture, keep: Sequence[bool]
+    joined: Joined,
+    plan: GraphSchedule,
+    arch: Architecture,
+    keep: Sequence[bool],
+    *,
+    deal: bool = False,
 ) -> TileSchedule:
     """Return the events in their new order, with the times at which they were inserted.
 
@@ -50,11 +56,13 @@ def insert(
         plan: Tells which tensors are resident.
         arch: The machine.
         keep: For each step, whether its tiles stay where they were.
+        deal: Whether the NPUs of an operator change places, so that those work that are idle;
+            all NPUs must be alike.
 
     Raises:
         NoRoom: A step without ``keep`` is too fragmented.
     """
-    run = _Insertion(joined, plan, arch, keep)
+    run = _Insertion(joined, plan, arch, keep, deal)
     for number in range(len(joined.schedule.events)):
         run.add(number)
     return run.finish()
@@ -68,6 +76,7 @@ class _Insertion:
     plan: GraphSchedule
     arch: Architecture
     keep: Sequence[bool]
+    deal: bool
     events: list[Event] = field(default_factory=list[Event])
     engines: dict[tuple[Unit, int], Engine] = field(default_factory=dict[tuple[Unit, int], Engine])
     spaces: dict[tuple[Space, int], AddressSpace] = field(
@@ -78,6 +87,7 @@ class _Insertion:
     elements: dict[Storage, Times] = field(default_factory=dict[Storage, Times])
     left: dict[tuple[int, int], int] = field(default_factory=dict[tuple[int, int], int])
     address: dict[Placement, int] = field(default_factory=dict[Placement, int])
+    npu: dict[Placement, int] = field(default_factory=dict[Placement, int])
     live: dict[Placement, tuple[int, int]] = field(default_factory=dict[Placement, tuple[int, int]])
     touching: dict[Placement, list[int]] = field(default_factory=dict[Placement, list[int]])
 
@@ -85,10 +95,18 @@ class _Insertion:
         self.accesses = Accesses(self.joined.schedule)
         self.graph = self.joined.schedule.graph
         self.blocked = _blocked(self.plan)
+        npus = len(self.arch.npus)
+        self.work = work_of_steps(self.joined, npus)
+        self.npus = tuple(range(npus))
+        self.step = -1
 
     def add(self, number: int) -> None:
         """Insert the next event."""
         event, step = self.joined.schedule.events[number], self.joined.steps[number]
+        if step != self.step:
+            self.step = step
+            if self.deal:
+                self.npus = dealt(self.work[step], self.engines)
         touches = self.accesses.of(number)
         if self.accesses.starts_residence(number):
             for touch in touches.writes:
@@ -133,7 +151,7 @@ class _Insertion:
             NoRoom: Free room is in pieces.
         """
         tile = self.graph.tiles[item.tile]
-        npu = 0 if tile.space.is_shared else item.npu
+        npu = 0 if tile.space.is_shared else self.npus[item.npu]
         space = self._space(tile.space, npu)
         address: int | None = item.address
         if tile.space is Space.GB:
@@ -144,6 +162,7 @@ class _Insertion:
                 raise NoRoom(step)
             self.live[item] = (address, address + tile.bytes)
         self.address[item] = address
+        self.npu[item] = npu
         stay = space.claim(address, address + tile.bytes)
         stay.begin = max(stay.begin, self.left.get((item.tile, npu), 0))
         return stay
@@ -154,7 +173,8 @@ class _Insertion:
     def _run(self, event: Event, ready: int) -> Event:
         """Put an event into the first gap of its engine, or of any DMA channel."""
         cycles = event.end - event.start
-        channels = range(self.arch.dma.channels) if event.unit is Unit.DMA else (event.index,)
+        dma = range(self.arch.dma.channels)
+        channels = dma if event.unit is Unit.DMA else (self.npus[event.index],)
         options = [
             (self._engine(event.unit, index).first_gap(ready, cycles), index) for index in channels
         ]
@@ -190,8 +210,7 @@ class _Insertion:
 
     def _leave(self, item: Placement) -> None:
         self.live.pop(item, None)
-        shared = self.graph.tiles[item.tile].space.is_shared
-        self.left[(item.tile, 0 if shared else item.npu)] = self.stays[item].end
+        self.left[(item.tile, self.npu[item])] = self.stays[item].end
 
     def finish(self) -> TileSchedule:
         """Return the schedule, its events sorted by time."""
@@ -200,6 +219,7 @@ class _Insertion:
         placements = tuple(
             replace(
                 item,
+                npu=self.npu[item],
                 address=self.address[item],
                 first_event=min(place[number] for number in numbers),
                 last_event=max(place[number] for number in numbers),

@@ -10,6 +10,7 @@ from ....ir.tile_schedule import TileSchedule
 from ...base import Context, Pass, require_arch
 from .insertion import NoRoom, insert
 from .join import Joined, join
+from .npus import are_alike
 from .retime import retimed
 
 
@@ -22,8 +23,9 @@ class ScheduleAcross(Pass):
         tile_schedules: one per operator    ->    tile_schedules: one for all
 
     A tile of the next operator is loaded while engines wait for the last tiles of this one, and
-    computed once the tiles that its window overlaps are there. Tilings and NPUs stay as they are;
-    tiles may move in the scratchpad. The result is never slower than layer by layer.
+    computed once the tiles that its window overlaps are there. Tilings stay as they are; tiles may
+    move in the scratchpad, NPUs that are alike may change places. The result is never slower than
+    layer by layer.
     """
 
     name: ClassVar[str] = "schedule-across"
@@ -47,19 +49,22 @@ class ScheduleAcross(Pass):
 def best_across(
     joined: Joined, in_turn: TileSchedule, plan: GraphSchedule, arch: Architecture
 ) -> TileSchedule:
-    """Return the fastest of the operators in turn, and of both ways to insert their events."""
-    stay = (True,) * len(plan.order)
-    ways = [in_turn, retimed(insert(joined, plan, arch, stay))]
-    ways.append(retimed(_moving(joined, plan, arch)))
+    """Return the fastest of the operators in turn, and of all ways to insert their events."""
+    ways = [in_turn]
+    for deal in (False, True) if are_alike(arch) and len(arch.npus) > 1 else (False,):
+        ways.append(_inserted(joined, plan, arch, move=False, deal=deal))
+        ways.append(_inserted(joined, plan, arch, move=True, deal=deal))
     best = min(ways, key=lambda way: way.cycles)
-    return replace(best, scheduler="across")
+    return replace(retimed(best), scheduler="across")
 
 
-def _moving(joined: Joined, plan: GraphSchedule, arch: Architecture) -> TileSchedule:
-    """Return the schedule in which all tiles move but those of steps where room is in pieces."""
-    keep = [False] * len(plan.order)
+def _inserted(
+    joined: Joined, plan: GraphSchedule, arch: Architecture, *, move: bool, deal: bool
+) -> TileSchedule:
+    """Return a schedule; where tiles move, those of steps whose room is in pieces stay."""
+    keep = [not move] * len(plan.order)
     while True:
         try:
-            return insert(joined, plan, arch, keep)
+            return insert(joined, plan, arch, keep, deal=deal)
         except NoRoom as found:
             keep[found.step] = True
