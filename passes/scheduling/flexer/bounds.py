@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ....ir.latency import copy_cycles
-from .kernel import Ints
+from .kernel.arrays import Ints
 from .problem import TimedTiling
 from .site import Site
 from .tilings import Tiling, uncut

@@ -6,7 +6,7 @@ from ....ir.isa import Unit
 from ....ir.tile_schedule import Event, EventKind, Placement, TileSchedule
 from ....ir.tiles import Role, TileGraph
 from ....ir.workload import Operand
-from .kernel import COMPUTE, EVENTS, FINISH, MAKESPAN, STAYS, Ints, State
+from .kernel.arrays import COMPUTE, EVENTS, FINISH, MAKESPAN, STAYS, Ints, State
 from .problem import TimedTiling
 
 _KINDS = (
@@ -49,7 +49,7 @@ class _Reader:
     """Translates numbers of tiles; parameters are numbered on their own."""
 
     def __init__(self, timing: TimedTiling, graph: TileGraph) -> None:
-        self.base, self.room = timing.site.place.workspace_address, timing.site.parameter_room
+        self.base, self.room = (timing.site.place.workspace_address, timing.site.parameter_room)
         self.tensors = np.atleast_2d(timing.problem.param_bytes)
         self.first_param = next(
             (number for number, tile in enumerate(graph.tiles) if tile.role is Role.PARAM),

@@ -6,14 +6,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from .kernel import (
-    DONE,
-    EAGER,
-    Goal,
-    metric,
-    result_of,
-    schedule_in_order,
-)
+from .kernel.arrays import DONE, EAGER, Goal
+from .kernel.drive import result_of, schedule_in_order
+from .kernel.goal import metric
 from .problem import TimedTiling
 
 MAX_OPS = 8

@@ -1,10 +1,11 @@
 """What the out-of-order scheduler may be told."""
 
+import math
 from dataclasses import dataclass
 from enum import StrEnum
 
 from ....ir.errors import OptionError
-from .kernel import (
+from .kernel.arrays import (
     BALANCED,
     BENEFIT,
     EAGER,
@@ -84,6 +85,9 @@ class FlexerOptions:
         steps: Operations that may be scheduled out of order, over all tries for one operator.
         keep_free: Whether to look for the best out-of-order schedule even where it is worse than
             the best static one.
+        trade: Whether a schedule may take more cycles, or move more bytes, than the best static one
+            where its metric is better.
+        weaves: Patterns of blocks that are tried, see ``orders``; zero leaves them out.
         beam: Sets of each size that are extended.
         window: Operations that are considered in each step.
         trials: Complete sets whose memory operations are worked out in each step.
@@ -95,8 +99,10 @@ class FlexerOptions:
     memory: Memory = Memory.BEST
     max_ops: int = 512
     ratio: float = 1.5
-    steps: int = 16_000
+    steps: int = 8_000
     keep_free: bool = False
+    trade: bool = False
+    weaves: int = 480
     beam: int = 8
     window: int = 48
     trials: int = 8
@@ -126,22 +132,29 @@ class FlexerOptions:
             for memory in _MEMORIES[self.memory]
         )
 
-    def goal(self, limit: float, fixed_pj: float = 0.0, byte_pj: float = 0.0) -> Goal:
+    def goal(
+        self,
+        limit: float,
+        fixed_pj: float = 0.0,
+        byte_pj: float = 0.0,
+        most: tuple[float, float] = (math.inf, math.inf),
+    ) -> Goal:
         """Return what the compiled scheduler minimises.
 
         Args:
             limit: A schedule that reaches it is abandoned.
             fixed_pj: Energy of a tiling below off-chip memory, for ``energy`` [pJ].
             byte_pj: Energy of one byte off chip, for ``energy`` [pJ].
+            most: A schedule of more cycles or bytes is abandoned, too [cycle], [byte].
         """
         match self.metric:
             case Metric.PRODUCT:
-                return Goal(PRODUCT, 1.0, 1.0, 0.0, limit)
+                return Goal(PRODUCT, 1.0, 1.0, 0.0, limit, *most)
             case Metric.LATENCY:
-                return Goal(PRODUCT, 1.0, 0.0, 0.0, limit)
+                return Goal(PRODUCT, 1.0, 0.0, 0.0, limit, *most)
             case Metric.TRANSFERS:
-                return Goal(PRODUCT, 0.0, 1.0, 0.0, limit)
+                return Goal(PRODUCT, 0.0, 1.0, 0.0, limit, *most)
             case Metric.WEIGHTED:
-                return Goal(PRODUCT, 2.0 - self.weight, self.weight, 0.0, limit)
+                return Goal(PRODUCT, 2.0 - self.weight, self.weight, 0.0, limit, *most)
             case Metric.ENERGY:
-                return Goal(SUM, 0.0, byte_pj, fixed_pj, limit)
+                return Goal(SUM, 0.0, byte_pj, fixed_pj, limit, *most)

@@ -10,16 +10,12 @@ import numpy as np
 from ....ir.latency import copy_cycles, vector_cycles
 from ....ir.program import MacProfile
 from ....ir.workload import Dim, Operand
-from .kernel import Ints, Problem
+from .kernel.arrays import Ints, Problem
 from .latency import TileTimer
 from .site import Site
 from .tilings import Tiling
 
-LOOPS: dict[str, tuple[Dim, ...]] = {
-    "spatial": (Dim.P, Dim.Q),
-    "K": (Dim.K,),
-    "C": (Dim.C,),
-}
+LOOPS: dict[str, tuple[Dim, ...]] = {"spatial": (Dim.P, Dim.Q), "K": (Dim.K,), "C": (Dim.C,)}
 """Loops that dataflows permute; groups and batch stand outside of them."""
 
 
@@ -40,6 +36,10 @@ class Dataflow:
 
     def __str__(self) -> str:
         return "-".join(self.loops)
+
+
+CANONICAL = Dataflow(("spatial", "K", "C"))
+"""The order in which operations are numbered."""
 
 
 def dataflows(tiling: Tiling) -> Iterator[Dataflow]:

@@ -38,7 +38,7 @@ class ScheduleFlexer(Pass):
     priority: Priority = Priority.BEST
     memory: Memory = Memory.BEST
     mapper: str = "output-stationary"
-    steps: int = 16_000
+    steps: int = 8_000
 
     def __post_init__(self) -> None:
         self.options()

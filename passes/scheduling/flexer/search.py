@@ -23,24 +23,13 @@ from ....ir.errors import InfeasibleError, Shortage
 from ....ir.tile_schedule import TileSchedule
 from .bounds import Bound, site_bound, tiling_bound, timed_bound
 from .decode import decode
-from .kernel import (
-    BALANCED,
-    DONE,
-    EAGER,
-    FURTHEST,
-    GROUPS,
-    ISSUED,
-    Choice,
-    Goal,
-    Ints,
-    metric,
-    result_of,
-    schedule_freely,
-    schedule_in_order,
-)
+from .kernel.arrays import BALANCED, DONE, EAGER, FURTHEST, GROUPS, ISSUED, Choice, Goal, Ints
+from .kernel.drive import result_of, schedule_freely, schedule_in_order
+from .kernel.goal import metric
 from .latency import TileTimer, profile_energy
 from .options import FlexerOptions, Metric
-from .problem import Dataflow, TimedTiling, dataflows, timed, unrolled
+from .orders import Weave, estimate, weaves, woven
+from .problem import CANONICAL, Dataflow, TimedTiling, dataflows, timed, unrolled
 from .site import Site
 from .tilings import Tiling, viable_tilings
 
@@ -49,6 +38,12 @@ _AT_ONCE = 12
 
 _WAYS = 36
 """More than the dataflows times the choices of any tiling."""
+
+_WORTH = 6.0
+"""Patterns whose estimate is further above the limit are not tried; estimates are rough."""
+
+_NEAR = 1.2
+"""Patterns that end this near to the limit are tried with other memory rules."""
 
 STATIC_MEMORIES = (EAGER + BALANCED, EAGER + FURTHEST, BALANCED, FURTHEST)
 """How static orders may use the scratchpad; the best counts."""
@@ -91,9 +86,11 @@ class Effort:
         static: Schedules in loop order that were begun.
         free: Schedules out of order that were begun.
         steps: Operations that these scheduled.
-        abandoned: Of both, given up before their end.
+        woven: Schedules of blocks that were begun.
+        abandoned: Of all, given up before their end.
         cpu_seconds: CPU time.
         static_seconds: Of it, until the best static order was known.
+        woven_seconds: Of it, for patterns of blocks.
     """
 
     tilings: int = 0
@@ -101,9 +98,11 @@ class Effort:
     static: int = 0
     free: int = 0
     steps: int = 0
+    woven: int = 0
     abandoned: int = 0
     cpu_seconds: float = 0.0
     static_seconds: float = 0.0
+    woven_seconds: float = 0.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -135,6 +134,7 @@ class Search:
     effort: Effort = field(default_factory=Effort)
     _timed: dict[int, TimedTiling] = field(default_factory=dict[int, TimedTiling])
     _best_of: dict[int, Candidate] = field(default_factory=dict[int, Candidate])
+    _most: tuple[float, float] = (math.inf, math.inf)
 
     def run(self) -> Found:
         """Return the best static and the best schedule of all.
@@ -146,7 +146,14 @@ class Search:
         tilings = self.ranked()
         static = self.best_static(tilings)
         self.effort.static_seconds = time.process_time() - begin
-        free = self.best_free(tilings, math.inf if self.options.keep_free else static.value)
+        limit = math.inf
+        if not self.options.keep_free:
+            limit = static.value
+            if not self.options.trade:
+                self._most = static.cycles, static.bytes
+        found = self.best_woven(limit) if self.options.weaves else None
+        self.effort.woven_seconds = time.process_time() - begin - self.effort.static_seconds
+        free = self.best_free(tilings, limit if found is None else found.value) or found
         best = static if free is None or free.value >= static.value else free
         self.effort.cpu_seconds = time.process_time() - begin
         bound = site_bound(self.site)
@@ -171,16 +178,16 @@ class Search:
     def goal(self, limit: float, timing: TimedTiling | None = None) -> Goal:
         """Return what is minimised."""
         if self.options.metric is not Metric.ENERGY:
-            return self.options.goal(limit)
+            return self.options.goal(limit, most=self._most)
         dram = self.site.arch.off_chip
         byte_pj = min(dram.read_energy, dram.write_energy) * 8 / dram.word_bits
         if timing is None:
-            return self.options.goal(limit, 0.0, byte_pj)
+            return self.options.goal(limit, 0.0, byte_pj, self._most)
         _, shape_of = timing.tiling.shapes
         energies = [profile_energy(row[0], self.site.arch) for row in timing.profiles]
         shapes: list[int] = shape_of.tolist()
         fixed = sum(energies[shape] for shape in shapes)
-        return self.options.goal(limit, fixed, byte_pj)
+        return self.options.goal(limit, fixed, byte_pj, self._most)
 
     def time(self, number: int, tiling: Tiling) -> TimedTiling:
         """Return a tiling with times, worked out once."""
@@ -233,6 +240,68 @@ class Search:
                     memory=memory,
                     scheduler="static",
                 )
+
+    def best_woven(self, limit: float) -> Candidate | None:
+        """Return the best schedule below a limit that walks blocks to and fro, ``None`` if none.
+
+        Patterns are tried in the order of their estimates; the best ones with every memory rule.
+        """
+        ranked = sorted(self._estimated(limit), key=lambda row: row[:2])
+        best: Candidate | None = None
+        good: list[tuple[float, int, TimedTiling, Weave]] = []
+        for rank, (value, _, timing, weave) in enumerate(ranked[: self.options.weaves]):
+            if value >= _WORTH * limit:
+                break
+            found = self._woven(timing, weave, STATIC_MEMORIES[1], _NEAR * limit)
+            if found is None:
+                continue
+            good.append((found.value, rank, timing, weave))
+            if found.value < limit:
+                best, limit = found, found.value
+        for _, _, timing, weave in sorted(good, key=lambda row: row[:2])[
+            : self.options.weaves // 8
+        ]:
+            for memory in (STATIC_MEMORIES[0], *STATIC_MEMORIES[2:]):
+                found = self._woven(timing, weave, memory, limit)
+                if found is not None and found.value < limit:
+                    best, limit = found, found.value
+        return best
+
+    def _estimated(self, limit: float) -> Iterator[tuple[float, int, TimedTiling, Weave]]:
+        """Yield patterns of tilings that may stay below a limit, with their estimated metric."""
+        count = 0
+        for timing in self._timed.values():
+            if self.value_of(timed_bound(timing), timing) >= limit:
+                continue
+            for weave in weaves(timing.tiling, len(self.site.arch.npus)):
+                about = estimate(timing, weave)
+                if about is not None:
+                    count += 1
+                    yield self.value_of(about, timing), count, timing, weave
+
+    def _woven(
+        self, timing: TimedTiling, weave: Weave, memory: int, limit: float
+    ) -> Candidate | None:
+        """Return the schedule of a pattern, ``None`` where it is not below a limit."""
+        order, group = woven(timing.tiling, weave, len(self.site.arch.npus))
+        goal = self.goal(limit, timing)
+        status, state = schedule_in_order(timing.problem, order, group, memory, goal, False)
+        self.effort.woven += 1
+        if status != DONE:
+            self.effort.abandoned += 1
+            return None
+        cycles, bytes = result_of(state)
+        return Candidate(
+            value=metric(goal, cycles, bytes),
+            cycles=cycles,
+            bytes=bytes,
+            timing=timing,
+            dataflow=CANONICAL,
+            order=order,
+            group=group,
+            memory=memory,
+            scheduler="flexer",
+        )
 
     def best_free(self, tilings: list[tuple[float, int, Tiling]], limit: float) -> Candidate | None:
         """Return the best out-of-order schedule below a limit, ``None`` where none was found."""

@@ -16,7 +16,7 @@ from ....ir.program import MacProfile
 from ....ir.tiles import Range, Tile, TileGraph, TileOp
 from ....ir.workload import DIMS, Dim, Operand
 from ...tiling.collect import cuts
-from .kernel import Ints
+from .kernel.arrays import Ints
 from .site import Site
 
 CUT_DIMS = (Dim.G, Dim.N, Dim.P, Dim.Q, Dim.K, Dim.C)

@@ -12,10 +12,8 @@ from accnn.backend.lower import lower
 from accnn.ir.isa import Unit
 from accnn.ir.tile_schedule import EventKind, TileSchedule
 from accnn.passes.scheduling.flexer.decode import decode
-from accnn.passes.scheduling.flexer.kernel import (
-    DONE,
-    EAGER,
-    GROUPS,
+from accnn.passes.scheduling.flexer.kernel.arrays import DONE, EAGER, GROUPS
+from accnn.passes.scheduling.flexer.kernel.drive import (
     result_of,
     schedule_freely,
     schedule_in_order,

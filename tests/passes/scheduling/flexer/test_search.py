@@ -11,13 +11,13 @@ from accnn.ir.errors import OptionError
 from accnn.ir.tile_schedule import EventKind
 from accnn.passes.scheduling.flexer.bounds import site_bound, tiling_bound, timed_bound
 from accnn.passes.scheduling.flexer.exhaustive import compositions, exhaustive_metric
-from accnn.passes.scheduling.flexer.kernel import (
-    DONE,
-    metric,
+from accnn.passes.scheduling.flexer.kernel.arrays import DONE
+from accnn.passes.scheduling.flexer.kernel.drive import (
     result_of,
     schedule_freely,
     schedule_in_order,
 )
+from accnn.passes.scheduling.flexer.kernel.goal import metric
 from accnn.passes.scheduling.flexer.latency import TileTimer
 from accnn.passes.scheduling.flexer.layer import Layer, layer_of, layer_rows, layer_site
 from accnn.passes.scheduling.flexer.options import FlexerOptions, Metric

@@ -1,0 +1,283 @@
+"""What the compiled scheduler reads and writes: a tile problem, a goal, a choice, and its state.
+
+Tiles are numbered inputs, weights, accumulators, outputs; the output of accumulator ``t`` is
+``t + accs``. The scratchpad is a list of *segments* by address that cover it without gaps: each
+holds one tile or nothing, and knows when it was last touched.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .compiled import inner
+
+Ints = NDArray[np.int64]
+
+LOAD, STORE, SPILL, RETRIEVE, COMPUTE, FINISH = range(6)
+"""Kinds of events."""
+
+BALANCED, FIRST_FIT, SMALL_SPILL, FURTHEST = range(4)
+"""Who makes room."""
+
+EAGER = 4
+"""Added to one of these: a tile takes the room that is free first, not that of an equal."""
+
+BENEFIT, MIN_TRANSFER, MIN_SPILL = range(3)
+"""Which set of operations comes next."""
+
+PRODUCT, SUM = range(2)
+"""How cycles and bytes make a metric."""
+
+DONE, ABORTED, STUCK = range(3)
+"""How a schedule ends."""
+
+ADDRESS, SIZE, TILE, TOUCHED = range(4)
+"""Columns of a segment: first byte, bytes, tile or -1, last touch [cycle]."""
+
+AT, READY, LAST_TOUCH, LEFT, FIRST, LAST, SPILLED, SEEN, PINNED, NEXT, END = range(11)
+"""Columns of a tile: address or -1; when its content is complete; when it was last touched;
+operations that will still touch it; first and last event of its stay; when its spill was complete
+or -1; whether it was moved or made before; equals the stamp where it must stay; index into ``uses``
+of its next use, and past its last."""
+
+KEPT_READY, KEPT_TOUCHED, KEPT_FIRST, KEPT_LAST = range(4)
+"""Columns of a parameter tensor in a slot of an NPU."""
+
+(
+    SEGMENTS,
+    BYTES,
+    EVENTS,
+    STAYS,
+    PENDING,
+    STAMP,
+    BYTES_LEFT,
+    XFER_LEFT,
+    WORK_LEFT,
+    MAKESPAN,
+    ISSUED,
+    GROUPS,
+    TAKES,
+    FREE_TAKES,
+) = range(14)
+SCALARS = 14
+"""Single numbers of a state; the last two are the length of the plan, and of its first part, in
+which nobody leaves."""
+
+NEVER = 1 << 60
+_MAX_SEGMENTS = 1024
+_EVENT_FIELDS = 6
+_STAY_FIELDS = 5
+
+
+class Problem(NamedTuple):
+    """One tiling of one operator; operations in the order of a dataflow.
+
+    Attributes:
+        room: Bytes of the scratchpad that tiles may take.
+        channels: DMA channels.
+        reads: Input, weight and accumulator tile of every operation ``[ops, 3]``.
+        latency: Of every operation on every NPU [cycle] ``[ops, npus]``.
+        size: Of every tile [byte] ``[tiles]``.
+        xfer: Of moving it [cycle] ``[tiles]``.
+        resident: Whether a tile needs neither room nor transfer ``[tiles]``.
+        finish: Of turning accumulators into outputs [cycle] ``[accs]``.
+        first_acc: Number of the first accumulator tile.
+        params: Which parameters an accumulator tile is finished with ``[accs]``.
+        param_bytes: Of each parameter tensor ``[keys, tensors]``.
+        param_xfer: Of moving it [cycle] ``[keys, tensors]``.
+        slots: How many sets of parameters an NPU keeps.
+        commute: Whether operations that add into one tile may run in any order.
+    """
+
+    room: int
+    channels: int
+    reads: Ints
+    latency: Ints
+    size: Ints
+    xfer: Ints
+    resident: NDArray[np.bool_]
+    finish: Ints
+    first_acc: int
+    params: Ints
+    param_bytes: Ints
+    param_xfer: Ints
+    slots: int
+    commute: bool
+
+
+class Goal(NamedTuple):
+    """What is minimised, and when to give up.
+
+    ``PRODUCT``: ``cycles ** latency_power * bytes ** bytes_power``; ``SUM``: ``fixed + cycles *
+    latency_power + bytes * bytes_power``.
+
+    Attributes:
+        kind: ``PRODUCT`` or ``SUM``.
+        latency_power: See above.
+        bytes_power: See above.
+        fixed: See above.
+        limit: A schedule that cannot stay below this is abandoned ...
+        most_cycles: ... and one that cannot end by then [cycle] ...
+        most_bytes: ... or moves more than this [byte].
+    """
+
+    kind: int
+    latency_power: float
+    bytes_power: float
+    fixed: float
+    limit: float
+    most_cycles: float
+    most_bytes: float
+
+
+class Choice(NamedTuple):
+    """How a schedule is made.
+
+    Attributes:
+        memory: Who makes room: ``BALANCED``, ``FIRST_FIT``, ``SMALL_SPILL``, or ``FURTHEST``
+            (only where the order is known); ``EAGER`` may be added.
+        priority: ``BENEFIT``, ``MIN_TRANSFER`` or ``MIN_SPILL``.
+        beam: Sets of each size that are extended.
+        window: Operations that are considered in each step.
+        trials: Complete sets whose memory operations are worked out in each step.
+    """
+
+    memory: int
+    priority: int
+    beam: int
+    window: int
+    trials: int
+
+
+class State(NamedTuple):
+    """A schedule in the making; every array is mutable.
+
+    Attributes:
+        segment: Scratchpad by address, see the columns ``[., 4]``.
+        trial: The same after a set that is only considered.
+        tile: What is known of every tile, see the columns ``[tiles, 11]``.
+        uses: Positions in the order at which a tile is used, by tile ``[.]``.
+        is_done: Operations that are issued ``[ops]``.
+        dma: When a channel is free ``[channels]``.
+        mx: When a MAC array is free ``[npus]``.
+        vx: When a vector unit is free ``[npus]``.
+        kept: Parameters in each slot, -1 none ``[npus, slots]``.
+        kept_item: Each tensor of them, see the columns ``[npus, slots, tensors, 4]``.
+        kept_next: Slot that is filled next ``[npus]``.
+        pending: Output tiles that wait to be stored ``[accs]``.
+        oldest: Those that waited before the set that is being issued ``[accs]``.
+        members: Operations of the set that is considered ``[npus]``.
+        queue: When operands of a member are there, the member, its NPU; and when each NPU is
+            free ``[npus, 4]``.
+        needed: Tiles that the set has to bring ``[.]``.
+        position: Where those without room stood in that list ``[.]``.
+        take: The plan: tile (or -1), first and last segment of the run that it takes, and its
+            position among the needed ``[., 4]``.
+        arrival: When the room of a placed tile is free, the tile, its position ``[., 3]``.
+        scalar: See the constants ``[SCALARS]``.
+        order: Operations as issued ``[ops]``.
+        group: Sizes of the sets ``[ops]``.
+        event: Kind, subject, engine, start, end, clear; empty unless kept ``[., 6]``.
+        stay: Tile (parameters: -1 - number), NPU, address, first and last event ``[., 5]``.
+    """
+
+    segment: Ints
+    trial: Ints
+    tile: Ints
+    uses: Ints
+    is_done: NDArray[np.bool_]
+    dma: Ints
+    mx: Ints
+    vx: Ints
+    kept: Ints
+    kept_item: Ints
+    kept_next: Ints
+    pending: Ints
+    oldest: Ints
+    members: Ints
+    queue: Ints
+    needed: Ints
+    position: Ints
+    take: Ints
+    arrival: Ints
+    scalar: Ints
+    order: Ints
+    group: Ints
+    event: Ints
+    stay: Ints
+
+
+@inner
+def start(p: Problem, keep: bool) -> State:
+    """Return the state before the first operation."""
+    ops, tiles, npus = p.reads.shape[0], p.size.shape[0], p.latency.shape[1]
+    accs, tensors = p.finish.shape[0], p.param_bytes.shape[1]
+    events = 16 * ops + 4 * npus * tensors * (1 + accs) if keep else 0
+    rows = min(_MAX_SEGMENTS, 2 * tiles + 64)
+    s = State(
+        np.zeros((rows, 4), np.int64),
+        np.zeros((rows, 4), np.int64),
+        np.zeros((tiles, 11), np.int64),
+        np.zeros(3 * ops, np.int64),
+        np.zeros(ops, np.bool_),
+        np.zeros(p.channels, np.int64),
+        np.zeros(npus, np.int64),
+        np.zeros(npus, np.int64),
+        np.zeros((npus, p.slots), np.int64),
+        np.zeros((npus, p.slots, tensors, 4), np.int64),
+        np.zeros(npus, np.int64),
+        np.zeros(accs, np.int64),
+        np.zeros(accs, np.int64),
+        np.zeros(npus, np.int64),
+        np.zeros((npus, 4), np.int64),
+        np.zeros(4 * npus + 4, np.int64),
+        np.zeros(4 * npus + 4, np.int64),
+        np.zeros((rows + 4 * npus + 4, 4), np.int64),
+        np.zeros((4 * npus + 4, 3), np.int64),
+        np.zeros(SCALARS, np.int64),
+        np.zeros(ops, np.int64),
+        np.zeros(ops, np.int64),
+        np.zeros((events, _EVENT_FIELDS), np.int64),
+        np.zeros((events, _STAY_FIELDS), np.int64),
+    )
+    s.segment[0, SIZE] = p.room
+    s.segment[0, TILE] = -1
+    s.scalar[SEGMENTS] = 1
+    for npu in range(npus):
+        for slot in range(p.slots):
+            s.kept[npu, slot] = -1
+    _start_tiles(p, s)
+    for o in range(ops):
+        s.scalar[WORK_LEFT] += least_work(p, o)
+    return s
+
+
+@inner
+def _start_tiles(p: Problem, s: State) -> None:
+    """Fill in the table of tiles and what is left to move."""
+    tiles, accs = p.size.shape[0], p.finish.shape[0]
+    for o in range(p.reads.shape[0]):
+        for role in range(3):
+            s.tile[p.reads[o, role], LEFT] += 1
+    used = 0
+    for t in range(tiles):
+        row = s.tile[t]
+        row[AT] = row[FIRST] = row[LAST] = row[SPILLED] = -1
+        row[NEXT] = used
+        used += row[LEFT]
+        row[END] = used
+        if p.resident[t]:
+            row[SEEN] = 1
+        elif t < p.first_acc or t >= p.first_acc + accs:
+            s.scalar[BYTES_LEFT] += p.size[t]
+            s.scalar[XFER_LEFT] += p.xfer[t]
+
+
+@inner
+def least_work(p: Problem, op: int) -> int:
+    """Return the time of an operation on the NPU that is fastest at it [cycle]."""
+    least = p.latency[op, 0]
+    for npu in range(1, p.latency.shape[1]):
+        least = min(least, p.latency[op, npu])
+    return least

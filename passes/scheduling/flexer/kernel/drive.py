@@ -1,0 +1,157 @@
+"""The driver: a schedule set by set, in a given order or out of order.
+
+A schedule is made set by set. For a set of operations the tiles that are missing get room, spills
+and loads are issued, then the operations; finished outputs are stored after the loads of the next
+set, so that no load waits behind a store. ``decode`` turns the arrays into a frozen schedule.
+
+References:
+    Min, Kwon, Egger: Flexer: Out-of-Order Scheduling for Multi-NPUs. CGO 2023. Algorithm 1, lines
+    12-32 (:func:`schedule_freely`).
+"""
+
+# The compiler infers scalars; the stubs of NumPy take some of them for arrays.
+# pyright: reportArgumentType=false, reportReturnType=false, reportUnknownArgumentType=false
+
+from typing import Any
+
+import numpy as np
+
+from .arrays import (
+    ABORTED,
+    BYTES,
+    DONE,
+    ISSUED,
+    KEPT_FIRST,
+    KEPT_LAST,
+    MAKESPAN,
+    NEXT,
+    PENDING,
+    STUCK,
+    Choice,
+    Goal,
+    Ints,
+    Problem,
+    State,
+    start,
+)
+from .compiled import entry, inner
+from .goal import is_hopeless
+from .issue import do_set
+from .leaving import flush, store
+from .room import plan_room
+from .sets import is_ready, select, start_sets
+from .timing import leave_chip
+
+
+@inner
+def _list_uses(p: Problem, s: State, order: Ints) -> None:
+    """Note when each tile is used, for an order that is known."""
+    fill = s.tile[:, NEXT].copy()
+    for position in range(order.shape[0]):
+        for role in range(3):
+            tile = p.reads[order[position], role]
+            s.uses[fill[tile]] = position
+            fill[tile] += 1
+
+
+@inner
+def _try_set(p: Problem, s: State, count: int, rule: int) -> int:
+    """Schedule as many of the first members of a set as fit together; return how many."""
+    is_flushed = False
+    while not plan_room(p, s, count, rule)[0]:
+        if count > 1:
+            count -= 1
+        elif is_flushed:
+            return 0
+        else:
+            flush(p, s)
+            is_flushed = True
+    do_set(p, s, count)
+    return count
+
+
+@inner
+def _close(p: Problem, s: State) -> None:
+    """Store what is finished and close all stays."""
+    while s.scalar[PENDING] > 0:
+        store(p, s, s.pending[0])
+    for npu in range(s.kept.shape[0]):
+        for slot in range(s.kept.shape[1]):
+            if s.kept[npu, slot] < 0:
+                continue
+            tensors = p.param_bytes.shape[1]
+            for k in range(tensors):
+                subject = -1 - (s.kept[npu, slot] * tensors + k)
+                item = s.kept_item[npu, slot, k]
+                place = slot * tensors + k
+                leave_chip(s, subject, npu, place, item[KEPT_FIRST], item[KEPT_LAST])
+
+
+@entry
+def schedule_in_order(
+    p: Problem, order: Ints, group: Ints, memory: int, goal: Goal, keep: bool
+) -> tuple[int, State]:
+    """Schedule operations in a given order, set by set.
+
+    Args:
+        p: The tiling.
+        order: Operations.
+        group: Size of each set; it is split where its tiles do not fit together.
+        memory: Who makes room.
+        goal: When to give up.
+        keep: Whether to keep events and stays.
+
+    Returns:
+        ``DONE``, ``ABORTED`` (beyond the goal's limit) or ``STUCK`` (an operation does not fit).
+    """
+    s = start(p, keep)
+    _list_uses(p, s, order)
+    position = 0
+    for g in range(group.shape[0]):
+        if position >= order.shape[0]:
+            break
+        end = min(order.shape[0], position + group[g])
+        while position < end:
+            for k in range(position, end):
+                s.members[k - position] = order[k]
+            taken = _try_set(p, s, end - position, memory)
+            if taken == 0:
+                return STUCK, s
+            position += taken
+        if is_hopeless(p, s, goal):
+            return ABORTED, s
+    _close(p, s)
+    return (ABORTED if is_hopeless(p, s, goal) else DONE), s
+
+
+@entry
+def schedule_freely(p: Problem, choice: Choice, goal: Goal) -> tuple[int, State]:
+    """Schedule operations out of order: in every step the set with the highest priority.
+
+    Returns:
+        ``DONE``, ``ABORTED`` (beyond the goal's limit) or ``STUCK`` (an operation does not fit).
+    """
+    s = start(p, False)
+    ops = p.reads.shape[0]
+    _list_uses(p, s, np.arange(ops))
+    room = start_sets(p, choice)
+    while s.scalar[ISSUED] < ops:
+        size = select(p, s, choice, room)
+        if size:
+            do_set(p, s, size)
+        else:
+            for o in range(ops):
+                if is_ready(p, s, o):
+                    s.members[0] = o
+                    break
+            if _try_set(p, s, min(1, ops), choice.memory) == 0:
+                return STUCK, s
+        if is_hopeless(p, s, goal):
+            return ABORTED, s
+    _close(p, s)
+    return (ABORTED if is_hopeless(p, s, goal) else DONE), s
+
+
+def result_of(state: Any) -> tuple[int, int]:
+    """Return makespan [cycle] and transferred bytes of a finished schedule."""
+    return int(state.scalar[MAKESPAN]), int(state.scalar[BYTES])

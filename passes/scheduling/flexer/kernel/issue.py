@@ -1,0 +1,161 @@
+"""Run a set: memory operations, stores that waited, then the operations."""
+
+# The compiler infers scalars; the stubs of NumPy take some of them for arrays.
+# pyright: reportArgumentType=false, reportReturnType=false, reportUnknownArgumentType=false
+
+from .arrays import (
+    AT,
+    COMPUTE,
+    EVENTS,
+    FINISH,
+    GROUPS,
+    ISSUED,
+    KEPT_FIRST,
+    KEPT_LAST,
+    KEPT_READY,
+    KEPT_TOUCHED,
+    LEFT,
+    LOAD,
+    NEVER,
+    NEXT,
+    PENDING,
+    READY,
+    SEEN,
+    WORK_LEFT,
+    Problem,
+    State,
+    least_work,
+)
+from .compiled import inner
+from .leaving import free, store
+from .room import make_room
+from .scratchpad import tidy
+from .timing import leave_chip, move, note, touch
+
+
+@inner
+def _parameters(p: Problem, s: State, npu: int, key: int) -> int:
+    """Make sure that an NPU has the parameters of an output tile; return their slot."""
+    tensors = p.param_bytes.shape[1]
+    for slot in range(p.slots):
+        if s.kept[npu, slot] == key:
+            return slot
+    slot = s.kept_next[npu]
+    s.kept_next[npu] = (slot + 1) % p.slots
+    for k in range(tensors):
+        if s.kept[npu, slot] >= 0:
+            old = s.kept[npu, slot] * tensors + k
+            item = s.kept_item[npu, slot, k]
+            place = slot * tensors + k
+            leave_chip(s, -1 - old, npu, place, item[KEPT_FIRST], item[KEPT_LAST])
+        subject, number = -1 - (key * tensors + k), s.scalar[EVENTS]
+        item = s.kept_item[npu, slot, k]
+        touched = item[KEPT_TOUCHED]
+        end = move(s, int(LOAD), subject, touched, p.param_xfer[key, k], p.param_bytes[key, k])
+        item[KEPT_READY] = item[KEPT_TOUCHED] = end
+        item[KEPT_FIRST] = item[KEPT_LAST] = number
+    s.kept[npu, slot] = key
+    return slot
+
+
+@inner
+def _issue(p: Problem, s: State, op: int, npu: int, slot: int) -> None:
+    """Run an operation on an NPU, and finish its accumulators if it is the last to add."""
+    accs, tensors = p.finish.shape[0], p.param_bytes.shape[1]
+    start, acc = s.mx[npu], p.reads[op, 2]
+    for role in range(3):
+        start = max(start, s.tile[p.reads[op, role], READY])
+    end = start + p.latency[op, npu]
+    s.mx[npu] = end
+    clear = 0 if s.tile[acc, SEEN] else 1
+    s.tile[acc, SEEN] = 1
+    number = note(s, COMPUTE, op, npu, start, end, clear)
+    s.tile[acc, READY] = end
+    for role in range(3):
+        tile = p.reads[op, role]
+        if not p.resident[tile]:
+            touch(s, tile, number, end)
+    s.scalar[WORK_LEFT] -= least_work(p, op)
+    for role in range(3):
+        tile = p.reads[op, role]
+        s.tile[tile, LEFT] -= 1
+        s.tile[tile, NEXT] += 1
+    s.is_done[op] = True
+    if s.tile[acc, LEFT] > 0:
+        return
+    out = acc + accs
+    begin = max(s.vx[npu], end)
+    if not p.resident[out]:
+        begin = max(begin, s.tile[out, READY])
+    for k in range(tensors):
+        begin = max(begin, s.kept_item[npu, slot, k, KEPT_READY])
+    done = begin + p.finish[acc - p.first_acc]
+    s.vx[npu] = done
+    number = note(s, FINISH, op, npu, begin, done, 0)
+    touch(s, acc, number, done)
+    for k in range(tensors):
+        s.kept_item[npu, slot, k, KEPT_TOUCHED] = done
+        s.kept_item[npu, slot, k, KEPT_LAST] = number
+    if not p.resident[out]:
+        touch(s, out, number, done)
+        s.tile[out, READY] = done
+        s.pending[s.scalar[PENDING]] = out
+        s.scalar[PENDING] += 1
+
+
+@inner
+def _assign(p: Problem, s: State, count: int) -> None:
+    """Put the set in the order in which its operands are there, and choose the NPU of each.
+
+    Each operation goes to the NPU that would end it first.
+    """
+    npus = s.mx.shape[0]
+    for k in range(count):
+        op, time = s.members[k], 0
+        for role in range(3):
+            time = max(time, s.tile[p.reads[op, role], READY])
+        j = k
+        while j > 0 and s.queue[j - 1, 0] > time:
+            s.queue[j, 0], s.queue[j, 1] = s.queue[j - 1, 0], s.queue[j - 1, 1]
+            j -= 1
+        s.queue[j, 0], s.queue[j, 1] = time, op
+    for npu in range(npus):
+        s.queue[npu, 3] = s.mx[npu]
+    for k in range(count):
+        best, best_end = -1, NEVER
+        for npu in range(npus):
+            end = max(s.queue[npu, 3], s.queue[k, 0]) + p.latency[s.queue[k, 1], npu]
+            if end < best_end:
+                best, best_end = npu, end
+        s.queue[k, 2] = best
+        s.queue[best, 3] = best_end
+
+
+@inner
+def do_set(p: Problem, s: State, count: int) -> None:
+    """Schedule the set in ``members``, whose room is planned."""
+    waiting = s.scalar[PENDING]
+    for k in range(waiting):
+        s.oldest[k] = s.pending[k]
+    make_room(p, s)
+    for k in range(waiting):
+        if s.tile[s.oldest[k], AT] >= 0:
+            store(p, s, s.oldest[k])
+    _assign(p, s, count)
+    for k in range(count):
+        op, npu, slot = s.queue[k, 1], s.queue[k, 2], 0
+        acc = p.reads[op, 2]
+        if s.tile[acc, LEFT] == 1:
+            slot = _parameters(p, s, npu, p.params[acc - p.first_acc])
+        _issue(p, s, op, npu, slot)
+    for k in range(count):
+        for role in range(3):
+            tile = p.reads[s.members[k], role]
+            if s.tile[tile, LEFT] == 0 and s.tile[tile, AT] >= 0:
+                free(p, s, tile)
+    for k in range(count):
+        s.order[s.scalar[ISSUED]] = s.members[k]
+        s.scalar[ISSUED] += 1
+    s.group[s.scalar[GROUPS]] = count
+    s.scalar[GROUPS] += 1
+    tidy(s)

@@ -1,0 +1,243 @@
+"""Room for the tiles of a set: in place of equals, in free room, then by spilling (section 4.1).
+
+A plan is made on a copy of the map and noted as a list of *takes*: a tile takes a run of segments,
+whose tiles leave. It is then carried out, or forgotten.
+"""
+
+# pyright: reportArgumentType=false, reportReturnType=false
+
+from .arrays import (
+    ADDRESS,
+    AT,
+    BYTES_LEFT,
+    EAGER,
+    FREE_TAKES,
+    LAST_TOUCH,
+    LEFT,
+    LOAD,
+    PINNED,
+    READY,
+    RETRIEVE,
+    SEEN,
+    SEGMENTS,
+    SIZE,
+    SMALL_SPILL,
+    SPILLED,
+    STAMP,
+    TAKES,
+    TILE,
+    TOUCHED,
+    XFER_LEFT,
+    Problem,
+    State,
+)
+from .compiled import inner
+from .leaving import evict
+from .scratchpad import best_fit, carve, free_at, in_place, reach, soonest
+from .spills import smallest, victims
+from .timing import dma_free, move
+
+
+@inner
+def _need(p: Problem, s: State, count: int) -> int:
+    """Pin what a set uses and list the tiles that it misses; return how many."""
+    accs = p.finish.shape[0]
+    s.scalar[STAMP] += 1
+    stamp, needed = s.scalar[STAMP], 0
+    for k in range(count):
+        for role in range(3):
+            tile = p.reads[s.members[k], role]
+            if p.resident[tile] or s.tile[tile, PINNED] == stamp:
+                continue
+            s.tile[tile, PINNED] = stamp
+            if s.tile[tile, AT] < 0:
+                s.needed[needed] = tile
+                needed += 1
+        acc = p.reads[s.members[k], 2]
+        if s.tile[acc, LEFT] == 1 and not p.resident[acc + accs]:
+            s.tile[acc + accs, PINNED] = stamp
+            s.needed[needed] = acc + accs
+            needed += 1
+    return needed
+
+
+@inner
+def _note_take(s: State, tile: int, low: int, high: int, position: int) -> None:
+    """Append to the plan."""
+    row = s.take[s.scalar[TAKES]]
+    row[0], row[1], row[2], row[3] = tile, low, high, position
+    s.scalar[TAKES] += 1
+
+
+@inner
+def _is_empty(s: State, count: int) -> bool:
+    """Whether no tile is on chip."""
+    used = 0
+    for k in range(count):
+        used += s.trial[k, TILE] >= 0
+    return used == 0
+
+
+@inner
+def _place_free(p: Problem, s: State, count: int, needed: int, eager: bool) -> tuple[int, int]:
+    """Place needed tiles where nobody has to leave: in place of equals first, then best fit.
+
+    If ``eager``, not in place of an equal where other room is free earlier, and then in the room
+    that is free first. The room of an equal is often that of the operation just issued; waiting
+    for it would leave no room to load ahead.
+
+    Returns the number of segments and of tiles that are still without room, which stand at the
+    front of ``needed`` then. An empty scratchpad is filled from the start, so that any set fits
+    whose sizes do.
+    """
+    rest, quiet = 0, dma_free(s)
+    is_empty = _is_empty(s, count)
+    eager = eager and not is_empty
+    for k in range(needed):
+        tile = s.needed[k]
+        low = -1 if is_empty else in_place(s.trial, count, p.size[tile])
+        if low >= 0 and eager and s.trial[low, TOUCHED] > quiet:
+            other = soonest(s.trial, count, p.size[tile], quiet)
+            if free_at(s.trial, other, p.size[tile], quiet) < s.trial[low, TOUCHED]:
+                low = -1
+        if low < 0:
+            s.needed[rest] = tile
+            s.position[rest] = k
+            rest += 1
+            continue
+        s.trial[low, TILE] = tile
+        _note_take(s, tile, low, low, k)
+    needed, rest = rest, 0
+    for k in range(needed):
+        tile = s.needed[k]
+        if eager:
+            low = soonest(s.trial, count, p.size[tile], quiet)
+        else:
+            low = best_fit(s.trial, count, p.size[tile])
+        if low < 0 or count + 2 >= s.trial.shape[0]:
+            s.needed[rest] = tile
+            rest += 1
+            continue
+        high = reach(s.trial, low, p.size[tile])
+        _note_take(s, tile, low, high, s.position[k])
+        count = carve(s.trial, count, low, high, p.size[tile], tile)
+    return count, rest
+
+
+@inner
+def plan_room(p: Problem, s: State, count: int, rule: int) -> tuple[bool, float, int, int, int]:
+    """Work out what the set in ``members`` would do to memory, without doing it.
+
+    Returns whether it fits, the spilled data weighted as in section 4.3, the bytes on chip
+    afterwards, the cycles of its memory operations, and the bytes that they move.
+    """
+    eager, rule = rule >= EAGER, rule % EAGER
+    segments, accs = s.scalar[SEGMENTS], p.finish.shape[0]
+    for k in range(segments):
+        for column in range(4):
+            s.trial[k, column] = s.segment[k, column]
+    s.scalar[TAKES] = 0
+    needed = _need(p, s, count)
+    overhead, moved = 0, 0
+    for k in range(needed):
+        tile = s.needed[k]
+        if tile < p.first_acc or (tile < p.first_acc + accs and s.tile[tile, SPILLED] >= 0):
+            overhead += p.xfer[tile]
+            moved += p.size[tile]
+    segments, rest = _place_free(p, s, segments, needed, eager)
+    s.scalar[FREE_TAKES] = s.scalar[TAKES]
+    spilled = 0.0
+    for k in range(rest):
+        size = p.size[s.needed[k]]
+        while True:
+            if rule == SMALL_SPILL:
+                low = best_fit(s.trial, segments, size)
+                if low >= 0:
+                    high = low - 1
+                else:
+                    low = smallest(p, s, segments)
+                    high = low
+            else:
+                low, high = victims(p, s, segments, size, rule)
+            if low < 0 or segments + 2 >= s.trial.shape[0]:
+                return False, 0.0, 0, 0, 0
+            for j in range(low, high + 1):
+                tile = s.trial[j, TILE]
+                if tile < 0:
+                    continue
+                s.trial[j, TILE] = -1
+                if s.tile[tile, LEFT] > 0:
+                    spilled += p.size[tile] / min(p.latency.shape[1], s.tile[tile, LEFT])
+                if tile >= p.first_acc and tile < p.first_acc + accs:
+                    overhead += p.xfer[tile]
+                    moved += p.size[tile]
+            if rule != SMALL_SPILL or high < low:
+                break
+            _note_take(s, -1, low, low, 0)
+        high = reach(s.trial, low, size)
+        _note_take(s, s.needed[k], low, high, 0)
+        segments = carve(s.trial, segments, low, high, size, s.needed[k])
+    used = 0
+    for k in range(segments):
+        if s.trial[k, TILE] >= 0:
+            used += s.trial[k, SIZE]
+    return True, spilled, used, overhead, moved
+
+
+@inner
+def _arrive(p: Problem, s: State, tile: int, touched: int) -> None:
+    """Bring a placed tile in, or clear the room of a new one."""
+    s.tile[tile, READY] = touched
+    s.tile[tile, LAST_TOUCH] = touched
+    if tile < p.first_acc:
+        s.tile[tile, READY] = move(s, int(LOAD), tile, touched, p.xfer[tile], p.size[tile])
+        if not s.tile[tile, SEEN]:
+            s.tile[tile, SEEN] = 1
+            s.scalar[BYTES_LEFT] -= p.size[tile]
+            s.scalar[XFER_LEFT] -= p.xfer[tile]
+    elif s.tile[tile, SPILLED] >= 0:
+        begin = max(touched, s.tile[tile, SPILLED])
+        s.tile[tile, READY] = move(s, int(RETRIEVE), tile, begin, p.xfer[tile], p.size[tile])
+        s.tile[tile, SPILLED] = -1
+
+
+@inner
+def _carry_out(p: Problem, s: State, k: int) -> int:
+    """Carry out one take; return when its room was last touched."""
+    tile, low, high = s.take[k, 0], s.take[k, 1], s.take[k, 2]
+    for j in range(low, high + 1):
+        if s.segment[j, TILE] >= 0:
+            evict(p, s, s.segment[j, TILE])
+    if tile < 0:
+        return 0
+    size = p.size[tile]
+    s.scalar[SEGMENTS] = carve(s.segment, s.scalar[SEGMENTS], low, high, size, tile)
+    s.tile[tile, AT] = s.segment[low, ADDRESS]
+    return s.segment[low, TOUCHED]
+
+
+@inner
+def make_room(p: Problem, s: State) -> None:
+    """Carry out the plan: give every missing tile its room, and issue spills and loads.
+
+    Loads into room that is free come first, by the time at which it is; then, tile by tile, what
+    has to be written off and what takes its place.
+    """
+    free, every = s.scalar[FREE_TAKES], s.scalar[TAKES]
+    for k in range(free):
+        tile, position, time = s.take[k, 0], s.take[k, 3], _carry_out(p, s, k)
+        j = k
+        while j > 0 and (
+            s.arrival[j - 1, 0] > time
+            or (s.arrival[j - 1, 0] == time and s.arrival[j - 1, 2] > position)
+        ):
+            for column in range(3):
+                s.arrival[j, column] = s.arrival[j - 1, column]
+            j -= 1
+        s.arrival[j, 0], s.arrival[j, 1], s.arrival[j, 2] = time, tile, position
+    for k in range(free):
+        _arrive(p, s, s.arrival[k, 1], s.arrival[k, 0])
+    for k in range(free, every):
+        time = _carry_out(p, s, k)
+        if s.take[k, 0] >= 0:
+            _arrive(p, s, s.take[k, 0], time)
