@@ -209,7 +209,14 @@ class TileBatch:
 
     def _capacity(self, room: str) -> int:
         capacity = self.arch.level(room).capacity or 0
-        return capacity if room == self.arch.scratchpad else capacity * self.arch.instances(room)
+        if room == self.arch.scratchpad:
+            return capacity * self.npus
+        return capacity * self.arch.instances(room)
+
+    @property
+    def _in_flight(self) -> int:
+        """How many tiles of an operand are in use or on their way: one per NPU, and the next."""
+        return self.npus + 1
 
     def _kept_from(self, operand: Operand, spare: Ints) -> Ints:
         """Return from which loop on all tiles of an operand stay in ``spare`` bytes, ``[B]``."""
@@ -227,11 +234,11 @@ class TileBatch:
         return tuple(item for item in (Operand.W, Operand.I) if item not in self.placement)
 
     def _spare(self, room: str) -> Ints:
-        """Return the bytes of a room that double-buffered tiles leave, ``[B]``."""
+        """Return the bytes of a room that tiles in flight leave, ``[B]``."""
         spare = np.full(len(self.batch), self._capacity(room), np.int64)
         for operand in Operand:
             if operand not in self.placement and self._room(operand) == room:
-                spare = spare - 2 * self._tile_bytes(operand)
+                spare = spare - self._in_flight * self._tile_bytes(operand)
         return spare
 
     def _ways(self) -> Iterator[Mapping[Operand, Ints]]:
@@ -246,9 +253,9 @@ class TileBatch:
             loads: dict[Operand, Ints] = {}
             for operand in order:
                 room = self._room(operand)
-                own = self._tile_bytes(operand)
-                kept = self._kept_from(operand, spare[room] + 2 * own)
-                taken = self._bytes[operand][self._rows, kept] - 2 * own
+                own = self._in_flight * self._tile_bytes(operand)
+                kept = self._kept_from(operand, spare[room] + own)
+                taken = self._bytes[operand][self._rows, kept] - own
                 spare[room] = spare[room] - np.maximum(0, taken)
                 loads[operand] = self._loads(operand, kept)
             yield loads
