@@ -39,7 +39,7 @@ class Effort:
         solver: Which solver.
     """
 
-    gap: float = 0.002
+    gap: float = 0.003
     certify: float = 0.0145
     nodes: int = 5_000
     seconds: float = 60.0
