@@ -93,10 +93,26 @@ def test_it_is_faster_where_operators_are_small(name: str):
     assert made.schedule.cycles < 0.95 * simulated(made.in_turn)
 
 
-def test_branches_are_computed_at_the_same_time():
-    spans = working(both(branches(24), "flexer-arch5", budget=30_000))
+@pytest.mark.parametrize("budget", [None, 30_000])
+def test_branches_are_computed_at_the_same_time(budget: int | None):
+    spans = working(both(branches(24), "flexer-arch5", budget=budget))
 
     assert max(spans["left"]) > min(spans["right"])
+
+
+def test_npus_that_differ_keep_their_work():
+    made = unequal()
+    in_turn = [
+        (event.subject, event.index)
+        for item in made.in_turn.tile_schedules[:1]
+        for event in item.events
+        if event.kind is EventKind.COMPUTE
+    ]
+    first = made.schedule.graph.operators[0]
+    events = [item for item in made.schedule.events if item.kind is EventKind.COMPUTE]
+
+    across = {item.subject: item.index for item in events if is_of(made.schedule, item, first)}
+    assert across == dict(in_turn)
 
 
 def test_weights_of_the_next_operator_come_early():
@@ -142,6 +158,15 @@ def test_twice_is_once():
     module = both(chain(), "flexer-arch5").across
 
     assert ScheduleAcross().run(module, Context()) is module
+
+
+def test_one_operator_has_nothing_to_cross():
+    net = NetworkBuilder()
+    net.conv(net.input("x", (1, 8, 6, 6)), "y", 8, 3)
+    made = both((net.build("y"), net.data), "edge-1m")
+
+    assert made.across is made.in_turn
+    assert made.compiled.wrong(made.compiled.run()) == []
 
 
 def test_the_text_form_is_read_back():

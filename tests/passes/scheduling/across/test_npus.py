@@ -1,0 +1,29 @@
+"""Parts of an operator are dealt to the NPUs that are idle first."""
+
+from dataclasses import replace
+
+from accnn.backend.load import load_architecture
+from accnn.ir.isa import Unit
+from accnn.passes.scheduling.across.engines import Engine
+from accnn.passes.scheduling.across.npus import are_alike, dealt
+
+FOUR = load_architecture("flexer-arch5")
+
+
+def busy_until(*ends: int) -> dict[tuple[Unit, int], Engine]:
+    return {(Unit.MX, npu): Engine([0], [end]) for npu, end in enumerate(ends)}
+
+
+def test_most_work_goes_to_the_npu_that_is_idle_first():
+    assert dealt((100, 50, 0, 0), busy_until(90, 70, 20, 30)) == (2, 3, 1, 0)
+
+
+def test_without_need_nothing_changes():
+    assert dealt((10, 10, 10), {}) == (0, 1, 2)
+
+
+def test_npus_with_other_arrays_are_not_alike():
+    slow = replace(FOUR.npus[0], sizes=(("column", 8),))
+
+    assert are_alike(FOUR)
+    assert not are_alike(replace(FOUR, npus=(slow, *FOUR.npus[1:])))
