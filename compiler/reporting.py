@@ -80,13 +80,13 @@ def build_report(found: Findings) -> Report:
         verification=found.verification,
         notes=(
             *found.network.notes,
-            *_fallback_note(found.module),
+            *fallback_note(found.module),
             *_accumulator_note(found.module),
         ),
     )
 
 
-def _fallback_note(module: Module) -> tuple[str, ...]:
+def fallback_note(module: Module) -> tuple[str, ...]:
     """Return a note if mappers failed and simpler ones stepped in."""
     failed = [item for item in module.mappings if item.status == MappingStatus.FALLBACK]
     if not failed:
@@ -174,8 +174,11 @@ def _off_chip_bytes(found: Findings) -> int | None:
     plan = found.module.graph_schedule
     if plan is None or not found.module.tile_schedules:
         return None
+    schedules = found.module.tile_schedules
+    tiles = sum(item.transferred_bytes for item in schedules)
+    if any(len(item.graph.operators) > 1 for item in schedules):
+        return tiles  # whole tensors move in events, too
     whole = (*plan.loads, *plan.spills, *plan.retrieves, *plan.stores)
-    tiles = sum(item.transferred_bytes for item in found.module.tile_schedules)
     return tiles + sum(item.bytes for item in whole)
 
 

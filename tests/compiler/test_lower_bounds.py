@@ -2,49 +2,15 @@
 
 from pathlib import Path
 
-import numpy as np
 import onnx
 import pytest
-from onnx import ModelProto, TensorProto, helper, numpy_helper
+from onnx import ModelProto
 
 import accnn
 from accnn.compiler.driver import Result
 from accnn.compiler.reporting import compulsory_operator_bytes
 from accnn.ir.report import OperatorReport
-
-
-def network(*convolutions: tuple[int, int, int, int], size: int = 14) -> ModelProto:
-    """Return convolutions in a row, each (inputs, outputs, kernel, stride), "same" padding."""
-    rng = np.random.default_rng(0)
-    nodes, weights, name = [], [], "x"
-    extent = size
-    for number, (inputs, outputs, kernel, stride) in enumerate(convolutions):
-        data = rng.standard_normal((outputs, inputs, kernel, kernel)).astype(np.float32)
-        weights.append(numpy_helper.from_array(data, f"w{number}"))
-        nodes.append(
-            helper.make_node(
-                "Conv",
-                [name, f"w{number}"],
-                [f"y{number}"],
-                name=f"conv{number}",
-                pads=[kernel // 2] * 4,
-                strides=[stride] * 2,
-            )
-        )
-        name, extent = f"y{number}", (extent - 1) // stride + 1
-    shape = [1, convolutions[-1][1], extent, extent]
-    graph = helper.make_graph(
-        nodes,
-        "row",
-        [
-            helper.make_tensor_value_info(
-                "x", TensorProto.FLOAT, [1, convolutions[0][0], size, size]
-            )
-        ],
-        [helper.make_tensor_value_info(name, TensorProto.FLOAT, shape)],
-        weights,
-    )
-    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
+from tests.onnx_rows import convolutions_in_a_row
 
 
 def compiled(folder: Path, model: ModelProto, arch: str, **options: object) -> Result:
@@ -62,7 +28,7 @@ def off_chip_bytes(operator: OperatorReport) -> int:
 @pytest.mark.parametrize("mapper", ["output-stationary", "cosa"])
 @pytest.mark.parametrize("arch", ["simba", "edge-1m", "flexer-arch5", "edge-fp32"])
 def test_no_operator_beats_its_bounds(tmp_path: Path, arch: str, mapper: str):
-    model = network((16, 64, 3, 1), (64, 24, 1, 2), (24, 40, 3, 2), (40, 8, 5, 1))
+    model = convolutions_in_a_row((16, 64, 3, 1), (64, 24, 1, 2), (24, 40, 3, 2), (40, 8, 5, 1))
 
     result = compiled(tmp_path, model, arch, mapper=mapper)
 
@@ -77,7 +43,7 @@ def test_no_operator_beats_its_bounds(tmp_path: Path, arch: str, mapper: str):
 
 
 def test_a_bound_that_counts_padding_would_be_beaten(tmp_path: Path):
-    result = compiled(tmp_path, network((256, 8, 3, 1)), "simba", scratchpad=24576)
+    result = compiled(tmp_path, convolutions_in_a_row((256, 8, 3, 1)), "simba", scratchpad=24576)
 
     (item,) = (item for item in result.report.operators if item.dims is not None)
     bound = compulsory_operator_bytes(result.module, item.name)

@@ -1,0 +1,51 @@
+"""Loop nests that are remembered, or found by several processes, make the same program."""
+
+import dataclasses
+from pathlib import Path
+
+import onnx
+import pytest
+
+import accnn
+from accnn.compiler.driver import Result
+from accnn.ir.report import Report
+from tests.onnx_rows import convolutions_in_a_row
+
+
+@pytest.fixture
+def network(tmp_path: Path) -> Path:
+    path = tmp_path / "row.onnx"
+    layers = ((8, 16, 3, 1), (16, 24, 1, 1), (24, 8, 3, 2), (8, 12, 1, 1))
+    onnx.save(convolutions_in_a_row(*layers, size=8), path)
+    return path
+
+
+def run(network: Path, cache: Path | None, processes: int) -> Result:
+    options = accnn.CompileOptions(
+        cache=cache,
+        processes=processes,
+        samples=1,
+        scheduler="in-order",
+        verify=accnn.VerifyMode.OFF,
+    )
+    return accnn.compile(network, arch="simba", options=options)
+
+
+def timeless(report: Report) -> Report:
+    return dataclasses.replace(
+        report,
+        passes=(),
+        operators=tuple(dataclasses.replace(item, solve_seconds=None) for item in report.operators),
+        graph_schedule=None,
+    )
+
+
+def test_only_seconds_tell_a_cached_compilation(network: Path, tmp_path: Path):
+    first = run(network, tmp_path / "cache", 2)
+    again = run(network, tmp_path / "cache", 1)
+    anew = run(network, None, 1)
+
+    assert first.module == again.module == anew.module
+    assert timeless(first.report) == timeless(again.report) == timeless(anew.report)
+    assert sum(item.solve_seconds or 0.0 for item in first.report.operators) > 0
+    assert sum(item.solve_seconds or 0.0 for item in again.report.operators) == 0
