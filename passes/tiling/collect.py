@@ -2,8 +2,12 @@
 
 from dataclasses import dataclass, field
 
+from ...ir.errors import InfeasibleError
 from ...ir.program import MacProfile
 from ...ir.tiles import Range, Tile, TileGraph, TileOp
+
+MOST_OPERATIONS = 2**18
+"""Of one operator; beyond, the tiles are absurdly small and programs outgrow the memory."""
 
 
 def dense_strides(shape: tuple[int, ...]) -> tuple[int, ...]:
@@ -50,6 +54,19 @@ class TileCollector:
             self._profile_index[profile] = len(self.profiles)
             self.profiles.append(profile)
         return self._profile_index[profile]
+
+    def add(self, op: TileOp) -> None:
+        """Add an operation.
+
+        Raises:
+            InfeasibleError: They are too many.
+        """
+        if len(self.ops) == MOST_OPERATIONS:
+            raise InfeasibleError(
+                f"%{self.operator} would be cut into more than {MOST_OPERATIONS} tile operations",
+                hint="give it a larger scratchpad, or another mapper",
+            )
+        self.ops.append(op)
 
     def finish(self) -> TileGraph:
         """Return the frozen graph."""

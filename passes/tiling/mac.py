@@ -319,7 +319,7 @@ def tile_mac(
             continue
         acc_index = index[:acc_start]
         extents = tuple(ranges[dim].size for dim in DIMS)
-        collector.ops.append(
+        collector.add(
             TileOp(
                 operator=op.name,
                 box=tuple(ranges[dim] for dim in DIMS),

@@ -68,7 +68,7 @@ def tile_vector(graph: Graph, op: Op, arch: Architecture, place: Residency) -> T
     collector = TileCollector(op.name)
     for piece in pieces_of(graph, op):
         for box in _boxes(graph, piece, arch, place):
-            collector.ops.append(_tile_op(graph, op, piece, box, collector, place))
+            collector.add(_tile_op(graph, op, piece, box, collector, place))
     return collector.finish()
 
 

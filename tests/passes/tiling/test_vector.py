@@ -170,3 +170,13 @@ def test_reductions_and_quotients_are_cut(axis: int):
     for name in compiled.program.operators:
         assert np.allclose(result.tensor(name), compiled.expected[name], rtol=1e-5, atol=1e-7)
     assert np.allclose(result.tensor("share").sum(axis=axis), 1)
+
+
+def test_absurdly_many_tiles_are_refused(monkeypatch: pytest.MonkeyPatch):
+    graph, _ = network("add")
+    place = Residency(addresses={}, workspace_bytes=64, workspace_address=0)
+    assert len(tile_vector(graph, graph.ops[0], EDGE, place).ops) > 10
+
+    monkeypatch.setattr("accnn.passes.tiling.collect.MOST_OPERATIONS", 10)
+    with pytest.raises(InfeasibleError, match="%y would be cut into more than 10"):
+        tile_vector(graph, graph.ops[0], EDGE, place)
