@@ -18,7 +18,7 @@ def shown_progress() -> Generator[Observer]:
     console = Console(stderr=True)
     with Progress(
         SpinnerColumn(),
-        TextColumn("{task.description:<18}"),
+        TextColumn("{task.description:<24}"),
         BarColumn(bar_width=24),
         TimeElapsedColumn(),
         console=console,
@@ -28,6 +28,7 @@ def shown_progress() -> Generator[Observer]:
         task = progress.add_task("start", total=None)
 
         def observe(step: str, done: int, total: int) -> None:
-            progress.update(task, description=step, completed=done, total=total or None)
+            shown = f"{step} {done}/{total}" if total else step
+            progress.update(task, description=shown, completed=done, total=total or None)
 
         yield observe
