@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from ....ir.isa import Space, Unit
 from ....ir.tile_schedule import TRANSFERS, Event, EventKind, Placement, TileSchedule
 from ....ir.tiles import Role
+from ....ir.touches import Accesses
 from ..figures import amount
 from .event_times import Span
 from .marks import LANE, Chart, Key, Label, Mark, Panel, Shape, bars, boxes
@@ -192,11 +193,11 @@ def _tiles(view: TileView, stays: Sequence[Placement]) -> Panel:
 
 def _touched(view: TileView) -> Mapping[Placement, Span]:
     """Return the cycles from the first to the last touch of every stay."""
-    spans = view.spans
-    return {
-        stay: (
-            spans[stay.first_event][0],
-            max(spans[stay.first_event][1], spans[stay.last_event][1]),
-        )
-        for stay in view.schedule.placements
-    }
+    accesses = Accesses(view.schedule)
+    found: dict[Placement, Span] = {}
+    for number, (first, end) in enumerate(view.spans):
+        for touch in accesses.of(number).both:
+            if isinstance(touch.storage, Placement):
+                start, stop = found.get(touch.storage, (first, end))
+                found[touch.storage] = (min(start, first), max(stop, end))
+    return found
