@@ -9,10 +9,11 @@ from ....ir.isa import Unit
 from ....ir.module import Module, Stage
 from ....ir.tile_schedule import TileSchedule
 from ...base import Context, Pass, require_arch
-from .insertion import NoRoom, insert
+from .insertion import insert
 from .join import Joined, join
 from .npus import are_alike
 from .retime import retimed
+from .rooms import NoRoom
 
 
 @dataclass(frozen=True)

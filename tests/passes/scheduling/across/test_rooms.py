@@ -1,0 +1,75 @@
+"""Rooms: moved where they are free first, refused where they are in pieces."""
+
+from dataclasses import replace
+
+import pytest
+
+from accnn.ir.isa import Space
+from accnn.ir.touches import Accesses
+from accnn.passes.scheduling.across.insertion import insert
+from accnn.passes.scheduling.across.join import join
+from accnn.passes.scheduling.across.rooms import NoRoom, Rooms
+from tests.passes.scheduling.across.joint import both, chain
+
+MODULE = both(chain(), "flexer-arch5", all_off_chip=False).in_turn
+JOINED = join(MODULE)
+
+
+def rooms(budget: int | None = None) -> Rooms:
+    plan = MODULE.graph_schedule
+    assert plan is not None
+    chosen = replace(plan, residences=(), budget=budget or plan.budget)
+    return Rooms(Accesses(JOINED.schedule), chosen)
+
+
+def on_chip() -> list:
+    tiles = JOINED.schedule.graph.tiles
+    return [item for item in JOINED.schedule.placements if tiles[item.tile].space is Space.GB]
+
+
+def test_a_tile_takes_the_room_that_was_given_up_first():
+    one, two, three = on_chip()[:3]
+    size = JOINED.schedule.graph.tiles
+    space = rooms()
+    for item in (one, two):
+        space.place(item, 0, 0, move=True)
+    for item, end in ((one, 900), (two, 500)):
+        stay = space.stay(item)
+        assert stay is not None
+        stay.end = end
+        space.leave(item)
+    space.place(three, 0, 0, move=True)
+
+    used = {space.moved(item).address for item in (one, two)}
+    assert len(used) == 2
+    stay = space.stay(three)
+    assert stay is not None and stay.begin == 0
+    assert space.moved(three).address >= size[one.tile].bytes + size[two.tile].bytes
+
+
+def test_tiles_that_keep_their_address_stay_there():
+    item = on_chip()[0]
+    space = rooms()
+    space.place(item, 0, 0, move=False)
+
+    assert space.moved(item) == item
+
+
+def test_no_room_names_the_step():
+    item = on_chip()[0]
+
+    with pytest.raises(NoRoom) as found:
+        rooms(budget=16).place(item, 3, 0, move=True)
+    assert found.value.step == 3
+
+
+def test_a_step_without_room_keeps_its_addresses():
+    arch, plan = MODULE.arch, MODULE.graph_schedule
+    assert arch is not None and plan is not None
+    tight = replace(plan, budget=16)
+    count = len(plan.order)
+
+    with pytest.raises(NoRoom):
+        insert(JOINED, tight, arch, [False] * count)
+    kept = insert(JOINED, tight, arch, [True] * count)
+    assert kept.events
