@@ -34,3 +34,8 @@ def joule(picojoule: float | None) -> float | None:
 def ratio(value: int | None, bound: int | None) -> str:
     """Return how many times a bound a value is."""
     return f"{value / bound:.2f}" if value is not None and bound else UNKNOWN
+
+
+def counted(number: int, what: str) -> str:
+    """Return a number of things: ``1 spill``, ``2 spills``."""
+    return f"{number:,} {what}{'' if number == 1 else 's'}"

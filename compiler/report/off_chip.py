@@ -6,7 +6,7 @@ that the program moved. *Compulsory* are inputs, constants and outputs, each onc
 """
 
 from ...ir.report import GraphScheduleReport
-from .figures import amount
+from .figures import amount, counted
 
 
 def planned_scope(plan: GraphScheduleReport) -> str:
@@ -26,8 +26,13 @@ def proof(plan: GraphScheduleReport) -> str:
 
 def plan_line(plan: GraphScheduleReport) -> str:
     """Return one line on the plan of the scratchpad: room, and what lies and moves there."""
-    return (
-        f"scratchpad plan: {len(plan.residences)} residences in {amount(plan.budget_bytes, 'B')}, "
-        f"{len(plan.streams)} streams, {len(plan.spills)} spills, {len(plan.retrieves)} retrieves "
-        f"({proof(plan)})"
+    moved = ", ".join(
+        (
+            counted(len(plan.streams), "stream"),
+            counted(len(plan.spills), "spill"),
+            counted(len(plan.retrieves), "retrieve"),
+        )
     )
+    residences = counted(len(plan.residences), "residence")
+    room = amount(plan.budget_bytes, "B")
+    return f"scratchpad plan: {residences} in {room}, {moved} ({proof(plan)})"

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from ....ir.graph import Graph
 from ....ir.graph_schedule import GraphSchedule, Residence, Stream, Transfer
-from ..figures import amount
+from ..figures import amount, counted
 from .marks import Chart, Key, Label, Mark, Panel, Shape, boxes, uprights
 from .names import short
 
@@ -22,8 +22,9 @@ def plan_chart(plan: GraphSchedule, graph: Graph) -> Chart:
         name="plan",
         caption="The scratchpad's plan: address (upwards) x step",
         description=(
-            f"{len(plan.residences)} residences over {steps} steps in {plan.budget:,} bytes; "
-            f"{len(plan.spills)} spills and {len(plan.retrieves)} retrieves. Below: off-chip bytes "
+            f"{counted(len(plan.residences), 'residence')} over {counted(steps, 'step')} in "
+            f"{plan.budget:,} bytes; {counted(len(plan.spills), 'spill')} and "
+            f"{counted(len(plan.retrieves), 'retrieve')}. Below: off-chip bytes "
             "of each step."
         ),
         unit="step",

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from ....ir.report import Report
-from ..figures import UNKNOWN, amount
+from ..figures import UNKNOWN, amount, counted
 from ..off_chip import planned_scope
 from .names import shown
 from .provenance import Fact
@@ -36,9 +36,15 @@ def plan_facts(report: Report) -> tuple[Fact, ...]:
         Fact("gap", gap),
         Fact("found in", seconds),
         Fact(
-            "moved",
-            f"{len(plan.streams)} streams, {len(plan.spills)} spills, "
-            f"{len(plan.retrieves)} retrieves; {len(plan.residences)} residences",
+            "has",
+            ", ".join(
+                (
+                    counted(len(plan.streams), "stream"),
+                    counted(len(plan.spills), "spill"),
+                    counted(len(plan.retrieves), "retrieve"),
+                    counted(len(plan.residences), "residence"),
+                )
+            ),
         ),
     )
 

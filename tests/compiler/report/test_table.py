@@ -3,7 +3,7 @@ from dataclasses import replace
 import pytest
 from rich.console import Console
 
-from accnn.compiler.report.figures import amount
+from accnn.compiler.report.figures import amount, counted
 from accnn.compiler.report.table import report_tables, verification_line
 from accnn.ir.graph_schedule import SolveStatus
 from accnn.ir.report import (
@@ -162,3 +162,7 @@ def test_a_failure_names_the_first_operator() -> None:
 )
 def test_amount(value: float | None, unit: str, text: str) -> None:
     assert amount(value, unit) == text
+
+
+def test_counted() -> None:
+    assert [counted(n, "spill") for n in (0, 1, 2)] == ["0 spills", "1 spill", "2 spills"]
