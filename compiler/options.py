@@ -37,7 +37,7 @@ class CompileOptions:
     Attributes:
         mapper: Finds loop nests; see ``acc-map --list-mappers``.
         objective: What mappers minimise.
-        scheduler: Plans the scratchpad: ``in-order`` (or another that is registered).
+        scheduler: Plans the scratchpad: ``cosma`` (or another that is registered).
         tiles: Orders tiles on the NPUs: ``static`` (or another that is registered).
         scratchpad: Scratchpad bytes to use instead of the architecture's, or the name of a
             size that follows from the graph: ``mr``, ``mh``, ``mp``.
@@ -55,7 +55,7 @@ class CompileOptions:
 
     mapper: str = "cosa"
     objective: Objective = Objective.LATENCY
-    scheduler: str = "in-order"
+    scheduler: str = "cosma"
     tiles: str = "static"
     scratchpad: int | str | None = None
     seed: int = 0

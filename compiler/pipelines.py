@@ -38,12 +38,16 @@ GRAPH_SCHEDULERS: Mapping[str, Callable[[CompileOptions], Pass]] = {
     "in-order": lambda options: ScheduleInOrder(scratchpad=_scratchpad(options)),
     "cosma": lambda options: ScheduleCosma(
         scratchpad=_scratchpad(options),
-        mapper=options.mapper,
+        mapper=OutputStationary().name,
         objective=options.objective,
     ),
     **{f"{order}-{rule}": _linear(order, rule) for order in Order for rule in Replacement},
 }
-"""Passes that plan the scratchpad, by the name that ``--scheduler`` takes."""
+"""Passes that plan the scratchpad, by the name that ``--scheduler`` takes.
+
+COSMA weighs hundreds of ways to execute operators; the greedy mapper measures them.
+"""
+
 
 def _for_tiles(mapper: str) -> str:
     """Return who maps single tiles, of which there are thousands: the greedy one for CoSA."""

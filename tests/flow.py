@@ -65,7 +65,7 @@ def compile_graph(
     seed: int = 0,
     all_off_chip: bool = True,
     tiles: str = "static",
-    scheduler: str | None = None,
+    scheduler: str = "in-order",
     mapper: str = "output-stationary",
 ) -> Compiled:
     """Compile a network and compute what its tensors must be.
@@ -78,12 +78,10 @@ def compile_graph(
         seed: Of the inputs.
         all_off_chip: Whether every result is stored, so that it can be compared.
         tiles: Who orders tiles.
-        scheduler: Who plans the scratchpad; the default if not given.
+        scheduler: Who plans the scratchpad.
         mapper: Who finds loop nests; the greedy one is fast, and what it finds is like any other.
     """
-    options = CompileOptions(scratchpad=budget, tiles=tiles, mapper=mapper)
-    if scheduler is not None:
-        options = replace(options, scheduler=scheduler)
+    options = CompileOptions(scratchpad=budget, tiles=tiles, scheduler=scheduler, mapper=mapper)
     pipeline = default_pipeline(options)
     source = Module(graph=graph, arch=load_architecture(arch), constants=Constants(data))
     module = run_pipeline(pipeline, source).module

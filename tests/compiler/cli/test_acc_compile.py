@@ -83,7 +83,7 @@ def test_module_ir_is_read_back():
 @pytest.mark.parametrize(
     ("last", "files"),
     [
-        ("schedule-in-order", STAGES),
+        ("schedule-cosma", STAGES),
         ("map-operators", STAGES),
         ("schedule-tiles", STAGES),
         ("lower", ALL - {"trace.json"}),
@@ -268,7 +268,7 @@ BAD: dict[str, tuple[Callable[[], None] | None, list[str], str]] = {
     "unknown value": (prepare_arch, ["--arch", "value.toml"], "int3"),
     "no TOML": (prepare_arch, ["--arch", "toml.toml"], "toml.toml: not TOML"),
     "machine without instructions": (prepare_arch, ["--arch", "eyeriss"], "mapping only"),
-    "not one element fits": (prepare_inputs, ["--scratchpad", "1"], "needs"),
+    "not one element fits": (prepare_inputs, ["--scratchpad", "1"], "does not fit 1 byte"),
     "no bytes": (prepare_inputs, ["--scratchpad", "0"], "must be 1 or more"),
     "too many bytes": (prepare_inputs, ["--scratchpad", "9M"], "larger than the scratchpad"),
     "too many named bytes": (

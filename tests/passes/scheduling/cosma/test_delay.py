@@ -1,9 +1,12 @@
+import pytest
+
 from accnn.backend.load import load_architecture
 from accnn.ir.graph import Graph, Op, Value
 from accnn.ir.types import DType, TensorType
-from accnn.passes.scheduling.check import check_schedule
 from accnn.passes.scheduling.cosma.delay import NO_DELAY, Delay, delay_on
-from accnn.passes.scheduling.cosma.schedule import schedule_cosma
+from accnn.passes.scheduling.cosma.menu import streaming_menu
+from accnn.passes.scheduling.cosma.problem import problem_of
+from accnn.passes.scheduling.cosma.solve import solve
 from accnn.passes.scheduling.cosma.streaming import Traffic
 
 
@@ -55,18 +58,12 @@ def _slow_when_whole(op: Op, resident: frozenset[str], workspace: int) -> Traffi
     return Traffic(activations=tuple(sizes), constants=0, workspace=workspace, cycles=cycles)
 
 
-def test_a_plan_pays_bytes_for_cycles_as_the_weight_says():
+@pytest.mark.parametrize(("weight", "cost"), [(0.0, 80000), (1.0, 160000)])
+def test_a_plan_pays_bytes_for_cycles_as_the_weight_says(weight: float, cost: int):
     arch = load_architecture("simba")
+    menu = streaming_menu(CHAIN, arch, 131072, _slow_when_whole, delay=delay_on(arch, weight))
 
-    cheap, fast = (
-        schedule_cosma(
-            CHAIN, arch, traffic=_slow_when_whole, exact=_slow_when_whole, latency=weight
-        )
-        for weight in (0.0, 1.0)
-    )
+    plan = solve(problem_of(CHAIN, 131072, menu=menu)).plan
 
-    assert cheap.objective == 80000
-    assert fast.objective > 80000
-    assert fast.streams
-    check_schedule(CHAIN, cheap, arch)
-    check_schedule(CHAIN, fast, arch)
+    assert plan.cost == cost
+    assert all(len(option.streamed) == 2 for option in plan.chosen) == (weight == 1)
