@@ -66,8 +66,9 @@ def test_no_room_names_the_step():
 def test_a_step_without_room_keeps_its_addresses():
     arch, plan = MODULE.arch, MODULE.graph_schedule
     assert arch is not None and plan is not None
-    tight = replace(plan, budget=16)
     count = len(plan.order)
+    place = replace(plan.residences[0], first_step=0, last_step=count - 1)
+    tight = replace(plan, residences=(replace(place, address=0, bytes=plan.budget),))
 
     with pytest.raises(NoRoom):
         insert(JOINED, tight, arch, [False] * count)
