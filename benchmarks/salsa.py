@@ -7,9 +7,9 @@
 Parts: ``networks`` (energy per layer, LOMA's over ours, evaluations per second), ``zigzag`` (the
 same layers, unrolling and counting as runs of ZigZag), ``optimum`` (how often the exhaustive
 optimum is reached), ``allocation`` (what LOMA's greedy rule costs), ``figures`` (Figs. 4 and 6 of
-the paper). Tables are printed and written to ``benchmarks/results``, figures to
-``docs/figures``; seconds are CPU seconds of
-one core, compilation left out. The exit code is 1 if a figure of ZigZag is not reached.
+the paper). Tables are printed and written to ``benchmarks/results``, figures to ``docs/figures``;
+seconds are CPU seconds of one core, compilation left out. The exit code is 1 if a figure of
+ZigZag, a reference, the optimum, or 20,000 evaluations a second are not reached.
 """
 
 import argparse
@@ -178,7 +178,8 @@ def networks(
         f"Over the reference: {np.mean(excesses):.4%} on average, {max(excesses):.4%} at most.",
         "",
     ]
-    return [*lines, *_network_means(rows, limits), ""], max(excesses) < 1e-3
+    good = max(excesses) < 1e-3 and min(own.rate for _, own, _ in rows) > 20_000
+    return [*lines, *_network_means(rows, limits), ""], good
 
 
 def _over_reference(problem: Problem, own: Timed, excesses: list[float]) -> str:

@@ -140,7 +140,8 @@ class Salsa:
             for padding in ((False, True) if options.padding else (False,))
         ]
         by_rank = itertools.chain.from_iterable(itertools.zip_longest(*kinds))
-        return tuple(dict.fromkeys(item for item in by_rank if item is not None))
+        first = dataflow_unrolling(workload, arch)
+        return tuple(dict.fromkeys([first, *(item for item in by_rank if item is not None)]))
 
 
 def loma(limit: int = 7) -> Salsa:

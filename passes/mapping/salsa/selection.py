@@ -38,7 +38,8 @@ def search_best(problems: Iterable[Problem], rounds: Rounds, whole: SearchOption
     """Search all problems in short and the best of them in full.
 
     Args:
-        problems: Unrollings of one workload, the most promising first; at least one.
+        problems: Unrollings of one workload, the most promising first; at least one. The very
+            first that fits is searched in full in any case.
         rounds: How many are searched how long.
         whole: Settings of the full search.
 
@@ -46,10 +47,13 @@ def search_best(problems: Iterable[Problem], rounds: Rounds, whole: SearchOption
         InfeasibleError: None has a nest; the cause is what nothing unrolled lacks.
     """
     field = [_Entrant(problem) for problem in _fitting(problems, rounds.tried)]
+    seeded = field[0].problem
     if len(field) > rounds.semifinalists:
-        field = _race(field, _brief(whole, rounds.descents))[: rounds.semifinalists]
+        field = _race(field, _brief(whole, rounds.descents))
+        field = _admitted(field, rounds.semifinalists, seeded)
     if len(field) > rounds.finalists:
-        field = _race(field, _brief(whole, rounds.longer))[: rounds.finalists]
+        field = _race(field, _brief(whole, rounds.longer))
+        field = _admitted(field, rounds.finalists, seeded)
     final = _race(field, whole)
     if not final or final[0].found is None:
         raise InfeasibleError("no order of loops fits on any unrolling")
@@ -132,6 +136,11 @@ def _race(field: Sequence[_Entrant], settings: SearchOptions) -> list[_Entrant]:
         if after.value < leader.value:
             leader = after
     return sorted((one for one in results if one.found), key=lambda one: one.value)
+
+
+def _admitted(ranked: Sequence[_Entrant], most: int, seeded: Problem) -> list[_Entrant]:
+    """Return the best entrants, and the seeded one in any case."""
+    return [one for at, one in enumerate(ranked) if at < most or one.problem is seeded]
 
 
 def _searched(
