@@ -3,8 +3,9 @@
     python -m benchmarks.flexer
     python -m benchmarks.flexer --network vgg16 --arch flexer-arch5 --jobs 2
 
-Tables are printed, and written with every layer to ``benchmarks/results/flexer.md`` and ``.csv``.
-The exit code is 1 if a layer is below 1.0.
+Layers are appended to ``benchmarks/results/flexer.csv`` network by network; pairs of network and
+machine that stand there are not run again, so a run that was stopped goes on. The tables are
+printed, and written to ``flexer.md`` beside it. The exit code is 1 if a layer is below 1.0.
 
 References:
     Min, Kwon, Egger: Flexer: Out-of-Order Scheduling for Multi-NPUs. CGO 2023, section 5.
@@ -16,6 +17,7 @@ import sys
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict, dataclass, fields, replace
+from itertools import product
 from pathlib import Path
 
 from accnn.backend.load import load_architecture
@@ -74,23 +76,30 @@ class Line:
     cpu_seconds: float
 
     @property
-    def gain(self) -> float:
-        """Static over chosen, in cycles times bytes; never below one."""
-        return self.static_cycles * self.static_bytes / (self.cycles * self.bytes)
+    def is_worse(self) -> bool:
+        """Whether the chosen schedule is worse than the best static one in anything."""
+        return self.cycles > self.static_cycles or self.bytes > self.static_bytes
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Measure what the command line asks for; return the exit code."""
     chosen = _parser().parse_args(arguments)
-    pairs = [(network, arch) for network in chosen.network for arch in chosen.arch]
+    path = chosen.output / "flexer.csv"
+    lines = read(path)
+    done = {(line.network, line.arch) for line in lines}
+    pairs = [(network, arch) for arch in chosen.arch for network in chosen.network]
     with ProcessPoolExecutor(chosen.jobs) as pool:
-        lines = [line for found in pool.map(measure, pairs) for line in found]
+        for found in pool.map(measure, [pair for pair in pairs if pair not in done]):
+            append(path, found)
+            lines += found
+    order = {pair: rank for rank, pair in enumerate(product(TABLES, ARCHS))}
+    lines.sort(key=lambda line: order.get((line.network, line.arch), len(order)))
     text = fig8(lines) + fig9(lines)
     if not chosen.quick:
         text += fig9b() + fig10_and_11() + fig12(chosen.policy_layers)
-    write(lines, text, chosen.output)
+    (chosen.output / "flexer.md").write_text(text, encoding="utf-8")
     sys.stdout.write(text)
-    return int(any(line.gain < 1.0 for line in lines))
+    return int(any(line.is_worse for line in lines))
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -191,7 +200,7 @@ def fig9b() -> str:
     arch, rows = load_architecture("flexer-arch5"), list[tuple[str, ...]]()
     for name in ("conv3_1", "conv3_2"):
         for metric in (Metric.PRODUCT, Metric.TRANSFERS):
-            found = _schedule("vgg16", name, arch, FlexerOptions(metric=metric))
+            found = _schedule("vgg16", name, arch, FlexerOptions(metric=metric, trade=True))
             static, best = found.static, found.best
             saved = f"{static.bytes / best.bytes:.3f}"
             rows.append((name, metric.value, f"{static.cycles / best.cycles:.3f}", saved))
@@ -238,7 +247,9 @@ def fig12(layers: int) -> str:
     for row in distinct(TABLES["vgg16"]())[3 : 3 + layers]:
         values: list[float] = []
         for _, priority, memory in _POLICIES:
-            options = FlexerOptions(priority=priority, memory=memory, steps=6000, keep_free=True)
+            options = FlexerOptions(
+                priority=priority, memory=memory, steps=6000, weaves=0, keep_free=True
+            )
             values.append(_free_value(schedule_layer(row.layer, arch, options, timer)))
         rows.append((row.layer.name, *(f"{value / values[0]:.3f}" for value in values)))
     head = ("layer", *(name for name, _, _ in _POLICIES))
@@ -255,13 +266,25 @@ def _table(title: str, head: Sequence[str], rows: Iterable[Sequence[str]]) -> st
     return "\n".join(lines) + "\n\n"
 
 
-def write(lines: Sequence[Line], text: str, folder: Path) -> None:
-    """Write the tables as Markdown and all layers as CSV."""
-    folder.mkdir(parents=True, exist_ok=True)
-    (folder / "flexer.md").write_text(text, encoding="utf-8")
-    with (folder / "flexer.csv").open("w", encoding="utf-8", newline="") as file:
+def read(path: Path) -> list[Line]:
+    """Return the lines of an earlier run, none where there is no file."""
+    if not path.exists():
+        return []
+    with path.open(encoding="utf-8", newline="") as file:
+        return [
+            Line(**{item.name: item.type(row[item.name]) for item in fields(Line)})  # pyright: ignore
+            for row in csv.DictReader(file)
+        ]
+
+
+def append(path: Path, lines: Sequence[Line]) -> None:
+    """Add the lines of one network on one machine, after a header where the file is new."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    is_new = not path.exists()
+    with path.open("a", encoding="utf-8", newline="") as file:
         writer = csv.DictWriter(file, [item.name for item in fields(Line)], lineterminator="\n")
-        writer.writeheader()
+        if is_new:
+            writer.writeheader()
         writer.writerows(asdict(line) for line in lines)
 
 

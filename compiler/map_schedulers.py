@@ -8,11 +8,15 @@ from pathlib import Path
 from ..ir.arch import Architecture
 from ..ir.workload import Workload
 from ..passes.scheduling.flexer.layer import LayerRow, layer_rows
+from ..passes.scheduling.flexer.options import FlexerOptions
 from .layers import Layer
 
 
 def schedule_layers(
-    layers: Sequence[Layer], arch: Architecture, schedulers: Sequence[str]
+    layers: Sequence[Layer],
+    arch: Architecture,
+    schedulers: Sequence[str],
+    options: FlexerOptions | None = None,
 ) -> tuple[LayerRow, ...]:
     """Return one row per layer and scheduler; equal workloads are searched once.
 
@@ -23,7 +27,9 @@ def schedule_layers(
     rows: list[LayerRow] = []
     for layer in layers:
         if layer.workload not in known:
-            known[layer.workload] = layer_rows(layer.name, layer.workload, arch, schedulers)
+            known[layer.workload] = layer_rows(
+                layer.name, layer.workload, arch, schedulers, options
+            )
         rows += [replace(row, layer=layer.name) for row in known[layer.workload]]
     return tuple(rows)
 

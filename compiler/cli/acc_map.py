@@ -11,6 +11,7 @@ from ...ir.arch import Architecture
 from ...ir.errors import AccnnError, InfeasibleError, OptionError
 from ...passes.mapping.base import MapOptions, MappingResult, Objective
 from ...passes.mapping.registry import find_mapper
+from ...passes.scheduling.flexer.options import FlexerOptions, Memory, Metric, Priority
 from ..cache import MapJob, MappingCache, default_folder
 from ..layers import Layer, parse_layer, parse_spatial, read_layers
 from ..map_schedulers import rows_text, schedule_layers, write_rows
@@ -46,6 +47,22 @@ def acc_map(
         str | None,
         typer.Option("--scheduler", help="Compare tile schedulers instead: flexer,static."),
     ] = None,
+    metric: Annotated[
+        Metric, typer.Option("--metric", help="What tile schedulers minimise.")
+    ] = Metric.PRODUCT,
+    weight: Annotated[
+        float, typer.Option("--weight", help="Of transfers, for --metric weighted: 0 .. 2.")
+    ] = 1.0,
+    priority: Annotated[
+        Priority, typer.Option("--priority", help="Which tile operations come next.")
+    ] = Priority.BEST,
+    memory: Annotated[
+        Memory, typer.Option("--memory", help="Which tiles make room for others.")
+    ] = Memory.BEST,
+    trade: Annotated[
+        bool,
+        typer.Option("--trade", help="Allow more cycles or bytes than static for a better metric."),
+    ] = False,
     objective: Annotated[
         Objective, typer.Option("--objective", help="What to minimise.")
     ] = Objective.LATENCY,
@@ -79,7 +96,10 @@ def acc_map(
         chosen = _layers(layer, layers)
         machine = load_architecture(arch)
         if scheduler is not None:
-            _compare_schedulers(chosen, machine, scheduler.split(","), csv)
+            tile_options = FlexerOptions(
+                metric=metric, weight=weight, priority=priority, memory=memory, trade=trade
+            )
+            _compare_schedulers(chosen, machine, scheduler.split(","), tile_options, csv)
             return
         single = machine.for_npu(machine.npus[0])
         _check_emit(emit, directory)
@@ -128,9 +148,13 @@ def _layers(layer: str | None, path: Path | None) -> tuple[Layer, ...]:
 
 
 def _compare_schedulers(
-    layers: tuple[Layer, ...], machine: Architecture, names: list[str], csv: Path | None
+    layers: tuple[Layer, ...],
+    machine: Architecture,
+    names: list[str],
+    options: FlexerOptions,
+    csv: Path | None,
 ) -> None:
-    rows = schedule_layers(layers, machine, names)
+    rows = schedule_layers(layers, machine, names, options)
     typer.echo(rows_text(rows))
     if csv is not None:
         write_rows(csv, rows)

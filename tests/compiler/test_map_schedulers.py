@@ -22,8 +22,29 @@ def test_one_row_per_layer_and_scheduler(tmp_path):
     flexer, static = csv.DictReader(text.splitlines())
     assert (flexer["scheduler"], static["scheduler"]) == ("flexer", "static")
     assert int(flexer["cycles"]) >= int(flexer["cycles_lower_bound"]) > 0
-    cost = [int(row["cycles"]) * int(row["transferred_bytes"]) for row in (flexer, static)]
-    assert cost[0] <= cost[1]
+    for figure in ("cycles", "transferred_bytes"):
+        assert int(flexer[figure]) <= int(static[figure])
+
+
+def test_the_metric_is_chosen_on_the_command_line():
+    options = ["--arch", "flexer-arch1", "--layer", LAYER, "--scheduler", "static"]
+
+    found = [
+        CliRunner().invoke(app, [*options, "--metric", metric]).output.splitlines()[1].split()
+        for metric in ("latency", "transfers")
+    ]
+
+    assert int(found[0][-4]) <= int(found[1][-4])
+    assert int(found[0][-3]) >= int(found[1][-3])
+
+
+def test_a_weight_out_of_range_is_refused():
+    options = ["--arch", "flexer-arch1", "--layer", LAYER, "--scheduler", "static"]
+
+    result = CliRunner().invoke(app, [*options, "--metric", "weighted", "--weight", "3"])
+
+    assert result.exit_code == 2
+    assert "weight is 3.0, must be between 0 and 2" in result.output
 
 
 def test_an_unknown_scheduler_is_refused():

@@ -1,7 +1,7 @@
 """A single layer without a network, as a site for the scheduler; and its results as rows."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ....ir.arch import Architecture, Precision
 from ....ir.errors import OptionError
@@ -160,7 +160,10 @@ def layer_rows(
             f"{arch.name} keeps weights out of its scratchpad",
             hint="tile schedulers are compared on machines like flexer-arch5",
         )
-    found = schedule_layer(layer_of(name, workload), arch, options or FlexerOptions())
+    chosen_options = options or FlexerOptions()
+    if "flexer" not in schedulers:
+        chosen_options = replace(chosen_options, steps=0, weaves=0)
+    found = schedule_layer(layer_of(name, workload), arch, chosen_options)
     effort = found.effort
     chosen = {
         "static": (found.static, effort.static_seconds),

@@ -3,15 +3,14 @@
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from ....ir.graph import Op
 from ....ir.module import Module, Stage
 from ....ir.tile_schedule import TileSchedule
 from ...base import Context, Pass, require_arch
 from ..schedule_tiles import schedule_operator
-from .latency import TileTimer
 from .options import FlexerOptions, Memory, Metric, Priority
-from .search import Found, Search, adopt, schedule_of
-from .site import Likeness, is_eligible, likeness, site_of
+from .search import Found, adopt, schedule_of
+from .side_by_side import search_all
+from .site import Likeness, Site, is_eligible, likeness, site_of
 
 
 @dataclass(frozen=True)
@@ -22,8 +21,9 @@ class ScheduleFlexer(Pass):
 
         graph_schedule, mappings    ->    tile_schedules: events, placements
 
-    Other operators, and those whose weights do not pass through the scratchpad, keep the order of
-    their loop nest. Of operators that differ only in names and addresses one is searched.
+    Other operators, those whose weights do not pass through the scratchpad, and those whose
+    workspace does not hold their accumulators, keep the order of their loop nest. Of operators that
+    differ only in names and addresses one is searched, on several cores.
 
     References:
         Min, Kwon, Egger: Flexer: Out-of-Order Scheduling for Multi-NPUs. CGO 2023.
@@ -39,6 +39,8 @@ class ScheduleFlexer(Pass):
     memory: Memory = Memory.BEST
     mapper: str = "output-stationary"
     steps: int = 8_000
+    trade: bool = False
+    processes: int = 2
 
     def __post_init__(self) -> None:
         self.options()
@@ -55,45 +57,44 @@ class ScheduleFlexer(Pass):
             priority=self.priority,
             memory=self.memory,
             steps=self.steps,
+            trade=self.trade,
         )
 
     def run(self, module: Module, ctx: Context) -> Module:
         """Return the module with one tile schedule per operator."""
         arch, plan = require_arch(module), module.graph_schedule
         assert plan is not None
-        timer = TileTimer(arch, self.mapper)
-        known: dict[Likeness, Found] = {}
+        ops = [module.graph.producer[name] for name in plan.order]
+        sites = {
+            op.name: site_of(module.graph, plan, op, arch) for op in ops if is_eligible(op, arch)
+        }
+        known = self._search(tuple(sites.values()), ctx)
         schedules: list[TileSchedule] = []
-        for step, name in enumerate(plan.order):
-            ctx.progress("tiles", step, len(plan.order))
-            op = module.graph.producer[name]
-            schedules.append(self._schedule(module, op, timer, known, ctx))
+        for step, op in enumerate(ops):
+            ctx.progress("tiles", step, len(ops))
+            site = sites.get(op.name)
+            found = None if site is None else known[likeness(site)]
+            if site is None or found is None:
+                schedules.append(schedule_operator(module, op))
+            else:
+                schedules.append(schedule_of(adopt(found.best, site), found.bound))
         ctx.counters.add("events", sum(len(item.events) for item in schedules))
         return replace(module, tile_schedules=tuple(schedules))
 
-    def _schedule(
-        self,
-        module: Module,
-        op: Op,
-        timer: TileTimer,
-        known: dict[Likeness, Found],
-        ctx: Context,
-    ) -> TileSchedule:
-        arch, plan = require_arch(module), module.graph_schedule
-        assert plan is not None
-        if not is_eligible(op, arch):
-            return schedule_operator(module, op)
-        site = site_of(module.graph, plan, op, arch)
-        key = likeness(site)
-        if key not in known:
-            known[key] = Search(site, self.options(), timer).run()
-            _count(known[key], ctx)
-        found = known[key]
-        return schedule_of(adopt(found.best, site), found.bound)
+    def _search(self, sites: tuple[Site, ...], ctx: Context) -> dict[Likeness, Found | None]:
+        """Return what was found for each distinct operator."""
+        distinct: dict[Likeness, Site] = {}
+        for site in sites:
+            distinct.setdefault(likeness(site), site)
+        answers = search_all(tuple(distinct.values()), self.options(), self.mapper, self.processes)
+        for found in answers:
+            if found is not None:
+                _count(found, ctx)
+        return dict(zip(distinct, answers, strict=True))
 
 
 def _count(found: Found, ctx: Context) -> None:
     ctx.counters.add("distinct operators")
     ctx.counters.add("schedules in order", found.effort.static)
-    ctx.counters.add("schedules out of order", found.effort.free)
+    ctx.counters.add("schedules out of order", found.effort.free + found.effort.woven)
     ctx.counters.add("won out of order", found.best.scheduler == "flexer")

@@ -1,16 +1,22 @@
 """The pass in the flow: whole small networks are exact, alone operators are predicted exactly."""
 
+import re
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 
-from accnn.backend.load import load_architecture
+from accnn.backend.load import load_architecture, source_text
 from accnn.ir.errors import InfeasibleError, OptionError
 from accnn.ir.module import Module
+from accnn.ir.resources import Constants
 from accnn.passes.base import Context
+from accnn.passes.manager import run_pipeline
 from accnn.passes.mapping.map_operators import MapOperators
+from accnn.passes.pipeline import Pipeline
 from accnn.passes.scheduling.flexer.schedule_flexer import ScheduleFlexer
+from accnn.passes.scheduling.schedule_in_order import ScheduleInOrder
 from tests.flow import compile_graph
 from tests.networks import residual_network
 from tests.passes.scheduling.flexer.sites import alone, convolution, machine
@@ -50,6 +56,43 @@ def test_npus_of_different_size_share_the_work():
             ].macs
 
     assert 0 < work[0] < min(work[1:])
+
+
+UNEQUAL = """
+[[npu]]
+name = "big"
+
+[[npu]]
+name = "small"
+sizes = { row = 16, column = 8 }
+"""
+
+
+@pytest.mark.parametrize("budget", [None, 16384])
+def test_a_network_on_npus_of_different_size_is_exact(tmp_path: Path, budget: int | None):
+    text = source_text("flexer-arch1")
+    path = tmp_path / "unequal.toml"
+    path.write_text(re.sub(r"\[npus\]\ncount = 2.*\n", UNEQUAL, text))
+    compiled = compile_graph(*residual_network(), str(path), budget=budget, tiles="flexer")
+
+    assert [npu.name for npu in load_architecture(str(path)).npus] == ["big", "small"]
+    for schedule in compiled.module.tile_schedules:
+        schedule.verify()
+    assert compiled.wrong(compiled.run(detect_races=True)) == []
+
+
+def test_the_number_of_processes_changes_nothing():
+    graph, data = residual_network()
+    arch = load_architecture("flexer-arch1")
+    steps = Pipeline((ScheduleInOrder(), MapOperators()))
+    source = Module(graph=graph, arch=arch, constants=Constants(data))
+    module = run_pipeline(steps, source).module
+    alone, together = (
+        ScheduleFlexer(steps=500, processes=processes).run(module, Context()).tile_schedules
+        for processes in (1, 2)
+    )
+
+    assert alone == together
 
 
 def test_the_same_decisions_serve_equal_operators():

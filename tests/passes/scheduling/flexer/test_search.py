@@ -108,11 +108,27 @@ def test_the_result_is_never_worse_than_the_best_static_order(metric: Metric):
     found = Search(where, FlexerOptions(metric=metric, steps=3000), TileTimer(where.arch)).run()
 
     assert found.best.value <= found.static.value
+    assert found.best.cycles <= found.static.cycles
+    assert found.best.bytes <= found.static.bytes
     for candidate in (found.best, found.static):
         schedule = schedule_of(candidate, found.bound)
         schedule.verify()
         assert schedule.cycles == candidate.cycles >= found.bound.cycles
         assert schedule.transferred_bytes == candidate.bytes >= found.bound.bytes
+
+
+def test_cycles_are_traded_for_bytes_only_on_demand():
+    where = site(convolution(14, 96, 96, 3), machine(24000, 4))
+    timer = TileTimer(where.arch)
+    strict, trading = (
+        Search(where, FlexerOptions(steps=2000, trade=trade), timer).run()
+        for trade in (False, True)
+    )
+
+    assert strict.static.value == trading.static.value
+    assert trading.best.value <= strict.best.value < strict.static.value
+    assert strict.best.cycles <= strict.static.cycles
+    assert strict.best.bytes <= strict.static.bytes
 
 
 def test_giving_up_early_does_not_change_the_best_static_order():
