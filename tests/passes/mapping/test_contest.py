@@ -1,0 +1,74 @@
+from dataclasses import replace
+
+import pytest
+
+from accnn.ir.errors import InfeasibleError
+from accnn.ir.mapping import Loop
+from accnn.passes.base import Context
+from accnn.passes.mapping.contest import tile_cycles, winner
+from accnn.passes.mapping.map_operators import MapOperators
+from accnn.passes.scheduling.schedule_in_order import ScheduleInOrder
+from tests.flow import compile_graph
+from tests.networks import NetworkBuilder
+
+
+@pytest.fixture(scope="module")
+def module():
+    net = NetworkBuilder()
+    y = net.conv(net.input("x", (1, 32, 12, 12)), "y", 48, 3)
+    return compile_graph(net.build(y), net.data, "simba", budget=8192, all_off_chip=False).module
+
+
+def rolled_up(mapping):
+    """Return the mapping on one MAC: what was unrolled is a loop inside all tiles."""
+    nest = mapping.nest
+    inner = tuple(Loop(item.dim, item.extent) for item in nest.spatial)
+    nest = replace(nest, temporal=(*nest.temporal, *inner), spatial=())
+    return replace(mapping, nest=nest, mapper="slow")
+
+
+def test_the_shorter_tile_schedule_wins_and_says_why(module):
+    (good,) = module.mappings
+    slow = rolled_up(good)
+    fast, long = tile_cycles(module, good), tile_cycles(module, slow)
+    assert fast < long
+
+    assert winner(module, good, slow) is good
+    chosen = winner(module, slow, good)
+
+    assert chosen.nest == good.nest
+    assert (
+        chosen.note == f"its tiles take {fast} cycles, those of the nest by slow take {long} cycles"
+    )
+
+
+def test_the_first_wins_among_equals(module):
+    (good,) = module.mappings
+
+    assert winner(module, good, replace(good, mapper="other")) is good
+
+
+def test_cosa_is_never_slower_than_the_greedy_mapper():
+    net = NetworkBuilder()
+    a = net.conv(net.input("x", (1, 16, 14, 14)), "a", 40, 3)
+    y = net.conv(a, "y", 24, 1)
+
+    cycles = {}
+    for mapper in ("cosa", "output-stationary"):
+        made = compile_graph(
+            net.build(y), net.data, "flexer-arch5", budget=16384, all_off_chip=False, mapper=mapper
+        )
+        cycles[mapper] = [item.cycles for item in made.module.tile_schedules]
+
+    assert all(
+        ours <= greedy
+        for ours, greedy in zip(cycles["cosa"], cycles["output-stationary"], strict=True)
+    )
+
+
+def test_where_nothing_fits_the_operator_is_named(module):
+    bare = replace(module, mappings=(), tile_schedules=(), program=None)
+    tiny = ScheduleInOrder(scratchpad="2").run(bare, Context())
+
+    with pytest.raises(InfeasibleError, match="%y"):
+        MapOperators().run(tiny, Context())
