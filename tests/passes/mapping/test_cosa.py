@@ -16,11 +16,14 @@ from accnn.passes.mapping.base import (
     check_nest,
     with_workspace,
 )
+from accnn.passes.mapping.cosa.formulation import Formulation
 from accnn.passes.mapping.cosa.mapper import Cosa
 from accnn.passes.mapping.cosa.padding import candidates
+from accnn.passes.mapping.even import even_space
 from accnn.passes.mapping.output_stationary import map_output_stationary
 from accnn.passes.mapping.registry import find_mapper
 from accnn.passes.mapping.search import Exhaustive
+from accnn.passes.mip.model import MipLimits, MipStatus
 
 CONV = Workload(R=3, S=3, P=7, Q=7, C=512, K=512)
 
@@ -154,3 +157,36 @@ def test_equals_exhaustive_search_on_tiny_workloads(simba, data):
     assert found.bound <= best.objective * (1 + 1e-9)
     assert found.objective <= best.objective * (1 + 1e-9)
     assert np.isfinite(best.objective)
+
+
+def test_no_mapping_is_below_the_certificate_of_the_energy_delay_product(simba):
+    work = Workload(R=3, P=2, C=2, K=2)
+    options = MapOptions(objective=Objective.EDP, padding=False, even=True)
+
+    found = Cosa().map(work, simba, options=options)
+    best = Exhaustive().map(work, simba, options=options)
+
+    assert found.bound <= best.objective * (1 + 1e-9)
+    assert found.objective <= best.objective * (1 + 1e-4)
+
+
+def test_sharper_tangents_are_added_only_where_a_solution_needs_them(simba):
+    space = even_space(Workload(P=14, C=32, K=64), simba, frozenset())
+    program = Formulation(space, Objective.LATENCY)
+    limits = MipLimits(gap_abs=0.05, nodes=50)
+
+    first = program.model.solve(limits)
+    rows = program.model.rows
+    sharpened = program.sharpen(first)
+
+    assert sharpened == (program.model.rows > rows)
+    assert program.model.solve(limits).bound >= first.bound - 0.05
+
+
+def test_nothing_is_found_below_the_optimum(simba):
+    space = even_space(Workload(P=2, C=4, K=2), simba, frozenset())
+    best = Exhaustive().map(space.workload, simba).objective
+
+    program = Formulation(space, Objective.LATENCY, below=0.99 * best)
+
+    assert program.model.solve(MipLimits()).status is MipStatus.INFEASIBLE
