@@ -71,7 +71,7 @@ class _Insertion:
     def __post_init__(self) -> None:
         self.accesses = Accesses(self.joined.schedule)
         self.contents = Contents(self.accesses)
-        self.rooms = Rooms(self.accesses, self.plan)
+        self.rooms = Rooms(self.accesses, self.plan, self.arch)
         self.work = work_of_steps(self.joined, len(self.arch.npus))
         self.npus = tuple(range(len(self.arch.npus)))
         self.step = -1

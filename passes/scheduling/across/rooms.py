@@ -3,8 +3,10 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
+from ....ir.arch import Architecture
 from ....ir.graph_schedule import GraphSchedule
 from ....ir.isa import Space
+from ....ir.spaces import space_bytes
 from ....ir.tile_schedule import Placement
 from ....ir.tiles import TileGraph
 from ....ir.touches import Accesses, OnChip, Storage
@@ -25,22 +27,25 @@ class Rooms:
     Attributes:
         accesses: Of the schedule whose tiles are placed.
         plan: Tells which tensors are resident.
+        arch: The machine.
     """
 
     accesses: Accesses
     plan: GraphSchedule
+    arch: Architecture
     _spaces: dict[tuple[Space, int], AddressSpace] = field(
         default_factory=dict[tuple[Space, int], AddressSpace]
     )
     _stays: dict[Storage, Stay] = field(default_factory=dict[Storage, Stay])
-    _live: dict[Placement, tuple[int, int]] = field(
-        default_factory=dict[Placement, tuple[int, int]]
+    _live: dict[tuple[Space, int], dict[Placement, tuple[int, int]]] = field(
+        default_factory=dict[tuple[Space, int], dict[Placement, tuple[int, int]]]
     )
     _left: dict[tuple[int, int], int] = field(default_factory=dict[tuple[int, int], int])
     _moved: dict[Placement, Placement] = field(default_factory=dict[Placement, Placement])
 
     def __post_init__(self) -> None:
         self._blocked = _blocked(self.plan)
+        self._sizes = {**space_bytes(self.arch), Space.GB: self.plan.budget}
 
     @property
     def _graph(self) -> TileGraph:
@@ -71,7 +76,7 @@ class Rooms:
             item: The tile's stay as it was.
             step: Step that it belongs to.
             npu: Whose private space it goes to, 0 for shared ones.
-            move: Whether it may take other room of the scratchpad.
+            move: Whether it may take other room of its space.
 
         Raises:
             NoRoom: Free room is in pieces.
@@ -79,13 +84,15 @@ class Rooms:
         tile = self._graph.tiles[item.tile]
         space = self._space(tile.space, npu)
         address: int | None = item.address
-        if move and tile.space is Space.GB:
-            blocked = (*self._blocked[step], *self._live.values())
-            address = space.earliest(tile.bytes, blocked, self.plan.budget)
+        live = self._live.setdefault((tile.space, npu), {})
+        if move:
+            blocked = self._blocked[step] if tile.space is Space.GB else ()
+            address = space.earliest(
+                tile.bytes, (*blocked, *live.values()), self._sizes[tile.space]
+            )
             if address is None:
                 raise NoRoom(step)
-        if tile.space is Space.GB:
-            self._live[item] = (address, address + tile.bytes)
+        live[item] = (address, address + tile.bytes)
         stay = space.claim(address, address + tile.bytes)
         stay.begin = max(stay.begin, self._left.get((item.tile, npu), 0))
         self._stays[item] = stay
@@ -93,8 +100,9 @@ class Rooms:
 
     def leave(self, item: Placement) -> None:
         """Note that a tile has been used for the last time."""
-        self._live.pop(item, None)
-        self._left[(item.tile, self._moved[item].npu)] = self._stays[item].end
+        npu = self._moved[item].npu
+        self._live[self._graph.tiles[item.tile].space, npu].pop(item)
+        self._left[(item.tile, npu)] = self._stays[item].end
 
     def _space(self, space: Space, npu: int) -> AddressSpace:
         return self._spaces.setdefault((space, npu), AddressSpace())

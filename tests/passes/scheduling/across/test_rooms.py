@@ -19,7 +19,9 @@ def rooms(budget: int | None = None) -> Rooms:
     plan = MODULE.graph_schedule
     assert plan is not None
     chosen = replace(plan, residences=(), budget=budget or plan.budget)
-    return Rooms(Accesses(JOINED.schedule), chosen)
+    arch = MODULE.arch
+    assert arch is not None
+    return Rooms(Accesses(JOINED.schedule), chosen, arch)
 
 
 def on_chip() -> list:
