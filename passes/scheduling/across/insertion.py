@@ -5,7 +5,7 @@
 
 Events are taken layer by layer. Each starts as soon as what it reads is there and its place is
 free, in the first gap of its engine that is long enough, even before events of earlier operators.
-A tile may move to whatever room of the scratchpad is free first. No event is ever put off for a
+A tile may move to whatever room of its memory is free first. No event is ever put off for a
 later one, and places are given out in the order of the events, so that none waits for ever.
 
 References:
