@@ -366,3 +366,22 @@ def test_the_library_has_a_face():
         accnn.compiel  # noqa: B018
     with pytest.raises(accnn.AccnnError, match="no such file"):
         accnn.compile("none.onnx", arch="simba")
+
+
+def test_no_cache_neither_reads_nor_writes(here: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("ACCNN_CACHE", str(here / "cache"))
+
+    assert (
+        run("tiny.onnx", "--arch", "simba", "--until", "map-operators", "--no-cache").exit_code == 0
+    )
+    assert not Path("cache").exists()
+
+    assert run("tiny.onnx", "--arch", "simba", "--until", "map-operators").exit_code == 0
+    assert list(Path("cache").rglob("*.json"))
+
+
+def test_no_processes_are_refused():
+    done = run("tiny.onnx", "--arch", "simba", "--processes", "0")
+
+    assert done.exit_code == 2
+    assert "processes is 0, must be 1 or more" in done.stderr
