@@ -79,9 +79,9 @@ def _judged(plan: GraphSchedule, counted: GraphSchedule, least: int) -> GraphSch
     """Return the plan with what can be said of its counted bytes; no plan moves less than some."""
     if counted.objective == least:
         return replace(counted, bound=least, status=SolveStatus.OPTIMAL)
-    if counted.objective == plan.objective:
-        return counted
     bound = min(least, counted.objective)
+    if counted.objective == plan.objective:
+        return replace(counted, bound=max(plan.bound, bound))
     kept = plan.status if plan.status is SolveStatus.HEURISTIC else SolveStatus.FEASIBLE
     return replace(counted, bound=bound, status=kept)
 
