@@ -87,7 +87,7 @@ class Salsa:
             gap=value / bound - 1.0 if bound > 0 else math.inf,
             seconds=time.perf_counter() - wall,
             cpu_seconds=time.process_time() - cpu,
-            note=f"{found.engine}: {found.evaluations} of {found.orders} orders{unsound}",
+            note=f"{found.engine}: {found.evaluations} evaluations{unsound}",
         )
 
     def _settings(self, options: MapOptions) -> SearchOptions:

@@ -43,21 +43,26 @@ def search_best(problems: Iterable[Problem], rounds: Rounds, whole: SearchOption
         rounds: How many are searched how long.
         whole: Settings of the full search.
 
+    Returns:
+        The best of all; its evaluations are those of all searches.
+
     Raises:
         InfeasibleError: None has a nest; the cause is what nothing unrolled lacks.
     """
     field = [_Entrant(problem) for problem in _fitting(problems, rounds.tried)]
-    seeded = field[0].problem
+    seeded, evaluations = field[0].problem, 0
     if len(field) > rounds.semifinalists:
-        field = _race(field, _brief(whole, rounds.descents))
+        field, used = _race(field, _brief(whole, rounds.descents))
+        evaluations += used
         field = _admitted(field, rounds.semifinalists, seeded)
     if len(field) > rounds.finalists:
-        field = _race(field, _brief(whole, rounds.longer))
+        field, used = _race(field, _brief(whole, rounds.longer))
+        evaluations += used
         field = _admitted(field, rounds.finalists, seeded)
-    final = _race(field, whole)
+    final, used = _race(field, whole)
     if not final or final[0].found is None:
         raise InfeasibleError("no order of loops fits on any unrolling")
-    return final[0].found
+    return replace(final[0].found, evaluations=evaluations + used)
 
 
 def with_smooth_steps(problem: Problem) -> Iterator[Problem]:
@@ -120,22 +125,24 @@ class _Entrant:
         return math.inf if self.found is None else self.found.value
 
 
-def _race(field: Sequence[_Entrant], settings: SearchOptions) -> list[_Entrant]:
-    """Search every unrolling, and return those for which something is found, the best first.
+def _race(field: Sequence[_Entrant], settings: SearchOptions) -> tuple[list[_Entrant], int]:
+    """Return the unrollings for which something is found, the best first, and the evaluations.
 
     A search also descends from the best order of its own unrolling and from the best of all so
     far: what is good on one unrolling is rarely bad on the next.
     """
+    evaluations = 0
     leader = min(field, key=lambda entrant: entrant.value, default=None)
     results: list[_Entrant] = []
     for entrant in field:
         assert leader is not None
         models = [one.found.nest.temporal for one in (entrant, leader) if one.found is not None]
-        after = _searched(entrant, settings, list(dict.fromkeys(models)))
+        after, used = _searched(entrant, settings, list(dict.fromkeys(models)))
         results.append(after)
+        evaluations += used
         if after.value < leader.value:
             leader = after
-    return sorted((one for one in results if one.found), key=lambda one: one.value)
+    return sorted((one for one in results if one.found), key=lambda one: one.value), evaluations
 
 
 def _admitted(ranked: Sequence[_Entrant], most: int, seeded: Problem) -> list[_Entrant]:
@@ -145,10 +152,11 @@ def _admitted(ranked: Sequence[_Entrant], most: int, seeded: Problem) -> list[_E
 
 def _searched(
     entrant: _Entrant, settings: SearchOptions, models: Sequence[Sequence[Loop]]
-) -> _Entrant:
-    """Return the entrant after a search, never worse than before."""
+) -> tuple[_Entrant, int]:
+    """Return the entrant after a search, never worse than before, and the evaluations."""
     try:
         found = search(entrant.problem, settings, models)
     except InfeasibleError:
-        return entrant
-    return replace(entrant, found=found) if found.value < entrant.value else entrant
+        return entrant, 0
+    better = replace(entrant, found=found) if found.value < entrant.value else entrant
+    return better, found.evaluations
