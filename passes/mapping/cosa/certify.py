@@ -39,7 +39,7 @@ class Effort:
         solver: Which solver.
     """
 
-    gap: float = 0.003
+    gap: float = 0.005
     certify: float = 0.0145
     nodes: int = 5_000
     seconds: float = 60.0
