@@ -172,12 +172,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.add_argument("--network", choices=sorted(TABLES), default="vgg16")
     parser.add_argument("--arch", default="flexer-arch5")
+    parser.add_argument("--layer", nargs="+", help="layers of the network [all]")
     chosen = parser.parse_args(arguments)
     arch = load_architecture(chosen.arch)
     timer, total = TileTimer(arch), [Cost(0.0, 0.0)] * len(NAMES)
     out = sys.stdout.write
     out("| layer | " + " | ".join(NAMES) + " |\n" + "|---" * (len(NAMES) + 1) + "|\n")
     for row in distinct(TABLES[chosen.network]()):
+        if chosen.layer is not None and row.layer.name not in chosen.layer:
+            continue
         site = layer_site(row.layer, arch)
         plain = best_regions(site, timer, FlexerOptions())
         found = schedule_layer(row.layer, arch, FlexerOptions(), timer)
