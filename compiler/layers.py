@@ -90,9 +90,12 @@ def read_layers(path: Path) -> tuple[Layer, ...]:
             missing = [name for name in _COLUMNS if name not in (reader.fieldnames or ())]
             if missing:
                 raise InputError(f"{path}: no column {', '.join(missing)}")
-            return tuple(_read(path, number, row) for number, row in enumerate(reader, start=2))
+            layers = tuple(_read(path, number, row) for number, row in enumerate(reader, start=2))
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"cannot read {path}: {error}") from error
+    if not layers:
+        raise InputError(f"{path}: holds no layer")
+    return layers
 
 
 def _read(path: Path, number: int, row: dict[str, str | None]) -> Layer:
@@ -102,6 +105,9 @@ def _read(path: Path, number: int, row: dict[str, str | None]) -> Layer:
             raise InputError(f"{path}:{number}: {name} is {text!r}, must be a positive number")
         return int(text)
 
+    absent = [name for name in _COLUMNS if not row.get(name)]
+    if absent:
+        raise InputError(f"{path}:{number}: no value for {', '.join(absent)}")
     names = [row.get("dnn"), row.get("layer")]
     name = "/".join(part for part in names if part) or f"line{number}"
     extents = {dim.value: value(dim.value) for dim in DIMS}

@@ -6,6 +6,7 @@ from dataclasses import asdict, fields, replace
 from pathlib import Path
 
 from ..ir.arch import Architecture
+from ..ir.files import replacing
 from ..ir.workload import Workload
 from ..passes.scheduling.flexer.layer import LayerRow, layer_rows
 from ..passes.scheduling.flexer.options import FlexerOptions
@@ -47,8 +48,8 @@ def rows_text(rows: Sequence[LayerRow]) -> str:
 
 
 def write_rows(path: Path, rows: Sequence[LayerRow]) -> None:
-    """Write the rows as CSV."""
-    with path.open("w", encoding="utf-8", newline="") as file:
+    """Write the rows as CSV, whole or not at all."""
+    with replacing(path) as partial, partial.open("w", encoding="utf-8", newline="") as file:
         writer = csv.DictWriter(file, [item.name for item in fields(LayerRow)], lineterminator="\n")
         writer.writeheader()
         writer.writerows(asdict(row) for row in rows)

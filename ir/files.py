@@ -18,6 +18,9 @@ def replacing(path: Path) -> Generator[Path, None, None]:
     """
     if path.is_dir():
         raise OptionError(f"cannot write {path}: it is a folder")
+    if path.exists() and not path.is_file():  # a device or a pipe is written as it is
+        yield path
+        return
     try:
         handle, name = tempfile.mkstemp(dir=path.absolute().parent, prefix=f".{path.name}.")
     except OSError as error:

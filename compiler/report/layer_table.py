@@ -10,7 +10,7 @@ from pathlib import Path
 from rich.table import Table
 
 from ...ir.arch import Architecture
-from ...ir.errors import OptionError
+from ...ir.files import replacing
 from ...ir.mapping import LoopNest
 from ...ir.workload import Operand
 from ...passes.analysis.cost import Counting, evaluate
@@ -107,13 +107,10 @@ def write_csv(path: Path, rows: Sequence[Row]) -> None:
         OptionError: The file cannot be written.
     """
     names = [field.name for field in fields(Row)]
-    try:
-        with path.open("w", newline="") as file:
-            writer = csv.writer(file)
-            writer.writerow(names)
-            writer.writerows([_cell(getattr(row, name)) for name in names] for row in rows)
-    except OSError as error:
-        raise OptionError(f"cannot write {path}: {error}") from error
+    with replacing(path) as partial, partial.open("w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(names)
+        writer.writerows([_cell(getattr(row, name)) for name in names] for row in rows)
 
 
 def _cell(value: str | float) -> str:

@@ -111,13 +111,23 @@ def test_bad_input_gets_one_message_and_exit_code_2(run, arguments, message):
     assert message in result.output
 
 
-def test_a_malformed_line_is_named(run, tmp_path):
-    (tmp_path / "layers.csv").write_text(LAYERS + "net,c,1,1,x,1,1,1,1,1,1\n")
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (LAYERS + "net,c,1,1,x,1,1,1,1,1,1\n", "layers.csv:4: P is 'x'"),
+        (LAYERS + "net,c,1,1,7\n", "layers.csv:4: no value for Q, C, K"),
+        (LAYERS.splitlines()[0] + "\n", "layers.csv: holds no layer"),
+    ],
+)
+def test_a_malformed_file_is_refused_before_anything_is_written(run, tmp_path, text, message):
+    (tmp_path / "layers.csv").write_text(text)
+    out = tmp_path / "out.csv"
 
-    result = run("--layers", str(tmp_path / "layers.csv"))
+    result = run("--layers", str(tmp_path / "layers.csv"), "--csv", str(out))
 
     assert result.exit_code == 2
-    assert "layers.csv:4: P is 'x'" in result.output
+    assert message in result.output.replace("\n", "")
+    assert not out.exists()
 
 
 @pytest.mark.parametrize("mapper", ["salsa", "loma"])
