@@ -30,7 +30,7 @@ dequantize           ``y = f32(f32(x - zx) * sx)``
 To add an operator, add one entry to ``_TABLE``.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from .graph import Attr, Graph, Op, Value, sorted_attrs
 from .op_checks import (
@@ -83,39 +83,31 @@ _POOL = (
 _AXIS = AttrSpec(name="axis", type=AttrType.INT, required=True, minimum=0)
 
 
-def _unary(kind: str, summary: str, *attrs: AttrSpec) -> OpSpec:
+def _float(
+    kind: str,
+    summary: str,
+    *attrs: AttrSpec,
+    operands: tuple[str, ...] = ("x",),
+    shape: Callable[[Op, Types], tuple[int, ...]] = same_shape,
+) -> OpSpec:
+    """Return an operator of the vector unit that knows float32 only."""
     return OpSpec(
         kind=kind,
         summary=summary,
         category=Category.VECTOR,
-        operands=("x",),
+        operands=operands,
         attrs=attrs,
-        shape=same_shape,
+        shape=shape,
         check=check_float,
     )
 
 
 def _float_pair(kind: str, summary: str) -> OpSpec:
-    return OpSpec(
-        kind=kind,
-        summary=summary,
-        category=Category.VECTOR,
-        operands=("a", "b"),
-        shape=broadcast_shape,
-        check=check_float,
-    )
+    return _float(kind, summary, operands=("a", "b"), shape=broadcast_shape)
 
 
 def _reduction(kind: str, summary: str) -> OpSpec:
-    return OpSpec(
-        kind=kind,
-        summary=summary,
-        category=Category.VECTOR,
-        operands=("x",),
-        attrs=(_AXIS,),
-        shape=reduced_shape,
-        check=check_float,
-    )
+    return _float(kind, summary, _AXIS, shape=reduced_shape)
 
 
 _TABLE = (
@@ -161,24 +153,24 @@ _TABLE = (
     ),
     _float_pair("sub", "Difference with NumPy broadcasting."),
     _float_pair("div", "Quotient with NumPy broadcasting."),
-    _unary("relu", "max(x, 0)."),
-    _unary(
+    _float("relu", "max(x, 0)."),
+    _float(
         "clip",
         "x limited to [lo, hi]; an absent bound does not limit.",
         AttrSpec(name="lo", type=AttrType.FLOAT),
         AttrSpec(name="hi", type=AttrType.FLOAT),
     ),
-    _unary(
+    _float(
         "leaky_relu",
         "x, times alpha where x is negative.",
         AttrSpec(name="alpha", type=AttrType.FLOAT, required=True),
     ),
-    _unary("sigmoid", "1 / (1 + exp(-x))."),
-    _unary("tanh", "Hyperbolic tangent."),
-    _unary("exp", "Exponential function."),
+    _float("sigmoid", "1 / (1 + exp(-x))."),
+    _float("tanh", "Hyperbolic tangent."),
+    _float("exp", "Exponential function."),
     _reduction("reduce_max", "Maximum along an axis, which stays with extent one."),
     _reduction("reduce_sum", "Sum along an axis, which stays with extent one."),
-    _unary("softmax", "exp(x - max) over its sum along an axis.", _AXIS),
+    _float("softmax", "exp(x - max) over its sum along an axis.", _AXIS),
     OpSpec(
         kind="lookup",
         summary="Table of 256 bytes, indexed by the operand as an unsigned byte.",
