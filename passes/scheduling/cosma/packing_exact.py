@@ -1,4 +1,4 @@
-"""Pack blocks exactly: by search, and by integer programming where that stays open.
+"""Pack blocks exactly: by search, by integer programming where few stay open, by a long search.
 
 Variables: ``L`` address of each block; for two blocks that share a step, which lies below
 (eqs. (9) and (10) of COSMA with every residence decided).
@@ -10,16 +10,22 @@ from functools import reduce
 
 from ...mip import MipLimits, MipModel, MipStatus, Solver
 from .packing import Block, connected_groups, neighbours, pack_greedily, peak_bytes
+from .packing_deep import pack_deeply
 from .packing_search import pack_by_search
 
 _FEW = 40
 """Blocks of a group up to which the integer program is worth trying."""
+
+_DEEPER = 40
+"""Nodes of the compiled search for each one of the plain search; they take about as long."""
 
 
 def pack(
     blocks: Sequence[Block], budget: int, *, nodes: int = 5000, solver: Solver = Solver.HIGHS
 ) -> tuple[tuple[int, ...] | None, bool]:
     """Return an address per block: by first fit, else by search, else by integer programming.
+
+    What is still open then goes to the compiled search, ``pack_deeply``.
 
     Args:
         blocks: What to place.
@@ -39,6 +45,8 @@ def pack(
             found, proven = pack_by_search(members, budget, nodes=nodes)
             if found is None and not proven and len(members) <= _FEW:
                 found, proven = pack_exactly(members, budget, nodes=nodes, solver=solver)
+            if found is None and not proven:
+                found, proven = pack_deeply(members, budget, nodes=_DEEPER * nodes)
             if found is None:
                 return None, proven
         for index, address in zip(group, found, strict=True):
