@@ -16,12 +16,14 @@ from .packing_search import pack_by_search
 _FEW = 40
 """Blocks of a group up to which the integer program is worth trying."""
 
-_DEEPER = 40
-"""Nodes of the compiled search for each one of the plain search; they take about as long."""
-
 
 def pack(
-    blocks: Sequence[Block], budget: int, *, nodes: int = 5000, solver: Solver = Solver.HIGHS
+    blocks: Sequence[Block],
+    budget: int,
+    *,
+    nodes: int = 5000,
+    deep: int = 200_000,
+    solver: Solver = Solver.HIGHS,
 ) -> tuple[tuple[int, ...] | None, bool]:
     """Return an address per block: by first fit, else by search, else by integer programming.
 
@@ -31,6 +33,7 @@ def pack(
         blocks: What to place.
         budget: Size of the memory [byte].
         nodes: Nodes of the search, and of branch and bound, per group of blocks.
+        deep: Nodes of the compiled search; 0 leaves it out.
         solver: Who solves the integer program.
 
     Returns:
@@ -45,8 +48,8 @@ def pack(
             found, proven = pack_by_search(members, budget, nodes=nodes)
             if found is None and not proven and len(members) <= _FEW:
                 found, proven = pack_exactly(members, budget, nodes=nodes, solver=solver)
-            if found is None and not proven:
-                found, proven = pack_deeply(members, budget, nodes=_DEEPER * nodes)
+            if found is None and not proven and deep:
+                found, proven = pack_deeply(members, budget, nodes=deep)
             if found is None:
                 return None, proven
         for index, address in zip(group, found, strict=True):

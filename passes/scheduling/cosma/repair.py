@@ -27,7 +27,7 @@ def repair(plan: Plan) -> tuple[Plan, tuple[int, ...]] | None:
     for _ in range(_ROUNDS):
         group = _unpacked(plan)
         if group is None:
-            addresses, _ = pack(plan.blocks, plan.problem.budget)
+            addresses, _ = pack(plan.blocks, plan.problem.budget, deep=0)
             return None if addresses is None else (plan, addresses)
         better = _cut(plan, group)
         if better is None:
@@ -40,7 +40,7 @@ def _unpacked(plan: Plan) -> range | None:
     """Return the steps of the first group of blocks that cannot be packed."""
     for group in connected_groups(plan.blocks):
         members = [plan.blocks[index] for index in group]
-        if pack(members, plan.problem.budget, nodes=1000)[0] is None:
+        if pack(members, plan.problem.budget, nodes=1000, deep=0)[0] is None:
             return range(
                 min(block.first for block in members), max(block.last for block in members) + 1
             )
@@ -55,7 +55,7 @@ def _cut(plan: Plan, steps: range) -> Plan | None:
     for some in (*chosen, *sorted(pairs, key=lambda pair: pair[0][0] + pair[1][0])):
         changed = _with(plan, some)
         blocks = [block for block in changed.blocks if block.first in steps and block.last in steps]
-        if pack(blocks, plan.problem.budget, nodes=_TRIES)[0] is not None:
+        if pack(blocks, plan.problem.budget, nodes=_TRIES, deep=0)[0] is not None:
             return changed
     return None
 

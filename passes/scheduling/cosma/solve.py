@@ -94,6 +94,8 @@ class _Relaxed:
 _SHUFFLES = 3
 _SHRINKS = 16
 _MOST_CHOICES = 5000
+_DEEP = 50_000
+"""Nodes of the compiled search for addresses of the plan that would be proven optimal."""
 
 
 def solve(problem: Problem, options: CosmaOptions | None = None) -> Solution:
@@ -112,7 +114,8 @@ def solve(problem: Problem, options: CosmaOptions | None = None) -> Solution:
     for candidate in _candidates(problem, options, first):
         if best is not None and best[0].cost <= candidate.cost:
             continue
-        addresses, _ = pack(candidate.plan.blocks, problem.budget)
+        deep = _DEEP if candidate is first else 0
+        addresses, _ = pack(candidate.plan.blocks, problem.budget, deep=deep)
         if addresses is not None:
             best = candidate.plan, addresses
             break

@@ -170,11 +170,11 @@ def test_more_than_fits_at_one_step_is_refused():
     assert pack_deeply(blocks, 6) == ((0, 3), True)
 
 
-def test_packing_falls_back_on_the_deep_search():
+@pytest.mark.parametrize("deep", [0, 10_000])
+def test_packing_falls_back_on_the_deep_search(deep: int):
     blocks = minimalloc("C")
 
-    addresses, proven = pack(blocks, CAPACITY, nodes=200)
+    addresses, proven = pack(blocks, CAPACITY, nodes=200, deep=deep)
 
-    assert proven
-    assert addresses is not None
-    assert not overlaps(blocks, addresses, CAPACITY)
+    assert proven == (addresses is not None) == bool(deep)
+    assert addresses is None or not overlaps(blocks, addresses, CAPACITY)
