@@ -24,8 +24,8 @@ import numpy as np
 
 from .packing import Block, connected_groups, neighbours, peak_bytes
 
-_MOST = 2000
-"""Blocks up to which the search, which is as deep as there are blocks, is tried."""
+_MOST = 500
+"""Blocks up to which the search, whose calls nest as deep as there are blocks, is tried."""
 
 _Key = Callable[[Block, int], tuple[int, ...]]
 
