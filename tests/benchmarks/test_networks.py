@@ -25,6 +25,7 @@ def test_a_row_per_network_and_machine(
     networks: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ):
     arguments = ["--network", "squeezenet", "--image-size", "48", "--output", str(tmp_path)]
+    arguments += ["--mapper", "output-stationary"]
 
     code = networks.main([*arguments, "--arch", "edge-1m", "simba"])
 

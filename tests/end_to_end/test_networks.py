@@ -13,6 +13,10 @@ from accnn.models.session import save_model
 from tests.end_to_end.conftest import SIZES, Networks
 
 ARCHS = ("simba", "edge-1m", "flexer-arch5")
+DEFAULT = CompileOptions(races=True)
+SIMPLE = CompileOptions(mapper="output-stationary", scheduler="in-order", races=True)
+"""Takes no time; with the optimisers, the default, all networks take minutes."""
+QUICK = ("squeezenet", "resnet18")
 
 
 @pytest.fixture(scope="module")
@@ -29,8 +33,8 @@ def integer(zoo: Networks, tmp_path_factory: pytest.TempPathFactory):
     return make
 
 
-def assert_verified(path: Path, arch: str, options: CompileOptions | None = None) -> accnn.Result:
-    result = accnn.compile(path, arch=arch, options=options or CompileOptions(races=True))
+def assert_verified(path: Path, arch: str, options: CompileOptions = DEFAULT) -> accnn.Result:
+    result = accnn.compile(path, arch=arch, options=options)
     found = result.report.verification
     assert found.status is VerificationStatus.VERIFIED
     assert found.mismatches == 0
@@ -38,12 +42,23 @@ def assert_verified(path: Path, arch: str, options: CompileOptions | None = None
     return result
 
 
-@pytest.mark.parametrize("network", SIZES)
-def test_small_networks_are_bit_equal_on_every_machine(network: str, integer):
+@pytest.mark.parametrize(
+    ("network", "options"),
+    [
+        *(pytest.param(network, SIMPLE, id=f"{network}-simple") for network in SIZES),
+        *(pytest.param(network, DEFAULT, id=network) for network in QUICK),
+        *(
+            pytest.param(network, DEFAULT, id=network, marks=pytest.mark.slow)
+            for network in SIZES
+            if network not in QUICK
+        ),
+    ],
+)
+def test_small_networks_are_bit_equal_on_every_machine(network: str, options, integer):
     path = integer(network)
 
     for arch in ARCHS:
-        result = assert_verified(path, arch)
+        result = assert_verified(path, arch, options)
         assert all(check.tolerance == 0 for check in result.report.verification.outputs)
 
 
@@ -57,7 +72,7 @@ def test_a_float_network_is_quantised_for_an_integer_machine(zoo: Networks):
 
 
 def test_a_float_network_runs_as_it_is_on_a_float_machine(zoo: Networks):
-    report = assert_verified(zoo("mobilenetv2"), "edge-fp32").report
+    report = assert_verified(zoo("mobilenetv2"), "edge-fp32", SIMPLE).report
 
     assert report.quantization is None
     assert report.notes == ()
