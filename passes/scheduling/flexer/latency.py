@@ -49,17 +49,17 @@ class TileTimer:
         whole, tile = _resized(base, full), _resized(base, own)
         key = (whole, tile)
         if key not in self._profiles:
-            self._profiles[key] = tuple(
-                self._profile(whole, tile, npu) for npu in range(len(self.arch.npus))
-            )
+            twins = [self._twin(npu) for npu in range(len(self.arch.npus))]
+            known = {twin: self._profile(whole, tile, twin) for twin in sorted(set(twins))}
+            self._profiles[key] = tuple(known[twin] for twin in twins)
         return self._profiles[key]
 
-    def _profile(self, whole: Workload, tile: Workload, npu: int) -> MacProfile:
-        twin = next(
-            number
-            for number, item in enumerate(self.arch.npus)
-            if item.sizes == self.arch.npus[npu].sizes
-        )
+    def _twin(self, npu: int) -> int:
+        """Return the first NPU whose arrays have the same sizes."""
+        sizes = self.arch.npus[npu].sizes
+        return next(number for number, item in enumerate(self.arch.npus) if item.sizes == sizes)
+
+    def _profile(self, whole: Workload, tile: Workload, twin: int) -> MacProfile:
         machine = self.arch.for_npu(self.arch.npus[twin])
         if (whole, twin) not in self._nests:
             found = find_mapper(self.mapper).map(

@@ -147,6 +147,7 @@ class FlexerOptions:
             byte_pj: Energy of one byte off chip, for ``energy`` [pJ].
             most: A schedule of more cycles or bytes is abandoned, too [cycle], [byte].
         """
+        most = float(most[0]), float(most[1])  # of one type: the kernel is compiled for each
         match self.metric:
             case Metric.PRODUCT:
                 return Goal(PRODUCT, 1.0, 1.0, 0.0, limit, *most)

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .compiled import inner
+from .compiled import inner, maker
 
 Ints = NDArray[np.int64]
 
@@ -208,7 +208,7 @@ class State(NamedTuple):
     stay: Ints
 
 
-@inner
+@maker
 def start(p: Problem, keep: bool) -> State:
     """Return the state before the first operation."""
     ops, tiles, npus = p.reads.shape[0], p.size.shape[0], p.latency.shape[1]

@@ -36,10 +36,21 @@ class _WatchingCache(FunctionCache):
         return (*super()._index_key(sig, codegen), DIGEST)
 
 
+_ONLY_COMPILED: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+
+
 def inner(function: _Function) -> _Function:
-    """Compile a function that only compiled code calls: without wrappers for Python."""
-    options: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
-    return njit(error_model="numpy", **options)(function)  # pyright: ignore
+    """Compile a function that only compiled code calls, and that makes no arrays.
+
+    It has no wrappers for Python, and does not count references: its callers hold all arrays. Half
+    of the time of compilation would be spent on counting, and a good part of a run.
+    """
+    return njit(error_model="numpy", _nrt=False, **_ONLY_COMPILED)(function)  # pyright: ignore
+
+
+def maker(function: _Function) -> _Function:
+    """Compile a function that only compiled code calls, and that makes arrays."""
+    return njit(error_model="numpy", _nrt=True, **_ONLY_COMPILED)(function)  # pyright: ignore
 
 
 def small(function: _Function) -> _Function:

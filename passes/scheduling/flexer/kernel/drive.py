@@ -34,7 +34,7 @@ from .arrays import (
     State,
     start,
 )
-from .compiled import entry, inner
+from .compiled import entry, inner, maker
 from .goal import is_hopeless
 from .issue import do_set
 from .leaving import flush, store
@@ -43,7 +43,7 @@ from .sets import is_ready, select, start_sets
 from .timing import leave_chip
 
 
-@inner
+@maker
 def _list_uses(p: Problem, s: State, order: Ints) -> None:
     """Note when each tile is used, for an order that is known."""
     fill = s.tile[:, NEXT].copy()

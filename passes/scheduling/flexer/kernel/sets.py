@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .arrays import AT, BENEFIT, LEFT, NEXT, SPILLED, Choice, Ints, Problem, State
-from .compiled import inner, small
+from .compiled import inner, maker, small
 from .priority import priority_of
 from .room import plan_room
 
@@ -33,7 +33,7 @@ class Sets(NamedTuple):
     grown: Ints
 
 
-@inner
+@maker
 def start_sets(p: Problem, choice: Choice) -> Sets:
     """Return room for the sets of one step."""
     npus = p.latency.shape[1]
@@ -47,7 +47,7 @@ def start_sets(p: Problem, choice: Choice) -> Sets:
     )
 
 
-@inner
+@maker
 def _candidates(p: Problem, s: State, window: int, chosen: Ints) -> int:
     """List operations worth considering, those that reuse most first; return how many.
 
