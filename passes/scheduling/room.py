@@ -1,21 +1,34 @@
 """Place tiles in an address range, making room by the furthest next use."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 NEVER = 1 << 50
 """The next use of a tile that is not used again."""
 
+AT_ONCE = -1
+"""The next use of a tile that may not leave."""
+
 
 @dataclass(slots=True)
 class Stay:
-    """A tile at an address since an event."""
+    """A tile at an address.
+
+    Attributes:
+        tile: Number of the tile.
+        address: First byte.
+        bytes: Size [byte].
+        uses: Positions in the order of operations at which it is needed, last first.
+        first_event: The event that brought it; -1 before there is one.
+        last_event: The event that touched it last; -1 before there is one.
+    """
 
     tile: int
     address: int
     bytes: int
-    first_event: int
-    last_event: int
+    uses: list[int]
+    first_event: int = -1
+    last_event: int = -1
 
 
 @dataclass(slots=True)
@@ -37,8 +50,8 @@ class Room:
         size: int,
         *,
         high: bool,
-        is_pinned: Callable[[int], bool],
-        next_use: Callable[[int], int],
+        next_use: Callable[[Stay], int],
+        horizon: int = NEVER - 1,
         ready: Callable[[int, int], int] = lambda address, size: 0,
     ) -> tuple[int, tuple[Stay, ...]] | None:
         """Return an address and who must leave for it; ``None`` where pinned tiles forbid it.
@@ -50,36 +63,47 @@ class Room:
         Args:
             size: Bytes that are needed.
             high: Whether to place at the high end of what is chosen.
-            is_pinned: Whether a tile must stay.
             next_use: When a tile is used next; ``NEVER`` is furthest.
+            horizon: Tiles that are used up to then are pinned: they stay.
             ready: When all that touched an address range so far is done.
         """
         if size > self.size:
             return None
-        ordered = sorted(self.stays.values(), key=lambda stay: stay.address)
-        options: list[tuple[int, int, int, int, int, tuple[Stay, ...]]] = []
-        for first in range(len(ordered) + 1):
-            start = (
-                self.base if first == 0 else ordered[first - 1].address + ordered[first - 1].bytes
-            )
-            leaving: list[Stay] = []
-            for last in range(first, len(ordered) + 1):
-                stop = self.base + self.size if last == len(ordered) else ordered[last].address
-                if stop - start >= size:
-                    soonest = min((next_use(stay.tile) for stay in leaving), default=NEVER)
-                    lost = sum(stay.bytes for stay in leaving)
-                    address = stop - size if high else start
-                    wait = ready(address, size) if soonest == NEVER else 0
-                    options.append((-soonest, wait, lost, stop - start, address, tuple(leaving)))
-                    break
-                if last == len(ordered) or is_pinned(ordered[last].tile):
-                    break
-                leaving.append(ordered[last])
-        if not options:
+        best: tuple[tuple[int, int, int, int, int], tuple[Stay, ...]] | None = None
+        for start, stop, leaving, soonest in self._windows(size, next_use, horizon):
+            if best is not None and -soonest > best[0][0]:
+                continue
+            lost = sum(stay.bytes for stay in leaving)
+            address = stop - size if high else start
+            wait = ready(address, size) if soonest == NEVER else 0
+            rating = -soonest, wait, lost, stop - start, address
+            if best is None or rating < best[0]:
+                best = rating, leaving
+        if best is None:
             return None
-        _, _, _, _, address, gone = min(options, key=lambda option: option[:5])
+        address = best[0][-1]
         return address, tuple(
             stay
-            for stay in gone
+            for stay in best[1]
             if stay.address < address + size and address < stay.address + stay.bytes
         )
+
+    def _windows(
+        self, size: int, next_use: Callable[[Stay], int], horizon: int
+    ) -> Iterator[tuple[int, int, tuple[Stay, ...], int]]:
+        """Yield, for each start, the shortest window that is large enough and has no pinned tile.
+
+        Each has its first byte, its end, the tiles in it, and the earliest of their next uses.
+        """
+        ordered = sorted(self.stays.values(), key=lambda stay: stay.address)
+        uses = [next_use(stay) for stay in ordered]
+        starts = [self.base, *(stay.address + stay.bytes for stay in ordered)]
+        stops = [*(stay.address for stay in ordered), self.base + self.size]
+        last = 0
+        for first, start in enumerate(starts):
+            last = max(last, first)
+            while last < len(ordered) and stops[last] - start < size and uses[last] > horizon:
+                last += 1
+            if stops[last] - start >= size:
+                soonest = min(uses[first:last], default=NEVER)
+                yield start, stops[last], tuple(ordered[first:last]), soonest

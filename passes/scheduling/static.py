@@ -16,7 +16,7 @@ from ...ir.hazards import Block
 from ...ir.isa import Space, Unit
 from ...ir.tile_schedule import Event, EventKind, Placement, TileSchedule
 from ...ir.tiles import Role, TileGraph, TileOp
-from .room import NEVER, Room, Stay
+from .room import AT_ONCE, NEVER, Room, Stay
 from .timeline import Timeline
 
 
@@ -206,7 +206,7 @@ class _Run:
         for stay in room.stays.values():
             if self.graph.tiles[stay.tile].role in (Role.O, Role.PSUM):
                 outputs += stay.bytes
-            elif self._is_pinned(stay.tile, npu):
+            elif self._next_use(stay) <= self.horizon:
                 inputs += stay.bytes
         return inputs + item.bytes + max(outputs, self.outputs.get(item.space, 0)) <= room.size
 
@@ -227,11 +227,12 @@ class _Run:
     def _bring(self, tile: int, npu: int, *, must: bool) -> bool:
         item = self.graph.tiles[tile]
         key, room = self._room_key(tile, npu), self._room(tile, npu)
+        self._sweep(key)
         found = room.find(
             item.bytes,
             high=item.role in (Role.O, Role.PSUM),
-            is_pinned=lambda other: self._is_pinned(other, npu),
-            next_use=lambda other: self._next_use(other, npu),
+            next_use=self._next_use,
+            horizon=self.horizon,
             ready=lambda address, size: self._ready(key, address, size),
         )
         if found is None:
@@ -241,7 +242,7 @@ class _Run:
         address, leaving = found
         for stay in leaving:
             self._leave(key, stay)
-        stay = Stay(tile, address, item.bytes, -1, -1)
+        stay = Stay(tile, address, item.bytes, self.uses[self._key(tile, npu)])
         room.stays[tile] = stay
         block = self.time.claim(key[0], key[1], address, item.bytes)
         self.blocks[self._key(tile, npu)] = block
@@ -251,6 +252,17 @@ class _Run:
             self._transfer(EventKind.RETRIEVE, tile, npu, writes=(block,))
             self.spilled.discard(tile)
         return True
+
+    def _sweep(self, key: tuple[Space, int]) -> None:
+        """End stays that are not used again and were last touched before a channel is free.
+
+        They would neither keep a transfer waiting nor be worth keeping; without this, small tiles
+        that are used once pile up until the room is full, and every look for room passes them all.
+        """
+        now = self.time.free_at(Unit.DMA, self.time.dma_channel())
+        for stay in tuple(self.rooms[key].stays.values()):
+            if self._last_end(stay) <= now and self._next_use(stay) == NEVER:
+                self._end(key, stay)
 
     def _ready(self, key: tuple[Space, int], address: int, size: int) -> int:
         """Return when all that touched an address range is done, 0 if a channel is busy longer."""
@@ -269,14 +281,11 @@ class _Run:
     def _last_end(self, stay: Stay) -> int:
         return self.time.events[stay.last_event].end if stay.last_event >= 0 else 0
 
-    def _is_pinned(self, tile: int, npu: int) -> bool:
-        """Whether a tile is needed by what is issued or fetched, or holds what is not stored."""
-        if self.graph.tiles[tile].role is Role.O:
-            return True
-        return self._next_use(tile, npu) <= self.horizon
-
-    def _next_use(self, tile: int, npu: int) -> int:
-        uses = self.uses.get(self._key(tile, npu), [])
+    def _next_use(self, stay: Stay) -> int:
+        """Return when a tile is needed next, a position; a result that is not stored: at once."""
+        if self.graph.tiles[stay.tile].role is Role.O:
+            return AT_ONCE
+        uses = stay.uses
         while uses and uses[-1] < self.cursor:
             uses.pop()
         return uses[-1] if uses else NEVER

@@ -1,21 +1,19 @@
 """Placing tiles in an address range."""
 
-from accnn.passes.scheduling.room import Room, Stay
-
-FAR = 1 << 40
+from accnn.passes.scheduling.room import AT_ONCE, NEVER, Room, Stay
 
 
 def _room(*stays: tuple[int, int, int]) -> Room:
-    return Room(100, 64, {tile: Stay(tile, at, size, 0, 0) for tile, at, size in stays})
+    return Room(100, 64, {tile: Stay(tile, at, size, []) for tile, at, size in stays})
 
 
 def _find(room: Room, size: int, *, high: bool = False, pinned: str = "", next_use=None):
-    names = {int(digit) for digit in pinned}
+    uses = {int(digit): AT_ONCE for digit in pinned}
     return room.find(
         size,
         high=high,
-        is_pinned=lambda tile: tile in names,
-        next_use=lambda tile: (next_use or {}).get(tile, FAR),
+        next_use=lambda stay: uses.get(stay.tile, (next_use or {}).get(stay.tile, NEVER)),
+        horizon=0,
     )
 
 
