@@ -340,10 +340,9 @@ class _EventLowering:
             return 0
         if self.event.unit is not Unit.DMA:
             return self.event.index
-        return max(
-            (item for (number, _), item in self.here.items() if number == tile),
-            key=lambda item: item.first_event,
-        ).npu
+        npus = range(len(self.run.arch.npus))
+        places = [self.here[tile, npu] for npu in npus if (tile, npu) in self.here]
+        return max(places, key=lambda item: item.first_event).npu
 
     def _address(self, tile: int) -> int:
         item = self.graph.tiles[tile]
