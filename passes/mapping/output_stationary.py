@@ -166,6 +166,8 @@ class _Problem:
     ) -> None:
         """Give a level the largest share of a dimension that fits."""
         for share in _shares(left[dim]):
+            if share == 1:
+                return
             tried, rest = _with(factors, left, level, dim, share)
             if self._fits(tried, rest, spatial):
                 factors[level][dim] *= share
@@ -181,6 +183,8 @@ class _Problem:
     ) -> None:
         """Grow the output dimensions of a level step by step, the most useful one first."""
         start = {dim: left[dim] for dim in _OUTPUTS}
+        if all(_next_share(start[dim], factors[level][dim]) is None for dim in _OUTPUTS):
+            return
         best = self._cost(factors, left, spatial)
         while True:
             choice: tuple[Dim, int, int] | None = None
@@ -209,6 +213,8 @@ class _Problem:
 
     def _best_order(self, factors: Factors, spatial: Sequence[SpatialLoop]) -> LoopNest:
         """Return the better of weights outside and images outside."""
+        if not any(_turns_both(extents) for extents in factors.values()):
+            return self._nest(factors, spatial, (Dim.G, Dim.N, Dim.P, Dim.Q, Dim.K))
         orders = (
             (Dim.G, Dim.N, Dim.P, Dim.Q, Dim.K),
             (Dim.G, Dim.K, Dim.N, Dim.P, Dim.Q),
@@ -218,6 +224,11 @@ class _Problem:
             nests,
             key=lambda nest: self.objective.of(evaluate(nest, self.arch, placement=self.resident)),
         )
+
+
+def _turns_both(extents: Mapping[Dim, int]) -> bool:
+    """Whether loops over weights and over images turn, so that their order matters."""
+    return extents[Dim.K] > 1 and any(extents[dim] > 1 for dim in (Dim.N, Dim.P, Dim.Q))
 
 
 def _no_factors(arch: Architecture, left: dict[Dim, int]) -> Factors:
