@@ -1,21 +1,23 @@
 """The best mapping of one space, with its certificate.
 
-A drawn and polished mapping stands first. Then the program of :mod:`.formulation` is asked for
-something better by the gap: if there is nothing, that is the proof; if there is, it is polished
-and takes its place. Where the cost model does not confirm what the program promises, the program
-is asked again, for less.
+A searched nest stands first (an even one where only even ones are wanted). Then the program of
+:mod:`.formulation` is asked for an even mapping that is better by the gap: if there is none, that
+is the proof; if there is, what is best near it takes its place. Where the cost model does not
+confirm what the program promises, the program is asked again, for less.
 """
 
 import logging
 import math
 from dataclasses import dataclass
 
+from ....ir.mapping import LoopNest
 from ...analysis.bounds import cycles_lower_bound, energy_lower_bound
 from ...mip.model import MipLimits, MipStatus, Solver
 from ..base import MapOptions, Objective
 from ..even import EvenBatch, EvenSpace
 from .formulation import Formulation
-from .incumbent import break_ties, draw_incumbent, polish_fully
+from .incumbent import Incumbent, break_ties, draw_incumbent, polish_fully
+from .uneven import Uneven, improved, saving, search_unevenly
 from .unrolling import least_steps
 
 _LOG = logging.getLogger(__name__)
@@ -33,14 +35,12 @@ class Effort:
 
     Attributes:
         gap: Relative difference of the objective that is not worth a search.
-        certify: Gap of the polished mapping above which the program is asked again.
         nodes: Branch-and-bound nodes per solve.
         seconds: Wall-clock safety net per solve [s].
         solver: Which solver.
     """
 
-    gap: float = 0.005
-    certify: float = 0.0145
+    gap: float = 0.003
     nodes: int = 5_000
     seconds: float = 60.0
     solver: Solver = Solver.HIGHS
@@ -51,13 +51,13 @@ class Solution:
     """The best mapping of one space.
 
     Attributes:
-        batch: The mapping; ``None`` where none was found.
+        nest: The mapping; ``None`` where none was found.
         value: Its objective in the cost model; infinite where there is none.
-        bound: What no mapping of the space can beat, proven.
+        bound: What no even mapping of the space can beat, proven.
         proven: Whether the gap was closed.
     """
 
-    batch: EvenBatch | None
+    nest: LoopNest | None
     value: float
     bound: float
     proven: bool
@@ -66,7 +66,7 @@ class Solution:
 def solve_space(
     space: EvenSpace, options: MapOptions, effort: Effort, cutoff: float = math.inf
 ) -> Solution:
-    """Return the best mapping of one space, and a bound of all others.
+    """Return the best mapping of one space, and a bound of all even ones.
 
     Args:
         space: What is mapped.
@@ -78,8 +78,8 @@ def solve_space(
     gap = effort.gap / 10.0 if factors <= _FEW_FACTORS else effort.gap
     bound = plain_bound(space, options.objective)
     if bound >= cutoff * (1.0 - gap):
-        return Solution(batch=None, value=math.inf, bound=bound, proven=True)
-    best = draw_incumbent(space, options)
+        return Solution(nest=None, value=math.inf, bound=bound, proven=True)
+    best = _first(space, options)
     asked: Formulation | None = None
     proven = False
     for _ in range(_ROUNDS):
@@ -98,7 +98,7 @@ def solve_space(
         proven = result.status in _PROVEN
         if not result.values:
             break
-        found = polish_fully(asked.variables.decode(result.values), options)
+        found = _near(asked.variables.decode(result.values), options)
         if found.value < value:
             best = found
         if best is not None and best.value <= bound * (1.0 + gap):
@@ -106,9 +106,32 @@ def solve_space(
         if not asked.sharpen(result) and found.value >= value:
             break
     if best is None:
-        return Solution(batch=None, value=math.inf, bound=bound, proven=proven)
+        return Solution(nest=None, value=math.inf, bound=bound, proven=proven)
+    last = _finished(best, space, options)
+    return Solution(nest=last.nest, value=last.value, bound=bound, proven=proven)
+
+
+def _first(space: EvenSpace, options: MapOptions) -> Incumbent | Uneven | None:
+    """Return a good mapping before anything is proven."""
+    if options.even:
+        return draw_incumbent(space, options)
+    return search_unevenly(space, options) or draw_incumbent(space, options)
+
+
+def _near(start: EvenBatch, options: MapOptions) -> Incumbent | Uneven:
+    """Return the best mapping near one that the program found."""
+    even = polish_fully(start, options)
+    uneven = None if options.even else search_unevenly(start.space, options, (even.batch,))
+    return even if uneven is None or even.value <= uneven.value else uneven
+
+
+def _finished(best: Incumbent | Uneven, space: EvenSpace, options: MapOptions) -> Uneven:
+    """Return a nest that is at least as good and, if no better, cheap in what is not minimised."""
+    if isinstance(best, Uneven):
+        return saving(best, space, options)
     tied = break_ties(best, options)
-    return Solution(batch=tied.batch, value=tied.value, bound=min(bound, tied.value), proven=proven)
+    nest = tied.batch.nest(0)
+    return Uneven(nest, tied.value) if options.even else improved(nest, space, options)
 
 
 def _limits(effort: Effort, gap: float, seed: int) -> MipLimits:

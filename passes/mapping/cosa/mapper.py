@@ -1,10 +1,12 @@
 """CoSA: map an operator by one integer program, then polish and certify.
 
-1. A mapping is drawn and polished by local search; the program of :mod:`.formulation` finds a
-   better one or proves that there is none (:mod:`.certify`).
-2. Where the extents' prime factors cannot fill the array, padded extents are mapped, too.
-3. Loops and tile starts of the nest are improved one by one, which may make it uneven.
-4. The nest is verified against the machine; what the program proved is the certificate.
+1. A nest is searched on promising unrollings by SALSA's compiled kernel (:mod:`.uneven`); it need
+   not be even.
+2. The program of :mod:`.formulation` finds an even mapping that is better by the gap, or proves
+   that there is none (:mod:`.certify`).
+3. Where the extents' prime factors cannot fill the array, padded extents are mapped, too.
+4. The nest is verified against the machine; what the program proved is the certificate: it bounds
+   even mappings. An uneven nest may lie below it, and the note says so.
 
 Where nothing is found within the limits, SALSA steps in and the result says so.
 """
@@ -29,13 +31,15 @@ from ..base import (
     with_workspace,
 )
 from ..even import even_space
-from ..measures import measure_of
 from ..output_stationary import OutputStationary
+from ..salsa.engine import prepare
 from ..salsa.mapper import Salsa
-from ..uneven_search import improve_unevenly
 from .certify import Effort, Solution, solve_space
 from .padding import candidates
 from .unrolling import least_steps
+
+_EVEN = 1e-6
+"""How far below the bound of even mappings a value must be, relatively, not to be rounding."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,28 +68,31 @@ class Cosa:
         resident: frozenset[Operand] = NOTHING_RESIDENT,
         options: MapOptions = MapOptions(),  # noqa: B008 - frozen
     ) -> MappingResult:
-        """Return a near-optimal nest with its certificate; see :class:`~..base.Mapper`."""
+        """Return a near-optimal nest with its certificate; see :class:`~..base.Mapper`.
+
+        Seconds do not include the compilation of SALSA's kernel, once per installation.
+        """
+        prepare()
         wall, cpu = time.perf_counter(), time.process_time()
         machine = with_workspace(arch, workspace)
         held = held_resident(arch, resident)
         solution = self._solve(workload, machine, held, options)
-        if solution.batch is None:
+        if solution.nest is None:
             return self._fallback(workload, arch, workspace, resident, options)
-        nest = solution.batch.nest(0)
-        if not options.even:
-            measure = measure_of(options.objective)
-            nest = improve_unevenly(nest, machine, measure, placement=held)
-        check_nest(nest, machine, held)
-        value = options.objective.of(evaluate(nest, machine, placement=held))
+        check_nest(solution.nest, machine, held)
+        value, bound = solution.value, min(solution.bound, solution.value)
+        below = value < solution.bound * (1.0 - _EVEN)
+        note = f"uneven; no even mapping is below {solution.bound:.6g}" if below else ""
         return MappingResult(
-            nest=nest,
+            nest=solution.nest,
             mapper=self.name,
             status=MappingStatus.OPTIMAL if solution.proven else MappingStatus.BOUNDED,
             objective=value,
-            bound=min(solution.bound, value),
-            gap=max(0.0, value / solution.bound - 1.0),
+            bound=bound,
+            gap=value / bound - 1.0,
             seconds=time.perf_counter() - wall,
             cpu_seconds=time.process_time() - cpu,
+            note=note,
         )
 
     def _solve(
@@ -101,7 +108,9 @@ class Cosa:
         limited = least_steps(workload, arch, workload.dims)
         if limited <= self.pad_above * cycles_lower_bound(workload, arch, resident):
             return best
-        below = limited if best.batch is None else float(best.batch.cost().cycles[0])
+        below = limited
+        if best.nest is not None:
+            below = evaluate(best.nest, arch, placement=resident).cycles
         for candidate in candidates(workload, arch, resident, below=below, count=self.paddings):
             space = even_space(workload, arch, resident, candidate.extents)
             best = _better(best, solve_space(space, options, self.effort, best.value))
@@ -156,7 +165,7 @@ def _better(best: Solution, found: Solution) -> Solution:
     """Return the better solution, with the smaller of both bounds."""
     chosen = found if found.value < best.value else best
     return Solution(
-        batch=chosen.batch,
+        nest=chosen.nest,
         value=chosen.value,
         bound=min(best.bound, found.bound),
         proven=best.proven and found.proven,

@@ -45,6 +45,27 @@ def test_latency_is_close_to_the_roofline_and_certified(simba):
     assert result.gap <= 0.015
 
 
+def test_an_uneven_nest_may_beat_every_even_one(simba):
+    work = Workload(P=14, Q=14, C=1024, K=256)
+
+    uneven = Cosa().map(work, simba)
+    even = Cosa().map(work, simba, options=MapOptions(even=True))
+
+    assert uneven.objective < even.bound <= even.objective
+    assert uneven.bound <= uneven.objective
+    assert even.note == ""
+
+
+def test_an_uneven_nest_below_the_bound_of_even_ones_says_so(simba):
+    work = Workload(R=3, S=3, P=14, Q=14, C=16, K=512, stride=(2, 2))
+
+    result = Cosa().map(work, simba)
+
+    assert result.note.startswith("uneven; no even mapping is below")
+    assert float(result.note.split()[-1]) > result.objective == result.bound
+    assert result.gap == 0.0
+
+
 @pytest.mark.parametrize("objective", Objective)
 def test_beats_the_baseline_in_its_own_objective(simba, objective):
     work = Workload(P=16, C=64, K=64)

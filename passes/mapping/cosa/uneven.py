@@ -1,0 +1,96 @@
+"""Uneven mappings that stand before anything is proven, found by SALSA's compiled search.
+
+Operands that start their tiles at different loops may do with less room, or a shorter first tile,
+than any even mapping. The integer program then has to beat these, or to prove that it cannot.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from ....ir.errors import InfeasibleError, OptionError
+from ....ir.mapping import LoopNest, SpatialLoop
+from ...analysis.cost import evaluate
+from ..base import MapOptions, Objective
+from ..even import EvenBatch, EvenSpace
+from ..measures import measure_of, other_measure
+from ..merging import merge_loops
+from ..salsa.engine import SearchOptions
+from ..salsa.machine import Problem
+from ..salsa.selection import Rounds, search_best
+from ..salsa.spatial import all_unrollings
+from ..uneven_search import improve_unevenly
+
+_ROUNDS = Rounds(tried=20, descents=1, semifinalists=6, longer=6, finalists=2)
+_SEARCH = SearchOptions(restarts=1, descents=16)
+_BEAM = 20
+_TIE = 1e-9
+
+
+@dataclass(frozen=True, slots=True)
+class Uneven:
+    """A nest that need not be even, and its objective in the cost model."""
+
+    nest: LoopNest
+    value: float
+
+
+def search_unevenly(
+    space: EvenSpace, options: MapOptions, like: Sequence[EvenBatch] = ()
+) -> Uneven | None:
+    """Return the best nest on a few unrollings, ``None`` where none fits.
+
+    Args:
+        space: What is mapped.
+        options: Objective and seed.
+        like: Mappings whose unrollings to take; the most promising ones of all if there are none.
+    """
+    unrollings = [_unrolling(batch) for batch in like] or _promising(space, options.objective)
+    problems = [
+        Problem(
+            workload=space.workload,
+            arch=space.arch,
+            spatial=unrolling,
+            extents=space.extents,
+            resident=space.resident,
+            objective=options.objective,
+        )
+        for unrolling in unrollings
+    ]
+    try:
+        found = search_best(problems, _ROUNDS, replace(_SEARCH, seed=options.seed))
+    except (InfeasibleError, OptionError):
+        return None
+    return improved(merge_loops(found.nest), space, options)
+
+
+def improved(nest: LoopNest, space: EvenSpace, options: MapOptions) -> Uneven:
+    """Return a nest after local search over loops and starts of tiles."""
+    measure = measure_of(options.objective)
+    better = improve_unevenly(nest, space.arch, measure, placement=space.resident)
+    return Uneven(better, _value(better, space, options))
+
+
+def saving(best: Uneven, space: EvenSpace, options: MapOptions) -> Uneven:
+    """Return a nest that is as good and costs less of what is not minimised."""
+    if options.objective is Objective.EDP:
+        return best
+    measure = other_measure(options.objective, best.value * (1.0 + _TIE))
+    saved = improve_unevenly(best.nest, space.arch, measure, placement=space.resident)
+    return Uneven(saved, _value(saved, space, options))
+
+
+def _value(nest: LoopNest, space: EvenSpace, options: MapOptions) -> float:
+    return options.objective.of(evaluate(nest, space.arch, placement=space.resident))
+
+
+def _promising(space: EvenSpace, objective: Objective) -> Iterable[tuple[SpatialLoop, ...]]:
+    extents = {dim.value: extent for dim, extent in space.extents.items()}
+    padded = replace(space.workload, **extents)
+    return all_unrollings(padded, space.arch, objective=objective, beam=_BEAM)
+
+
+def _unrolling(batch: EvenBatch) -> tuple[SpatialLoop, ...]:
+    pairs = zip(batch.space.unrollable, batch.spatial[0], strict=True)
+    return tuple(
+        SpatialLoop(dim, int(extent), fanout) for (fanout, dim), extent in pairs if extent > 1
+    )
