@@ -24,10 +24,10 @@ from ..ir.workload import DIMS, Dim, Operand
 
 Name = Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_]*$")]
 ArchName = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")]
-Count = Annotated[int, Field(ge=1)]
-Cycles = Annotated[int, Field(ge=0)]
-Rate = Annotated[float, Field(gt=0, allow_inf_nan=False)]
-Energy = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+Count = Annotated[int, Field(ge=1, le=2**40)]
+Cycles = Annotated[int, Field(ge=0, le=2**40)]
+Rate = Annotated[float, Field(ge=1e-6, le=1e15, allow_inf_nan=False)]
+Energy = Annotated[float, Field(ge=0, le=1e15, allow_inf_nan=False)]
 OperandName = Literal["W", "I", "O"]
 DimName = Literal["R", "S", "P", "Q", "C", "K", "N", "G"]
 

@@ -10,7 +10,6 @@ A schedule of several operators has the whole tensors that move among its events
 the entire network, and its waits are told apart by region (``ir/schedule_hazards.py``).
 """
 
-import math
 from collections import deque
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
@@ -18,8 +17,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import numpy.typing as npt
 
-from ..ir.arch import Architecture
-from ..ir.errors import ArchitectureError, PassError
+from ..ir.errors import PassError
 from ..ir.graph import Graph, Op
 from ..ir.graph_schedule import GraphSchedule, Residence, Transfer
 from ..ir.hazards import Block, HazardTracker, Ticks, waits_for
@@ -33,12 +31,10 @@ from ..ir.tiles import Role, TileGraph
 from ..ir.touches import Accesses
 from ..ir.types import DType, TensorType
 from .addressing import off_chip, on_chip, squeeze
+from .executable import check_executable
 from .layout import Layout, lay_out, moved_tensors, multiplier_of
 from .select import Site, select_compute, select_finish
 from .waits import WaitFilter
-
-ACCUMULATOR_BYTES = (3, 4)
-"""Sizes of an accumulator that instructions can address [byte]."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,21 +67,6 @@ def lower(module: Module) -> Lowered:
     run = _Lowering(module, derived)
     run.execute()
     return Lowered(run.program(), derived)
-
-
-def check_executable(arch: Architecture) -> None:
-    """Check that instructions exist for the machine's numbers.
-
-    Raises:
-        ArchitectureError: Its accumulators have a width that no instruction knows.
-    """
-    if math.ceil(arch.accumulator_bits / 8) not in ACCUMULATOR_BYTES:
-        known = " or ".join(str(8 * size) for size in ACCUMULATOR_BYTES)
-        raise ArchitectureError(
-            f"{arch.name}: accumulators have {arch.accumulator_bits} bits, "
-            f"instructions know {known}",
-            hint="the architecture can be used for mapping only",
-        )
 
 
 @dataclass

@@ -164,6 +164,8 @@ def load_package(path: Path, *, check: bool = True) -> Package:
     Raises:
         InputError: The file is missing, no package, damaged, or of another version.
     """
+    if path.exists() and not path.is_file():
+        raise InputError(f"{path} is not a file")
     try:
         with zipfile.ZipFile(path) as archive:
             members = _read_members(path, archive)

@@ -7,8 +7,9 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
+from ..backend.executable import check_executable
 from ..backend.load import ArchSource, find_source, parse_architecture
-from ..backend.lower import check_executable, lower
+from ..backend.lower import lower
 from ..ir.arch import Architecture
 from ..ir.errors import OptionError
 from ..ir.module import Module

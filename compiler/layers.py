@@ -14,6 +14,8 @@ _UNROLLED = re.compile(r"^(\w+)=(\d+)@([\w-]+)$")
 _FIELD = re.compile(r"^(\w+)=(\d+)(?:,(\d+))?$")
 _PAIRS = ("stride", "dilation")
 _COLUMNS = ("R", "S", "P", "Q", "C", "K")
+_HINT = 'write "R=3 S=3 P=56 Q=56 C=64 K=64 N=1 G=1 stride=1 dilation=1"'
+_LARGEST = 2**31 - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +35,8 @@ def parse_layer(text: str) -> Layer:
     Raises:
         OptionError: A field is unknown, given twice or not a positive number.
     """
+    if not text.split():
+        raise OptionError("--layer: it is empty", hint=_HINT)
     extents: dict[str, int] = {}
     pairs: dict[str, tuple[int, int]] = {}
     for word in text.split():
@@ -41,7 +45,7 @@ def parse_layer(text: str) -> Layer:
         if found is None or (name not in DIMS and name not in _PAIRS):
             raise OptionError(
                 f"--layer: cannot read {word!r}",
-                hint='write "R=3 S=3 P=56 Q=56 C=64 K=64 N=1 G=1 stride=1 dilation=1"',
+                hint=_HINT,
             )
         if name in extents or name in pairs:
             raise OptionError(f"--layer: {name} is given twice")
@@ -51,7 +55,7 @@ def parse_layer(text: str) -> Layer:
             raise OptionError(f"--layer: {name} takes one number")
         else:
             extents[name] = int(found[2])
-    return _layer(" ".join(text.split()) or "P=1", extents, pairs)
+    return _layer(" ".join(text.split()), extents, pairs)
 
 
 def parse_spatial(text: str, arch: Architecture) -> tuple[SpatialLoop, ...]:
@@ -91,8 +95,10 @@ def read_layers(path: Path) -> tuple[Layer, ...]:
             if missing:
                 raise InputError(f"{path}: no column {', '.join(missing)}")
             layers = tuple(_read(path, number, row) for number, row in enumerate(reader, start=2))
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"cannot read {path}: {error}") from error
+    except OSError as error:
+        raise InputError(f"cannot read {path}: {error.strerror}") from error
+    except (UnicodeDecodeError, csv.Error) as error:
+        raise InputError(f"cannot read {path}: it is no CSV text ({error})") from error
     if not layers:
         raise InputError(f"{path}: holds no layer")
     return layers
@@ -118,6 +124,9 @@ def _read(path: Path, number: int, row: dict[str, str | None]) -> Layer:
 
 
 def _layer(name: str, extents: dict[str, int], pairs: dict[str, tuple[int, int]]) -> Layer:
+    large = [name for name, extent in extents.items() if extent > _LARGEST]
+    if large:
+        raise OptionError(f"{large[0]} is {extents[large[0]]}, must be at most {_LARGEST}")
     workload = Workload(
         **extents, stride=pairs.get("stride", (1, 1)), dilation=pairs.get("dilation", (1, 1))
     )

@@ -35,7 +35,7 @@ class CompileOptions:
     """Options of ``acc-compile`` and :func:`accnn.compile`.
 
     Attributes:
-        mapper: Finds loop nests; see ``acc-map --list-mappers``.
+        mapper: Finds loop nests; see ``passes/mapping/registry.py``.
         objective: What mappers minimise.
         scheduler: Plans the scratchpad: ``cosma`` (or another that is registered).
         tiles: Orders tiles on the NPUs: ``static`` (or another that is registered).

@@ -8,24 +8,55 @@ from pathlib import Path
 from ..ir.errors import OptionError
 
 MARKER = "report.json"
-"""A folder with this file is ours and may be replaced."""
+"""A folder with this file is ours and may be replaced, if it holds nothing else."""
+
+OURS = frozenset(
+    {
+        "model.onnx",
+        "module.ir",
+        "program.acc",
+        "program.asm",
+        "report.html",
+        MARKER,
+        "trace.json",
+    }
+)
+"""What a folder of results may hold."""
 
 
 def check_target(folder: Path) -> None:
     """Check, before any work, that results may be written there.
 
     Raises:
-        OptionError: The parent is missing, or the folder holds something else.
+        OptionError: The parent is missing, takes no files, or the folder holds something else.
     """
-    if not folder.absolute().parent.is_dir():
-        raise OptionError(f"cannot write {folder}: {folder.absolute().parent} is not a folder")
+    parent = folder.absolute().parent
+    if not parent.is_dir():
+        raise OptionError(f"cannot write {folder}: {parent} is not a folder")
     if folder.is_symlink() or (folder.exists() and not folder.is_dir()):
         raise OptionError(f"cannot write {folder}: it exists and is not a folder")
-    if folder.is_dir() and any(folder.iterdir()) and not (folder / MARKER).is_file():
-        raise OptionError(
-            f"will not overwrite {folder}: it is not empty and holds no {MARKER}",
-            hint="choose another folder with -o",
-        )
+    _check_replaceable(folder)
+    try:
+        _new_folder(folder).rmdir()
+    except OSError as error:
+        raise OptionError(f"cannot write {folder}: {error.strerror}") from error
+
+
+def _check_replaceable(folder: Path) -> None:
+    """Check that a folder is absent, empty, or one of results and nothing else."""
+    found = {item.name for item in folder.iterdir()} if folder.is_dir() else set[str]()
+    if not found:
+        return
+    foreign = sorted(found - OURS)
+    if MARKER not in found:
+        reason = f"it is not empty and holds no {MARKER}"
+    elif foreign:
+        reason = f"it also holds {foreign[0]}, which is no result"
+    else:
+        return
+    raise OptionError(
+        f"will not overwrite {folder}: {reason}", hint="choose another folder with -o"
+    )
 
 
 def write_folder(folder: Path, files: Mapping[str, Callable[[Path], None]]) -> None:
@@ -33,23 +64,44 @@ def write_folder(folder: Path, files: Mapping[str, Callable[[Path], None]]) -> N
 
     Args:
         folder: The target.
-        files: How to write each file, by its name.
+        files: How to write each file, by its name; all are among ``OURS``.
 
     Raises:
         OptionError: The disk refuses.
     """
     check_target(folder)
     try:
-        partial = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.absolute().parent))
+        partial = _new_folder(folder)
         try:
             for name, write in files.items():
                 write(partial / name)
             partial.chmod(0o755)
-            if folder.exists():
-                shutil.rmtree(folder)
-            partial.rename(folder)
+            _take_place(partial, folder)
         except BaseException:
             shutil.rmtree(partial, ignore_errors=True)
             raise
     except OSError as error:
         raise OptionError(f"cannot write {folder}: {error.strerror}") from error
+
+
+def _new_folder(folder: Path) -> Path:
+    """Return a new folder beside ``folder``."""
+    name = folder.absolute().name
+    return Path(tempfile.mkdtemp(prefix=f".{name}.", dir=folder.absolute().parent))
+
+
+def _take_place(partial: Path, folder: Path) -> None:
+    """Let ``partial`` become ``folder``; what was there is deleted once that has happened."""
+    if not folder.exists():
+        partial.rename(folder)
+        return
+    older = _new_folder(folder)
+    try:
+        folder.rename(older)  # onto an empty folder
+        try:
+            partial.rename(folder)
+        except BaseException:
+            older.rename(folder)
+            raise
+    finally:
+        shutil.rmtree(older, ignore_errors=True)

@@ -25,4 +25,4 @@ def write_timeloop(folder: Path, nest: LoopNest, arch: Architecture) -> None:
         for name, text in files.items():
             (target / name).write_text(text)
     except OSError as error:
-        raise OptionError(f"cannot write {target}: {error}") from error
+        raise OptionError(f"cannot write {target}: {error.strerror}") from error

@@ -105,12 +105,12 @@ def read_samples(path: Path, specs: tuple[InputSpec, ...]) -> Iterator[Sample]:
 
 def _files(path: Path) -> list[Path]:
     if not path.exists():
-        raise OptionError(f"calibration data {path} does not exist")
+        raise OptionError(f"{path} does not exist")
     files = sorted(p for p in path.iterdir() if p.suffix in _SUFFIXES) if path.is_dir() else [path]
     if not files:
-        raise OptionError(f"calibration folder {path} holds no .npz or .npy file")
-    if files[0].suffix not in _SUFFIXES:
-        raise OptionError(f"calibration data {path} is neither .npz nor .npy nor a folder")
+        raise OptionError(f"folder {path} holds no .npz or .npy file")
+    if files[0].suffix not in _SUFFIXES or not files[0].is_file():
+        raise OptionError(f"{path} is neither .npz nor .npy nor a folder")
     return files
 
 

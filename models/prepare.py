@@ -11,6 +11,7 @@ no integer form of them.
 """
 
 import math
+import shutil
 import tempfile
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -23,9 +24,9 @@ from onnx import ModelProto, NodeProto, TensorProto, ValueInfoProto, helper, num
 from onnx.shape_inference import infer_shapes
 from onnx.version_converter import convert_version
 
-from ..ir.errors import ModelError
+from ..ir.errors import ModelError, OptionError
 from .normalisation import normalise_by_convolution
-from .session import Optimisation, session_options
+from .session import Optimisation, refusals, session_options
 
 # Quantisation per channel needs the axis of DequantizeLinear.
 _LEAST_OPSET = 13
@@ -43,6 +44,7 @@ def prepare(model: ModelProto) -> ModelProto:
 
     Raises:
         ModelError: onnxruntime cannot load the model, or its opset cannot be raised to 13.
+        OptionError: The folder of temporary files is full.
     """
     folded = _fold(_readable(model))
     _drop_unused_opsets(folded)
@@ -135,19 +137,25 @@ def _fold(model: ModelProto) -> ModelProto:
         path = Path(folder) / "folded.onnx"
         options.optimized_model_filepath = str(path)
         content = model.SerializeToString()
-        try:
+        _check_room(Path(folder), len(content))
+        with refusals("load"):
             ort.InferenceSession(content, options, providers=["CPUExecutionProvider"])
-        except Exception as error:
-            if not _is_from_onnxruntime(error):
-                raise
-            raise ModelError(f"onnxruntime cannot load the model: {error}") from error
         del content
         return onnx.load(path)
 
 
-def _is_from_onnxruntime(error: Exception) -> bool:
-    """Return whether the compiled half of onnxruntime raised ``error`` (its classes vary)."""
-    return type(error).__module__.startswith("onnxruntime")
+def _check_room(folder: Path, size: int) -> None:
+    """Check that a temporary file of about ``size`` bytes can be written.
+
+    Raises:
+        OptionError: It cannot.
+    """
+    free = shutil.disk_usage(folder).free
+    if free < size:
+        raise OptionError(
+            f"{folder.parent} has {free} bytes left, folding the model takes about {size}",
+            hint="set TMPDIR to a folder with more room",
+        )
 
 
 def _pool_instead_of_mean(model: ModelProto) -> bool:

@@ -9,7 +9,9 @@ whose 16-bit sums of two products saturate. ``u8s8_saturates`` finds that out by
 quantise activations to s8 (the default), or weights to seven bits.
 """
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import contextmanager
 from enum import StrEnum
 from functools import cache
 from pathlib import Path
@@ -19,6 +21,8 @@ import numpy as np
 import onnxruntime as ort
 from numpy.typing import NDArray
 from onnx import ModelProto, TensorProto, helper
+
+from ..ir.errors import ModelError
 
 Array = NDArray[Any]
 Model: TypeAlias = ModelProto
@@ -42,6 +46,8 @@ _LEVELS: dict[Optimisation, Any] = {
     Optimisation.ALL: _binding.GraphOptimizationLevel.ORT_ENABLE_ALL,
 }
 _ONLY_FATAL = 4
+_PREFIX = re.compile(r"^\[ONNXRuntimeError\] : \d+ : \w+ : (?:\S+:\d+ .*\) )?")
+"""What onnxruntime puts before a message: its class, and where in the sources it was raised."""
 
 
 def session_options(
@@ -74,12 +80,34 @@ def make_session(
         model: A model with all its weights inside (below 2 GiB).
         optimisation: How far to rewrite the graph; QDQ models need ``extended``.
         threads: Threads per operator; 0 leaves the choice to onnxruntime.
+
+    Raises:
+        ModelError: onnxruntime cannot load the model.
     """
-    return ort.InferenceSession(
-        model.SerializeToString(),
-        sess_options=session_options(optimisation, threads=threads),
-        providers=["CPUExecutionProvider"],
-    )
+    with refusals("load"):
+        return ort.InferenceSession(
+            model.SerializeToString(),
+            sess_options=session_options(optimisation, threads=threads),
+            providers=["CPUExecutionProvider"],
+        )
+
+
+@contextmanager
+def refusals(what: str) -> Generator[None]:
+    """Turn what onnxruntime raises into a ``ModelError`` of one line.
+
+    Its exceptions are many, and only their module is common to them.
+
+    Args:
+        what: What it was asked to do with the model.
+    """
+    try:
+        yield
+    except Exception as error:
+        if not type(error).__module__.startswith("onnxruntime"):
+            raise
+        text = " ".join(_PREFIX.sub("", str(error)).split())
+        raise ModelError(f"onnxruntime cannot {what} the model: {text}") from error
 
 
 def run(
@@ -91,10 +119,14 @@ def run(
         session: Where to run.
         feeds: Every input by name.
         outputs: Names of the outputs to compute.
+
+    Raises:
+        ModelError: onnxruntime cannot run the model.
     """
     declared = [str(output.name) for output in cast(Any, session).get_outputs()]
     names = declared if outputs is None else list(outputs)
-    results = cast(Sequence[Array], session.run(names, dict(feeds)))
+    with refusals("run"):
+        results = cast(Sequence[Array], session.run(names, dict(feeds)))
     return dict(zip(names, results, strict=True))
 
 

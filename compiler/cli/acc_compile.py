@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.table import Table
 
 from ...backend.load import catalogue
-from ...ir.errors import AccnnError, MismatchError
+from ...ir.errors import MismatchError
 from ...ir.report import VerificationStatus
 from ...passes.instrument import WriteReproducer
 from ...passes.mapping.base import Objective
@@ -23,14 +23,12 @@ from ..report.table import report_tables
 from .progress import shown_progress
 from .shapes import parse_shapes
 from .sizes import parse_budget
+from .tool import EXIT_CODES, new_tool, reported
 
-app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
+app = new_tool()
 
 _DEFAULT = CompileOptions()
-_EPILOG = (
-    "Exit codes: 0 all is well, 1 accnn failed, 2 the input cannot be used, "
-    "3 the outputs differ from onnxruntime's."
-)
+_EPILOG = f"{EXIT_CODES}, 3 the outputs differ from onnxruntime's."
 
 
 def _show_archs(wanted: bool) -> None:
@@ -40,7 +38,8 @@ def _show_archs(wanted: bool) -> None:
     table = Table("name", "description", box=None, pad_edge=False)
     for entry in catalogue():
         table.add_row(entry.name, entry.description)
-    Console().print(table)
+    with reported("acc-compile"):
+        Console().print(table)
     raise typer.Exit()
 
 
@@ -136,7 +135,7 @@ def acc_compile(
     trace.json (for ui.perfetto.dev), report.json, and report.html, the same for people.
     """
     del list_archs
-    try:
+    with reported("acc-compile"):
         options = CompileOptions(
             mapper=mapper,
             objective=objective,
@@ -154,9 +153,6 @@ def acc_compile(
             processes=processes,
         )
         _run(model, arch, output, options)
-    except AccnnError as error:
-        typer.echo(f"acc-compile: error: {error}", err=True)
-        raise typer.Exit(error.exit_code) from error
 
 
 def main() -> None:

@@ -8,7 +8,8 @@ from rich.console import Console
 
 from ...backend.load import load_architecture
 from ...ir.arch import Architecture
-from ...ir.errors import AccnnError, InfeasibleError, OptionError
+from ...ir.errors import InfeasibleError, OptionError
+from ...ir.files import check_writable
 from ...passes.mapping.base import MapOptions, MappingResult, Objective
 from ...passes.mapping.registry import find_mapper
 from ...passes.scheduling.flexer.options import FlexerOptions, Memory, Metric, Priority
@@ -26,14 +27,15 @@ from ..report.layer_table import (
     write_csv,
 )
 from ..timeloop_files import write_timeloop
+from .tool import EXIT_CODES, new_tool, reported
 
 _FILE_WIDTH = 160
 """Columns of a table that goes to a file."""
 
-app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
+app = new_tool()
 
 
-@app.command()
+@app.command(epilog=f"{EXIT_CODES}.")
 def acc_map(
     arch: Annotated[str, typer.Option("--arch", help="Architecture: NAME.toml or a path.")],
     layer: Annotated[
@@ -92,7 +94,8 @@ def acc_map(
     processes: Annotated[int, typer.Option(help="Processes at most.")] = 2,
 ) -> None:
     """Map single layers and compare mappers."""
-    try:
+    with reported("acc-map"):
+        _check_options(seed, processes, csv, emit, directory)
         chosen = _layers(layer, layers)
         machine = load_architecture(arch)
         if scheduler is not None:
@@ -102,7 +105,6 @@ def acc_map(
             _compare_schedulers(chosen, machine, scheduler.split(","), tile_options, csv)
             return
         single = machine.for_npu(machine.npus[0])
-        _check_emit(emit, directory)
         options = MapOptions(
             objective=objective,
             seed=seed,
@@ -128,9 +130,6 @@ def acc_map(
             for row, answer in zip(rows, answers, strict=True):
                 if isinstance(answer, MappingResult):
                     write_timeloop(directory / f"{row.layer}.{row.mapper}", answer.nest, single)
-    except AccnnError as error:
-        typer.echo(f"acc-map: error: {error}", err=True)
-        raise typer.Exit(error.exit_code) from error
 
 
 def main() -> None:
@@ -160,11 +159,26 @@ def _compare_schedulers(
         write_rows(csv, rows)
 
 
-def _check_emit(emit: str | None, directory: Path | None) -> None:
+def _check_options(
+    seed: int, processes: int, csv: Path | None, emit: str | None, directory: Path | None
+) -> None:
+    """Check, before any work, what no type says.
+
+    Raises:
+        OptionError: A number is too small, or a file cannot be written.
+    """
+    if seed < 0:
+        raise OptionError(f"seed is {seed}, must be 0 or more")
+    if processes < 1:
+        raise OptionError(f"processes is {processes}, must be 1 or more")
+    if csv is not None:
+        check_writable(csv)
     if emit not in (None, "timeloop"):
         raise OptionError(f"--emit knows no tool {emit!r}", hint="known: timeloop")
     if (emit is None) != (directory is None):
         raise OptionError("--emit needs a tool and a folder", hint="--emit timeloop DIR")
+    if directory is not None and directory.exists() and not directory.is_dir():
+        raise OptionError(f"cannot write {directory}: it is not a folder")
 
 
 def _row(layer: Layer, job: MapJob, answer: Answer, counting: LayerCounting) -> Row:

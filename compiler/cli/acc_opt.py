@@ -1,14 +1,16 @@
 """``acc-opt``: run passes on the text of a module."""
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from ...ir.errors import AccnnError, OptionError, ParseError
+from ...ir.errors import OptionError, ParseError
+from ...ir.files import check_writable, replacing
 from ...ir.module import Module, Stage
 from ...ir.resources import Constants
 from ...ir.text.parser import parse_module
@@ -22,12 +24,12 @@ from ...passes.pipeline import Pipeline, find_pass
 from ...passes.registry import PASSES, pipeline
 from ..cache import MappingCache, default_folder
 from ..mapping import CachedSolver, cores
-from .files import write_file
+from .tool import EXIT_CODES, new_tool, reported
 
-app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
+app = new_tool()
 
 
-@app.command()
+@app.command(epilog=f"{EXIT_CODES}.")
 def acc_opt(
     file: Annotated[Path | None, typer.Argument(help="Text of a module; - reads stdin.")] = None,
     passes: Annotated[
@@ -60,24 +62,30 @@ def acc_opt(
     reproducer of a crash: `// pipeline: eliminate-dead`. Options win.
     """
     clock = Timing()
-    try:
+    with reported("acc-opt"), _shown(clock, wanted=timing):
         if list_passes:
             typer.echo(_list())
             return
+        if output is not None:
+            check_writable(output)
         job = _read(file, passes, seed, constants, verify=verify_each)
         watchers = (*_printers(print_ir_after or []), clock, WriteReproducer(reproducer))
         _write(job.run(watchers, verify_each=verify_each), output)
-    except AccnnError as error:
-        typer.echo(f"acc-opt: error: {error}", err=True)
-        raise typer.Exit(error.exit_code) from error
-    finally:
-        if timing:
-            typer.echo(clock.table(), err=True, nl=False)
 
 
 def main() -> None:
     """Run the command line of ``acc-opt``."""
     app()
+
+
+@contextmanager
+def _shown(clock: Timing, *, wanted: bool) -> Generator[None]:
+    """Show the time of each pass at the end, also where one fails."""
+    try:
+        yield
+    finally:
+        if wanted:
+            typer.echo(clock.table(), err=True, nl=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -168,9 +176,14 @@ def _write(module: Module, output: Path | None) -> None:
     header = Header()
     if module.constants:
         data = output.with_suffix(".safetensors")
-        write_file(data, module.constants.to_bytes())
+        _write_file(data, module.constants.to_bytes())
         header = Header(constants=data.name)
-    write_file(output, f"{header}{print_module(module)}".encode())
+    _write_file(output, f"{header}{print_module(module)}".encode())
+
+
+def _write_file(path: Path, content: bytes) -> None:
+    with replacing(path) as partial:
+        partial.write_bytes(content)
 
 
 def _list() -> str:

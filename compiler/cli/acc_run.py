@@ -12,17 +12,18 @@ import numpy.typing as npt
 import typer
 
 from ...backend.package import Package, load_package
-from ...ir.errors import AccnnError, InputError
-from ...ir.files import replacing
+from ...ir.errors import InputError, OptionError
+from ...ir.files import check_writable, replacing
 from ...runtime_sim.simulate import SimulationResult, simulate
 from ...runtime_sim.trace import write_trace
+from .tool import EXIT_CODES, new_tool, reported
 
 Array: TypeAlias = npt.NDArray[Any]
 
-app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
+app = new_tool()
 
 
-@app.command()
+@app.command(epilog=f"{EXIT_CODES}.")
 def acc_run(
     program: Annotated[Path, typer.Argument(help="Package that acc-compile wrote (program.acc).")],
     inputs: Annotated[
@@ -37,7 +38,8 @@ def acc_run(
     ] = False,
 ) -> None:
     """Execute a compiled program on inputs; the ONNX model is not needed."""
-    try:
+    with reported("acc-run"):
+        _check_targets(output, trace)
         package = load_package(program)
         result = simulate(
             package.program,
@@ -47,15 +49,26 @@ def acc_run(
             trace=trace is not None,
         )
         _write(package, result, output, trace)
-    except AccnnError as error:
-        typer.echo(f"acc-run: error: {error}", err=True)
-        raise typer.Exit(error.exit_code) from error
-    typer.echo(_summary(result))
+        typer.echo(_summary(result))
 
 
 def main() -> None:
     """Run the command line of ``acc-run``."""
     app()
+
+
+def _check_targets(output: Path, trace: Path | None) -> None:
+    """Check, before any work, that both files may be written.
+
+    Raises:
+        OptionError: One cannot be, or they are the same.
+    """
+    check_writable(output)
+    if trace is None:
+        return
+    check_writable(trace)
+    if trace.absolute() == output.absolute():
+        raise OptionError(f"--output and --trace are the same file: {trace}")
 
 
 def _named_inputs(package: Package, path: Path) -> dict[str, Array]:
@@ -70,6 +83,8 @@ def _named_inputs(package: Package, path: Path) -> dict[str, Array]:
 
 
 def _load(path: Path) -> dict[str, Array]:
+    if path.exists() and not path.is_file():
+        raise InputError(f"{path} is not a file")
     try:
         archive: object = np.load(path, allow_pickle=False)
         if not isinstance(archive, np.lib.npyio.NpzFile):
@@ -99,12 +114,14 @@ def _write(package: Package, result: SimulationResult, output: Path, trace: Path
 
 def _write_npz(path: Path, arrays: Mapping[str, Array]) -> None:
     """Write what ``np.load`` reads; unlike ``np.savez``, arrays may have any name."""
-    with zipfile.ZipFile(path, "w") as archive:
+    whole = io.BytesIO()  # a zip is not written front to back, which devices ask for
+    with zipfile.ZipFile(whole, "w") as archive:
         for name, array in arrays.items():
             content = io.BytesIO()
             np.lib.format.write_array(content, array, allow_pickle=False)
             entry = zipfile.ZipInfo(f"{name}.npy", (1980, 1, 1, 0, 0, 0))
             archive.writestr(entry, content.getvalue())
+    path.write_bytes(whole.getvalue())
 
 
 def _summary(result: SimulationResult) -> str:
@@ -112,5 +129,5 @@ def _summary(result: SimulationResult) -> str:
     moved = result.total.off_chip_bytes
     return (
         f"{result.program.name} on {result.program.arch.name}: {result.cycles} cycles "
-        f"({1e3 * seconds:.3f} ms), {result.energy_pj / 1e6:.3f} uJ, {moved} bytes off chip"
+        f"({1e3 * seconds:.3g} ms), {result.energy_pj / 1e6:.3f} uJ, {moved} bytes off chip"
     )

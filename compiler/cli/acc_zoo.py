@@ -1,7 +1,5 @@
 """``acc-zoo``: write a network of the zoo as an ONNX file."""
 
-import os
-import tempfile
 from pathlib import Path
 from typing import Annotated
 
@@ -9,33 +7,34 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from ...ir.errors import AccnnError, OptionError
+from ...ir.errors import OptionError
+from ...ir.files import check_writable, replacing
 from ...models.zoo.build import build
 from ...models.zoo.registry import NETWORKS, find
+from .tool import EXIT_CODES, new_tool, reported
 
-app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
+app = new_tool()
 
 
-@app.command()
+@app.command(epilog=f"{EXIT_CODES}.")
 def acc_zoo(
     name: Annotated[str | None, typer.Argument(help="A network of --list.")] = None,
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="File to write [default: NAME.onnx].")
+        Path | None, typer.Option("--output", "-o", help="File to write; NAME.onnx if not given.")
     ] = None,
-    image_size: Annotated[int, typer.Option(help="Height and width of the input [pixel].")] = 224,
+    image_size: Annotated[
+        int, typer.Option(help="Height and width of the input, in pixels.")
+    ] = 224,
     batch: Annotated[int, typer.Option(help="Images per inference.")] = 1,
     seed: Annotated[int, typer.Option(help="Seed of the weights, 0 or more.")] = 0,
     list_: Annotated[bool, typer.Option("--list", help="Show the networks and exit.")] = False,
 ) -> None:
     """Build a network with seeded weights and write it as an ONNX file."""
-    try:
+    with reported("acc-zoo"):
         if list_:
             Console().print(_table())
             return
         _write_network(name, output, image_size=image_size, batch=batch, seed=seed)
-    except AccnnError as error:
-        typer.echo(f"acc-zoo: error: {error}", err=True)
-        raise typer.Exit(error.exit_code) from error
 
 
 def main() -> None:
@@ -50,40 +49,11 @@ def _write_network(
         raise OptionError("no network given", hint="see acc-zoo --list")
     find(name)
     path = output or Path(f"{name}.onnx")
-    if not path.parent.is_dir():
-        raise OptionError(f"cannot write {path}: {path.parent} is not a folder")
-    if path.is_dir():
-        raise OptionError(f"cannot write {path}: it is a folder")
+    check_writable(path)
     model = build(name, image_size=image_size, batch=batch, seed=seed)
-    _write_atomically(path, model.SerializeToString(deterministic=True))
+    with replacing(path) as partial:
+        partial.write_bytes(model.SerializeToString(deterministic=True))
     typer.echo(f"{path}: {name}, input {batch}x3x{image_size}x{image_size}, seed {seed}")
-
-
-def _write_atomically(path: Path, content: bytes) -> None:
-    """Write a file so that it is there whole or not at all."""
-    try:
-        with tempfile.NamedTemporaryFile(
-            dir=path.parent, prefix=f".{path.name}.", delete=False
-        ) as file:
-            partial = Path(file.name)
-            try:
-                file.write(content)
-                file.flush()
-                os.fsync(file.fileno())
-                partial.chmod(0o666 & ~_umask())
-                partial.replace(path)
-            except BaseException:
-                partial.unlink(missing_ok=True)
-                raise
-    except OSError as error:
-        raise OptionError(f"cannot write {path}: {error.strerror}") from error
-
-
-def _umask() -> int:
-    """Return the process's file mode mask (reading it means setting it twice)."""
-    mask = os.umask(0o022)
-    os.umask(mask)
-    return mask
 
 
 def _table() -> Table:

@@ -10,9 +10,12 @@ from onnx import ModelProto
 from ...ir.errors import ModelError
 from .external import embed_external_data
 from .shapes import fix_shapes
+from .table import NEWEST_OPSET, OLDEST_OPSET
 
 LARGEST_MODEL = 2**31 - 1
 """Protobuf's own limit for one message, weights included [byte]."""
+
+_STANDARD = ("", "ai.onnx")
 
 
 def load_model(
@@ -65,6 +68,14 @@ def _parse(blob: bytes, path: Path) -> ModelProto:
         raise ModelError(f"{path}: not an ONNX model, or truncated") from error
     if not model.HasField("graph") or not model.opset_import:
         raise ModelError(f"{path}: not an ONNX model, or truncated (no graph or no opset)")
+    if not model.graph.output:
+        raise ModelError(f"{path}: the network has no output")
+    newest = max((e.version for e in model.opset_import if e.domain in _STANDARD), default=0)
+    if newest > NEWEST_OPSET:
+        raise ModelError(
+            f"{path}: opset {newest} is not supported ({OLDEST_OPSET} to {NEWEST_OPSET})",
+            hint="convert the model with onnx.version_converter",
+        )
     if not all(isinstance(text, str) for text in _texts(model)):
         raise ModelError(f"{path}: not an ONNX model, or damaged (a name is not UTF-8)")
     return model

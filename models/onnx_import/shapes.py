@@ -1,5 +1,6 @@
 """Static shapes of graph inputs: what the user fixes and what the model declares."""
 
+import math
 from collections.abc import Mapping, Sequence
 
 from onnx import ModelProto, ValueInfoProto
@@ -7,6 +8,8 @@ from onnx import ModelProto, ValueInfoProto
 from ...ir.errors import ModelError, OptionError
 
 LARGEST_EXTENT = 2**31 - 1
+LARGEST_INPUT = 2**31 - 1
+"""Elements of one input; more could not be simulated."""
 
 
 def run_time_inputs(model: ModelProto) -> tuple[ValueInfoProto, ...]:
@@ -50,7 +53,12 @@ def static_shape(value: ValueInfoProto) -> tuple[int, ...]:
         )
     dims = value.type.tensor_type.shape.dim
     extents = tuple(dim.dim_value if dim.HasField("dim_value") else 0 for dim in dims)
-    if any(not 1 <= extent <= LARGEST_EXTENT for extent in extents):
+    if math.prod(extents) > LARGEST_INPUT:
+        raise ModelError(
+            f"input {value.name!r} has the shape [{', '.join(map(str, extents))}], "
+            f"more than {LARGEST_INPUT} elements"
+        )
+    if any(extent < 1 for extent in extents):
         shown = [str(dim.dim_value or dim.dim_param or "?") for dim in dims]
         example = ",".join(text if text.isdigit() else "1" for text in shown)
         raise ModelError(
@@ -63,7 +71,9 @@ def static_shape(value: ValueInfoProto) -> tuple[int, ...]:
 def _fix(value: ValueInfoProto, shape: Sequence[int]) -> dict[str, int]:
     """Set the shape of one input; return the symbols that got a value."""
     if any(not 1 <= extent <= LARGEST_EXTENT for extent in shape):
-        raise OptionError(f"--shape {value.name}={_csv(shape)}: extents must be at least 1")
+        raise OptionError(
+            f"--shape {value.name}={_csv(shape)}: extents must be 1 to {LARGEST_EXTENT}"
+        )
     tensor = value.type.tensor_type
     declared = tensor.HasField("shape")
     if declared and len(tensor.shape.dim) != len(shape):

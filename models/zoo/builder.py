@@ -15,6 +15,8 @@ from ...ir.errors import OptionError
 
 OPSET = 17
 IR_VERSION = 10
+LARGEST_INPUT = 2**28
+"""Elements of the images that are calibrated at once."""
 
 #: Mean of what a rectifier sees, in standard deviations. At 0, centring and rectifying amplify any
 #: disturbance by 1.7 dB per layer, so that the deeper a random network, the more it turns int8
@@ -119,6 +121,12 @@ class ZooOptions:
         for name in ("image_size", "batch", "classes"):
             if getattr(self, name) < 1:
                 raise OptionError(f"{name} is {getattr(self, name)}; it must be at least 1")
+        elements = 3 * self.batch * self.image_size**2
+        if elements > LARGEST_INPUT:
+            raise OptionError(
+                f"images of {elements} elements are too large; at most {LARGEST_INPUT}",
+                hint="give a smaller image size or batch; published networks use 224",
+            )
         if not 0 < self.width <= 8:
             raise OptionError(f"width is {self.width}; it must be above 0 and at most 8")
 

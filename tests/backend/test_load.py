@@ -278,7 +278,7 @@ class TestMessages:
             (
                 "size = 2",
                 "size = 2\nlink_bandwidth = 0",
-                "link_bandwidth = 0: must be greater than 0",
+                "link_bandwidth = 0: must be greater than or equal to 0.000001",
             ),
             ("size = 2", "size = 2\nlink_bandwidth = inf", "= inf: must be a finite number"),
             ("size = 2", "size = 2\n[npus]\ncount = 0", "npus.count = 0: must be greater than or"),

@@ -4,8 +4,9 @@ from dataclasses import replace
 
 import pytest
 
+from accnn.backend.executable import check_executable
 from accnn.backend.load import load_architecture
-from accnn.backend.lower import check_executable, lower
+from accnn.backend.lower import lower
 from accnn.ir.errors import ArchitectureError, PassError
 from accnn.ir.graph_schedule import Transfer
 from accnn.ir.isa import Copy, Halt, Mac, Requant, Space, Unit

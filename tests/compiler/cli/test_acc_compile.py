@@ -1,7 +1,11 @@
 """``acc-compile`` from the command line: results, exit codes, one message for each bad input."""
 
+import re
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import onnx
@@ -240,6 +244,38 @@ def prepare_arch() -> None:
     Path("folder.acc").mkdir()
     Path("folder.acc/mine.txt").write_text("precious")
 
+    Path("mixed.acc").mkdir()
+    Path("mixed.acc/report.json").write_text("{}")
+    Path("mixed.acc/mine.txt").write_text("precious")
+    Path("many.toml").write_text(f"npus = {{ count = 64 }}\n{text}")
+    Path("deep.toml").write_text(re.sub(r"capacity = 131072", f"capacity = {2**31}", text))
+    Path("slow.toml").write_text(re.sub(r"(read_bandwidth) = \d+", r"\1 = 1e-300", text, count=1))
+
+
+def prepare_channels() -> None:
+    model = tiny()
+    model.graph.input[0].type.tensor_type.shape.dim[1].dim_value = 5
+    onnx.save(model, "net.onnx")
+
+
+def prepare_opset(version: int) -> Callable[[], None]:
+    def prepare() -> None:
+        model = tiny()
+        model.opset_import[0].version = version
+        onnx.save(model, "net.onnx")
+
+    return prepare
+
+
+def prepare_no_output() -> None:
+    model = tiny()
+    del model.graph.output[:]
+    onnx.save(model, "net.onnx")
+
+
+def prepare_huge() -> None:
+    onnx.save(tiny(size=2**20), "net.onnx")
+
 
 def prepare_wide() -> None:
     onnx.save(tiny(size=256), "net.onnx")
@@ -283,6 +319,17 @@ BAD: dict[str, tuple[Callable[[], None] | None, list[str], str]] = {
     "unknown pass": (prepare_inputs, ["--until", "the-end"], "--until the-end: no such pass"),
     "negative seed": (prepare_inputs, ["--seed", "-1"], "seed is -1"),
     "foreign folder": (prepare_arch, ["-o", "folder.acc"], "will not overwrite folder.acc"),
+    "folder with more than results": (prepare_arch, ["-o", "mixed.acc"], "also holds mine.txt"),
+    "folder that takes no files": (prepare_inputs, ["-o", "/proc/results"], "cannot write /proc"),
+    "inputs of another kind": (prepare_inputs, ["--inputs", "net.onnx"], "net.onnx is neither"),
+    "too many engines": (prepare_arch, ["--arch", "many.toml"], "queues of instructions"),
+    "too large a memory": (prepare_arch, ["--arch", "deep.toml"], "gb has 2147483648 bytes"),
+    "too slow a memory": (prepare_arch, ["--arch", "slow.toml"], "read_bandwidth = 1e-300: must"),
+    "channels that differ": (prepare_channels, [], "Input channels C is not equal"),
+    "old opset": (prepare_opset(1), [], "Relu(1)"),
+    "new opset": (prepare_opset(99), [], "opset 99 is not supported (11 to"),
+    "no output": (prepare_no_output, [], "the network has no output"),
+    "huge input": (prepare_huge, [], "more than 2147483647 elements"),
     "no parent": (prepare_inputs, ["-o", "no/where"], "is not a folder"),
 }
 
@@ -378,6 +425,53 @@ def test_no_cache_neither_reads_nor_writes(here: Path, monkeypatch: pytest.Monke
 
     assert run("tiny.onnx", "--arch", "simba", "--until", "map-operators").exit_code == 0
     assert list(Path("cache").rglob("*.json"))
+
+
+def test_a_signal_ends_with_one_line(monkeypatch: pytest.MonkeyPatch):
+    def interrupt(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("accnn.compiler.driver.simulate", interrupt)
+    done = run("tiny.onnx", "--arch", "simba")
+
+    assert (done.exit_code, done.stderr) == (130, "acc-compile: interrupted\n")
+    assert names() == {"tiny.onnx"}
+
+
+def test_too_little_memory_is_told(monkeypatch: pytest.MonkeyPatch):
+    def exhaust(*_: object, **__: object) -> None:
+        raise MemoryError("unable to allocate 24 GiB")
+
+    monkeypatch.setattr("accnn.compiler.driver.simulate", exhaust)
+    done = run("tiny.onnx", "--arch", "simba")
+
+    assert done.exit_code == 1
+    assert done.stderr == "acc-compile: error: not enough memory: unable to allocate 24 GiB\n"
+
+
+def test_a_full_folder_of_temporary_files_is_told(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("shutil.disk_usage", lambda _: SimpleNamespace(free=10))
+    done = run("tiny.onnx", "--arch", "simba")
+
+    assert done.exit_code == 2
+    assert "10 bytes left" in done.stderr
+    assert "set TMPDIR" in done.stderr
+
+
+@pytest.mark.skipif(not Path("/dev/full").is_char_device(), reason="needs a device that is full")
+def test_a_full_output_is_told():
+    command = "from accnn.compiler.cli.acc_compile import main; main()"
+    with Path("/dev/full").open("wb") as full:
+        done = subprocess.run(
+            [sys.executable, "-P", "-c", command, "--list-archs"],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+
+    assert done.returncode == 2
+    assert done.stderr == "acc-compile: error: cannot write the output: No space left on device\n"
 
 
 def test_no_processes_are_refused():

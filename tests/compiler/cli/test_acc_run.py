@@ -1,4 +1,5 @@
 import json
+import os
 
 import numpy as np
 import pytest
@@ -20,6 +21,7 @@ def folder(tmp_path):
     np.savez(tmp_path / "wrong.npz", **{"in/x": inputs["x"].astype(np.float32)})
     np.savez(tmp_path / "other.npz", image=inputs["x"])
     np.savez(tmp_path / "objects.npz", **{"in/x": np.array([{}], object)})
+    os.mkfifo(tmp_path / "pipe.acc")
     np.save(tmp_path / "array.npy", inputs["x"])
     return tmp_path, convolution_reference(constants, inputs)
 
@@ -61,6 +63,8 @@ def test_the_trace_is_json_with_one_track_per_queue(folder):
         ("nothing.acc", "in.npz", "cannot read"),
         ("in.npz", "in.npz", "is not a package"),
         ("program.acc", "nothing.npz", "nothing.npz: No such file"),
+        ("pipe.acc", "in.npz", "pipe.acc is not a file"),
+        ("program.acc", "pipe.acc", "pipe.acc is not a file"),
         ("program.acc", "program.acc", "not an .npz file"),
         ("program.acc", "array.npy", "array.npy is not an .npz file"),
         ("program.acc", "objects.npz", "not an .npz file of plain arrays"),
@@ -88,6 +92,25 @@ def test_a_race_ends_the_run(folder):
     assert result.exit_code == 1
     assert "race on byte" in result.output
     assert not (path / "out.npz").exists()
+
+
+def test_outputs_go_to_devices(folder):
+    path, _ = folder
+    (path / "null.npz").symlink_to(os.devnull)
+
+    result = run(path, "program.acc", "-i", "in.npz", "-o", "null.npz")
+
+    assert result.exit_code == 0, result.output
+    assert (path / "null.npz").is_symlink()
+
+
+def test_two_results_need_two_files(folder):
+    path, _ = folder
+
+    result = run(path, "program.acc", "-i", "in.npz", "-o", "out.npz", "--trace", "out.npz")
+
+    assert result.exit_code == 2
+    assert "are the same file" in result.output
 
 
 def test_nothing_is_written_where_the_trace_cannot_be(folder):

@@ -36,6 +36,13 @@ def test_same_seed_gives_same_file(zoo, tmp_path):
     assert (tmp_path / "a.onnx").read_bytes() == (tmp_path / "b.onnx").read_bytes()
 
 
+def test_help_names_defaults_and_exit_codes(zoo):
+    shown = zoo("--help").output
+
+    assert "NAME.onnx if not given" in shown
+    assert "Exit codes: 0 all is well" in shown
+
+
 def test_lists_every_network(zoo):
     result = zoo("--list")
 
@@ -51,6 +58,7 @@ def test_lists_every_network(zoo):
         ([], "no network given"),
         (["alexnet", "--image-size", "32"], "too small"),
         (["resnet18", "--batch", "0"], "batch is 0; it must be at least 1"),
+        (["resnet18", "--image-size", "999999"], "are too large"),
         (["resnet18", "--seed", "-1"], "seed is -1; it must be 0 or more"),
         (["squeezenet", "-o", "missing/net.onnx"], "missing is not a folder"),
         (["squeezenet", "-o", "."], "it is a folder"),
