@@ -1,7 +1,8 @@
 """Place tiles in an address range, making room by the furthest next use."""
 
+from bisect import bisect_left, bisect_right, insort
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 NEVER = 1 << 50
 """The next use of a tile that is not used again."""
@@ -18,7 +19,9 @@ class Stay:
         tile: Number of the tile.
         address: First byte.
         bytes: Size [byte].
-        uses: Positions in the order of operations at which it is needed, last first.
+        next_use: Position in the order of operations at which it is needed next, or ``NEVER``, or
+            ``AT_ONCE``.
+        is_result: Whether it is an output or a sum.
         first_event: The event that brought it; -1 before there is one.
         last_event: The event that touched it last; -1 before there is one.
     """
@@ -26,12 +29,16 @@ class Stay:
     tile: int
     address: int
     bytes: int
-    uses: list[int]
+    next_use: int
+    is_result: bool = False
     first_event: int = -1
     last_event: int = -1
 
 
-@dataclass(slots=True)
+def _address(stay: Stay) -> int:
+    return stay.address
+
+
 class Room:
     """One address range and the tiles in it; local to one scheduling run.
 
@@ -41,17 +48,37 @@ class Room:
         stays: The tiles that are there now, by tile.
     """
 
-    base: int
-    size: int
-    stays: dict[int, Stay] = field(default_factory=dict[int, Stay])
+    def __init__(self, base: int, size: int) -> None:
+        self.base = base
+        self.size = size
+        self.stays: dict[int, Stay] = {}
+        self._ordered: list[Stay] = []
+
+    def add(self, stay: Stay) -> None:
+        """Begin a stay, at free addresses."""
+        self.stays[stay.tile] = stay
+        insort(self._ordered, stay, key=_address)
+
+    def remove(self, stay: Stay) -> None:
+        """End a stay."""
+        del self.stays[stay.tile]
+        del self._ordered[bisect_left(self._ordered, stay.address, key=_address)]
+
+    def between(self, low: int, high: int) -> Iterator[Stay]:
+        """Yield the stays that overlap an address range."""
+        position = max(0, bisect_right(self._ordered, low, key=_address) - 1)
+        while position < len(self._ordered) and self._ordered[position].address < high:
+            stay = self._ordered[position]
+            if stay.address + stay.bytes > low:
+                yield stay
+            position += 1
 
     def find(
         self,
         size: int,
         *,
         high: bool,
-        next_use: Callable[[Stay], int],
-        horizon: int = NEVER - 1,
+        horizon: int,
         ready: Callable[[int, int], int] = lambda address, size: 0,
     ) -> tuple[int, tuple[Stay, ...]] | None:
         """Return an address and who must leave for it; ``None`` where pinned tiles forbid it.
@@ -63,14 +90,13 @@ class Room:
         Args:
             size: Bytes that are needed.
             high: Whether to place at the high end of what is chosen.
-            next_use: When a tile is used next; ``NEVER`` is furthest.
             horizon: Tiles that are used up to then are pinned: they stay.
             ready: When all that touched an address range so far is done.
         """
         if size > self.size:
             return None
         best: tuple[tuple[int, int, int, int, int], tuple[Stay, ...]] | None = None
-        for start, stop, leaving, soonest in self._windows(size, next_use, horizon):
+        for start, stop, leaving, soonest in self._windows(size, horizon):
             if best is not None and -soonest > best[0][0]:
                 continue
             lost = sum(stay.bytes for stay in leaving)
@@ -88,15 +114,13 @@ class Room:
             if stay.address < address + size and address < stay.address + stay.bytes
         )
 
-    def _windows(
-        self, size: int, next_use: Callable[[Stay], int], horizon: int
-    ) -> Iterator[tuple[int, int, tuple[Stay, ...], int]]:
+    def _windows(self, size: int, horizon: int) -> Iterator[tuple[int, int, tuple[Stay, ...], int]]:
         """Yield, for each start, the shortest window that is large enough and has no pinned tile.
 
         Each has its first byte, its end, the tiles in it, and the earliest of their next uses.
         """
-        ordered = sorted(self.stays.values(), key=lambda stay: stay.address)
-        uses = [next_use(stay) for stay in ordered]
+        ordered = self._ordered
+        uses = [stay.next_use for stay in ordered]
         starts = [self.base, *(stay.address + stay.bytes for stay in ordered)]
         stops = [*(stay.address for stay in ordered), self.base + self.size]
         last = 0

@@ -8,15 +8,16 @@ that leaves room for outputs. Accumulator tiles that leave unfinished are spille
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from ...ir.arch import Architecture
 from ...ir.errors import InfeasibleError, Shortage
 from ...ir.hazards import Block
 from ...ir.isa import Space, Unit
-from ...ir.tile_schedule import Event, EventKind, Placement, TileSchedule
+from ...ir.tile_schedule import Event, EventKind, TileSchedule
 from ...ir.tiles import Role, TileGraph, TileOp
-from .room import AT_ONCE, NEVER, Room, Stay
+from .room import Room
+from .rooms import Rooms, tiles_of
 from .timeline import Timeline
 
 
@@ -43,7 +44,7 @@ def schedule_static(
     return TileSchedule(
         graph=graph,
         events=tuple(run.time.events),
-        placements=tuple(run.placements),
+        placements=tuple(run.rooms.placements),
         scheduler="static",
         cycles=run.time.makespan,
         cycles_lower_bound=cycles_lower_bound,
@@ -83,19 +84,14 @@ class _Run:
     graph: TileGraph
     arch: Architecture
     spaces: Mapping[Space, tuple[int, int]]
-    placements: list[Placement] = field(default_factory=list[Placement])
 
     def __post_init__(self) -> None:
         self.time = Timeline(self.arch, self.graph)
         self.order = issue_order(self.graph, len(self.arch.npus))
-        self.rooms: dict[tuple[Space, int], Room] = {}
-        self.freed: dict[tuple[Space, int], list[tuple[int, int, int]]] = {}
+        self.rooms = Rooms(self.graph, self.time, self.spaces, self.order)
         self.blocks: dict[tuple[int, int], Block] = {}
         self.resident: dict[tuple[str, int], Block] = {}
-        self.uses = self._use_lists()
-        self.outputs = self._output_room()
         self.last = self._last_of_sums()
-        self.cursor = 0
         self.horizon = 0
         self.scout = 0
         self.added: dict[int, int] = {}
@@ -103,28 +99,15 @@ class _Run:
         self.spilled: set[int] = set()
         self.parts = {tile: self._part_count(ops) for tile, ops in self.graph.writers.items()}
 
-    def _use_lists(self) -> dict[tuple[int, int], list[int]]:
-        """Positions in the order at which an NPU touches a tile, last first."""
-        uses: dict[tuple[int, int], list[int]] = {}
-        for position in reversed(range(len(self.order))):
-            number, npu = self.order[position]
-            for tile in _tiles(self.graph.ops[number]):
-                uses.setdefault(self._key(tile, npu), []).append(position)
-        return uses
-
     def _part_count(self, ops: Sequence[int]) -> int:
         members = [self.graph.ops[number] for number in ops]
         direct = sum(op.acc is None for op in members)
         return direct + len({op.acc for op in members if op.acc is not None})
 
-    def _key(self, tile: int, npu: int) -> tuple[int, int]:
-        return tile, 0 if self.graph.tiles[tile].space.is_shared else npu
-
     def execute(self) -> None:
         ahead = len(self.arch.npus)
         ready = 0
         for position, (number, npu) in enumerate(self.order):
-            self.cursor = position
             while ready <= position:
                 self.horizon = ready
                 self._fetch(*self.order[ready], must=True)
@@ -136,18 +119,17 @@ class _Run:
                 ready += 1
             self.scout = max(self.scout, ready)
             self._issue(number, npu)
-        for room_key in list(self.rooms):
-            for stay in list(self.rooms[room_key].stays.values()):
-                self._end(room_key, stay)
+            self.rooms.passed(position)
+        self.rooms.end_all()
 
     def _fetch(self, number: int, npu: int, *, must: bool) -> bool:
         """Bring the tiles of an operation in and make room for its results."""
         op = self.graph.ops[number]
-        for tile in _tiles(op):
+        for tile in tiles_of(op):
             if tile == op.out and not self._completes(number):
                 continue
             item = self.graph.tiles[tile]
-            if item.is_resident or self._is_here(tile, npu):
+            if item.is_resident or self.rooms.is_here(tile, npu):
                 continue
             if item.role is Role.O and self.finished.get(tile, 0) == self.parts[tile]:
                 continue
@@ -169,18 +151,6 @@ class _Run:
                 found[acc] = number
         return found
 
-    def _output_room(self) -> dict[Space, int]:
-        """Return the bytes of each space that two operations' outputs and sums take at most."""
-        largest: dict[tuple[Space, Role], int] = {}
-        for tile in self.graph.tiles:
-            if tile.role in (Role.O, Role.PSUM) and not tile.is_resident:
-                key = tile.space, tile.role
-                largest[key] = max(largest.get(key, 0), tile.bytes)
-        found: dict[Space, int] = {}
-        for (space, _), size in largest.items():
-            found[space] = found.get(space, 0) + 2 * size
-        return found
-
     def _run_ahead(self, npu: int) -> None:
         """Fetch what later operations read while a channel is idle before the array.
 
@@ -190,62 +160,31 @@ class _Run:
             number, other = self.order[self.scout]
             self.horizon = self.scout
             for tile in self.graph.ops[number].reads:
-                if self.graph.tiles[tile].is_resident or self._is_here(tile, other):
+                if self.graph.tiles[tile].is_resident or self.rooms.is_here(tile, other):
                     continue
                 busy = self.time.free_at(Unit.DMA, self.time.dma_channel())
                 if busy >= self.time.free_at(Unit.MX, npu):
                     return
-                if not self._leaves_room(tile, other) or not self._bring(tile, other, must=False):
+                if not self.rooms.leaves_room(tile, other, self.horizon):
+                    return
+                if not self._bring(tile, other, must=False):
                     return
             self.scout += 1
 
-    def _leaves_room(self, tile: int, npu: int) -> bool:
-        """Whether a tile fits beside all that is needed before it, and outputs to come."""
-        item, room = self.graph.tiles[tile], self._room(tile, npu)
-        inputs = outputs = 0
-        for stay in room.stays.values():
-            if self.graph.tiles[stay.tile].role in (Role.O, Role.PSUM):
-                outputs += stay.bytes
-            elif self._next_use(stay) <= self.horizon:
-                inputs += stay.bytes
-        return inputs + item.bytes + max(outputs, self.outputs.get(item.space, 0)) <= room.size
-
-    def _is_here(self, tile: int, npu: int) -> bool:
-        return tile in self._room(tile, npu).stays
-
-    def _room_key(self, tile: int, npu: int) -> tuple[Space, int]:
-        space = self.graph.tiles[tile].space
-        return space, 0 if space.is_shared else npu
-
-    def _room(self, tile: int, npu: int) -> Room:
-        key = self._room_key(tile, npu)
-        if key not in self.rooms:
-            base, size = self.spaces.get(key[0], (0, 0))
-            self.rooms[key] = Room(base, size)
-        return self.rooms[key]
-
     def _bring(self, tile: int, npu: int, *, must: bool) -> bool:
         item = self.graph.tiles[tile]
-        key, room = self._room_key(tile, npu), self._room(tile, npu)
-        self._sweep(key)
-        found = room.find(
-            item.bytes,
-            high=item.role in (Role.O, Role.PSUM),
-            next_use=self._next_use,
-            horizon=self.horizon,
-            ready=lambda address, size: self._ready(key, address, size),
-        )
+        found = self.rooms.find(tile, npu, self.horizon)
         if found is None:
             if must:
-                raise self._shortage(tile, room)
+                raise self._shortage(tile, self.rooms.room(tile, npu))
             return False
         address, leaving = found
+        space, owner = self.rooms.key(tile, npu)
         for stay in leaving:
-            self._leave(key, stay)
-        stay = Stay(tile, address, item.bytes, self.uses[self._key(tile, npu)])
-        room.stays[tile] = stay
-        block = self.time.claim(key[0], key[1], address, item.bytes)
-        self.blocks[self._key(tile, npu)] = block
+            self._leave(stay.tile, owner)
+        self.rooms.enter(tile, npu, address)
+        block = self.time.claim(space, owner, address, item.bytes)
+        self.blocks[tile, owner] = block
         if item.role in (Role.W, Role.I, Role.PARAM):
             self._transfer(EventKind.LOAD, tile, npu, writes=(block,))
         elif tile in self.spilled:
@@ -253,67 +192,13 @@ class _Run:
             self.spilled.discard(tile)
         return True
 
-    def _sweep(self, key: tuple[Space, int]) -> None:
-        """End stays that are not used again and were last touched before a channel is free.
-
-        They would neither keep a transfer waiting nor be worth keeping; without this, small tiles
-        that are used once pile up until the room is full, and every look for room passes them all.
-        """
-        now = self.time.free_at(Unit.DMA, self.time.dma_channel())
-        for stay in tuple(self.rooms[key].stays.values()):
-            if self._last_end(stay) <= now and self._next_use(stay) == NEVER:
-                self._end(key, stay)
-
-    def _ready(self, key: tuple[Space, int], address: int, size: int) -> int:
-        """Return when all that touched an address range is done, 0 if a channel is busy longer."""
-        now = self.time.free_at(Unit.DMA, self.time.dma_channel())
-        freed = [item for item in self.freed.get(key, []) if item[2] > now]
-        self.freed[key] = freed
-        latest = 0
-        for low, high, end in freed:
-            if low < address + size and address < high:
-                latest = max(latest, end)
-        for stay in self.rooms[key].stays.values():
-            if stay.address < address + size and address < stay.address + stay.bytes:
-                latest = max(latest, self._last_end(stay))
-        return latest if latest > now else 0
-
-    def _last_end(self, stay: Stay) -> int:
-        return self.time.events[stay.last_event].end if stay.last_event >= 0 else 0
-
-    def _next_use(self, stay: Stay) -> int:
-        """Return when a tile is needed next, a position; a result that is not stored: at once."""
-        if self.graph.tiles[stay.tile].role is Role.O:
-            return AT_ONCE
-        uses = stay.uses
-        while uses and uses[-1] < self.cursor:
-            uses.pop()
-        return uses[-1] if uses else NEVER
-
-    def _leave(self, key: tuple[Space, int], stay: Stay) -> None:
+    def _leave(self, tile: int, npu: int) -> None:
         """End the stay of a tile; unfinished accumulators are written off first."""
-        item = self.graph.tiles[stay.tile]
-        unfinished = item.role is Role.PSUM and self.added.get(stay.tile, 0) > 0
-        if unfinished:
-            block = self.blocks[(stay.tile, key[1])]
-            self._transfer(EventKind.SPILL, stay.tile, key[1], reads=(block,))
-            self.spilled.add(stay.tile)
-        self._end(key, stay)
-
-    def _end(self, key: tuple[Space, int], stay: Stay) -> None:
-        del self.rooms[key].stays[stay.tile]
-        end = stay.address + stay.bytes
-        self.freed.setdefault(key, []).append((stay.address, end, self._last_end(stay)))
-        if stay.first_event >= 0:
-            self.placements.append(
-                Placement(
-                    tile=stay.tile,
-                    npu=key[1],
-                    address=stay.address,
-                    first_event=stay.first_event,
-                    last_event=stay.last_event,
-                )
-            )
+        is_sum = self.graph.tiles[tile].role is Role.PSUM
+        if is_sum and self.added.get(tile, 0) > 0:
+            self._transfer(EventKind.SPILL, tile, npu, reads=(self.blocks[tile, npu],))
+            self.spilled.add(tile)
+        self.rooms.end(tile, npu)
 
     def _transfer(
         self,
@@ -333,20 +218,12 @@ class _Run:
             writes=writes,
             author=kind.value,
         )
-        self._touch(tile, npu, number)
-
-    def _touch(self, tile: int, npu: int, event: int) -> None:
-        if self.graph.tiles[tile].is_resident:
-            return
-        stay = self._room(tile, npu).stays[tile]
-        stay.last_event = event
-        if stay.first_event < 0:
-            stay.first_event = event
+        self.rooms.touch(tile, npu, number)
 
     def _block(self, tile: int, npu: int) -> Block:
         item = self.graph.tiles[tile]
         if not item.is_resident:
-            return self.blocks[self._key(tile, npu)]
+            return self.blocks[self.rooms.owned(tile, npu)]
         assert item.address is not None
         key = (item.tensor, item.address)
         if key not in self.resident:
@@ -373,7 +250,7 @@ class _Run:
             clear=clear,
         )
         for tile in (*inputs, op.acc):
-            self._touch(tile, npu, event)
+            self.rooms.touch(tile, npu, event)
         self._run_ahead(npu)
         self.added[op.acc] = self.added.get(op.acc, 0) + 1
         if self.added[op.acc] == len(self.graph.accumulating[op.acc]):
@@ -392,9 +269,8 @@ class _Run:
             author=op.operator,
         )
         for tile in (*params, op.acc, op.out):
-            self._touch(tile, npu, event)
-        key = self._room_key(op.acc, npu)
-        self._end(key, self.rooms[key].stays[op.acc])
+            self.rooms.touch(tile, npu, event)
+        self.rooms.end(op.acc, npu)
         self._complete_part(op.out, npu)
 
     def _compute_direct(self, number: int, op: TileOp, npu: int) -> None:
@@ -408,7 +284,7 @@ class _Run:
             author=op.operator,
         )
         for tile in (*op.reads, op.out):
-            self._touch(tile, npu, event)
+            self.rooms.touch(tile, npu, event)
         self._complete_part(op.out, npu)
 
     def _complete_part(self, out: int, npu: int) -> None:
@@ -417,8 +293,7 @@ class _Run:
         if self.finished[out] < self.parts[out] or self.graph.tiles[out].is_resident:
             return
         self._transfer(EventKind.STORE, out, npu, reads=(self._block(out, npu),))
-        key = self._room_key(out, npu)
-        self._end(key, self.rooms[key].stays[out])
+        self.rooms.end(out, npu)
 
     def _shortage(self, tile: int, room: Room) -> InfeasibleError:
         item = self.graph.tiles[tile]
@@ -439,11 +314,6 @@ class _Run:
                 terms=terms,
             ),
         )
-
-
-def _tiles(op: TileOp) -> tuple[int, ...]:
-    acc = () if op.acc is None else (op.acc,)
-    return (*dict.fromkeys(op.reads), *acc, op.out)
 
 
 def busy_cycles(events: Sequence[Event], unit: Unit) -> int:

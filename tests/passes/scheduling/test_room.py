@@ -4,17 +4,16 @@ from accnn.passes.scheduling.room import AT_ONCE, NEVER, Room, Stay
 
 
 def _room(*stays: tuple[int, int, int]) -> Room:
-    return Room(100, 64, {tile: Stay(tile, at, size, []) for tile, at, size in stays})
+    room = Room(100, 64)
+    for tile, at, size in stays:
+        room.add(Stay(tile, at, size, NEVER))
+    return room
 
 
 def _find(room: Room, size: int, *, high: bool = False, pinned: str = "", next_use=None):
-    uses = {int(digit): AT_ONCE for digit in pinned}
-    return room.find(
-        size,
-        high=high,
-        next_use=lambda stay: uses.get(stay.tile, (next_use or {}).get(stay.tile, NEVER)),
-        horizon=0,
-    )
+    for tile, use in {**(next_use or {}), **{int(digit): AT_ONCE for digit in pinned}}.items():
+        room.stays[tile].next_use = use
+    return room.find(size, high=high, horizon=0)
 
 
 def test_an_empty_room_gives_its_low_or_high_end():
@@ -51,3 +50,21 @@ def test_no_room_between_pinned_tiles():
 def test_more_than_the_room_never_fits():
     assert _find(_room(), 65) is None
     assert _find(_room(), 64) == (100, ())
+
+
+def test_what_overlaps_a_range():
+    room = _room((3, 150, 10), (1, 100, 10), (2, 110, 32))
+
+    assert [stay.tile for stay in room.between(109, 111)] == [1, 2]
+    assert [stay.tile for stay in room.between(142, 150)] == []
+    assert [stay.tile for stay in room.between(0, 999)] == [1, 2, 3]
+
+
+def test_a_tile_that_left_is_in_nobodys_way():
+    room = _room((1, 100, 32), (2, 132, 32))
+
+    room.remove(room.stays[1])
+
+    assert list(room.stays) == [2]
+    assert _find(room, 32, pinned="2") == (100, ())
+    assert list(room.between(100, 132)) == []
