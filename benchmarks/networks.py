@@ -86,8 +86,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="benchmarks.networks", description=__doc__)
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     names = [network.name for network in NETWORKS]
-    usual = [name for name in names if name != "yolov2"]  # see benchmarks.flexer_networks
-    parser.add_argument("--network", nargs="+", choices=names, default=usual)
+    parser.add_argument("--network", nargs="+", choices=names, default=names)
     parser.add_argument("--arch", nargs="+", default=[*ARCHS, FLOAT[1]])
     parser.add_argument("--image-size", type=int, default=224, help="height and width [pixel]")
     parser.add_argument("--mapper", default=CompileOptions().mapper)
