@@ -14,9 +14,16 @@ from ....ir.mapping import LoopNest
 from ...analysis.bounds import cycles_lower_bound, energy_lower_bound
 from ...mip.model import MipLimits, MipStatus, Solver
 from ..base import MapOptions, Objective
-from ..even import EvenBatch, EvenSpace
+from ..even import EvenSpace
+from ..evening import evened
 from .formulation import Formulation
-from .incumbent import Incumbent, break_ties, draw_incumbent, polish_fully
+from .incumbent import (
+    Incumbent,
+    break_ties,
+    draw_incumbent,
+    polish_exactly,
+    polish_fully,
+)
 from .uneven import Uneven, improved, saving, search_unevenly
 from .unrolling import least_steps
 
@@ -98,7 +105,7 @@ def solve_space(
         proven = result.status in _PROVEN
         if not result.values:
             break
-        found = _near(asked.variables.decode(result.values), options)
+        found = _near(polish_fully(asked.variables.decode(result.values), options), options)
         if found.value < value:
             best = found
         if best is not None and best.value <= bound * (1.0 + gap):
@@ -113,15 +120,17 @@ def solve_space(
 
 def _first(space: EvenSpace, options: MapOptions) -> Incumbent | Uneven | None:
     """Return a good mapping before anything is proven."""
-    if options.even:
+    uneven = None if options.even else search_unevenly(space, options)
+    if uneven is None:
         return draw_incumbent(space, options)
-    return search_unevenly(space, options) or draw_incumbent(space, options)
+    near = _near(polish_exactly(evened(uneven.nest, space), options), options)
+    return near if near.value < uneven.value else uneven
 
 
-def _near(start: EvenBatch, options: MapOptions) -> Incumbent | Uneven:
-    """Return the best mapping near one that the program found."""
-    even = polish_fully(start, options)
-    uneven = None if options.even else search_unevenly(start.space, options, (even.batch,))
+def _near(even: Incumbent, options: MapOptions) -> Incumbent | Uneven:
+    """Return the better of an even mapping and of what is found on its unrolling."""
+    space = even.batch.space
+    uneven = None if options.even else search_unevenly(space, options, (even.batch,))
     return even if uneven is None or even.value <= uneven.value else uneven
 
 

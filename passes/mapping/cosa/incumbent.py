@@ -59,9 +59,13 @@ def polish_fully(starts: EvenBatch, options: MapOptions) -> Incumbent:
     A smooth objective, in which every port counts, is descended first, then the exact one; and the
     exact one alone.
     """
-    exact = measure_of(options.objective)
     smooth = polish(starts, smooth_measure(options.objective))
-    found = polish(joined([starts, smooth.batch]), exact)
+    return polish_exactly(joined([starts, smooth.batch]), options)
+
+
+def polish_exactly(starts: EvenBatch, options: MapOptions) -> Incumbent:
+    """Return the best local optimum of a few mappings, descending the exact objective."""
+    found = polish(starts, measure_of(options.objective))
     return Incumbent(found.batch.take([found.best]), float(found.values[found.best]))
 
 
