@@ -35,6 +35,8 @@ def check_target(folder: Path) -> None:
         raise OptionError(f"cannot write {folder}: {parent} is not a folder")
     if folder.is_symlink() or (folder.exists() and not folder.is_dir()):
         raise OptionError(f"cannot write {folder}: it exists and is not a folder")
+    if folder.resolve() == Path.cwd():
+        raise OptionError(f"cannot write {folder}: it is the working folder")
     _check_replaceable(folder)
     try:
         _new_folder(folder).rmdir()

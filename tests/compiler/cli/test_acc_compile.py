@@ -320,6 +320,7 @@ BAD: dict[str, tuple[Callable[[], None] | None, list[str], str]] = {
     "negative seed": (prepare_inputs, ["--seed", "-1"], "seed is -1"),
     "foreign folder": (prepare_arch, ["-o", "folder.acc"], "will not overwrite folder.acc"),
     "folder with more than results": (prepare_arch, ["-o", "mixed.acc"], "also holds mine.txt"),
+    "working folder": (prepare_inputs, ["-o", "."], "it is the working folder"),
     "folder that takes no files": (prepare_inputs, ["-o", "/proc/results"], "cannot write /proc"),
     "inputs of another kind": (prepare_inputs, ["--inputs", "net.onnx"], "net.onnx is neither"),
     "too many engines": (prepare_arch, ["--arch", "many.toml"], "queues of instructions"),
