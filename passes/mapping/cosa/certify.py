@@ -47,7 +47,7 @@ class Effort:
         solver: Which solver.
     """
 
-    gap: float = 0.003
+    gap: float = 0.004
     nodes: int = 5_000
     seconds: float = 60.0
     solver: Solver = Solver.HIGHS
