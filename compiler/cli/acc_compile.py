@@ -171,7 +171,7 @@ def _run(model: Path, arch: str, output: Path | None, options: CompileOptions) -
         observe("write", 0, 0)
         write_results(result, folder)
     console = Console()
-    console.print(f"results in {folder}", highlight=False, soft_wrap=True)
+    console.print(f"results in {folder}", markup=False, highlight=False, soft_wrap=True)
     console.print(report_tables(result.report))
     _judge(result)
 

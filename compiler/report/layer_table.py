@@ -8,6 +8,7 @@ from enum import StrEnum
 from pathlib import Path
 
 from rich.table import Table
+from rich.text import Text
 
 from ...ir.arch import Architecture
 from ...ir.files import replacing
@@ -135,10 +136,10 @@ def table_of(rows: Sequence[Row]) -> Table:
     )
     for heading in headings:
         left = heading in headings[:2]
-        table.add_column(heading, justify="left" if left else "right", no_wrap=not left)
+        table.add_column(Text(heading), justify="left" if left else "right", no_wrap=not left)
     for row in rows:
         table.add_row(
-            row.layer,
+            Text(row.layer),
             row.mapper,
             f"{row.cycles:,.0f}",
             f"{row.cycles / row.cycles_lower_bound:.3f}",

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from rich import box
 from rich.console import Console, ConsoleOptions, RenderResult
 from rich.table import Table
+from rich.text import Text
 
 from ...ir.report import OperatorReport
 from .figures import UNKNOWN, amount, joule, ratio
@@ -81,7 +82,7 @@ class OperatorTable:
                 heading.title, justify="right" if heading.is_number else "left", no_wrap=True
             )
         for name, *others in rows:
-            table.add_row(shorten(name, max(room, _SHORTEST_NAME)), *others)
+            table.add_row(Text(shorten(name, max(room, _SHORTEST_NAME))), *others)
         return table
 
 

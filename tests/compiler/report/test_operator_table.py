@@ -1,5 +1,7 @@
 """The table of operators fits the terminal."""
 
+from dataclasses import replace
+
 import pytest
 from rich.console import Console
 
@@ -45,6 +47,15 @@ def test_numbers_are_whole_in_one_line(width: int):
 @pytest.mark.parametrize(("width", "is_shown"), [(80, False), (120, True)])
 def test_the_mapper_is_shown_where_there_is_room(width: int, is_shown: bool):
     assert ("output-stationary" in "\n".join(lines(width))) is is_shown
+
+
+def test_names_are_not_markup():
+    named = replace(OPERATORS[0], name="[/bold]a[red]")
+    console = Console(width=100)
+    with console.capture() as captured:
+        console.print(OperatorTable((named,), 10))
+
+    assert "[/bold]a[red]" in captured.get()
 
 
 def test_both_ends_of_a_name_are_kept():

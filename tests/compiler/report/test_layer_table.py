@@ -1,0 +1,41 @@
+"""The table of layers shows every heading and name as it is."""
+
+from dataclasses import replace
+
+from rich.console import Console
+
+from accnn.compiler.report.layer_table import Row, table_of
+
+ROW = Row(
+    layer="R=3 K=64",
+    mapper="cosa",
+    cycles=2000.0,
+    energy_pj=4e6,
+    edp=8e9,
+    cycles_lower_bound=1000.0,
+    energy_lower_bound_pj=1e6,
+    status="optimal",
+    bound=1990.0,
+    gap=0.005,
+    solve_seconds=0.5,
+    cpu_seconds=0.5,
+)
+
+
+def shown(*rows: Row) -> str:
+    console = Console(width=150)
+    with console.capture() as captured:
+        console.print(table_of(rows))
+    return captured.get()
+
+
+def test_figures_have_units():
+    text = shown(ROW)
+
+    assert "energy [uJ]" in text
+    assert "4.00" in text and "4.000" in text  # uJ, and times the bound
+    assert "2.000" in text
+
+
+def test_names_are_not_markup():
+    assert "[/bold][red]" in shown(replace(ROW, layer="[/bold][red]"))
