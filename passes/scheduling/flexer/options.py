@@ -80,7 +80,9 @@ class FlexerOptions:
         weight: Of transfers, for ``weighted``, 0 .. 2.
         priority: Which set comes next.
         memory: Which tiles make room.
-        max_ops: Largest number of operations of a tiling, see ``viable_tilings``.
+        max_ops: Largest number of operations of a tiling, see ``viable_tilings`` ...
+        more_ops: ... where the best static order of these is ``far`` from the bounds.
+        far: How many times the lower bounds of cycles and of bytes that is.
         ratio: How far neighbouring tile sizes differ at least.
         steps: Operations that may be scheduled out of order, over all tries for one operator.
         keep_free: Whether to look for the best out-of-order schedule even where it is worse than
@@ -97,7 +99,9 @@ class FlexerOptions:
     weight: float = 1.0
     priority: Priority = Priority.BEST
     memory: Memory = Memory.BEST
-    max_ops: int = 512
+    max_ops: int = 1100
+    more_ops: int = 2048
+    far: float = 1.1
     ratio: float = 1.5
     steps: int = 8_000
     keep_free: bool = False
@@ -108,7 +112,7 @@ class FlexerOptions:
     trials: int = 8
 
     def __post_init__(self) -> None:
-        for name in ("max_ops", "beam", "window", "trials"):
+        for name in ("max_ops", "more_ops", "beam", "window", "trials"):
             if getattr(self, name) < 1:
                 raise OptionError(f"{name} is {getattr(self, name)}, must be 1 or more")
         if not 0.0 <= self.weight <= 2.0:

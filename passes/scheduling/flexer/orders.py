@@ -113,7 +113,7 @@ def estimate(timing: TimedTiling, weave: Weave) -> Bound | None:
     sums, out = int(size[inputs + weights]), int(size[-1])
     spots = trips[Dim.P] * trips[Dim.Q]
     held = weave.channels * weave.positions * sums
-    once = weave.across * w + along * x + npus * out
+    once = weave.across * w + along * x
     if held + once > problem.room:
         return None
     turns = -(-spots // weave.positions) * trips[Dim.N]
@@ -128,6 +128,6 @@ def estimate(timing: TimedTiling, weave: Weave) -> Bound | None:
     work = sets * int(timing.latency.max())
     bandwidth = arch.off_chip.read_bandwidth
     moving = 0 if bandwidth is None else int(moved / bandwidth)
-    if held + once + weave.across * w + along * x > problem.room:
+    if held + once + npus * out + weave.across * w + along * x > problem.room:
         return Bound(work + moving, moved)
     return Bound(max(work, moving), moved)

@@ -18,12 +18,24 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from itertools import product
+from typing import TypeAlias
 
 from ....ir.errors import InfeasibleError, Shortage
 from ....ir.tile_schedule import TileSchedule
 from .bounds import Bound, site_bound, tiling_bound, timed_bound
 from .decode import decode
-from .kernel.arrays import BALANCED, DONE, EAGER, FURTHEST, GROUPS, ISSUED, Choice, Goal, Ints
+from .kernel.arrays import (
+    APART,
+    BALANCED,
+    DONE,
+    EAGER,
+    FURTHEST,
+    GROUPS,
+    ISSUED,
+    Choice,
+    Goal,
+    Ints,
+)
 from .kernel.drive import result_of, schedule_freely, schedule_in_order
 from .kernel.goal import metric
 from .latency import TileTimer, profile_energy
@@ -31,7 +43,10 @@ from .options import FlexerOptions, Metric
 from .orders import Weave, estimate, weaves, woven
 from .problem import CANONICAL, Dataflow, TimedTiling, dataflows, timed, unrolled
 from .site import Site
-from .tilings import Tiling, viable_tilings
+from .tilings import REACH, Tiling, viable_tilings
+
+Rows: TypeAlias = list[tuple[float, int, Tiling]]
+"""Tilings with the bound of their metric and a number, the least bound first."""
 
 _AT_ONCE = 12
 """Tilings whose ways are tried in turn."""
@@ -45,8 +60,20 @@ _WORTH = 6.0
 _NEAR = 1.2
 """Patterns that end this near to the limit are tried with other memory rules."""
 
-STATIC_MEMORIES = (EAGER + BALANCED, EAGER + FURTHEST, BALANCED, FURTHEST)
+STATIC_MEMORIES = (
+    EAGER + BALANCED,
+    EAGER + FURTHEST,
+    BALANCED,
+    FURTHEST,
+    APART + EAGER + BALANCED,
+    APART + EAGER + FURTHEST,
+    APART + BALANCED,
+    APART + FURTHEST,
+)
 """How static orders may use the scratchpad; the best counts."""
+
+_FIRST_MEMORIES = (EAGER + FURTHEST, FURTHEST, APART + EAGER + FURTHEST, APART + FURTHEST)
+"""With which patterns of blocks are tried first."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -143,33 +170,56 @@ class Search:
             InfeasibleError: The smallest tiles of one operation do not fit together.
         """
         begin = time.process_time()
-        tilings = self.ranked()
-        static = self.best_static(tilings)
+        bound = site_bound(self.site)
+        tilings: tuple[Rows, ...] = self.ranked()
+        static = self.best_static(tilings[0], None)
+        if self._is_far(static, bound):
+            static = self.best_static(tilings[1], static)
+        else:
+            tilings = tilings[:1]
         self.effort.static_seconds = time.process_time() - begin
         limit = math.inf
         if not self.options.keep_free:
             limit = static.value
             if not self.options.trade:
                 self._most = static.cycles, static.bytes
-        found = self.best_woven(limit) if self.options.weaves else None
+        found: Candidate | None = None
+        for rows in tilings:
+            better = self.best_woven(rows, limit if found is None else found.value)
+            found = better or found
         self.effort.woven_seconds = time.process_time() - begin - self.effort.static_seconds
-        free = self.best_free(tilings, limit if found is None else found.value) or found
+        every = [row for rows in tilings for row in rows]
+        free = self.best_free(every, limit if found is None else found.value) or found
         best = static if free is None or free.value >= static.value else free
         self.effort.cpu_seconds = time.process_time() - begin
-        bound = site_bound(self.site)
         return Found(static=static, free=free, best=best, bound=bound, effort=self.effort)
 
-    def ranked(self) -> list[tuple[float, int, Tiling]]:
-        """Return viable tilings by the lower bound of their metric."""
-        found = viable_tilings(self.site, max_ops=self.options.max_ops, ratio=self.options.ratio)
+    def ranked(self) -> tuple[Rows, Rows]:
+        """Return viable tilings by the lower bound of their metric: of few and of more operations.
+
+        Raises:
+            InfeasibleError: There is none.
+        """
+        options = self.options
+        most = max(options.max_ops, options.more_ops)
+        found = viable_tilings(self.site, max_ops=most, ratio=options.ratio)
         if not found:
             raise _too_small(self.site)
-        self.effort.tilings = len(found)
+        few = max(options.max_ops, REACH * min(tiling.op_count for tiling in found))
         rows = [
             (self.value_of(tiling_bound(tiling)), number, tiling)
             for number, tiling in enumerate(found)
         ]
-        return sorted(rows, key=lambda row: row[:2])
+        rows.sort(key=lambda row: row[:2])
+        return (
+            [row for row in rows if row[2].op_count <= few],
+            [row for row in rows if row[2].op_count > few],
+        )
+
+    def _is_far(self, found: Candidate, bound: Bound) -> bool:
+        """Whether a schedule is far above the bounds of cycles and of bytes."""
+        far = self.options.far
+        return found.cycles > far * bound.cycles and found.bytes > far * bound.bytes
 
     def value_of(self, bound: Bound, timing: TimedTiling | None = None) -> float:
         """Return the metric of a bound."""
@@ -195,9 +245,9 @@ class Search:
             self._timed[number] = timed(tiling, self.timer)
         return self._timed[number]
 
-    def best_static(self, tilings: list[tuple[float, int, Tiling]]) -> Candidate:
-        """Return the best schedule in loop order."""
-        best: Candidate | None = None
+    def best_static(self, tilings: Rows, best: Candidate | None) -> Candidate:
+        """Return the best schedule in loop order, of some tilings and what is known already."""
+        self.effort.tilings += len(tilings)
         for rank, (bound, number, tiling) in enumerate(tilings):
             limit = math.inf if best is None else best.value
             if bound >= limit:
@@ -241,37 +291,46 @@ class Search:
                     scheduler="static",
                 )
 
-    def best_woven(self, limit: float) -> Candidate | None:
+    def best_woven(self, tilings: Rows, limit: float) -> Candidate | None:
         """Return the best schedule below a limit that walks blocks to and fro, ``None`` if none.
 
         Patterns are tried in the order of their estimates; the best ones with every memory rule.
         """
-        ranked = sorted(self._estimated(limit), key=lambda row: row[:2])
+        ranked = sorted(self._estimated(tilings, limit), key=lambda row: row[:2])
         best: Candidate | None = None
         good: list[tuple[float, int, TimedTiling, Weave]] = []
         for rank, (value, _, timing, weave) in enumerate(ranked[: self.options.weaves]):
             if value >= _WORTH * limit:
                 break
-            found = self._woven(timing, weave, STATIC_MEMORIES[1], _NEAR * limit)
-            if found is None:
-                continue
-            good.append((found.value, rank, timing, weave))
-            if found.value < limit:
-                best, limit = found, found.value
+            ends = math.inf
+            for memory in _FIRST_MEMORIES:
+                found = self._woven(timing, weave, memory, limit, _NEAR)
+                if found is None:
+                    continue
+                ends = min(ends, found.value)
+                if found.value < limit and self._is_allowed(found):
+                    best, limit = found, found.value
+            if ends < math.inf:
+                good.append((ends, rank, timing, weave))
         for _, _, timing, weave in sorted(good, key=lambda row: row[:2])[
             : self.options.weaves // 8
         ]:
-            for memory in (STATIC_MEMORIES[0], *STATIC_MEMORIES[2:]):
+            for memory in STATIC_MEMORIES:
+                if memory in _FIRST_MEMORIES:
+                    continue
                 found = self._woven(timing, weave, memory, limit)
                 if found is not None and found.value < limit:
                     best, limit = found, found.value
         return best
 
-    def _estimated(self, limit: float) -> Iterator[tuple[float, int, TimedTiling, Weave]]:
+    def _estimated(
+        self, tilings: Rows, limit: float
+    ) -> Iterator[tuple[float, int, TimedTiling, Weave]]:
         """Yield patterns of tilings that may stay below a limit, with their estimated metric."""
         count = 0
-        for timing in self._timed.values():
-            if self.value_of(timed_bound(timing), timing) >= limit:
+        for _, number, _ in tilings:
+            timing = self._timed.get(number)
+            if timing is None or self.value_of(timed_bound(timing), timing) >= limit:
                 continue
             for weave in weaves(timing.tiling, len(self.site.arch.npus)):
                 about = estimate(timing, weave)
@@ -279,12 +338,27 @@ class Search:
                     count += 1
                     yield self.value_of(about, timing), count, timing, weave
 
+    def _is_allowed(self, found: Candidate) -> bool:
+        """Whether a schedule takes no more cycles and bytes than it may."""
+        return found.cycles <= self._most[0] and found.bytes <= self._most[1]
+
     def _woven(
-        self, timing: TimedTiling, weave: Weave, memory: int, limit: float
+        self, timing: TimedTiling, weave: Weave, memory: int, limit: float, slack: float = 1.0
     ) -> Candidate | None:
-        """Return the schedule of a pattern, ``None`` where it is not below a limit."""
+        """Return the schedule of a pattern, ``None`` where it is not below a limit.
+
+        Args:
+            timing: The tiling.
+            weave: The pattern.
+            memory: Who makes room.
+            limit: Of the metric.
+            slack: How many times the limit is allowed, and the cycles and bytes.
+        """
         order, group = woven(timing.tiling, weave, len(self.site.arch.npus))
-        goal = self.goal(limit, timing)
+        goal = self.goal(slack * limit, timing)
+        goal = goal._replace(
+            most_cycles=slack * goal.most_cycles, most_bytes=slack * goal.most_bytes
+        )
         status, state = schedule_in_order(timing.problem, order, group, memory, goal, False)
         self.effort.woven += 1
         if status != DONE:
@@ -303,7 +377,7 @@ class Search:
             scheduler="flexer",
         )
 
-    def best_free(self, tilings: list[tuple[float, int, Tiling]], limit: float) -> Candidate | None:
+    def best_free(self, tilings: Rows, limit: float) -> Candidate | None:
         """Return the best out-of-order schedule below a limit, ``None`` where none was found."""
         best: Candidate | None = None
         for number, tiling, turn in _turns(self._promising(tilings)):
@@ -320,14 +394,12 @@ class Search:
                 best, limit = found, found.value
         return best
 
-    def _promising(
-        self, tilings: list[tuple[float, int, Tiling]]
-    ) -> list[tuple[float, int, Tiling]]:
+    def _promising(self, tilings: Rows) -> Rows:
         """Return tilings, those with the best static schedules first, then by bound."""
         known = [row for row in tilings if row[1] in self._best_of]
         known.sort(key=lambda row: (self._best_of[row[1]].value, row[1]))
         others = [row for row in tilings if row[1] not in self._best_of]
-        mixed: list[tuple[float, int, Tiling]] = []
+        mixed: Rows = []
         while known or others:
             mixed += known[:2] + others[:1]
             known, others = known[2:], others[1:]
@@ -376,7 +448,7 @@ class Search:
         return found
 
 
-def _turns(rows: list[tuple[float, int, Tiling]]) -> Iterator[tuple[int, Tiling, int]]:
+def _turns(rows: Rows) -> Iterator[tuple[int, Tiling, int]]:
     """Yield tilings with the way to try: the first ways of a few tilings, then their next ones."""
     for first in range(0, len(rows), _AT_ONCE):
         for turn in range(_WAYS):

@@ -22,6 +22,9 @@ from .site import Site
 CUT_DIMS = (Dim.G, Dim.N, Dim.P, Dim.Q, Dim.K, Dim.C)
 """Dimensions that are cut, in the order of the canonical loop nest."""
 
+REACH = 8
+"""Tilings of up to so many times the least operations that are viable are never too many."""
+
 _I_DIMS = (Dim.N, Dim.G, Dim.C, Dim.P, Dim.Q)
 _W_DIMS = (Dim.G, Dim.K, Dim.C)
 _O_DIMS = (Dim.N, Dim.G, Dim.K, Dim.P, Dim.Q)
@@ -250,7 +253,7 @@ def tile_sizes(extent: int, step: int = 1, ratio: float = 1.25) -> tuple[int, ..
 
 
 def viable_tilings(
-    site: Site, *, max_ops: int, ratio: float = 1.25, reach: int = 8
+    site: Site, *, max_ops: int, ratio: float = 1.25, reach: int = REACH
 ) -> tuple[Tiling, ...]:
     """Return the tilings whose operations fit the workspace one by one.
 

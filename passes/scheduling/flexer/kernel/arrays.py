@@ -23,6 +23,9 @@ BALANCED, FIRST_FIT, SMALL_SPILL, FURTHEST = range(4)
 EAGER = 4
 """Added to one of these: a tile takes the room that is free first, not that of an equal."""
 
+APART = 8
+"""Added to one of these: accumulators take free room from its end, other tiles from its start."""
+
 BENEFIT, MIN_TRANSFER, MIN_SPILL = range(3)
 """Which set of operations comes next."""
 
@@ -58,11 +61,9 @@ KEPT_READY, KEPT_TOUCHED, KEPT_FIRST, KEPT_LAST = range(4)
     ISSUED,
     GROUPS,
     TAKES,
-    FREE_TAKES,
-) = range(14)
-SCALARS = 14
-"""Single numbers of a state; the last two are the length of the plan, and of its first part, in
-which nobody leaves."""
+) = range(13)
+SCALARS = 13
+"""Single numbers of a state; the last is the length of the plan."""
 
 NEVER = 1 << 60
 _MAX_SEGMENTS = 1024
@@ -136,7 +137,7 @@ class Choice(NamedTuple):
 
     Attributes:
         memory: Who makes room: ``BALANCED``, ``FIRST_FIT``, ``SMALL_SPILL``, or ``FURTHEST``
-            (only where the order is known); ``EAGER`` may be added.
+            (only where the order is known); ``EAGER`` and ``APART`` may be added.
         priority: ``BENEFIT``, ``MIN_TRANSFER`` or ``MIN_SPILL``.
         beam: Sets of each size that are extended.
         window: Operations that are considered in each step.
@@ -172,8 +173,8 @@ class State(NamedTuple):
             free ``[npus, 4]``.
         needed: Tiles that the set has to bring ``[.]``.
         position: Where those without room stood in that list ``[.]``.
-        take: The plan: tile (or -1), first and last segment of the run that it takes, and its
-            position among the needed ``[., 4]``.
+        take: The plan: tile (or -1), first and last segment of the run that it takes, its
+            position among the needed, and whether it lies at the end of the run ``[., 5]``.
         arrival: When the room of a placed tile is free, the tile, its position ``[., 3]``.
         scalar: See the constants ``[SCALARS]``.
         order: Operations as issued ``[ops]``.
@@ -233,7 +234,7 @@ def start(p: Problem, keep: bool) -> State:
         np.zeros((npus, 4), np.int64),
         np.zeros(4 * npus + 4, np.int64),
         np.zeros(4 * npus + 4, np.int64),
-        np.zeros((rows + 4 * npus + 4, 4), np.int64),
+        np.zeros((rows + 4 * npus + 4, 5), np.int64),
         np.zeros((4 * npus + 4, 3), np.int64),
         np.zeros(SCALARS, np.int64),
         np.zeros(ops, np.int64),

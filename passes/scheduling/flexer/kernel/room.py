@@ -8,10 +8,10 @@ whose tiles leave. It is then carried out, or forgotten.
 
 from .arrays import (
     ADDRESS,
+    APART,
     AT,
     BYTES_LEFT,
     EAGER,
-    FREE_TAKES,
     LAST_TOUCH,
     LEFT,
     LOAD,
@@ -33,7 +33,7 @@ from .arrays import (
 )
 from .compiled import inner
 from .leaving import evict
-from .scratchpad import best_fit, carve, free_at, in_place, reach, soonest
+from .scratchpad import best_fit, carve, free_at, in_place, last_fit, reach, soonest
 from .spills import smallest, victims
 from .timing import dma_free, move
 
@@ -62,10 +62,10 @@ def _need(p: Problem, s: State, count: int) -> int:
 
 
 @inner
-def _note_take(s: State, tile: int, low: int, high: int, position: int) -> None:
+def _note_take(s: State, tile: int, low: int, high: int, position: int, at_end: int) -> None:
     """Append to the plan."""
     row = s.take[s.scalar[TAKES]]
-    row[0], row[1], row[2], row[3] = tile, low, high, position
+    row[0], row[1], row[2], row[3], row[4] = tile, low, high, position, at_end
     s.scalar[TAKES] += 1
 
 
@@ -79,12 +79,15 @@ def _is_empty(s: State, count: int) -> bool:
 
 
 @inner
-def _place_free(p: Problem, s: State, count: int, needed: int, eager: bool) -> tuple[int, int]:
+def _place_free(
+    p: Problem, s: State, count: int, needed: int, eager: bool, apart: bool
+) -> tuple[int, int]:
     """Place needed tiles where nobody has to leave: in place of equals first, then best fit.
 
     If ``eager``, not in place of an equal where other room is free earlier, and then in the room
     that is free first. The room of an equal is often that of the operation just issued; waiting
-    for it would leave no room to load ahead.
+    for it would leave no room to load ahead. If ``apart``, accumulators take the end of the last
+    free room, so that tiles of other sizes, which come and go, lie side by side.
 
     Returns the number of segments and of tiles that are still without room, which stand at the
     front of ``needed`` then. An empty scratchpad is filled from the start, so that any set fits
@@ -106,21 +109,27 @@ def _place_free(p: Problem, s: State, count: int, needed: int, eager: bool) -> t
             rest += 1
             continue
         s.trial[low, TILE] = tile
-        _note_take(s, tile, low, low, k)
-    needed, rest = rest, 0
+        _note_take(s, tile, low, low, k, 0)
+    needed, rest, high = rest, 0, -1
+    first, end = p.first_acc, p.first_acc + p.finish.shape[0]
     for k in range(needed):
         tile = s.needed[k]
-        if eager:
+        at_end = apart and first <= tile < end
+        if at_end:
+            low, high = last_fit(s.trial, count, p.size[tile])
+        elif eager:
             low = soonest(s.trial, count, p.size[tile], quiet)
         else:
             low = best_fit(s.trial, count, p.size[tile])
         if low < 0 or count + 2 >= s.trial.shape[0]:
             s.needed[rest] = tile
+            s.position[rest] = s.position[k]
             rest += 1
             continue
-        high = reach(s.trial, low, p.size[tile])
-        _note_take(s, tile, low, high, s.position[k])
-        count = carve(s.trial, count, low, high, p.size[tile], tile)
+        if not at_end:
+            high = reach(s.trial, low, p.size[tile])
+        _note_take(s, tile, low, high, s.position[k], at_end)
+        count = carve(s.trial, count, low, high, p.size[tile], tile, at_end)
     return count, rest
 
 
@@ -131,7 +140,7 @@ def plan_room(p: Problem, s: State, count: int, rule: int) -> tuple[bool, float,
     Returns whether it fits, the spilled data weighted as in section 4.3, the bytes on chip
     afterwards, the cycles of its memory operations, and the bytes that they move.
     """
-    eager, rule = rule >= EAGER, rule % EAGER
+    apart, eager, rule = rule >= APART, rule % APART >= EAGER, rule % EAGER
     segments, accs = s.scalar[SEGMENTS], p.finish.shape[0]
     for k in range(segments):
         for column in range(4):
@@ -144,8 +153,7 @@ def plan_room(p: Problem, s: State, count: int, rule: int) -> tuple[bool, float,
         if tile < p.first_acc or (tile < p.first_acc + accs and s.tile[tile, SPILLED] >= 0):
             overhead += p.xfer[tile]
             moved += p.size[tile]
-    segments, rest = _place_free(p, s, segments, needed, eager)
-    s.scalar[FREE_TAKES] = s.scalar[TAKES]
+    segments, rest = _place_free(p, s, segments, needed, eager, apart)
     spilled = 0.0
     for k in range(rest):
         size = p.size[s.needed[k]]
@@ -173,10 +181,10 @@ def plan_room(p: Problem, s: State, count: int, rule: int) -> tuple[bool, float,
                     moved += p.size[tile]
             if rule != SMALL_SPILL or high < low:
                 break
-            _note_take(s, -1, low, low, 0)
+            _note_take(s, -1, low, low, 0, 0)
         high = reach(s.trial, low, size)
-        _note_take(s, s.needed[k], low, high, 0)
-        segments = carve(s.trial, segments, low, high, size, s.needed[k])
+        _note_take(s, s.needed[k], low, high, s.position[k], 0)
+        segments = carve(s.trial, segments, low, high, size, s.needed[k], 0)
     used = 0
     for k in range(segments):
         if s.trial[k, TILE] >= 0:
@@ -210,34 +218,57 @@ def _carry_out(p: Problem, s: State, k: int) -> int:
             evict(p, s, s.segment[j, TILE])
     if tile < 0:
         return 0
-    size = p.size[tile]
-    s.scalar[SEGMENTS] = carve(s.segment, s.scalar[SEGMENTS], low, high, size, tile)
+    size, at_end, count = p.size[tile], s.take[k, 4], s.scalar[SEGMENTS]
+    s.scalar[SEGMENTS] = carve(s.segment, count, low, high, size, tile, at_end)
+    if s.segment[low, TILE] != tile:
+        low += 1
     s.tile[tile, AT] = s.segment[low, ADDRESS]
     return s.segment[low, TOUCHED]
+
+
+@inner
+def _is_written_off(p: Problem, s: State, k: int) -> bool:
+    """Whether a take makes a tile leave whose content is nowhere else."""
+    count = 0
+    for j in range(s.take[k, 1], s.take[k, 2] + 1):
+        count += s.segment[j, TILE] >= p.first_acc
+    return count > 0
+
+
+@inner
+def _wait_in_line(s: State, count: int, time: int, tile: int, position: int) -> None:
+    """Put a tile whose room is free at a time among the ``count`` that are to be brought in."""
+    j = count
+    while j > 0 and (
+        s.arrival[j - 1, 0] > time
+        or (s.arrival[j - 1, 0] == time and s.arrival[j - 1, 2] > position)
+    ):
+        for column in range(3):
+            s.arrival[j, column] = s.arrival[j - 1, column]
+        j -= 1
+    s.arrival[j, 0], s.arrival[j, 1], s.arrival[j, 2] = time, tile, position
 
 
 @inner
 def make_room(p: Problem, s: State) -> None:
     """Carry out the plan: give every missing tile its room, and issue spills and loads.
 
-    Loads into room that is free come first, by the time at which it is; then, tile by tile, what
-    has to be written off and what takes its place.
+    Where nothing has to be written off, tiles come in by the time at which their room is free.
     """
-    free, every = s.scalar[FREE_TAKES], s.scalar[TAKES]
-    for k in range(free):
-        tile, position, time = s.take[k, 0], s.take[k, 3], _carry_out(p, s, k)
-        j = k
-        while j > 0 and (
-            s.arrival[j - 1, 0] > time
-            or (s.arrival[j - 1, 0] == time and s.arrival[j - 1, 2] > position)
-        ):
-            for column in range(3):
-                s.arrival[j, column] = s.arrival[j - 1, column]
-            j -= 1
-        s.arrival[j, 0], s.arrival[j, 1], s.arrival[j, 2] = time, tile, position
-    for k in range(free):
-        _arrive(p, s, s.arrival[k, 1], s.arrival[k, 0])
-    for k in range(free, every):
+    waiting = 0
+    for k in range(s.scalar[TAKES]):
+        tile, is_written_off = s.take[k, 0], _is_written_off(p, s, k)
+        if is_written_off:
+            for j in range(waiting):
+                _arrive(p, s, s.arrival[j, 1], s.arrival[j, 0])
+            waiting = 0
         time = _carry_out(p, s, k)
-        if s.take[k, 0] >= 0:
-            _arrive(p, s, s.take[k, 0], time)
+        if tile < 0:
+            continue
+        if is_written_off:
+            _arrive(p, s, tile, time)
+        else:
+            _wait_in_line(s, waiting, time, tile, s.take[k, 3])
+            waiting += 1
+    for j in range(waiting):
+        _arrive(p, s, s.arrival[j, 1], s.arrival[j, 0])

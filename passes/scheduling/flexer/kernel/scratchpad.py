@@ -45,17 +45,17 @@ def tidy(s: State) -> None:
 
 
 @inner
-def carve(segment: Ints, count: int, low: int, high: int, size: int, tile: int) -> int:
-    """Put a tile at the start of free segments ``low .. high``; return how many there are now.
+def carve(segment: Ints, count: int, low: int, high: int, size: int, tile: int, at_end: int) -> int:
+    """Put a tile at the start or end of free segments ``low .. high``; return how many there are.
 
     The touch of the new segment is the latest of those that it covers; what is left over of the
-    last one stays behind it.
+    last (or first) one stays behind (or before) it.
     """
     total, touched = 0, 0
     for k in range(low, high + 1):
         total += segment[k, SIZE]
         touched = max(touched, segment[k, TOUCHED])
-    rest, rest_touched = total - size, segment[high, TOUCHED]
+    rest, rest_touched = total - size, segment[low if at_end else high, TOUCHED]
     address = segment[low, ADDRESS]
     taken = 1 if rest == 0 else 2
     shift = taken - (high - low + 1)
@@ -67,16 +67,37 @@ def carve(segment: Ints, count: int, low: int, high: int, size: int, tile: int) 
         for k in range(high + 1, count):
             for column in range(4):
                 segment[k + shift, column] = segment[k, column]
+    if rest:
+        other = low if at_end else low + 1
+        segment[other, ADDRESS] = address if at_end else address + size
+        segment[other, SIZE] = rest
+        segment[other, TILE] = -1
+        segment[other, TOUCHED] = rest_touched
+        if at_end:
+            low, address = low + 1, address + rest
     segment[low, ADDRESS] = address
     segment[low, SIZE] = size
     segment[low, TILE] = tile
     segment[low, TOUCHED] = touched
-    if rest:
-        segment[low + 1, ADDRESS] = address + size
-        segment[low + 1, SIZE] = rest
-        segment[low + 1, TILE] = -1
-        segment[low + 1, TOUCHED] = rest_touched
     return count + shift
+
+
+@inner
+def last_fit(segment: Ints, count: int, size: int) -> tuple[int, int]:
+    """Return the least free segments at the end of the last run that is large enough, -1 if none.
+
+    They are given as the first and the last one.
+    """
+    k = count - 1
+    while k >= 0:
+        high, total = k, 0
+        while k >= 0 and segment[k, TILE] < 0:
+            total += segment[k, SIZE]
+            if total >= size:
+                return k, high
+            k -= 1
+        k -= 1
+    return -1, -1
 
 
 @inner

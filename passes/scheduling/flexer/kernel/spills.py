@@ -41,8 +41,9 @@ def victims(p: Problem, s: State, count: int, size: int, rule: int) -> tuple[int
     For every start the shortest run of neighbours that is large enough is looked at (Algorithm 2).
     ``BALANCED`` takes the one with the smallest rest, then with the smallest sum of size times
     remaining uses, then with the fewest tiles. ``FIRST_FIT`` takes the first single tile that is
-    large enough, else the first run. ``FURTHEST`` takes the run whose soonest use is furthest away,
-    then the one that loses the fewest bytes.
+    large enough, else the first run. ``FURTHEST`` takes the run with the fewest bytes of partial
+    sums, which would leave and come back, then the one whose soonest use is furthest away, then the
+    one that loses the fewest bytes.
 
     Deviation: the printed algorithm never resets ``pick`` inside its loop, so every longer run
     would replace a better shorter one; it breaks out of the outer loop; its end runs one past the
@@ -54,7 +55,7 @@ def victims(p: Problem, s: State, count: int, size: int, rule: int) -> tuple[int
     stamp = s.scalar[STAMP]
     for low in range(count):
         total = 0
-        disadvantage, lost, soonest, tiles = 0, 0, NEVER, 0
+        disadvantage, lost, soonest, tiles, dirty = 0, 0, NEVER, 0, 0
         for high in range(low, count):
             tile = s.trial[high, TILE]
             if tile >= 0:
@@ -64,13 +65,15 @@ def victims(p: Problem, s: State, count: int, size: int, rule: int) -> tuple[int
                 tiles += 1
                 if s.tile[tile, LEFT] > 0:
                     lost += s.trial[high, SIZE]
+                    if tile >= p.first_acc:
+                        dirty += s.trial[high, SIZE]
                 if rule == FURTHEST:
                     soonest = min(soonest, _next_use(s, tile))
             total += s.trial[high, SIZE]
             if total < size:
                 continue
             if rule == FURTHEST:
-                a, b, c = -float(soonest), float(lost), float(total)
+                a, b, c = float(dirty), -float(soonest), float(lost)
             elif rule == FIRST_FIT:
                 a, b, c = float(high - low), float(low), 0.0
             else:

@@ -12,7 +12,7 @@ from accnn.backend.lower import lower
 from accnn.ir.isa import Unit
 from accnn.ir.tile_schedule import EventKind, TileSchedule
 from accnn.passes.scheduling.flexer.decode import decode
-from accnn.passes.scheduling.flexer.kernel.arrays import DONE, EAGER, GROUPS
+from accnn.passes.scheduling.flexer.kernel.arrays import APART, DONE, FURTHEST, GROUPS
 from accnn.passes.scheduling.flexer.kernel.drive import (
     result_of,
     schedule_freely,
@@ -37,7 +37,7 @@ def schedules(timing: TimedTiling, options: FlexerOptions) -> list[TileSchedule]
     for flow in dataflows(timing.tiling):
         problem, order = timing.in_order(flow)
         wanted, group = unrolled(problem.reads, problem.latency.shape[1])
-        for memory in range(2 * EAGER):
+        for memory in range(2 * APART):
             status, state = schedule_in_order(problem, wanted, group, memory, ENDLESS, True)
             assert status == DONE
             found.append(decode(timing, order, state, "static", 0))
@@ -149,3 +149,27 @@ def test_an_operation_that_just_fits_is_never_stuck(room: int):
         if int(tiling.tile_bytes.max()) == largest:
             for schedule in schedules(timed(tiling, timer), FlexerOptions()):
                 schedule.verify()
+
+
+@pytest.mark.parametrize("memory", [FURTHEST, APART + FURTHEST])
+def test_accumulators_lie_apart_from_other_tiles_only_if_told(memory: int):
+    where = site(convolution(8, 64, 64, 3), machine(60000, 2))
+    tiling = next(
+        item for item in viable_tilings(where, max_ops=64, ratio=2.0) if item.op_count == 8
+    )
+    timing = timed(tiling, TileTimer(where.arch))
+    problem, order = timing.in_order(next(iter(dataflows(tiling))))
+    wanted, group = unrolled(problem.reads, 2)
+    status, state = schedule_in_order(problem, wanted, group, memory, ENDLESS, True)
+    schedule = decode(timing, order, state, "static", 0)
+    schedule.verify()
+    end = where.place.workspace_bytes
+    first = problem.first_acc
+    sums = [
+        stay.address + int(problem.size[stay.tile])
+        for stay in schedule.placements
+        if first <= stay.tile < first + len(problem.finish)
+    ]
+
+    assert status == DONE
+    assert (max(sums) == end) == (memory >= APART)

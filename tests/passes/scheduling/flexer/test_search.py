@@ -149,6 +149,24 @@ def test_giving_up_early_does_not_change_the_best_static_order():
     assert found.static.value == best
 
 
+def test_more_operations_are_allowed_where_the_bounds_are_far():
+    where = site(convolution(8, 64, 64, 3), machine(20000, 2))
+    timer = TileTimer(where.arch)
+    tilings = viable_tilings(where, max_ops=64, reach=1)
+    few = min(tiling.op_count for tiling in tilings)
+    near, wide = (
+        Search(
+            where, FlexerOptions(max_ops=few, more_ops=20 * few, far=far, steps=500), timer
+        ).run()
+        for far in (1000.0, 1.0)
+    )
+
+    assert near.effort.tilings < wide.effort.tilings
+    assert wide.static.value <= near.static.value
+    assert wide.best.cycles <= wide.static.cycles
+    assert wide.best.bytes <= wide.static.bytes
+
+
 def test_more_room_never_forces_spills():
     where = site(convolution(6, 64, 64, 3), machine(200000, 2))
     found = Search(where, FlexerOptions(steps=500), TileTimer(where.arch)).run()
