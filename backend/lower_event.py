@@ -1,0 +1,166 @@
+"""Turn one event of a tile schedule into one instruction on the bytes of its tiles."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from ..ir.graph import Op
+from ..ir.hazards import Block
+from ..ir.isa import Access, AnyInstruction, Copy, Space, Unit
+from ..ir.tile_schedule import Event, EventKind, Placement, TileSchedule
+from ..ir.tiles import Role, TileGraph
+from ..ir.touches import Accesses
+from .addressing import off_chip, on_chip, squeeze
+from .select import Site, select_compute, select_finish
+from .streams import Streams
+
+
+@dataclass(frozen=True, slots=True)
+class EventLowering:
+    """Turns one event into one instruction.
+
+    Attributes:
+        streams: Where the instruction goes.
+        schedule: What the event belongs to.
+        event: The event.
+        here: Where every tile is, by tile and NPU; NPU 0 in shared spaces.
+        steps: Step of the graph schedule of each operator.
+    """
+
+    streams: Streams
+    schedule: TileSchedule
+    event: Event
+    here: Mapping[tuple[int, int], Placement]
+    steps: Mapping[str, int]
+
+    @property
+    def graph(self) -> TileGraph:
+        """Tiles and operations."""
+        return self.schedule.graph
+
+    def lower(self) -> None:
+        """Append the event's instruction with its waits."""
+        if self.event.kind in (EventKind.COMPUTE, EventKind.FINISH):
+            self._operation()
+        else:
+            self._transfer()
+
+    def _npu(self, tile: int) -> int:
+        """Return whose space an event touches: its own NPU's, or a transferred tile's."""
+        if self.graph.tiles[tile].space.is_shared:
+            return 0
+        if self.event.unit is not Unit.DMA:
+            return self.event.index
+        npus = range(len(self.streams.arch.npus))
+        places = [self.here[tile, npu] for npu in npus if (tile, npu) in self.here]
+        return max(places, key=lambda item: item.first_event).npu
+
+    def _address(self, tile: int) -> int:
+        item = self.graph.tiles[tile]
+        if item.address is not None:
+            return item.address
+        return self.here[(tile, self._npu(tile))].address
+
+    def _block(self, tile: int) -> Block:
+        item = self.graph.tiles[tile]
+        if item.is_resident:
+            step = self.steps[self._operator().name]
+            return self.streams.resident_block(self.streams.residence(item.tensor, step))
+        return self.streams.placed[self.here[(tile, self._npu(tile))]]
+
+    def _operator(self) -> Op:
+        name = self.graph.operators[0]
+        if self.event.kind in (EventKind.COMPUTE, EventKind.FINISH):
+            name = self.graph.ops[self.event.subject].operator
+        return self.streams.graph.producer[name]
+
+    def instruction(self) -> AnyInstruction:
+        """Return the instruction, without waits."""
+        if self.event.kind is EventKind.FINISH:
+            return select_finish(self._site())
+        if self.event.kind is not EventKind.COMPUTE:
+            return self._copy()
+        step = self.graph.ops[self.event.subject]
+        profile = (
+            self.streams.profile(self.graph, step.profile[self.event.index]) if step.profile else 0
+        )
+        return select_compute(self._site(), clear=self.event.clear, profile=profile)
+
+    def _site(self) -> Site:
+        step = self.graph.ops[self.event.subject]
+        npu = self.event.index
+        return Site(self.streams.graph, self._operator(), self.graph, step, npu, self._address)
+
+    def _operation(self) -> None:
+        step = self.graph.ops[self.event.subject]
+        reads = [tile for tile in step.reads if not self._is_parameter(tile) or step.acc is None]
+        if self.event.kind is EventKind.FINISH:
+            assert step.acc is not None
+            reads = [*(tile for tile in step.reads if self._is_parameter(tile)), step.acc]
+            written = step.out
+        else:
+            written = step.out if step.acc is None else step.acc
+            if step.acc is not None and not self.event.clear:
+                reads.append(step.acc)
+        self.streams.emit(
+            (self.event.unit, self.event.index),
+            self.instruction(),
+            [self._block(tile) for tile in reads],
+            [self._block(written)],
+            step.operator,
+        )
+
+    def _is_parameter(self, tile: int) -> bool:
+        return self.graph.tiles[tile].role is Role.PARAM
+
+    def _outside(self) -> str:
+        """Return the symbol off chip of the tile that is transferred."""
+        tile = self.graph.tiles[self.event.subject]
+        if tile.role is Role.PSUM:
+            return self.streams.spill_symbol(self.graph, self.event.subject)
+        return self.streams.symbol(tile.tensor).name
+
+    def _is_inwards(self) -> bool:
+        return self.event.kind in (EventKind.LOAD, EventKind.RETRIEVE)
+
+    def _copy(self) -> Copy:
+        tile = self.event.subject
+        item = self.graph.tiles[tile]
+        chip = on_chip(item, self._npu(tile), self._address(tile), item.box)
+        base = self.streams.layout.symbols[self._outside()].address
+        if item.role is Role.PSUM:
+            outside = Access(Space.DRAM, 0, base, item.strides)
+        else:
+            outside = off_chip(item, base)
+        dst, src = (chip, outside) if self._is_inwards() else (outside, chip)
+        shape, (dst, src) = squeeze(item.shape, dst, src)
+        return Copy(dst=dst, src=src, shape=shape, element_bytes=item.element_bytes)
+
+    def _transfer(self) -> None:
+        copy = self._copy()
+        blocks = (self._block(self.event.subject), self.streams.dram_block(self._outside()))
+        into, from_ = blocks if self._is_inwards() else (blocks[1], blocks[0])
+        author = self.event.kind.value if self._is_inwards() else self._operator().name
+        self.streams.emit((self.event.unit, self.event.index), copy, (from_,), (into,), author)
+
+
+@dataclass(frozen=True, slots=True)
+class JointEvent(EventLowering):
+    """Turns one event of a schedule of several operators into one instruction.
+
+    Attributes:
+        accesses: Tells where tiles are.
+        number: Of the event.
+    """
+
+    accesses: Accesses
+    number: int
+
+    def _npu(self, tile: int) -> int:
+        item = self.graph.tiles[tile]
+        if item.is_resident or item.space.is_shared:
+            return 0
+        return self.accesses.stay(tile, self.number).npu
+
+    def _address(self, tile: int) -> int:
+        address = self.graph.tiles[tile].address
+        return self.accesses.stay(tile, self.number).address if address is None else address
