@@ -26,7 +26,7 @@ from ..report.layer_table import (
     table_of,
     write_csv,
 )
-from ..timeloop_files import write_timeloop
+from ..timeloop_files import folder_names, write_timeloop
 from .tool import EXIT_CODES, new_tool, reported
 
 _FILE_WIDTH = 160
@@ -127,9 +127,10 @@ def acc_map(
         if csv is not None:
             write_csv(csv, rows)
         if directory is not None:
-            for row, answer in zip(rows, answers, strict=True):
+            names = folder_names([f"{row.layer}.{row.mapper}" for row in rows])
+            for name, answer in zip(names, answers, strict=True):
                 if isinstance(answer, MappingResult):
-                    write_timeloop(directory / f"{row.layer}.{row.mapper}", answer.nest, single)
+                    write_timeloop(directory / name, answer.nest, single)
 
 
 def main() -> None:

@@ -53,11 +53,11 @@ def write_arch(arch: Architecture) -> str:
         else:
             lines.append(f"    entries: {8 * level.usable // word}")
         if level.read_bandwidth is not None:
-            words = level.read_bandwidth * 8 / word
-            name = "shared_bandwidth" if level.shared_port else "read_bandwidth"
-            lines.append(f"    {name}: {words:g}")
+            # The format's plain "bandwidth" is that of reads and writes together.
+            name = "bandwidth" if level.shared_port else "read_bandwidth"
+            lines.append(f"    {name}: {level.read_bandwidth * 8 / word}")
         if level.write_bandwidth is not None and not level.shared_port:
-            lines.append(f"    write_bandwidth: {level.write_bandwidth * 8 / word:g}")
+            lines.append(f"    write_bandwidth: {level.write_bandwidth * 8 / word}")
     return "\n".join([*lines, ""])
 
 

@@ -13,7 +13,12 @@ from accnn.passes.analysis.sliding import fetched_elements
 from accnn.passes.analysis.traffic import Direction
 from accnn.passes.mapping.base import MapOptions
 from accnn.passes.mapping.cosa.mapper import Cosa
-from accnn.passes.mapping.timeloop import read_mapping, write_mapping, write_problem
+from accnn.passes.mapping.timeloop import (
+    read_mapping,
+    write_arch,
+    write_mapping,
+    write_problem,
+)
 
 DATA = Path(__file__).parents[2] / "data" / "timeloop"
 NAMES = {
@@ -48,6 +53,24 @@ def figures():
             found.setdefault((level, space), {})["instances"] = int(match[1])
         elif level and space and (match := re.match(r"\s+Scalar (\w+) .*: (\d+)", line)):
             found[level, space][match[1]] = int(match[2])
+        elif level and space and (match := re.match(r"\s+Utilized capacity +: (\d+)", line)):
+            found.setdefault((level, space), {})["capacity"] = int(match[1])
+        elif level and space and (match := re.match(r"\s+Energy \(total\) +: ([\d.]+)", line)):
+            found[level, space]["energy"] = float(match[1])
+    return found
+
+
+def bandwidths():
+    """Per level: bandwidths of Timeloop's statistics [word/cycle], absent where unbounded."""
+    found = {}
+    level = None
+    for line in (DATA / "example.stats.txt").read_text().splitlines():
+        if match := re.match(r"=== (\w+) ===", line):
+            level = NAMES.get(match[1])
+        elif "Buffer <==>" in line:
+            level = None
+        elif level and (match := re.match(r"\s+(\w+) bandwidth +: ([\d.]+)$", line)):
+            found.setdefault(level, {})[match[1]] = float(match[2])
     return found
 
 
@@ -80,14 +103,76 @@ def test_sliding_windows_are_what_differs_from_our_own_counting():
     assert slid.accesses("gb", *read) == whole.accesses("gb", *read)
 
 
-def test_cycles_equal_timeloops_where_its_input_port_is_as_wide():
+def test_energies_of_every_level_equal_timeloops():
+    nest, arch = example()
+    cost = evaluate(nest, arch, counting=Counting.TIMELOOP)
+
+    for (level, operand), figure in figures().items():
+        own = arch.level(level)
+        read = cost.accesses(level, operand, Direction.READ)
+        write = cost.accesses(level, operand, Direction.WRITE)
+        energy = (read.bits * own.read_energy if read else 0.0) / own.word_bits
+        energy += (write.bits * own.write_energy if write else 0.0) / own.word_bits
+        assert energy == pytest.approx(figure["energy"], rel=1e-12), (level, operand)
+
+    macs = 28_901_376.00
+    whole = macs + sum(figure["energy"] for figure in figures().values())
+    assert cost.energy_pj == pytest.approx(whole, rel=1e-12)
+    assert round(cost.energy_pj / 1e6, 2) == 107.24
+
+
+def test_capacities_taken_equal_timeloops():
+    nest, arch = example()
+
+    for (level, operand), figure in figures().items():
+        taken = dict(nest.bytes_at(arch, level))[operand]
+        entry = 3 if level == "ab" else 1
+        assert taken == entry * figure["capacity"], (level, operand)
+
+
+def test_cycles_equal_timeloops_with_the_bandwidths_of_its_statistics():
+    nest, arch = example()
+    theirs = bandwidths()
+    assert theirs == {
+        "ib": {"Read": 64.0, "Write": 8.0},
+        "gb": {"Read": 8.0, "Write": 8.0},
+        "dram": {"Shared": 20.0},
+    }
+    levels = tuple(
+        replace(
+            level,
+            read_bandwidth=theirs.get(level.name, {}).get(
+                "Shared" if level.shared_port else "Read"
+            ),
+            write_bandwidth=theirs.get(level.name, {}).get("Write"),
+        )
+        for level in arch.levels
+    )
+
+    cost = evaluate(nest, replace(arch, levels=levels), counting=Counting.TIMELOOP)
+
+    assert cost.cycles == 112_896
+
+
+def test_our_narrower_input_port_is_what_takes_longer():
     nest, arch = example()
 
     cost = evaluate(nest, arch, counting=Counting.TIMELOOP)
 
-    # Timeloop's input buffer reads 64 byte per cycle in this example, ours 8.
     others = [port.cycles for port in cost.ports if port.name != "ib.read"]
-    assert max([cost.compute_cycles, *others]) == 112_896
+    assert max([cost.compute_cycles, *others]) == 112_896 < cost.cycles
+
+
+def test_an_architecture_file_has_the_keys_of_the_format_and_the_shared_bandwidth():
+    text = write_arch(load_architecture("simba.toml"))
+    given = (DATA / "simba_repo.yaml").read_text()
+    keys = {match[1] for match in re.finditer(r"^ +-? *([\w-]+):", given, re.MULTILINE)}
+
+    written = {match[1] for match in re.finditer(r"^ +-? *([\w-]+):", text, re.MULTILINE)}
+
+    assert written <= keys | {"read_bandwidth", "write_bandwidth"}
+    assert text.rstrip().endswith("bandwidth: 20.0")
+    assert "shared_bandwidth" not in text
 
 
 def test_mappings_survive_a_round_trip():
