@@ -101,7 +101,7 @@ class FlexerOptions:
     memory: Memory = Memory.BEST
     max_ops: int = 1100
     more_ops: int = 2048
-    far: float = 1.1
+    far: float = 1.05
     ratio: float = 1.5
     steps: int = 8_000
     keep_free: bool = False
