@@ -4,7 +4,8 @@
    not be even.
 2. The program of :mod:`.formulation` finds an even mapping that is better by the gap, or proves
    that there is none (:mod:`.certify`).
-3. Where the extents' prime factors cannot fill the array, padded extents are mapped, too.
+3. Where the extents' prime factors cannot fill the array, or are too large to tile, padded
+   extents are mapped, too.
 4. The nest is verified against the machine; what the program proved is the certificate: it bounds
    even mappings. An uneven nest may lie below it, and the note says so.
 
@@ -13,7 +14,7 @@ Where nothing is found within the limits, SALSA steps in and the result says so.
 
 import math
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ....ir.arch import Architecture
 from ....ir.errors import InfeasibleError
@@ -30,12 +31,13 @@ from ..base import (
     held_resident,
     with_workspace,
 )
-from ..even import even_space
+from ..even import EvenSpace, even_space
 from ..output_stationary import OutputStationary
 from ..salsa.engine import prepare
 from ..salsa.mapper import Salsa
 from .certify import Effort, Solution, solve_space
-from .padding import candidates
+from .padding import candidates, has_small_factors
+from .uneven import search_padded
 from .unrolling import least_steps
 
 _EVEN = 1e-6
@@ -102,19 +104,38 @@ class Cosa:
         resident: frozenset[Operand],
         options: MapOptions,
     ) -> Solution:
-        best = solve_space(even_space(workload, arch, resident), options, self.effort)
-        if not options.padding or options.objective is Objective.ENERGY:
-            return best
+        space = even_space(workload, arch, resident)
+        best = solve_space(space, options, self.effort)
         limited = least_steps(workload, arch, workload.dims)
-        if limited <= self.pad_above * cycles_lower_bound(workload, arch, resident):
+        is_limited = limited > self.pad_above * cycles_lower_bound(workload, arch, resident)
+        may_tile = all(has_small_factors(extent) for extent in workload.dims.values())
+        is_energy = options.objective is Objective.ENERGY
+        if not options.padding or (may_tile and (is_energy or not is_limited)):
+            return best
+        if not options.even:
+            best = self._with_searched(space, options, best)
+        if is_energy or not is_limited:
             return best
         below = limited
         if best.nest is not None:
             below = evaluate(best.nest, arch, placement=resident).cycles
         for candidate in candidates(workload, arch, resident, below=below, count=self.paddings):
+            if best.nest is not None and dict(best.nest.extents) == dict(candidate.extents):
+                continue
             space = even_space(workload, arch, resident, candidate.extents)
             best = _better(best, solve_space(space, options, self.effort, best.value))
         return best
+
+    def _with_searched(self, space: EvenSpace, options: MapOptions, best: Solution) -> Solution:
+        """Return the better of a solution and of what is searched and solved on padded extents."""
+        found = search_padded(space, options)
+        if found is None or found.value >= best.value * (1.0 - self.effort.gap):
+            return best
+        padded = even_space(space.workload, space.arch, space.resident, found.nest.extents)
+        best = _better(best, solve_space(padded, options, self.effort, best.value))
+        if best.value <= found.value:
+            return best
+        return replace(best, nest=found.nest, value=found.value)
 
     def _fallback(
         self,

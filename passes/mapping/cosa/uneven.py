@@ -4,11 +4,12 @@ Operands that start their tiles at different loops may do with less room, or a s
 than any even mapping. The integer program then has to beat these, or to prove that it cannot.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from ....ir.errors import InfeasibleError, OptionError
 from ....ir.mapping import LoopNest, SpatialLoop
+from ....ir.workload import Dim
 from ...analysis.cost import evaluate
 from ..base import MapOptions, Objective
 from ..even import EvenBatch, EvenSpace
@@ -16,13 +17,15 @@ from ..measures import measure_of, other_measure
 from ..merging import merge_loops
 from ..salsa.engine import SearchOptions
 from ..salsa.machine import Problem
-from ..salsa.selection import Rounds, search_best
-from ..salsa.spatial import all_unrollings
+from ..salsa.selection import Rounds, search_best, with_smooth_steps
+from ..salsa.spatial import Unrolling, all_unrollings
 from ..uneven_search import improve_unevenly
 
 _ROUNDS = Rounds(tried=20, descents=1, semifinalists=6, longer=6, finalists=2)
 _SEARCH = SearchOptions(restarts=1, descents=16)
 _BEAM = 20
+_MORE_ROUNDS = replace(_ROUNDS, tried=80)
+_WIDE_BEAM = 80
 _TIE = 1e-9
 
 
@@ -45,19 +48,46 @@ def search_unevenly(
         like: Mappings whose unrollings to take; the most promising ones of all if there are none.
     """
     unrollings = [_unrolling(batch) for batch in like] or _promising(space, options.objective)
-    problems = [
-        Problem(
-            workload=space.workload,
-            arch=space.arch,
-            spatial=unrolling,
-            extents=space.extents,
-            resident=space.resident,
-            objective=options.objective,
-        )
-        for unrolling in unrollings
-    ]
+    problems = [_problem(space, options, unrolling, space.extents) for unrolling in unrollings]
+    return _best(problems, space, options)
+
+
+def search_padded(space: EvenSpace, options: MapOptions) -> Uneven | None:
+    """Return the best nest on a few unrollings that need not divide the extents.
+
+    Steps with large prime factors are tried with these padded away, too.
+    """
+    unrollings = all_unrollings(
+        space.workload, space.arch, objective=options.objective, padding=True, beam=_WIDE_BEAM
+    )
+    problems: list[Problem] = []
+    for unrolling in unrollings:
+        problem = _problem(space, options, unrolling)
+        problems += [problem, *with_smooth_steps(problem)]
+    return _best(problems, space, options, _MORE_ROUNDS)
+
+
+def _problem(
+    space: EvenSpace,
+    options: MapOptions,
+    unrolling: Unrolling,
+    extents: Mapping[Dim, int] | None = None,
+) -> Problem:
+    return Problem(
+        workload=space.workload,
+        arch=space.arch,
+        spatial=unrolling,
+        extents=extents,
+        resident=space.resident,
+        objective=options.objective,
+    )
+
+
+def _best(
+    problems: Sequence[Problem], space: EvenSpace, options: MapOptions, rounds: Rounds = _ROUNDS
+) -> Uneven | None:
     try:
-        found = search_best(problems, _ROUNDS, replace(_SEARCH, seed=options.seed))
+        found = search_best(problems, rounds, replace(_SEARCH, seed=options.seed))
     except (InfeasibleError, OptionError):
         return None
     return improved(merge_loops(found.nest), space, options)
@@ -83,13 +113,13 @@ def _value(nest: LoopNest, space: EvenSpace, options: MapOptions) -> float:
     return options.objective.of(evaluate(nest, space.arch, placement=space.resident))
 
 
-def _promising(space: EvenSpace, objective: Objective) -> Iterable[tuple[SpatialLoop, ...]]:
+def _promising(space: EvenSpace, objective: Objective) -> Iterable[Unrolling]:
     extents = {dim.value: extent for dim, extent in space.extents.items()}
     padded = replace(space.workload, **extents)
     return all_unrollings(padded, space.arch, objective=objective, beam=_BEAM)
 
 
-def _unrolling(batch: EvenBatch) -> tuple[SpatialLoop, ...]:
+def _unrolling(batch: EvenBatch) -> Unrolling:
     pairs = zip(batch.space.unrollable, batch.spatial[0], strict=True)
     return tuple(
         SpatialLoop(dim, int(extent), fanout) for (fanout, dim), extent in pairs if extent > 1
