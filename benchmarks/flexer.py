@@ -22,11 +22,11 @@ from pathlib import Path
 
 from accnn.backend.load import load_architecture
 from accnn.ir.arch import Architecture
+from accnn.passes.scheduling.flexer.candidate import Candidate, Found, schedule_of
 from accnn.passes.scheduling.flexer.latency import TileTimer
 from accnn.passes.scheduling.flexer.layer import schedule_layer
 from accnn.passes.scheduling.flexer.options import FlexerOptions, Memory, Metric, Priority
 from accnn.passes.scheduling.flexer.reuse import movements, sharing
-from accnn.passes.scheduling.flexer.search import Candidate, Found, schedule_of
 
 from .conv_layers import TABLES, Row, distinct
 

@@ -23,6 +23,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from accnn.backend.load import load_architecture
+from accnn.passes.scheduling.flexer.candidate import Candidate
 from accnn.passes.scheduling.flexer.kernel.arrays import Ints
 from accnn.passes.scheduling.flexer.latency import TileTimer
 from accnn.passes.scheduling.flexer.layer import layer_site, schedule_layer
@@ -36,9 +37,8 @@ from accnn.passes.scheduling.flexer.problem import (
     timed,
     unrolled,
 )
-from accnn.passes.scheduling.flexer.search import Candidate
 from accnn.passes.scheduling.flexer.site import Site
-from accnn.passes.scheduling.flexer.tilings import viable_tilings
+from accnn.passes.scheduling.flexer.viable import viable_tilings
 
 from .conv_layers import TABLES, distinct
 

@@ -10,9 +10,10 @@ from ....ir.graph_schedule import GraphSchedule, Stream, Workspace
 from ....ir.ops import make_op
 from ....ir.types import DType, Quantization, TensorType
 from ....ir.workload import Operand, Workload
+from .candidate import Found
 from .latency import TileTimer
 from .options import FlexerOptions
-from .search import Found, Search
+from .search import Search
 from .site import Site, site_of
 
 

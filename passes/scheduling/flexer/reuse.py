@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from ....ir.tile_schedule import TRANSFERS, TileSchedule
 from ....ir.tiles import Role
-from .search import Candidate
+from .candidate import Candidate
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

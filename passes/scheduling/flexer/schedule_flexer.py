@@ -7,8 +7,8 @@ from ....ir.module import Module, Stage
 from ....ir.tile_schedule import TileSchedule
 from ...base import Context, Pass, require_arch
 from ..schedule_tiles import schedule_operator
+from .candidate import Found, adopt, schedule_of
 from .options import FlexerOptions, Memory, Metric, Priority
-from .search import Found, adopt, schedule_of
 from .side_by_side import search_all
 from .site import Likeness, Site, is_eligible, likeness, site_of
 

@@ -7,9 +7,10 @@ from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 
 from ....ir.errors import InfeasibleError
+from .candidate import Found
 from .latency import TileTimer
 from .options import FlexerOptions
-from .search import Found, Search
+from .search import Search
 from .site import Site
 
 _WORTH_PROCESSES = 4

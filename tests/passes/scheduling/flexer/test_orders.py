@@ -13,8 +13,9 @@ from accnn.passes.scheduling.flexer.latency import TileTimer
 from accnn.passes.scheduling.flexer.options import FlexerOptions
 from accnn.passes.scheduling.flexer.orders import Weave, estimate, weaves, woven
 from accnn.passes.scheduling.flexer.problem import timed
-from accnn.passes.scheduling.flexer.search import STATIC_MEMORIES
-from accnn.passes.scheduling.flexer.tilings import TileSizes, Tiling, viable_tilings
+from accnn.passes.scheduling.flexer.tilings import TileSizes, Tiling
+from accnn.passes.scheduling.flexer.trials import STATIC_MEMORIES
+from accnn.passes.scheduling.flexer.viable import viable_tilings
 from tests.passes.scheduling.flexer.sites import convolution, machine, site
 
 ENDLESS = FlexerOptions().goal(math.inf)

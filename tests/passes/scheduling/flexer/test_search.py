@@ -10,6 +10,7 @@ from accnn.backend.load import load_architecture
 from accnn.ir.errors import OptionError
 from accnn.ir.tile_schedule import EventKind
 from accnn.passes.scheduling.flexer.bounds import site_bound, tiling_bound, timed_bound
+from accnn.passes.scheduling.flexer.candidate import Found, schedule_of
 from accnn.passes.scheduling.flexer.exhaustive import compositions, exhaustive_metric
 from accnn.passes.scheduling.flexer.kernel.arrays import DONE
 from accnn.passes.scheduling.flexer.kernel.drive import (
@@ -22,8 +23,9 @@ from accnn.passes.scheduling.flexer.latency import TileTimer
 from accnn.passes.scheduling.flexer.layer import Layer, layer_of, layer_rows, layer_site
 from accnn.passes.scheduling.flexer.options import FlexerOptions, Metric
 from accnn.passes.scheduling.flexer.problem import dataflows, timed, unrolled
-from accnn.passes.scheduling.flexer.search import STATIC_MEMORIES, Found, Search, schedule_of
-from accnn.passes.scheduling.flexer.tilings import tile_sizes, viable_tilings
+from accnn.passes.scheduling.flexer.search import Search
+from accnn.passes.scheduling.flexer.trials import STATIC_MEMORIES
+from accnn.passes.scheduling.flexer.viable import tile_sizes, viable_tilings
 from tests.passes.scheduling.flexer.sites import convolution, machine, site
 
 ENDLESS = FlexerOptions().goal(math.inf)
