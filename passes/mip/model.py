@@ -209,7 +209,7 @@ class MipModel:
         return MipResult(
             status=status,
             objective=_float(model.objective_value) if values else math.inf,
-            bound=_bound(model, status),
+            bound=_bound(model, status) if self._integers else _lp_bound(model, status),
             values=values,
             seconds=seconds,
             cpu_seconds=cpu_seconds,
@@ -233,6 +233,11 @@ def _bound(model: mip.Model, status: MipStatus) -> float:
         return math.inf
     bound: Any = model.objective_bound
     return -math.inf if bound is None else float(bound)
+
+
+def _lp_bound(model: mip.Model, status: MipStatus) -> float:
+    """Return the bound where nothing is integer: solvers keep one for branch-and-bound only."""
+    return _float(model.objective_value) if status is MipStatus.OPTIMAL else _bound(model, status)
 
 
 def _float(number: Any) -> float:

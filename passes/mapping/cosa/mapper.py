@@ -36,8 +36,8 @@ from ..output_stationary import OutputStationary
 from ..salsa.engine import prepare
 from ..salsa.mapper import Salsa
 from .certify import Effort, Solution, solve_space
-from .padding import candidates, has_small_factors
-from .uneven import search_padded
+from .padding import candidates
+from .uneven import padding_may_pay, search_padded
 from .unrolling import least_steps
 
 _EVEN = 1e-6
@@ -51,8 +51,7 @@ class Cosa:
     Attributes:
         name: Spelling on the command line.
         effort: Gaps and limits.
-        pad_above: Padding is tried where unrolling alone keeps latency so many times above the
-            roofline.
+        pad_above: Latency that is at most so many times the roofline needs no padding.
         paddings: Padded extents to try.
     """
 
@@ -106,17 +105,14 @@ class Cosa:
     ) -> Solution:
         space = even_space(workload, arch, resident)
         best = solve_space(space, options, self.effort)
-        limited = least_steps(workload, arch, workload.dims)
-        is_limited = limited > self.pad_above * cycles_lower_bound(workload, arch, resident)
-        may_tile = all(has_small_factors(extent) for extent in workload.dims.values())
-        is_energy = options.objective is Objective.ENERGY
-        if not options.padding or (may_tile and (is_energy or not is_limited)):
+        enough = self.pad_above * cycles_lower_bound(workload, arch, resident)
+        if not options.padding or (options.objective is Objective.LATENCY and best.value <= enough):
             return best
-        if not options.even:
+        if not options.even and padding_may_pay(space, options.objective):
             best = self._with_searched(space, options, best)
-        if is_energy or not is_limited:
+        below = least_steps(workload, arch, workload.dims)
+        if options.objective is Objective.ENERGY or below <= enough:
             return best
-        below = limited
         if best.nest is not None:
             below = evaluate(best.nest, arch, placement=resident).cycles
         for candidate in candidates(workload, arch, resident, below=below, count=self.paddings):

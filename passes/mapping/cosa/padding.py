@@ -23,7 +23,6 @@ _MULTIPLES = (2, 3, 4, 5, 6, 7, 8, 12, 14, 16, 24, 32)
 _MOST_WASTE = 1.4
 _CHANGES = 3
 _RATED = 40
-_LARGEST_PRIME = 13
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,11 +36,6 @@ class Candidate:
 
     extents: Extents
     cycles: float
-
-
-def has_small_factors(extent: int) -> bool:
-    """Whether an extent can be cut into small pieces."""
-    return all(prime <= _LARGEST_PRIME for prime, _ in prime_factors(extent))
 
 
 def candidates(

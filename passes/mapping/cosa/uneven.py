@@ -12,13 +12,13 @@ from ....ir.mapping import LoopNest, SpatialLoop
 from ....ir.workload import Dim
 from ...analysis.cost import evaluate
 from ..base import MapOptions, Objective
-from ..even import EvenBatch, EvenSpace
+from ..even import EvenBatch, EvenSpace, prime_factors
 from ..measures import measure_of, other_measure
 from ..merging import merge_loops
 from ..salsa.engine import SearchOptions
 from ..salsa.machine import Problem
 from ..salsa.selection import Rounds, search_best, with_smooth_steps
-from ..salsa.spatial import Unrolling, all_unrollings
+from ..salsa.spatial import Unrolling, all_unrollings, least_price
 from ..uneven_search import improve_unevenly
 
 _ROUNDS = Rounds(tried=20, descents=1, semifinalists=6, longer=6, finalists=2)
@@ -27,6 +27,8 @@ _BEAM = 20
 _MORE_ROUNDS = replace(_ROUNDS, tried=80)
 _WIDE_BEAM = 80
 _TIE = 1e-9
+_LARGEST_PRIME = 13
+_WORTH = 0.98
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +52,18 @@ def search_unevenly(
     unrollings = [_unrolling(batch) for batch in like] or _promising(space, options.objective)
     problems = [_problem(space, options, unrolling, space.extents) for unrolling in unrollings]
     return _best(problems, space, options)
+
+
+def padding_may_pay(space: EvenSpace, objective: Objective) -> bool:
+    """Whether extents are hard to tile, or their factors leave much of the fan-outs idle."""
+    factors = (prime for extent in space.extents.values() for prime, _ in prime_factors(extent))
+    if max(factors, default=1) > _LARGEST_PRIME:
+        return True
+    exact, padded = (
+        least_price(space.workload, space.arch, objective=objective, padding=padding, beam=_BEAM)
+        for padding in (False, True)
+    )
+    return padded < _WORTH * exact
 
 
 def search_padded(space: EvenSpace, options: MapOptions) -> Uneven | None:

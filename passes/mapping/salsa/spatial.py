@@ -62,7 +62,28 @@ def all_unrollings(
     Returns:
         The cheapest first; ties in the order of dimensions and extents.
     """
+    states = _unrollings(_Price(workload, arch, objective), workload, padding, beam)
+    return tuple(unrolling for unrolling, _ in states)
+
+
+def least_price(
+    workload: Workload,
+    arch: Architecture,
+    *,
+    objective: Objective = Objective.LATENCY,
+    padding: bool = False,
+    beam: int | None = None,
+) -> float:
+    """Return what the steps of the cheapest unrolling cost; see :func:`all_unrollings`."""
     price = _Price(workload, arch, objective)
+    return price.of(*_unrollings(price, workload, padding, beam)[0])
+
+
+def _unrollings(
+    price: "_Price", workload: Workload, padding: bool, beam: int | None
+) -> list[tuple[Unrolling, _Left]]:
+    """Return the unrollings in which no loop can be made longer, cheapest first."""
+    arch = price.arch
     states: list[tuple[Unrolling, _Left]] = [((), dict(workload.dims))]
     for fanout in reversed(arch.fanouts):
         grown: dict[Unrolling, _Left] = {}
@@ -73,7 +94,7 @@ def all_unrollings(
                 rest = {dim: math.ceil(many / own.get(dim, 1)) for dim, many in left.items()}
                 grown[loops + unrolling] = rest
         states = sorted(grown.items(), key=lambda item: (price.of(*item), _key(item[0])))[:beam]
-    return tuple(unrolling for unrolling, _ in states)
+    return states
 
 
 class _Price:

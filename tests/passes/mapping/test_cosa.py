@@ -19,6 +19,7 @@ from accnn.passes.mapping.base import (
 from accnn.passes.mapping.cosa.formulation import Formulation
 from accnn.passes.mapping.cosa.mapper import Cosa
 from accnn.passes.mapping.cosa.padding import candidates
+from accnn.passes.mapping.cosa.unrolling import least_steps
 from accnn.passes.mapping.even import even_space
 from accnn.passes.mapping.output_stationary import map_output_stationary
 from accnn.passes.mapping.registry import find_mapper
@@ -153,6 +154,34 @@ def test_large_primes_are_solved(simba, extent):
 
     result.nest.verify(simba)
     assert result.objective < 1.1 * evaluate(result.nest, simba).cycles_lower_bound
+
+
+@pytest.mark.parametrize("objective", Objective)
+@pytest.mark.parametrize(
+    ("arch", "work"),
+    [
+        ("flexer-arch4", Workload(C=197)),
+        ("flexer-arch1", Workload(S=7, P=56, Q=55, C=14, K=197)),
+        ("eyeriss", Workload(R=7, P=49, Q=7, C=256, K=2, N=2)),
+    ],
+)
+def test_padding_pays_under_every_objective(arch, work, objective):
+    machine, options = load_architecture(arch), MapOptions(objective=objective)
+
+    found = Cosa().map(work, machine, options=options)
+    searched = find_mapper("salsa").map(work, machine, options=options)
+
+    check_nest(found.nest, machine, frozenset())
+    assert found.objective <= 1.02 * searched.objective
+    assert found.bound <= found.objective
+
+
+def test_a_prime_that_no_fanout_takes_bounds_the_steps():
+    machine = load_architecture("flexer-arch4")  # 32 rows
+    work = Workload(C=197)
+
+    assert least_steps(work, machine, work.dims) == pytest.approx(197)
+    assert least_steps(work, machine, {**work.dims, Dim.C: 203}) == pytest.approx(7)
 
 
 def test_says_what_is_short(simba):

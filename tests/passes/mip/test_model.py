@@ -22,6 +22,18 @@ def test_solves_and_proves(solver):
 
 
 @pytest.mark.parametrize("solver", Solver)
+def test_the_optimum_of_a_program_without_integers_is_its_bound(solver):
+    model = MipModel("lp", solver)
+    x = model.continuous(2.5, 9.0)
+    model.minimize(x + 1.0)
+
+    result = model.solve(MipLimits())
+
+    assert result.bound == pytest.approx(3.5)
+    assert result.objective == pytest.approx(3.5)
+
+
+@pytest.mark.parametrize("solver", Solver)
 def test_tells_that_nothing_is_feasible(solver):
     model = MipModel("none", solver)
     size = model.integer(0, 3)
