@@ -10,8 +10,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .compiled import inner, maker
-
 Ints = NDArray[np.int64]
 
 LOAD, STORE, SPILL, RETRIEVE, COMPUTE, FINISH = range(6)
@@ -66,9 +64,6 @@ SCALARS = 13
 """Single numbers of a state; the last is the length of the plan."""
 
 NEVER = 1 << 60
-_MAX_SEGMENTS = 1024
-_EVENT_FIELDS = 6
-_STAY_FIELDS = 5
 
 
 class Problem(NamedTuple):
@@ -207,78 +202,3 @@ class State(NamedTuple):
     group: Ints
     event: Ints
     stay: Ints
-
-
-@maker
-def start(p: Problem, keep: bool) -> State:
-    """Return the state before the first operation."""
-    ops, tiles, npus = p.reads.shape[0], p.size.shape[0], p.latency.shape[1]
-    accs, tensors = p.finish.shape[0], p.param_bytes.shape[1]
-    events = 16 * ops + 4 * npus * tensors * (1 + accs) if keep else 0
-    rows = min(_MAX_SEGMENTS, 2 * tiles + 64)
-    s = State(
-        np.zeros((rows, 4), np.int64),
-        np.zeros((rows, 4), np.int64),
-        np.zeros((tiles, 11), np.int64),
-        np.zeros(3 * ops, np.int64),
-        np.zeros(ops, np.bool_),
-        np.zeros(p.channels, np.int64),
-        np.zeros(npus, np.int64),
-        np.zeros(npus, np.int64),
-        np.zeros((npus, p.slots), np.int64),
-        np.zeros((npus, p.slots, tensors, 4), np.int64),
-        np.zeros(npus, np.int64),
-        np.zeros(accs, np.int64),
-        np.zeros(accs, np.int64),
-        np.zeros(npus, np.int64),
-        np.zeros((npus, 4), np.int64),
-        np.zeros(4 * npus + 4, np.int64),
-        np.zeros(4 * npus + 4, np.int64),
-        np.zeros((rows + 4 * npus + 4, 5), np.int64),
-        np.zeros((4 * npus + 4, 3), np.int64),
-        np.zeros(SCALARS, np.int64),
-        np.zeros(ops, np.int64),
-        np.zeros(ops, np.int64),
-        np.zeros((events, _EVENT_FIELDS), np.int64),
-        np.zeros((events, _STAY_FIELDS), np.int64),
-    )
-    s.segment[0, SIZE] = p.room
-    s.segment[0, TILE] = -1
-    s.scalar[SEGMENTS] = 1
-    for npu in range(npus):
-        for slot in range(p.slots):
-            s.kept[npu, slot] = -1
-    _start_tiles(p, s)
-    for o in range(ops):
-        s.scalar[WORK_LEFT] += least_work(p, o)
-    return s
-
-
-@inner
-def _start_tiles(p: Problem, s: State) -> None:
-    """Fill in the table of tiles and what is left to move."""
-    tiles, accs = p.size.shape[0], p.finish.shape[0]
-    for o in range(p.reads.shape[0]):
-        for role in range(3):
-            s.tile[p.reads[o, role], LEFT] += 1
-    used = 0
-    for t in range(tiles):
-        row = s.tile[t]
-        row[AT] = row[FIRST] = row[LAST] = row[SPILLED] = -1
-        row[NEXT] = used
-        used += row[LEFT]
-        row[END] = used
-        if p.resident[t]:
-            row[SEEN] = 1
-        elif t < p.first_acc or t >= p.first_acc + accs:
-            s.scalar[BYTES_LEFT] += p.size[t]
-            s.scalar[XFER_LEFT] += p.xfer[t]
-
-
-@inner
-def least_work(p: Problem, op: int) -> int:
-    """Return the time of an operation on the NPU that is fastest at it [cycle]."""
-    least = p.latency[op, 0]
-    for npu in range(1, p.latency.shape[1]):
-        least = min(least, p.latency[op, npu])
-    return least

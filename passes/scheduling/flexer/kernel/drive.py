@@ -32,14 +32,15 @@ from .arrays import (
     Ints,
     Problem,
     State,
-    start,
 )
+from .candidates import is_ready
 from .compiled import entry, inner, maker
 from .goal import is_hopeless
 from .issue import do_set
 from .leaving import flush, store
 from .room import plan_room
-from .sets import is_ready, select, start_sets
+from .sets import select, start_sets
+from .start import start
 from .timing import leave_chip
 
 

@@ -24,12 +24,12 @@ from .arrays import (
     WORK_LEFT,
     Problem,
     State,
-    least_work,
 )
+from .arrive import make_room
 from .compiled import inner
 from .leaving import free, store
-from .room import make_room
 from .scratchpad import tidy
+from .start import least_work
 from .timing import leave_chip, move, note, touch
 
 
