@@ -3,8 +3,8 @@
 Every event of a tile schedule becomes one instruction of its engine's queue, in program order;
 whole tensors that the graph schedule loads, spills, retrieves or stores become copies around
 them. Waits follow from memory alone: an instruction waits for the last earlier instruction of
-every other queue that touched the bytes it needs (``ir/hazards.py``), unless another wait implies
-that (``waits.py``).
+every other queue that touched the tiles, or the elements of whole tensors, that it needs
+(``ir/hazards.py``, ``footprint.py``), unless another wait implies that (``waits.py``).
 
 A schedule of several operators has the whole tensors that move among its events; it stands for
 the entire network, and its waits are told apart by region (``ir/schedule_hazards.py``).
@@ -24,6 +24,7 @@ from ..ir.program import Program
 from ..ir.schedule_hazards import ScheduleHazards
 from ..ir.tile_schedule import Placement, TileSchedule
 from .executable import check_executable
+from .footprint import whole
 from .joint_steps import event_steps
 from .layout import Layout, lay_out, moved_tensors, multiplier_of
 from .lower_event import EventLowering, JointEvent
@@ -141,8 +142,10 @@ class _Lowering:
         chip = Access(Space.GB, 0, place.address, (1,))
         outside = Access(Space.DRAM, 0, self.streams.symbol(tensor).address, (1,))
         dst, src = (chip, outside) if inwards else (outside, chip)
-        blocks = (self.streams.resident_block(place), self.streams.dram_block(tensor))
-        into, from_ = blocks if inwards else (blocks[1], blocks[0])
+        everything = whole(self.module.graph.types[tensor].elements)
+        inside = (self.streams.resident(place), everything)
+        outer = (self.streams.off_chip(tensor), everything)
+        into, from_ = (inside, outer) if inwards else (outer, inside)
         self.streams.emit(
             (Unit.DMA, self.streams.channel()),
             Copy(dst=dst, src=src, shape=(size,), element_bytes=1),

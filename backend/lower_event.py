@@ -1,17 +1,23 @@
 """Turn one event of a tile schedule into one instruction on the bytes of its tiles."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from ..ir.graph import Op
-from ..ir.hazards import Block
 from ..ir.isa import Access, AnyInstruction, Copy, Space, Unit
+from ..ir.regions import Region, region_of
+from ..ir.schedule_hazards import Content
 from ..ir.tile_schedule import Event, EventKind, Placement, TileSchedule
-from ..ir.tiles import Role, TileGraph
+from ..ir.tiles import Role, Tile, TileGraph
 from ..ir.touches import Accesses
 from .addressing import off_chip, on_chip, squeeze
+from .footprint import read_regions, whole, written_regions
 from .select import Site, select_compute, select_finish
-from .streams import Streams
+from .streams import Part, Streams
+
+Regions: TypeAlias = Callable[[AnyInstruction, Tile], tuple[Region, ...] | None]
+"""Tells what an instruction touches of a resident tensor."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,12 +66,26 @@ class EventLowering:
             return item.address
         return self.here[(tile, self._npu(tile))].address
 
-    def _block(self, tile: int) -> Block:
+    def _placed(self, tile: int) -> Part:
+        """Return a placed tile."""
+        return self.streams.placed[self.here[(tile, self._npu(tile))]], None
+
+    def _resident(self, tile: int) -> Content:
+        """Return the content of the resident tensor that a tile is."""
+        step = self.steps[self._operator().name]
+        place = self.streams.residence(self.graph.tiles[tile].tensor, step)
+        return self.streams.resident(place)
+
+    def _parts(self, tile: int, regions: Regions, instruction: AnyInstruction) -> Iterator[Part]:
+        """Yield what an instruction touches of a tile, or of the tensor that it is."""
         item = self.graph.tiles[tile]
-        if item.is_resident:
-            step = self.steps[self._operator().name]
-            return self.streams.resident_block(self.streams.residence(item.tensor, step))
-        return self.streams.placed[self.here[(tile, self._npu(tile))]]
+        if not item.is_resident:
+            yield self._placed(tile)
+            return
+        content = self._resident(tile)
+        found = regions(instruction, item)
+        for region in (whole(content.elements),) if found is None else found:
+            yield content, region
 
     def _operator(self) -> Op:
         name = self.graph.operators[0]
@@ -101,11 +121,12 @@ class EventLowering:
             written = step.out if step.acc is None else step.acc
             if step.acc is not None and not self.event.clear:
                 reads.append(step.acc)
+        instruction = self.instruction()
         self.streams.emit(
             (self.event.unit, self.event.index),
-            self.instruction(),
-            [self._block(tile) for tile in reads],
-            [self._block(written)],
+            instruction,
+            [part for tile in reads for part in self._parts(tile, read_regions, instruction)],
+            self._parts(written, written_regions, instruction),
             step.operator,
         )
 
@@ -137,8 +158,11 @@ class EventLowering:
 
     def _transfer(self) -> None:
         copy = self._copy()
-        blocks = (self._block(self.event.subject), self.streams.dram_block(self._outside()))
-        into, from_ = blocks if self._is_inwards() else (blocks[1], blocks[0])
+        tile = self.graph.tiles[self.event.subject]
+        inside = self._placed(self.event.subject)
+        region = None if tile.role is Role.PSUM else region_of(tile)
+        outer = (self.streams.off_chip(self._outside()), region)
+        into, from_ = (inside, outer) if self._is_inwards() else (outer, inside)
         author = self.event.kind.value if self._is_inwards() else self._operator().name
         self.streams.emit((self.event.unit, self.event.index), copy, (from_,), (into,), author)
 

@@ -2,20 +2,26 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
+from typing import TypeAlias
 
 from ..ir.arch import Architecture
 from ..ir.errors import PassError
 from ..ir.graph import Graph
 from ..ir.graph_schedule import GraphSchedule, Residence
-from ..ir.hazards import Block, HazardTracker, Ticks, waits_for
+from ..ir.hazards import HazardTracker, Ticks, waits_for
 from ..ir.isa import AnyInstruction, Halt, Space, Unit, Wait
 from ..ir.program import MacProfile, Program, Queue, SpaceSize, Symbol, SymbolKind
+from ..ir.regions import Region
+from ..ir.schedule_hazards import Content
 from ..ir.spaces import space_bytes
 from ..ir.tile_schedule import Placement
 from ..ir.tiles import TileGraph
 from ..ir.types import DType, TensorType
 from .layout import Layout
 from .waits import WaitFilter
+
+Part: TypeAlias = tuple[Content, Region | None]
+"""Elements of a tensor that an instruction touches; all of what is no tensor."""
 
 
 @dataclass
@@ -28,7 +34,7 @@ class Streams:
         plan: What is resident when.
         layout: Where tensors lie off chip; grows.
         op_number: Step that instructions are appended for.
-        placed: Blocks of the tiles that are placed now.
+        placed: The tiles that are placed now.
     """
 
     arch: Architecture
@@ -36,10 +42,10 @@ class Streams:
     plan: GraphSchedule
     layout: Layout
     op_number: int = -1
-    placed: dict[Placement, Block] = field(default_factory=dict[Placement, Block])
+    placed: dict[Placement, Content] = field(default_factory=dict[Placement, Content])
     _tracker: HazardTracker = field(default_factory=HazardTracker)
-    _residents: dict[Residence, Block] = field(default_factory=dict[Residence, Block])
-    _dram: dict[str, Block] = field(default_factory=dict[str, Block])
+    _residents: dict[Residence, Content] = field(default_factory=dict[Residence, Content])
+    _dram: dict[str, Content] = field(default_factory=dict[str, Content])
     _profiles: dict[MacProfile, int] = field(default_factory=dict[MacProfile, int])
 
     def __post_init__(self) -> None:
@@ -72,21 +78,28 @@ class Streams:
         self,
         queue_key: tuple[Unit, int],
         instruction: AnyInstruction,
-        reads: Iterable[Block],
-        writes: Iterable[Block],
+        reads: Iterable[Part],
+        writes: Iterable[Part],
         author: str,
     ) -> None:
-        """Append an instruction with the waits that its blocks ask for."""
+        """Append an instruction with the waits that what it touches asks for.
+
+        A tensor is written before it is read; if it is written again (spilled twice), that waits
+        for all who have read it.
+        """
         queue = self._queue_of[queue_key]
         reads, writes = tuple(reads), tuple(writes)
-        before: list[Ticks] = [self._tracker.before_read(block) for block in reads]
-        before += [self._tracker.before_write(block, author) for block in writes]
+        before: list[Ticks] = [content.before_read(region) for content, region in reads]
+        for content, region in writes:
+            before.append(content.before_write(region, author))
+            if region is not None:
+                before.append(content.block.readers)
         self.append(queue, instruction, before)
         tick = len(self._queues[queue])
-        for block in reads:
-            self._tracker.note_read(block, queue, tick)
-        for block in writes:
-            self._tracker.note_write(block, queue, tick, author)
+        for content, _ in reads:
+            self._tracker.note_read(content.block, queue, tick)
+        for content, region in writes:
+            content.note_write(region, queue, tick, author)
 
     def append(self, queue: int, instruction: AnyInstruction, before: Iterable[Ticks]) -> None:
         """Append an instruction that comes after others."""
@@ -114,14 +127,15 @@ class Streams:
     def place(self, graph: TileGraph, item: Placement) -> None:
         """Give a tile the addresses of its placement; what was there ends."""
         tile = graph.tiles[item.tile]
-        self.placed[item] = self._tracker.claim(tile.space, item.npu, item.address, tile.bytes)
+        block = self._tracker.claim(tile.space, item.npu, item.address, tile.bytes)
+        self.placed[item] = Content(block)
 
-    def dram_block(self, tensor: str) -> Block:
-        """Return the block of a tensor in off-chip memory."""
+    def off_chip(self, tensor: str) -> Content:
+        """Return the content of a tensor's off-chip memory."""
         if tensor not in self._dram:
             symbol = self.layout.symbols[tensor]
-            size = symbol.type.bytes
-            self._dram[tensor] = self._tracker.claim(Space.DRAM, 0, symbol.address, size)
+            block = self._tracker.claim(Space.DRAM, 0, symbol.address, symbol.type.bytes)
+            self._dram[tensor] = Content(block, symbol.type.elements)
         return self._dram[tensor]
 
     def residence(self, tensor: str, step: int) -> Residence:
@@ -131,10 +145,12 @@ class Streams:
             raise PassError(f"%{tensor} is not resident at step {step}")
         return place
 
-    def resident_block(self, place: Residence) -> Block:
-        """Return the block of a resident tensor."""
+    def resident(self, place: Residence) -> Content:
+        """Return the content of a resident tensor."""
         if place not in self._residents:
-            self._residents[place] = self._tracker.claim(Space.GB, 0, place.address, place.bytes)
+            block = self._tracker.claim(Space.GB, 0, place.address, place.bytes)
+            elements = self.graph.types[place.tensor].elements
+            self._residents[place] = Content(block, elements)
         return self._residents[place]
 
     def program(self) -> Program:

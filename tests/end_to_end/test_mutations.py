@@ -22,6 +22,7 @@ from accnn.ir.types import DType
 from accnn.models.onnx_import.load import load_model
 from accnn.models.session import make_session, run
 from accnn.runtime_sim import mac
+from accnn.runtime_sim.accesses import Touch, Way, touches
 from accnn.runtime_sim.simulate import simulate
 from tests.end_to_end.conftest import Networks
 from tests.flow import Compiled, compile_graph
@@ -46,9 +47,19 @@ def unpadded_network():
     return net.build(net.dense(r, "y", 37)), net.data
 
 
-@pytest.fixture(scope="module", params=["simba", "flexer-arch5"])
+PLANS = {
+    "simba": ("simba", "in-order", 3000),
+    "flexer-arch5": ("flexer-arch5", "in-order", 3000),
+    "simba, cosma": ("simba", "cosma", 1500),
+    "flexer-arch5, cosma": ("flexer-arch5", "cosma", 2500),
+}
+"""Machine, who plans the scratchpad, and its size [byte]: tensors stay, stream and are moved."""
+
+
+@pytest.fixture(scope="module", params=PLANS)
 def compiled(request: pytest.FixtureRequest) -> Compiled:
-    found = compile_graph(*unpadded_network(), request.param, budget=3000)
+    arch, scheduler, budget = PLANS[request.param]
+    found = compile_graph(*unpadded_network(), arch, budget=budget, scheduler=scheduler)
     assert found.wrong(found.run(detect_races=True)) == []
     return found
 
@@ -120,15 +131,56 @@ def clock_of(
     return clock
 
 
-def needed_waits(program: Program) -> Iterator[tuple[Place, Wait]]:
-    """Yield the waits that order something that no other wait orders."""
+def needed_waits(program: Program) -> Iterator[tuple[Place, Wait, int]]:
+    """Yield the waits that order something that no other wait orders, and from where on."""
     known = clocks(program)
     for place in known:
         waits = at(program, place).waits
         for wait in waits:
             others = tuple(other for other in waits if other != wait)
-            if clock_of(known, place, others).get(wait.queue, 0) < wait.count:
-                yield place, wait
+            ordered = clock_of(known, place, others).get(wait.queue, 0)
+            if ordered < wait.count:
+                yield place, wait, ordered
+
+
+def bytes_of(touch: Touch) -> set[int]:
+    found: set[int] = set()
+    for lattice in touch.region.lattices:
+        places = np.array([touch.access.address + lattice.offset])
+        for extent, stride in zip(lattice.shape, lattice.strides, strict=True):
+            places = (places[:, None] + np.arange(extent) * stride).ravel()
+        found.update(places.tolist())
+    return found
+
+
+def conflict(one: AnyInstruction, other: AnyInstruction) -> bool:
+    """Whether two instructions touch a byte in common, at least one of them to write it."""
+    return any(
+        (a.access.space, a.access.npu) == (b.access.space, b.access.npu)
+        and Way.WRITE in (a.way, b.way)
+        and not bytes_of(a).isdisjoint(bytes_of(b))
+        for a in touches(one)
+        for b in touches(other)
+    )
+
+
+def true_waits(program: Program) -> list[tuple[Place, Wait]]:
+    """Return the needed waits without which some byte is touched out of order.
+
+    A tensor that takes over room waits for all who touched what was there before, also where their
+    bytes differ; there are few such waits.
+    """
+    needed = list(needed_waits(program))
+    found = [
+        (place, wait)
+        for place, wait, ordered in needed
+        if any(
+            conflict(at(program, place), at(program, (wait.queue, position)))
+            for position in range(ordered, wait.count)
+        )
+    ]
+    assert len(found) >= 0.95 * len(needed) > 0
+    return found
 
 
 def without_wait(program: Program, place: Place, wait: Wait) -> Program:
@@ -146,7 +198,7 @@ def races(compiled: Compiled, mutant: Program) -> bool:
 
 
 def test_every_needed_wait_is_missed(compiled: Compiled):
-    waits = list(needed_waits(compiled.program))
+    waits = true_waits(compiled.program)
     chosen = random.Random(0).sample(waits, min(25, len(waits)))
 
     unnoticed = [
@@ -160,7 +212,13 @@ def test_every_needed_wait_is_missed(compiled: Compiled):
 
 
 def test_a_wait_for_one_instruction_less_is_noticed(compiled: Compiled):
-    waits = [pair for pair in needed_waits(compiled.program) if pair[1].count > 1]
+    program = compiled.program
+    waits = [
+        (place, wait)
+        for place, wait in true_waits(program)
+        if wait.count > 1
+        and conflict(at(program, place), at(program, (wait.queue, wait.count - 1)))
+    ]
     chosen = random.Random(1).sample(waits, min(25, len(waits)))
 
     def weaker(place: Place, wait: Wait) -> Program:
