@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 from typing import TypeAlias
 
-from .bounds import timed_bound
 from .candidate import Candidate
 from .kernel.arrays import APART, EAGER, FURTHEST
 from .orders import Weave, estimate, weaves, woven
@@ -58,7 +57,7 @@ def _estimated(trials: Trials, rows: Rows, limit: float) -> Iterator[_Ranked]:
     count = 0
     for _, number, _ in rows:
         timing = trials.timed.get(number)
-        if timing is None or trials.value_of(timed_bound(timing), timing) >= limit:
+        if timing is None or trials.least(number) >= limit:
             continue
         for weave in weaves(timing.tiling, trials.npus):
             about = estimate(timing, weave)

@@ -10,7 +10,6 @@ References:
 from collections.abc import Iterator
 from itertools import product
 
-from .bounds import timed_bound
 from .candidate import Candidate
 from .kernel.arrays import DONE, EAGER, FURTHEST, GROUPS, ISSUED, Choice
 from .kernel.drive import result_of, schedule_freely
@@ -33,8 +32,10 @@ def best_free(trials: Trials, rows: Rows, limit: float) -> Candidate | None:
         if bound >= limit:
             continue
         timing = trials.time(number, tiling)
+        if trials.least(number) >= limit:
+            continue
         ways = _diagonal(_flows(trials, number, timing), trials.options.choices)
-        if turn >= len(ways) or trials.value_of(timed_bound(timing), timing) >= limit:
+        if turn >= len(ways):
             continue
         if trials.effort.steps >= trials.options.steps:
             break

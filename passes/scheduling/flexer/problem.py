@@ -169,6 +169,8 @@ def unrolled(reads: Ints, npus: int) -> tuple[Ints, Ints]:
         npus: Number of NPUs.
     """
     plain = _greedy_sets(reads[:, 2], npus)
+    if len(plain) * npus < len(reads) + npus:  # no order has fewer sets
+        return np.arange(len(reads), dtype=np.int64), plain
     dealt = _dealt_out(reads[:, 2], npus)
     groups = _greedy_sets(reads[dealt, 2], npus)
     if len(groups) < len(plain):

@@ -10,6 +10,7 @@ References:
 
 import math
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ....ir.errors import InfeasibleError, Shortage
@@ -21,6 +22,7 @@ from .list_orders import best_free
 from .options import FlexerOptions
 from .site import Site
 from .static_orders import best_static
+from .tilings import Tiling
 from .trials import Rows, Trials
 from .viable import REACH, viable_tilings
 
@@ -57,13 +59,15 @@ class Search:
 
     def _static(self, trials: Trials, bound: Bound) -> tuple[tuple[Rows, ...], Candidate]:
         """Return the tilings that are looked at, and the best schedule in loop order."""
-        few, more = self._ranked(trials)
-        static = best_static(trials, few, None)
+        few, more = self._viable()
+        rows = _ranked(trials, few, 0)
+        static = best_static(trials, rows, None)
         if static is None:
             raise _too_small(self.site)
         if not self._is_far(static, bound):
-            return (few,), static
-        return (few, more), best_static(trials, more, static) or static
+            return (rows,), static
+        others = _ranked(trials, more, len(few))
+        return (rows, others), best_static(trials, others, static) or static
 
     def _out_of_order(
         self, trials: Trials, tilings: tuple[Rows, ...], static: Candidate, begin: float
@@ -81,8 +85,8 @@ class Search:
         every = [row for rows in tilings for row in rows]
         return best_free(trials, every, limit if best is None else best.value) or best
 
-    def _ranked(self, trials: Trials) -> tuple[Rows, Rows]:
-        """Return viable tilings by the lower bound of their metric: of few and of more operations.
+    def _viable(self) -> tuple[list[Tiling], list[Tiling]]:
+        """Return viable tilings of few and of more operations.
 
         Raises:
             InfeasibleError: There is none.
@@ -93,20 +97,24 @@ class Search:
         if not found:
             raise _too_small(self.site)
         few = max(options.max_ops, REACH * min(tiling.op_count for tiling in found))
-        rows = [
-            (trials.value_of(tiling_bound(tiling)), number, tiling)
-            for number, tiling in enumerate(found)
-        ]
-        rows.sort(key=lambda row: row[:2])
         return (
-            [row for row in rows if row[2].op_count <= few],
-            [row for row in rows if row[2].op_count > few],
+            [tiling for tiling in found if tiling.op_count <= few],
+            [tiling for tiling in found if tiling.op_count > few],
         )
 
     def _is_far(self, found: Candidate, bound: Bound) -> bool:
         """Whether a schedule is far above the bounds of cycles and of bytes."""
         far = self.options.far
         return found.cycles > far * bound.cycles and found.bytes > far * bound.bytes
+
+
+def _ranked(trials: Trials, tilings: Sequence[Tiling], first: int) -> Rows:
+    """Return tilings by the lower bound of their metric, numbered from ``first``."""
+    rows = [
+        (trials.value_of(tiling_bound(tiling)), number, tiling)
+        for number, tiling in enumerate(tilings, first)
+    ]
+    return sorted(rows, key=lambda row: row[:2])
 
 
 def _too_small(site: Site) -> InfeasibleError:

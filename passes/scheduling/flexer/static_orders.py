@@ -10,7 +10,6 @@ References:
 import math
 from collections.abc import Iterator
 
-from .bounds import timed_bound
 from .candidate import Candidate
 from .problem import TimedTiling, dataflows, unrolled
 from .trials import STATIC_MEMORIES, Rows, Trials
@@ -28,7 +27,7 @@ def best_static(trials: Trials, rows: Rows, best: Candidate | None) -> Candidate
             trials.effort.pruned += len(rows) - rank
             break
         timing = trials.time(number, tiling)
-        if trials.value_of(timed_bound(timing), timing) >= limit:
+        if trials.least(number) >= limit:
             trials.effort.pruned += 1
             continue
         for found in _in_loop_order(trials, timing, limit):

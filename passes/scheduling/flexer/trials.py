@@ -4,7 +4,7 @@ import math
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from .bounds import Bound
+from .bounds import Bound, timed_bound
 from .candidate import Candidate, Effort
 from .kernel.arrays import APART, BALANCED, DONE, EAGER, FURTHEST, Goal, Ints, Problem
 from .kernel.drive import result_of, schedule_in_order
@@ -52,6 +52,7 @@ class Trials:
     most: tuple[float, float] = (math.inf, math.inf)
     timed: dict[int, TimedTiling] = field(default_factory=dict[int, TimedTiling])
     best_of: dict[int, Candidate] = field(default_factory=dict[int, Candidate])
+    _least: dict[int, float] = field(default_factory=dict[int, float])
 
     @property
     def npus(self) -> int:
@@ -94,6 +95,13 @@ class Trials:
         if number not in self.timed:
             self.timed[number] = timed(tiling, self.timer)
         return self.timed[number]
+
+    def least(self, number: int) -> float:
+        """Return the bound of the metric of a tiling whose times are known."""
+        if number not in self._least:
+            timing = self.timed[number]
+            self._least[number] = self.value_of(timed_bound(timing), timing)
+        return self._least[number]
 
     def in_order(
         self,
