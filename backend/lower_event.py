@@ -13,7 +13,9 @@ from ..ir.tiles import Role, Tile, TileGraph
 from ..ir.touches import Accesses
 from .addressing import off_chip, on_chip, squeeze
 from .footprint import read_regions, whole, written_regions
-from .select import Site, select_compute, select_finish
+from .select import select_compute
+from .select_mac import select_finish
+from .site import Site
 from .streams import Part, Streams
 
 Regions: TypeAlias = Callable[[AnyInstruction, Tile], tuple[Region, ...] | None]

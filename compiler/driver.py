@@ -23,12 +23,13 @@ from ..passes.pipeline import Pipeline
 from ..runtime_sim.result import SimulationResult
 from ..runtime_sim.simulate import simulate
 from .cache import MappingCache
+from .findings import Findings
 from .frontend import Network, read_network
 from .mapping import CachedSolver
 from .observe import observed
 from .options import LOWER, CompileOptions, VerifyMode
 from .pipelines import default_pipeline
-from .reporting import Findings, build_report
+from .reporting import build_report
 from .stopwatch import Observer, Stopwatch, unobserved
 from .verdict import verify_run
 from .verify import verification_inputs

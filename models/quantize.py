@@ -24,11 +24,6 @@ BatchNormalization     QLinearConv                folded; alone, a depthwise con
 Softmax                none                       stays in float: 8 bits cannot tell small
                                                   probabilities apart
 =====================  =========================  ==============================================
-
-*Ranges* are the least and greatest value over the samples (MinMax), found by one session that
-reduces each tensor on the fly, so that memory does not grow with the number of samples. The ranges
-and the model are those that ``quantize_static`` gives (a test compares); that function needs four
-copies of the weights and several temporary files.
 """
 
 import logging
@@ -44,13 +39,14 @@ from typing import Any, cast
 import numpy as np
 import onnxruntime.quantization as ort_quantization
 from numpy.typing import NDArray
-from onnx import ModelProto, NodeProto, TensorProto, helper
+from onnx import ModelProto, helper
 from onnxruntime.quantization.registry import QDQRegistry, QLinearOpsRegistry
 
 from ..ir.errors import ModelError, OptionError
 from .calibration import InputSpec, Sample, input_specs, read_samples, synthetic
-from .prepare import large_weights, prepare, skeleton, value_infos
-from .session import Optimisation, make_session, run
+from .prepare import large_weights, prepare, skeleton
+from .ranges import measure_ranges
+from .session import make_session, run
 
 _quantiser = cast(Any, ort_quantization)  # no type stubs
 _CALIBRATION, _HELD_OUT = 1, 2  # streams of random numbers
@@ -112,19 +108,6 @@ class QuantizedModel:
     snr_db: float
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Ranges:
-    """What calibration found.
-
-    Attributes:
-        bounds: Least and greatest value of each activation, by name.
-        samples: Number of samples seen.
-    """
-
-    bounds: dict[str, tuple[float, float]]
-    samples: int
-
-
 def quantize(
     model: ModelProto,
     *,
@@ -152,7 +135,7 @@ def quantize(
     _check_is_float(model)
     specs = input_specs(model)
     prepared = prepare(model)
-    ranges = _measure_ranges(prepared, _calibration_set(specs, calibration, seed, samples))
+    ranges = measure_ranges(prepared, _calibration_set(specs, calibration, seed, samples))
     quantised = _quantise(prepared, ranges.bounds, options or QuantizeOptions())
     del prepared  # as large as the model; the ratio needs that memory
     held_out = _held_out(specs, calibration, ranges.bounds, seed)
@@ -183,65 +166,6 @@ def _calibration_set(
     if path is not None:
         return read_samples(path, specs)
     return synthetic(specs, (seed, _CALIBRATION), samples)
-
-
-def _measure_ranges(model: ModelProto, samples: Iterable[Sample]) -> _Ranges:
-    """Run the samples and return the least and greatest value of every float activation."""
-    tensors = [
-        name
-        for name, info in value_infos(model).items()
-        if info.type.tensor_type.elem_type == TensorProto.FLOAT
-    ]
-    reduced = [f"{name}/{end}" for name in tensors for end in ("min", "max")]
-    reducing = _with_reductions(skeleton(model), tensors)
-    session, weights = make_session(reducing, optimisation=Optimisation.NONE), large_weights(model)
-    ends = np.empty((0, len(reduced)), np.float32)
-    seen = 0
-    for sample in samples:
-        row = np.array([list(run(session, {**sample, **weights}, reduced).values())], np.float32)
-        ends = _merge(np.concatenate([ends, row]))
-        seen += 1
-    if not seen:
-        raise OptionError("the calibration data holds no sample")
-    pairs = ends[0].reshape(-1, 2).tolist()
-    return _Ranges(
-        bounds={n: (a, b) for n, (a, b) in zip(tensors, pairs, strict=True)}, samples=seen
-    )
-
-
-def _merge(ends: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Return the least of the even columns and the greatest of the odd ones, as one row."""
-    merged = ends.max(axis=0)
-    merged[::2] = ends[:, ::2].min(axis=0)
-    return merged[None]
-
-
-def _with_reductions(model: ModelProto, tensors: list[str]) -> ModelProto:
-    """Let ``model`` return the least and greatest value of each of ``tensors``, nothing else.
-
-    A tensor is reduced right after it is made, while it is in the processor's caches.
-    """
-    wanted = set(tensors)
-    nodes: list[NodeProto] = []
-    for made, node in (
-        ([i.name for i in model.graph.input], None),
-        *((node.output, node) for node in model.graph.node),
-    ):
-        nodes.extend(() if node is None else (node,))
-        nodes.extend(r for name in made if name in wanted for r in _reductions(name))
-    results = [f"{name}/{end}" for name in tensors for end in ("min", "max")]
-    del model.graph.node[:], model.graph.output[:]
-    model.graph.node.extend(nodes)
-    model.graph.output.extend(
-        helper.make_tensor_value_info(name, TensorProto.FLOAT, ()) for name in results
-    )
-    return model
-
-
-def _reductions(name: str) -> tuple[NodeProto, NodeProto]:
-    least = helper.make_node("ReduceMin", [name], [f"{name}/min"], keepdims=0)
-    greatest = helper.make_node("ReduceMax", [name], [f"{name}/max"], keepdims=0)
-    return least, greatest
 
 
 def _quantise(

@@ -1,0 +1,111 @@
+"""Instructions of operators with accumulators: multiply-accumulate, then finish."""
+
+from ..ir.errors import ModelError
+from ..ir.isa import Access, Activate, AnyInstruction, Mac, Requant, Window
+from ..ir.op_views import Window as PoolWindow
+from ..ir.op_views import activation_of, clamp_of, window_of
+from ..ir.tiles import Range
+from ..ir.types import TensorType
+from ..ir.workload import DIMS, Dim
+from .site import Site, fused_activation
+
+
+def select_mac(site: Site, *, clear: bool, profile: int) -> Mac:
+    """Return the instruction that adds the products of a tile operation to its accumulators."""
+    ranges = dict(zip(DIMS, site.step.box, strict=True))
+    x, w = site.step.reads[:2]
+    assert site.step.acc is not None
+    x_type, w_type = (site.type(name) for name in site.op.operands[:2])
+    box = site.tile(x).box
+    wanted = (ranges[Dim.N], ranges[Dim.G], ranges[Dim.C], box[3], box[4])
+    window = _mac_window(site, box, ranges)
+    return Mac(
+        acc=site.access(site.step.acc, _output_box(ranges)),
+        x=site.access(x, wanted),
+        w=site.access(w, tuple(ranges[dim] for dim in (Dim.G, Dim.K, Dim.C, Dim.R, Dim.S))),
+        extents=tuple(ranges[dim].size for dim in DIMS),  # type: ignore[arg-type]
+        window=window,
+        x_dtype=x_type.dtype,
+        w_dtype=w_type.dtype,
+        x_zero=0 if x_type.quant is None else x_type.quant.zero_point[0],
+        w_zero=_weight_zero(site, w_type),
+        acc_bytes=site.tile(site.step.acc).element_bytes,
+        accumulate=not clear,
+        profile=profile,
+    )
+
+
+def _weight_zero(site: Site, type: TensorType) -> int:
+    if type.quant is None:
+        return 0
+    if len(set(type.quant.zero_point)) > 1:
+        raise ModelError(
+            f"%{site.op.name}: weights with several zero points are not supported",
+            hint="quantise weights symmetrically (s8), or per tensor",
+        )
+    return type.quant.zero_point[0]
+
+
+def _output_box(ranges: dict[Dim, Range]) -> tuple[Range, ...]:
+    return tuple(ranges[dim] for dim in (Dim.N, Dim.G, Dim.K, Dim.P, Dim.Q))
+
+
+def _mac_window(site: Site, box: tuple[Range, ...], ranges: dict[Dim, Range]) -> Window:
+    whole = PoolWindow(kernel=(1, 1)) if site.op.kind == "dense" else window_of(site.op, (1, 1))
+    rows, columns = box[3], box[4]
+    starts = (ranges[Dim.P].start, ranges[Dim.Q].start)
+    taps = (ranges[Dim.R].start, ranges[Dim.S].start)
+    first = [
+        starts[axis] * whole.stride[axis] + taps[axis] * whole.dilation[axis] - whole.pads[axis]
+        for axis in (0, 1)
+    ]
+    return Window(
+        stride=(whole.stride[0] // rows.step, whole.stride[1] // columns.step),
+        dilation=(
+            max(1, whole.dilation[0] // rows.step),
+            max(1, whole.dilation[1] // columns.step),
+        ),
+        rows=rows.size,
+        columns=columns.size,
+        top=(rows.start - first[0]) // rows.step,
+        left=(columns.start - first[1]) // columns.step,
+    )
+
+
+def select_finish(site: Site) -> AnyInstruction:
+    """Return the instruction that turns a finished accumulator tile into outputs."""
+    assert site.step.acc is not None
+    box = site.tile(site.step.acc).box
+    shape = tuple(axis.size for axis in box)
+    acc = site.access(site.step.acc, box)
+    dst = site.access(site.step.out, box)
+    channels = {
+        site.tile(index).tensor: _per_channel(site, index, box) for index in site.parameters
+    }
+    bias = channels.get(site.op.operands[2]) if len(site.op.operands) > 2 else None
+    result = site.op.result.type
+    if result.quant is None:
+        fused = fused_activation(activation_of(site.op))
+        return Activate(
+            dst=dst, src=acc, bias=bias, shape=shape, act=fused[0], a=fused[1], b=fused[2]
+        )
+    low, high = clamp_of(site.op, result)
+    return Requant(
+        dst=dst,
+        acc=acc,
+        bias=bias,
+        multiplier=channels[f"{site.op.name}.multiplier"],
+        shape=shape,
+        dtype=result.dtype,
+        zero_point=result.quant.zero_point[0],
+        low=low,
+        high=high,
+        acc_bytes=site.tile(site.step.acc).element_bytes,
+    )
+
+
+def _per_channel(site: Site, index: int, box: tuple[Range, ...]) -> Access:
+    """Return the access to per-channel values from loops over ``n g k p q``."""
+    access = site.access(index, (box[1], box[2]))
+    group, channel = access.strides
+    return Access(access.space, access.npu, access.address, (0, group, channel, 0, 0))

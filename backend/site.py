@@ -1,0 +1,62 @@
+"""What instruction selection looks at: a tile operation with its tiles where they are."""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from ..ir.graph import Graph, Op
+from ..ir.isa import Access, Activation
+from ..ir.op_views import FusedActivation
+from ..ir.tiles import Range, Role, Tile, TileGraph, TileOp
+from ..ir.types import TensorType
+from .addressing import on_chip
+
+Locate = Callable[[int], int]
+"""From the index of a tile to its address now."""
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """What instruction selection looks at.
+
+    Attributes:
+        graph: The network.
+        op: The operator.
+        tiles: Its tile graph.
+        step: The tile operation.
+        npu: Where it runs.
+        locate: Where its tiles are.
+    """
+
+    graph: Graph
+    op: Op
+    tiles: TileGraph
+    step: TileOp
+    npu: int
+    locate: Locate
+
+    def tile(self, index: int) -> Tile:
+        """Return a tile."""
+        return self.tiles.tiles[index]
+
+    def access(self, index: int, box: tuple[Range, ...]) -> Access:
+        """Return the access to a box of a placed tile."""
+        return on_chip(self.tile(index), self.npu, self.locate(index), box)
+
+    def type(self, name: str) -> TensorType:
+        """Return the type of a tensor."""
+        return self.graph.types[name]
+
+    @property
+    def parameters(self) -> tuple[int, ...]:
+        """Tiles of role parameter that the operation reads."""
+        return tuple(tile for tile in self.step.reads if self.tile(tile).role is Role.PARAM)
+
+
+def fused_activation(act: FusedActivation) -> tuple[Activation, float, float]:
+    """Return an activation with its two numbers, as instructions have it."""
+    if act.kind == "clip":
+        low = -math.inf if act.lo is None else act.lo
+        high = math.inf if act.hi is None else act.hi
+        return Activation.CLIP, low, high
+    return Activation(act.kind.value), act.alpha, 0.0

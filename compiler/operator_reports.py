@@ -1,0 +1,118 @@
+"""The rows of the report: one per operator."""
+
+from collections.abc import Mapping
+
+from ..ir.graph import Op
+from ..ir.graph_schedule import SolveStatus
+from ..ir.module import Mapping as OperatorMapping
+from ..ir.module import Module
+from ..ir.ops import workload
+from ..ir.report import Dims, OperatorReport, Traffic
+from ..ir.text.print_nest import print_nest
+from ..ir.tile_schedule import TileSchedule
+from ..ir.workload import Workload
+from ..passes.base import require_arch
+from ..passes.mapping.base import MappingStatus
+from ..runtime_sim.result import OperatorAccount
+from .findings import Findings
+from .lower_bounds import compulsory_operator_bytes, peak_macs, roofline
+
+
+def operator_reports(found: Findings, seconds: Mapping[str, float]) -> tuple[OperatorReport, ...]:
+    """Return the operators in execution order.
+
+    Args:
+        found: What stages found.
+        seconds: What mapping each operator took [s].
+    """
+    module = found.module
+    order = (
+        module.graph_schedule.order
+        if module.graph_schedule
+        else tuple(op.name for op in module.graph.ops)
+    )
+    mappings = {item.operator: item for item in module.mappings}
+    schedules = {name: item for item in module.tile_schedules for name in item.graph.operators}
+    accounts = (
+        {} if found.simulation is None else {item.name: item for item in found.simulation.operators}
+    )
+    return tuple(
+        _operator(
+            module,
+            module.graph.producer[name],
+            mappings.get(name),
+            seconds.get(name),
+            schedules.get(name),
+            accounts.get(name),
+        )
+        for name in order
+    )
+
+
+def _operator(
+    module: Module,
+    op: Op,
+    mapping: OperatorMapping | None,
+    seconds: float | None,
+    schedule: TileSchedule | None,
+    account: OperatorAccount | None,
+) -> OperatorReport:
+    arch, graph = require_arch(module), module.graph
+    load = workload(op, graph.types)
+    cycles = None if schedule is None else schedule.cycles
+    if account is not None:
+        cycles = account.cycles
+    return OperatorReport(
+        name=op.name,
+        kind=op.kind,
+        dims=None if load is None else Dims.of(load),
+        mapper=None if mapping is None else mapping.mapper,
+        status=None if mapping is None else _status(mapping),
+        bound=None if mapping is None else mapping.bound,
+        gap=None if mapping is None else _gap(mapping),
+        solve_seconds=None if mapping is None else seconds or 0.0,
+        cycles=cycles,
+        cycles_lower_bound=_operator_bound(module, op, load),
+        energy_pj=None if account is None else account.energy.total,
+        utilization=None if load is None or not cycles else load.macs / (cycles * peak_macs(arch)),
+        traffic=() if account is None else traffic_of(account),
+        nest=None if mapping is None else print_nest(mapping.nest),
+        note=None if mapping is None else mapping.note or None,
+    )
+
+
+def _operator_bound(module: Module, op: Op, load: Workload | None) -> int | None:
+    """Return the roofline of an operator with what is resident left out of its traffic."""
+    if load is None or module.graph_schedule is None:
+        return None
+    return roofline(require_arch(module), load.macs, compulsory_operator_bytes(module, op.name))
+
+
+_STATUS: Mapping[str, SolveStatus] = {
+    MappingStatus.OPTIMAL: SolveStatus.OPTIMAL,
+    MappingStatus.BOUNDED: SolveStatus.FEASIBLE,
+    MappingStatus.FALLBACK: SolveStatus.FALLBACK,
+}
+
+
+def _status(mapping: OperatorMapping) -> SolveStatus:
+    return _STATUS.get(mapping.status, SolveStatus.HEURISTIC)
+
+
+def _gap(mapping: OperatorMapping) -> float | None:
+    if mapping.bound is None or mapping.objective <= 0:
+        return None
+    return max(0.0, (mapping.objective - mapping.bound) / mapping.objective)
+
+
+def traffic_of(account: OperatorAccount) -> tuple[Traffic, ...]:
+    """Return what moved at each level."""
+    return tuple(
+        Traffic(
+            level=item.level,
+            operand=item.operand,
+            read_bytes=item.read,
+            written_bytes=item.written,
+        )
+        for item in account.traffic
+    )
