@@ -134,7 +134,8 @@ def _set_of_last_use(tiles: Ints, sets: Ints) -> Ints:
 def best_regions(site: Site, timer: TileTimer, options: FlexerOptions) -> tuple[Cost, Cost]:
     """Return the best blocking and the best overlapped schedule with regions."""
     best = [Cost(math.inf, math.inf)] * 2
-    for tiling in viable_tilings(site, max_ops=options.max_ops, ratio=options.ratio):
+    most = max(options.max_ops, options.more_ops)
+    for tiling in viable_tilings(site, max_ops=most, ratio=options.ratio):
         timing = timed(tiling, timer)
         for flow in dataflows(tiling):
             for costs in region_costs(timing, flow):
