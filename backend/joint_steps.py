@@ -5,7 +5,8 @@ from collections.abc import Iterable
 
 from ..ir.errors import PassError
 from ..ir.graph_schedule import GraphSchedule, Transfer
-from ..ir.tile_schedule import EventKind, TileSchedule
+from ..ir.tile_events import EventKind
+from ..ir.tile_schedule import TileSchedule
 
 
 def event_steps(schedule: TileSchedule, plan: GraphSchedule) -> list[int]:

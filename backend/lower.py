@@ -22,7 +22,8 @@ from ..ir.isa import Access, Copy, Space, Unit
 from ..ir.module import Module
 from ..ir.program import Program
 from ..ir.schedule_hazards import ScheduleHazards
-from ..ir.tile_schedule import Placement, TileSchedule
+from ..ir.tile_events import Placement
+from ..ir.tile_schedule import TileSchedule
 from .executable import check_executable
 from .footprint import whole
 from .joint_steps import event_steps

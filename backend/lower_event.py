@@ -8,7 +8,8 @@ from ..ir.graph import Op
 from ..ir.isa import Access, AnyInstruction, Copy, Space, Unit
 from ..ir.regions import Region, region_of
 from ..ir.schedule_hazards import Content
-from ..ir.tile_schedule import Event, EventKind, Placement, TileSchedule
+from ..ir.tile_events import Event, EventKind, Placement
+from ..ir.tile_schedule import TileSchedule
 from ..ir.tiles import Role, Tile, TileGraph
 from ..ir.touches import Accesses
 from .addressing import off_chip, on_chip, squeeze

@@ -14,7 +14,7 @@ from ..ir.program import MacProfile, Program, Queue, SpaceSize, Symbol, SymbolKi
 from ..ir.regions import Region
 from ..ir.schedule_hazards import Content
 from ..ir.spaces import space_bytes
-from ..ir.tile_schedule import Placement
+from ..ir.tile_events import Placement
 from ..ir.tiles import TileGraph
 from ..ir.types import DType, TensorType
 from .layout import Layout

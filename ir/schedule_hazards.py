@@ -16,7 +16,8 @@ import numpy.typing as npt
 from .hazards import Block, HazardTracker, Ticks, merge
 from .isa import Space
 from .regions import Region
-from .tile_schedule import Placement, TileSchedule
+from .tile_events import Placement
+from .tile_schedule import TileSchedule
 from .touches import Accesses, OnChip, SpilledSums, Storage, Touch, Touches
 
 

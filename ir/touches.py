@@ -7,7 +7,8 @@ from typing import TypeAlias
 
 from .isa import Unit
 from .regions import Region, base_of, region_of
-from .tile_schedule import Event, EventKind, Placement, TileSchedule
+from .tile_events import Event, EventKind, Placement
+from .tile_schedule import TileSchedule
 from .tiles import Role, Tile, TileGraph
 
 

@@ -8,7 +8,8 @@ from typing import ClassVar
 from ...ir.graph import Graph
 from ...ir.graph_schedule import GraphSchedule, SolveStatus, Stream
 from ...ir.module import Module, Stage
-from ...ir.tile_schedule import TRANSFERS, TileSchedule
+from ...ir.tile_events import TRANSFERS
+from ...ir.tile_schedule import TileSchedule
 from ..base import Context, Pass
 from .cosma.refine import inputs_and_outputs
 

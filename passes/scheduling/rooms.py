@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ...ir.isa import Space, Unit
-from ...ir.tile_schedule import Placement
+from ...ir.tile_events import Placement
 from ...ir.tiles import Role, TileGraph, TileOp
 from .room import AT_ONCE, NEVER, Room, Stay
 from .timeline import Timeline

@@ -14,7 +14,8 @@ from ...ir.arch import Architecture
 from ...ir.errors import InfeasibleError, Shortage
 from ...ir.hazards import Block
 from ...ir.isa import Space, Unit
-from ...ir.tile_schedule import Event, EventKind, TileSchedule
+from ...ir.tile_events import Event, EventKind
+from ...ir.tile_schedule import TileSchedule
 from ...ir.tiles import Role, TileGraph, TileOp
 from .room import Room
 from .rooms import Rooms, tiles_of

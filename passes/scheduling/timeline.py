@@ -7,7 +7,7 @@ from ...ir.arch import Architecture
 from ...ir.hazards import Block, HazardTracker, Ticks, waits_for
 from ...ir.isa import Space, Unit
 from ...ir.latency import copy_cycles, vector_cycles
-from ...ir.tile_schedule import Event, EventKind
+from ...ir.tile_events import Event, EventKind
 from ...ir.tiles import TileGraph
 
 

@@ -8,7 +8,8 @@ import pytest
 from accnn.ir.errors import VerifyError
 from accnn.ir.isa import Space, Unit
 from accnn.ir.program import MacProfile
-from accnn.ir.tile_schedule import Event, EventKind, Placement, TileSchedule
+from accnn.ir.tile_events import Event, EventKind, Placement
+from accnn.ir.tile_schedule import TileSchedule
 from accnn.ir.tiles import Range, Role, Tile, TileGraph, TileOp
 
 W0, W1, I0, ACC, OUT, PARAM = range(6)

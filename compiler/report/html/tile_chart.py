@@ -5,7 +5,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from ....ir.isa import Space, Unit
-from ....ir.tile_schedule import TRANSFERS, Event, EventKind, Placement, TileSchedule
+from ....ir.tile_events import TRANSFERS, Event, EventKind, Placement
+from ....ir.tile_schedule import TileSchedule
 from ....ir.tiles import Role
 from ....ir.touches import Accesses
 from ..figures import amount

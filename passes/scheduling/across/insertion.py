@@ -19,7 +19,8 @@ from dataclasses import dataclass, field, replace
 from ....ir.arch import Architecture
 from ....ir.graph_schedule import GraphSchedule
 from ....ir.isa import Unit
-from ....ir.tile_schedule import Event, Placement, TileSchedule
+from ....ir.tile_events import Event, Placement
+from ....ir.tile_schedule import TileSchedule
 from ....ir.touches import Accesses, OnChip, Storage, Touches
 from .contents import Contents
 from .engines import Engine

@@ -18,7 +18,8 @@ from ....ir.isa import Space, Unit
 from ....ir.latency import copy_cycles
 from ....ir.module import Module
 from ....ir.program import MacProfile
-from ....ir.tile_schedule import Event, EventKind, Placement, TileSchedule
+from ....ir.tile_events import Event, EventKind, Placement
+from ....ir.tile_schedule import TileSchedule
 from ....ir.tiles import Range, Role, Tile, TileGraph, TileOp
 from ....ir.types import TensorType
 from ...base import require_arch

@@ -5,7 +5,8 @@ from dataclasses import replace
 from ....ir.hazards import waits_for
 from ....ir.isa import Unit
 from ....ir.schedule_hazards import ScheduleHazards
-from ....ir.tile_schedule import Event, TileSchedule
+from ....ir.tile_events import Event
+from ....ir.tile_schedule import TileSchedule
 
 
 def retimed(schedule: TileSchedule) -> TileSchedule:

@@ -7,7 +7,7 @@ from ....ir.arch import Architecture
 from ....ir.graph_schedule import GraphSchedule
 from ....ir.isa import Space
 from ....ir.spaces import space_bytes
-from ....ir.tile_schedule import Placement
+from ....ir.tile_events import Placement
 from ....ir.tiles import TileGraph
 from ....ir.touches import Accesses, OnChip, Storage
 from .occupancy import AddressSpace, Stay

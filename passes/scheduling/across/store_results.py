@@ -8,7 +8,8 @@ from ....ir.graph_schedule import Residence
 from ....ir.isa import Unit
 from ....ir.latency import copy_cycles
 from ....ir.regions import base_of
-from ....ir.tile_schedule import Event, EventKind, TileSchedule
+from ....ir.tile_events import Event, EventKind
+from ....ir.tile_schedule import TileSchedule
 from ....ir.types import TensorType
 from .join import whole_tile
 from .retime import retimed

@@ -7,7 +7,8 @@ from ....ir.errors import InfeasibleError
 from ....ir.graph import Graph, Op
 from ....ir.graph_schedule import GraphSchedule, Residence, Workspace
 from ....ir.module import Module
-from ....ir.tile_schedule import TRANSFERS, TileSchedule
+from ....ir.tile_events import TRANSFERS
+from ....ir.tile_schedule import TileSchedule
 from ...base import Context
 from ...mapping.base import MappingResult, Objective
 from ...mapping.map_operators import MapOperators, MapTask, map_tasks, mapping_of

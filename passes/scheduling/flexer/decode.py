@@ -3,7 +3,8 @@
 import numpy as np
 
 from ....ir.isa import Unit
-from ....ir.tile_schedule import Event, EventKind, Placement, TileSchedule
+from ....ir.tile_events import Event, EventKind, Placement
+from ....ir.tile_schedule import TileSchedule
 from ....ir.tiles import Role, TileGraph
 from ....ir.workload import Operand
 from .kernel.arrays import COMPUTE, EVENTS, FINISH, MAKESPAN, STAYS, Ints, State

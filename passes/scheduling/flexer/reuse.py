@@ -4,7 +4,8 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from ....ir.tile_schedule import TRANSFERS, TileSchedule
+from ....ir.tile_events import TRANSFERS
+from ....ir.tile_schedule import TileSchedule
 from ....ir.tiles import Role
 from .candidate import Candidate
 

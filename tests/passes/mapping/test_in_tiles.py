@@ -7,7 +7,7 @@ import pytest
 
 from accnn.backend.load import load_architecture
 from accnn.ir.module import Module
-from accnn.ir.tile_schedule import EventKind
+from accnn.ir.tile_events import EventKind
 from accnn.passes.analysis.batch import evaluate_batch
 from accnn.passes.analysis.nest_batch import batch_nests
 from accnn.passes.analysis.tile_batch import TileBatch

@@ -11,7 +11,7 @@ from accnn.ir.arch import Architecture
 from accnn.ir.errors import InfeasibleError
 from accnn.ir.isa import Space, Unit
 from accnn.ir.program import MacProfile
-from accnn.ir.tile_schedule import EventKind
+from accnn.ir.tile_events import EventKind
 from accnn.ir.tiles import Range, Role, Tile, TileGraph, TileOp
 from accnn.passes.scheduling.static import (
     busy_cycles,

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from accnn.compiler.report.html.event_times import event_times
-from accnn.ir.tile_schedule import EventKind
+from accnn.ir.tile_events import EventKind
 from tests.compiler.report.html.conftest import Made, compiled
 
 

@@ -11,7 +11,8 @@ from accnn.ir.graph_schedule import Transfer
 from accnn.ir.module import Module
 from accnn.ir.text.parser import parse_module
 from accnn.ir.text.printer import print_module
-from accnn.ir.tile_schedule import Event, EventKind, TileSchedule
+from accnn.ir.tile_events import Event, EventKind
+from accnn.ir.tile_schedule import TileSchedule
 from accnn.passes.base import Context
 from accnn.passes.scheduling.across.schedule_across import ScheduleAcross
 from accnn.runtime_sim.timing import issues

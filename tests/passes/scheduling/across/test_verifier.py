@@ -6,7 +6,8 @@ from dataclasses import replace
 import pytest
 
 from accnn.ir.errors import VerifyError
-from accnn.ir.tile_schedule import Event, EventKind, TileSchedule
+from accnn.ir.tile_events import Event, EventKind
+from accnn.ir.tile_schedule import TileSchedule
 from tests.passes.scheduling.across.joint import both, chain
 
 RESIDENT = both(chain(), "flexer-arch5", all_off_chip=False).schedule

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from accnn.backend.lower import lower
 from accnn.ir.isa import Unit
-from accnn.ir.tile_schedule import EventKind, TileSchedule
+from accnn.ir.tile_events import EventKind
+from accnn.ir.tile_schedule import TileSchedule
 from accnn.passes.scheduling.flexer.decode import decode
 from accnn.passes.scheduling.flexer.kernel.arrays import APART, DONE, FURTHEST, GROUPS
 from accnn.passes.scheduling.flexer.kernel.drive import (

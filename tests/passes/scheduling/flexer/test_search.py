@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from accnn.backend.load import load_architecture
 from accnn.ir.errors import OptionError
-from accnn.ir.tile_schedule import EventKind
+from accnn.ir.tile_events import EventKind
 from accnn.passes.scheduling.flexer.bounds import site_bound, tiling_bound, timed_bound
 from accnn.passes.scheduling.flexer.candidate import Found, schedule_of
 from accnn.passes.scheduling.flexer.exhaustive import compositions, exhaustive_metric

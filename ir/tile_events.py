@@ -1,0 +1,118 @@
+"""What happens to tiles, and where they are meanwhile."""
+
+from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import cached_property
+
+from .isa import Unit
+from .tiles import Role, TileGraph
+
+
+class EventKind(StrEnum):
+    """What an event does."""
+
+    LOAD = "load"
+    STORE = "store"
+    SPILL = "spill"
+    RETRIEVE = "retrieve"
+    COMPUTE = "compute"
+    FINISH = "finish"
+
+
+TRANSFERS = frozenset({EventKind.LOAD, EventKind.STORE, EventKind.SPILL, EventKind.RETRIEVE})
+"""Kinds that move a tile between off-chip memory and the chip."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Event:
+    """One thing that one engine does.
+
+    ``load`` brings a tile in, ``store`` writes a finished output tile to its tensor, ``spill``
+    and ``retrieve`` move an unfinished accumulator tile (at accumulator width) out and back.
+    ``compute`` is a tile operation; ``finish`` turns an accumulator tile into its outputs.
+
+    In a schedule of several operators, transfers of resident tiles are the whole tensors that the
+    graph schedule moves between these operators.
+
+    Attributes:
+        kind: What it does.
+        subject: Index of the tile (transfers) or of the operation (``compute``, ``finish``).
+        unit: Kind of engine.
+        index: DMA channel or NPU.
+        start: First cycle, as predicted.
+        end: Cycle after the last, as predicted.
+        clear: For ``compute``: whether accumulation starts from zero.
+    """
+
+    kind: EventKind
+    subject: int
+    unit: Unit
+    index: int
+    start: int
+    end: int
+    clear: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Placement:
+    """A tile at an address of its space for a span of events.
+
+    Attributes:
+        tile: Index of the tile.
+        npu: Whose space, 0 for shared ones.
+        address: First byte.
+        first_event: Index of the event that first touches it there; the load or retrieve that
+            brings it, where one does.
+        last_event: Index of the last event that touches it there.
+    """
+
+    tile: int
+    npu: int
+    address: int
+    first_event: int
+    last_event: int
+
+
+INWARDS = frozenset({EventKind.LOAD, EventKind.RETRIEVE})
+"""Kinds that bring a tile in."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class TileEvents:
+    """Events on the tiles of one tile graph.
+
+    Attributes:
+        graph: What is scheduled.
+        events: In program order.
+        placements: Every stay of a tile on chip.
+    """
+
+    graph: TileGraph
+    events: tuple[Event, ...]
+    placements: tuple[Placement, ...]
+
+    @cached_property
+    def stays(self) -> Mapping[int, tuple[Placement, ...]]:
+        """Placements of each tile, by time."""
+        found: dict[int, list[Placement]] = defaultdict(list)
+        for item in self.placements:
+            found[item.tile].append(item)
+        return {
+            tile: tuple(sorted(items, key=lambda item: item.first_event))
+            for tile, items in found.items()
+        }
+
+    def placement(self, tile: int, event: int, npu: int = 0) -> Placement | None:
+        """Return where a tile is during an event, as seen by an NPU."""
+        shared = self.graph.tiles[tile].space.is_shared
+        for item in self.stays.get(tile, ()):
+            if item.first_event <= event <= item.last_event and (shared or item.npu == npu):
+                return item
+        return None
+
+
+def parameters_of(graph: TileGraph, reads: tuple[int, ...]) -> frozenset[int]:
+    """Return the tiles of role parameter among those that an operation reads."""
+    return frozenset(tile for tile in reads if graph.tiles[tile].role is Role.PARAM)

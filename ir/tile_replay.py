@@ -1,0 +1,176 @@
+"""Check by replaying the events that what is read is there, and that all work is done."""
+
+from collections import defaultdict
+
+from .errors import VerifyError
+from .isa import Unit
+from .tile_contents import TensorContents
+from .tile_events import INWARDS, Event, EventKind, Placement, TileEvents, parameters_of
+from .tiles import Role, Tile
+
+
+class Replay:
+    """Follows the content of every placement through the events; local to one verification."""
+
+    def __init__(self, schedule: TileEvents) -> None:
+        self.schedule = schedule
+        self.graph = schedule.graph
+        self.ready: dict[Placement, int] = {}
+        self.done: set[int] = set()
+        self.added: dict[int, set[int]] = defaultdict(set)
+        self.finished: dict[int, int] = defaultdict(int)
+        self.finish_time: dict[int, int] = defaultdict(int)
+        self.stored: set[int] = set()
+        self.spilled: dict[int, int] = {}
+        self.tensors = TensorContents(self.graph)
+
+    def run(self) -> None:
+        """Replay all events.
+
+        Raises:
+            VerifyError: Names the event that breaks a rule.
+        """
+        for number, event in enumerate(self.schedule.events):
+            if event.kind is EventKind.COMPUTE:
+                self._compute(number, event)
+            elif event.kind is EventKind.FINISH:
+                self._finish(number, event)
+            else:
+                self._transfer(number, event)
+        self._all_done()
+
+    def _place(self, tile: int, number: int, npu: int) -> Placement:
+        item = self.schedule.placement(tile, number, npu)
+        if item is None:
+            raise VerifyError(f"event {number} touches tile {tile}, which is not on chip")
+        return item
+
+    def _await_content(self, tile: int, number: int, event: Event) -> None:
+        if self.graph.tiles[tile].is_resident:
+            if self.tensors.ready_on_chip(self.graph.tiles[tile]) > event.start:
+                raise VerifyError(f"event {number} reads resident tile {tile} before it is there")
+            return
+        item = self._place(tile, number, event.index if event.unit is not Unit.DMA else 0)
+        if self.ready.get(item, event.start + 1) > event.start:
+            raise VerifyError(f"event {number} reads tile {tile} before it is there")
+
+    def _compute(self, number: int, event: Event) -> None:
+        if event.subject in self.done:
+            raise VerifyError(f"operation {event.subject} is executed twice")
+        op = self.graph.ops[event.subject]
+        for tile in op.reads:
+            if self.graph.tiles[tile].role is not Role.PARAM or op.acc is None:
+                self._await_content(tile, number, event)
+        if op.acc is None:
+            self._write_output(op.out, number, event)
+        else:
+            self._accumulate(op.acc, number, event)
+        self.done.add(event.subject)
+
+    def _accumulate(self, acc: int, number: int, event: Event) -> None:
+        item = self._place(acc, number, event.index)
+        if event.clear == bool(self.added[acc]):
+            state = "clears what holds sums" if event.clear else "adds to what was not cleared"
+            raise VerifyError(f"event {number} {state}: tile {acc}")
+        if not event.clear and self.ready.get(item, event.start + 1) > event.start:
+            raise VerifyError(f"event {number} adds to tile {acc} while it is not there")
+        self.added[acc].add(event.subject)
+        self.ready[item] = event.end
+
+    def _finish(self, number: int, event: Event) -> None:
+        op = self.graph.ops[event.subject]
+        if op.acc is None:
+            raise VerifyError(f"event {number} finishes an operation without accumulators")
+        if self.added[op.acc] != set(self.graph.accumulating[op.acc]):
+            raise VerifyError(f"event {number} finishes tile {op.acc} before all sums are in it")
+        for tile in (op.acc, *parameters_of(self.graph, op.reads)):
+            self._await_content(tile, number, event)
+        self._write_output(op.out, number, event)
+        self.done |= {-1 - op.acc}
+
+    def _write_output(self, out: int, number: int, event: Event) -> None:
+        self.finished[out] += 1
+        self.finish_time[out] = max(self.finish_time[out], event.end)
+        if not self.graph.tiles[out].is_resident:
+            self.ready[self._place(out, number, event.index)] = self.finish_time[out]
+        elif self.finished[out] == self._parts(out):
+            self._note_on_chip(out, number, self.finish_time[out])
+
+    def _note_on_chip(self, tile: int, number: int, end: int) -> None:
+        if not self.tensors.write_on_chip(self.graph.tiles[tile], end):
+            raise VerifyError(f"event {number} writes resident tile {tile} a second time")
+
+    def move(self, number: int, event: Event) -> None:
+        """Follow a whole tensor between its address on chip and off-chip memory."""
+        tile = self.graph.tiles[event.subject]
+        if len(self.graph.operators) == 1:
+            raise VerifyError(f"event {number} transfers resident tile {event.subject}")
+        if event.kind in INWARDS:
+            self._check_off_chip(tile, number, event)
+            self.tensors.forget(tile)
+            self._note_on_chip(event.subject, number, event.end)
+        else:
+            self._await_content(event.subject, number, event)
+            self.tensors.write_off_chip(tile, event.end)
+
+    def _check_off_chip(self, tile: Tile, number: int, event: Event) -> None:
+        if self.tensors.ready_off_chip(tile) > event.start:
+            raise VerifyError(f"event {number} loads tile {event.subject} before it is off chip")
+
+    def _transfer(self, number: int, event: Event) -> None:
+        tile = self.graph.tiles[event.subject]
+        if tile.is_resident:
+            self.move(number, event)
+            return
+        if event.kind is EventKind.LOAD:
+            self._check_off_chip(tile, number, event)
+            self._arrive(number, event)
+            if tile.role in (Role.O, Role.PSUM):
+                raise VerifyError(f"event {number} loads an output tile")
+        elif event.kind is EventKind.RETRIEVE:
+            if self.spilled.get(event.subject, event.start + 1) > event.start:
+                raise VerifyError(f"event {number} retrieves a tile that was not spilled")
+            self._arrive(number, event)
+        elif event.kind is EventKind.SPILL:
+            self._leave(number, event, tile, Role.PSUM)
+            self.spilled[event.subject] = event.end
+        else:
+            self._leave(number, event, tile, Role.O)
+            if self.finished[event.subject] != self._parts(event.subject):
+                raise VerifyError(f"event {number} stores tile {event.subject} unfinished")
+            self.stored.add(event.subject)
+            if not self.tensors.write_off_chip(tile, event.end):
+                raise VerifyError(f"event {number} stores what was stored before")
+
+    def _arrive(self, number: int, event: Event) -> None:
+        for item in self.schedule.stays.get(event.subject, ()):
+            if item.first_event == number:
+                self.ready[item] = event.end
+                return
+        raise VerifyError(f"event {number} loads tile {event.subject} to nowhere")
+
+    def _leave(self, number: int, event: Event, tile: Tile, role: Role) -> None:
+        if tile.role is not role:
+            raise VerifyError(f"event {number}: {event.kind} of a tile of role {tile.role}")
+        for item in self.schedule.stays.get(event.subject, ()):
+            if item.first_event <= number <= item.last_event:
+                if self.ready.get(item, event.start + 1) > event.start:
+                    raise VerifyError(f"event {number} writes tile {event.subject} off too early")
+                return
+        raise VerifyError(f"event {number}: tile {event.subject} is not on chip")
+
+    def _parts(self, out: int) -> int:
+        """How many writes complete an output tile."""
+        ops = [self.graph.ops[number] for number in self.graph.writers[out]]
+        direct = sum(op.acc is None for op in ops)
+        return direct + len({op.acc for op in ops if op.acc is not None})
+
+    def _all_done(self) -> None:
+        missing = set(range(len(self.graph.ops))) - self.done
+        if missing:
+            raise VerifyError(f"{len(missing)} operations are not executed, e.g. {min(missing)}")
+        for out in self.graph.writers:
+            if self.finished[out] != self._parts(out):
+                raise VerifyError(f"output tile {out} is not finished")
+            if not self.graph.tiles[out].is_resident and out not in self.stored:
+                raise VerifyError(f"output tile {out} is never stored")
