@@ -11,6 +11,7 @@ from ...ir.arch import Architecture
 from ...ir.errors import ParseError
 from ...ir.isa import AnyInstruction, Instruction, Space, Unit, Wait
 from ...ir.program import MacProfile, Program, SpaceSize, Symbol
+from ...ir.text.errors import at_position
 from ..instruction_table import layouts
 from ..program_head import ProgramHead, QueueHead, join
 from .convert import build
@@ -21,7 +22,6 @@ from .syntax import (
     Statement,
     integer,
     parse,
-    pointed,
     string,
 )
 
@@ -41,7 +41,7 @@ def assemble(text: str, *, source: str = "<text>") -> Program:
         return _program(parse(text, source))
     except Problem as problem:
         at = problem.at
-        message = pointed(text, source, at.line or 1, at.column or 1, problem.message)
+        message = at_position(text, source, at.line or 1, at.column or 1, problem.message)
         raise ParseError(message, hint=problem.hint) from None
 
 

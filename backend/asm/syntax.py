@@ -5,10 +5,11 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any, TypeAlias, cast
 
-from lark import Lark, Token, Transformer, UnexpectedCharacters, UnexpectedInput, UnexpectedToken
+from lark import Lark, Token, Transformer, UnexpectedInput
 
 from ...ir.errors import ParseError
 from ...ir.isa import Access, Space
+from ...ir.text.errors import at_position, where
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,17 +93,8 @@ def parse(text: str, source: str) -> list[Directive | Statement]:
     try:
         return cast("list[Directive | Statement]", _lark().parse(text))
     except UnexpectedInput as error:
-        line, column, found = _where(error, text)
-        raise ParseError(pointed(text, source, line, column, f"unexpected {found}")) from None
-
-
-def pointed(text: str, source: str, line: int, column: int, message: str) -> str:
-    """Return a message headed by ``source:line:column``, with the line and a caret below."""
-    lines = text.split("\n")
-    shown = lines[line - 1] if 1 <= line <= len(lines) else ""
-    start = max(0, column - 61)
-    window = shown[start : start + 100].replace("\t", " ")
-    return f"{source}:{line}:{column}: {message}\n  {window}\n  {' ' * (column - 1 - start)}^"
+        line, column, found = where(error, text)
+        raise ParseError(at_position(text, source, line, column, f"unexpected {found}")) from None
 
 
 def integer(token: str) -> int:
@@ -113,18 +105,6 @@ def integer(token: str) -> int:
 def string(token: str) -> str:
     """Return the value of a quoted text (JSON's escapes)."""
     return str(json.loads(token))
-
-
-def _where(error: UnexpectedInput, text: str) -> tuple[int, int, str]:
-    """Line and column from 1, and what stands there."""
-    if isinstance(error, UnexpectedToken):
-        token = cast("Token", error.token)
-        if token.type != "$END":
-            return error.line, error.column, repr(str(token))
-    if isinstance(error, UnexpectedCharacters):
-        return error.line, error.column, repr(text[error.pos_in_stream or 0])
-    end = text.rstrip()
-    return end.count("\n") + 1, len(end) - end.rfind("\n"), "end of the text"
 
 
 @cache

@@ -43,7 +43,7 @@ def at_position(text: str, source: str, line: int, column: int, message: str) ->
 
 def unexpected(error: UnexpectedInput, text: str, source: str) -> ParseError:
     """Return the error for text that the grammar does not allow."""
-    line, column, found = _where(error, text)
+    line, column, found = where(error, text)
     names = _wanted(error) - _IGNORED
     wanted = sorted(_FRIENDLY.get(name, f"'{name.lower()}'") for name in names)
     expected = f"; expected {' or '.join(wanted)}" if wanted else ""
@@ -59,8 +59,8 @@ def _wanted(error: UnexpectedInput) -> frozenset[str]:
     return frozenset()
 
 
-def _where(error: UnexpectedInput, text: str) -> tuple[int, int, str]:
-    """Line and column from 1, and what stands there."""
+def where(error: UnexpectedInput, text: str) -> tuple[int, int, str]:
+    """Return line and column from 1, and what stands there."""
     if isinstance(error, UnexpectedToken):
         token = cast("Token", error.token)
         if token.type != "$END":

@@ -20,18 +20,34 @@ _STAGES = (
 
 def darknet19(net: NetBuilder) -> Value:
     """Add DarkNet-19 (20,842,376 parameters)."""
-    x, index = net.input, 1
-    for stage, widths in enumerate(_STAGES):
-        if stage > 0:
-            x = net.max_pool(x, f"pool{stage}", 2, 2)
-        for position, width in enumerate(widths):
-            x = _unit(net, x, index, net.channels(width), kernel=1 if position % 2 else 3)
-            index += 1
-    x = net.conv(x, f"conv{index}", net.options.classes, 1)
+    x, _ = trunk(net)
+    x = net.conv(x, "conv19", net.options.classes, 1)
     return net.flatten(net.global_average_pool(x, "avgpool"), "flatten")
 
 
-def _unit(net: NetBuilder, x: Value, index: int, channels: int, kernel: int) -> Value:
-    """Add convolution, normalisation and leaky ReLU."""
+def trunk(net: NetBuilder) -> tuple[Value, Value]:
+    """Add the units before the classifier; return the result, and what the last max-pool reads."""
+    x, fine, index = net.input, net.input, 1
+    for stage, widths in enumerate(_STAGES):
+        if stage > 0:
+            fine = x
+            x = net.max_pool(x, f"pool{stage}", 2, 2)
+        for position, width in enumerate(widths):
+            x = unit(net, x, index, width, kernel=1 if position % 2 else 3)
+            index += 1
+    return x, fine
+
+
+def unit(net: NetBuilder, x: Value, index: int, published: int, kernel: int) -> Value:
+    """Add convolution, normalisation and leaky ReLU.
+
+    Args:
+        net: What it is added to.
+        x: Its input.
+        index: Number in the names of its layers.
+        published: Output channels at width 1.
+        kernel: Height and width of the window.
+    """
+    channels = net.channels(published)
     y = net.conv(x, f"conv{index}", channels, kernel, pad=kernel // 2, bias=False)
     return net.leaky_relu(net.batch_norm(y, f"bn{index}"), f"leaky{index}", _SLOPE)
