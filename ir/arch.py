@@ -1,6 +1,7 @@
 """The accelerator: memory levels, spatial fan-outs, NPUs, vector unit and DMA."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cached_property
@@ -229,16 +230,20 @@ class Architecture:
         return tuple(fanout for fanout in self.fanouts if self.index(fanout.below) >= position)
 
     def instances(self, level: str) -> int:
-        """Return how many instances of a level one NPU has."""
-        return math.prod(fanout.size for fanout in self.fanouts_above(level))
+        """Return how many instances of a level one NPU has, joint limits included."""
+        return self._width(self.fanouts_above(level))
 
     @cached_property
     def macs(self) -> int:
         """MACs per cycle of one (regular) NPU, joint limits (of disjoint groups) included."""
-        sizes = {fanout.name: fanout.size for fanout in self.fanouts}
+        return self._width(self.fanouts)
+
+    def _width(self, fanouts: Sequence[Fanout]) -> int:
+        """Return how many children fan-outs have at most."""
+        sizes = {fanout.name: fanout.size for fanout in fanouts}
         total = math.prod(sizes.values())
         for group in self.groups:
-            members = math.prod(sizes[name] for name in group.fanouts)
+            members = math.prod(sizes.get(name, 1) for name in group.fanouts)
             total = total // members * min(members, group.limit)
         return total
 

@@ -17,6 +17,8 @@ from accnn.backend.load import (
 )
 from accnn.ir.arch import Architecture, Dma, FanoutGroup, Npu, Precision, VectorUnit
 from accnn.ir.errors import ArchitectureError
+from accnn.ir.isa import Space
+from accnn.ir.spaces import space_bytes
 from accnn.ir.workload import Dim, Operand
 
 TINY = """\
@@ -175,7 +177,12 @@ def test_edge_machines_differ_in_precision() -> None:
 
 
 def test_a_gpu_block_is_limited_by_the_product_of_its_sides() -> None:
-    assert load_architecture("gpu-k80").macs == 1024
+    arch = load_architecture("gpu-k80")
+
+    assert arch.macs == 1024
+    assert arch.instances("reg") == 1024
+    assert arch.instances("smem") == 1
+    assert space_bytes(arch)[Space.AB] == 64 * 1024  # [CoSA] registers of a block
 
 
 class TestLookup:
