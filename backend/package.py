@@ -122,7 +122,8 @@ def save_package(
         path: The file.
         program: The program.
         constants: Data of its constant symbols; others are left out.
-        names: ONNX name and symbol of inputs and outputs, where they differ.
+        names: ONNX name and symbol of inputs and outputs, where they differ; a symbol may have
+            several.
 
     Raises:
         VerifyError: A constant is missing or does not suit its symbol.
@@ -145,7 +146,7 @@ def package_bytes(
         _ARCH: dump_architecture(program.arch).encode(),
         _CONSTANTS: _own_constants(program, constants).to_bytes(),
     }
-    manifest = _manifest(program, members, {symbol: name for name, symbol in names})
+    manifest = _manifest(program, members, names)
     target = io.BytesIO()
     with zipfile.ZipFile(target, "w") as archive:
         _add(archive, _MANIFEST, dump_json(manifest).encode())
@@ -199,12 +200,19 @@ def _check_types(symbols: Iterable[Symbol], constants: Constants) -> None:
             raise VerifyError(f"constant %{symbol.name} is {symbol.type}, its data are {found}")
 
 
-def _manifest(program: Program, members: Mapping[str, bytes], names: Mapping[str, str]) -> Manifest:
+def _manifest(
+    program: Program, members: Mapping[str, bytes], names: Sequence[tuple[str, str]]
+) -> Manifest:
+    named: dict[str, dict[str, None]] = {}
+    for name, symbol in names:
+        named.setdefault(symbol, {})[name] = None
+
     def ports(kind: SymbolKind) -> tuple[NetworkPort, ...]:
         return tuple(
-            NetworkPort(names.get(symbol.name, symbol.name), symbol.name, symbol.type)
+            NetworkPort(name, symbol.name, symbol.type)
             for symbol in program.symbols
             if symbol.kind is kind
+            for name in named.get(symbol.name, (symbol.name,))
         )
 
     return Manifest(

@@ -124,7 +124,7 @@ def compare(
     """
     if found.shape != expected.shape:
         found = found.reshape(expected.shape)
-    left, right = found.astype(np.float64), expected.astype(np.float64)
+    left, right = np.atleast_1d(found.astype(np.float64), expected.astype(np.float64))
     with np.errstate(invalid="ignore"):  # infinity less infinity; they are equal, see below
         distance = np.abs(left - right)
     distance[(left == right) | (np.isnan(left) & np.isnan(right))] = 0.0

@@ -39,7 +39,7 @@ from typing import Any, cast
 import numpy as np
 import onnxruntime.quantization as ort_quantization
 from numpy.typing import NDArray
-from onnx import ModelProto, helper
+from onnx import ModelProto, TensorProto, helper, numpy_helper
 from onnxruntime.quantization.registry import QDQRegistry, QLinearOpsRegistry
 
 from ..ir.errors import ModelError, OptionError
@@ -127,7 +127,8 @@ def quantize(
         options: Types and granularity; s8 x s8 per channel by default.
 
     Raises:
-        ModelError: The model is quantised already, or onnxruntime cannot load it.
+        ModelError: The model is quantised already, onnxruntime cannot load it, or a weight or an
+            activation is not finite.
         OptionError: An option or the calibration data does not suit the model.
     """
     if samples < 1 or seed < 0:
@@ -135,6 +136,7 @@ def quantize(
     _check_is_float(model)
     specs = input_specs(model)
     prepared = prepare(model)
+    _check_is_finite(prepared)
     ranges = measure_ranges(prepared, _calibration_set(specs, calibration, seed, samples))
     quantised = _quantise(prepared, ranges.bounds, options or QuantizeOptions())
     del prepared  # as large as the model; the ratio needs that memory
@@ -158,6 +160,14 @@ def _check_is_float(model: ModelProto) -> None:
             raise ModelError(
                 f"the model is quantised already: node {node.name!r} is {node.op_type}"
             )
+
+
+def _check_is_finite(model: ModelProto) -> None:
+    for weight in model.graph.initializer:
+        if weight.data_type == TensorProto.FLOAT and not np.all(
+            np.isfinite(numpy_helper.to_array(weight))
+        ):
+            raise ModelError(f"weights {weight.name!r} hold values that are not finite")
 
 
 def _calibration_set(

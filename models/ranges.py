@@ -5,6 +5,7 @@ the number of samples. They are those of ``quantize_static`` (a test compares th
 needs four copies of the weights and several temporary files.
 """
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -12,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from onnx import ModelProto, NodeProto, TensorProto, helper
 
-from ..ir.errors import OptionError
+from ..ir.errors import ModelError, OptionError
 from .calibration import Sample
 from .prepare import large_weights, skeleton, value_infos
 from .session import Optimisation, make_session, run
@@ -40,6 +41,7 @@ def measure_ranges(model: ModelProto, samples: Iterable[Sample]) -> Ranges:
 
     Raises:
         OptionError: There is no sample.
+        ModelError: A tensor is not finite.
     """
     tensors = [
         name
@@ -58,6 +60,9 @@ def measure_ranges(model: ModelProto, samples: Iterable[Sample]) -> Ranges:
     if not seen:
         raise OptionError("the calibration data holds no sample")
     pairs = ends[0].reshape(-1, 2).tolist()
+    for name, pair in zip(tensors, pairs, strict=True):
+        if not all(map(math.isfinite, pair)):
+            raise ModelError(f"tensor {name!r} is not finite on the calibration data")
     return Ranges(
         bounds={n: (a, b) for n, (a, b) in zip(tensors, pairs, strict=True)}, samples=seen
     )

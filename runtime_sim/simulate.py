@@ -68,8 +68,9 @@ def _simulate(
     _load(program, machine, SymbolKind.CONSTANT, constants)
     _load(program, machine, SymbolKind.INPUT, inputs)
     run = _Run(program, machine, detect_races=detect_races, trace=trace)
-    for issue in issues(program, seed=interleaving_seed):
-        run.step(issue)
+    with np.errstate(over="ignore", invalid="ignore"):  # infinities are values as others
+        for issue in issues(program, seed=interleaving_seed):
+            run.step(issue)
     return run.result()
 
 

@@ -1,7 +1,7 @@
 """Import an ONNX model as a graph of our operators and its constants."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from onnx import ModelProto
 
@@ -27,7 +27,7 @@ class ImportedNetwork:
         graph: Its operators; verified.
         constants: Data of the graph's constants.
         input_names: ONNX name and name in the graph of each input, in order.
-        output_names: The same for each output, in the order of the graph's outputs.
+        output_names: The same for each output, in order; several may be one tensor.
         tensor_names: The same for every ONNX tensor whose value a tensor of the graph still has;
             those inside of fused operators are gone.
     """
@@ -96,11 +96,18 @@ def _finish(model: ModelProto, builder: Builder) -> ImportedNetwork:
         raise ModelError(str(error)) from error
     if not graph.ops:
         raise ModelError("the network computes nothing: outputs are inputs or constants")
+    named = tuple(zip(outputs, graph.outputs, strict=True))
+    for original, name in named:
+        if name not in graph.producer:
+            raise ModelError(
+                f"output {original!r} is an input or a constant of the network",
+                hint="remove it from the network's outputs",
+            )
     return ImportedNetwork(
-        graph=graph,
+        graph=replace(graph, outputs=tuple(dict.fromkeys(graph.outputs))),
         constants=constants,
         input_names=tuple(zip(inputs, (value.name for value in graph.inputs), strict=True)),
-        output_names=tuple(zip(outputs, graph.outputs, strict=True)),
+        output_names=named,
         tensor_names=tuple(
             (name, renamed.get(value, value))
             for name, value in builder.values.items()

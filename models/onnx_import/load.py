@@ -68,8 +68,7 @@ def _parse(blob: bytes, path: Path) -> ModelProto:
         raise ModelError(f"{path}: not an ONNX model, or truncated") from error
     if not model.HasField("graph") or not model.opset_import:
         raise ModelError(f"{path}: not an ONNX model, or truncated (no graph or no opset)")
-    if not model.graph.output:
-        raise ModelError(f"{path}: the network has no output")
+    _check_outputs(model, path)
     newest = max((e.version for e in model.opset_import if e.domain in _STANDARD), default=0)
     if newest > NEWEST_OPSET:
         raise ModelError(
@@ -79,6 +78,19 @@ def _parse(blob: bytes, path: Path) -> ModelProto:
     if not all(isinstance(text, str) for text in _texts(model)):
         raise ModelError(f"{path}: not an ONNX model, or damaged (a name is not UTF-8)")
     return model
+
+
+def _check_outputs(model: ModelProto, path: Path) -> None:
+    graph = model.graph
+    if not graph.output:
+        raise ModelError(f"{path}: the network has no output")
+    given = {item.name for item in (*graph.input, *graph.initializer)}
+    for value in graph.output:
+        if value.name in given:
+            raise ModelError(
+                f"{path}: output {value.name!r} is an input or a constant of the network",
+                hint="remove it from the network's outputs",
+            )
 
 
 def _texts(model: ModelProto) -> Iterator[object]:

@@ -15,7 +15,7 @@ from typer.testing import CliRunner, Result
 
 import accnn
 from accnn.backend.load import catalogue, source_text
-from accnn.compiler.cli import acc_compile, acc_opt
+from accnn.compiler.cli import acc_compile, acc_opt, acc_run
 from accnn.compiler.driver import compile
 from accnn.ir.report import VerificationStatus, from_json
 from accnn.ir.text.parser import parse_module
@@ -40,6 +40,13 @@ def tiny(batch: int | str = 1, kind: str = "Relu", name: str = "x", size: int = 
         [numpy_helper.from_array(weights, "w")],
     )
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
+
+
+def tiny_with_weights(value: float) -> ModelProto:
+    model = tiny()
+    data = np.full((4, 3, 3, 3), value, np.float32)
+    model.graph.initializer[0].CopyFrom(numpy_helper.from_array(data, "w"))
+    return model
 
 
 @pytest.fixture(autouse=True)
@@ -193,6 +200,54 @@ def test_different_outputs_end_with_3(monkeypatch: pytest.MonkeyPatch):
     assert {path.name for path in Path("tiny.acc").iterdir()} == ALL
 
 
+def test_outputs_may_be_one_tensor():
+    model = tiny()
+    model.graph.node.append(helper.make_node("Identity", ["y"], ["z"], name="copy"))
+    z = model.graph.output.add()
+    z.CopyFrom(model.graph.output[0])
+    z.name = "z"
+    model.graph.output.append(model.graph.output[0])
+    Path("net.onnx").write_bytes(model.SerializeToString())
+    np.savez("in.npz", x=np.ones((1, 3, 8, 8), np.float32))
+
+    done = run("net.onnx", "--arch", "simba")
+    again = CliRunner().invoke(
+        acc_run.app, ["net.acc/program.acc", "--input", "in.npz", "--output", "out.npz"]
+    )
+
+    assert done.exit_code == 0, done.output
+    assert again.exit_code == 0, again.output
+    with np.load("out.npz") as found:
+        assert sorted(found.files) == ["y", "z"]
+        assert np.array_equal(found["y"], found["z"])
+
+
+@pytest.mark.parametrize("arch", ["simba", "edge-fp32"])
+def test_a_network_of_scalars_is_compared(arch: str):
+    graph = helper.make_graph(
+        [helper.make_node("Relu", ["x"], ["y"])],
+        "scalar",
+        [helper.make_tensor_value_info("x", TensorProto.FLOAT, [])],
+        [helper.make_tensor_value_info("y", TensorProto.FLOAT, [])],
+    )
+    opset = [helper.make_opsetid("", 17)]
+    onnx.save(helper.make_model(graph, opset_imports=opset, ir_version=9), "net.onnx")
+
+    done = run("net.onnx", "--arch", arch)
+
+    assert done.exit_code == 0, done.output
+    assert "verified: 0 of 1 elements" in done.stdout
+
+
+def test_infinities_are_values_as_others():
+    onnx.save(tiny_with_weights(np.inf), "net.onnx")
+
+    done = run("net.onnx", "--arch", "edge-fp32")
+
+    assert done.exit_code == 0, done.output
+    assert done.stderr == ""
+
+
 # What it refuses -----------------------------------------------------------------------------
 
 
@@ -273,6 +328,16 @@ def prepare_no_output() -> None:
     onnx.save(model, "net.onnx")
 
 
+def prepare_input_as_output() -> None:
+    model = tiny()
+    model.graph.output.append(model.graph.input[0])
+    onnx.save(model, "net.onnx")
+
+
+def prepare_weights(value: float) -> Callable[[], None]:
+    return lambda: onnx.save(tiny_with_weights(value), "net.onnx")
+
+
 def prepare_huge() -> None:
     onnx.save(tiny(size=2**20), "net.onnx")
 
@@ -330,6 +395,9 @@ BAD: dict[str, tuple[Callable[[], None] | None, list[str], str]] = {
     "old opset": (prepare_opset(1), [], "Relu(1)"),
     "new opset": (prepare_opset(99), [], "opset 99 is not supported (11 to"),
     "no output": (prepare_no_output, [], "the network has no output"),
+    "input as output": (prepare_input_as_output, [], "'x' is an input or a constant"),
+    "weights that are no numbers": (prepare_weights(np.nan), [], "weights 'w' hold values that"),
+    "results without end": (prepare_weights(3e38), [], "is not finite on the calibration data"),
     "huge input": (prepare_huge, [], "more than 2147483647 elements"),
     "no parent": (prepare_inputs, ["-o", "no/where"], "is not a folder"),
 }
