@@ -186,7 +186,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         plain = best_regions(site, timer, FlexerOptions())
         found = schedule_layer(row.layer, arch, FlexerOptions(), timer)
         paper = FlexerOptions(
-            priority=Priority.DEFAULT, memory=Memory.DEFAULT, weaves=0, keep_free=True
+            priority=Priority.DEFAULT,
+            memory=Memory.DEFAULT,
+            steps=60_000,
+            weaves=0,
+            keep_free=True,
         )
         listed = schedule_layer(row.layer, arch, paper, timer).free or found.static
         own = [Cost(item.cycles, item.bytes) for item in (found.static, listed, found.best)]
