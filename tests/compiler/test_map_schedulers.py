@@ -1,13 +1,16 @@
 """Single layers under tile schedulers, from the command line to the CSV."""
 
 import csv
+from pathlib import Path
 
+import pytest
 from typer.testing import CliRunner
 
 from accnn.compiler.cli.acc_map import app
 
 COLUMNS = "layer,scheduler,cycles,transferred_bytes,cycles_lower_bound,cpu_seconds"
 LAYER = "P=4 Q=4 C=32 K=64"
+LAYERS = Path(__file__).parents[2] / "benchmarks" / "data" / "cosa_layers.csv"
 
 
 def test_one_row_per_layer_and_scheduler(tmp_path):
@@ -24,6 +27,23 @@ def test_one_row_per_layer_and_scheduler(tmp_path):
     assert int(flexer["cycles"]) >= int(flexer["cycles_lower_bound"]) > 0
     for figure in ("cycles", "transferred_bytes"):
         assert int(flexer[figure]) <= int(static[figure])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("arch", ["flexer-arch5", "flexer-arch8"])
+def test_no_layer_of_a_table_is_worse_than_its_best_static_order(tmp_path, arch):
+    path = tmp_path / "rows.csv"
+    options = ["--arch", arch, "--layers", str(LAYERS), "--scheduler", "flexer,static"]
+
+    result = CliRunner().invoke(app, [*options, "--csv", str(path)])
+
+    assert result.exit_code == 0, result.output
+    rows = list(csv.DictReader(path.read_text().splitlines()))
+    assert len(rows) == 2 * 66
+    for flexer, static in zip(rows[::2], rows[1::2], strict=True):
+        assert flexer["layer"] == static["layer"]
+        assert int(flexer["cycles_lower_bound"]) <= int(flexer["cycles"]) <= int(static["cycles"])
+        assert int(flexer["transferred_bytes"]) <= int(static["transferred_bytes"])
 
 
 def test_the_metric_is_chosen_on_the_command_line():
