@@ -41,7 +41,7 @@ from .uneven import padding_may_pay, search_padded
 from .unrolling import least_steps
 
 _EVEN = 1e-6
-"""How far below the bound of even mappings a value must be, relatively, not to be rounding."""
+"""Relative differences from the bound of even mappings that are rounding."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,7 +87,7 @@ class Cosa:
         return MappingResult(
             nest=solution.nest,
             mapper=self.name,
-            status=MappingStatus.OPTIMAL if solution.proven else MappingStatus.BOUNDED,
+            status=self._status(solution),
             objective=value,
             bound=bound,
             gap=value / bound - 1.0,
@@ -95,6 +95,12 @@ class Cosa:
             cpu_seconds=time.process_time() - cpu,
             note=note,
         )
+
+    def _status(self, solution: Solution) -> MappingStatus:
+        """Optimal is what lies within the gap of what is proven, whatever the solver says."""
+        is_close = solution.value * (1.0 - self.effort.gap) <= solution.bound * (1.0 + _EVEN)
+        is_optimal = solution.proven and is_close
+        return MappingStatus.OPTIMAL if is_optimal else MappingStatus.BOUNDED
 
     def _solve(
         self,

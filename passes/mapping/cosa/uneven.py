@@ -24,8 +24,8 @@ from ..uneven_search import improve_unevenly
 _ROUNDS = Rounds(tried=20, descents=1, semifinalists=6, longer=6, finalists=2)
 _SEARCH = SearchOptions(restarts=1, descents=16)
 _BEAM = 20
-_MORE_ROUNDS = replace(_ROUNDS, tried=80)
-_WIDE_BEAM = 80
+_MORE_ROUNDS = replace(_ROUNDS, tried=256)
+_WIDE_BEAM = 150
 _TIE = 1e-9
 _LARGEST_PRIME = 13
 _WORTH = 0.98

@@ -176,6 +176,20 @@ def test_padding_pays_under_every_objective(arch, work, objective):
     assert found.bound <= found.objective
 
 
+@pytest.mark.parametrize(
+    ("work", "status"),
+    [
+        (Workload(R=3, S=3, P=13, Q=13, C=256, K=256), MappingStatus.OPTIMAL),
+        (Workload(R=3, S=3, P=13, Q=13, C=384, K=256), MappingStatus.BOUNDED),
+    ],
+)
+def test_optimal_is_what_lies_within_the_gap_of_what_is_proven(simba, work, status):
+    result = Cosa().map(work, simba, options=MapOptions(objective=Objective.ENERGY))
+
+    assert result.status is status
+    assert (result.gap < 0.0041) is (status is MappingStatus.OPTIMAL)
+
+
 def test_a_prime_that_no_fanout_takes_bounds_the_steps():
     machine = load_architecture("flexer-arch4")  # 32 rows
     work = Workload(C=197)
