@@ -85,7 +85,8 @@ class Totals:
 
     Attributes:
         macs: Multiply-accumulates, without padding.
-        cycles_model: Predicted by the cost model and schedulers.
+        cycles_model: Predicted tile schedules, added up [cycle]. Operators overlap, which makes the
+            simulated figure smaller; tensors that the plan moves whole make it larger.
         cycles_simulated: Counted by the simulator.
         cycles_lower_bound: No schedule on this machine is faster.
         energy_pj: Counted by the simulator, else predicted [pJ].
