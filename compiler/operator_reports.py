@@ -59,9 +59,7 @@ def _operator(
 ) -> OperatorReport:
     arch, graph = require_arch(module), module.graph
     load = workload(op, graph.types)
-    cycles = None if schedule is None else schedule.cycles
-    if account is not None:
-        cycles = account.cycles
+    cycles = _cycles(schedule, account)
     return OperatorReport(
         name=op.name,
         kind=op.kind,
@@ -79,6 +77,17 @@ def _operator(
         nest=None if mapping is None else print_nest(mapping.nest),
         note=None if mapping is None else mapping.note or None,
     )
+
+
+def _cycles(schedule: TileSchedule | None, account: OperatorAccount | None) -> int | None:
+    """Return how long an operator takes by itself.
+
+    In the run of a whole network it may load early and wait for the one before; from its first to
+    its last instruction is what is known where one schedule has several operators.
+    """
+    if schedule is not None and len(schedule.graph.operators) == 1:
+        return schedule.cycles
+    return None if account is None else account.cycles
 
 
 def _operator_bound(module: Module, op: Op, load: Workload | None) -> int | None:

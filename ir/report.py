@@ -118,7 +118,8 @@ class OperatorReport:
         bound: Proven lower bound of the mapper's objective, in its unit.
         gap: (objective - bound) / objective; 0 is proven optimal.
         solve_seconds: Of the mapper [s]; 0 where a result was reused.
-        cycles: Predicted duration, or simulated where the simulator ran.
+        cycles: Duration of its tile schedule by itself; where tiles of several operators are
+            scheduled together, from its first to its last instruction in the simulation.
         cycles_lower_bound: Roofline: MACs over the array, compulsory bytes over the bandwidth.
         energy_pj: Energy [pJ].
         utilization: MACs over (cycles x MACs per cycle), 0 .. 1.
