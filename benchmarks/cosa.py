@@ -293,9 +293,10 @@ def _claims(entries: Sequence[Entry], objective: Objective) -> list[str]:
         and own["cosa"].ratio > own["random-pruned"].ratio * (1 + 1e-9)
     ]
     slow = [e.layer.name for e in cosa if e.result.cpu_seconds > 5.0]
+    compared = sum("random-pruned" in own and "cosa" in own for own in by_layer.values())
     return [
         f"- {objective}, cosa more than 1.5 % above its proven bound: {', '.join(wide) or 'none'}",
-        f"- worse than the long random search: {', '.join(worse) or 'none'}",
+        f"- worse than the long random search of {compared} layers: {', '.join(worse) or 'none'}",
         f"- above 5 s of CPU: {', '.join(slow) or 'none'}",
     ]
 
