@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cached_property
 
@@ -92,6 +92,10 @@ class Workload:
     def dims(self) -> Mapping[Dim, int]:
         """Extent of every dimension."""
         return {dim: int(getattr(self, dim.value)) for dim in DIMS}
+
+    def resized(self, dims: Mapping[Dim, int]) -> "Workload":
+        """Return the workload with other extents; dimensions that are not given keep theirs."""
+        return replace(self, **{dim.value: extent for dim, extent in dims.items()})
 
     @cached_property
     def macs(self) -> int:

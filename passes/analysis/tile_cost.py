@@ -8,7 +8,7 @@ smaller: their loops are clipped, unrolled loops last.
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from ...ir.arch import Architecture
 from ...ir.mapping import Loop, LoopNest, SpatialLoop
@@ -52,7 +52,7 @@ def tile_cost(
     """
     dims = {dim: tile_dims.get(dim, 1) for dim in DIMS}
     temporal, spatial = clip_loops(nest.temporal[start:], nest.spatial, dims)
-    workload = replace(nest.workload, **{dim.value: extent for dim, extent in dims.items()})
+    workload = nest.workload.resized(dims)
     view = NestView(
         workload=workload,
         temporal=temporal,

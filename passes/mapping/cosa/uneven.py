@@ -128,8 +128,7 @@ def _value(nest: LoopNest, space: EvenSpace, options: MapOptions) -> float:
 
 
 def _promising(space: EvenSpace, objective: Objective) -> Iterable[Unrolling]:
-    extents = {dim.value: extent for dim, extent in space.extents.items()}
-    padded = replace(space.workload, **extents)
+    padded = space.workload.resized(space.extents)
     return all_unrollings(padded, space.arch, objective=objective, beam=_BEAM)
 
 

@@ -1,6 +1,6 @@
 """Time and on-chip traffic of tile operations on every NPU, memoised by shape."""
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from ....ir.arch import Architecture
 from ....ir.mapping import LoopNest
@@ -74,7 +74,7 @@ class TileTimer:
 
 
 def _resized(base: Workload, extents: tuple[int, ...]) -> Workload:
-    return replace(base, **{dim.value: size for dim, size in zip(DIMS, extents, strict=True)})
+    return base.resized(dict(zip(DIMS, extents, strict=True)))
 
 
 def profile_energy(profile: MacProfile, arch: Architecture) -> float:
