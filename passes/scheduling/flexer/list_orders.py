@@ -12,11 +12,10 @@ from itertools import product
 
 from .candidate import Candidate
 from .kernel.arrays import DONE, EAGER, FURTHEST, GROUPS, ISSUED, Choice
-from .kernel.drive import result_of, schedule_freely
-from .kernel.goal import metric
+from .kernel.drive import schedule_freely
 from .problem import Dataflow, TimedTiling, dataflows
 from .tilings import Tiling
-from .trials import Rows, Trials
+from .trials import Rows, Trials, measured
 
 _AT_ONCE = 12
 """Tilings whose ways are tried in turn."""
@@ -79,18 +78,7 @@ def _schedule(
         trials.effort.abandoned += 1
         return None
     sets = state.order, state.group[: state.scalar[GROUPS]]
-    cycles, bytes = result_of(state)
-    found = Candidate(
-        value=metric(goal, cycles, bytes),
-        cycles=cycles,
-        bytes=bytes,
-        timing=timing,
-        dataflow=dataflow,
-        order=sets[0],
-        group=sets[1],
-        memory=choice.memory,
-        scheduler="flexer",
-    )
+    found = measured(state, goal, timing, dataflow, sets, choice.memory, "flexer")
     for memory in (EAGER + FURTHEST, FURTHEST):
         tighter = trials.goal(found.value, timing)
         again = trials.in_order(timing, dataflow, problem, sets, memory, tighter, "flexer")

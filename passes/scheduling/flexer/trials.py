@@ -2,7 +2,7 @@
 
 import math
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from .bounds import Bound, timed_bound
 from .candidate import Candidate, Effort
@@ -128,15 +128,28 @@ class Trials:
         if status != DONE:
             self.effort.abandoned += 1
             return None
-        cycles, bytes = result_of(state)
-        return Candidate(
-            value=metric(goal, cycles, bytes),
-            cycles=cycles,
-            bytes=bytes,
-            timing=timing,
-            dataflow=dataflow,
-            order=sets[0],
-            group=sets[1],
-            memory=memory,
-            scheduler=scheduler,
-        )
+        return measured(state, goal, timing, dataflow, sets, memory, scheduler)
+
+
+def measured(
+    state: Any,
+    goal: Goal,
+    timing: TimedTiling,
+    dataflow: Dataflow,
+    sets: tuple[Ints, Ints],
+    memory: int,
+    scheduler: str,
+) -> Candidate:
+    """Return a schedule that was run to its end; see :meth:`Trials.in_order`."""
+    cycles, bytes = result_of(state)
+    return Candidate(
+        value=metric(goal, cycles, bytes),
+        cycles=cycles,
+        bytes=bytes,
+        timing=timing,
+        dataflow=dataflow,
+        order=sets[0],
+        group=sets[1],
+        memory=memory,
+        scheduler=scheduler,
+    )
