@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from accnn.passes.scheduling.cosma.packing import Block, connected_groups, pack_greedily, peak_bytes
 from accnn.passes.scheduling.cosma.packing_exact import pack, pack_exactly
+from tests.block_strategies import block_lists
 
 MINIMALLOC = Path(__file__).parents[3] / "data" / "minimalloc"
 
@@ -24,17 +25,6 @@ def overlaps(blocks: list[Block], addresses: tuple[int, ...], budget: int) -> bo
             ):
                 return True
     return False
-
-
-@st.composite
-def block_lists(draw: st.DrawFn) -> list[Block]:
-    found: list[Block] = []
-    for _ in range(draw(st.integers(1, 7))):
-        first = draw(st.integers(0, 6))
-        found.append(
-            Block(first=first, last=first + draw(st.integers(0, 4)), bytes=draw(st.integers(1, 5)))
-        )
-    return found
 
 
 def fits_somehow(blocks: list[Block], budget: int) -> bool:
@@ -56,7 +46,7 @@ def fits_somehow(blocks: list[Block], budget: int) -> bool:
 
 
 @settings(max_examples=60, deadline=None)
-@given(block_lists(), st.integers(0, 2))
+@given(block_lists(6, 1, 5), st.integers(0, 2))
 def test_packing_is_exact(blocks: list[Block], extra: int):
     budget = peak_bytes(blocks) + extra
 
@@ -69,7 +59,7 @@ def test_packing_is_exact(blocks: list[Block], extra: int):
 
 
 @settings(max_examples=40, deadline=None)
-@given(block_lists())
+@given(block_lists(6, 1, 5))
 def test_the_program_alone_packs_what_fits(blocks: list[Block]):
     budget = peak_bytes(blocks) + 1
     addresses, proven = pack_exactly(blocks, budget)

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from accnn.passes.scheduling.cosma.packing import Block, peak_bytes
 from accnn.passes.scheduling.cosma.packing_deep import pack_deeply
 from accnn.passes.scheduling.cosma.packing_exact import pack
+from tests.block_strategies import block_lists
 
 MINIMALLOC = Path(__file__).parents[3] / "data" / "minimalloc"
 CAPACITY = 1_048_576
@@ -62,19 +63,8 @@ def minimalloc(name: str) -> list[Block]:
         ]
 
 
-@st.composite
-def block_lists(draw: st.DrawFn) -> list[Block]:
-    found: list[Block] = []
-    for _ in range(draw(st.integers(1, 7))):
-        first = draw(st.integers(0, 5))
-        found.append(
-            Block(first=first, last=first + draw(st.integers(0, 4)), bytes=draw(st.integers(0, 6)))
-        )
-    return found
-
-
 @settings(max_examples=150, deadline=None)
-@given(block_lists(), st.integers(0, 2))
+@given(block_lists(5, 0, 6), st.integers(0, 2))
 def test_the_search_packs_what_fits_and_proves_the_rest(blocks: list[Block], extra: int):
     budget = peak_bytes(blocks) + extra
 
