@@ -99,14 +99,13 @@ class EventLowering:
     def instruction(self) -> AnyInstruction:
         """Return the instruction, without waits."""
         if self.event.kind is EventKind.FINISH:
-            return select_finish(self._site())
+            return select_finish(self._site(), self._number)
         if self.event.kind is not EventKind.COMPUTE:
             return self._copy()
-        step = self.graph.ops[self.event.subject]
-        profile = (
-            self.streams.profile(self.graph, step.profile[self.event.index]) if step.profile else 0
-        )
-        return select_compute(self._site(), clear=self.event.clear, profile=profile)
+        return select_compute(self._site(), self._number, clear=self.event.clear)
+
+    def _number(self, nest: int | None) -> int:
+        return self.streams.nest(self.graph, nest)
 
     def _site(self) -> Site:
         step = self.graph.ops[self.event.subject]
@@ -157,7 +156,13 @@ class EventLowering:
             outside = off_chip(item, base)
         dst, src = (chip, outside) if self._is_inwards() else (outside, chip)
         shape, (dst, src) = squeeze(item.shape, dst, src)
-        return Copy(dst=dst, src=src, shape=shape, element_bytes=item.element_bytes)
+        return Copy(
+            dst=dst,
+            src=src,
+            shape=shape,
+            element_bytes=item.element_bytes,
+            layout=self._number(item.layout),
+        )
 
     def _transfer(self) -> None:
         copy = self._copy()

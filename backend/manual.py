@@ -68,7 +68,7 @@ out. A comment runs from `;` to the end of the line.
 | integers, reals | `(3,3)` |
 | window | `{stride=(1,1) dilation=(1,1) rows=5 columns=6 top=1 left=1}` |
 
-Directives give the rest: `.program`, `.arch`, `.space`, `.symbol`, `.operator`, `.profile`, and
+Directives give the rest: `.program`, `.arch`, `.space`, `.symbol`, `.operator`, `.nest`, and
 `.queue NAME`, which the statements after it belong to.
 """
 

@@ -4,7 +4,8 @@ from dataclasses import dataclass
 
 from ..ir.arch import Architecture
 from ..ir.isa import AnyInstruction, Unit
-from ..ir.program import MacProfile, Program, Queue, SpaceSize, Symbol
+from ..ir.mapping import LoopNest
+from ..ir.program import Program, Queue, SpaceSize, Symbol
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,7 +32,7 @@ class ProgramHead:
     spaces: tuple[SpaceSize, ...]
     symbols: tuple[Symbol, ...]
     operators: tuple[str, ...]
-    profiles: tuple[MacProfile, ...]
+    nests: tuple[LoopNest, ...]
     queues: tuple[QueueHead, ...]
 
 
@@ -43,7 +44,7 @@ def head_of(program: Program) -> ProgramHead:
         spaces=program.spaces,
         symbols=program.symbols,
         operators=program.operators,
-        profiles=program.profiles,
+        nests=program.nests,
         queues=tuple(
             QueueHead(unit=queue.unit, index=queue.index, length=len(queue.instructions))
             for queue in program.queues
@@ -59,7 +60,7 @@ def join(head: ProgramHead, streams: list[tuple[AnyInstruction, ...]]) -> Progra
         spaces=head.spaces,
         symbols=head.symbols,
         operators=head.operators,
-        profiles=head.profiles,
+        nests=head.nests,
         queues=tuple(
             Queue(unit=queue.unit, index=queue.index, instructions=stream)
             for queue, stream in zip(head.queues, streams, strict=True)

@@ -1,5 +1,8 @@
 """Instructions of operators with accumulators: multiply-accumulate, then finish."""
 
+from collections.abc import Callable
+from typing import TypeAlias
+
 from ..ir.errors import ModelError
 from ..ir.isa import Access, Activate, AnyInstruction, Mac, Requant, Window
 from ..ir.op_views import Window as PoolWindow
@@ -9,14 +12,18 @@ from ..ir.types import TensorType
 from ..ir.workload import DIMS, Dim
 from .site import Site, fused_activation
 
+Numbers: TypeAlias = Callable[[int | None], int]
+"""From the number of a tile graph's nest to that of the program's; -1 for none."""
 
-def select_mac(site: Site, *, clear: bool, profile: int) -> Mac:
+
+def select_mac(site: Site, numbers: Numbers, *, clear: bool) -> Mac:
     """Return the instruction that adds the products of a tile operation to its accumulators."""
     ranges = dict(zip(DIMS, site.step.box, strict=True))
     x, w = site.step.reads[:2]
     assert site.step.acc is not None
     x_type, w_type = (site.type(name) for name in site.op.operands[:2])
     box = site.tile(x).box
+    layout = site.tile(site.step.acc).layout
     wanted = (ranges[Dim.N], ranges[Dim.G], ranges[Dim.C], box[3], box[4])
     window = _mac_window(site, box, ranges)
     return Mac(
@@ -31,7 +38,9 @@ def select_mac(site: Site, *, clear: bool, profile: int) -> Mac:
         w_zero=_weight_zero(site, w_type),
         acc_bytes=site.tile(site.step.acc).element_bytes,
         accumulate=not clear,
-        profile=profile,
+        nest=numbers(site.step.nests[site.npu]),
+        tile=0 if layout is None else site.locate(site.step.acc),
+        layout=numbers(layout),
     )
 
 
@@ -72,12 +81,13 @@ def _mac_window(site: Site, box: tuple[Range, ...], ranges: dict[Dim, Range]) ->
     )
 
 
-def select_finish(site: Site) -> AnyInstruction:
+def select_finish(site: Site, numbers: Numbers) -> AnyInstruction:
     """Return the instruction that turns a finished accumulator tile into outputs."""
     assert site.step.acc is not None
     box = site.tile(site.step.acc).box
     shape = tuple(axis.size for axis in box)
     acc = site.access(site.step.acc, box)
+    layout = numbers(site.tile(site.step.acc).layout)
     dst = site.access(site.step.out, box)
     channels = {
         site.tile(index).tensor: _per_channel(site, index, box) for index in site.parameters
@@ -87,7 +97,14 @@ def select_finish(site: Site) -> AnyInstruction:
     if result.quant is None:
         fused = fused_activation(activation_of(site.op))
         return Activate(
-            dst=dst, src=acc, bias=bias, shape=shape, act=fused[0], a=fused[1], b=fused[2]
+            dst=dst,
+            src=acc,
+            bias=bias,
+            shape=shape,
+            act=fused[0],
+            a=fused[1],
+            b=fused[2],
+            layout=layout,
         )
     low, high = clamp_of(site.op, result)
     return Requant(
@@ -101,6 +118,7 @@ def select_finish(site: Site) -> AnyInstruction:
         low=low,
         high=high,
         acc_bytes=site.tile(site.step.acc).element_bytes,
+        layout=layout,
     )
 
 

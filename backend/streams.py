@@ -10,7 +10,8 @@ from ..ir.graph import Graph
 from ..ir.graph_schedule import GraphSchedule, Residence
 from ..ir.hazards import HazardTracker, Ticks, waits_for
 from ..ir.isa import AnyInstruction, Halt, Space, Unit, Wait
-from ..ir.program import MacProfile, Program, Queue, SpaceSize, Symbol, SymbolKind
+from ..ir.mapping import LoopNest
+from ..ir.program import Program, Queue, SpaceSize, Symbol, SymbolKind
 from ..ir.regions import Region
 from ..ir.schedule_hazards import Content
 from ..ir.spaces import space_bytes
@@ -46,7 +47,8 @@ class Streams:
     _tracker: HazardTracker = field(default_factory=HazardTracker)
     _residents: dict[Residence, Content] = field(default_factory=dict[Residence, Content])
     _dram: dict[str, Content] = field(default_factory=dict[str, Content])
-    _profiles: dict[MacProfile, int] = field(default_factory=dict[MacProfile, int])
+    _nests: dict[LoopNest, int] = field(default_factory=dict[LoopNest, int])
+    _nest_numbers: dict[tuple[int, int], int] = field(default_factory=dict[tuple[int, int], int])
 
     def __post_init__(self) -> None:
         units = [(Unit.DMA, channel) for channel in range(self.arch.dma.channels)]
@@ -120,14 +122,20 @@ class Streams:
         self.layout.add(name, SymbolKind.ACTIVATION, TensorType(DType.U8, (item.bytes,)))
         return name
 
-    def profile(self, graph: TileGraph, number: int) -> int:
-        """Return the program's index of a tile graph's profile."""
-        return self._profiles.setdefault(graph.profiles[number], len(self._profiles))
+    def nest(self, graph: TileGraph, number: int | None) -> int:
+        """Return the program's index of a tile graph's nest, -1 for none."""
+        if number is None:
+            return -1
+        key = id(graph), number
+        if key not in self._nest_numbers:
+            found = self._nests.setdefault(graph.nests[number], len(self._nests))
+            self._nest_numbers[key] = found
+        return self._nest_numbers[key]
 
     def place(self, graph: TileGraph, item: Placement) -> None:
         """Give a tile the addresses of its placement; what was there ends."""
         tile = graph.tiles[item.tile]
-        block = self._tracker.claim(tile.space, item.npu, item.address, tile.bytes)
+        block = self._tracker.claim(tile.space, item.npu, item.address, tile.occupied)
         self.placed[item] = Content(block)
 
     def off_chip(self, tensor: str) -> Content:
@@ -162,7 +170,7 @@ class Streams:
             spaces=tuple(SpaceSize(space, sizes[space]) for space in Space if space in sizes),
             symbols=tuple(self.layout.symbols.values()),
             operators=self.plan.order,
-            profiles=tuple(self._profiles),
+            nests=tuple(self._nests),
             queues=tuple(
                 Queue(unit=unit, index=index, instructions=(*self._queues[number], Halt()))
                 for (unit, index), number in self._queue_of.items()

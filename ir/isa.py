@@ -9,6 +9,11 @@ Memory is byte-addressed: ``dram`` and ``gb`` (the scratchpad) are shared; every
 (weights), ``ab`` (accumulators) and ``pb`` (bias, multipliers, tables). An ``Access`` is an
 address with one byte stride per loop of its instruction; stride 0 repeats.
 
+``wb`` and ``ab`` are many memories, one for each lane or column of the array, that are addressed
+together: address ``a`` stands for byte ``a / instances`` of every instance. A tile is spread over
+them as its *layout* says, begins at a multiple of the number of instances, and takes the bytes of
+its largest part in each of them, whether or not that instance has a part.
+
 The integer rules are those of onnxruntime: arithmetic in float32, ``rint`` half to even.
 """
 
@@ -101,12 +106,15 @@ class Copy(Instruction):
         src: Source, one stride per extent.
         shape: Extents, outermost first, one to six.
         element_bytes: Size of one element.
+        layout: Index into ``Program.nests`` of how the tile is spread over the instances of ``wb``
+            or ``ab``, where it is copied into or out of one of these; else -1.
     """
 
     dst: Access
     src: Access
     shape: tuple[int, ...]
     element_bytes: int
+    layout: int = -1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -171,7 +179,11 @@ class Mac(Instruction):
         acc_bytes: Bytes of one accumulator: 3 or 4 for integers (little endian, two's
             complement), 4 for float32.
         accumulate: Whether to add to what is there instead of starting from zero.
-        profile: Index into ``Program.profiles``: time and on-chip traffic of this tile shape.
+        nest: Index into ``Program.nests``: the loops that the array runs, from the memories that
+            the operands lie in down to the MACs.
+        tile: First byte of the tile of sums that ``acc`` is part of, where that lies in ``ab``.
+        layout: Index into ``Program.nests`` of how that tile is spread over the instances of
+            ``ab``; -1 where sums lie in ``gb``.
     """
 
     acc: Access
@@ -185,7 +197,9 @@ class Mac(Instruction):
     w_zero: int = 0
     acc_bytes: int = 4
     accumulate: bool = False
-    profile: int = 0
+    nest: int = 0
+    tile: int = 0
+    layout: int = -1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -207,6 +221,8 @@ class Requant(Instruction):
         low: Smallest output (fused activation).
         high: Largest output.
         acc_bytes: Bytes of one accumulator.
+        layout: Index into ``Program.nests`` of how the tile of sums is spread over the instances of
+            ``ab``; -1 where sums lie in ``gb``.
     """
 
     dst: Access
@@ -219,6 +235,7 @@ class Requant(Instruction):
     low: int
     high: int
     acc_bytes: int = 4
+    layout: int = -1
 
 
 class Activation(StrEnum):
@@ -248,6 +265,7 @@ class Activate(Instruction):
         act: The function.
         a: Lower bound of ``clip``, slope of ``leaky_relu``.
         b: Upper bound of ``clip``.
+        layout: Where ``src`` is a tile of sums in ``ab``, as in ``Requant``; else -1.
     """
 
     dst: Access
@@ -257,6 +275,7 @@ class Activate(Instruction):
     act: Activation = Activation.NONE
     a: float = 0.0
     b: float = 0.0
+    layout: int = -1
 
 
 class BinaryKind(StrEnum):

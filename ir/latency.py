@@ -5,14 +5,12 @@ All figures are integers. Bandwidths may be fractional; they are taken as exact 
 """
 
 import math
-from collections.abc import Sequence
-from typing import assert_never
+from typing import TypeAlias, assert_never
 
 from .arch import Architecture
 from .isa import (
     Activate,
     Activation,
-    AnyInstruction,
     Binary,
     BinaryKind,
     Copy,
@@ -20,7 +18,6 @@ from .isa import (
     Fill,
     Halt,
     Lookup,
-    Mac,
     Pool,
     QBinary,
     Quantize,
@@ -29,7 +26,14 @@ from .isa import (
     Space,
     Sync,
 )
-from .program import MacProfile
+
+VectorInstruction: TypeAlias = (
+    Requant | Activate | QBinary | Binary | Lookup | Pool | Reduce | Quantize | Dequantize
+)
+"""What the vector unit executes."""
+
+Timed: TypeAlias = Sync | Halt | Copy | Fill | VectorInstruction
+"""What takes a time that its own fields tell; the loops of a ``Mac`` are told by its nest."""
 
 ON_CHIP_STARTUP = 4
 """Cycles before the first byte of a copy that does not touch off-chip memory [cycle]."""
@@ -87,7 +91,7 @@ def binary_cost(kind: BinaryKind, act: Activation) -> int:
     return EXP_COST if kind is BinaryKind.DIV else activation_cost(act)
 
 
-def cycles(instruction: AnyInstruction, arch: Architecture, profiles: Sequence[MacProfile]) -> int:
+def cycles(instruction: Timed, arch: Architecture) -> int:
     """Return how long an instruction occupies its queue, from start to retirement [cycle].
 
     ==========================================  ================================================
@@ -96,7 +100,6 @@ def cycles(instruction: AnyInstruction, arch: Architecture, profiles: Sequence[M
                                                 read bandwidth)``
     Copy, Fill on chip                          ``ON_CHIP_STARTUP + ceil(bytes / scratchpad read
                                                 bandwidth)``
-    Mac                                         its profile's cycles
     Requant, QBinary, Lookup, Reduce,           ``vector.startup + ceil(elements / lanes)``
     Quantize, Dequantize
     Activate, Binary                            the same with ``elements * cost``; cost is
@@ -105,8 +108,6 @@ def cycles(instruction: AnyInstruction, arch: Architecture, profiles: Sequence[M
     ==========================================  ================================================
     """
     match instruction:
-        case Mac():
-            return profiles[instruction.profile].cycles
         case Copy():
             off_chip = Space.DRAM in (instruction.src.space, instruction.dst.space)
             size = math.prod(instruction.shape) * instruction.element_bytes
@@ -120,17 +121,7 @@ def cycles(instruction: AnyInstruction, arch: Architecture, profiles: Sequence[M
             return vector_cycles(arch, math.prod(instruction.shape), vector_cost(instruction))
 
 
-def vector_cost(
-    instruction: Requant
-    | Activate
-    | QBinary
-    | Binary
-    | Lookup
-    | Pool
-    | Reduce
-    | Quantize
-    | Dequantize,
-) -> int:
+def vector_cost(instruction: VectorInstruction) -> int:
     """Return the lane cycles per element of a vector instruction [cycle]."""
     match instruction:
         case Requant() | QBinary() | Lookup() | Reduce() | Quantize() | Dequantize():

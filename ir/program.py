@@ -7,9 +7,10 @@ from functools import cached_property
 
 from .arch import Architecture
 from .errors import VerifyError
-from .isa import UNITS, AnyInstruction, Halt, Mac, Space, Unit
+from .isa import UNITS, AnyInstruction, Halt, Space, Unit
+from .mapping import LoopNest
+from .program_checks import MachineChecks, verify_spaces
 from .types import TensorType
-from .workload import Operand
 
 
 class SymbolKind(StrEnum):
@@ -36,35 +37,6 @@ class Symbol:
     kind: SymbolKind
     address: int
     type: TensorType
-
-
-@dataclass(frozen=True, slots=True)
-class LevelTraffic:
-    """Bytes that one MAC instruction moves at a level of the memory hierarchy."""
-
-    level: str
-    operand: Operand
-    read: int
-    written: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MacProfile:
-    """Time and on-chip traffic of one shape of tile under one inner nest.
-
-    Attributes:
-        cycles: From first operand to last accumulator.
-        macs: Multiply-accumulates of the tile, without padding.
-        traffic: Bytes per level and operand, all instances of one NPU together.
-        network_pj: Energy of the on-chip network [pJ].
-        compute_pj: Energy of the MACs, padded ones included [pJ].
-    """
-
-    cycles: int
-    macs: int
-    traffic: tuple[LevelTraffic, ...] = ()
-    network_pj: float = 0.0
-    compute_pj: float = 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,7 +77,8 @@ class Program:
         spaces: Size of each address space.
         symbols: Tensors in off-chip memory, by address.
         operators: Names of the operators, for accounts per operator.
-        profiles: What ``Mac`` instructions refer to.
+        nests: What the sequencers of the arrays are programmed with: loops, unrolling, and which
+            memory keeps which operand. ``Mac`` and ``Copy`` refer to them by position.
         queues: The instruction streams; a wait refers to a queue by its position here.
     """
 
@@ -114,7 +87,7 @@ class Program:
     spaces: tuple[SpaceSize, ...]
     symbols: tuple[Symbol, ...]
     operators: tuple[str, ...]
-    profiles: tuple[MacProfile, ...]
+    nests: tuple[LoopNest, ...]
     queues: tuple[Queue, ...]
 
     @cached_property
@@ -140,15 +113,20 @@ class Program:
         return f"{stream.name}[{position}]{operator}"
 
     def verify(self) -> None:
-        """Check structure: units, halts, waits, indices, symbols.
+        """Check units, halts, waits and indices, and all that the machine is known to forbid.
 
         What instructions do to memory is the simulator's to judge.
 
         Raises:
             VerifyError: Names the queue and instruction.
         """
+        verify_spaces(self.arch, self.sizes)
+        checks = MachineChecks(self.arch, self.sizes, self.nests)
+        names = [(queue.unit, queue.index) for queue in self.queues]
         for number, queue in enumerate(self.queues):
-            _verify_queue(self, number, queue)
+            if names.index((queue.unit, queue.index)) != number:
+                raise VerifyError(f"there are two queues {queue.name}")
+            _verify_queue(self, number, queue, checks)
         end = 0
         for item in sorted(self.symbols, key=lambda symbol: symbol.address):
             if item.address < end:
@@ -158,7 +136,9 @@ class Program:
             raise VerifyError(f"symbols end at {end}, dram at {self.sizes.get(Space.DRAM, 0)}")
 
 
-def _verify_queue(program: Program, number: int, queue: Queue) -> None:
+def _verify_queue(
+    program: Program, number: int, queue: Queue, checks: MachineChecks
+) -> None:
     limit = program.arch.dma.channels if queue.unit is Unit.DMA else len(program.arch.npus)
     if not 0 <= queue.index < limit:
         raise VerifyError(f"queue {queue.name} does not exist on {program.arch.name}")
@@ -176,5 +156,7 @@ def _verify_queue(program: Program, number: int, queue: Queue) -> None:
                 raise VerifyError(f"{where} waits for {wait.count} of queue {wait.queue}")
         if not -1 <= instruction.op < len(program.operators):
             raise VerifyError(f"{where} works for operator {instruction.op}")
-        if isinstance(instruction, Mac) and not 0 <= instruction.profile < len(program.profiles):
-            raise VerifyError(f"{where} has profile {instruction.profile}")
+        try:
+            checks.verify(queue.unit, queue.index, instruction)
+        except VerifyError as error:
+            raise VerifyError(f"{program.where(number, position)}: {error.message}") from None

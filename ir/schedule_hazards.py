@@ -112,7 +112,7 @@ class ScheduleHazards:
         if isinstance(storage, Placement):
             tile = self.schedule.graph.tiles[storage.tile]
             npu = 0 if tile.space.is_shared else storage.npu
-            return Content(self._tracker.claim(tile.space, npu, storage.address, tile.bytes))
+            return Content(self._tracker.claim(tile.space, npu, storage.address, tile.occupied))
         if isinstance(storage, OnChip):
             elements = self.accesses.elements[storage]
             size = elements * self.accesses.element_bytes[storage]

@@ -18,21 +18,31 @@ def accumulator_level(arch: Architecture) -> str | None:
     return below[-1] if below else None
 
 
+def level_of_space(arch: Architecture) -> Mapping[Space, str]:
+    """Return the memory level behind each address space; ``pb`` is none of the hierarchy.
+
+    ``gb`` is the scratchpad, ``wb`` the weights' home where that is not the scratchpad, ``ab`` the
+    innermost level of outputs below the scratchpad.
+    """
+    levels = {Space.DRAM: arch.off_chip.name, Space.GB: arch.scratchpad}
+    weights = arch.home(Operand.W).name
+    if weights != arch.scratchpad:
+        levels[Space.WB] = weights
+    accumulators = accumulator_level(arch)
+    if accumulators is not None:
+        levels[Space.AB] = accumulators
+    return levels
+
+
 def space_bytes(arch: Architecture) -> Mapping[Space, int]:
     """Return the size of each on-chip space, of one NPU where it is private [byte].
 
-    ``gb`` is the scratchpad; ``wb`` all instances of the weights' home, where that is not the
-    scratchpad; ``ab`` all instances of the innermost level of outputs below the scratchpad.
+    ``wb`` and ``ab`` count all instances of their level together; see :mod:`.isa` for how tiles
+    lie in them.
     """
     sizes = {
-        Space.GB: arch.scratchpad_level.capacity or 0,
-        Space.PB: arch.vector.parameter_bytes,
+        space: (arch.level(level).capacity or 0) * arch.instances(level)
+        for space, level in level_of_space(arch).items()
+        if space is not Space.DRAM
     }
-    weights = arch.home(Operand.W)
-    if weights.name != arch.scratchpad:
-        sizes[Space.WB] = (weights.capacity or 0) * arch.instances(weights.name)
-    accumulators = accumulator_level(arch)
-    if accumulators is not None:
-        level = arch.level(accumulators)
-        sizes[Space.AB] = (level.capacity or 0) * arch.instances(accumulators)
-    return sizes
+    return {**sizes, Space.PB: arch.vector.parameter_bytes}

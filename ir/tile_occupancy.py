@@ -62,7 +62,7 @@ def _placed_span(
         start=min(event.start for event in events),
         end=max(event.end for event in events),
         low=item.address,
-        high=item.address + tile.bytes,
+        high=item.address + tile.occupied,
         tile=item.tile,
     )
 

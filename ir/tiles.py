@@ -14,7 +14,7 @@ from functools import cached_property
 
 from .errors import VerifyError
 from .isa import Space
-from .program import MacProfile
+from .mapping import LoopNest
 
 
 class Role(StrEnum):
@@ -57,6 +57,9 @@ class Tile:
         address: Set if the whole tensor is resident on chip: its own tiles are then never
             placed. ``box`` is the whole tensor, or the part that operations touch (a *window*);
             this is the address of its first element.
+        layout: In ``wb`` and ``ab``, the index of the nest that spreads it over their instances.
+        footprint: In ``wb`` and ``ab``, the bytes that it takes of all instances together: what
+            its largest part takes, in each of them [byte].
     """
 
     tensor: str
@@ -66,6 +69,13 @@ class Tile:
     element_bytes: int
     space: Space
     address: int | None = None
+    layout: int | None = None
+    footprint: int | None = None
+
+    @property
+    def occupied(self) -> int:
+        """Bytes of its space that nothing else may take meanwhile."""
+        return self.bytes if self.footprint is None else self.footprint
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -112,7 +122,7 @@ class TileOp:
         reads: Indices of the tiles it reads, in the order of the operator's operands.
         acc: Index of the accumulator tile it adds to, ``None`` if it does not accumulate.
         out: Index of the tile that gets the finished result.
-        profile: Index of its time and traffic on each NPU, for the MAC array; else empty.
+        nests: Index of the loops that the array of each NPU runs, for the MAC array; else empty.
         cost: Lane cycles of one element on the vector unit; zero for the MAC array and for copies.
     """
 
@@ -121,7 +131,7 @@ class TileOp:
     reads: tuple[int, ...]
     acc: int | None
     out: int
-    profile: tuple[int, ...] = ()
+    nests: tuple[int, ...] = ()
     cost: int = 0
 
 
@@ -133,13 +143,13 @@ class TileGraph:
         operators: Names, in execution order.
         tiles: All tiles.
         ops: All operations, in the order of the static loop nest.
-        profiles: What the operations' ``profile`` refers to.
+        nests: What operations and tiles refer to: loops inside of one operation, and layouts.
     """
 
     operators: tuple[str, ...]
     tiles: tuple[Tile, ...]
     ops: tuple[TileOp, ...]
-    profiles: tuple[MacProfile, ...] = ()
+    nests: tuple[LoopNest, ...] = ()
 
     @cached_property
     def accumulating(self) -> Mapping[int, tuple[int, ...]]:
@@ -178,12 +188,16 @@ class TileGraph:
                 raise VerifyError(f"tile {number} of %{tile.tensor} is empty")
             if len(tile.box) != len(tile.view):
                 raise VerifyError(f"tile {number} of %{tile.tensor}: box and view disagree")
+            if tile.layout is not None and not 0 <= tile.layout < len(self.nests):
+                raise VerifyError(f"tile {number} of %{tile.tensor} has no such layout")
+            if tile.occupied < tile.bytes:
+                raise VerifyError(f"tile {number} of %{tile.tensor} is larger than its footprint")
         count = len(self.tiles)
         for number, op in enumerate(self.ops):
             used = (*op.reads, op.out, *(() if op.acc is None else (op.acc,)))
             if any(not 0 <= tile < count for tile in used):
                 raise VerifyError(f"tile operation {number} uses a tile that does not exist")
-            if any(not 0 <= item < len(self.profiles) for item in op.profile):
-                raise VerifyError(f"tile operation {number} has a profile that does not exist")
+            if any(not 0 <= item < len(self.nests) for item in op.nests):
+                raise VerifyError(f"tile operation {number} has a nest that does not exist")
             if op.operator not in self.operators:
                 raise VerifyError(f"tile operation {number} works for unknown %{op.operator}")

@@ -10,7 +10,8 @@ from lark import Token
 from ...ir.arch import Architecture
 from ...ir.errors import ParseError
 from ...ir.isa import AnyInstruction, Instruction, Space, Unit, Wait
-from ...ir.program import MacProfile, Program, SpaceSize, Symbol
+from ...ir.mapping import LoopNest
+from ...ir.program import Program, SpaceSize, Symbol
 from ...ir.text.errors import at_position
 from ..instruction_table import layouts
 from ..program_head import ProgramHead, QueueHead, join
@@ -54,7 +55,7 @@ class _Draft:
     spaces: list[SpaceSize] = field(default_factory=list[SpaceSize])
     symbols: list[Symbol] = field(default_factory=list[Symbol])
     operators: list[str] = field(default_factory=list[str])
-    profiles: list[MacProfile] = field(default_factory=list[MacProfile])
+    nests: list[LoopNest] = field(default_factory=list[LoopNest])
     queues: list[tuple[Unit, int]] = field(default_factory=list[tuple[Unit, int]])
     statements: list[list[Statement]] = field(default_factory=list[list[Statement]])
 
@@ -81,7 +82,7 @@ def _program(nodes: Sequence[Directive | Statement]) -> Program:
         spaces=tuple(draft.spaces),
         symbols=tuple(draft.symbols),
         operators=tuple(draft.operators),
-        profiles=tuple(draft.profiles),
+        nests=tuple(draft.nests),
         queues=heads,
     )
     numbers = _numbers(draft)
@@ -119,10 +120,10 @@ def _read_operator(draft: _Draft, node: Directive) -> None:
     draft.operators.append(_only_title(node))
 
 
-def _read_profile(draft: _Draft, node: Directive) -> None:
-    if node.title != f"p{len(draft.profiles)}":
-        raise Problem(node.title, f"profile {node.title} where p{len(draft.profiles)} is due")
-    draft.profiles.append(build(MacProfile, node.at, node.arguments))
+def _read_nest(draft: _Draft, node: Directive) -> None:
+    if node.title != f"n{len(draft.nests)}":
+        raise Problem(node.title, f"nest {node.title} where n{len(draft.nests)} is due")
+    draft.nests.append(build(LoopNest, node.at, node.arguments))
 
 
 def _read_queue(draft: _Draft, node: Directive) -> None:
@@ -140,7 +141,7 @@ _DIRECTIVES: Mapping[str, Callable[[_Draft, Directive], None]] = {
     ".space": _read_space,
     ".symbol": _read_symbol,
     ".operator": _read_operator,
-    ".profile": _read_profile,
+    ".nest": _read_nest,
     ".queue": _read_queue,
 }
 

@@ -35,8 +35,8 @@ def _text(program: Program) -> Iterator[str]:
         yield f".symbol {spell(symbol.name)} {spell_arguments(type(symbol), _NAMED)(symbol)}\n"
     for number, name in enumerate(program.operators):
         yield f".operator {spell(name)} ; {number}\n"
-    for number, profile in enumerate(program.profiles):
-        yield f".profile p{number} {spell_arguments(type(profile))(profile)}\n"
+    for number, nest in enumerate(program.nests):
+        yield f".nest n{number} {spell_arguments(type(nest))(nest)}\n"
     names = queue_names(program)
     for number, queue in enumerate(program.queues):
         yield f"\n.queue {queue.name} ; {number}\n"

@@ -77,16 +77,17 @@ def _level_ports(level: MemoryLevel, read: int, write: int) -> list[Port]:
 
 
 FILL_ORDER = (Operand.I, Operand.W)
-"""Which operand's first tile a memory sends first."""
+"""Which operand's first tile a memory sends first; sums that are added to come last."""
 
 
 def fill_cycles(view: NestView, arch: Architecture) -> float:
     """Return the time until the first tiles have reached the innermost memories [cycle]."""
-    stages = {operand: stages_of(view, arch, operand)[:-1] for operand in FILL_ORDER}
-    ready = dict.fromkeys(FILL_ORDER, 0.0)
+    order = (*FILL_ORDER, Operand.O) if view.has_sums else FILL_ORDER
+    stages = {operand: stages_of(view, arch, operand)[:-1] for operand in order}
+    ready = dict.fromkeys(order, 0.0)
     for level in arch.levels:
         sent = 0.0
-        for operand in FILL_ORDER:
+        for operand in order:
             for stage in stages[operand]:
                 if stage.parent == level.name:
                     sent = max(sent, ready[operand]) + _first_tile_time(view, arch, stage)
@@ -96,12 +97,17 @@ def fill_cycles(view: NestView, arch: Architecture) -> float:
 
 def _first_tile_time(view: NestView, arch: Architecture, stage: Stage) -> float:
     assert stage.child is not None
-    tile = stage.elements * view.workload.bits(stage.operand)
+    # Old sums go to the first of the children that add up; the others start from zero.
+    is_sum = stage.operand is Operand.O
+    copies = relevant_of if is_sum else copies_of
+    width = output_psum_bits(view, arch) if is_sum else view.workload.bits(stage.operand)
+    tile = stage.elements * width
     slowest = _time(tile, _write_bandwidth(arch.level(stage.child)))
     for position, hop in enumerate(stage.hops):
-        crossing = tile * copies_of(stage.hops[position + 1 :])
+        crossing = tile * copies(stage.hops[position + 1 :])
         slowest = max(slowest, _time(crossing, hop.fanout.link_bandwidth))
-    return max(slowest, _time(tile * stage.copies, arch.level(stage.parent).read_bandwidth))
+    sent = tile * copies(stage.hops)
+    return max(slowest, _time(sent, arch.level(stage.parent).read_bandwidth))
 
 
 def drain_cycles(view: NestView, arch: Architecture) -> float:

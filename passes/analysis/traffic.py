@@ -105,7 +105,8 @@ def count_traffic(
                 moved = fetched_elements(view.workload, outer, steps, tile)
             parts += _input_stage(stage, moved, view.workload.bits(operand))
     width = _Width(output_psum_bits(view, arch), view.workload.output_bits)
-    parts += _output_chain(stages_of(view, arch, Operand.O), width, count_first_read)
+    outputs = stages_of(view, arch, Operand.O)
+    parts += _output_chain(outputs, width, count_first_read, view.has_sums)
     return _merged(parts)
 
 
@@ -138,7 +139,7 @@ def _input_stage(stage: Stage, moved: int, bits: int) -> Iterator[Traffic]:
 
 
 def _output_chain(
-    stages: Sequence[Stage], width: _Width, count_first_read: bool
+    stages: Sequence[Stage], width: _Width, count_first_read: bool, has_sums: bool
 ) -> Iterator[Traffic]:
     for position, stage in enumerate(stages[:-1]):
         yield from _drain(stage, width, innermost=position == len(stages) - 2)
@@ -146,21 +147,23 @@ def _output_chain(
             every = stage.parents * relevant_of(stage.hops) * stage.visits
             yield from _read_back(stage, width, every, stage.visits)
         else:
-            total = _readbacks(stages[: position + 1])
-            yield from _read_back(stage, width, total, stage.visits - stage.tiles)
-    yield from _accumulate(stages, width, count_first_read)
+            total = _readbacks(stages[: position + 1], has_sums)
+            busiest = stage.visits if has_sums else stage.visits - stage.tiles
+            yield from _read_back(stage, width, total, busiest)
+    yield from _accumulate(stages, width, count_first_read, has_sums)
 
 
-def _readbacks(stages: Sequence[Stage]) -> int:
+def _readbacks(stages: Sequence[Stage], has_sums: bool) -> int:
     """Return the tiles that all children of the last of ``stages`` read back from their parents.
 
     A parent that only first children lead to keeps its sums between its own visits: each tile of
     its children starts from zero once. Beneath a parent that is not the first child of its own
-    stage, all tiles start anew with each visit of that parent.
+    stage, all tiles start anew with each visit of that parent. Where the source holds sums from
+    the start, its first children never start from zero.
     """
     *outer, last = stages
     first_children = math.prod(relevant_of(stage.hops) for stage in stages)
-    total = first_children * (last.visits - last.tiles)
+    total = first_children * (last.visits - (0 if has_sums else last.tiles))
     others = first_children
     for stage in reversed(outer):
         reduced = reduction_of(stage.hops)
@@ -170,9 +173,9 @@ def _readbacks(stages: Sequence[Stage]) -> int:
     return total
 
 
-def _zero_starts(stages: Sequence[Stage]) -> int:
+def _zero_starts(stages: Sequence[Stage], has_sums: bool) -> int:
     """Return how often, over all instances of the last child, a tile starts from zero."""
-    return stages[-1].children * stages[-1].visits - _readbacks(stages)
+    return stages[-1].children * stages[-1].visits - _readbacks(stages, has_sums)
 
 
 def _drain(stage: Stage, width: _Width, *, innermost: bool) -> Iterator[Traffic]:
@@ -237,14 +240,14 @@ def _read_back(stage: Stage, width: _Width, total: int, busiest: int) -> Iterato
 
 
 def _accumulate(
-    stages: Sequence[Stage], width: _Width, count_first_read: bool
+    stages: Sequence[Stage], width: _Width, count_first_read: bool, has_sums: bool
 ) -> Iterator[Traffic]:
     """Yield the updates of the innermost memory by the MACs."""
     macs = stages[-1]
     spread = relevant_of(macs.hops)
     updates = macs.visits * spread
     elements = _innermost_elements(stages)
-    starts, own_starts = _innermost_starts(stages)
+    starts, own_starts = _innermost_starts(stages, has_sums)
     if count_first_read:
         starts = own_starts = 0
     reads = macs.parents * updates - starts * elements
@@ -282,11 +285,11 @@ def _innermost_elements(stages: Sequence[Stage]) -> int:
     return stages[-1].tiles * relevant_of(stages[-1].hops)
 
 
-def _innermost_starts(stages: Sequence[Stage]) -> tuple[int, int]:
+def _innermost_starts(stages: Sequence[Stage], has_sums: bool) -> tuple[int, int]:
     """Return zero starts over all instances of the innermost memory, and of its first instance."""
     if len(stages) > 1:
-        return _zero_starts(stages[:-1]), stages[-2].tiles
-    return stages[-1].parents, 1
+        return _zero_starts(stages[:-1], has_sums), 0 if has_sums else stages[-2].tiles
+    return (0, 0) if has_sums else (stages[-1].parents, 1)
 
 
 def _merged(parts: Iterable[Traffic]) -> tuple[Traffic, ...]:

@@ -22,12 +22,14 @@ class NestView:
         temporal: Temporal loops, outermost first.
         spatial: Unrolled loops.
         chains: Per operand the memories that keep it, outermost first.
+        has_sums: Whether the source of the outputs holds sums already, which are added to.
     """
 
     workload: Workload
     temporal: tuple[Loop, ...]
     spatial: tuple[SpatialLoop, ...]
     chains: Mapping[Operand, Chain]
+    has_sums: bool = False
 
     @cached_property
     def steps(self) -> int:

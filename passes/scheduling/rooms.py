@@ -63,7 +63,7 @@ class Rooms:
         for tile in self.graph.tiles:
             if tile.role in (Role.O, Role.PSUM) and not tile.is_resident:
                 key = tile.space, tile.role
-                largest[key] = max(largest.get(key, 0), tile.bytes)
+                largest[key] = max(largest.get(key, 0), tile.occupied)
         found: dict[Space, int] = {}
         for (space, _), size in largest.items():
             found[space] = found.get(space, 0) + 2 * size
@@ -103,7 +103,7 @@ class Rooms:
         key, room, item = self.key(tile, npu), self.room(tile, npu), self.graph.tiles[tile]
         self._sweep(key)
         return room.find(
-            item.bytes,
+            item.occupied,
             high=item.role in (Role.O, Role.PSUM),
             horizon=horizon,
             ready=lambda address, size: self._ready(key, address, size),
@@ -118,7 +118,7 @@ class Rooms:
                 results += stay.bytes
             elif stay.next_use <= horizon:
                 inputs += stay.bytes
-        return inputs + item.bytes + max(results, self._results.get(item.space, 0)) <= room.size
+        return inputs + item.occupied + max(results, self._results.get(item.space, 0)) <= room.size
 
     def enter(self, tile: int, npu: int, address: int) -> None:
         """Begin the stay of a tile."""
@@ -127,7 +127,7 @@ class Rooms:
             Stay(
                 tile,
                 address,
-                item.bytes,
+                item.occupied,
                 AT_ONCE if item.role is Role.O else self._uses[self.owned(tile, npu)][-1],
                 is_result=item.role in (Role.O, Role.PSUM),
             )

@@ -12,7 +12,6 @@ from ...ir.tile_schedule import TileSchedule
 from ...ir.tiles import TileGraph
 from ..base import Context, Pass, require_arch
 from ..tiling.mac import tile_mac
-from ..tiling.profile import profiler
 from ..tiling.residency import Residency, residency
 from ..tiling.vector import tile_vector
 from .static import schedule_static
@@ -70,4 +69,4 @@ def tile_operator(module: Module, op: Op, place: Residency) -> TileGraph:
     if mapping is None:
         raise VerifyError(f"{op.kind} %{op.name} has no loop nest")
     nest = mapping.nest
-    return tile_mac(module.graph, op, nest, arch, place, profiler(nest, arch))
+    return tile_mac(module.graph, op, nest, arch, place)

@@ -73,7 +73,7 @@ def issue_order(graph: TileGraph, npus: int) -> tuple[tuple[int, int], ...]:
 
 def unit_of(op: TileOp) -> Unit:
     """Return the engine that executes an operation."""
-    if op.profile:
+    if op.nests:
         return Unit.MX
     return Unit.VX if op.cost else Unit.ST
 
@@ -184,7 +184,7 @@ class _Run:
         for stay in leaving:
             self._leave(stay.tile, owner)
         self.rooms.enter(tile, npu, address)
-        block = self.time.claim(space, owner, address, item.bytes)
+        block = self.time.claim(space, owner, address, item.occupied)
         self.blocks[tile, owner] = block
         if item.role in (Role.W, Role.I, Role.PARAM):
             self._transfer(EventKind.LOAD, tile, npu, writes=(block,))
@@ -305,7 +305,7 @@ class _Run:
             )
             for stay in room.stays.values()
         ]
-        terms = ((f"{item.role} of %{item.tensor}", item.bytes), *taken)
+        terms = ((f"{item.role} of %{item.tensor}", item.occupied), *taken)
         return InfeasibleError(
             f"the tiles of one operation of %{self.graph.operators[0]} do not fit together",
             shortage=Shortage(

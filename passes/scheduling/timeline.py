@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 from ...ir.arch import Architecture
 from ...ir.hazards import Block, HazardTracker, Ticks, waits_for
 from ...ir.isa import Space, Unit
-from ...ir.latency import copy_cycles, vector_cycles
 from ...ir.tile_events import Event, EventKind
 from ...ir.tiles import TileGraph
+from .durations import Durations
 
 
 @dataclass(slots=True)
@@ -19,8 +19,12 @@ class Timeline:
     graph: TileGraph
     events: list[Event] = field(default_factory=list[Event])
     tracker: HazardTracker = field(default_factory=HazardTracker)
+    durations: Durations = field(init=False)
     _ends: dict[int, list[int]] = field(default_factory=dict[int, list[int]])
     _queues: dict[tuple[Unit, int], int] = field(default_factory=dict[tuple[Unit, int], int])
+
+    def __post_init__(self) -> None:
+        self.durations = Durations(self.graph, self.arch)
 
     def queue(self, unit: Unit, index: int) -> int:
         """Return the number of a queue."""
@@ -63,7 +67,7 @@ class Timeline:
         start = ends[queue][-1]
         for other, tick in waits_for(before, queue).items():
             start = max(start, ends[other][tick])
-        end = start + self.duration(kind, subject, index)
+        end = start + self.durations.of(kind, subject, index, clear=clear)
         tick = len(ends[queue])
         ends[queue].append(end)
         for block in reads:
@@ -82,29 +86,6 @@ class Timeline:
             )
         )
         return len(self.events) - 1
-
-    def duration(self, kind: EventKind, subject: int, npu: int) -> int:
-        """Return how long an event occupies its engine [cycle]."""
-        if kind is EventKind.COMPUTE:
-            return self._compute(subject, npu)
-        if kind is EventKind.FINISH:
-            acc = self.graph.ops[subject].acc
-            assert acc is not None
-            tile = self.graph.tiles[acc]
-            return vector_cycles(self.arch, tile.bytes // tile.element_bytes)
-        return copy_cycles(self.arch, self.graph.tiles[subject].bytes, off_chip=True)
-
-    def _compute(self, subject: int, npu: int) -> int:
-        op = self.graph.ops[subject]
-        if op.profile:
-            return self.graph.profiles[op.profile[npu]].cycles
-        elements = 1
-        for axis in op.box:
-            elements *= axis.size
-        if op.cost == 0:
-            size = elements * self.graph.tiles[op.out].element_bytes
-            return copy_cycles(self.arch, size, off_chip=False)
-        return vector_cycles(self.arch, elements, op.cost)
 
     @property
     def makespan(self) -> int:

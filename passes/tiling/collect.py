@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 
 from ...ir.errors import InfeasibleError
-from ...ir.program import MacProfile
+from ...ir.mapping import LoopNest
 from ...ir.tiles import Range, Tile, TileGraph, TileOp
 
 MOST_OPERATIONS = 2**18
@@ -37,9 +37,9 @@ class TileCollector:
     operator: str
     tiles: list[Tile] = field(default_factory=list[Tile])
     ops: list[TileOp] = field(default_factory=list[TileOp])
-    profiles: list[MacProfile] = field(default_factory=list[MacProfile])
+    nests: list[LoopNest] = field(default_factory=list[LoopNest])
     _tile_index: dict[Tile, int] = field(default_factory=dict[Tile, int])
-    _profile_index: dict[MacProfile, int] = field(default_factory=dict[MacProfile, int])
+    _nest_index: dict[LoopNest, int] = field(default_factory=dict[LoopNest, int])
 
     def tile(self, tile: Tile) -> int:
         """Return the index of a tile, adding it the first time."""
@@ -48,12 +48,12 @@ class TileCollector:
             self.tiles.append(tile)
         return self._tile_index[tile]
 
-    def profile(self, profile: MacProfile) -> int:
-        """Return the index of a profile, adding it the first time."""
-        if profile not in self._profile_index:
-            self._profile_index[profile] = len(self.profiles)
-            self.profiles.append(profile)
-        return self._profile_index[profile]
+    def nest(self, nest: LoopNest) -> int:
+        """Return the index of a nest, adding it the first time."""
+        if nest not in self._nest_index:
+            self._nest_index[nest] = len(self.nests)
+            self.nests.append(nest)
+        return self._nest_index[nest]
 
     def add(self, op: TileOp) -> None:
         """Add an operation.
@@ -74,5 +74,5 @@ class TileCollector:
             operators=(self.operator,),
             tiles=tuple(self.tiles),
             ops=tuple(self.ops),
-            profiles=tuple(self.profiles),
+            nests=tuple(self.nests),
         )

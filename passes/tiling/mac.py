@@ -13,7 +13,7 @@ the NPU where the nest completes them there, else in the scratchpad at their own
 
 import math
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import product
 
@@ -23,15 +23,14 @@ from ...ir.graph import Graph, Op
 from ...ir.isa import Space
 from ...ir.mapping import LoopNest
 from ...ir.op_views import window_of
-from ...ir.program import MacProfile
+from ...ir.spaces import level_of_space
 from ...ir.tiles import Range, Role, Tile, TileGraph, TileOp
 from ...ir.workload import DIMS, RELEVANT, Dim, Operand, Workload
 from .collect import TileCollector, dense_strides, whole
+from .inner_nest import inner_nest, spread
 from .residency import Residency
 
 Ranges = Mapping[Dim, Range]
-Profiler = Callable[[tuple[int, ...], int], tuple[MacProfile, ...]]
-"""From the extents of an operation and the first inner loop to one profile per NPU."""
 
 
 @dataclass(frozen=True)
@@ -275,13 +274,69 @@ def parameter_names(graph: Graph, op: Op) -> tuple[str, ...]:
     return (*names, f"{op.name}.multiplier") if is_integer else names
 
 
+@dataclass
+class _Placer:
+    """Tells what the array runs, and how tiles lie in its memories; local to one tiling."""
+
+    cuts: NestCuts
+    collector: TileCollector
+    sums: str
+
+    def __post_init__(self) -> None:
+        self._operations: dict[Workload, int] = {}
+        self._spreads: dict[tuple[object, ...], tuple[int, int] | None] = {}
+
+    def operation(self, ranges: Ranges, inputs: Tile) -> int:
+        """Return the number of the nest that one operation runs."""
+        nest, cuts = self.cuts.nest, self.cuts
+        work = in_steps(nest.workload.resized(sizes_of(ranges)), inputs)
+        if work not in self._operations:
+            inside = inner_nest(nest, cuts.arch, work, cuts.boundary, self.sums)
+            self._operations[work] = self.collector.nest(inside)
+        return self._operations[work]
+
+    def placed(self, tile: Tile, ranges: Ranges, start: int) -> Tile:
+        """Return a tile with its layout, where it lies in a memory that has instances."""
+        if tile.is_resident or tile.space not in (Space.WB, Space.AB):
+            return tile
+        operand = Operand.W if tile.role is Role.W else Operand.O
+        inside, dims = self.cuts.sizes(start), self.cuts.nest.workload.dims
+        extents = {
+            dim: ranges[dim].size if dim in RELEVANT[operand] else min(inside[dim], dims[dim])
+            for dim in DIMS
+        }
+        key = (operand, start, *extents.values())
+        if key not in self._spreads:
+            found = spread(self.cuts.nest, self.cuts.arch, tile, extents, start)
+            self._spreads[key] = (
+                None if found is None else (self.collector.nest(found.layout), found.footprint)
+            )
+        known = self._spreads[key]
+        return tile if known is None else replace(tile, layout=known[0], footprint=known[1])
+
+
+def sizes_of(ranges: Ranges) -> Mapping[Dim, int]:
+    """Return the extent along each dimension."""
+    return {dim: item.size for dim, item in ranges.items()}
+
+
+def in_steps(workload: Workload, inputs: Tile) -> Workload:
+    """Return a workload whose window steps over the rows and columns that a tile of inputs has."""
+    rows, columns = inputs.box[3].step, inputs.box[4].step
+    (down, right), (below, beside) = workload.stride, workload.dilation
+    return replace(
+        workload,
+        stride=(down // rows, right // columns),
+        dilation=(max(1, below // rows), max(1, beside // columns)),
+    )
+
+
 def tile_mac(
     graph: Graph,
     op: Op,
     nest: LoopNest,
     arch: Architecture,
     place: Residency,
-    profiler: Profiler,
 ) -> TileGraph:
     """Return the tile graph of an operator of the MAC array.
 
@@ -291,7 +346,6 @@ def tile_mac(
         nest: Its loops.
         arch: The machine.
         place: What is resident and what is moved in tiles.
-        profiler: Gives time and on-chip traffic of one operation on each NPU.
     """
     names = {Operand.W: op.operands[1], Operand.I: op.operands[0], Operand.O: op.name}
     resident = frozenset(role for role, name in names.items() if name in place.addresses)
@@ -300,6 +354,7 @@ def tile_mac(
     half = arch.vector.parameter_bytes // 2
     tiler = MacTiler(graph, op, nest.workload, psum_space, place, arch, half)
     collector = TileCollector(op.name)
+    placer = _Placer(cuts, collector, level_of_space(arch)[psum_space])
     starts = {role: cuts.home_start(role) for role in Operand}
     acc_start = cuts.accumulator_start if cuts.accumulates_inside else cuts.boundary
     memo: dict[tuple[str, tuple[int, ...]], tuple[int, ...]] = {}
@@ -310,7 +365,9 @@ def tile_mac(
         if (kind, index) not in memo:
             ranges = cuts.ranges(index)
             assert ranges is not None
-            memo[(kind, index)] = tuple(collector.tile(tile) for tile in make(ranges))
+            memo[(kind, index)] = tuple(
+                collector.tile(placer.placed(tile, ranges, len(index))) for tile in make(ranges)
+            )
         return memo[(kind, index)]
 
     for index in cuts.iterations():
@@ -318,19 +375,20 @@ def tile_mac(
         if ranges is None:
             continue
         acc_index = index[:acc_start]
-        extents = tuple(ranges[dim].size for dim in DIMS)
+        inputs = tiles("I", index[: starts[Operand.I]], lambda at: (tiler.inputs(at),))
+        nest_number = placer.operation(ranges, collector.tiles[inputs[0]])
         collector.add(
             TileOp(
                 operator=op.name,
                 box=tuple(ranges[dim] for dim in DIMS),
                 reads=(
-                    *tiles("I", index[: starts[Operand.I]], lambda at: (tiler.inputs(at),)),
+                    *inputs,
                     *tiles("W", index[: starts[Operand.W]], lambda at: (tiler.weights(at),)),
                     *tiles("param", acc_index, tiler.parameter_tiles),
                 ),
                 acc=tiles("acc", acc_index, lambda at: (tiler.accumulators(at),))[0],
                 out=tiles("O", index[: starts[Operand.O]], lambda at: (tiler.outputs(at),))[0],
-                profile=tuple(collector.profile(item) for item in profiler(extents, cuts.boundary)),
+                nests=(nest_number,) * len(arch.npus),
             )
         )
     return collector.finish()

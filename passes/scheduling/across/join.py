@@ -16,8 +16,8 @@ from ....ir.graph import Graph, Op
 from ....ir.graph_schedule import GraphSchedule, Residence, Transfer
 from ....ir.isa import Space, Unit
 from ....ir.latency import copy_cycles
+from ....ir.mapping import LoopNest
 from ....ir.module import Module
-from ....ir.program import MacProfile
 from ....ir.tile_events import Event, EventKind, Placement
 from ....ir.tile_schedule import TileSchedule
 from ....ir.tiles import Range, Role, Tile, TileGraph, TileOp
@@ -59,7 +59,7 @@ class _Join:
     arch: Architecture
     tiles: list[Tile] = field(default_factory=list[Tile])
     ops: list[TileOp] = field(default_factory=list[TileOp])
-    profiles: dict[MacProfile, int] = field(default_factory=dict[MacProfile, int])
+    nests: dict[LoopNest, int] = field(default_factory=dict[LoopNest, int])
     events: list[Event] = field(default_factory=list[Event])
     placements: list[Placement] = field(default_factory=list[Placement])
     steps: list[int] = field(default_factory=list[int])
@@ -86,7 +86,7 @@ class _Join:
             operators=self.plan.order,
             tiles=tuple(self.tiles),
             ops=tuple(self.ops),
-            profiles=tuple(self.profiles),
+            nests=tuple(self.nests),
         )
         schedule = TileSchedule(
             graph=graph,
@@ -121,9 +121,6 @@ class _Join:
             step,
         )
 
-    def _profiles(self, graph: TileGraph) -> list[int]:
-        return [self.profiles.setdefault(item, len(self.profiles)) for item in graph.profiles]
-
     def _append(self, event: Event, step: int) -> None:
         if event.unit is Unit.DMA:
             self.loads[event.index] += 1
@@ -135,10 +132,7 @@ class _Join:
         part = _Part(
             schedule.graph,
             reads_of(self.network, op, self.arch),
-            [
-                self.profiles.setdefault(item, len(self.profiles))
-                for item in schedule.graph.profiles
-            ],
+            [self.nests.setdefault(item, len(self.nests)) for item in schedule.graph.nests],
             len(self.tiles),
         )
         self.ops += [part.operation(item) for item in schedule.graph.ops]
@@ -165,14 +159,14 @@ class _Part:
     Attributes:
         graph: The tile graph.
         reads: Tells the boxes that operations read.
-        profiles: New numbers of its profiles.
+        nests: New numbers of its nests.
         first: Number of its first tile.
         found: Its tiles, windows instead of resident ones.
     """
 
     graph: TileGraph
     reads: Reads
-    profiles: list[int]
+    nests: list[int]
     first: int
     found: list[Tile] = field(default_factory=list[Tile])
     _numbers: dict[Tile, int] = field(default_factory=dict[Tile, int])
@@ -187,7 +181,7 @@ class _Part:
             reads=tuple(self._window(tile, boxes) for tile in op.reads),
             acc=acc,
             out=self._window(op.out, {self.graph.tiles[op.out].tensor: box}),
-            profile=tuple(self.profiles[item] for item in op.profile),
+            nests=tuple(self.nests[item] for item in op.nests),
         )
 
     def tile(self, number: int) -> int:
@@ -201,7 +195,8 @@ class _Part:
     def _add(self, tile: Tile) -> int:
         if tile not in self._numbers:
             self._numbers[tile] = self.first + len(self.found)
-            self.found.append(tile)
+            layout = None if tile.layout is None else self.nests[tile.layout]
+            self.found.append(replace(tile, layout=layout))
         return self._numbers[tile]
 
 

@@ -88,12 +88,12 @@ class Rooms:
         if move:
             blocked = self._blocked[step] if tile.space is Space.GB else ()
             address = space.earliest(
-                tile.bytes, (*blocked, *live.values()), self._sizes[tile.space]
+                tile.occupied, (*blocked, *live.values()), self._sizes[tile.space]
             )
             if address is None:
                 raise NoRoom(step)
-        live[item] = (address, address + tile.bytes)
-        stay = space.claim(address, address + tile.bytes)
+        live[item] = (address, address + tile.occupied)
+        stay = space.claim(address, address + tile.occupied)
         stay.begin = max(stay.begin, self._left.get((item.tile, npu), 0))
         self._stays[item] = stay
         self._moved[item] = replace(item, npu=npu, address=address)

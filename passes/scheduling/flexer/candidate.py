@@ -92,7 +92,7 @@ class Found:
 def adopt(candidate: Candidate, site: Site) -> Candidate:
     """Return the same decisions for an operator that differs only in names and addresses."""
     timing = candidate.timing
-    twin = TimedTiling(Tiling(site, timing.tiling.sizes), timing.profiles)
+    twin = TimedTiling(Tiling(site, timing.tiling.sizes), timing.nests)
     return replace(candidate, timing=twin)
 
 

@@ -32,7 +32,7 @@ def decode(
         scheduler: Name to show.
         cycles_lower_bound: Passed through.
     """
-    graph = timing.tiling.graph(timing.profiles)
+    graph = timing.tiling.graph([tuple(item.nest for item in row) for row in timing.nests])
     reader = _Reader(timing, graph)
     events = tuple(reader.event(row, order) for row in state.event[: state.scalar[EVENTS]].tolist())
     places = tuple(reader.place(row) for row in state.stay[: state.scalar[STAYS]].tolist())

@@ -1,18 +1,29 @@
-"""Time and on-chip traffic of tile operations on every NPU, memoised by shape."""
+"""What the arrays run for tile operations on every NPU, and what it costs, memoised by shape."""
 
 from dataclasses import dataclass, field
 
 from ....ir.arch import Architecture
 from ....ir.mapping import LoopNest
-from ....ir.program import MacProfile
 from ....ir.workload import DIMS, Operand, Workload
-from ...analysis.tile_cost import tile_cost
+from ...analysis.tile_cost import TileCost, tile_cost
 from ...mapping.base import MapOptions, Objective
 from ...mapping.registry import find_mapper
-from ...tiling.profile import profile_of
+from ...tiling.inner_nest import inner_nest
 
-Profiles = tuple[MacProfile, ...]
-"""One profile per NPU."""
+
+@dataclass(frozen=True, slots=True)
+class TimedNest:
+    """What one array runs for one operation.
+
+    Attributes:
+        nest: The loops.
+        fresh: What it costs where sums start from zero.
+        adding: What it costs where it adds to sums that are there.
+    """
+
+    nest: LoopNest
+    fresh: TileCost
+    adding: TileCost
 
 
 @dataclass(slots=True)
@@ -34,12 +45,14 @@ class TileTimer:
     _nests: dict[tuple[Workload, int], LoopNest] = field(
         default_factory=dict[tuple[Workload, int], LoopNest]
     )
-    _profiles: dict[tuple[Workload, Workload], Profiles] = field(
-        default_factory=dict[tuple[Workload, Workload], Profiles]
+    _timed: dict[tuple[Workload, Workload], tuple[TimedNest, ...]] = field(
+        default_factory=dict[tuple[Workload, Workload], tuple[TimedNest, ...]]
     )
 
-    def profiles(self, base: Workload, full: tuple[int, ...], own: tuple[int, ...]) -> Profiles:
-        """Return the profiles of a tile operation.
+    def timed(
+        self, base: Workload, full: tuple[int, ...], own: tuple[int, ...]
+    ) -> tuple[TimedNest, ...]:
+        """Return what each NPU runs for a tile operation.
 
         Args:
             base: The operator; strides, dilation and widths are taken from it.
@@ -48,18 +61,18 @@ class TileTimer:
         """
         whole, tile = _resized(base, full), _resized(base, own)
         key = (whole, tile)
-        if key not in self._profiles:
+        if key not in self._timed:
             twins = [self._twin(npu) for npu in range(len(self.arch.npus))]
-            known = {twin: self._profile(whole, tile, twin) for twin in sorted(set(twins))}
-            self._profiles[key] = tuple(known[twin] for twin in twins)
-        return self._profiles[key]
+            known = {twin: self._time(whole, tile, twin) for twin in sorted(set(twins))}
+            self._timed[key] = tuple(known[twin] for twin in twins)
+        return self._timed[key]
 
     def _twin(self, npu: int) -> int:
         """Return the first NPU whose arrays have the same sizes."""
         sizes = self.arch.npus[npu].sizes
         return next(number for number, item in enumerate(self.arch.npus) if item.sizes == sizes)
 
-    def _profile(self, whole: Workload, tile: Workload, twin: int) -> MacProfile:
+    def _time(self, whole: Workload, tile: Workload, twin: int) -> TimedNest:
         machine = self.arch.for_npu(self.arch.npus[twin])
         if (whole, twin) not in self._nests:
             found = find_mapper(self.mapper).map(
@@ -69,19 +82,11 @@ class TileTimer:
                 options=MapOptions(objective=self.objective),
             )
             self._nests[(whole, twin)] = found.nest
-        cost = tile_cost(self._nests[(whole, twin)], machine, tile.dims, 0)
-        return profile_of(cost, self.arch)
+        inner = inner_nest(self._nests[(whole, twin)], machine, tile, 0, machine.scratchpad)
+        return TimedNest(
+            inner, tile_cost(inner, machine), tile_cost(inner, machine, accumulate=True)
+        )
 
 
 def _resized(base: Workload, extents: tuple[int, ...]) -> Workload:
     return base.resized(dict(zip(DIMS, extents, strict=True)))
-
-
-def profile_energy(profile: MacProfile, arch: Architecture) -> float:
-    """Return the energy of one tile operation below off-chip memory [pJ]."""
-    total = profile.compute_pj + profile.network_pj
-    for item in profile.traffic:
-        level = arch.level(item.level)
-        reading = item.read * 8 / level.word_bits * level.read_energy
-        total += reading + item.written * 8 / level.word_bits * level.write_energy
-    return total

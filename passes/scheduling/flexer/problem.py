@@ -8,10 +8,9 @@ from functools import cached_property
 import numpy as np
 
 from ....ir.latency import copy_cycles, vector_cycles
-from ....ir.program import MacProfile
 from ....ir.workload import Dim, Operand
 from .kernel.arrays import Ints, Problem
-from .latency import TileTimer
+from .latency import TileTimer, TimedNest
 from .site import Site
 from .tilings import Tiling
 
@@ -56,11 +55,11 @@ class TimedTiling:
 
     Attributes:
         tiling: The tiling.
-        profiles: For each distinct shape the profile on every NPU.
+        nests: For each distinct shape what every NPU runs.
     """
 
     tiling: Tiling
-    profiles: tuple[tuple[MacProfile, ...], ...]
+    nests: tuple[tuple[TimedNest, ...], ...]
 
     @property
     def site(self) -> Site:
@@ -70,7 +69,9 @@ class TimedTiling:
     @cached_property
     def latency(self) -> Ints:
         """Of every operation on every NPU, in canonical order [cycle] ``[ops, npus]``."""
-        table = np.array([[item.cycles for item in row] for row in self.profiles], np.int64)
+        table = np.array(
+            [[item.fresh.steady_cycles for item in row] for row in self.nests], np.int64
+        )
         return table[self.tiling.shapes[1]]
 
     @cached_property
@@ -146,7 +147,7 @@ def timed(tiling: Tiling, timer: TileTimer) -> TimedTiling:
     shapes, _ = tiling.shapes
     full = tuple(max(row[k] for row in shapes) for k in range(len(shapes[0])))
     work = tiling.site.workload
-    return TimedTiling(tiling, tuple(timer.profiles(work, full, own) for own in shapes))
+    return TimedTiling(tiling, tuple(timer.timed(work, full, own) for own in shapes))
 
 
 def loop_order(tiling: Tiling, dataflow: Dataflow) -> Ints:

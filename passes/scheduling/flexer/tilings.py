@@ -12,7 +12,7 @@ from functools import cached_property
 
 import numpy as np
 
-from ....ir.program import MacProfile
+from ....ir.mapping import LoopNest
 from ....ir.tiles import Range, Tile, TileGraph, TileOp
 from ....ir.workload import DIMS, Dim, Operand
 from ...tiling.collect import cuts
@@ -168,14 +168,14 @@ class Tiling:
         distinct = tuple(tuple(int(item) for item in row) for row in found)
         return distinct, inverse.reshape(-1).astype(np.int64)
 
-    def graph(self, profiles: Sequence[tuple[MacProfile, ...]]) -> TileGraph:
+    def graph(self, nests: Sequence[tuple[LoopNest, ...]]) -> TileGraph:
         """Return the tile graph, its operations in canonical order.
 
         Args:
-            profiles: For each of :attr:`shapes` the profile on every NPU.
+            nests: For each of :attr:`shapes` what the array of every NPU runs.
         """
-        table: dict[MacProfile, int] = {}
-        index = [tuple(table.setdefault(item, len(table)) for item in row) for row in profiles]
+        table: dict[LoopNest, int] = {}
+        index = [tuple(table.setdefault(item, len(table)) for item in row) for row in nests]
         tiles, params = self._tiles()
         accs, first_acc = self.counts[2], self.counts[0] + self.counts[1]
         _, shape_of = self.shapes
@@ -189,11 +189,11 @@ class Tiling:
                     reads=(x, w, *params[acc - first_acc]),
                     acc=acc,
                     out=self.outputs_at(acc, accs),
-                    profile=index[int(shape_of[number])],
+                    nests=index[int(shape_of[number])],
                 )
             )
         return TileGraph(
-            operators=(self.site.op.name,), tiles=tiles, ops=tuple(ops), profiles=tuple(table)
+            operators=(self.site.op.name,), tiles=tiles, ops=tuple(ops), nests=tuple(table)
         )
 
     def outputs_at(self, acc: int, accs: int) -> int:

@@ -9,7 +9,7 @@ from .candidate import Candidate, Effort
 from .kernel.arrays import APART, BALANCED, DONE, EAGER, FURTHEST, Goal, Ints, Problem
 from .kernel.drive import result_of, schedule_in_order
 from .kernel.goal import metric
-from .latency import TileTimer, profile_energy
+from .latency import TileTimer
 from .options import FlexerOptions, Metric
 from .problem import Dataflow, TimedTiling, timed
 from .site import Site
@@ -82,7 +82,7 @@ class Trials:
     def _tile_energy(self, timing: TimedTiling) -> float:
         """Return the energy of all tile operations below off-chip memory [pJ]."""
         _, shape_of = timing.tiling.shapes
-        energies = [profile_energy(row[0], self.site.arch) for row in timing.profiles]
+        energies = [row[0].fresh.energy_pj for row in timing.nests]
         shapes: list[int] = shape_of.tolist()
         return sum(energies[shape] for shape in shapes)
 
