@@ -46,6 +46,7 @@ def _level(level: MemoryLevel) -> dict[str, _Value]:
         "read_bandwidth": level.read_bandwidth,
         "write_bandwidth": level.write_bandwidth,
         "shared_port": level.shared_port,
+        "ports": level.ports,
         "word_bits": level.word_bits,
         "read_energy": level.read_energy,
         "write_energy": level.write_energy,
@@ -75,7 +76,12 @@ def _npu(npu: Npu) -> dict[str, _Value]:
 
 def _vector(arch: Architecture) -> dict[str, _Value]:
     unit = arch.vector
-    return {"lanes": unit.lanes, "startup": unit.startup, "energy": unit.energy}
+    return {
+        "lanes": unit.lanes,
+        "startup": unit.startup,
+        "energy": unit.energy,
+        "parameter_bytes": unit.parameter_bytes,
+    }
 
 
 def _table(head: str, keys: Mapping[str, _Value]) -> str:

@@ -66,6 +66,7 @@ class LevelTable(Table):
     read_bandwidth: Rate | None = None
     write_bandwidth: Rate | None = None
     shared_port: bool = False
+    ports: Literal["npu"] | Count = "npu"
     word_bits: Count = 8
     read_energy: Energy = 0.0
     write_energy: Energy = 0.0
@@ -80,6 +81,7 @@ class LevelTable(Table):
             read_bandwidth=self.read_bandwidth,
             write_bandwidth=self.write_bandwidth,
             shared_port=self.shared_port,
+            ports=None if self.ports == "npu" else self.ports,
             word_bits=self.word_bits,
             read_energy=self.read_energy,
             write_energy=self.write_energy,
@@ -138,6 +140,7 @@ class VectorTable(Table):
     lanes: Count = 16
     startup: Cycles = 8
     energy: Energy = 0.1
+    parameter_bytes: Count = 65536
 
 
 class DmaTable(Table):
@@ -181,7 +184,10 @@ class ArchTable(Table):
             mac_energy=self.mac_energy,
             clock_hz=self.clock_hz,
             vector=VectorUnit(
-                lanes=self.vector.lanes, startup=self.vector.startup, energy=self.vector.energy
+                lanes=self.vector.lanes,
+                startup=self.vector.startup,
+                energy=self.vector.energy,
+                parameter_bytes=self.vector.parameter_bytes,
             ),
             dma=Dma(channels=self.dma.channels, startup=self.dma.startup),
         )

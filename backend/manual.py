@@ -34,13 +34,20 @@ in `runtime_sim/functional.py`.
 |---|---|---|---|
 {{rows}}
 
-A copy's bytes are those of its destination; `channels` is the number of DMA engines, which share
-the off-chip bandwidth (`read_bandwidth` of the outermost level, shared port or not). On chip the
-scratchpad's `read_bandwidth` counts. Elements are those of the output, of the input for `reduce`.
-`startup` and `lanes` are the vector unit's. `cost` is {latency.EXP_COST} for division and for
-{{slow}};
-it is {latency.SIMPLE_COST} for all else. All divisions round up, and bandwidths are exact ratios,
-so times are integers on every machine. `ir/latency.py` is the code.
+These are the cycles of an instruction that has the machine for itself, if the scratchpad keeps up.
+`bytes / bandwidth` is that of the slowest port that a copy uses: off-chip memory or the
+scratchpad, the source's for reads and the destination's for writes. Vector instructions take no
+less than their bytes from and to `gb` need at its ports. What several instructions ask of one port
+they share: all slow down alike until it is full, and those that it does not hold up go on
+([decision 17](decisions/0017-ports-are-shared-fairly.md)). On `mx` filling hides behind the `mac`
+before and draining behind the one after; on the other queues an instruction starts when the one
+before has retired. Operands are read when an instruction starts, and results are visible when it
+retires. Elements are those of the output, of the input for `reduce`. `startup` and `lanes` are the
+vector unit's. `cost` is {latency.EXP_COST} for division and for {{slow}}; it is
+{latency.SIMPLE_COST} for all else. All divisions round up, and bandwidths are exact ratios, so
+times are integers on every machine. The code is `runtime_sim/demands.py` and
+`runtime_sim/timing.py`; schedulers predict with `ir/latency.py`, in which each DMA channel has an
+equal share of the off-chip bandwidth.
 
 Every instruction has `waits` and `op`, the number of the operator that it works for (-1: none).
 """
@@ -83,7 +90,7 @@ _CYCLES: Mapping[type[Instruction], str] = {
     isa.Pool: "`startup + elements * taps / lanes`",
 }
 _COPY = (
-    "`dma.startup + bytes * channels / bandwidth` from or to `dram`, "
+    "`dma.startup + bytes / bandwidth` from or to `dram`, "
     f"`{latency.ON_CHIP_STARTUP} + bytes / bandwidth` on chip"
 )
 _SIMPLE = "`startup + elements / lanes`"

@@ -26,10 +26,13 @@ class MemoryLevel:
         holds: Operands that it may keep.
         capacity: Size [byte]; ``None`` is unbounded (off chip).
         double_buffered: Whether tiles alternate between two halves, so that half is usable.
-        read_bandwidth: [byte/cycle]; ``None`` is unbounded. The scratchpad has one port per NPU,
-            and this is the bandwidth of each.
+        read_bandwidth: [byte/cycle]; ``None`` is unbounded. Of the scratchpad: of each of its
+            ``ports``.
         write_bandwidth: [byte/cycle]; ``None`` is unbounded.
         shared_port: Whether reads and writes share one port of ``read_bandwidth``.
+        ports: Of the scratchpad: number of banks with interleaved addresses, over which every
+            engine spreads evenly; ``None`` gives each NPU ports of its own, over all of which
+            the DMA engines spread.
         word_bits: Width of one access [bit].
         read_energy: Energy of reading one word [pJ].
         write_energy: Energy of writing one word [pJ].
@@ -42,6 +45,7 @@ class MemoryLevel:
     read_bandwidth: float | None = None
     write_bandwidth: float | None = None
     shared_port: bool = False
+    ports: int | None = None
     word_bits: int = 8
     read_energy: float = 0.0
     write_energy: float = 0.0
@@ -124,7 +128,7 @@ class Dma:
     """The engines between off-chip memory and the chip.
 
     Attributes:
-        channels: Number of engines; together they share the off-chip bandwidth.
+        channels: Number of engines; those that work share the off-chip bandwidth.
         startup: Cycles of one transfer before its first byte.
     """
 
@@ -288,10 +292,20 @@ class Architecture:
         missing = {Operand.I, Operand.O} - set(self.scratchpad_level.holds)
         if missing:
             raise ArchitectureError(f"{self.name}: the scratchpad must hold I and O")
+        self._verify_ports()
         for level in self.levels[1:]:
             if level.capacity is None or (level.usable or 0) < 1:
                 raise ArchitectureError(f"{self.name}: {level.name} cannot hold one byte")
             self.home(Operand.W)
+
+    def _verify_ports(self) -> None:
+        for level in self.levels:
+            if level.ports is None:
+                continue
+            if level.name != self.scratchpad:
+                what = f"{level.name} is not the scratchpad and has no ports to set"
+                raise ArchitectureError(f"{self.name}: {what}")
+            _at_least_one(self.name, f"{level.name}.ports", level.ports)
 
     def _verify_fanouts(self) -> None:
         names = [fanout.name for fanout in self.fanouts]

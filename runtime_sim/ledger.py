@@ -15,12 +15,13 @@ from itertools import islice
 from ..ir.arch import Architecture
 from ..ir.errors import SimulationError
 from ..ir.isa import AnyInstruction, Copy, Fill, Halt, Mac, Space, Sync, Unit
-from ..ir.latency import vector_cost
 from ..ir.program import LevelTraffic, Program, Symbol, SymbolKind
 from ..ir.workload import OPERANDS, Operand
 from .accesses import Touch, Way
 from .energy import energy_of
-from .result import OffChipTraffic, OperatorAccount, UnitBusy
+from .result import OffChipTraffic, OperatorAccount, PortStall, UnitBusy
+from .timing import Issue
+from .vector_cost import lane_cycles
 
 
 @dataclass(slots=True)
@@ -39,6 +40,7 @@ class _Entry:
     spaces: Counter[tuple[Space, Operand, Way]] = field(
         default_factory=Counter[tuple[Space, Operand, Way]]
     )
+    stalls: Counter[str] = field(default_factory=Counter[str])
 
     def add(self, other: "_Entry") -> None:
         """Take another entry in."""
@@ -51,6 +53,7 @@ class _Entry:
         self.profiles.update(other.profiles)
         self.off_chip.update(other.off_chip)
         self.spaces.update(other.spaces)
+        self.stalls.update(other.stalls)
 
 
 class Ledger:
@@ -69,8 +72,7 @@ class Ledger:
         unit: Unit,
         instruction: AnyInstruction,
         touched: Sequence[Touch],
-        start: int,
-        end: int,
+        issue: Issue,
     ) -> None:
         """Count one instruction.
 
@@ -78,11 +80,13 @@ class Ledger:
             SimulationError: It writes a constant.
         """
         entry = self._entries[instruction.op]
-        if entry.first is None or start < entry.first:
-            entry.first = start
-        entry.last = max(entry.last, end)
+        if entry.first is None or issue.start < entry.first:
+            entry.first = issue.start
+        entry.last = max(entry.last, issue.end)
         entry.instructions += 1
-        entry.busy[unit] += end - start
+        entry.busy[unit] += issue.busy
+        for item in issue.stalls:
+            entry.stalls[item.port] += item.cycles
         match instruction:
             case Mac():
                 entry.profiles[instruction.profile] += 1
@@ -95,7 +99,7 @@ class Ledger:
             case Fill():
                 self._move(entry, touched[0], Operand.O)
             case _:
-                entry.vector_elements += math.prod(instruction.shape) * vector_cost(instruction)
+                entry.vector_elements += math.prod(instruction.shape) * lane_cycles(instruction)
                 for touch in touched:
                     self._move(entry, touch, _vector_operand(touch))
 
@@ -177,6 +181,7 @@ class Ledger:
                 network_pj=sum(profile.network_pj * n for profile, n in profiles),
                 vector_elements=entry.vector_elements,
             ),
+            stalls=tuple(PortStall(port, n) for port, n in sorted(entry.stalls.items())),
         )
 
     def _traffic(self, entry: _Entry) -> tuple[LevelTraffic, ...]:

@@ -33,6 +33,14 @@ class OffChipTraffic:
 
 
 @dataclass(frozen=True, slots=True)
+class PortStall:
+    """Cycles that instructions took longer than alone because others used a port, too."""
+
+    port: str
+    cycles: int
+
+
+@dataclass(frozen=True, slots=True)
 class LevelEnergy:
     """Energy of the accesses to one memory level [pJ]."""
 
@@ -76,6 +84,8 @@ class OperatorAccount:
         off_chip: Bytes per kind of tensor.
         traffic: Bytes per memory level and operand, all NPUs together.
         energy: Energy.
+        stalls: Cycles beyond those that each instruction takes alone, summed over instructions,
+            by the port that they shared; by name.
     """
 
     name: str
@@ -87,6 +97,7 @@ class OperatorAccount:
     off_chip: tuple[OffChipTraffic, ...]
     traffic: tuple[LevelTraffic, ...]
     energy: Energy
+    stalls: tuple[PortStall, ...] = ()
 
     @property
     def cycles(self) -> int:
@@ -101,7 +112,11 @@ class OperatorAccount:
 
 @dataclass(frozen=True, slots=True)
 class Timeline:
-    """When the instructions of one queue started and retired [cycle]."""
+    """When the instructions of one queue started and retired [cycle].
+
+    On ``mx`` an instruction starts when it begins to compute, and may do so before the one before
+    has retired.
+    """
 
     starts: npt.NDArray[np.int64]
     ends: npt.NDArray[np.int64]

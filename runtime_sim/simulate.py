@@ -12,11 +12,12 @@ from ..ir.isa import AnyInstruction, Mac
 from ..ir.program import Program, Symbol, SymbolKind
 from .accesses import touches
 from .functional import execute
+from .interleaving import random_steps
 from .ledger import Ledger
 from .machine import NUMPY_TYPES, Machine
 from .races import RaceDetector
 from .result import SimulationResult, Timeline, read_symbol
-from .timing import Issue, issues
+from .timing import Issue, time_of
 
 Array: TypeAlias = npt.NDArray[Any]
 
@@ -68,9 +69,13 @@ def _simulate(
     _load(program, machine, SymbolKind.CONSTANT, constants)
     _load(program, machine, SymbolKind.INPUT, inputs)
     run = _Run(program, machine, detect_races=detect_races, trace=trace)
+    timing = time_of(program)
+    seed = interleaving_seed
+    steps = timing.steps if seed is None else random_steps(program, seed)
     with np.errstate(over="ignore", invalid="ignore"):  # infinities are values as others
-        for issue in issues(program, seed=interleaving_seed):
-            run.step(issue)
+        for step in steps:
+            if not step.retires:
+                run.step(timing.queues[step.queue][step.position])
     return run.result()
 
 
@@ -110,7 +115,7 @@ class _Run:
         unit = self._program.queues[issue.queue].unit
         needed = self._races is not None or not isinstance(instruction, Mac)
         touched = touches(instruction) if needed else ()
-        self._ledger.record(unit, instruction, touched, issue.start, issue.end)
+        self._ledger.record(unit, instruction, touched, issue)
         if self._races is not None:
             self._races.observe(issue.queue, issue.position, touched)
 

@@ -1,164 +1,304 @@
-"""When instructions run: discrete events over the queues and their waits."""
+"""When instructions run: discrete events over queues, waits and ports that queues share.
 
-import random
-from collections.abc import Iterator
+A queue ``ld``, ``st``, ``vx`` or ``dma`` issues its next instruction when the one before has
+retired. Behind the MAC array's buffers stand copies of them, so ``mx`` issues when the one before
+has begun to compute: filling the buffers hides behind that, and draining behind the next one.
+Waits of other queues are on retirement.
+
+An instruction's data phase has a length, its work's longest demand on engine or port. While the
+active instructions ask no port for more than it has, each takes its length. Otherwise rates are
+shared fairly (``sharing.py``) and change only when a data phase begins or ends. Phases begin and
+end at whole cycles: the last cycle of a data phase counts whole.
+
+Time does not depend on values: a program is timed first and executed afterwards.
+"""
+
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from enum import IntEnum
 from heapq import heappop, heappush
 
 from ..ir.errors import SimulationError
-from ..ir.isa import Wait
-from ..ir.latency import cycles
+from ..ir.isa import Unit, Wait
 from ..ir.program import Program
+from .contention import Contention
+from .demands import Demands
+from .ports import ports_of
+from .result import PortStall
+from .work import Work
 
 
 @dataclass(frozen=True, slots=True)
-class Issue:
-    """One instruction that starts.
+class Step:
+    """One instruction that reads its operands, or whose result becomes visible.
 
     Attributes:
         queue: Number of its queue.
         position: Its position there.
-        start: When it starts [cycle].
-        end: When it retires [cycle].
+        retires: Whether it retires; else it begins.
+    """
+
+    queue: int
+    position: int
+    retires: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Issue:
+    """When one instruction runs.
+
+    Attributes:
+        queue: Number of its queue.
+        position: Its position there.
+        start: When it issues, on ``mx`` when it begins to compute: it reads then [cycle].
+        end: When it retires: its result is visible from then on [cycle].
+        busy: Cycles from its start to its end in which none before it in its queue worked.
+        stalls: Cycles beyond those that it would take alone, by the port that held it up.
     """
 
     queue: int
     position: int
     start: int
     end: int
+    busy: int
+    stalls: tuple[PortStall, ...] = ()
 
 
-def issues(program: Program, *, seed: int | None = None) -> Iterator[Issue]:
-    """Yield every instruction once, in an order that queues and waits allow.
+@dataclass(frozen=True, slots=True)
+class Timing:
+    """When a program's instructions run.
 
-    Without a seed the order is that of the start times, ties by queue number. With one it is
-    drawn at random among all legal orders' next steps; the times are the same.
+    Attributes:
+        queues: Per queue, one entry per instruction, in order.
+        steps: All beginnings and retirements in the order of their times, causes before effects;
+            at one time retirements come first.
+    """
+
+    queues: tuple[tuple[Issue, ...], ...]
+    steps: tuple[Step, ...]
+
+
+def issues(program: Program) -> Iterator[Issue]:
+    """Yield when each instruction runs, in the order of their starts.
+
+    Raises:
+        SimulationError: As :func:`time_of`.
+    """
+    timing = time_of(program)
+    return (timing.queues[step.queue][step.position] for step in timing.steps if not step.retires)
+
+
+def time_of(program: Program, work: Sequence[Sequence[Work]] | None = None) -> Timing:
+    """Return when the instructions of a program run.
+
+    Args:
+        program: What to run.
+        work: What each instruction asks for, by queue, instead of what the machine says.
 
     Raises:
         SimulationError: The queues wait for each other; says what each waits for.
     """
-    progress = _Progress(program)
-    ready = _ByTime() if seed is None else _AtRandom(seed)
-    for queue in range(len(program.queues)):
-        progress.offer(queue, ready)
-    while ready:
-        start, queue = ready.take()
-        yield progress.retire(queue, start)
-        for other in progress.woken(queue):
-            progress.offer(other, ready)
-    if progress.unfinished:
-        raise SimulationError(_deadlock(program, progress))
+    ports = ports_of(program.arch)
+    if work is None:
+        demands = Demands(program, ports)
+        work = [
+            [demands.work(number, item) for item in queue.instructions]
+            for number, queue in enumerate(program.queues)
+        ]
+    events = _Events(program, work, Contention(ports))
+    events.run()
+    if any(line.retired < len(line.ends) for line in events.lines):
+        raise SimulationError(_deadlock(program, [line.retired for line in events.lines]))
+    return Timing(tuple(_issues(line) for line in events.lines), tuple(events.steps))
 
 
-class _ByTime:
-    """Ready queues, earliest start first."""
+class _Kind(IntEnum):
+    """What happens; at one time in this order."""
 
-    def __init__(self) -> None:
-        self._heap: list[tuple[int, int]] = []
-
-    def __bool__(self) -> bool:
-        return bool(self._heap)
-
-    def put(self, start: int, queue: int) -> None:
-        heappush(self._heap, (start, queue))
-
-    def take(self) -> tuple[int, int]:
-        return heappop(self._heap)
+    RETIRE = 0
+    DATA_ENDS = 1
+    ISSUE = 2
+    READY = 3
 
 
-class _AtRandom:
-    """Ready queues in random order."""
-
-    def __init__(self, seed: int) -> None:
-        self._random = random.Random(seed)
-        self._entries: list[tuple[int, int]] = []
-
-    def __bool__(self) -> bool:
-        return bool(self._entries)
-
-    def put(self, start: int, queue: int) -> None:
-        self._entries.append((start, queue))
-
-    def take(self) -> tuple[int, int]:
-        chosen = self._random.randrange(len(self._entries))
-        self._entries[chosen], self._entries[-1] = self._entries[-1], self._entries[chosen]
-        return self._entries.pop()
-
-
-class _Progress:
-    """How far each queue is.
+class _Line:
+    """One queue under way.
 
     Attributes:
-        ends: Per queue, when each instruction that has started retires [cycle].
-        watchers: Per queue, those that wait for it: (count, queue).
+        number: Of the queue.
+        work: What each instruction asks for.
+        pipelined: Whether fill and drain hide behind the neighbours.
+        starts: Per instruction, when it begins to read [cycle].
+        ends: Per instruction, when it retires [cycle].
+        stalls: Per instruction that was held up, by which port for how long.
+        issued: Instructions that were issued.
+        ready: Instructions that are past fill and start-up.
+        computed: Instructions whose data phase has ended.
+        retired: Instructions that have retired.
+        is_computing: Whether a data phase is under way.
     """
 
-    def __init__(self, program: Program) -> None:
-        self.program = program
-        self.streams = [queue.instructions for queue in program.queues]
-        self.ends: list[list[int]] = [[] for _ in self.streams]
-        self.watchers: list[list[tuple[int, int]]] = [[] for _ in self.streams]
+    def __init__(self, number: int, unit: Unit, work: Sequence[Work]) -> None:
+        self.number = number
+        self.work = work
+        self.pipelined = unit is Unit.MX
+        self.starts = [0] * len(work)
+        self.ends = [0] * len(work)
+        self.stalls: dict[int, tuple[PortStall, ...]] = {}
+        self.issued = self.ready = self.computed = self.retired = 0
+        self.is_computing = False
 
     @property
-    def unfinished(self) -> bool:
-        """Whether a queue has instructions left."""
-        return any(
-            len(ends) < len(stream) for ends, stream in zip(self.ends, self.streams, strict=True)
-        )
+    def may_issue(self) -> bool:
+        """Whether the queue is free for its next instruction."""
+        if self.issued == len(self.work):
+            return False
+        begun = self.computed + self.is_computing if self.pipelined else self.retired
+        return begun == self.issued
 
-    def offer(self, queue: int, ready: _ByTime | _AtRandom) -> None:
-        """Make a queue ready if its next instruction's start is known, else let it watch."""
-        ends = self.ends[queue]
-        position = len(ends)
-        if position == len(self.streams[queue]):
-            return
-        start = ends[-1] if ends else 0
-        for wait in self.streams[queue][position].waits:
-            others = self.ends[wait.queue]
-            if len(others) < wait.count:
-                self.watchers[wait.queue].append((wait.count, queue))
+
+class _Events:
+    """The events of a run, in the order of time."""
+
+    def __init__(
+        self, program: Program, work: Sequence[Sequence[Work]], contention: Contention
+    ) -> None:
+        self.lines = [
+            _Line(number, queue.unit, work[number]) for number, queue in enumerate(program.queues)
+        ]
+        self.steps: list[Step] = []
+        self._streams = [queue.instructions for queue in program.queues]
+        self._watchers: list[list[tuple[int, _Line]]] = [[] for _ in self.lines]
+        self._contention = contention
+        self._heap: list[tuple[int, _Kind, int]] = []
+
+    def run(self) -> None:
+        """Let all queues run until none can go on."""
+        for line in self.lines:
+            self._offer(line, 0)
+        while True:
+            time = self._next()
+            if time is None:
                 return
-            start = max(start, others[wait.count - 1])
-        ready.put(start, queue)
+            for queue in self._contention.finished(time):
+                heappush(self._heap, (time, _Kind.DATA_ENDS, queue))
+            while self._heap and self._heap[0][0] == time:
+                _, kind, queue = heappop(self._heap)
+                self._happen(kind, self.lines[queue], time)
+            self._contention.share(time)
 
-    def retire(self, queue: int, start: int) -> Issue:
-        """Start the next instruction of a queue."""
-        ends = self.ends[queue]
-        position = len(ends)
-        instruction = self.streams[queue][position]
-        end = start + cycles(instruction, self.program.arch, self.program.profiles)
-        ends.append(end)
-        return Issue(queue, position, start, end)
+    def _next(self) -> int | None:
+        times = [self._heap[0][0]] if self._heap else []
+        finish = self._contention.next_finish
+        if finish is not None:
+            times.append(finish)
+        return min(times, default=None)
 
-    def woken(self, queue: int) -> list[int]:
-        """Return the queue itself and those whose wait for it is met, and forget these."""
-        watchers = self.watchers[queue]
-        if not watchers:
-            return [queue]
-        done = len(self.ends[queue])
-        met = [other for count, other in watchers if count <= done]
+    def _happen(self, kind: _Kind, line: _Line, time: int) -> None:
+        match kind:
+            case _Kind.ISSUE:
+                self._issue(line, time)
+            case _Kind.READY:
+                self._compute(line, time)
+            case _Kind.DATA_ENDS:
+                self._end_data(line, time)
+            case _Kind.RETIRE:
+                self._retire(line, time)
+
+    def _offer(self, line: _Line, time: int) -> None:
+        """Issue a queue's next instruction if nothing holds it back, else let it watch."""
+        for wait in self._streams[line.number][line.issued].waits:
+            if self.lines[wait.queue].retired < wait.count:
+                self._watchers[wait.queue].append((wait.count, line))
+                return
+        heappush(self._heap, (time, _Kind.ISSUE, line.number))
+
+    def _issue(self, line: _Line, time: int) -> None:
+        work = line.work[line.issued]
+        if not line.pipelined:
+            self._begin(line, line.issued, time)
+        line.issued += 1
+        heappush(self._heap, (time + work.fill + work.lead, _Kind.READY, line.number))
+
+    def _begin(self, line: _Line, position: int, time: int) -> None:
+        line.starts[position] = time
+        self.steps.append(Step(line.number, position, retires=False))
+
+    def _compute(self, line: _Line, time: int) -> None:
+        """Begin the data phase of an instruction that is ready, once the one before has ended."""
+        if line.ready < line.issued:
+            line.ready += 1
+        if line.is_computing:
+            return
+        position = line.computed
+        line.is_computing = True
+        if line.pipelined:
+            self._begin(line, position, time)
+        if not self._contention.begin(line.number, line.work[position], time):
+            heappush(self._heap, (time, _Kind.DATA_ENDS, line.number))
+        if line.pipelined and line.may_issue:
+            self._offer(line, time)
+
+    def _end_data(self, line: _Line, time: int) -> None:
+        position = line.computed
+        line.is_computing = False
+        line.computed += 1
+        stalls = self._contention.end(line.number, time)
+        if stalls:
+            line.stalls[position] = stalls
+        if line.pipelined and line.computed < line.ready:
+            heappush(self._heap, (time, _Kind.READY, line.number))
+        self._leave(line, position, time)
+
+    def _leave(self, line: _Line, position: int, time: int) -> None:
+        before = line.ends[position - 1] if position else 0
+        end = line.ends[position] = max(time + line.work[position].drain, before)
+        if end == time:
+            self._retire(line, time)
+        else:
+            heappush(self._heap, (end, _Kind.RETIRE, line.number))
+
+    def _retire(self, line: _Line, time: int) -> None:
+        self.steps.append(Step(line.number, line.retired, retires=True))
+        line.retired += 1
+        if not line.pipelined and line.may_issue:
+            self._offer(line, time)
+        self._wake(line, time)
+
+    def _wake(self, line: _Line, time: int) -> None:
+        watchers = self._watchers[line.number]
+        met = [other for count, other in watchers if count <= line.retired]
         if met:
-            watchers[:] = [entry for entry in watchers if entry[0] > done]
-        return [queue, *met]
+            watchers[:] = [entry for entry in watchers if entry[0] > line.retired]
+        for other in met:
+            self._offer(other, time)
 
 
-def _deadlock(program: Program, progress: _Progress) -> str:
+def _issues(line: _Line) -> tuple[Issue, ...]:
+    times = enumerate(zip(line.starts, line.ends, (0, *line.ends), strict=False))
+    return tuple(
+        Issue(line.number, n, start, end, end - max(start, before), line.stalls.get(n, ()))
+        for n, (start, end, before) in times
+    )
+
+
+def _deadlock(program: Program, retired: Sequence[int]) -> str:
     lines = ["deadlock: no queue can go on"]
     for number, queue in enumerate(program.queues):
-        position = len(progress.ends[number])
+        position = retired[number]
         if position == len(queue.instructions):
             continue
         instruction = queue.instructions[position]
         unmet = ", ".join(
-            _unmet(program, progress, wait)
+            _unmet(program, retired, wait)
             for wait in instruction.waits
-            if len(progress.ends[wait.queue]) < wait.count
+            if retired[wait.queue] < wait.count
         )
         kind = type(instruction).__name__.lower()
         lines.append(f"  {queue.name}[{position}] {kind} waits for {unmet}")
     return "\n".join(lines)
 
 
-def _unmet(program: Program, progress: _Progress, wait: Wait) -> str:
-    done = len(progress.ends[wait.queue])
+def _unmet(program: Program, retired: Sequence[int], wait: Wait) -> str:
+    done = retired[wait.queue]
     return f"{program.queues[wait.queue].name} >= {wait.count} (is {done})"

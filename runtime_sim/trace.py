@@ -11,6 +11,8 @@ import json
 from collections.abc import Iterator
 from typing import TextIO
 
+import numpy as np
+
 from ..ir.errors import SimulationError
 from ..ir.isa import Halt, Sync
 from ..ir.program import Program
@@ -46,11 +48,16 @@ def _track(number: int, name: str) -> str:
 
 
 def _slices(program: Program, number: int, timeline: Timeline) -> Iterator[str]:
-    """Yield pieces of many slices; what only waits is left out."""
+    """Yield pieces of many slices; what only waits is left out.
+
+    A slice ends where the next begins: a ``Mac`` that drains while the next one computes is shown
+    up to there.
+    """
     operators = [json.dumps(name)[1:-1] for name in program.operators]
     lines: list[str] = []
     stream = program.queues[number].instructions
-    times = zip(timeline.starts.tolist(), timeline.ends.tolist(), strict=True)
+    ends = np.minimum(timeline.ends, np.append(timeline.starts[1:], timeline.ends[-1:]))
+    times = zip(timeline.starts.tolist(), ends.tolist(), strict=True)
     for position, (instruction, (start, end)) in enumerate(zip(stream, times, strict=True)):
         if isinstance(instruction, Sync | Halt):
             continue

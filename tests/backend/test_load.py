@@ -408,6 +408,36 @@ def test_npus_with_sizes_of_their_own() -> None:
     assert parse_architecture(dump_architecture(arch)) == arch
 
 
+def scratchpad(keys: str) -> str:
+    """Return the small machine with more keys of its scratchpad."""
+    return TINY.replace('name = "gb"\n', f'name = "gb"\n{keys}\n', 1)
+
+
+@pytest.mark.parametrize(("value", "ports"), [('"npu"', None), ("1", 1), ("4", 4)])
+def test_the_scratchpad_has_ports(value: str, ports: int | None) -> None:
+    arch = parse_architecture(scratchpad(f"ports = {value}"))
+
+    assert arch.scratchpad_level.ports == ports
+    assert parse_architecture(dump_architecture(arch)) == arch
+
+
+def test_only_the_scratchpad_has_ports() -> None:
+    wrong = TINY.replace('name = "dram"\n', 'name = "dram"\nports = 2\n', 1)
+
+    assert message(wrong) == "tiny.toml: tiny: dram is not the scratchpad and has no ports to set"
+    assert "level.gb.ports" in message(scratchpad("ports = 0"))
+    assert "level.gb.ports" in message(scratchpad('ports = "pe"'))
+
+
+def test_the_vector_unit_has_a_parameter_memory() -> None:
+    arch = parse_architecture(TINY + "\n[vector]\nparameter_bytes = 4096\n")
+
+    assert arch.vector.parameter_bytes == 4096
+    assert parse_architecture(TINY).vector.parameter_bytes == 65536
+    assert parse_architecture(dump_architecture(arch)) == arch
+    assert "vector.parameter_bytes" in message(TINY + "\n[vector]\nparameter_bytes = 0\n")
+
+
 @settings(max_examples=40, deadline=None)
 @given(
     energy=st.floats(0, 1e9, allow_nan=False),

@@ -1,0 +1,93 @@
+"""What each instruction asks for: start-up, engine time, and bytes through the machine's ports.
+
+==========================  ==========  =====================================  ==================
+instruction                 lead        least                                  ports
+==========================  ==========  =====================================  ==================
+Sync, Halt                  0           1                                      none
+Copy, Fill, dram on a side  dma.startup 0                                      of each side
+Copy, Fill on chip          4           0                                      of each side
+Mac                         0           its profile's cycles                   none
+vector instructions         startup     ``ceil(elements * lane cycles /        scratchpad
+                                        lanes)``
+==========================  ==========  =====================================  ==================
+
+Elements are those of the output, of the input for ``Reduce``. Bytes are those that the ledger
+counts, so that no instruction moves more than its ports let through.
+"""
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+
+from ..ir.isa import AnyInstruction, Copy, Fill, Halt, Mac, Space, Sync, Unit
+from ..ir.program import Program, Queue
+from .accesses import Touch, Way, touches
+from .ports import PortTable, scratchpad_owners, side
+from .vector_cost import lane_cycles
+from .work import Work
+
+_ON_CHIP_STARTUP = 4
+"""Cycles before the first byte of a copy that does not touch off-chip memory [cycle]."""
+
+
+class Demands:
+    """The work of every instruction of a program's queues."""
+
+    def __init__(self, program: Program, ports: PortTable) -> None:
+        self._program = program
+        self._arch = program.arch
+        self._paths = [_paths(program, queue, ports) for queue in program.queues]
+
+    def work(self, queue: int, instruction: AnyInstruction) -> Work:
+        """Return what an instruction of a queue asks for."""
+        match instruction:
+            case Sync() | Halt():
+                return Work(least=1)
+            case Mac():
+                return Work(least=self._program.profiles[instruction.profile].cycles)
+            case Copy() | Fill():
+                touched = touches(instruction)
+                off_chip = any(touch.access.space is Space.DRAM for touch in touched)
+                lead = self._arch.dma.startup if off_chip else _ON_CHIP_STARTUP
+                return Work(lead=lead, demands=self._demands(queue, touched))
+            case _:
+                vector = self._arch.vector
+                busy = math.prod(instruction.shape) * lane_cycles(instruction)
+                return Work(
+                    lead=vector.startup,
+                    least=-(-busy // vector.lanes),
+                    demands=self._demands(queue, touches(instruction)),
+                )
+
+    def _demands(self, queue: int, touched: Sequence[Touch]) -> tuple[tuple[int, int], ...]:
+        paths = self._paths[queue]
+        moved: Counter[int] = Counter()
+        for touch in touched:
+            ports = paths.get((touch.access.space, touch.way), ())
+            for port in ports:
+                moved[port] += -(-touch.region.bytes // len(ports))
+        return tuple(sorted(moved.items()))
+
+
+def _paths(
+    program: Program, queue: Queue, ports: PortTable
+) -> dict[tuple[Space, Way], tuple[int, ...]]:
+    """Return the ports over which a queue's bytes spread evenly, per space and direction.
+
+    An NPU has its own ports of the scratchpad, or shares banks with all; a DMA engine spreads
+    over all that there are.
+    """
+    arch = program.arch
+    owners = scratchpad_owners(arch)
+    if len(owners) > 1 and queue.unit is not Unit.DMA:
+        owners = (owners[queue.index],)
+    levels = ((Space.DRAM, arch.off_chip, ("",)), (Space.GB, arch.scratchpad_level, owners))
+    return {
+        (space, way): tuple(
+            number
+            for owner in names
+            if (number := ports.number(owner + side(level, way))) is not None
+        )
+        for space, level, names in levels
+        for way in Way
+    }
