@@ -136,9 +136,7 @@ class Program:
             raise VerifyError(f"symbols end at {end}, dram at {self.sizes.get(Space.DRAM, 0)}")
 
 
-def _verify_queue(
-    program: Program, number: int, queue: Queue, checks: MachineChecks
-) -> None:
+def _verify_queue(program: Program, number: int, queue: Queue, checks: MachineChecks) -> None:
     limit = program.arch.dma.channels if queue.unit is Unit.DMA else len(program.arch.npus)
     if not 0 <= queue.index < limit:
         raise VerifyError(f"queue {queue.name} does not exist on {program.arch.name}")

@@ -147,6 +147,4 @@ class MachineChecks:
 @cache
 def access_fields(kind: type[Instruction]) -> tuple[str, ...]:
     """Return the names of the fields of an instruction that are accesses."""
-    return tuple(
-        item.name for item in fields(kind) if item.type in (Access, Access | None)
-    )
+    return tuple(item.name for item in fields(kind) if item.type in (Access, Access | None))

@@ -6,22 +6,38 @@ instruction                 lead        least                                  p
 Sync, Halt                  0           1                                      none
 Copy, Fill, dram on a side  dma.startup 0                                      of each side
 Copy, Fill on chip          4           0                                      of each side
-Mac                         0           its profile's cycles                   none
+Mac                         0           the steps of its loops                 scratchpad; links
+                                                                               and memories of
+                                                                               the array
 vector instructions         startup     ``ceil(elements * lane cycles /        scratchpad
                                         lanes)``
 ==========================  ==========  =====================================  ==================
 
 Elements are those of the output, of the input for ``Reduce``. Bytes are those that the ledger
-counts, so that no instruction moves more than its ports let through.
+counts, so that no instruction moves more than its ports let through. What goes to or comes from a
+memory of the array crosses the links above it as its layout says, and takes that memory's port as
+long as the part of one instance does.
 """
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from fractions import Fraction
 
-from ..ir.isa import AnyInstruction, Copy, Fill, Halt, Mac, Space, Sync, Unit
+from ..ir.isa import (
+    AnyInstruction,
+    Copy,
+    Fill,
+    Halt,
+    Mac,
+    Space,
+    Sync,
+    Unit,
+)
 from ..ir.program import Program, Queue
 from .accesses import Touch, Way, touches
+from .array.arrays import Arrays
+from .array.counts import Side
 from .ports import PortTable, scratchpad_owners, side
 from .vector_cost import lane_cycles
 from .work import Work
@@ -33,9 +49,12 @@ _ON_CHIP_STARTUP = 4
 class Demands:
     """The work of every instruction of a program's queues."""
 
-    def __init__(self, program: Program, ports: PortTable) -> None:
+    def __init__(self, program: Program, ports: PortTable, arrays: Arrays) -> None:
         self._program = program
         self._arch = program.arch
+        self._arrays = arrays
+        self._ports = ports
+        self._array_work: dict[tuple[int, int, bool], Work] = {}
         self._paths = [_paths(program, queue, ports) for queue in program.queues]
 
     def work(self, queue: int, instruction: AnyInstruction) -> Work:
@@ -44,24 +63,72 @@ class Demands:
             case Sync() | Halt():
                 return Work(least=1)
             case Mac():
-                return Work(least=self._program.profiles[instruction.profile].cycles)
+                return self._mac(queue, instruction)
             case Copy() | Fill():
                 touched = touches(instruction)
                 off_chip = any(touch.access.space is Space.DRAM for touch in touched)
                 lead = self._arch.dma.startup if off_chip else _ON_CHIP_STARTUP
-                return Work(lead=lead, demands=self._demands(queue, touched))
+                inside = self._inside(queue, instruction)
+                return Work(lead=lead, demands=self._demands(queue, touched, inside))
             case _:
                 vector = self._arch.vector
                 busy = math.prod(instruction.shape) * lane_cycles(instruction)
                 return Work(
                     lead=vector.startup,
                     least=-(-busy // vector.lanes),
-                    demands=self._demands(queue, touches(instruction)),
+                    demands=self._demands(
+                        queue, touches(instruction), self._inside(queue, instruction)
+                    ),
                 )
 
-    def _demands(self, queue: int, touched: Sequence[Touch]) -> tuple[tuple[int, int], ...]:
+    def _mac(self, queue: int, mac: Mac) -> Work:
+        """Return the work of a ``Mac``, the same for all with its loops on this queue."""
+        key = queue, mac.nest, mac.accumulate
+        if key not in self._array_work:
+            npu = self._program.queues[queue].index
+            run = self._arrays.run(mac.nest, npu, accumulate=mac.accumulate)
+            moved: dict[int, int] = {}
+            for (place, side), amount in run.busiest.items():
+                for port, part in self._array_ports(queue, npu, place, side, amount):
+                    moved[port] = moved.get(port, 0) + part
+            self._array_work[key] = Work(
+                least=run.steps,
+                demands=tuple(sorted(moved.items())),
+                fill=run.fill,
+                drain=run.drain,
+            )
+        return self._array_work[key]
+
+    def _array_ports(
+        self, queue: int, npu: int, place: str, way: Side, amount: Fraction
+    ) -> Iterator[tuple[int, int]]:
+        """Yield the ports that bytes of the array take, and how many each."""
+        if place == self._arch.scratchpad:
+            ports = self._paths[queue].get((Space.GB, Way(way.value)), ())
+            yield from ((port, math.ceil(amount / len(ports))) for port in ports)
+            return
+        port = self._ports.inside(self._arch, npu, place, way.value)
+        if port is not None:
+            yield port, math.ceil(amount)
+
+    def _inside(self, queue: int, instruction: AnyInstruction) -> Mapping[int, int]:
+        """Return what a copy, or finishing sums, loads of the links and memories of an array."""
+        moved = self._arrays.moved(instruction)
+        if moved is None:
+            return {}
+        across, at_memory = (Side.DOWN, Side.WRITE) if moved.inwards else (Side.UP, Side.READ)
+        loads = [(moved.spread.level, at_memory, Fraction(moved.spread.part))]
+        loads += [(link.fanout, across, link.busiest) for link in moved.spread.links]
+        found: dict[int, int] = {}
+        for place, way, amount in loads:
+            found |= dict(self._array_ports(queue, moved.npu, place, way, amount))
+        return found
+
+    def _demands(
+        self, queue: int, touched: Sequence[Touch], inside: Mapping[int, int]
+    ) -> tuple[tuple[int, int], ...]:
         paths = self._paths[queue]
-        moved: Counter[int] = Counter()
+        moved: Counter[int] = Counter(inside)
         for touch in touched:
             ports = paths.get((touch.access.space, touch.way), ())
             for port in ports:

@@ -3,8 +3,7 @@
 from collections.abc import Sequence
 
 from ..ir.arch import Architecture
-from ..ir.program import LevelTraffic
-from .result import Energy, LevelEnergy
+from .result import Energy, LevelEnergy, LevelTraffic
 
 
 def energy_of(

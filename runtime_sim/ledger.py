@@ -1,8 +1,8 @@
 """Accounts per operator: who was busy, what was moved, what it cost.
 
 Off-chip memory, scratchpad and the memories that copies and vector instructions touch are counted
-from the instructions themselves, byte by byte; what a ``Mac`` moves on chip stands in its profile
-and is not counted a second time.
+from the instructions themselves, byte by byte; memories and links of the arrays as descriptors and
+layouts say (``array``).
 """
 
 import math
@@ -10,16 +10,20 @@ from bisect import bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from fractions import Fraction
 from itertools import islice
 
-from ..ir.arch import Architecture
 from ..ir.errors import SimulationError
 from ..ir.isa import AnyInstruction, Copy, Fill, Halt, Mac, Space, Sync, Unit
-from ..ir.program import LevelTraffic, Program, Symbol, SymbolKind
+from ..ir.program import Program, Symbol, SymbolKind
+from ..ir.spaces import level_of_space
 from ..ir.workload import OPERANDS, Operand
 from .accesses import Touch, Way
+from .array.arrays import Arrays, Moved
+from .array.counts import Side
+from .array.run import ArrayRun
 from .energy import energy_of
-from .result import OffChipTraffic, OperatorAccount, PortStall, UnitBusy
+from .result import LevelTraffic, OffChipTraffic, OperatorAccount, PortStall, UnitBusy
 from .timing import Issue
 from .vector_cost import lane_cycles
 
@@ -33,7 +37,11 @@ class _Entry:
     instructions: int = 0
     vector_elements: int = 0
     busy: Counter[Unit] = field(default_factory=Counter[Unit])
-    profiles: Counter[int] = field(default_factory=Counter[int])
+    runs: Counter[tuple[int, int, bool]] = field(default_factory=Counter[tuple[int, int, bool]])
+    inside: Counter[tuple[str, Operand, Way]] = field(
+        default_factory=Counter[tuple[str, Operand, Way]]
+    )
+    links: dict[str, Fraction] = field(default_factory=lambda: defaultdict[str, Fraction](Fraction))
     off_chip: Counter[tuple[SymbolKind, Way]] = field(
         default_factory=Counter[tuple[SymbolKind, Way]]
     )
@@ -50,7 +58,10 @@ class _Entry:
         self.instructions += other.instructions
         self.vector_elements += other.vector_elements
         self.busy.update(other.busy)
-        self.profiles.update(other.profiles)
+        self.runs.update(other.runs)
+        self.inside.update(other.inside)
+        for name, amount in other.links.items():
+            self.links[name] += amount
         self.off_chip.update(other.off_chip)
         self.spaces.update(other.spaces)
         self.stalls.update(other.stalls)
@@ -59,8 +70,9 @@ class _Entry:
 class Ledger:
     """Counts instructions as they are executed."""
 
-    def __init__(self, program: Program) -> None:
+    def __init__(self, program: Program, arrays: Arrays) -> None:
         self._program = program
+        self._arrays = arrays
         self._entries: defaultdict[int, _Entry] = defaultdict(_Entry)
         self._symbols = sorted(program.symbols, key=lambda symbol: symbol.address)
         self._starts = [symbol.address for symbol in self._symbols]
@@ -87,9 +99,13 @@ class Ledger:
         entry.busy[unit] += issue.busy
         for item in issue.stalls:
             entry.stalls[item.port] += item.cycles
+        moved = self._arrays.moved(instruction)
+        if moved is not None:
+            _spread(entry, moved)
         match instruction:
             case Mac():
-                entry.profiles[instruction.profile] += 1
+                npu = self._program.queues[issue.queue].index
+                entry.runs[instruction.nest, npu, instruction.accumulate] += 1
             case Copy():
                 operand = self._copied(instruction)
                 for touch in touched:
@@ -116,6 +132,8 @@ class Ledger:
 
     def _move(self, entry: _Entry, touch: Touch, operand: Operand) -> None:
         space, amount = touch.access.space, touch.region.bytes
+        if space in (Space.WB, Space.AB):
+            return  # counted as it is spread
         entry.spaces[space, operand, touch.way] += amount
         if space is not Space.DRAM:
             return
@@ -163,59 +181,76 @@ class Ledger:
         return self._account(self._program.name, whole)
 
     def _account(self, name: str, entry: _Entry) -> OperatorAccount:
-        profiles = [(self._program.profiles[i], n) for i, n in sorted(entry.profiles.items())]
-        traffic = self._traffic(entry)
+        runs = [
+            (self._arrays.run(nest, npu, accumulate=accumulate), n)
+            for (nest, npu, accumulate), n in sorted(entry.runs.items())
+        ]
+        traffic = self._traffic(entry, runs)
         return OperatorAccount(
             name=name,
             first_cycle=entry.first or 0,
             last_cycle=entry.last,
             instructions=entry.instructions,
-            macs=sum(profile.macs * n for profile, n in profiles),
+            macs=sum(run.useful_macs * n for run, n in runs),
             busy=tuple(UnitBusy(unit, entry.busy[unit]) for unit in Unit if entry.busy[unit]),
             off_chip=_off_chip(entry),
             traffic=traffic,
             energy=energy_of(
                 self._program.arch,
                 traffic,
-                compute_pj=sum(profile.compute_pj * n for profile, n in profiles),
-                network_pj=sum(profile.network_pj * n for profile, n in profiles),
+                compute_pj=sum(run.macs * n for run, n in runs) * self._program.arch.mac_energy,
+                network_pj=self._network_pj(entry, runs),
                 vector_elements=entry.vector_elements,
             ),
             stalls=tuple(PortStall(port, n) for port, n in sorted(entry.stalls.items())),
         )
 
-    def _traffic(self, entry: _Entry) -> tuple[LevelTraffic, ...]:
-        sums: defaultdict[tuple[str, Operand], list[int]] = defaultdict(lambda: [0, 0])
+    def _traffic(
+        self, entry: _Entry, runs: Sequence[tuple[ArrayRun, int]]
+    ) -> tuple[LevelTraffic, ...]:
+        bits: Counter[tuple[str, Operand, Way]] = Counter()
         for (space, operand, way), amount in entry.spaces.items():
             level = self._levels.get(space)
             if level is not None:
-                sums[level, operand][way is Way.WRITE] += amount
-        for index, number in entry.profiles.items():
-            for item in self._program.profiles[index].traffic:
-                moved = sums[item.level, item.operand]
-                moved[0] += item.read * number
-                moved[1] += item.written * number
+                bits[level, operand, way] += 8 * amount
+        for (level, operand, way), amount in entry.inside.items():
+            bits[level, operand, way] += 8 * amount
+        for run, number in runs:
+            for count in run.counts:
+                if count.side in (Side.READ, Side.WRITE):
+                    bits[count.place, count.operand, Way(count.side.value)] += number * count.bits
         return tuple(
-            LevelTraffic(level, operand, *sums[level, operand])
+            LevelTraffic(
+                level,
+                operand,
+                -(-bits[level, operand, Way.READ] // 8),
+                -(-bits[level, operand, Way.WRITE] // 8),
+            )
             for level in self._program.arch.level_names
             for operand in OPERANDS
-            if (level, operand) in sums
+            if bits[level, operand, Way.READ] or bits[level, operand, Way.WRITE]
+        )
+
+    def _network_pj(self, entry: _Entry, runs: Sequence[tuple[ArrayRun, int]]) -> float:
+        """Return the energy of all bytes over links, one hop for each child they reach [pJ]."""
+        crossing = defaultdict[str, Fraction](Fraction, entry.links)
+        for run, number in runs:
+            for count in run.counts:
+                if count.side in (Side.DOWN, Side.UP):
+                    crossing[count.place] += Fraction(number * count.bits, 8)
+        return sum(
+            float(amount) * self._program.arch.fanout(name).hop_energy
+            for name, amount in sorted(crossing.items())
         )
 
 
-def level_of_space(arch: Architecture) -> dict[Space, str]:
-    """Return the memory level behind each address space.
-
-    ``wb`` is the outermost level below the scratchpad that holds weights, ``ab`` that for
-    outputs; ``pb`` is no level of the model, and its traffic is not counted.
-    """
-    levels = {Space.DRAM: arch.off_chip.name, Space.GB: arch.scratchpad}
-    inner = arch.levels[arch.index(arch.scratchpad) + 1 :]
-    for space, operand in ((Space.WB, Operand.W), (Space.AB, Operand.O)):
-        holders = [level.name for level in inner if operand in level.holds]
-        if holders:
-            levels[space] = holders[0]
-    return levels
+def _spread(entry: _Entry, moved: Moved) -> None:
+    """Count a tile in the instances of its memory and on the links above."""
+    spread = moved.spread
+    way = Way.WRITE if moved.inwards else Way.READ
+    entry.inside[spread.level, spread.operand, way] += spread.part * spread.taking
+    for link in spread.links:
+        entry.links[link.fanout] += link.total
 
 
 def _vector_operand(touch: Touch) -> Operand:

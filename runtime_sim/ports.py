@@ -2,7 +2,8 @@
 
 Ports are the only resource that instructions of different queues share in time. Off-chip memory
 has one for reads and one for writes, or one for both; so has the scratchpad, once per NPU or in
-banks (``MemoryLevel.ports``). What is unbounded is no port.
+banks (``MemoryLevel.ports``). The memories of an NPU's array and the links of its fan-outs have
+ports of their own, loaded as the busiest instance is. What is unbounded is no port.
 """
 
 from collections.abc import Iterator, Sequence
@@ -45,6 +46,20 @@ class PortTable:
         """Return a port's number, ``None`` if there is no such port: it is unbounded."""
         return self._numbers.get(name)
 
+    def inside(self, arch: Architecture, npu: int, place: str, way: str) -> int | None:
+        """Return the port of a memory or link of an NPU's array, ``None`` if it is unbounded.
+
+        Args:
+            arch: The machine.
+            npu: Number of the NPU.
+            place: Memory level or fan-out.
+            way: ``read`` or ``write``, of a fan-out ``down`` or ``up``.
+        """
+        owner = array_owners(arch)[npu]
+        if place in arch.level_names and arch.level(place).shared_port:
+            way = "port"
+        return self.number(f"{owner}{place}.{way}")
+
     def cycles(self, port: int, bytes: int) -> int:
         """Return what a port takes for some bytes, rounded up [cycle]."""
         numerator, denominator = self.ratios[port]
@@ -66,6 +81,11 @@ def scratchpad_owners(arch: Architecture) -> tuple[str, ...]:
     return tuple(f"{npu.name}." for npu in arch.npus)
 
 
+def array_owners(arch: Architecture) -> tuple[str, ...]:
+    """Return what stands before the names of each NPU's links and memories."""
+    return ("",) if len(arch.npus) == 1 else tuple(f"{npu.name}." for npu in arch.npus)
+
+
 def ports_of(arch: Architecture) -> PortTable:
     """Return the ports of a machine."""
     pad = arch.scratchpad_level
@@ -73,6 +93,15 @@ def ports_of(arch: Architecture) -> PortTable:
         *_sides(arch.off_chip, ("",), 1),
         *_sides(pad, scratchpad_owners(arch), pad.ports or 1),
     ]
+    for owner in array_owners(arch):
+        for level in arch.levels[arch.index(arch.scratchpad) + 1 :]:
+            specs += _sides(level, (owner,), 1)
+        for fanout in arch.fanouts:
+            if fanout.link_bandwidth is not None:
+                specs += [
+                    PortSpec(f"{owner}{fanout.name}.{way}", fanout.link_bandwidth)
+                    for way in ("down", "up")
+                ]
     return PortTable(tuple(specs))
 
 

@@ -9,10 +9,21 @@ import numpy as np
 import numpy.typing as npt
 
 from ..ir.isa import Unit
-from ..ir.program import LevelTraffic, Program, Symbol, SymbolKind
+from ..ir.program import Program, Symbol, SymbolKind
+from ..ir.workload import Operand
 from .machine import NUMPY_TYPES
 
 Array: TypeAlias = npt.NDArray[Any]
+
+
+@dataclass(frozen=True, slots=True)
+class LevelTraffic:
+    """Bytes of one operand that a memory level was read and written."""
+
+    level: str
+    operand: Operand
+    read: int
+    written: int
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,8 @@ from ..ir.errors import InputError, SimulationError
 from ..ir.isa import AnyInstruction, Mac
 from ..ir.program import Program, Symbol, SymbolKind
 from .accesses import touches
+from .array.arrays import Arrays
+from .array.tiles import ArrayTiles
 from .functional import execute
 from .interleaving import random_steps
 from .ledger import Ledger
@@ -68,8 +70,9 @@ def _simulate(
     machine = Machine(program)
     _load(program, machine, SymbolKind.CONSTANT, constants)
     _load(program, machine, SymbolKind.INPUT, inputs)
-    run = _Run(program, machine, detect_races=detect_races, trace=trace)
-    timing = time_of(program)
+    arrays = Arrays(program)
+    timing = time_of(program, arrays=arrays)
+    run = _Run(program, machine, arrays, detect_races=detect_races, trace=trace)
     seed = interleaving_seed
     steps = timing.steps if seed is None else random_steps(program, seed)
     with np.errstate(over="ignore", invalid="ignore"):  # infinities are values as others
@@ -83,12 +86,19 @@ class _Run:
     """One execution under way."""
 
     def __init__(
-        self, program: Program, machine: Machine, *, detect_races: bool, trace: bool
+        self,
+        program: Program,
+        machine: Machine,
+        arrays: Arrays,
+        *,
+        detect_races: bool,
+        trace: bool,
     ) -> None:
         self._program = program
         self._machine = machine
         self._streams = [queue.instructions for queue in program.queues]
-        self._ledger = Ledger(program)
+        self._ledger = Ledger(program, arrays)
+        self._tiles = ArrayTiles(program, arrays)
         self._races = RaceDetector(program, machine) if detect_races else None
         self._times: list[list[int]] | None = [[] for _ in self._streams] if trace else None
         self._cycles = 0
@@ -102,6 +112,7 @@ class _Run:
         queue = issue.queue
         instruction = self._streams[queue][issue.position]
         try:
+            self._tiles.observe(self._program.queues[queue].index, instruction)
             execute(self._machine.ports[queue], instruction)
             self._account(issue, instruction)
         except SimulationError as error:

@@ -21,6 +21,7 @@ from heapq import heappop, heappush
 from ..ir.errors import SimulationError
 from ..ir.isa import Unit, Wait
 from ..ir.program import Program
+from .array.arrays import Arrays
 from .contention import Contention
 from .demands import Demands
 from .ports import ports_of
@@ -88,28 +89,41 @@ def issues(program: Program) -> Iterator[Issue]:
     return (timing.queues[step.queue][step.position] for step in timing.steps if not step.retires)
 
 
-def time_of(program: Program, work: Sequence[Sequence[Work]] | None = None) -> Timing:
+def time_of(
+    program: Program,
+    work: Sequence[Sequence[Work]] | None = None,
+    arrays: Arrays | None = None,
+) -> Timing:
     """Return when the instructions of a program run.
 
     Args:
         program: What to run.
         work: What each instruction asks for, by queue, instead of what the machine says.
+        arrays: What descriptors do on the machine, where that is known already.
 
     Raises:
         SimulationError: The queues wait for each other; says what each waits for.
     """
     ports = ports_of(program.arch)
     if work is None:
-        demands = Demands(program, ports)
-        work = [
-            [demands.work(number, item) for item in queue.instructions]
-            for number, queue in enumerate(program.queues)
-        ]
+        demands = Demands(program, ports, arrays or Arrays(program))
+        work = [_works(program, number, demands) for number in range(len(program.queues))]
     events = _Events(program, work, Contention(ports))
     events.run()
     if any(line.retired < len(line.ends) for line in events.lines):
         raise SimulationError(_deadlock(program, [line.retired for line in events.lines]))
     return Timing(tuple(_issues(line) for line in events.lines), tuple(events.steps))
+
+
+def _works(program: Program, queue: int, demands: Demands) -> list[Work]:
+    found: list[Work] = []
+    for position, instruction in enumerate(program.queues[queue].instructions):
+        try:
+            found.append(demands.work(queue, instruction))
+        except SimulationError as error:
+            where = program.where(queue, position)
+            raise type(error)(f"{where}: {error.message}") from error
+    return found
 
 
 class _Kind(IntEnum):

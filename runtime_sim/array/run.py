@@ -25,6 +25,8 @@ class ArrayRun:
         fill: Until the first tiles are in place [cycle].
         drain: After the last step, until the sums are in their home [cycle].
         counts: What passes every memory and link.
+        managed: Bytes of one instance of each memory that the array's sequencers fill by
+            themselves, both halves where it has two [byte].
     """
 
     steps: int
@@ -33,6 +35,7 @@ class ArrayRun:
     fill: int
     drain: int
     counts: tuple[Count, ...]
+    managed: Mapping[str, int]
 
     @cached_property
     def busiest(self) -> Mapping[tuple[str, Side], Fraction]:
@@ -56,7 +59,7 @@ def run_on(nest: LoopNest, arch: Architecture, *, accumulate: bool) -> ArrayRun:
         SimulationError: The machine cannot run it, or a memory inside of the array is too small.
     """
     on_array = ArrayNest(nest, arch)
-    _check_capacities(on_array)
+    managed = _managed(on_array)
     return ArrayRun(
         steps=on_array.steps,
         macs=on_array.macs,
@@ -64,16 +67,21 @@ def run_on(nest: LoopNest, arch: Architecture, *, accumulate: bool) -> ArrayRun:
         fill=math.ceil(fill_time(on_array, accumulate=accumulate)),
         drain=math.ceil(drain_time(on_array)),
         counts=count_accesses(on_array, accumulate=accumulate),
+        managed=managed,
     )
 
 
-def _check_capacities(nest: ArrayNest) -> None:
+def _managed(nest: ArrayNest) -> Mapping[str, int]:
+    """Return what the memories inside of the array hold; each must have room for it [byte]."""
+    found: dict[str, int] = {}
     for name, tiles in nest.managed():
-        usable, taken = nest.arch.level(name).usable, sum(size for _, size in tiles)
-        if usable is not None and taken > usable:
+        level, taken = nest.arch.level(name), sum(size for _, size in tiles)
+        if level.usable is not None and taken > level.usable:
             terms = ", ".join(f"{operand} {size}" for operand, size in tiles)
-            halves = " (one of two halves)" if nest.arch.level(name).double_buffered else ""
+            halves = " (one of two halves)" if level.double_buffered else ""
             raise SimulationError(
                 f"an instance of {name} would hold {taken} byte of tiles ({terms}), it has "
-                f"{usable}{halves}"
+                f"{level.usable}{halves}"
             )
+        found[name] = 2 * taken if level.double_buffered else taken
+    return found

@@ -6,7 +6,7 @@ added up on their way out (sums).
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from ...ir.arch import Architecture
@@ -58,14 +58,25 @@ class Spread:
         """Bytes of all instances that nothing else can use [byte]."""
         return self.part * self.instances
 
+    def finished(self, ratio: Fraction) -> "Spread":
+        """Return the tile as it leaves: sums that are complete are narrower by a ratio."""
+        links = tuple(
+            LinkLoad(link.fanout, link.busiest * ratio, link.total * ratio, True)
+            if link.is_summed
+            else link
+            for link in self.links
+        )
+        return replace(self, links=links)
 
-def spread_on(layout: LoopNest, arch: Architecture, element_bytes: int) -> Spread:
+
+def spread_on(layout: LoopNest, arch: Architecture, element_bytes: int, instances: int) -> Spread:
     """Return how a layout lies in the machine.
 
     Args:
         layout: Loops inside of the tile, the unrolling, and one allocation: where it lies.
         arch: The machine, with the sizes of the NPU whose memory it is.
         element_bytes: Of one element there [byte].
+        instances: Of the memory, that addresses count on.
 
     Raises:
         SimulationError: It is no layout, or the machine has no such unrolling.
@@ -81,7 +92,7 @@ def spread_on(layout: LoopNest, arch: Architecture, element_bytes: int) -> Sprea
         level=item.level,
         part=part,
         taking=math.prod(hop.children for hop in hops),
-        instances=arch.instances(item.level),
+        instances=instances,
         links=_links(item.operand, hops, part),
     )
 
