@@ -1,12 +1,17 @@
 """The race detector against the definition, pair by pair and byte by byte."""
 
 import itertools
+from dataclasses import replace
 
+import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from accnn.ir.errors import RaceError
 from accnn.ir.isa import Access, Copy, Fill, Space, Wait
+from accnn.ir.program import Symbol, SymbolKind
+from accnn.ir.types import DType, TensorType
 from accnn.runtime_sim.simulate import simulate
 
 from ..programs import program
@@ -96,3 +101,30 @@ def test_a_race_is_found_if_and_only_if_there_is_one(built, seed):
         found = True
 
     assert found == has_race(built)
+
+
+def off_chip(kind: SymbolKind, first: int) -> None:
+    """Copy the second half of a tensor out, then 16 bytes from ``first`` on back in."""
+    tensor = Symbol(name="t", kind=kind, address=64, type=TensorType(DType.U8, (32,)))
+    out = Copy(
+        dst=Access(Space.DRAM, 0, 80, (1,)),
+        src=Access(Space.GB, 0, 0, (1,)),
+        shape=(16,),
+        element_bytes=1,
+    )
+    back = replace(out, dst=out.src, src=Access(Space.DRAM, 0, 64 + first, (1,)))
+    given = {"t": np.zeros(32, np.uint8)} if kind is SymbolKind.INPUT else {}
+    simulate(program({"dma0": [out, back]}, (tensor,)), {}, given, detect_races=True)
+
+
+@pytest.mark.parametrize("first", [0, 15])
+def test_what_nothing_has_written_is_not_read_off_chip(first: int):
+    with pytest.raises(RaceError, match="of dram is read, but nothing has written it"):
+        off_chip(SymbolKind.ACTIVATION, first)
+
+
+@pytest.mark.parametrize(
+    ("kind", "first"), [(SymbolKind.ACTIVATION, 16), (SymbolKind.INPUT, 0), (SymbolKind.INPUT, 15)]
+)
+def test_what_was_written_or_given_is_read(kind: SymbolKind, first: int):
+    off_chip(kind, first)
