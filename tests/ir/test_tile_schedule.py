@@ -7,11 +7,12 @@ import pytest
 
 from accnn.ir.errors import VerifyError
 from accnn.ir.isa import Space, Unit
-from accnn.ir.program import MacProfile
 from accnn.ir.tile_events import Event, EventKind, Placement
 from accnn.ir.tile_schedule import TileSchedule
 from accnn.ir.tiles import Range, Role, Tile, TileGraph, TileOp
-from accnn.ir.workload import DIMS, Dim
+from accnn.ir.workload import DIMS, Dim, Operand, Workload
+
+from ..programs import nest_of
 
 W0, W1, I0, ACC, OUT, PARAM = range(6)
 
@@ -53,12 +54,12 @@ def graph() -> TileGraph:
             reads=(I0, weights, PARAM),
             acc=ACC,
             out=OUT,
-            profile=(0,),
+            nests=(0,),
         )
         for weights in (W0, W1)
     )
-    profiles = (MacProfile(cycles=10, macs=16),)
-    return TileGraph(operators=("op",), tiles=tiles, ops=ops, profiles=profiles)
+    nests = (nest_of(Workload(Q=16), dict.fromkeys(Operand, "gb")),)
+    return TileGraph(operators=("op",), tiles=tiles, ops=ops, nests=nests)
 
 
 def event(kind: EventKind, subject: int, unit: Unit, start: int, **more: object) -> Event:

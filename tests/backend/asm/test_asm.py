@@ -74,7 +74,7 @@ BODY = HEAD + ".queue ld0\n"
         (HEAD + ".quue ld0", "x.asm:3:1: no directive .quue"),
         (HEAD + ".queue ldx", "x.asm:3:8: not a queue"),
         (HEAD + ".space ib bytes=3", "x.asm:3:8: no such space"),
-        (HEAD + ".profile p1 cycles=1 macs=1", "x.asm:3:10: profile p1 where p0 is due"),
+        (HEAD + ".nest n1 temporal=()", "x.asm:3:7: nest n1 where n0 is due"),
         (HEAD + ".operator conv", "x.asm:3:11: .operator needs a name in quotes"),
         (HEAD + '.operator "conv" x=1', "x.asm:3:18: .operator takes nothing but a name"),
         (BODY + "  jump", "x.asm:4:3: no instruction 'jump'"),
