@@ -19,6 +19,7 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 
+from ..ir.errors import SimulationError
 from ..ir.isa import AnyInstruction, Copy, Fill, Halt, Mac, Space, Sync, Unit
 from ..ir.program import Program, Queue
 from .accesses import Touch, Way, touches
@@ -37,6 +38,21 @@ class Demands:
         self._program = program
         self._arch = program.arch
         self._paths = [_paths(program, queue, ports) for queue in program.queues]
+
+    def queue(self, number: int) -> list[Work]:
+        """Return what each instruction of a queue asks for.
+
+        Raises:
+            SimulationError: An access has no shape; says where.
+        """
+        found: list[Work] = []
+        for position, instruction in enumerate(self._program.queues[number].instructions):
+            try:
+                found.append(self.work(number, instruction))
+            except SimulationError as error:
+                where = self._program.where(number, position)
+                raise SimulationError(f"{where}: {error.message}") from error
+        return found
 
     def work(self, queue: int, instruction: AnyInstruction) -> Work:
         """Return what an instruction of a queue asks for."""

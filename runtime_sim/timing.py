@@ -96,15 +96,13 @@ def time_of(program: Program, work: Sequence[Sequence[Work]] | None = None) -> T
         work: What each instruction asks for, by queue, instead of what the machine says.
 
     Raises:
-        SimulationError: The queues wait for each other; says what each waits for.
+        SimulationError: The queues wait for each other; says what each waits for. Or an access
+            has no shape.
     """
     ports = ports_of(program.arch)
     if work is None:
         demands = Demands(program, ports)
-        work = [
-            [demands.work(number, item) for item in queue.instructions]
-            for number, queue in enumerate(program.queues)
-        ]
+        work = [demands.queue(number) for number in range(len(program.queues))]
     events = _Events(program, work, Contention(ports))
     events.run()
     if any(line.retired < len(line.ends) for line in events.lines):
@@ -117,8 +115,9 @@ class _Kind(IntEnum):
 
     RETIRE = 0
     DATA_ENDS = 1
-    ISSUE = 2
-    READY = 3
+    READY = 2
+    MAC_READY = 3  # it reads now, so after all that retires
+    ISSUE = 4
 
 
 class _Line:
@@ -128,6 +127,7 @@ class _Line:
         number: Of the queue.
         work: What each instruction asks for.
         pipelined: Whether fill and drain hide behind the neighbours.
+        ready_kind: What happens when fill and start-up are over.
         starts: Per instruction, when it begins to read [cycle].
         ends: Per instruction, when it retires [cycle].
         stalls: Per instruction that was held up, by which port for how long.
@@ -142,6 +142,7 @@ class _Line:
         self.number = number
         self.work = work
         self.pipelined = unit is Unit.MX
+        self.ready_kind = _Kind.MAC_READY if self.pipelined else _Kind.READY
         self.starts = [0] * len(work)
         self.ends = [0] * len(work)
         self.stalls: dict[int, tuple[PortStall, ...]] = {}
@@ -198,7 +199,7 @@ class _Events:
         match kind:
             case _Kind.ISSUE:
                 self._issue(line, time)
-            case _Kind.READY:
+            case _Kind.READY | _Kind.MAC_READY:
                 self._compute(line, time)
             case _Kind.DATA_ENDS:
                 self._end_data(line, time)
@@ -218,7 +219,7 @@ class _Events:
         if not line.pipelined:
             self._begin(line, line.issued, time)
         line.issued += 1
-        heappush(self._heap, (time + work.fill + work.lead, _Kind.READY, line.number))
+        heappush(self._heap, (time + work.fill + work.lead, line.ready_kind, line.number))
 
     def _begin(self, line: _Line, position: int, time: int) -> None:
         line.starts[position] = time
@@ -247,7 +248,7 @@ class _Events:
         if stalls:
             line.stalls[position] = stalls
         if line.pipelined and line.computed < line.ready:
-            heappush(self._heap, (time, _Kind.READY, line.number))
+            heappush(self._heap, (time, line.ready_kind, line.number))
         self._leave(line, position, time)
 
     def _leave(self, line: _Line, position: int, time: int) -> None:
