@@ -6,9 +6,6 @@ keeps, per queue and byte, the last instruction that wrote it and the last that 
 queue is in order, an earlier access of it is ordered before all that the last one is ordered
 before; so the comparison with the last one decides.
 
-A read of off-chip memory that nothing has written finds what no wait can bring: it is told, too.
-Inputs and constants are there from the start.
-
 What is found does not depend on the order in which instructions were executed: of two unordered
 accesses one comes second, and finds the other.
 
@@ -67,8 +64,7 @@ class RaceDetector:
             np.zeros((len(queue.instructions), queues), _STAMP) for queue in program.queues
         ]
         self._shadows: dict[tuple[Space, int], _Shadow] = {}
-        self._constants = _ranges(program, SymbolKind.CONSTANT)
-        self._given = _ranges(program, SymbolKind.CONSTANT, SymbolKind.INPUT)
+        self._constants = _constant_ranges(program)
 
     def observe(self, queue: int, position: int, touched: Sequence[Touch]) -> None:
         """Take account of an instruction, after all that it waits for.
@@ -79,12 +75,11 @@ class RaceDetector:
             touched: What it reads and writes.
 
         Raises:
-            RaceError: It conflicts with an earlier one; names both, and the byte. Or it reads off
-                chip what nothing has written.
+            RaceError: It conflicts with an earlier one; names both, and the byte.
         """
         known = self._advance(queue, position)
         for touch in touched:
-            if touch.region.lattices and not self._lies_in(self._constants, touch):
+            if touch.region.lattices and not self._is_constant(touch):
                 self._check(touch, queue, position, known)
 
     def _advance(self, queue: int, position: int) -> list[int]:
@@ -108,24 +103,12 @@ class RaceDetector:
         if touch.way is Way.WRITE:
             self._compare(shadow.reads, Way.READ, touch, queue, known)
             own = shadow.writes
-        elif touch.access.space is Space.DRAM and not self._lies_in(self._given, touch):
-            self._expect_written(touch, shadow)
         history = own.get(queue)
         if history is None:
             history = own[queue] = _History(np.zeros(shadow.size, _STAMP))
         history.latest = position + 1
         for lattice in touch.region.lattices:
             _bytes(history.stamps, touch.access, lattice)[...] = position + 1
-
-    def _expect_written(self, touch: Touch, shadow: _Shadow) -> None:
-        for lattice in touch.region.lattices:
-            written = np.zeros(lattice.shape, np.bool_)
-            for history in shadow.writes.values():
-                written |= _bytes(history.stamps, touch.access, lattice) > 0
-            if not written.all():
-                index = np.unravel_index(int(np.argmin(written)), lattice.shape)
-                byte = self._byte(touch, lattice, index)
-                raise RaceError(f"byte {byte:#x} of dram is read, but nothing has written it")
 
     def _compare(
         self,
@@ -153,7 +136,8 @@ class RaceDetector:
         index: tuple[Any, ...],
         stamps: npt.NDArray[np.int32],
     ) -> None:
-        byte = self._byte(touch, lattice, index)
+        offset = sum(int(i) * s for i, s in zip(index, lattice.strides, strict=True))
+        byte = touch.access.address + lattice.offset + offset
         memory: Memory = self._memories[touch.access.space, touch.access.npu]
         first = self._program.where(other, int(stamps[index]) - 1)
         raise RaceError(
@@ -161,17 +145,11 @@ class RaceDetector:
             f"{'wrote' if way is Way.WRITE else 'read'}, and no wait orders them"
         )
 
-    @staticmethod
-    def _byte(touch: Touch, lattice: Lattice, index: tuple[Any, ...]) -> int:
-        offset = sum(int(i) * s for i, s in zip(index, lattice.strides, strict=True))
-        return touch.access.address + lattice.offset + offset
-
-    @staticmethod
-    def _lies_in(ranges: tuple[list[int], list[int]], touch: Touch) -> bool:
-        """Whether a read lies in one of some symbols."""
+    def _is_constant(self, touch: Touch) -> bool:
+        """Whether a read lies in one constant, which nothing may write."""
         if touch.access.space is not Space.DRAM or touch.way is Way.WRITE:
             return False
-        starts, ends = ranges
+        starts, ends = self._constants
         low = touch.access.address + touch.region.low
         found = bisect_right(starts, low) - 1
         return found >= 0 and touch.access.address + touch.region.high <= ends[found]
@@ -183,11 +161,10 @@ def _bytes(stamps: npt.NDArray[np.int32], access: Access, lattice: Lattice) -> A
     return np.ndarray(lattice.shape, _STAMP, stamps, start, strides)
 
 
-def _ranges(program: Program, *kinds: SymbolKind) -> tuple[list[int], list[int]]:
-    """Return first bytes, and bytes past the last, of the symbols of some kinds, ascending."""
+def _constant_ranges(program: Program) -> tuple[list[int], list[int]]:
     ranges = sorted(
         (symbol.address, symbol.address + symbol.type.bytes)
         for symbol in program.symbols
-        if symbol.kind in kinds
+        if symbol.kind is SymbolKind.CONSTANT
     )
     return [start for start, _ in ranges], [end for _, end in ranges]

@@ -106,7 +106,7 @@ class Nests:
     def __init__(self, arch):
         self.levels = level_of_space(arch)
         self.found = {}
-        self.sums = {}
+        self.layouts = {}
 
     def attach(self, instruction):
         """The instruction with the numbers of its nests."""
@@ -114,11 +114,15 @@ class Nests:
             case Mac():
                 return self._mac(instruction)
             case Copy(dst=Access(space=space)) if space in (Space.WB, Space.AB):
-                operand = Operand.W if space is Space.WB else Operand.O
-                layout = self._layout(operand, space, instruction)
+                layout = self._layout(space, instruction)
+                self.layouts[instruction.dst.npu, space, instruction.dst.address] = layout
+                return dataclasses.replace(instruction, layout=layout)
+            case Copy(src=Access(space=space)) if space in (Space.WB, Space.AB):
+                key = instruction.src.npu, space, instruction.src.address
+                layout = self.layouts.get(key, 0)
                 return dataclasses.replace(instruction, layout=layout)
             case Requant(acc=Access(space=Space.AB)):
-                layout = self.sums[instruction.acc.npu, instruction.acc.address]
+                layout = self.layouts[instruction.acc.npu, Space.AB, instruction.acc.address]
                 return dataclasses.replace(instruction, layout=layout)
             case _:
                 return instruction
@@ -126,7 +130,8 @@ class Nests:
     def _number(self, nest):
         return self.found.setdefault(nest, len(self.found))
 
-    def _layout(self, operand, space, copy):
+    def _layout(self, space, copy):
+        operand = Operand.W if space is Space.WB else Operand.O
         elements = math.prod(copy.shape)
         work = Workload(K=elements, weight_bits=8 * copy.element_bytes)
         return self._number(nest_of(work, {operand: self.levels[space]}))
@@ -138,7 +143,7 @@ class Nests:
         layout = -1
         if mac.acc.space is Space.AB:
             layout = self._number(nest_of(work, {Operand.O: homes[Operand.O]}))
-            self.sums[mac.acc.npu, mac.acc.address] = layout
+            self.layouts[mac.acc.npu, Space.AB, mac.acc.address] = layout
         return dataclasses.replace(
             mac, nest=self._number(nest_of(work, homes)), tile=mac.acc.address, layout=layout
         )
