@@ -116,7 +116,7 @@ class Cosa:
             return best
         if not options.even and padding_may_pay(space, options.objective):
             best = self._with_searched(space, options, best)
-        below = least_steps(workload, arch, workload.dims)
+        below = least_steps(workload, arch, workload.dims, resident)
         if options.objective is Objective.ENERGY or below <= enough:
             return best
         if best.nest is not None:
