@@ -6,6 +6,7 @@ from rich.console import Console
 from accnn.compiler.report.figures import amount, counted
 from accnn.compiler.report.table import report_tables, verification_line
 from accnn.ir.graph_schedule import SolveStatus
+from accnn.ir.proof import Scope
 from accnn.ir.report import (
     FileIdentity,
     GraphScheduleReport,
@@ -37,7 +38,7 @@ REPORT = Report(
         for index in range(5)
     ),
     graph_schedule=GraphScheduleReport(
-        budget_bytes=65536, status=SolveStatus.HEURISTIC, objective_bytes=120, bound_bytes=100
+        budget_bytes=65536, status=SolveStatus.HEURISTIC, objective_bytes=120, bound_bytes=0
     ),
     verification=Verification(
         status=VerificationStatus.VERIFIED,
@@ -82,13 +83,14 @@ def test_a_plan_tells_which_part_of_it_is_constants() -> None:
         status=SolveStatus.FEASIBLE,
         objective_bytes=120,
         bound_bytes=114,
+        scope=Scope.ALL_PLANS,
         constant_bytes=70,
     )
 
     text = shown(replace(REPORT, graph_schedule=plan))
 
     assert "activations, and 70 B of constants" in text
-    assert "(feasible, bound 114 B, gap 5.0%)" in text
+    assert "(feasible, bound of all plans 114 B, gap 5.3%)" in " ".join(text.split())
 
 
 def test_scheduled_bytes_are_not_called_simulated() -> None:
