@@ -28,15 +28,23 @@ class Padding:
 
     def elements_read(self, workload: Workload) -> int:
         """Return the elements of the input that windows touch, padding left out."""
-        rows = _inside(workload.P, workload.R, workload, 0, self.top, self.rows)
-        columns = _inside(workload.Q, workload.S, workload, 1, self.left, self.columns)
+        (down, right), (dr, ds) = workload.stride, workload.dilation
+        rows = rows_read(workload.P, workload.R, down, dr, self.top, self.rows)
+        columns = rows_read(workload.Q, workload.S, right, ds, self.left, self.columns)
         return rows * columns * workload.C * workload.N * workload.G
 
 
-def _inside(
-    outputs: int, taps: int, workload: Workload, axis: int, before: int, extent: int
-) -> int:
-    stride, dilation = workload.stride[axis], workload.dilation[axis]
+def rows_read(outputs: int, taps: int, stride: int, dilation: int, before: int, extent: int) -> int:
+    """Return how many rows (or columns) of an input windows touch, padding left out.
+
+    Args:
+        outputs: Number of windows.
+        taps: Of a window.
+        stride: From one window to the next.
+        dilation: From one tap to the next.
+        before: Rows of padding above.
+        extent: Rows of the input.
+    """
     touched = {
         output * stride + tap * dilation - before
         for output in range(outputs)
