@@ -78,7 +78,7 @@ def mapping_line(operators: Sequence[OperatorReport]) -> str:
         parts.append(f"{fallback} by a fallback")
     for scope in dict.fromkeys(item.scope for item in mapped if item.gap is not None):
         widest = max(item.gap for item in mapped if item.gap is not None and item.scope is scope)
-        parts.append(f"largest gap {percent(widest)} to {scope}")
+        parts.append(f"largest gap {percent(widest)} in the cost model, to {scope}")
     unknown = sum(item.bound is None for item in mapped)
     if unknown:
         parts.append(f"{unknown} without a bound")

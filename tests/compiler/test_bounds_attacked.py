@@ -82,6 +82,23 @@ def test_no_program_beats_a_bound(network: Network, arch: str, scheduler: str, t
     assert_nothing_beats_the_bounds(made, network)
 
 
+@pytest.mark.slow
+@settings(attack, max_examples=200)
+@given(
+    networks(),
+    st.sampled_from(("edge-1m", "simba", "flexer-arch5")),
+    st.sampled_from(("in-order", "cosma")),
+    st.sampled_from(("static", "static-across", "flexer")),
+    st.sampled_from(("output-stationary", "cosa")),
+)
+def test_no_program_of_the_searching_mappers_beats_a_bound(
+    network: Network, arch: str, scheduler: str, tiles: str, mapper: str
+) -> None:
+    made = compiled(network, arch, scheduler=scheduler, tiles=tiles, mapper=mapper)
+
+    assert_nothing_beats_the_bounds(made, network)
+
+
 def test_what_pools_and_windows_step_over_is_not_compulsory() -> None:
     net = NetworkBuilder()
     net.input("x", (1, 8, 7, 7))

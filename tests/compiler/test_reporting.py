@@ -52,12 +52,12 @@ def test_one_line_tells_mappers_proofs_fallbacks_and_the_largest_gap():
 
     assert mapping_line(operators) == (
         "loop nests: 3 by cosa; 1 proven optimal among even nests, these extents; 1 by a fallback; "
-        "largest gap 6.0% to even nests, these extents; 1 without a bound"
+        "largest gap 6.0% in the cost model, to even nests, these extents; 1 without a bound"
     )
     assert mapping_line(operators[2:]) == (
         "loop nests: 1 by cosa; 0 proven optimal; 1 by a fallback; 1 without a bound"
     )
     assert mapping_line(operators[:1]) == (
         "loop nests: 1 by cosa; 1 proven optimal among even nests, these extents; "
-        "largest gap 0.4% to even nests, these extents"
+        "largest gap 0.4% in the cost model, to even nests, these extents"
     )
