@@ -38,7 +38,9 @@ def ratio(value: int | None, bound: int | None) -> str:
 
 def percent(gap: float | None, digits: int = 1) -> str:
     """Return a gap: ``6.0%``, ``-0.8%``; nothing known where there is none."""
-    return UNKNOWN if gap is None else f"{gap:.{digits}%}"
+    if gap is None:
+        return UNKNOWN
+    return f"{round(gap, digits + 2) + 0.0:.{digits}%}"  # no "-0.0%"
 
 
 def counted(number: int, what: str) -> str:

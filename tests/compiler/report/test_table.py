@@ -3,7 +3,7 @@ from dataclasses import replace
 import pytest
 from rich.console import Console
 
-from accnn.compiler.report.figures import amount, counted
+from accnn.compiler.report.figures import amount, counted, percent
 from accnn.compiler.report.table import report_tables, verification_line
 from accnn.ir.graph_schedule import SolveStatus
 from accnn.ir.proof import Scope
@@ -168,3 +168,7 @@ def test_amount(value: float | None, unit: str, text: str) -> None:
 
 def test_counted() -> None:
     assert [counted(n, "spill") for n in (0, 1, 2)] == ["0 spills", "1 spill", "2 spills"]
+
+
+def test_gaps_are_shares_of_the_bound() -> None:
+    assert [percent(gap) for gap in (0.06, -0.0084, -1e-9, None)] == ["6.0%", "-0.8%", "0.0%", "-"]

@@ -1,7 +1,7 @@
 """Random nests on random machines, drawn without a look at the bounds, against the bounds."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 from accnn.ir.arch import Architecture, Fanout, MemoryLevel
@@ -38,7 +38,7 @@ def assert_no_bound_is_beaten(nest, arch, resident):
     assert compulsory_bytes(nest.workload, resident) <= cost.offchip_bytes
 
 
-@settings(max_examples=400, deadline=None, derandomize=True)
+@settings(max_examples=300, deadline=None, derandomize=True)
 @given(mapped())
 def test_no_nest_beats_a_bound(case):
     assert_no_bound_is_beaten(*case)
@@ -49,8 +49,13 @@ def test_the_attack_notices_two_per_cent_too_much(monkeypatch, guilty):
     honest = globals()[guilty]
     monkeypatch.setitem(globals(), guilty, lambda *given: 1.02 * honest(*given))
 
+    @settings(max_examples=400, deadline=None, derandomize=True, phases=[Phase.generate])
+    @given(mapped())
+    def attack(case):
+        assert_no_bound_is_beaten(*case)
+
     with pytest.raises(AssertionError):
-        test_no_nest_beats_a_bound()
+        attack()
 
 
 def test_an_operand_that_stays_off_chip_is_read_there_once_a_step():
