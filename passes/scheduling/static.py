@@ -20,14 +20,13 @@ from ...ir.tiles import Range, Role, TileGraph, TileOp
 from .room import Room
 from .rooms import Rooms, tiles_of
 from .timeline import Timeline
+from .work_bound import with_work_bound
 
 
 def schedule_static(
     graph: TileGraph,
     arch: Architecture,
     rooms: Mapping[Space, tuple[int, int]],
-    *,
-    cycles_lower_bound: int = 0,
 ) -> TileSchedule:
     """Return the schedule of a tile graph in its own order.
 
@@ -35,21 +34,20 @@ def schedule_static(
         graph: Tiles and operations.
         arch: The machine.
         rooms: First byte and size of the range of each space that tiles may use.
-        cycles_lower_bound: Passed through to the result.
 
     Raises:
         InfeasibleError: The tiles of one operation do not fit together.
     """
     run = _Run(graph, arch, rooms)
     run.execute()
-    return TileSchedule(
+    schedule = TileSchedule(
         graph=graph,
         events=tuple(run.time.events),
         placements=tuple(run.rooms.placements),
         scheduler="static",
         cycles=run.time.makespan,
-        cycles_lower_bound=cycles_lower_bound,
     )
+    return with_work_bound(schedule, arch)
 
 
 def issue_order(graph: TileGraph, npus: int) -> tuple[tuple[int, int], ...]:

@@ -5,10 +5,10 @@ from typing import ClassVar
 
 from ....ir.arch import Architecture
 from ....ir.graph_schedule import GraphSchedule
-from ....ir.isa import Unit
 from ....ir.module import Module, Stage
 from ....ir.tile_schedule import TileSchedule
 from ...base import Context, Pass, require_arch
+from ..work_bound import with_work_bound
 from .insertion import insert
 from .join import Joined, join
 from .npus import are_alike
@@ -57,22 +57,7 @@ def best_across(
         ways.append(_inserted(joined, plan, arch, move=False, deal=deal))
         ways.append(_inserted(joined, plan, arch, move=True, deal=deal))
     best = min(ways, key=lambda way: way.cycles)
-    bound = work_bound(joined.schedule, arch)
-    return replace(retimed(best), scheduler="across", cycles_lower_bound=bound)
-
-
-def work_bound(schedule: TileSchedule, arch: Architecture) -> int:
-    """Return the work of the busiest kind of engine over its number [cycle].
-
-    No order of these events is faster. NPUs that differ need different times for the same work, so
-    that only transfers count on such machines.
-    """
-    work: dict[Unit, int] = {}
-    for event in schedule.events:
-        if event.unit is Unit.DMA or are_alike(arch):
-            work[event.unit] = work.get(event.unit, 0) + event.end - event.start
-    engines = {unit: len(arch.npus) for unit in work} | {Unit.DMA: arch.dma.channels}
-    return max((-(-cycles // engines[unit]) for unit, cycles in work.items()), default=0)
+    return with_work_bound(replace(retimed(best), scheduler="across"), arch)
 
 
 def _inserted(
