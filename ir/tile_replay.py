@@ -16,6 +16,7 @@ class Replay:
         self.schedule = schedule
         self.graph = schedule.graph
         self.ready: dict[Placement, int] = {}
+        self.adding: dict[Placement, tuple[Unit, int]] = {}
         self.done: set[int] = set()
         self.added: dict[int, set[int]] = defaultdict(set)
         self.finished: dict[int, int] = defaultdict(int)
@@ -72,10 +73,13 @@ class Replay:
         if event.clear == bool(self.added[acc]):
             state = "clears what holds sums" if event.clear else "adds to what was not cleared"
             raise VerifyError(f"event {number} {state}: tile {acc}")
-        if not event.clear and self.ready.get(item, event.start + 1) > event.start:
+        engine = event.unit, event.index
+        in_turn = self.adding.get(item) == engine  # the array adds in the order of its queue
+        if not event.clear and not in_turn and self.ready.get(item, event.start + 1) > event.start:
             raise VerifyError(f"event {number} adds to tile {acc} while it is not there")
         self.added[acc].add(event.subject)
         self.ready[item] = event.end
+        self.adding[item] = engine
 
     def _finish(self, number: int, event: Event) -> None:
         op = self.graph.ops[event.subject]

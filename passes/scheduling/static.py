@@ -20,6 +20,7 @@ from ...ir.tiles import Role, TileGraph, TileOp
 from .room import Room
 from .rooms import Rooms, tiles_of
 from .timeline import Timeline
+from .timing.retime import retimed
 
 
 def schedule_static(
@@ -42,7 +43,7 @@ def schedule_static(
     """
     run = _Run(graph, arch, rooms)
     run.execute()
-    return TileSchedule(
+    schedule = TileSchedule(
         graph=graph,
         events=tuple(run.time.events),
         placements=tuple(run.rooms.placements),
@@ -50,6 +51,7 @@ def schedule_static(
         cycles=run.time.makespan,
         cycles_lower_bound=cycles_lower_bound,
     )
+    return retimed(schedule, arch)
 
 
 def issue_order(graph: TileGraph, npus: int) -> tuple[tuple[int, int], ...]:
