@@ -37,8 +37,8 @@ def read_regions(instruction: AnyInstruction, tile: Tile) -> tuple[Region, ...] 
         tile: The whole tensor.
 
     Returns:
-        Elements of the tensor; ``None`` where it is no operand with a box of its own (weights and
-        parameters), which may be anything.
+        Elements of the tensor; ``None`` where it is no operand with a box of its own (parameters),
+        which may be anything.
     """
     return _within(tile, _sources(instruction))
 
@@ -74,8 +74,9 @@ def _region(access: Access, shape: tuple[int, ...], tile: Tile) -> Region:
 def _sources(instruction: AnyInstruction) -> Iterator[Box]:
     match instruction:
         case Mac():
-            R, S, P, Q, C, _, N, G = instruction.extents
+            R, S, P, Q, C, K, N, G = instruction.extents
             yield _windows(instruction.x, (N, G, C), (P, Q), (R, S), instruction.window)
+            yield instruction.w, (G, K, C, R, S)
         case Pool():
             n, c, p, q = instruction.shape
             yield _windows(instruction.src, (n, c), (p, q), instruction.kernel, instruction.window)

@@ -15,6 +15,11 @@ ALIGNMENT = 64
 """Tensors begin at multiples of this [byte]."""
 
 
+def observed_name(tensor: str) -> str:
+    """Return the symbol of a copy of a tensor that is stored to be looked at, never read back."""
+    return f"{tensor}.observed"
+
+
 @dataclass(slots=True)
 class Layout:
     """Symbols in the order of their addresses; local to one lowering."""

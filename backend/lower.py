@@ -20,7 +20,7 @@ from ..ir.errors import PassError
 from ..ir.graph_schedule import GraphSchedule
 from ..ir.isa import Access, Copy, Space, Unit
 from ..ir.module import Module
-from ..ir.program import Program
+from ..ir.program import Program, Symbol
 from ..ir.schedule_hazards import ScheduleHazards
 from ..ir.tile_events import Placement
 from ..ir.tile_schedule import TileSchedule
@@ -80,7 +80,7 @@ class _Lowering:
     def _lay_out(self) -> Layout:
         plan = self.plan
         moved = list(moved_tensors(item.graph for item in self.module.tile_schedules))
-        for transfers in (plan.loads, plan.spills, plan.retrieves, plan.stores):
+        for transfers in (plan.loads, plan.spills, plan.retrieves):
             moved += [item.tensor for item in transfers]
         derived = [(name, len(self.derived[name])) for name in moved if name in self.derived]
         return lay_out(self.module.graph, moved, derived)
@@ -126,26 +126,29 @@ class _Lowering:
         if not before:
             for item in self.plan.stores:
                 if item.step == step:
-                    self._copy_whole(item.tensor, step, inwards=False)
+                    symbol = self.streams.store_symbol(item.tensor)
+                    self._copy_whole(item.tensor, step, symbol, inwards=False)
             return
         for item in self.plan.spills:
             if item.step == step:
-                self._copy_whole(item.tensor, step - 1, inwards=False)
+                symbol = self.streams.symbol(item.tensor)
+                self._copy_whole(item.tensor, step - 1, symbol, inwards=False)
         for item in (*self.plan.loads, *self.plan.retrieves):
             if item.step == step:
-                self._copy_whole(item.tensor, step, inwards=True)
+                symbol = self.streams.symbol(item.tensor)
+                self._copy_whole(item.tensor, step, symbol, inwards=True)
 
-    def _copy_whole(self, tensor: str, step: int, *, inwards: bool) -> None:
+    def _copy_whole(self, tensor: str, step: int, symbol: Symbol, *, inwards: bool) -> None:
         place = self.plan.resident(tensor, step)
         if place is None:
             raise PassError(f"%{tensor} is transferred at step {step} but not resident there")
         size = self.module.graph.types[tensor].bytes
         chip = Access(Space.GB, 0, place.address, (1,))
-        outside = Access(Space.DRAM, 0, self.streams.symbol(tensor).address, (1,))
+        outside = Access(Space.DRAM, 0, symbol.address, (1,))
         dst, src = (chip, outside) if inwards else (outside, chip)
         everything = whole(self.module.graph.types[tensor].elements)
         inside = (self.streams.resident(place), everything)
-        outer = (self.streams.off_chip(tensor), everything)
+        outer = (self.streams.off_chip(symbol.name), everything)
         into, from_ = (inside, outer) if inwards else (outer, inside)
         self.streams.emit(
             (Unit.DMA, self.streams.channel()),

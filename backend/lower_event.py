@@ -140,6 +140,8 @@ class EventLowering:
         tile = self.graph.tiles[self.event.subject]
         if tile.role is Role.PSUM:
             return self.streams.spill_symbol(self.graph, self.event.subject)
+        if tile.is_resident and self.event.kind is EventKind.STORE:
+            return self.streams.store_symbol(tile.tensor).name
         return self.streams.symbol(tile.tensor).name
 
     def _is_inwards(self) -> bool:

@@ -27,7 +27,7 @@ def select_mac(site: Site, numbers: Numbers, *, clear: bool) -> Mac:
     wanted = (ranges[Dim.N], ranges[Dim.G], ranges[Dim.C], box[3], box[4])
     window = _mac_window(site, box, ranges)
     return Mac(
-        acc=site.access(site.step.acc, _output_box(ranges)),
+        acc=site.access(site.step.acc, site.step.sums),
         x=site.access(x, wanted),
         w=site.access(w, tuple(ranges[dim] for dim in (Dim.G, Dim.K, Dim.C, Dim.R, Dim.S))),
         extents=tuple(ranges[dim].size for dim in DIMS),  # type: ignore[arg-type]
@@ -53,10 +53,6 @@ def _weight_zero(site: Site, type: TensorType) -> int:
             hint="quantise weights symmetrically (s8), or per tensor",
         )
     return type.quant.zero_point[0]
-
-
-def _output_box(ranges: dict[Dim, Range]) -> tuple[Range, ...]:
-    return tuple(ranges[dim] for dim in (Dim.N, Dim.G, Dim.K, Dim.P, Dim.Q))
 
 
 def _mac_window(site: Site, box: tuple[Range, ...], ranges: dict[Dim, Range]) -> Window:

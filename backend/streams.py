@@ -18,7 +18,7 @@ from ..ir.spaces import space_bytes
 from ..ir.tile_events import Placement
 from ..ir.tiles import TileGraph
 from ..ir.types import DType, TensorType
-from .layout import Layout
+from .layout import Layout, observed_name
 from .waits import WaitFilter
 
 Part: TypeAlias = tuple[Content, Region | None]
@@ -114,6 +114,17 @@ class Streams:
         if tensor not in self.layout.symbols:
             self.layout.add(tensor, SymbolKind.ACTIVATION, self.graph.types[tensor])
         return self.layout.symbols[tensor]
+
+    def store_symbol(self, tensor: str) -> Symbol:
+        """Return the room that the store of a whole tensor fills.
+
+        An output has its own; of other tensors, observers get a copy, so that what they look at
+        does not change what the program reads.
+        """
+        if tensor in self.graph.outputs:
+            return self.symbol(tensor)
+        type = self.graph.types[tensor]
+        return self.layout.add(observed_name(tensor), SymbolKind.ACTIVATION, type)
 
     def spill_symbol(self, graph: TileGraph, tile: int) -> str:
         """Return the name of the off-chip room of an accumulator tile."""

@@ -2,8 +2,10 @@
 
 from dataclasses import replace
 
+from ..backend.layout import observed_name
 from ..ir.graph_schedule import GraphSchedule, Transfer
 from ..ir.module import Module
+from ..ir.program import Program
 from ..ir.tile_schedule import TileSchedule
 from ..passes.base import require_arch
 from ..passes.scheduling.across.store_results import store_results
@@ -12,8 +14,8 @@ from ..passes.scheduling.across.store_results import store_results
 def observed(module: Module) -> Module:
     """Return the module with a store of every resident result right after its operator.
 
-    Streamed results go off chip anyway. Only the graph schedule changes, and a tile schedule of
-    all operators, where such moves are events.
+    It fills a copy, which nothing reads back. Streamed results go off chip anyway. Only the graph
+    schedule changes, and a tile schedule of all operators, where such moves are events.
     """
     plan = module.graph_schedule
     assert plan is not None
@@ -26,6 +28,12 @@ def observed(module: Module) -> Module:
             for item in module.tile_schedules
         ),
     )
+
+
+def symbol_of(program: Program, tensor: str) -> str | None:
+    """Return the symbol that shows what a tensor is, ``None`` where it does not go off chip."""
+    names = (observed_name(tensor), tensor)
+    return next((name for name in names if name in program.symbol), None)
 
 
 def _with_events(

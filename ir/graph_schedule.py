@@ -103,7 +103,8 @@ class GraphSchedule:
         loads: First arrival of a network input or constant (compulsory).
         spills: Tensors written off chip although they are needed later.
         retrieves: Tensors brought back.
-        stores: Network outputs written off chip (compulsory) from residence.
+        stores: Network outputs written off chip (compulsory) from residence; observers may add
+            other results, of which they get copies that nothing reads back.
         streams: Tensors moved in tiles.
         workspaces: At most one per step.
         status: What is proven.

@@ -11,6 +11,7 @@ from .mapping import LoopNest
 from .ops import verify_graph
 from .program import Program
 from .resources import Constants
+from .tile_places import verify_places
 from .tile_schedule import TileSchedule
 
 
@@ -117,5 +118,7 @@ class Module:
                 item.nest.verify(self.arch)
         for schedule in self.tile_schedules:
             schedule.verify()
+        if self.graph_schedule is not None:
+            verify_places(self.graph, self.graph_schedule, self.tile_schedules)
         if self.program is not None:
             self.program.verify()

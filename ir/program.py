@@ -6,7 +6,7 @@ from enum import StrEnum
 from functools import cached_property
 
 from .arch import Architecture
-from .errors import VerifyError
+from .errors import ArchitectureError, VerifyError
 from .isa import UNITS, AnyInstruction, Halt, Space, Unit
 from .mapping import LoopNest
 from .program_checks import MachineChecks, verify_spaces
@@ -120,6 +120,10 @@ class Program:
         Raises:
             VerifyError: Names the queue and instruction.
         """
+        try:
+            self.arch.verify()
+        except ArchitectureError as error:
+            raise VerifyError(f"arch: {error.message}") from None
         verify_spaces(self.arch, self.sizes)
         checks = MachineChecks(self.arch, self.sizes, self.nests)
         names = [(queue.unit, queue.index) for queue in self.queues]

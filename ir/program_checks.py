@@ -11,7 +11,18 @@ from functools import cache
 
 from .arch import Architecture
 from .errors import VerifyError
-from .isa import Access, Activate, AnyInstruction, Copy, Instruction, Mac, Requant, Space, Unit
+from .isa import (
+    Access,
+    Activate,
+    AnyInstruction,
+    Copy,
+    Fill,
+    Instruction,
+    Mac,
+    Requant,
+    Space,
+    Unit,
+)
 from .mapping import LoopNest
 from .spaces import level_of_space, space_bytes
 from .workload import Operand
@@ -70,6 +81,8 @@ class MachineChecks:
                     if access.space in (Space.WB, Space.AB)
                 ]
                 self._verify_layout(instruction.layout, inside[:1], instruction.element_bytes)
+            case Fill() if instruction.dst.space in (Space.WB, Space.AB):
+                raise VerifyError(f"fill cannot reach {instruction.dst.space}: it has no layout")
             case Requant():
                 self._verify_sums(instruction.layout, instruction.acc, instruction.acc_bytes)
             case Activate():

@@ -6,6 +6,7 @@ from .errors import VerifyError
 from .isa import Unit
 from .tile_contents import TensorContents
 from .tile_events import INWARDS, Event, EventKind, Placement, TileEvents, parameters_of
+from .tile_sums import TileSums
 from .tiles import Role, Tile
 
 
@@ -16,14 +17,13 @@ class Replay:
         self.schedule = schedule
         self.graph = schedule.graph
         self.ready: dict[Placement, int] = {}
-        self.adding: dict[Placement, tuple[Unit, int]] = {}
         self.done: set[int] = set()
         self.added: dict[int, set[int]] = defaultdict(set)
         self.finished: dict[int, int] = defaultdict(int)
         self.finish_time: dict[int, int] = defaultdict(int)
         self.stored: set[int] = set()
-        self.spilled: dict[int, int] = {}
         self.tensors = TensorContents(self.graph)
+        self.sums = TileSums(self.graph)
 
     def run(self) -> None:
         """Replay all events.
@@ -70,16 +70,12 @@ class Replay:
 
     def _accumulate(self, acc: int, number: int, event: Event) -> None:
         item = self._place(acc, number, event.index)
-        if event.clear == bool(self.added[acc]):
-            state = "clears what holds sums" if event.clear else "adds to what was not cleared"
-            raise VerifyError(f"event {number} {state}: tile {acc}")
-        engine = event.unit, event.index
-        in_turn = self.adding.get(item) == engine  # the array adds in the order of its queue
-        if not event.clear and not in_turn and self.ready.get(item, event.start + 1) > event.start:
-            raise VerifyError(f"event {number} adds to tile {acc} while it is not there")
+        part = self.graph.ops[event.subject].sums
+        try:
+            self.sums.add(item, part, event)
+        except VerifyError as error:
+            raise VerifyError(f"event {number} {error}") from error
         self.added[acc].add(event.subject)
-        self.ready[item] = event.end
-        self.adding[item] = engine
 
     def _finish(self, number: int, event: Event) -> None:
         op = self.graph.ops[event.subject]
@@ -87,7 +83,11 @@ class Replay:
             raise VerifyError(f"event {number} finishes an operation without accumulators")
         if self.added[op.acc] != set(self.graph.accumulating[op.acc]):
             raise VerifyError(f"event {number} finishes tile {op.acc} before all sums are in it")
-        for tile in (op.acc, *parameters_of(self.graph, op.reads)):
+        item = self._place(op.acc, number, event.index)
+        if self.sums.ready(item) > event.start:
+            raise VerifyError(f"event {number} reads tile {op.acc} before it is there")
+        self.sums.finish(item)
+        for tile in parameters_of(self.graph, op.reads):
             self._await_content(tile, number, event)
         self._write_output(op.out, number, event)
         self.done |= {-1 - op.acc}
@@ -132,35 +132,36 @@ class Replay:
             if tile.role in (Role.O, Role.PSUM):
                 raise VerifyError(f"event {number} loads an output tile")
         elif event.kind is EventKind.RETRIEVE:
-            if self.spilled.get(event.subject, event.start + 1) > event.start:
+            place = self._arrive(number, event)
+            if not self.sums.retrieve(place, event.start, event.end):
                 raise VerifyError(f"event {number} retrieves a tile that was not spilled")
-            self._arrive(number, event)
         elif event.kind is EventKind.SPILL:
-            self._leave(number, event, tile, Role.PSUM)
-            self.spilled[event.subject] = event.end
+            place = self._leave(number, event, tile, Role.PSUM)
+            if not self.sums.spill(place, event.start, event.end):
+                raise VerifyError(f"event {number} writes tile {event.subject} off too early")
         else:
-            self._leave(number, event, tile, Role.O)
+            place = self._leave(number, event, tile, Role.O)
+            if self.ready.get(place, event.start + 1) > event.start:
+                raise VerifyError(f"event {number} writes tile {event.subject} off too early")
             if self.finished[event.subject] != self._parts(event.subject):
                 raise VerifyError(f"event {number} stores tile {event.subject} unfinished")
             self.stored.add(event.subject)
             if not self.tensors.write_off_chip(tile, event.end):
                 raise VerifyError(f"event {number} stores what was stored before")
 
-    def _arrive(self, number: int, event: Event) -> None:
+    def _arrive(self, number: int, event: Event) -> Placement:
         for item in self.schedule.stays.get(event.subject, ()):
             if item.first_event == number:
                 self.ready[item] = event.end
-                return
+                return item
         raise VerifyError(f"event {number} loads tile {event.subject} to nowhere")
 
-    def _leave(self, number: int, event: Event, tile: Tile, role: Role) -> None:
+    def _leave(self, number: int, event: Event, tile: Tile, role: Role) -> Placement:
         if tile.role is not role:
             raise VerifyError(f"event {number}: {event.kind} of a tile of role {tile.role}")
         for item in self.schedule.stays.get(event.subject, ()):
             if item.first_event <= number <= item.last_event:
-                if self.ready.get(item, event.start + 1) > event.start:
-                    raise VerifyError(f"event {number} writes tile {event.subject} off too early")
-                return
+                return item
         raise VerifyError(f"event {number}: tile {event.subject} is not on chip")
 
     def _parts(self, out: int) -> int:

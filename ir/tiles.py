@@ -2,8 +2,9 @@
 
 A tile is a box of one tensor, the unit that is placed and transferred. A tile operation is the
 work of one NPU on such tiles: one instruction of the MAC array, the vector unit or a copy.
-Operations that add into the same accumulator tile commute; the schedule says which one clears it
-and which one finishes it (turns accumulators into outputs).
+Operations that add into the same accumulator tile, or into the same part of it, commute; the
+schedule says which one clears each part, and which one finishes the tile (turns accumulators into
+outputs).
 """
 
 import math
@@ -15,6 +16,7 @@ from functools import cached_property
 from .errors import VerifyError
 from .isa import Space
 from .mapping import LoopNest
+from .workload import DIMS, Dim
 
 
 class Role(StrEnum):
@@ -138,6 +140,12 @@ class TileOp:
     read_bytes: int = 0
     written_bytes: int = 0
 
+    @property
+    def sums(self) -> tuple[Range, ...]:
+        """Index ranges ``N G K P Q`` of the accumulators that it adds to."""
+        ranges = dict(zip(DIMS, self.box, strict=True))
+        return tuple(ranges[dim] for dim in (Dim.N, Dim.G, Dim.K, Dim.P, Dim.Q))
+
 
 @dataclass(frozen=True, kw_only=True)
 class TileGraph:
@@ -203,5 +211,15 @@ class TileGraph:
                 raise VerifyError(f"tile operation {number} uses a tile that does not exist")
             if any(not 0 <= item < len(self.nests) for item in op.nests):
                 raise VerifyError(f"tile operation {number} has a nest that does not exist")
+            if op.acc is not None and not _covers(self.tiles[op.acc].box, op.sums):
+                raise VerifyError(f"tile operation {number} adds outside of tile {op.acc}")
             if op.operator not in self.operators:
                 raise VerifyError(f"tile operation {number} works for unknown %{op.operator}")
+
+
+def _covers(outer: tuple[Range, ...], inner: tuple[Range, ...]) -> bool:
+    """Whether a box without gaps has another one inside."""
+    return len(outer) == len(inner) and all(
+        whole.start <= part.start and part.stop <= whole.stop
+        for whole, part in zip(outer, inner, strict=True)
+    )

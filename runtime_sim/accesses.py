@@ -22,7 +22,7 @@ from ..ir.isa import (
     Sync,
 )
 from .functional import table_access
-from .region import Region, strided_region, window_region
+from .region import Region, check_form, strided_region, window_region
 
 
 class Way(StrEnum):
@@ -48,7 +48,11 @@ class Touch:
 
 
 def touches(instruction: AnyInstruction) -> tuple[Touch, ...]:
-    """Return all that an instruction reads and writes, reads first."""
+    """Return all that an instruction reads and writes, reads first.
+
+    Raises:
+        SimulationError: An access has not one stride per loop, or a loop does not run.
+    """
     match instruction:
         case Sync() | Halt():
             return ()
@@ -90,8 +94,9 @@ def touches(instruction: AnyInstruction) -> tuple[Touch, ...]:
 def _mac(instruction: Mac) -> tuple[Touch, ...]:
     R, S, P, Q, C, K, N, G = instruction.extents
     x_bytes, acc_shape = instruction.x_dtype.bytes, (N, G, K, P, Q)
+    check_form(instruction.x, (N, G, C, P, Q))
     x = window_region((N, G, C), (P, Q), (R, S), instruction.window, instruction.x.strides, x_bytes)
-    acc = strided_region(acc_shape, instruction.acc.strides, instruction.acc_bytes)
+    acc = _strided(instruction.acc, acc_shape, instruction.acc_bytes)
     held = (Touch(instruction.acc, acc, Way.READ),) if instruction.accumulate else ()
     return (
         Touch(instruction.x, x, Way.READ),
@@ -114,6 +119,7 @@ def _requant(instruction: Requant) -> tuple[Touch, ...]:
 def _pool(instruction: Pool) -> tuple[Touch, ...]:
     n, c, p, q = instruction.shape
     size = instruction.dtype.bytes
+    check_form(instruction.src, instruction.shape)
     src = window_region(
         (n, c), (p, q), instruction.kernel, instruction.window, instruction.src.strides, size
     )
@@ -134,8 +140,13 @@ def _elementwise(
 
 
 def _read(access: Access, shape: tuple[int, ...], size: int) -> Touch:
-    return Touch(access, strided_region(shape, access.strides, size), Way.READ)
+    return Touch(access, _strided(access, shape, size), Way.READ)
 
 
 def _write(access: Access, shape: tuple[int, ...], size: int) -> Touch:
-    return Touch(access, strided_region(shape, access.strides, size), Way.WRITE)
+    return Touch(access, _strided(access, shape, size), Way.WRITE)
+
+
+def _strided(access: Access, shape: tuple[int, ...], size: int) -> Region:
+    check_form(access, shape)
+    return strided_region(shape, access.strides, size)

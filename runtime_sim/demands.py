@@ -24,16 +24,8 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 
-from ..ir.isa import (
-    AnyInstruction,
-    Copy,
-    Fill,
-    Halt,
-    Mac,
-    Space,
-    Sync,
-    Unit,
-)
+from ..ir.errors import SimulationError
+from ..ir.isa import AnyInstruction, Copy, Fill, Halt, Mac, Space, Sync, Unit
 from ..ir.program import Program, Queue
 from .accesses import Touch, Way, touches
 from .array.arrays import Arrays
@@ -56,6 +48,21 @@ class Demands:
         self._ports = ports
         self._array_work: dict[tuple[int, int, bool], Work] = {}
         self._paths = [_paths(program, queue, ports) for queue in program.queues]
+
+    def queue(self, number: int) -> list[Work]:
+        """Return what each instruction of a queue asks for.
+
+        Raises:
+            SimulationError: An access has no shape; says where.
+        """
+        found: list[Work] = []
+        for position, instruction in enumerate(self._program.queues[number].instructions):
+            try:
+                found.append(self.work(number, instruction))
+            except SimulationError as error:
+                where = self._program.where(number, position)
+                raise SimulationError(f"{where}: {error.message}") from error
+        return found
 
     def work(self, queue: int, instruction: AnyInstruction) -> Work:
         """Return what an instruction of a queue asks for."""

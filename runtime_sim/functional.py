@@ -31,19 +31,22 @@ from ..ir.isa import (
 from ..ir.types import DType
 from .activation import activate
 from .mac import run_mac
-from .machine import BYTE, F32, NUMPY_TYPES, S32, Array, Port
+from .machine import BYTE, F32, NUMPY_TYPES, S32, Array, Port, check_single_writes
 from .numerics import qadd_table, qmul_table, requantize
 from .pooling import run_pool
 
 
-def execute(port: Port, instruction: Instruction) -> None:
-    """Execute one instruction.
+def begin(port: Port, instruction: Instruction) -> None:
+    """Let the next instruction of a queue read and compute; its result is pending in its port.
+
+    It sees what the queue's own instructions before it have made, retired or not.
 
     Raises:
         SimulationError: It does something that the machine forbids; the message does not say
             where the instruction stands.
     """
-    _TABLE[type(instruction)](port, instruction)
+    with port.pending.next_instruction():
+        _TABLE[type(instruction)](port, instruction)
 
 
 def _nothing(port: Port, instruction: Instruction) -> None:
@@ -52,7 +55,7 @@ def _nothing(port: Port, instruction: Instruction) -> None:
 
 def _copy(port: Port, instruction: Copy) -> None:
     if 0 in instruction.dst.strides:
-        port.target(instruction.dst, instruction.shape, _element(instruction.element_bytes))
+        check_single_writes(instruction.shape, instruction.dst.strides)
     loops = _joint_loops(
         instruction.shape,
         instruction.dst.strides,
@@ -65,7 +68,7 @@ def _copy(port: Port, instruction: Copy) -> None:
         to = port.reach[dst.space, dst.npu].bytes
         of = port.reach[src.space, src.npu].bytes
         source = np.ndarray(shape, dtype, of, src.address, src_strides)
-        np.ndarray(shape, dtype, to, dst.address, dst_strides)[...] = source
+        port.pending.put(np.ndarray(shape, dtype, to, dst.address, dst_strides), source.copy())
     except (KeyError, ValueError):
         element = _element(instruction.element_bytes)
         port.view(src, instruction.shape, element)

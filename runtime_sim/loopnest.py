@@ -71,11 +71,15 @@ class ExactRun:
     Attributes:
         steps: Steps of the temporal loops.
         counts: What passed each port, in a fixed order.
+        first: What of that passed before the first step.
+        last: What of that passed after the last step.
         output: ``[N, G, K, P, Q]``, padding cut off.
     """
 
     steps: int
     counts: tuple[PortCount, ...]
+    first: tuple[PortCount, ...]
+    last: tuple[PortCount, ...]
     output: np.ndarray
 
 
@@ -86,8 +90,12 @@ def run_nest(
     inputs: np.ndarray,
     *,
     placement: frozenset[Operand] = frozenset(),
+    sums: np.ndarray | None = None,
 ) -> ExactRun:
     """Execute a nest on one NPU.
+
+    Each operand comes from the first memory that the nest names for it: off-chip memory for the
+    nest of an operator, its home for what one instruction carries.
 
     Args:
         nest: The nest; what its ``verify`` checks about order is taken for granted.
@@ -95,15 +103,19 @@ def run_nest(
         weights: ``[G, K, C, R, S]`` integers.
         inputs: ``[N, G, C, Y, X]`` integers, at least as large as the windows reach.
         placement: Operands that lie whole in the scratchpad.
+        sums: ``[N, G, K, P, Q]`` integers that the first memory of the outputs holds already, which
+            are added to; it starts from zero if ``None``.
 
     Raises:
         SimulationError: The tiles of a buffer exceed its usable capacity.
     """
     machine = _Machine(nest, arch, placement)
-    machine.load(weights, inputs)
+    machine.load(weights, inputs, sums)
     return machine.run()
 
 
+_Key = tuple[str, tuple[int, ...], Operand, Way]
+Counts = tuple[PortCount, ...]
 Sums = dict[Element, tuple[int, int]]
 """Outputs: value, and how many products it holds."""
 
@@ -125,7 +137,7 @@ class _Machine:
 
     # -- values -------------------------------------------------------------------------------
 
-    def load(self, weights: np.ndarray, inputs: np.ndarray) -> None:
+    def load(self, weights: np.ndarray, inputs: np.ndarray, sums: np.ndarray | None) -> None:
         """Put the operands into their sources."""
         self.values[Operand.W] = {
             index: int(value) for index, value in np.ndenumerate(np.asarray(weights))
@@ -133,24 +145,42 @@ class _Machine:
         self.values[Operand.I] = {
             index: int(value) for index, value in np.ndenumerate(np.asarray(inputs))
         }
-        self.sums[self.geometry.chains[Operand.O][0][0], ()] = {}
+        for number, instance in enumerate(self._sources()):
+            known: Sums = {}
+            if sums is not None:  # the sums of several instances are parts of the whole
+                share = {} if number else dict(np.ndenumerate(sums))
+                known = {at: (int(share.get(at, 0)), 0) for at in np.ndindex(*self._padded())}
+            self.sums[self.geometry.chains[Operand.O][0][0], instance] = known
+
+    def _sources(self) -> list[tuple[int, ...]]:
+        """Return the instances of the first memory of the outputs."""
+        return list(self.geometry.instances(0, self.geometry.stages[Operand.O][0].above))
+
+    def _padded(self) -> tuple[int, ...]:
+        """Return the extents of the outputs with padding."""
+        return tuple(self.nest.extents[dim] for dim in (Dim.N, Dim.G, Dim.K, Dim.P, Dim.Q))
 
     # -- execution ----------------------------------------------------------------------------
 
     def run(self) -> ExactRun:
         """Run all steps and return what happened."""
         previous: tuple[int, ...] | None = None
+        first: tuple[PortCount, ...] = ()
         steps = 0
         for now in itertools.product(*(range(loop.extent) for loop in self.nest.temporal)):
             if previous is not None:
                 self._drain_outputs(previous, now)
             self._exchange(previous, now)
+            if previous is None:
+                first = self._collected()
             self._compute(now)
             previous = now
             steps += 1
         assert previous is not None
+        before = {key: tuple(entry) for key, entry in self.counts.items()}
         self._drain_outputs(previous, None)
-        return ExactRun(steps, self._collected(), self._output())
+        last = self._collected(before)
+        return ExactRun(steps, self._collected(), first, last, self._output())
 
     def _exchange(self, previous: tuple[int, ...] | None, now: tuple[int, ...]) -> None:
         for operand in Operand:
@@ -374,18 +404,25 @@ class _Machine:
         entry[0] += elements
         entry[1] += elements * bits
 
-    def _collected(self) -> tuple[PortCount, ...]:
-        return tuple(
-            PortCount(*key, elements, bits) for key, (elements, bits) in sorted(self.counts.items())
-        )
+    def _collected(self, before: Mapping[_Key, tuple[int, ...]] | None = None) -> Counts:
+        """Return the counts so far, those of an earlier time subtracted."""
+        earlier = before or {}
+        found: list[PortCount] = []
+        for key, (elements, bits) in sorted(self.counts.items()):
+            old = earlier.get(key, (0, 0))
+            if elements > old[0]:
+                found.append(PortCount(*key, elements - old[0], bits - old[1]))
+        return tuple(found)
 
     def _output(self) -> np.ndarray:
         dims = self.nest.workload.dims
         shape = tuple(dims[dim] for dim in (Dim.N, Dim.G, Dim.K, Dim.P, Dim.Q))
         found = np.zeros(shape, np.int64)
-        sums = self.sums[self.geometry.chains[Operand.O][0][0], ()]
+        level = self.geometry.chains[Operand.O][0][0]
+        parts = [self.sums[level, instance] for instance in self._sources()]
         for element in np.ndindex(*shape):
-            value, count = sums[element]
+            held = [part.get(element, (0, 0)) for part in parts]
+            value, count = (sum(column) for column in zip(*held, strict=True))
             if count != self.full:
                 raise SimulationError(f"output {element} has {count} of {self.full} products")
             found[element] = value

@@ -47,11 +47,13 @@ def run_mac(port: Port, instruction: Mac) -> None:
 
 
 def _accumulate_floats(port: Port, instruction: Mac, product: Array) -> None:
-    acc = port.target(instruction.acc, _acc_shape(instruction), F32)
+    shape = _acc_shape(instruction)
+    acc = port.target(instruction.acc, shape, F32)
     if instruction.accumulate:
-        acc += product.reshape(acc.shape)
+        held = port.view(instruction.acc, shape, F32)
+        np.add(held, product.reshape(shape), out=acc)
     else:
-        acc[...] = product.reshape(acc.shape)
+        acc[...] = product.reshape(shape)
 
 
 def _accumulate_integers(port: Port, instruction: Mac, x: Array, w: Array) -> None:

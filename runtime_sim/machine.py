@@ -12,7 +12,8 @@ from ..ir.errors import SimulationError
 from ..ir.isa import Access, Space, Unit
 from ..ir.program import Program, Queue
 from ..ir.types import DType
-from .region import strided_region
+from .pending import PendingResults
+from .region import check_form, strided_region
 
 Array: TypeAlias = npt.NDArray[Any]
 
@@ -79,11 +80,13 @@ class Port:
 
     Attributes:
         reach: The memories that it may access.
+        pending: Results of its instructions that are not visible yet.
         plans: Prepared geometry of instructions, by whatever the instruction's code chooses.
         buffers: Scratch arrays of the simulator itself, by purpose.
     """
 
     reach: Mapping[tuple[Space, int], Memory]
+    pending: PendingResults = field(default_factory=PendingResults)
     plans: dict[object, Any] = field(default_factory=dict[object, Any])
     buffers: dict[str, Array] = field(default_factory=dict[str, Array])
 
@@ -100,14 +103,14 @@ class Port:
             raise self.fault(access, shape, dtype.itemsize) from error
 
     def target(self, access: Access, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
-        """Return the elements of an access that is written.
+        """Return an array to fill, which an access's elements hold once the instruction retires.
 
         Raises:
             SimulationError: As :meth:`view`, or an element would be written more than once.
         """
         if 0 in access.strides:
-            _check_single_writes(shape, access.strides)
-        return self.view(access, shape, dtype)
+            check_single_writes(shape, access.strides)
+        return self.pending.room(self.view(access, shape, dtype))
 
     def load_accumulators(self, access: Access, shape: tuple[int, ...], size: int) -> Array:
         """Return accumulators of 3 or 4 bytes as int32 (a view, if they have 4)."""
@@ -121,17 +124,22 @@ class Port:
     def store_accumulators(
         self, access: Access, shape: tuple[int, ...], size: int, values: Array
     ) -> None:
-        """Write int32 values, which must be in range, to accumulators of 3 or 4 bytes."""
+        """Write int32 values, which must be in range, to accumulators of 3 or 4 bytes.
+
+        Nobody may change ``values`` afterwards.
+        """
+        if 0 in access.strides:
+            check_single_writes(shape, access.strides)
         if size == 4:
-            self.target(access, shape, S32)[...] = values
+            self.pending.put(self.view(access, shape, S32), values)
             return
-        self.target(access, shape, _TRIPLE)
+        self.view(access, shape, _TRIPLE)
         memory = self.reach[access.space, access.npu].bytes
         dense = np.ascontiguousarray(values.reshape(shape), S32)
         low = np.ndarray(shape, _U16, memory, access.address, access.strides)
         high = np.ndarray(shape, BYTE, memory, access.address + 2, access.strides)
-        low[...] = dense.view(_U16).reshape(*shape, 2)[..., 0]
-        high[...] = dense.view(BYTE).reshape(*shape, 4)[..., 2]
+        self.pending.put(low, dense.view(_U16).reshape(*shape, 2)[..., 0])
+        self.pending.put(high, dense.view(BYTE).reshape(*shape, 4)[..., 2])
 
     def buffer(self, purpose: str, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
         """Return a scratch array that is reused for every request of this purpose and type."""
@@ -148,12 +156,10 @@ class Port:
         where = f"{access.space}:{access.address:#x}"
         if memory is None:
             return SimulationError(f"access to {where} of npu {access.npu} is out of reach")
-        if len(shape) != len(access.strides):
-            return SimulationError(
-                f"access to {where} has {len(access.strides)} strides for {len(shape)} loops"
-            )
-        if not shape or min(shape) < 1:
-            return SimulationError(f"access to {where} has extents {shape}")
+        try:
+            check_form(access, shape)
+        except SimulationError as error:
+            return error
         region = strided_region(shape, access.strides, size)
         return out_of_bounds(memory, access.address + region.low, access.address + region.high)
 
@@ -177,7 +183,9 @@ class Machine:
         }
         plans: dict[object, Any] = {}
         buffers: dict[str, Array] = {}
-        self.ports = tuple(Port(self._reach(queue), plans, buffers) for queue in program.queues)
+        self.ports = tuple(
+            Port(self._reach(queue), plans=plans, buffers=buffers) for queue in program.queues
+        )
 
     def _reach(self, queue: Queue) -> dict[tuple[Space, int], Memory]:
         """A DMA engine reaches every memory, the queues of an NPU shared ones and their own."""
@@ -187,6 +195,13 @@ class Machine:
             if queue.unit is Unit.DMA or space.is_shared or npu == queue.index
         }
 
+    def holds(self, access: Access, low: int, high: int) -> bool:
+        """Whether bytes ``low .. high-1``, relative to an access's address, all exist."""
+        memory = self.memories.get((access.space, access.npu))
+        if memory is None:
+            return False
+        return access.address + low >= 0 and access.address + high <= memory.bytes.size
+
     @property
     def dram(self) -> npt.NDArray[np.uint8]:
         """Off-chip memory."""
@@ -194,7 +209,12 @@ class Machine:
 
 
 @lru_cache(maxsize=1 << 14)
-def _check_single_writes(shape: tuple[int, ...], strides: tuple[int, ...]) -> None:
+def check_single_writes(shape: tuple[int, ...], strides: tuple[int, ...]) -> None:
+    """Check that a write meets no element twice by standing still in a loop.
+
+    Raises:
+        SimulationError: It does.
+    """
     loops = zip(shape, strides, strict=False)
     if any(stride == 0 and extent > 1 for extent, stride in loops):
         raise SimulationError(

@@ -163,6 +163,9 @@ class NestGeometry:
                 temporal[index] = reached[self.nest.temporal[index].dim]
                 reached[self.nest.temporal[index].dim] *= self.nest.temporal[index].extent
             end = start
+        for index in reversed(range(self.stages[Operand.I][0].above)):
+            spatial[index] = reached[self.spatial[index].dim]
+            reached[self.spatial[index].dim] *= self.spatial[index].extent
         return temporal, spatial
 
 

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import pairwise, product
 
-from ..ir.isa import Window
+from ..ir.errors import SimulationError
+from ..ir.isa import Access, Window
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +51,21 @@ class Region:
     def bytes(self) -> int:
         """Bytes touched; those that loops meet twice count twice, repeats (stride 0) once."""
         return sum(math.prod(lattice.shape) for lattice in self.lattices)
+
+
+def check_form(access: Access, shape: tuple[int, ...]) -> None:
+    """Check that an access has one stride per loop and that every loop runs.
+
+    Raises:
+        SimulationError: It does not.
+    """
+    where = f"{access.space}:{access.address:#x}"
+    if len(shape) != len(access.strides):
+        raise SimulationError(
+            f"access to {where} has {len(access.strides)} strides for {len(shape)} loops"
+        )
+    if not shape or min(shape) < 1:
+        raise SimulationError(f"access to {where} has extents {shape}")
 
 
 @lru_cache(maxsize=1 << 16)

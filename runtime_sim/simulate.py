@@ -1,6 +1,6 @@
 """Run a program: values, time, races and accounts from one pass over its instructions."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -10,16 +10,17 @@ from threadpoolctl import threadpool_limits
 from ..ir.errors import InputError, SimulationError
 from ..ir.isa import AnyInstruction, Mac
 from ..ir.program import Program, Symbol, SymbolKind
-from .accesses import touches
+from .accesses import Touch, touches
 from .array.arrays import Arrays
 from .array.tiles import ArrayTiles
-from .functional import execute
+from .functional import begin
 from .interleaving import random_steps
 from .ledger import Ledger
 from .machine import NUMPY_TYPES, Machine
 from .races import RaceDetector
 from .result import SimulationResult, Timeline, read_symbol
-from .timing import Issue, time_of
+from .timing import Issue, Step, time_of
+from .written import WrittenBytes
 
 Array: TypeAlias = npt.NDArray[Any]
 
@@ -35,14 +36,15 @@ def simulate(
 ) -> SimulationResult:
     """Execute a program.
 
-    Instructions take effect in the order of their start times; a program without races gives the
-    same values in every legal order.
+    Instructions read when they start, and their results are visible from their retirement on, in
+    the order of time; a program without races gives the same values in every legal order.
 
     Args:
         program: What to run.
         constants: Data of every constant symbol, by name.
         inputs: Data of every input symbol, by name.
-        detect_races: Whether to look for accesses that no wait orders.
+        detect_races: Whether to look for accesses that no wait orders, and for reads of bytes
+            that nothing has written.
         trace: Whether to keep when each instruction ran.
         interleaving_seed: Execute in a random legal order instead; times do not change.
 
@@ -50,7 +52,8 @@ def simulate(
         InputError: A tensor is missing, unknown, or has the wrong type or shape.
         RaceError: Two accesses conflict, and nothing orders them.
         OverflowTrap: An accumulator leaves its width.
-        SimulationError: An access is out of bounds, queues deadlock, a constant is written.
+        SimulationError: An access is out of bounds, queues deadlock, a constant is written, a
+            byte is read that nothing has written.
         VerifyError: The program breaks an invariant of its class.
     """
     program.verify()
@@ -77,8 +80,10 @@ def _simulate(
     steps = timing.steps if seed is None else random_steps(program, seed)
     with np.errstate(over="ignore", invalid="ignore"):  # infinities are values as others
         for step in steps:
-            if not step.retires:
-                run.step(timing.queues[step.queue][step.position])
+            if step.retires:
+                run.retire(step)
+            else:
+                run.begin(timing.queues[step.queue][step.position])
     return run.result()
 
 
@@ -100,11 +105,12 @@ class _Run:
         self._ledger = Ledger(program, arrays)
         self._tiles = ArrayTiles(program, arrays)
         self._races = RaceDetector(program, machine) if detect_races else None
+        self._written = WrittenBytes(program, machine.memories) if detect_races else None
         self._times: list[list[int]] | None = [[] for _ in self._streams] if trace else None
         self._cycles = 0
 
-    def step(self, issue: Issue) -> None:
-        """Execute the instruction of an issue.
+    def begin(self, issue: Issue) -> None:
+        """Let an instruction read and compute.
 
         Raises:
             SimulationError: It does something forbidden; says where it stands.
@@ -112,9 +118,9 @@ class _Run:
         queue = issue.queue
         instruction = self._streams[queue][issue.position]
         try:
-            self._tiles.observe(self._program.queues[queue].index, instruction)
-            execute(self._machine.ports[queue], instruction)
             self._account(issue, instruction)
+            self._tiles.observe(self._program.queues[queue].index, instruction)
+            begin(self._machine.ports[queue], instruction)
         except SimulationError as error:
             where = self._program.where(queue, issue.position)
             raise type(error)(f"{where}: {error.message}") from error
@@ -122,13 +128,24 @@ class _Run:
         if self._times is not None:
             self._times[queue] += (issue.start, issue.end)
 
+    def retire(self, step: Step) -> None:
+        """Make the result of an instruction visible."""
+        self._machine.ports[step.queue].pending.retire()
+
     def _account(self, issue: Issue, instruction: AnyInstruction) -> None:
         unit = self._program.queues[issue.queue].unit
         needed = self._races is not None or not isinstance(instruction, Mac)
         touched = touches(instruction) if needed else ()
         self._ledger.record(unit, instruction, touched, issue)
+        holds = self._machine.holds
+        if all(holds(touch.access, touch.region.low, touch.region.high) for touch in touched):
+            self._judge(issue, touched)  # what leaves its memory traps when it is executed
+
+    def _judge(self, issue: Issue, touched: Sequence[Touch]) -> None:
         if self._races is not None:
             self._races.observe(issue.queue, issue.position, touched)
+        if self._written is not None:
+            self._written.observe(touched)
 
     def result(self) -> SimulationResult:
         """Return what was found, once all instructions have run."""

@@ -102,12 +102,13 @@ def time_of(
         arrays: What descriptors do on the machine, where that is known already.
 
     Raises:
-        SimulationError: The queues wait for each other; says what each waits for.
+        SimulationError: The queues wait for each other; says what each waits for. Or an access
+            has no shape.
     """
     ports = ports_of(program.arch)
     if work is None:
         demands = Demands(program, ports, arrays or Arrays(program))
-        work = [_works(program, number, demands) for number in range(len(program.queues))]
+        work = [demands.queue(number) for number in range(len(program.queues))]
     events = _Events(program, work, Contention(ports))
     events.run()
     if any(line.retired < len(line.ends) for line in events.lines):
@@ -115,24 +116,14 @@ def time_of(
     return Timing(tuple(_issues(line) for line in events.lines), tuple(events.steps))
 
 
-def _works(program: Program, queue: int, demands: Demands) -> list[Work]:
-    found: list[Work] = []
-    for position, instruction in enumerate(program.queues[queue].instructions):
-        try:
-            found.append(demands.work(queue, instruction))
-        except SimulationError as error:
-            where = program.where(queue, position)
-            raise type(error)(f"{where}: {error.message}") from error
-    return found
-
-
 class _Kind(IntEnum):
     """What happens; at one time in this order."""
 
     RETIRE = 0
     DATA_ENDS = 1
-    ISSUE = 2
-    READY = 3
+    READY = 2
+    MAC_READY = 3  # it reads now, so after all that retires
+    ISSUE = 4
 
 
 class _Line:
@@ -142,6 +133,7 @@ class _Line:
         number: Of the queue.
         work: What each instruction asks for.
         pipelined: Whether fill and drain hide behind the neighbours.
+        ready_kind: What happens when fill and start-up are over.
         starts: Per instruction, when it begins to read [cycle].
         ends: Per instruction, when it retires [cycle].
         stalls: Per instruction that was held up, by which port for how long.
@@ -156,6 +148,7 @@ class _Line:
         self.number = number
         self.work = work
         self.pipelined = unit is Unit.MX
+        self.ready_kind = _Kind.MAC_READY if self.pipelined else _Kind.READY
         self.starts = [0] * len(work)
         self.ends = [0] * len(work)
         self.stalls: dict[int, tuple[PortStall, ...]] = {}
@@ -212,7 +205,7 @@ class _Events:
         match kind:
             case _Kind.ISSUE:
                 self._issue(line, time)
-            case _Kind.READY:
+            case _Kind.READY | _Kind.MAC_READY:
                 self._compute(line, time)
             case _Kind.DATA_ENDS:
                 self._end_data(line, time)
@@ -232,7 +225,7 @@ class _Events:
         if not line.pipelined:
             self._begin(line, line.issued, time)
         line.issued += 1
-        heappush(self._heap, (time + work.fill + work.lead, _Kind.READY, line.number))
+        heappush(self._heap, (time + work.fill + work.lead, line.ready_kind, line.number))
 
     def _begin(self, line: _Line, position: int, time: int) -> None:
         line.starts[position] = time
@@ -261,7 +254,7 @@ class _Events:
         if stalls:
             line.stalls[position] = stalls
         if line.pipelined and line.computed < line.ready:
-            heappush(self._heap, (time, _Kind.READY, line.number))
+            heappush(self._heap, (time, line.ready_kind, line.number))
         self._leave(line, position, time)
 
     def _leave(self, line: _Line, position: int, time: int) -> None:

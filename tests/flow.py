@@ -10,7 +10,7 @@ import numpy.typing as npt
 from accnn.backend.load import load_architecture
 from accnn.backend.lower import lower
 from accnn.compiler.driver import constants_of
-from accnn.compiler.observe import observed
+from accnn.compiler.observe import observed, symbol_of
 from accnn.compiler.options import CompileOptions
 from accnn.compiler.pipelines import default_pipeline
 from accnn.ir.graph import Graph
@@ -48,11 +48,12 @@ class Compiled:
 
     def wrong(self, result: SimulationResult) -> list[str]:
         """Return the operators whose result differs from NumPy's, in execution order."""
-        names = [name for name in self.program.operators if name in self.program.symbol]
+        shown = {name: symbol_of(self.program, name) for name in self.program.operators}
         return [
             name
-            for name in names
-            if not np.array_equal(result.tensor(name), self.expected[name], equal_nan=True)
+            for name, symbol in shown.items()
+            if symbol is not None
+            and not np.array_equal(result.tensor(symbol), self.expected[name], equal_nan=True)
         ]
 
 

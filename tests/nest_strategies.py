@@ -1,5 +1,6 @@
 """Hypothesis strategies: small machines, workloads and nests, uneven and padded ones included."""
 
+import dataclasses
 import math
 
 from hypothesis import strategies as st
@@ -124,3 +125,16 @@ def _allocations(draw, arch, loops):
                 start = draw(st.integers(start, loops))
                 found.append(Allocation(operand, level.name, start))
     return found
+
+
+@st.composite
+def inner_nests(draw, arch, limit=2000):
+    """Draw what one instruction carries: operands begin in any of their memories."""
+    nest = draw(nests(arch, limit))
+    found = []
+    for operand in Operand:
+        chain = nest.of(operand)
+        first, *rest = chain[draw(st.integers(0, len(chain) - 1)) :]
+        found += [dataclasses.replace(first, start=0), *rest]
+    workload = dataclasses.replace(nest.workload, output_bits=arch.accumulator_bits)
+    return dataclasses.replace(nest, workload=workload, allocations=tuple(found))

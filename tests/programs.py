@@ -11,14 +11,15 @@ from hypothesis import strategies as st
 
 from accnn.ir.arch import Architecture, Dma, Fanout, MemoryLevel, Npu, VectorUnit
 from accnn.ir.isa import Access, AnyInstruction, Copy, Halt, Mac, Requant, Space, Unit, Wait, Window
-from accnn.ir.program import LevelTraffic, MacProfile, Program, Queue, SpaceSize, Symbol, SymbolKind
+from accnn.ir.mapping import Allocation, Loop, LoopNest
+from accnn.ir.program import Program, Queue, SpaceSize, Symbol, SymbolKind
+from accnn.ir.spaces import level_of_space, space_bytes
 from accnn.ir.types import DType, TensorType
-from accnn.ir.workload import Operand
+from accnn.ir.workload import DIMS, Operand, Workload
 
 from .strategies import values
 
-SIZES = {Space.DRAM: 1 << 16, Space.GB: 1 << 14, Space.WB: 1 << 13, Space.AB: 1 << 14}
-SIZES[Space.PB] = 1 << 12
+DRAM = 1 << 16
 UNITS = (Unit.DMA, Unit.LD, Unit.MX, Unit.VX, Unit.ST)
 
 
@@ -45,32 +46,128 @@ def machine(npus=1, channels=1):
                 write_energy=2.0,
             ),
             MemoryLevel(name="wb", holds=(Operand.W,), capacity=1 << 13, read_energy=0.5),
+            MemoryLevel(name="ab", holds=(Operand.O,), capacity=1 << 14, read_energy=0.25),
         ),
         scratchpad="gb",
-        fanouts=(Fanout(name="mac", below="wb", size=16),),
+        fanouts=(Fanout(name="mac", below="ab", size=16),),
         npus=tuple(Npu(name=f"npu{i}") for i in range(npus)),
-        vector=VectorUnit(lanes=8, startup=2, energy=0.25),
+        vector=VectorUnit(lanes=8, startup=2, energy=0.25, parameter_bytes=1 << 12),
         dma=Dma(channels=channels, startup=10),
     )
 
 
-def program(queues, symbols=(), *, arch=None, sizes=None, profiles=None, operators=("conv",)):
-    """A program of ``{"dma0": [...], ...}``; halts are added."""
+def with_sizes(arch, sizes):
+    """The machine with memories of other sizes, by space."""
+    levels = {name: sizes[space] for space, name in level_of_space(arch).items() if space in sizes}
+    return dataclasses.replace(
+        arch,
+        levels=tuple(
+            dataclasses.replace(level, capacity=levels.get(level.name, level.capacity))
+            if level.capacity is not None
+            else level
+            for level in arch.levels
+        ),
+        vector=dataclasses.replace(
+            arch.vector, parameter_bytes=sizes.get(Space.PB, arch.vector.parameter_bytes)
+        ),
+    )
+
+
+def program(queues, symbols=(), *, arch=None, sizes=None, operators=("conv",)):
+    """A program of ``{"dma0": [...], ...}``; halts, descriptors and layouts are added."""
+    sizes = sizes or {}
+    arch = with_sizes(arch or machine(), sizes)
+    spaces = {Space.DRAM: sizes.get(Space.DRAM, DRAM), **space_bytes(arch)}
+    nests = Nests(arch)
+    streams = {
+        name: (*(nests.attach(item) for item in stream), Halt()) for name, stream in queues.items()
+    }
     return Program(
         name="toy program",
-        arch=arch or machine(),
-        spaces=tuple(SpaceSize(space, size) for space, size in {**SIZES, **(sizes or {})}.items()),
+        arch=arch,
+        spaces=tuple(SpaceSize(space, size) for space, size in spaces.items()),
         symbols=tuple(symbols),
         operators=operators,
-        profiles=profiles or (MacProfile(cycles=50, macs=7),),
+        nests=tuple(nests.found),
         queues=tuple(
             Queue(
                 unit=Unit(name.rstrip("0123456789")),
                 index=int(name.lstrip("dmalxvst")),
-                instructions=(*stream, Halt()),
+                instructions=stream,
             )
-            for name, stream in queues.items()
+            for name, stream in streams.items()
         ),
+    )
+
+
+class Nests:
+    """Descriptors and layouts for instructions that were written without: one MAC, no unrolling."""
+
+    def __init__(self, arch):
+        self.levels = level_of_space(arch)
+        self.found = {}
+        self.layouts = {}
+
+    def attach(self, instruction):
+        """The instruction with the numbers of its nests."""
+        match instruction:
+            case Mac():
+                return self._mac(instruction)
+            case Copy(dst=Access(space=space)) if space in (Space.WB, Space.AB):
+                layout = self._layout(space, instruction)
+                self.layouts[instruction.dst.npu, space, instruction.dst.address] = layout
+                return dataclasses.replace(instruction, layout=layout)
+            case Copy(src=Access(space=space)) if space in (Space.WB, Space.AB):
+                key = instruction.src.npu, space, instruction.src.address
+                layout = self.layouts.get(key, 0)
+                return dataclasses.replace(instruction, layout=layout)
+            case Requant(acc=Access(space=Space.AB)):
+                layout = self.layouts[instruction.acc.npu, Space.AB, instruction.acc.address]
+                return dataclasses.replace(instruction, layout=layout)
+            case _:
+                return instruction
+
+    def _number(self, nest):
+        return self.found.setdefault(nest, len(self.found))
+
+    def _layout(self, space, copy):
+        operand = Operand.W if space is Space.WB else Operand.O
+        elements = math.prod(copy.shape)
+        work = Workload(K=elements, weight_bits=8 * copy.element_bytes)
+        return self._number(nest_of(work, {operand: self.levels[space]}))
+
+    def _mac(self, mac):
+        work = work_of(mac)
+        spaces = {Operand.W: mac.w.space, Operand.I: mac.x.space, Operand.O: mac.acc.space}
+        homes = {operand: self.levels[space] for operand, space in spaces.items()}
+        layout = -1
+        if mac.acc.space is Space.AB:
+            layout = self._number(nest_of(work, {Operand.O: homes[Operand.O]}))
+            self.layouts[mac.acc.npu, Space.AB, mac.acc.address] = layout
+        return dataclasses.replace(
+            mac, nest=self._number(nest_of(work, homes)), tile=mac.acc.address, layout=layout
+        )
+
+
+def work_of(mac):
+    """What a MAC instruction computes."""
+    return Workload(
+        **dict(zip(DIMS, mac.extents, strict=True)),
+        stride=mac.window.stride,
+        dilation=mac.window.dilation,
+        weight_bits=8 * mac.w_dtype.bytes,
+        input_bits=8 * mac.x_dtype.bytes,
+        output_bits=8 * mac.acc_bytes,
+    )
+
+
+def nest_of(work, homes):
+    """All loops in time, every operand in its home."""
+    return LoopNest(
+        workload=work,
+        temporal=tuple(Loop(dim, n) for dim, n in work.dims.items() if n > 1),
+        spatial=(),
+        allocations=tuple(Allocation(operand, level, 0) for operand, level in homes.items()),
     )
 
 
@@ -230,22 +327,7 @@ def with_stream(built, queue, stream):
 
 # Arbitrary programs: any structure, no meaning -----------------------------------------------
 
-PROFILES = st.builds(
-    MacProfile,
-    cycles=st.integers(0, 1 << 40),
-    macs=st.integers(0, 1 << 40),
-    traffic=st.lists(
-        st.builds(
-            LevelTraffic,
-            st.sampled_from(["gb", "a b"]),
-            st.sampled_from(Operand),
-            st.integers(0, 1 << 40),
-            st.integers(0, 1 << 40),
-        ),
-        max_size=2,
-    ).map(tuple),
-    network_pj=st.floats(0, 1e9),
-)
+NESTS = values(LoopNest)
 SMALL = st.integers(-(1 << 31), (1 << 31) - 1)
 WIDE = st.integers(-(1 << 63), (1 << 63) - 1)
 NAMES = st.sampled_from(["x", "conv1.weight", "/layer1/Conv", 'a "quoted" \\ name', "ü;\n", ""])
@@ -285,7 +367,7 @@ def any_programs(draw):
         spaces=(SpaceSize(Space.GB, draw(st.integers(0, 1 << 40))),),
         symbols=tuple(symbols),
         operators=tuple(draw(st.lists(NAMES, max_size=2))),
-        profiles=tuple(draw(st.lists(PROFILES, max_size=2))),
+        nests=tuple(draw(st.lists(NESTS, max_size=2))),
         queues=tuple(queues),
     )
 

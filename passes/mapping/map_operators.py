@@ -173,7 +173,7 @@ def map_tasks(
 
 
 def _resident(op: Op, names: Collection[str]) -> frozenset[Operand]:
-    found = {Operand.I: op.operands[0], Operand.O: op.name}
+    found = {Operand.W: op.operands[1], Operand.I: op.operands[0], Operand.O: op.name}
     return frozenset(operand for operand, name in found.items() if name in names)
 
 

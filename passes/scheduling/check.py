@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from ...ir.arch import Architecture
+from ...ir.direct import direct_operands
 from ...ir.errors import VerifyError
 from ...ir.graph import Graph, Op
 from ...ir.graph_schedule import GraphSchedule, Residence, Transfer
@@ -94,6 +95,7 @@ class _Replay:
     def __init__(self, graph: Graph, schedule: GraphSchedule, arch: Architecture | None) -> None:
         self._graph = graph
         self._schedule = schedule
+        self._arch = arch
         self._weights_pass = arch is not None and Operand.W in arch.scratchpad_level.holds
         self._host = {value.name for value in (*graph.inputs, *graph.constants)}
         self._arrived: set[str] = set()
@@ -169,8 +171,13 @@ class _Replay:
     def _operate(self, step: int, op: Op) -> bool:
         """Check operands and results of a step; return whether anything passes in tiles."""
         streams = False
+        direct = self._direct(op)
         for name in op.inputs:
             if name in self._resident:
+                if name in direct:
+                    raise VerifyError(
+                        f"%{name} is resident at step {step}, but %{op.name} reads it off chip"
+                    )
                 continue
             if self._graph.is_constant(name) and name not in self._streams[step]:
                 streams |= self._weights_pass
@@ -179,7 +186,7 @@ class _Replay:
             if name not in self._host:
                 raise VerifyError(f"%{name} is streamed at step {step} without a host copy")
             self._arrived.add(name)
-            streams = True
+            streams |= name not in direct or self._passes_too(op, name)
         for value in op.results:
             if value.name in self._resident:
                 continue
@@ -188,6 +195,16 @@ class _Replay:
             streams = True
         self._check_streams_used(step, op)
         return streams
+
+    def _direct(self, op: Op) -> frozenset[str]:
+        """Return what an operator reads around the scratchpad."""
+        if self._arch is None:
+            return frozenset()
+        return direct_operands(self._graph, op, self._arch)
+
+    def _passes_too(self, op: Op, name: str) -> bool:
+        """Whether an operator also reads a direct operand as one that takes room on chip."""
+        return op.operands.count(name) > 1
 
     def _check_stream(self, step: int, op: Op, name: str) -> None:
         if name not in self._streams[step]:

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from ...ir.arch import Architecture
+from ...ir.direct import direct_operands
 from ...ir.errors import InfeasibleError, Shortage
 from ...ir.graph import Graph, Op
 from ...ir.graph_schedule import (
@@ -41,9 +42,10 @@ def schedule_in_order(
     """
     room = scratchpad_budget(arch, budget)
     weights_stream = Operand.W in arch.scratchpad_level.holds
-    plan = _plan(graph, room, 0, weights_stream)
+    direct = frozenset(name for op in graph.ops for name in direct_operands(graph, op, arch))
+    plan = _plan(graph, room, 0, weights_stream, direct)
     if plan.is_streaming:
-        plan = _plan(graph, room, workspace_reserve(room), weights_stream)
+        plan = _plan(graph, room, workspace_reserve(room), weights_stream, direct)
     return plan.finish()
 
 
@@ -82,6 +84,7 @@ class _Planner:
     room: int
     reserve: int
     weights_stream: bool
+    direct: frozenset[str]
     last_use: Mapping[str, int]
     live: dict[str, Residence] = field(default_factory=dict[str, Residence])
     residences: list[Residence] = field(default_factory=list[Residence])
@@ -145,7 +148,12 @@ class _Planner:
         return False
 
     def _place(self, step: int, name: str, size: int) -> bool:
-        """Place a tensor at the highest address that is free until its last use."""
+        """Place a tensor at the highest address that is free until its last use.
+
+        What an operator reads from off chip directly is streamed throughout.
+        """
+        if name in self.direct:
+            return False
         last = max(step, self.last_use[name])
         top = self.room
         for item in sorted(self.live.values(), key=lambda item: -item.address):
@@ -171,13 +179,20 @@ class _Planner:
         return Workspace(step=step, address=address, bytes=size)
 
 
-def _plan(graph: Graph, room: int, reserve: int, weights_stream: bool) -> _Planner:
+def _plan(
+    graph: Graph, room: int, reserve: int, weights_stream: bool, direct: frozenset[str]
+) -> _Planner:
     last_use = dict.fromkeys(graph.types, -1)
     for step, op in enumerate(graph.ops):
         last_use.update((name, step) for name in op.inputs)
         last_use.update((value.name, step) for value in op.results)
     planner = _Planner(
-        graph=graph, room=room, reserve=reserve, weights_stream=weights_stream, last_use=last_use
+        graph=graph,
+        room=room,
+        reserve=reserve,
+        weights_stream=weights_stream,
+        direct=direct,
+        last_use=last_use,
     )
     for step, op in enumerate(graph.ops):
         planner.execute(step, op)

@@ -18,6 +18,7 @@ from ..base import Context, Pass, require_arch
 from .check import check_schedule
 from .cosma.baselines import Replacement, schedule_linear
 from .cosma.budgets import requested_budget
+from .cosma.menu import resident_menu
 from .cosma.peak import least_peak
 from .cosma.problem import problem_of
 from .cosma.workspaces import grow_workspaces
@@ -86,7 +87,7 @@ def plan_linear(
         InfeasibleError: The budget is below one byte, or above what the machine has.
     """
     room = scratchpad_budget(arch, budget)
-    problem = problem_of(graph, room)
+    problem = problem_of(graph, room, menu=resident_menu(graph, arch))
     steps = tuple(range(len(graph.ops)))
     if order is Order.MPMF:
         _, steps, _ = least_peak(problem)

@@ -7,10 +7,11 @@ from ...ir.errors import VerifyError
 from ...ir.graph import Op
 from ...ir.isa import Space
 from ...ir.module import Module, Stage
-from ...ir.spaces import space_bytes
+from ...ir.spaces import level_of_space, space_bytes
 from ...ir.tile_schedule import TileSchedule
 from ...ir.tiles import TileGraph
 from ..base import Context, Pass, require_arch
+from ..tiling.inner_nest import managed_bytes
 from ..tiling.mac import tile_mac
 from ..tiling.residency import Residency, residency
 from ..tiling.vector import tile_vector
@@ -53,6 +54,12 @@ def schedule_operator(module: Module, op: Op) -> TileSchedule:
     rooms = {space: (0, size) for space, size in sizes.items()}
     rooms[Space.GB] = (place.workspace_address, place.workspace_bytes)
     rooms[Space.PB] = (half * (plan.step_of[op.name] % 2), half)
+    mapping = module.mapping(op.name)
+    if mapping is not None:
+        for space in (Space.WB, Space.AB):
+            if space in sizes:
+                taken = managed_bytes(mapping.nest, arch, level_of_space(arch)[space])
+                rooms[space] = (0, max(0, sizes[space] - taken))
     return schedule_static(tiles, arch, rooms)
 
 

@@ -16,7 +16,7 @@ from ...ir.hazards import Block
 from ...ir.isa import Space, Unit
 from ...ir.tile_events import Event, EventKind
 from ...ir.tile_schedule import TileSchedule
-from ...ir.tiles import Role, TileGraph, TileOp
+from ...ir.tiles import Range, Role, TileGraph, TileOp
 from .room import Room
 from .rooms import Rooms, tiles_of
 from .timeline import Timeline
@@ -98,6 +98,7 @@ class _Run:
         self.horizon = 0
         self.scout = 0
         self.added: dict[int, int] = {}
+        self.cleared: set[tuple[int, tuple[Range, ...]]] = set()
         self.finished: dict[int, int] = {}
         self.spilled: set[int] = set()
         self.parts = {tile: self._part_count(ops) for tile, ops in self.graph.writers.items()}
@@ -239,7 +240,8 @@ class _Run:
             self._compute_direct(number, op, npu)
             return
         inputs = [tile for tile in op.reads if self.graph.tiles[tile].role is not Role.PARAM]
-        clear = self.added.get(op.acc, 0) == 0
+        clear = (op.acc, op.sums) not in self.cleared
+        self.cleared.add((op.acc, op.sums))
         acc = self._block(op.acc, npu)
         reads = [self._block(tile, npu) for tile in inputs] + ([] if clear else [acc])
         event = self.time.add(

@@ -87,6 +87,20 @@ def _home(nest: LoopNest, arch: Architecture, operand: Operand, sums: str) -> st
     return on_chip[0] if on_chip else arch.home(operand).name
 
 
+def managed_bytes(nest: LoopNest, arch: Architecture, level: str) -> int:
+    """Return what a memory of the array holds besides tiles with addresses, all instances [byte].
+
+    That is the tiles of operands that pass through it from a home further out; two of each where
+    the memory is double buffered.
+    """
+    homes = {operand: _home(nest, arch, operand, level) for operand in Operand}
+    taken = sum(
+        amount for name, amount in nest.bytes_at(arch, level) if homes[Operand(name)] != level
+    )
+    halves = 2 if arch.level(level).double_buffered else 1
+    return halves * taken * arch.instances(level)
+
+
 @dataclass(frozen=True, slots=True)
 class Spread:
     """How a tile lies in the instances of a memory of the array.

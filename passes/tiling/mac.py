@@ -155,14 +155,17 @@ class MacTiler:
         """Return the weight tile ``G K C R S`` of index ranges."""
         dims = self.workload.dims
         shape = tuple(dims[dim] for dim in (Dim.G, Dim.K, Dim.C, Dim.R, Dim.S))
-        home = self.arch.home(Operand.W)
+        box = tuple(ranges[dim] for dim in (Dim.G, Dim.K, Dim.C, Dim.R, Dim.S))
+        name = self.op.operands[1]
+        if Operand.W in self.arch.scratchpad_level.holds:
+            return self._in_scratchpad(name, Role.W, dense_strides(shape), shape, box)
         return Tile(
-            tensor=self.op.operands[1],
+            tensor=name,
             role=Role.W,
             view=dense_strides(shape),
-            box=tuple(ranges[dim] for dim in (Dim.G, Dim.K, Dim.C, Dim.R, Dim.S)),
-            element_bytes=self.graph.types[self.op.operands[1]].dtype.bytes,
-            space=Space.GB if home.name == self.arch.scratchpad else Space.WB,
+            box=box,
+            element_bytes=self.graph.types[name].dtype.bytes,
+            space=Space.WB,
         )
 
     def inputs(self, ranges: Ranges) -> Tile:
@@ -176,13 +179,13 @@ class MacTiler:
             self.rows(ranges[Dim.P], ranges[Dim.R], 0, shape[3]),
             self.rows(ranges[Dim.Q], ranges[Dim.S], 1, shape[4]),
         )
-        return self._activation(name, Role.I, view, shape, box)
+        return self._in_scratchpad(name, Role.I, view, shape, box)
 
     def outputs(self, ranges: Ranges) -> Tile:
         """Return the output tile ``N G K P Q`` of index ranges."""
         name = self.op.name
         view, shape = self._image(name, Dim.K)
-        return self._activation(name, Role.O, view, shape, self._output_box(ranges))
+        return self._in_scratchpad(name, Role.O, view, shape, self._output_box(ranges))
 
     def accumulators(self, ranges: Ranges) -> Tile:
         """Return the accumulator tile ``N G K P Q`` of index ranges."""
@@ -215,7 +218,7 @@ class MacTiler:
             for name in names
         )
 
-    def _activation(
+    def _in_scratchpad(
         self,
         name: str,
         role: Role,

@@ -151,7 +151,8 @@ def _returns(nest: ArrayNest, legs: Sequence[Leg], *, accumulate: bool) -> tuple
         _different(nest, Operand.O, last.start),
     )
     first = turns if accumulate else turns - different
-    total = math.prod(_telling(leg.hops) for leg in legs) * first
+    homes = legs[0].parents
+    total = homes * math.prod(_telling(leg.hops) for leg in legs) * first
     for position, leg in enumerate(outer):
         alike = math.prod(hop.alike for hop in leg.hops)
         forgetful = math.prod(hop.children for above in outer[:position] for hop in above.hops) * (
@@ -161,7 +162,7 @@ def _returns(nest: ArrayNest, legs: Sequence[Leg], *, accumulate: bool) -> tuple
         anew = visits(nest, Operand.O, leg.start) * (
             different // _different(nest, Operand.O, leg.start)
         )
-        total += forgetful * below * _telling(last.hops) * (turns - anew)
+        total += homes * forgetful * below * _telling(last.hops) * (turns - anew)
     return total, first
 
 

@@ -112,7 +112,7 @@ def test_values_beyond_64_bits_are_refused():
 
 def test_numbers_without_a_value_are_refused():
     built, _, _ = convolution(1)
-    profile = dataclasses.replace(built.profiles[0], network_pj=float("nan"))
+    arch = dataclasses.replace(built.arch, mac_energy=float("nan"))
 
     with pytest.raises(VerifyError, match="toy program cannot be encoded"):
-        encode(dataclasses.replace(built, profiles=(profile,)))
+        encode(dataclasses.replace(built, arch=arch))

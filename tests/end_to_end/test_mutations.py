@@ -190,9 +190,13 @@ def without_wait(program: Program, place: Place, wait: Wait) -> Program:
 
 
 def races(compiled: Compiled, mutant: Program) -> bool:
+    """Whether a race is found, or a read that comes before anything was written."""
     try:
         compiled.run(mutant, detect_races=True)
     except RaceError:
+        return True
+    except SimulationError as error:
+        assert "which nothing has written" in str(error)
         return True
     return False
 

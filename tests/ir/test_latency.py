@@ -4,12 +4,10 @@ import pytest
 
 from accnn.ir import isa, latency
 from accnn.ir.isa import Copy, Fill, Space
-from accnn.ir.program import MacProfile
 from accnn.ir.types import DType
 
-from ..programs import at, convolution, machine
+from ..programs import at, machine
 
-PROFILES = (MacProfile(cycles=50, macs=7),)
 GB, DRAM = at(Space.GB, 0, 1), at(Space.DRAM, 0, 1)
 ELEMENTWISE = {"dst": GB, "src": GB, "shape": (9,)}
 
@@ -32,7 +30,7 @@ ELEMENTWISE = {"dst": GB, "src": GB, "shape": (9,)}
     ],
 )
 def test_the_table(instruction, expected):
-    assert latency.cycles(instruction, machine(), PROFILES) == expected
+    assert latency.cycles(instruction, machine()) == expected
 
 
 def test_channels_share_the_off_chip_bandwidth():
@@ -53,15 +51,9 @@ def test_division_and_windows_cost_more():
         dtype=DType.S8,
     )
 
-    assert latency.cycles(binary, machine(), ()) == 4
-    assert latency.cycles(divide, machine(), ()) == 2 + 8
-    assert latency.cycles(pool, machine(), ()) == 2 + 9
-
-
-def test_macs_take_what_their_profile_says():
-    built, _, _ = convolution(1)
-
-    assert latency.cycles(built.queues[2].instructions[0], machine(), PROFILES) == 50
+    assert latency.cycles(binary, machine()) == 4
+    assert latency.cycles(divide, machine()) == 2 + 8
+    assert latency.cycles(pool, machine()) == 2 + 9
 
 
 def test_fractions_of_bytes_per_cycle_are_exact():

@@ -7,10 +7,12 @@ import pytest
 
 from accnn.ir.errors import VerifyError
 from accnn.ir.isa import Space, Unit
-from accnn.ir.program import MacProfile
 from accnn.ir.tile_events import Event, EventKind, Placement
 from accnn.ir.tile_schedule import TileSchedule
 from accnn.ir.tiles import Range, Role, Tile, TileGraph, TileOp
+from accnn.ir.workload import DIMS, Dim, Operand, Workload
+
+from ..programs import nest_of
 
 W0, W1, I0, ACC, OUT, PARAM = range(6)
 
@@ -22,29 +24,42 @@ def tile(role: Role, number: int, size: int, space: Space = Space.GB, element: i
     )
 
 
+def accumulators(rows: int) -> Tile:
+    """Return 16 accumulators ``N G K P Q``, in rows."""
+    box = (*(Range(0, 1),) * 3, Range(0, rows), Range(0, 16 // rows))
+    view = (16, 16, 16, 16 // rows, 1)
+    return Tile(tensor="O", role=Role.PSUM, view=view, box=box, element_bytes=4, space=Space.GB)
+
+
+def box_of(rows: Range, columns: Range) -> tuple[Range, ...]:
+    """Return the box of an operation on a part of the accumulators."""
+    ranges = {Dim.P: rows, Dim.Q: columns}
+    return tuple(ranges.get(dim, Range(0, 1)) for dim in DIMS)
+
+
 def graph() -> TileGraph:
     """Return a sum of two products that is finished with a parameter."""
     tiles = (
         tile(Role.W, 0, 16),
         tile(Role.W, 1, 16),
         tile(Role.I, 0, 16),
-        tile(Role.PSUM, 0, 16, element=4),
+        accumulators(1),
         tile(Role.O, 0, 16),
         tile(Role.PARAM, 0, 16, Space.PB, element=4),
     )
     ops = tuple(
         TileOp(
             operator="op",
-            box=(Range(0, 1),) * 8,
+            box=box_of(Range(0, 1), Range(0, 16)),
             reads=(I0, weights, PARAM),
             acc=ACC,
             out=OUT,
-            profile=(0,),
+            nests=(0,),
         )
         for weights in (W0, W1)
     )
-    profiles = (MacProfile(cycles=10, macs=16),)
-    return TileGraph(operators=("op",), tiles=tiles, ops=ops, profiles=profiles)
+    nests = (nest_of(Workload(Q=16), dict.fromkeys(Operand, "gb")),)
+    return TileGraph(operators=("op",), tiles=tiles, ops=ops, nests=nests)
 
 
 def event(kind: EventKind, subject: int, unit: Unit, start: int, **more: object) -> Event:
@@ -137,6 +152,10 @@ def test_the_schedule_is_valid():
     schedule().verify()
 
 
+def test_sums_in_parts_are_valid():
+    in_parts().verify()
+
+
 def test_derived_facts():
     found = schedule()
 
@@ -144,6 +163,77 @@ def test_derived_facts():
     assert found.placement(ACC, 2) == found.placements[2]
     assert found.placement(ACC, 6) == found.placements[4]
     assert found.placement(ACC, 4) is None
+
+
+def with_box(number: int, rows: Range, columns: Range) -> TileSchedule:
+    old = schedule()
+    ops = list(old.graph.ops)
+    ops[number] = replace(ops[number], box=box_of(rows, columns))
+    return replace(old, graph=replace(old.graph, ops=tuple(ops)))
+
+
+def in_parts() -> TileSchedule:
+    """Return a valid schedule of sums in two rows, each the sum of two products.
+
+    The sums leave the chip when one row has both products and the other has none.
+    """
+    old = schedule()
+    rows, columns = (Range(0, 1), Range(1, 2)), Range(0, 8)
+    tiles = [*old.graph.tiles]
+    tiles[ACC] = accumulators(2)
+    ops = tuple(replace(op, box=box_of(row, columns)) for row in rows for op in old.graph.ops)
+    mx, dma = Unit.MX, Unit.DMA
+    events = (
+        event(EventKind.LOAD, I0, dma, 0),
+        event(EventKind.LOAD, W0, dma, 10),
+        event(EventKind.LOAD, W1, dma, 20),
+        event(EventKind.COMPUTE, 0, mx, 30, clear=True),
+        event(EventKind.COMPUTE, 1, mx, 40),
+        event(EventKind.SPILL, ACC, dma, 50),
+        event(EventKind.RETRIEVE, ACC, dma, 60),
+        event(EventKind.COMPUTE, 2, mx, 70, clear=True),
+        event(EventKind.COMPUTE, 3, mx, 80),
+        event(EventKind.LOAD, PARAM, dma, 80),
+        event(EventKind.FINISH, 3, Unit.VX, 90),
+        event(EventKind.STORE, OUT, dma, 100),
+    )
+    placements = (
+        place(I0, 0, 0, 8),
+        place(W0, 16, 1, 7),
+        place(W1, 48, 2, 8),
+        place(ACC, 64, 3, 5),
+        place(ACC, 128, 6, 10),
+        place(PARAM, 0, 9, 10),
+        place(OUT, 32, 10, 11),
+    )
+    graph = replace(old.graph, tiles=tuple(tiles), ops=ops)
+    return replace(old, graph=graph, events=events, placements=placements)
+
+
+def part_damaged(number: int, **changes: object) -> TileSchedule:
+    old = in_parts()
+    events = list(old.events)
+    events[number] = replace(events[number], **changes)
+    return replace(old, events=tuple(events))
+
+
+def part_not_retrieved() -> TileSchedule:
+    """Return sums that start anew elsewhere: the row that has its products is left behind."""
+    old = in_parts()
+    events = list(old.events)
+    events[6] = event(EventKind.LOAD, W0, Unit.DMA, 60)
+    placements = list(old.placements)
+    placements[1] = place(W0, 16, 1, 5)
+    placements[4] = place(ACC, 128, 7, 10)
+    return replace(old, events=tuple(events), placements=(*placements, place(W0, 16, 6, 7)))
+
+
+def only_part_made() -> TileSchedule:
+    """Return sums of which both products make the left half only."""
+    left = Range(0, 8)
+    old = schedule()
+    ops = tuple(replace(op, box=box_of(Range(0, 1), left)) for op in old.graph.ops)
+    return replace(old, graph=replace(old.graph, ops=ops))
 
 
 DAMAGE: dict[str, tuple[Callable[[], TileSchedule], str]] = {
@@ -169,6 +259,26 @@ DAMAGE: dict[str, tuple[Callable[[], TileSchedule], str]] = {
     "an operation never executed": (lambda: without(6), "before all sums are in it"),
     "sums that are cleared away": (lambda: with_event(6, clear=True), "clears what holds sums"),
     "sums that are not cleared": (lambda: with_event(2, clear=False), "was not cleared"),
+    "a part of the sums that is not cleared": (
+        lambda: part_damaged(7, clear=False),
+        "event 7 adds to what was not cleared",
+    ),
+    "a part of the sums that is cleared away": (
+        lambda: part_damaged(4, clear=True),
+        "event 4 clears what holds sums",
+    ),
+    "a part of the sums that is left off chip": (
+        part_not_retrieved,
+        "reads tile 3 before it is there",
+    ),
+    "a part of the sums that nobody makes": (
+        only_part_made,
+        "reads tile 3 before it is there",
+    ),
+    "products that miss the sums": (
+        lambda: with_box(1, Range(0, 1), Range(1, 17)),
+        "tile operation 1 adds outside of tile 3",
+    ),
     "sums added to before they are back": (
         lambda: with_event(6, start=55, end=65),
         "while it is not there|before it is there",

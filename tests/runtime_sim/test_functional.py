@@ -30,10 +30,10 @@ from accnn.ir.isa import (
 from accnn.ir.types import DType
 from accnn.runtime_sim.accesses import touches
 from accnn.runtime_sim.activation import erf
-from accnn.runtime_sim.functional import execute
 from accnn.runtime_sim.machine import NUMPY_TYPES, Machine
 
 from ..programs import at, dense, program
+from .whole import execute, store
 
 MANY = settings(max_examples=120, deadline=None)
 FEW = settings(max_examples=40, deadline=None)
@@ -154,7 +154,7 @@ def test_requant(data):
     factor = rng.uniform(0, 1e-4, K).astype(np.float32)
     port.reach[Space.PB, 0].bytes[: 8 * K] = np.concatenate([bias.view("u1"), factor.view("u1")])
     acc_access = dense(Space.AB, 16, (K, P), acc_bytes)
-    port.store_accumulators(acc_access, (K, P), acc_bytes, acc)
+    store(port, acc_access, (K, P), acc_bytes, acc)
     dst = data.draw(strided((K, P), 1))
     total = acc + bias[:, None] if with_bias else acc
     scaled = np.rint(total.astype(np.float32) * factor[:, None]).astype(np.int64) + zero

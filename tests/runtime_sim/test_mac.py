@@ -6,10 +6,10 @@ from hypothesis import strategies as st
 from accnn.ir.errors import OverflowTrap, SimulationError
 from accnn.ir.isa import Mac, Space, Window
 from accnn.ir.types import DType
-from accnn.runtime_sim.functional import execute
 from accnn.runtime_sim.machine import NUMPY_TYPES, Machine
 
 from ..programs import at, dense, program
+from .whole import execute, store
 
 SMALL = settings(max_examples=150, deadline=None)
 
@@ -96,7 +96,7 @@ def filled(port, instruction, seed):
         port.view(instruction.acc, acc.shape, acc.dtype)[...] = acc
     else:
         acc = rng.integers(-(1 << 20), 1 << 20, (N, G, K, P, Q)).astype(np.int32)
-        port.store_accumulators(instruction.acc, acc.shape, instruction.acc_bytes, acc)
+        store(port, instruction.acc, acc.shape, instruction.acc_bytes, acc)
     return (*values, acc)
 
 
@@ -198,7 +198,7 @@ def test_24_bits_trap_beyond_their_range():
 def test_accumulation_traps_one_beyond_the_range(acc_bytes, limit):
     port, instruction = product(1, 1, 1, acc_bytes=acc_bytes, accumulate=True)
     shape = (1, 1, 1, 1, 1)
-    port.store_accumulators(instruction.acc, shape, acc_bytes, np.full(shape, limit - 1, np.int32))
+    store(port, instruction.acc, shape, acc_bytes, np.full(shape, limit - 1, np.int32))
 
     execute(port, instruction)
     assert result_of(port, instruction) == limit

@@ -9,9 +9,11 @@ from accnn.ir.errors import RaceError
 from accnn.ir.isa import Access, Copy, Fill, Space, Wait
 from accnn.runtime_sim.simulate import simulate
 
-from ..programs import program
+from ..programs import machine, program
 
 QUEUES = ("dma0", "ld0", "st0")
+FIRST = Wait(len(QUEUES), 1)
+"""For the instruction that writes all bytes before any is read."""
 STRIDES = st.sampled_from([-5, -2, 1, 2, 3, 7])
 
 
@@ -26,6 +28,7 @@ def programs(draw):
             for number, other in enumerate(QUEUES)
             if other != name and streams[other] and draw(st.booleans())
         )
+        waits += (FIRST,) if not streams[name] else ()
         shape = (draw(st.integers(1, 3)), draw(st.integers(1, 4)))
         size = draw(st.sampled_from([1, 2]))
         target, source = (
@@ -36,7 +39,8 @@ def programs(draw):
         fill = draw(st.booleans())
         instruction = Fill(value=1, **fields) if fill else Copy(src=source, **fields)
         streams[name].append(instruction)
-    return program(streams)
+    everything = Fill(dst=Access(Space.GB, 0, 0, (1,)), shape=(200,), element_bytes=1, value=0)
+    return program({**streams, "dma1": [everything]}, arch=machine(1, 2))
 
 
 def bytes_of(access, shape, size):

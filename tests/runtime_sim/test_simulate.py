@@ -3,13 +3,21 @@ import dataclasses
 import numpy as np
 import pytest
 
-from accnn.ir.errors import InputError, RaceError, SimulationError
+from accnn.ir.errors import InputError, RaceError, SimulationError, VerifyError
 from accnn.ir.isa import Copy, Fill, Space, Sync, Unit, Wait
 from accnn.ir.program import SymbolKind
 from accnn.ir.types import DType
 from accnn.runtime_sim.simulate import simulate
 
-from ..programs import at, convolution, convolution_reference, program, symbol, with_stream
+from ..programs import (
+    at,
+    convolution,
+    convolution_reference,
+    machine,
+    program,
+    symbol,
+    with_stream,
+)
 from ..programs import without_wait as drop
 
 
@@ -44,7 +52,9 @@ def test_a_dropped_wait_is_a_race():
                     simulate(changed, constants, inputs, detect_races=True)
                     continue
                 needed += 1
-                with pytest.raises(RaceError, match="and no wait orders them"):
+                with pytest.raises(
+                    SimulationError, match="no wait orders them|nothing has written"
+                ):
                     simulate(changed, constants, inputs, detect_races=True)
     assert needed > 10
 
@@ -102,7 +112,11 @@ def test_two_reads_do_not_race():
     read = Copy(dst=at(Space.WB, 0, 1), src=at(Space.GB, 0, 1), shape=(4,), element_bytes=1)
     other = dataclasses.replace(read, dst=at(Space.WB, 100, 1))
 
-    simulate(program({"ld0": [read], "st0": [other]}), {}, {}, detect_races=True)
+    wrote = Fill(dst=at(Space.GB, 0, 1), shape=(4,), element_bytes=1, value=1)
+    read, other = (dataclasses.replace(item, waits=(Wait(2, 1),)) for item in (read, other))
+
+    streams = {"ld0": [read], "st0": [other], "dma0": [wrote]}
+    simulate(program(streams), {}, {}, detect_races=True)
 
 
 def test_a_deadlock_says_what_each_queue_waits_for():
@@ -122,26 +136,55 @@ def test_a_deadlock_says_what_each_queue_waits_for():
     )
 
 
-def test_out_of_bounds_names_queue_instruction_and_operator():
+@pytest.mark.parametrize("races", [False, True])
+def test_out_of_bounds_names_queue_instruction_and_operator(races):
     inside = Fill(dst=at(Space.GB, (1 << 14) - 4, 1), shape=(4,), element_bytes=1, value=1, op=0)
     outside = dataclasses.replace(inside, shape=(5,))
     below = dataclasses.replace(inside, dst=at(Space.GB, -1, 1))
 
-    simulate(program({"ld0": [inside]}), {}, {})
+    simulate(program({"ld0": [inside]}), {}, {}, detect_races=races)
     with pytest.raises(SimulationError) as caught:
-        simulate(program({"ld0": [inside, outside]}), {}, {})
+        simulate(program({"ld0": [inside, outside]}), {}, {}, detect_races=races)
     assert str(caught.value) == (
         "ld0[1] (conv): access to bytes 16380..16384 of gb, which has 16384"
     )
-    with pytest.raises(SimulationError, match=r"bytes -1\.\.2 of gb"):
-        simulate(program({"ld0": [below]}), {}, {})
+    with pytest.raises(VerifyError, match=r"ld0\[0\] \(conv\): dst begins at -1, gb has 16384"):
+        simulate(program({"ld0": [below]}), {}, {}, detect_races=races)
+
+
+@pytest.mark.parametrize("races", [False, True])
+def test_malformed_accesses_are_told(races):
+    right = Copy(dst=at(Space.WB, 0, 1), src=at(Space.GB, 0, 1), shape=(4,), element_bytes=1)
+    wrong = {
+        "wb:0x0 has 2 strides for 1 loops": {"dst": at(Space.WB, 0, 4, 1)},
+        "gb:0x0 has 2 strides for 1 loops": {"src": at(Space.GB, 0, 4, 1)},
+        r"has extents \(0,\)": {"shape": (0,)},
+    }
+    wrote = Fill(dst=at(Space.GB, 0, 1), shape=(4,), element_bytes=1, value=1)
+
+    simulate(program({"ld0": [wrote, right]}), {}, {}, detect_races=races)
+    for message, change in wrong.items():
+        built = program({"ld0": [wrote, dataclasses.replace(right, **change)]})
+        with pytest.raises(SimulationError, match=r"ld0\[1\]: access to .*" + message):
+            simulate(built, {}, {}, detect_races=races)
 
 
 def test_a_queue_reaches_only_its_own_npu():
-    arch_queues = {"ld0": [Fill(dst=at(Space.WB, 0, 1, npu=1), **_ONE)]}
+    copy = Copy(
+        dst=at(Space.PB, 0, 1, npu=1), src=at(Space.DRAM, 0, 1), shape=(1,), element_bytes=1
+    )
 
-    with pytest.raises(SimulationError, match="wb:0x0 of npu 1 is out of reach"):
-        simulate(program(arch_queues), {}, {})
+    with pytest.raises(VerifyError, match="NPU 0 cannot reach pb of NPU 1"):
+        simulate(program({"ld0": [copy]}, arch=machine(npus=2)), {}, {})
+    with pytest.raises(VerifyError, match="there is no NPU 1"):
+        simulate(program({"ld0": [copy]}), {}, {})
+
+
+def test_a_fill_has_no_layout_for_the_array():
+    fill = Fill(dst=at(Space.WB, 0, 1), **_ONE)
+
+    with pytest.raises(VerifyError, match="fill cannot reach wb"):
+        simulate(program({"ld0": [fill]}), {}, {})
 
 
 _ONE = {"shape": (1,), "element_bytes": 1, "value": 1}
@@ -242,8 +285,9 @@ def test_accounts_add_up():
         SymbolKind.CONSTANT: (constants["w"].nbytes + constants["p"].nbytes, 0),
         SymbolKind.OUTPUT: (0, result.outputs["y"].nbytes),
     }
-    assert conv.macs == 4 * 7
-    assert {item.unit: item.cycles for item in conv.busy}[Unit.MX] == 4 * 50
+    steps = 3 * 3 * 5 * 6 * 3 * 4
+    assert conv.macs == 4 * steps
+    assert {item.unit: item.cycles for item in conv.busy}[Unit.MX] == 4 * steps
     read, written = inputs["x"].nbytes + constants["w"].nbytes + 32, result.outputs["y"].nbytes
     off_chip = conv.energy.levels[0]
     assert off_chip.pj == pytest.approx(read / 8 * 100 + written / 8 * 200)

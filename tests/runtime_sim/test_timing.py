@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from accnn.ir.isa import Copy, Fill, Quantize, Space, Sync, Wait
 from accnn.ir.types import DType
+from accnn.runtime_sim.array.arrays import Arrays
 from accnn.runtime_sim.demands import Demands
 from accnn.runtime_sim.interleaving import random_steps
 from accnn.runtime_sim.ports import ports_of
@@ -341,6 +342,6 @@ def test_demands_count_what_the_instruction_touches():
     (copy,) = copies(IN)
     built = program({"dma0": [copy]}, arch=arch)
 
-    work = Demands(built, ports_of(arch)).work(0, copy)
+    work = Demands(built, ports_of(arch), Arrays(built)).work(0, copy)
 
     assert work == Work(lead=10, demands=((0, 40), (2, 40)))

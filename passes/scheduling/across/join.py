@@ -7,8 +7,9 @@ resident tensors get *windows*: tiles of just the part that they touch, so that 
 for no more than that.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
+from itertools import starmap, zip_longest
 
 from ....ir.arch import Architecture
 from ....ir.errors import VerifyError
@@ -23,7 +24,7 @@ from ....ir.tile_schedule import TileSchedule
 from ....ir.tiles import Range, Role, Tile, TileGraph, TileOp
 from ....ir.types import TensorType
 from ...base import require_arch
-from .windows import Reads, reads_of, window
+from .windows import Box, Reads, reads_of, window
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -178,9 +179,9 @@ class _Part:
         box = op.box if op.acc is None else self.graph.tiles[op.acc].box
         return replace(
             op,
-            reads=tuple(self._window(tile, boxes) for tile in op.reads),
+            reads=tuple(starmap(self._window, zip_longest(op.reads, boxes))),
             acc=acc,
-            out=self._window(op.out, {self.graph.tiles[op.out].tensor: box}),
+            out=self._window(op.out, box),
             nests=tuple(self.nests[item] for item in op.nests),
         )
 
@@ -188,9 +189,12 @@ class _Part:
         """Return the new number of a tile."""
         return self._add(self.graph.tiles[number])
 
-    def _window(self, number: int, boxes: Mapping[str, tuple[Range, ...]]) -> int:
+    def _window(self, number: int, box: Box | None) -> int:
         tile = self.graph.tiles[number]
-        return self._add(window(tile, boxes[tile.tensor]) if tile.is_resident else tile)
+        if not tile.is_resident:
+            return self._add(tile)
+        assert box is not None, "biases and tables are never resident"
+        return self._add(window(tile, box))
 
     def _add(self, tile: Tile) -> int:
         if tile not in self._numbers:

@@ -1,6 +1,6 @@
 """Which part of a resident tensor a tile operation touches."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
 
 from ....ir.arch import Architecture
@@ -16,8 +16,9 @@ from ...tiling.residency import Residency
 from ...tiling.vector import pieces_of
 
 Box = tuple[Range, ...]
-Reads = Callable[[TileOp], Mapping[str, Box]]
-"""From an operation to the box of each activation that it reads, in the operator's view."""
+Reads = Callable[[TileOp], tuple[Box, ...]]
+"""From an operation to the boxes of its first operands, in the operator's views; the others never
+lie in the scratchpad."""
 
 _NOWHERE = Residency(addresses={}, workspace_address=0, workspace_bytes=0)
 
@@ -36,11 +37,10 @@ def reads_of(graph: Graph, op: Op, arch: Architecture) -> Reads:
         return _mac_reads(graph, op, arch)
     pieces = pieces_of(graph, op)
 
-    def reads(step: TileOp) -> Mapping[str, Box]:
+    def reads(step: TileOp) -> tuple[Box, ...]:
         for piece in pieces:
             if _is_within(step.box, piece.domain):
-                boxes = piece.needs(step.box)
-                return {seen.name: box for seen, box in zip(piece.operands, boxes, strict=True)}
+                return tuple(piece.needs(step.box))
         raise VerifyError(f"an operation of %{op.name} lies in none of its parts")
 
     return reads
@@ -51,8 +51,9 @@ def _mac_reads(graph: Graph, op: Op, arch: Architecture) -> Reads:
     assert load is not None
     tiler = MacTiler(graph, op, load, Space.GB, _NOWHERE, arch, 0)
 
-    def reads(step: TileOp) -> Mapping[str, Box]:
-        return {op.operands[0]: tiler.inputs(dict(zip(DIMS, step.box, strict=True))).box}
+    def reads(step: TileOp) -> tuple[Box, ...]:
+        ranges = dict(zip(DIMS, step.box, strict=True))
+        return tiler.inputs(ranges).box, tiler.weights(ranges).box
 
     return reads
 

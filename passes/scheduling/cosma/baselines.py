@@ -140,8 +140,9 @@ class _Arena:
     def _streamed(self, step: int, operation: Operation, touched: Sequence[int]) -> Collection[int]:
         """Return the tensors that pass in tiles since not all fit: those that lose least."""
         left = self.problem.budget - self.reserve
-        streamed: list[int] = []
-        for tensor in sorted(touched, key=lambda tensor: -self._worth(step, operation, tensor)):
+        streamed = sorted(self.problem.always_streamed(self.order[step]))
+        choice = [tensor for tensor in touched if tensor not in streamed]
+        for tensor in sorted(choice, key=lambda tensor: -self._worth(step, operation, tensor)):
             if self.problem.tensors[tensor].bytes <= left:
                 left -= self.problem.tensors[tensor].bytes
             else:

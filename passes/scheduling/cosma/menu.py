@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from itertools import combinations
 
 from ....ir.arch import Architecture
+from ....ir.direct import direct_operands
 from ....ir.graph import Graph, Op
 from ....ir.workload import Operand
 from .delay import NO_DELAY, Delay
@@ -16,6 +17,19 @@ from .streaming import TrafficModel
 
 _MANY = 4
 _LEAST_WORKSPACE = 32
+
+
+def resident_menu(graph: Graph, arch: Architecture) -> Menu:
+    """Return the menu of the paper: one option, with everything resident.
+
+    What the machine reads from off chip directly is streamed; it takes no room.
+    """
+
+    def menu(op: Op, number: Mapping[str, int]) -> tuple[Option, ...]:
+        direct = sorted(direct_operands(graph, op, arch))
+        return (Option(streamed=tuple((number[name], graph.types[name].bytes) for name in direct)),)
+
+    return menu
 
 
 def streaming_menu(
@@ -51,7 +65,8 @@ def streaming_menu(
         )
         constants = any(graph.is_constant(name) for name in op.inputs)
         options: list[Option] = []
-        for streamed in _subsets(names, graph):
+        direct = direct_operands(graph, op, arch)
+        for streamed in dict.fromkeys(chosen | direct for chosen in _subsets(names, graph)):
             resident = frozenset(names) - streamed
             room = budget - sum(graph.types[name].bytes for name in resident)
             if include_parameters:

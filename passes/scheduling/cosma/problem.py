@@ -138,6 +138,12 @@ class Problem:
         """``M_R``: the least budget at which every operator runs fully resident [byte]."""
         return max(self.footprint(index, Option()) for index in range(len(self.operations)))
 
+    def always_streamed(self, operation: int) -> frozenset[int]:
+        """Return the tensors that an operator streams whatever it chooses of its menu."""
+        menu = self.operations[operation].menu
+        streamed = [frozenset(tensor for tensor, _ in option.streamed) for option in menu]
+        return streamed[0].intersection(*streamed) if streamed else frozenset()
+
     def footprint(self, operation: int, option: Option) -> int:
         """Return the room that an operator takes by itself [byte]."""
         streamed = {tensor for tensor, _ in option.streamed}

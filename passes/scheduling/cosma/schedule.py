@@ -7,8 +7,8 @@ from ....ir.graph_schedule import GraphSchedule
 from ..in_order import schedule_in_order, scratchpad_budget
 from .decode import decode
 from .delay import delay_on
-from .menu import streaming_menu
-from .problem import Menu, problem_of
+from .menu import resident_menu, streaming_menu
+from .problem import problem_of
 from .refine import CorrectedTraffic, refine
 from .solve import CosmaOptions, Engine, solve
 from .streaming import TrafficModel, analytic_traffic
@@ -60,8 +60,9 @@ def schedule_cosma(
     delay = delay_on(arch, 0.0 if exact is None else latency)
 
     def plan_with(model: TrafficModel | None) -> GraphSchedule:
-        menu: Menu | None = None
-        if model is not None:
+        if model is None:
+            menu = resident_menu(graph, arch)
+        else:
             menu = streaming_menu(
                 graph, arch, room, model, include_parameters=include_parameters, delay=delay
             )

@@ -115,7 +115,9 @@ class _Tilings:
             Operand.W: op.operands[1],
             Operand.O: op.result.name,
         }
-        self._others = sum(graph.types[name].bytes for name in op.operands[2:] if name)
+        others = {name: graph.types[name].bytes for name in op.operands[2:] if name}
+        self._others = sum(others[name] for name in others if graph.is_constant(name))
+        self._computed = [item for item in others.items() if not graph.is_constant(item[0])]
         self._nest = nest
         self._weights_pass = Operand.W in arch.scratchpad_level.holds
         self._near_weights = _room_for_weights(arch)
@@ -153,8 +155,11 @@ class _Tilings:
                 constants += size
             else:
                 activations.append((self._names[role], size))
+        moves = dict(activations)
+        for name, size in self._computed:
+            moves[name] = moves.get(name, 0) + size
         return Traffic(
-            activations=tuple(activations),
+            activations=tuple(moves.items()),
             constants=constants,
             workspace=workspace,
             cycles=self._cycles,

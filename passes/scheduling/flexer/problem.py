@@ -82,6 +82,7 @@ class TimedTiling:
         inputs, weights, accs = tiling.counts
         resident = np.zeros(len(size), np.bool_)
         resident[:inputs] = self.site.resident[Operand.I]
+        resident[inputs : inputs + weights] = self.site.resident[Operand.W]
         resident[len(size) - accs :] = self.site.resident[Operand.O]
         keys, tensors = self._parameters()
         slots = self._slots(tensors)

@@ -68,7 +68,7 @@ class Site:
         """Whether an operand lies whole in the scratchpad."""
         return {
             Operand.I: self.op.operands[0] in self.place.addresses,
-            Operand.W: False,
+            Operand.W: self.op.operands[1] in self.place.addresses,
             Operand.O: self.op.name in self.place.addresses,
         }
 

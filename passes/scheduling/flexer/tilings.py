@@ -85,7 +85,8 @@ class Tiling:
     def counts(self) -> tuple[int, int, int]:
         """Number of input, weight and accumulator tiles."""
         inputs = 1 if self.site.resident[Operand.I] else self._count(_I_DIMS)
-        return inputs, self._count(_W_DIMS), self._count(_O_DIMS)
+        weights = 1 if self.site.resident[Operand.W] else self._count(_W_DIMS)
+        return inputs, weights, self._count(_O_DIMS)
 
     @cached_property
     def tile_count(self) -> int:
@@ -106,10 +107,12 @@ class Tiling:
     def reads(self) -> Ints:
         """Input, weight and accumulator tile of every operation ``[ops, 3]``."""
         inputs, weights, _ = self.counts
-        first = self._number(_I_DIMS)
+        first, second = self._number(_I_DIMS), self._number(_W_DIMS)
         if self.site.resident[Operand.I]:
             first = np.zeros_like(first)
-        second = self._number(_W_DIMS) + inputs
+        if self.site.resident[Operand.W]:
+            second = np.zeros_like(second)
+        second = second + inputs
         third = self._number(_O_DIMS) + inputs + weights
         return np.stack([first, second, third], axis=1)
 
@@ -141,6 +144,8 @@ class Tiling:
         out_bytes = 0 if site.resident[Operand.O] else types[site.op.name].dtype.bytes
         acc_bytes = math.ceil(site.arch.accumulator_bits / 8)
         weights = _outer(extents, _W_DIMS) * taps * w_bytes
+        if site.resident[Operand.W]:
+            weights = np.zeros(1, np.int64)
         return np.concatenate([inputs, weights, outputs * acc_bytes, outputs * out_bytes])
 
     @cached_property
@@ -207,6 +212,8 @@ class Tiling:
         if self.site.resident[Operand.I]:
             del inputs[1:]
         weights = [tiler.weights(ranges) for ranges in self._boxes(_W_DIMS)]
+        if self.site.resident[Operand.W]:
+            del weights[1:]
         boxes = list(self._boxes(_O_DIMS))
         accs = [tiler.accumulators(ranges) for ranges in boxes]
         outs = [tiler.outputs(ranges) for ranges in boxes]

@@ -71,7 +71,8 @@ def _demand(site: Site, sizes: TileSizes) -> int:
     columns = (sizes.Q - 1) * work.stride[1] + (work.S - 1) * work.dilation[1] + 1
     outputs = sizes.N * sizes.G * sizes.K * sizes.P * sizes.Q
     inputs = sizes.N * sizes.G * sizes.C * rows * columns * x_bytes
-    demand = sizes.G * sizes.K * sizes.C * work.R * work.S * w_bytes
+    weights = sizes.G * sizes.K * sizes.C * work.R * work.S * w_bytes
+    demand = 0 if site.resident[Operand.W] else weights
     demand += 0 if site.resident[Operand.I] else inputs
     demand += outputs * math.ceil(site.arch.accumulator_bits / 8)
     return demand + (0 if site.resident[Operand.O] else outputs * types[site.op.name].dtype.bytes)

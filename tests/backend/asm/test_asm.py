@@ -27,7 +27,7 @@ def test_text_is_readable():
     assert (
         "  mac op=0 acc=ab0:0x0[480,480,120,24,4] x=gb:0x0[90,90,30,6,1] w=wb0:0x0[108,27,9,3,1] "
         "extents=(3,3,5,6,3,4,1,1) window={stride=(1,1) dilation=(1,1) rows=5 columns=6 top=1 "
-        "left=1} x_dtype=u8 w_dtype=s8 x_zero=7 wait(dma0>=1, ld0>=2)\n"
+        "left=1} x_dtype=u8 w_dtype=s8 x_zero=7 nest=2 layout=1 wait(dma0>=1, ld0>=2)\n"
     ) in text
     assert '.symbol "x" kind=input address=0 type={dtype=u8 shape=(2,3,5,6)}\n' in text
     assert "\n.queue mx0 ; 2\n  ; conv\n" in text
@@ -74,7 +74,7 @@ BODY = HEAD + ".queue ld0\n"
         (HEAD + ".quue ld0", "x.asm:3:1: no directive .quue"),
         (HEAD + ".queue ldx", "x.asm:3:8: not a queue"),
         (HEAD + ".space ib bytes=3", "x.asm:3:8: no such space"),
-        (HEAD + ".profile p1 cycles=1 macs=1", "x.asm:3:10: profile p1 where p0 is due"),
+        (HEAD + ".nest n1 temporal=()", "x.asm:3:7: nest n1 where n0 is due"),
         (HEAD + ".operator conv", "x.asm:3:11: .operator needs a name in quotes"),
         (HEAD + '.operator "conv" x=1', "x.asm:3:18: .operator takes nothing but a name"),
         (BODY + "  jump", "x.asm:4:3: no instruction 'jump'"),

@@ -62,7 +62,7 @@ program net {
     x input 0 s8<1x4, scale = 0.5, zero = 0>
   }
   operators = []
-  profiles = []
+  nests = []
   queues = [
     {
       unit = dma

@@ -20,9 +20,7 @@ from ...strategies import any_mappings, any_modules, fields_of, graphs
 
 GRAPH = Graph(name="net", inputs=(), constants=(), ops=(), outputs=())
 ARCH = Architecture(name="machine", levels=(), scratchpad="gb")
-PROGRAM = Program(
-    name="net", arch=ARCH, spaces=(), symbols=(), operators=(), profiles=(), queues=()
-)
+PROGRAM = Program(name="net", arch=ARCH, spaces=(), symbols=(), operators=(), nests=(), queues=())
 few = settings(
     max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow], database=None
 )

@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from accnn.backend.load import load_architecture
 from accnn.ir.arch import Architecture, MemoryLevel
 from accnn.ir.errors import InfeasibleError, VerifyError
 from accnn.ir.graph import Graph, Op, Value
@@ -11,7 +12,11 @@ from accnn.ir.graph_schedule import GraphSchedule, Residence, Transfer
 from accnn.ir.types import DType, TensorType
 from accnn.ir.workload import OPERANDS, Operand
 from accnn.passes.scheduling.check import check_schedule
+from accnn.passes.scheduling.cosma.baselines import Replacement
+from accnn.passes.scheduling.cosma.schedule import schedule_cosma
 from accnn.passes.scheduling.in_order import schedule_in_order
+from accnn.passes.scheduling.schedule_linear import Order, plan_linear
+from tests.networks import NetworkBuilder, per_tensor
 
 
 def _tensor(name: str, size: int) -> Value:
@@ -192,3 +197,35 @@ def test_the_checker_refuses_overlap():
 
     with pytest.raises(VerifyError, match="overlap at step"):
         check_schedule(DIAMOND, plan)
+
+
+def product() -> Graph:
+    """Return a product of two inputs."""
+    net = NetworkBuilder()
+    operands = (net.input("x", (4, 8)), net.input("w", (6, 8)))
+    return net.build(net.op("dense", operands, "y", quant=per_tensor(0.1)))
+
+
+def test_the_checker_refuses_weights_that_lie_where_none_can():
+    graph = product()
+    plan = schedule_in_order(graph, load_architecture("edge-1m"), budget=1000)
+
+    check_schedule(graph, plan, load_architecture("edge-1m"))
+    with pytest.raises(VerifyError, match="%w is resident at step 0, but %y reads it off chip"):
+        check_schedule(graph, plan, load_architecture("simba"))
+
+
+@pytest.mark.parametrize("rule", Replacement)
+def test_weights_are_streamed_where_the_scratchpad_holds_none(rule: Replacement):
+    graph, simba = product(), load_architecture("simba")
+    plans = [
+        schedule_in_order(graph, simba),
+        plan_linear(graph, simba, Order.DEFAULT, rule),
+        schedule_cosma(graph, simba),
+        schedule_cosma(graph, simba, streaming=False),
+    ]
+
+    for plan in plans:
+        check_schedule(graph, plan, simba)
+        assert plan.streamed("w", 0) and plan.resident("w", 0) is None
+        assert plan.streamed("x", 0) != (plan.resident("x", 0) is not None)

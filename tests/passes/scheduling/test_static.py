@@ -13,6 +13,7 @@ from accnn.ir.isa import Space, Unit
 from accnn.ir.program import MacProfile
 from accnn.ir.tile_events import EventKind
 from accnn.ir.tiles import Range, Role, Tile, TileGraph, TileOp
+from accnn.ir.workload import DIMS, Dim
 from accnn.passes.scheduling.static import (
     busy_cycles,
     issue_order,
@@ -32,20 +33,36 @@ def tile(role: Role, number: int, size: int, space: Space = Space.GB) -> Tile:
     return Tile(tensor=role.value, role=role, view=(1,), box=box, element_bytes=1, space=space)
 
 
+def accumulators(number: int, size: int, space: Space) -> Tile:
+    """Return the ``number``-th tile of ``size`` accumulators ``N G K P Q`` of one row."""
+    columns = Range(number * size, (number + 1) * size)
+    return Tile(
+        tensor="psum",
+        role=Role.PSUM,
+        view=(1,) * 5,
+        box=(*(Range(0, 1),) * 4, columns),
+        element_bytes=4,
+        space=space,
+    )
+
+
+def box_of(columns: Range) -> tuple[Range, ...]:
+    """Return the box of an operation on some columns of one row."""
+    return tuple(columns if dim is Dim.Q else Range(0, 1) for dim in DIMS)
+
+
 def product(outputs: int, depth: int, size: int = 64, acc: Space = Space.AB) -> TileGraph:
     """Return a product of ``outputs`` tiles, each the sum of ``depth`` operations."""
     weights = [tile(Role.W, number, size) for number in range(depth * outputs)]
     inputs = [tile(Role.I, number, size) for number in range(depth)]
-    sums = [
-        replace(tile(Role.PSUM, number, size, acc), element_bytes=4) for number in range(outputs)
-    ]
+    sums = [accumulators(number, size, acc) for number in range(outputs)]
     results = [tile(Role.O, number, size) for number in range(outputs)]
     tiles = (*weights, *inputs, *sums, *results)
     index = {item: number for number, item in enumerate(tiles)}
     ops = tuple(
         TileOp(
             operator="op",
-            box=(Range(0, 1),) * 8,
+            box=box_of(Range(out * size, (out + 1) * size)),
             reads=(index[inputs[k]], index[weights[out * depth + k]]),
             acc=index[sums[out]],
             out=index[results[out]],
@@ -109,6 +126,21 @@ def test_unfinished_sums_are_spilled_and_retrieved_where_room_is_short():
     schedule.verify()
     kinds = [event.kind for event in schedule.events]
     assert kinds.count(EventKind.SPILL) == kinds.count(EventKind.RETRIEVE) > 0
+
+
+def test_every_part_of_the_sums_starts_from_zero():
+    graph = product(1, 4)
+    left, right = Range(0, 32), Range(32, 64)
+    ops = tuple(
+        replace(op, box=box_of(part))
+        for op, part in zip(graph.ops, (left, right, left, right), strict=True)
+    )
+
+    schedule = schedule_static(replace(graph, ops=ops), EDGE, rooms(1 << 16))
+
+    schedule.verify()
+    computes = [event for event in schedule.events if event.kind is EventKind.COMPUTE]
+    assert [event.clear for event in computes] == [True, True, False, False]
 
 
 def test_transfers_run_ahead_of_the_array():
