@@ -44,6 +44,9 @@ class Event:
         start: First cycle, as predicted.
         end: Cycle after the last, as predicted.
         clear: For ``compute``: whether accumulation starts from zero.
+        fill: On the MAC array, cycles from the start until it computes: buffers fill, perhaps while
+            it still computes what came before.
+        drain: On the MAC array, cycles from the last in which it computes to the end.
     """
 
     kind: EventKind
@@ -53,6 +56,18 @@ class Event:
     start: int
     end: int
     clear: bool = False
+    fill: int = 0
+    drain: int = 0
+
+    @property
+    def begin(self) -> int:
+        """Cycle from which the engine computes; before, buffers fill."""
+        return self.start + self.fill
+
+    @property
+    def done(self) -> int:
+        """Cycle after the last in which the engine computes; then results leave."""
+        return self.end - self.drain
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

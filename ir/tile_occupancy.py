@@ -15,18 +15,51 @@ from .tiles import TileGraph
 def verify_exclusive(schedule: TileEvents) -> None:
     """No engine does two things at once; queues are in order.
 
+    The MAC array computes one thing at a time; meanwhile the buffers of the next one may fill, and
+    the sums of those before leave, in order.
+
     Raises:
         VerifyError: Names the event.
     """
-    free: dict[tuple[Unit, int], int] = defaultdict(int)
+    latest: dict[tuple[Unit, int], Event] = {}
     for number, event in enumerate(schedule.events):
         queue = (event.unit, event.index)
-        if event.end < event.start or event.start < free[queue]:
-            raise VerifyError(
-                f"event {number} ({event.kind}) runs {event.start}..{event.end} on "
-                f"{event.unit}{event.index}, which is busy until {free[queue]}"
-            )
-        free[queue] = event.end
+        _verify_phases(number, event)
+        if queue in latest:
+            _verify_turn(number, event, latest[queue])
+        latest[queue] = event
+
+
+def _verify_phases(number: int, event: Event) -> None:
+    if not 0 <= event.start <= event.begin <= event.done <= event.end:
+        raise VerifyError(
+            f"event {number} ({event.kind}) runs {event.start}..{event.end}, and computes "
+            f"{event.begin}..{event.done}"
+        )
+    if event.unit is not Unit.MX and (event.fill or event.drain):
+        raise VerifyError(
+            f"event {number} ({event.kind}) fills or drains, which {event.unit} cannot"
+        )
+
+
+def _verify_turn(number: int, event: Event, before: Event) -> None:
+    """Check an event against the one before it in its queue."""
+    engine = f"{event.unit}{event.index}"
+    if event.start < before.begin:
+        raise VerifyError(
+            f"event {number} ({event.kind}) starts at {event.start} on {engine}, where another "
+            f"waits to begin at {before.begin}"
+        )
+    if event.begin < before.done:
+        raise VerifyError(
+            f"event {number} ({event.kind}) runs {event.begin}..{event.done} on {engine}, which is "
+            f"busy until {before.done}"
+        )
+    if event.end < before.end:
+        raise VerifyError(
+            f"event {number} ({event.kind}) ends at {event.end} on {engine}, before the one ahead "
+            f"of it at {before.end}"
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

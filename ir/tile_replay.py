@@ -72,7 +72,7 @@ class Replay:
         item = self._place(acc, number, event.index)
         part = self.graph.ops[event.subject].sums
         try:
-            self.sums.add(item, part, event.start, event.end, clear=event.clear)
+            self.sums.add(item, part, event)
         except VerifyError as error:
             raise VerifyError(f"event {number} {error}") from error
         self.added[acc].add(event.subject)

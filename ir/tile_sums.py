@@ -12,10 +12,11 @@ import numpy.typing as npt
 
 from .errors import VerifyError
 from .tile_contents import NEVER
-from .tile_events import Placement
+from .tile_events import Event, Placement
 from .tiles import Range, Tile, TileGraph
 
 _Times = npt.NDArray[np.int64]
+_NOBODY = -1
 
 
 @dataclass
@@ -28,15 +29,17 @@ class TileSums:
 
     graph: TileGraph
     _on_chip: dict[Placement, _Times] = field(default_factory=dict[Placement, _Times])
+    _adders: dict[Placement, _Times] = field(default_factory=dict[Placement, _Times])
     _spilled: dict[int, _Times] = field(default_factory=dict[int, _Times])
     _cleared: dict[int, npt.NDArray[np.bool_]] = field(
         default_factory=dict[int, npt.NDArray[np.bool_]]
     )
 
-    def add(
-        self, place: Placement, part: tuple[Range, ...], start: int, end: int, *, clear: bool
-    ) -> None:
-        """Add products to a part of a tile from ``start`` to ``end`` [cycle].
+    def add(self, place: Placement, part: tuple[Range, ...], event: Event) -> None:
+        """Add products to a part of a tile.
+
+        An array adds in the order of its queue, so that what it has itself added last may still be
+        on its way.
 
         Raises:
             VerifyError: The part is cleared although it holds sums, or is added to while it is
@@ -45,15 +48,18 @@ class TileSums:
         tile = self.graph.tiles[place.tile]
         where = _within(tile, part)
         cleared = self._cleared.setdefault(place.tile, np.zeros(tile.shape, np.bool_))
-        if clear and cleared[where].any():
+        if event.clear and cleared[where].any():
             raise VerifyError(f"clears what holds sums: tile {place.tile}")
-        if not clear and not cleared[where].all():
+        if not event.clear and not cleared[where].all():
             raise VerifyError(f"adds to what was not cleared: tile {place.tile}")
         ready = self._on_chip.setdefault(place, np.full(tile.shape, NEVER, np.int64))
-        if not clear and int(ready[where].max()) > start:
+        adders = self._adders.setdefault(place, np.full(tile.shape, _NOBODY, np.int64))
+        is_there = (ready[where] <= event.start) | (adders[where] == event.index)
+        if not event.clear and not is_there.all():
             raise VerifyError(f"adds to tile {place.tile} while it is not there")
         cleared[where] = True
-        ready[where] = end
+        ready[where] = event.end
+        adders[where] = event.index
         self._spilled.pop(place.tile, None)  # no longer what the sums are
 
     def ready(self, place: Placement) -> int:
@@ -63,6 +69,7 @@ class TileSums:
     def finish(self, place: Placement) -> None:
         """Forget a tile; nothing is added to it any more."""
         self._on_chip.pop(place, None)
+        self._adders.pop(place, None)
 
     def spill(self, place: Placement, start: int, end: int) -> bool:
         """Write off what a tile holds; return whether all sums so far were there."""

@@ -126,6 +126,8 @@ class TileOp:
         out: Index of the tile that gets the finished result.
         nests: Index of the loops that the array of each NPU runs, for the MAC array; else empty.
         cost: Lane cycles of one element on the vector unit; zero for the MAC array and for copies.
+        read_bytes: What it reads of the scratchpad, if it does not run on the MAC array [byte].
+        written_bytes: What it writes there [byte].
     """
 
     operator: str
@@ -135,6 +137,8 @@ class TileOp:
     out: int
     nests: tuple[int, ...] = ()
     cost: int = 0
+    read_bytes: int = 0
+    written_bytes: int = 0
 
     @property
     def sums(self) -> tuple[Range, ...]:

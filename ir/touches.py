@@ -40,7 +40,11 @@ Storage: TypeAlias = Placement | OnChip | OffChip | SpilledSums
 
 @dataclass(frozen=True, slots=True)
 class Touch:
-    """An access; ``region`` is set for tensors of which an event may touch a part."""
+    """An access; ``region`` is set for tensors of which an event may touch a part.
+
+    A single operator writes each element once and does not read what it writes, so that parts
+    do not matter.
+    """
 
     storage: Storage
     region: Region | None = None
@@ -110,10 +114,17 @@ class Accesses:
         }
 
     @cached_property
+    def _is_alone(self) -> bool:
+        """Whether this is one operator: it hands nothing on, and its writes never overlap."""
+        return len(self.graph.operators) == 1
+
+    @cached_property
     def _windows(self) -> Mapping[int, Touch]:
         """The access to each resident tile."""
         return {
-            number: Touch(OnChip(tile.tensor, base_of(tile)), region_of(tile))
+            number: Touch(
+                OnChip(tile.tensor, base_of(tile)), None if self._is_alone else region_of(tile)
+            )
             for number, tile in enumerate(self.graph.tiles)
             if tile.is_resident
         }
@@ -135,8 +146,13 @@ class Accesses:
     def _transfer(self, number: int, event: Event) -> Touches:
         tile = self.graph.tiles[event.subject]
         chip = self._tiles((event.subject,), number)
-        outside = (_outside(tile, event.subject),)
+        outside = (self._outside(tile, event.subject),)
         return Touches(outside, chip) if event.kind in _INWARDS else Touches(chip, outside)
+
+    def _outside(self, tile: Tile, number: int) -> Touch:
+        if tile.role is Role.PSUM:
+            return Touch(SpilledSums(number))
+        return Touch(OffChip(tile.tensor), None if self._is_alone else region_of(tile))
 
     def _tiles(self, tiles: Iterable[int], number: int) -> tuple[Touch, ...]:
         return tuple(self._tile(tile, number) for tile in dict.fromkeys(tiles))
@@ -155,9 +171,3 @@ class Accesses:
         if event.unit is not Unit.DMA and not self.graph.tiles[tile].space.is_shared:
             here = [item for item in here if item.npu == event.index]
         return here[-1]
-
-
-def _outside(tile: Tile, number: int) -> Touch:
-    if tile.role is Role.PSUM:
-        return Touch(SpilledSums(number))
-    return Touch(OffChip(tile.tensor), region_of(tile))

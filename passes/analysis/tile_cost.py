@@ -20,6 +20,7 @@ class TileCost:
     """What one MAC instruction costs.
 
     Attributes:
+        steps: Cycles in which the array multiplies [cycle].
         fill_cycles: Until the first tiles have reached the innermost memories; hidden where the
             instruction before computes meanwhile [cycle].
         steady_cycles: The slowest of the array and every port [cycle].
@@ -28,6 +29,7 @@ class TileCost:
         energy_pj: Of all that and of the MACs, padded ones included [pJ].
     """
 
+    steps: int
     fill_cycles: int
     steady_cycles: int
     drain_cycles: int
@@ -55,9 +57,15 @@ def tile_cost(inner: LoopNest, arch: Architecture, *, accumulate: bool = False) 
     )
     report = evaluate_view(view, arch)
     return TileCost(
-        fill_cycles=math.ceil(report.fill_cycles),
-        steady_cycles=math.ceil(report.steady_cycles),
-        drain_cycles=math.ceil(report.drain_cycles),
+        steps=report.compute_cycles,
+        fill_cycles=_whole(report.fill_cycles),
+        steady_cycles=_whole(report.steady_cycles),
+        drain_cycles=_whole(report.drain_cycles),
         traffic=report.traffic,
         energy_pj=report.energy_pj,
     )
+
+
+def _whole(cycles: float) -> int:
+    """Return whole cycles, rounded up; what is only an error of floats is no cycle."""
+    return math.ceil(cycles * (1 - 1e-12))

@@ -20,6 +20,7 @@ from ...ir.tiles import Range, Role, TileGraph, TileOp
 from .room import Room
 from .rooms import Rooms, tiles_of
 from .timeline import Timeline
+from .timing.retime import retimed
 from .work_bound import with_work_bound
 
 
@@ -47,7 +48,7 @@ def schedule_static(
         scheduler="static",
         cycles=run.time.makespan,
     )
-    return with_work_bound(schedule, arch)
+    return with_work_bound(retimed(schedule, arch), arch)
 
 
 def issue_order(graph: TileGraph, npus: int) -> tuple[tuple[int, int], ...]:

@@ -7,7 +7,7 @@ workspace twice (so that transfers overlap with computing), cutting the outermos
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from itertools import product
+from itertools import pairwise, product
 
 from ...ir.arch import Architecture
 from ...ir.errors import InfeasibleError, Shortage, VerifyError
@@ -46,6 +46,8 @@ class Piece:
         domain: Box of the result that this part writes.
         operands: Tensors read.
         needs: From a box of the result to the box of each operand.
+        lines: From a box of the result to the rows and columns that windows touch of the operand;
+            what lies between them is not read.
         cost: Lane cycles per element, 0 for a plain copy.
         parameters: Tables read whole.
     """
@@ -54,6 +56,7 @@ class Piece:
     domain: Box
     operands: tuple[Seen, ...]
     needs: Callable[[Box], tuple[Box, ...]]
+    lines: Callable[[Box], tuple[int, int]] | None = None
     cost: int = 1
     parameters: tuple[str, ...] = ()
 
@@ -170,11 +173,18 @@ def _pool(graph: Graph, op: Op) -> Piece:
         )
         return ((box[0], box[1], *rows),)
 
+    def lines(box: Box) -> tuple[int, int]:
+        rows, columns = (
+            _window_lines(box[2 + axis], window, axis, source.shape[2 + axis]) for axis in (0, 1)
+        )
+        return rows, columns
+
     return Piece(
         out=_seen(graph, op.name),
         domain=whole(out),
         operands=(source,),
         needs=needs,
+        lines=lines,
         cost=math.prod(window.kernel),
     )
 
@@ -192,6 +202,25 @@ def _window_rows(outputs: Range, window: Window, axis: int, extent: int) -> Rang
     first = outputs.start * stride - window.pads[axis]
     last = (outputs.stop - 1) * stride - window.pads[axis] + reach
     return Range(min(max(first, 0), extent - 1), max(1, min(last, extent)))
+
+
+def _window_lines(outputs: Range, window: Window, axis: int, extent: int) -> int:
+    """Return the rows (or columns) that windows read, padding left out.
+
+    Where they do not lie evenly, each tap reads its own.
+    """
+    step, dilation, pad = window.stride[axis], window.dilation[axis], window.pads[axis]
+    by_tap = [
+        {
+            line
+            for output in range(outputs.start, outputs.stop)
+            if 0 <= (line := output * step + tap * dilation - pad) < extent
+        }
+        for tap in range(window.kernel[axis])
+    ]
+    union = sorted(set[int]().union(*by_tap))
+    is_even = len({after - before for before, after in pairwise(union)}) <= 1
+    return len(union) if is_even else sum(map(len, by_tap))
 
 
 def _concat(graph: Graph, op: Op) -> tuple[Piece, ...]:
@@ -343,7 +372,24 @@ def _tile_op(
         acc=None,
         out=tile(piece.out, box, Role.O),
         cost=piece.cost,
+        read_bytes=_read_bytes(graph, piece, box),
+        written_bytes=_size(box) * graph.types[piece.out.name].dtype.bytes,
     )
+
+
+def _size(box: Box) -> int:
+    return math.prod(axis.size for axis in box)
+
+
+def _read_bytes(graph: Graph, piece: Piece, box: Box) -> int:
+    """Return what one operation reads of its operands; a broadcast element counts once [byte]."""
+    total = 0
+    for seen, part in zip(piece.operands, piece.needs(box), strict=True):
+        elements = _size(part)
+        if piece.lines is not None:
+            elements = _size(part[:2]) * math.prod(piece.lines(box))
+        total += elements * graph.types[seen.name].dtype.bytes
+    return total
 
 
 def _table(graph: Graph, name: str) -> Tile:

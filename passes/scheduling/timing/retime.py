@@ -1,0 +1,116 @@
+"""Tell when the events of a schedule run on the machine: waits, work and the clock."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+
+from ....ir.arch import Architecture
+from ....ir.hazards import waits_for
+from ....ir.isa import Unit
+from ....ir.schedule_hazards import ScheduleHazards
+from ....ir.tile_events import Event
+from ....ir.tile_schedule import TileSchedule
+from ....ir.touches import Accesses
+from .clock import Clock, Share, Span, Task
+from .work import Work, Works
+
+
+def retimed(schedule: TileSchedule, arch: Architecture) -> TileSchedule:
+    """Return a schedule with the times that the machine needs for its events, in their order.
+
+    Lowering follows the same hazards, so that this is what the simulator counts.
+    """
+    run = _Retiming(schedule, arch)
+    for number in range(len(schedule.events)):
+        run.add(number)
+    return run.finish()
+
+
+@dataclass
+class _Retiming:
+    """One schedule on its way to the clock.
+
+    Attributes:
+        schedule: Its times do not matter.
+        arch: The machine.
+        queues: Number of each engine's queue.
+        tasks: Per queue.
+        members: Per queue the numbers of its events.
+    """
+
+    schedule: TileSchedule
+    arch: Architecture
+    queues: dict[tuple[Unit, int], int] = field(default_factory=dict[tuple[Unit, int], int])
+    tasks: list[list[Task]] = field(default_factory=list[list[Task]])
+    members: list[list[int]] = field(default_factory=list[list[int]])
+    _shapes: dict[Work, Task] = field(default_factory=dict[Work, Task])
+
+    def __post_init__(self) -> None:
+        self.works = Works(self.schedule.graph, self.arch)
+        self.hazards = ScheduleHazards(self.schedule)
+        self.bandwidths = self.works.ports.bandwidths
+        self.ports = {name: number for number, name in enumerate(self.bandwidths)}
+
+    def add(self, number: int) -> None:
+        """Take the next event."""
+        event = self.schedule.events[number]
+        queue = self.queues.setdefault((event.unit, event.index), len(self.queues))
+        if queue == len(self.tasks):
+            self.tasks.append([])
+            self.members.append([])
+        touches, ticks = self.hazards.before(number)
+        waits = tuple(sorted(waits_for((ticks,), queue).items()))
+        work = self.works.of(event, memory_owner(self.hazards.accesses, number))
+        self.members[queue].append(number)
+        self.tasks[queue].append(replace(self._task(work), waits=waits))
+        self.hazards.note(number, touches, queue, len(self.tasks[queue]))
+
+    def _task(self, work: Work) -> Task:
+        if work not in self._shapes:
+            length = work.length(self.bandwidths)
+            self._shapes[work] = Task(
+                ahead=work.lead + work.fill,
+                length=length,
+                after=work.drain,
+                shares=tuple(
+                    Share(self.ports[port], size / (self.bandwidths[port] * length))
+                    for port, size in work.moved
+                ),
+            )
+        return self._shapes[work]
+
+    def finish(self) -> TileSchedule:
+        """Return the schedule with its times."""
+        pipelined = [unit is Unit.MX for unit, _ in self.queues]
+        spans = Clock(self.tasks, pipelined, len(self.ports)).run()
+        events: list[Event] = list(self.schedule.events)
+        for queue, numbers in enumerate(self.members):
+            for number, span in zip(numbers, spans[queue], strict=True):
+                events[number] = _at(events[number], span)
+        return replace(self.schedule, events=tuple(events), cycles=last_end(events))
+
+
+def _at(event: Event, span: Span) -> Event:
+    is_array = event.unit is Unit.MX
+    return replace(
+        event,
+        start=span.start,
+        end=span.end,
+        fill=span.begin - span.start if is_array else 0,
+        drain=span.end - span.done if is_array else 0,
+    )
+
+
+def memory_owner(accesses: Accesses, number: int) -> int:
+    """Return whose memory a transfer goes to or comes from, or the NPU that works."""
+    event, tiles = accesses.schedule.events[number], accesses.schedule.graph.tiles
+    if event.unit is not Unit.DMA:
+        return event.index
+    tile = tiles[event.subject]
+    if tile.is_resident or tile.space.is_shared:
+        return 0
+    return accesses.stay(event.subject, number).npu
+
+
+def last_end(events: Iterable[Event]) -> int:
+    """Return when the last event has ended [cycle]."""
+    return max((event.end for event in events), default=0)

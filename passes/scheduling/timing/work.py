@@ -1,0 +1,214 @@
+"""What an event asks of the machine, before anyone else is taken into account.
+
+======================  ============  ======================  =====================================
+event                   lead          least                   bytes through ports
+======================  ============  ======================  =====================================
+transfer                DMA start-up  0                       the tile: off chip; scratchpad, or a
+                                                              memory of the array and its links
+MAC operation           0             steps of its loops      what its loops move
+vector operation        start-up      elements x cost over    scratchpad
+                                      lanes
+copy on chip            4             0                       scratchpad
+finish                  start-up      elements over lanes     sums from scratchpad, or from a memory
+                                                              of the array; results to scratchpad
+======================  ============  ======================  =====================================
+
+Events of one shape ask for the same. Parameters lie beside the vector unit and pass no port.
+"""
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from ....ir.arch import Architecture
+from ....ir.isa import Space
+from ....ir.latency import ON_CHIP_STARTUP
+from ....ir.spaces import level_of_space
+from ....ir.tile_events import INWARDS, Event, EventKind
+from ....ir.tiles import Tile, TileGraph, TileOp
+from ...analysis.tile_cost import TileCost, tile_cost
+from ...analysis.traffic import Direction
+from .ports import Ports
+from .spread import link_loads
+
+Load = tuple[tuple[str, ...], int]
+"""Ports, and the bytes that spread over them evenly."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Work:
+    """The time that an event needs, and the bytes that it moves.
+
+    Attributes:
+        lead: Start-up before the first byte moves [cycle].
+        least: What its own engine needs for the rest [cycle].
+        moved: Bytes through each port, by name.
+        fill: On the MAC array, until it can begin; hidden behind what computes before [cycle].
+        drain: On the MAC array, from its last step until sums are in their home [cycle].
+    """
+
+    lead: int = 0
+    least: int = 0
+    moved: tuple[tuple[str, int], ...] = ()
+    fill: int = 0
+    drain: int = 0
+
+    def length(self, bandwidths: dict[str, float]) -> int:
+        """Return how long it takes alone between start-up (or fill) and drain [cycle]."""
+        return max([self.least, *(_cycles(size, bandwidths[port]) for port, size in self.moved)])
+
+
+def _cycles(size: int, bandwidth: float) -> int:
+    numerator, denominator = float(bandwidth).as_integer_ratio()
+    return -(-size * denominator // numerator)
+
+
+@dataclass
+class Works:
+    """The work of events, each distinct one once; local to one run.
+
+    Attributes:
+        graph: Tiles and operations.
+        arch: The machine.
+    """
+
+    graph: TileGraph
+    arch: Architecture
+    _known: dict[tuple[object, ...], Work] = field(default_factory=dict[tuple[object, ...], Work])
+    _costs: dict[tuple[int, int, bool], TileCost] = field(
+        default_factory=dict[tuple[int, int, bool], TileCost]
+    )
+
+    @cached_property
+    def ports(self) -> Ports:
+        """The machine's ports."""
+        return Ports(self.arch)
+
+    @cached_property
+    def _machines(self) -> tuple[Architecture, ...]:
+        return tuple(self.arch.for_npu(npu) for npu in self.arch.npus)
+
+    def of(self, event: Event, npu: int) -> Work:
+        """Return the work of an event.
+
+        Args:
+            event: The event.
+            npu: Whose memory a transfer goes to or comes from, where it is private; whose engine
+                works otherwise.
+        """
+        if event.kind is EventKind.COMPUTE:
+            return self._operation(self.graph.ops[event.subject], npu, clear=event.clear)
+        if event.kind is EventKind.FINISH:
+            return self._finish(self.graph.ops[event.subject], npu)
+        tile = self.graph.tiles[event.subject]
+        return self._transfer(tile, npu, inwards=event.kind in INWARDS)
+
+    def cost(self, op: TileOp, npu: int, *, clear: bool) -> TileCost:
+        """Return the cost of an operation of the MAC array."""
+        key = op.nests[npu], npu, clear
+        if key not in self._costs:
+            inner = self.graph.nests[key[0]]
+            self._costs[key] = tile_cost(inner, self._machines[npu], accumulate=not clear)
+        return self._costs[key]
+
+    # -- transfers ------------------------------------------------------------------------------
+
+    def _transfer(self, tile: Tile, npu: int, *, inwards: bool) -> Work:
+        key = ("move", tile.space, tile.bytes, tile.layout, npu, inwards)
+        if key not in self._known:
+            off, on = Direction.READ, Direction.WRITE
+            if not inwards:
+                off, on = on, off
+            loads: list[Load] = [(self.ports.off_chip(off), tile.bytes)]
+            if tile.space is Space.GB:
+                loads.append((self.ports.scratchpad(on), tile.bytes))
+            elif tile.layout is not None:
+                loads += self._in_array(tile, npu, inwards=inwards)
+            self._known[key] = Work(lead=self.arch.dma.startup, moved=_joined(loads))
+        return self._known[key]
+
+    def _in_array(
+        self, tile: Tile, npu: int, *, inwards: bool, out_bytes: int | None = None
+    ) -> Iterator[Load]:
+        """Yield what moving a tile loads of a memory of the array and of the links above it."""
+        assert tile.layout is not None
+        machine = self._machines[npu]
+        part, links = link_loads(
+            self.graph.nests[tile.layout], machine, tile.element_bytes, out_bytes
+        )
+        across = Direction.DOWN if inwards else Direction.UP
+        at_memory = Direction.WRITE if inwards else Direction.READ
+        level = level_of_space(self.arch)[tile.space]
+        yield self.ports.inside(level, at_memory, npu), part
+        for fanout, size in links:
+            yield self.ports.inside(fanout, across, npu), math.ceil(size)
+
+    # -- operations -----------------------------------------------------------------------------
+
+    def _operation(self, op: TileOp, npu: int, *, clear: bool) -> Work:
+        if op.nests:
+            return self._mac(op, npu, clear=clear)
+        elements = math.prod(axis.size for axis in op.box)
+        key = ("direct", elements, op.cost, op.read_bytes, op.written_bytes, npu)
+        if key not in self._known:
+            moved = self._scratchpad(npu, op.read_bytes, op.written_bytes)
+            if op.cost == 0:
+                self._known[key] = Work(lead=ON_CHIP_STARTUP, moved=moved)
+            else:
+                self._known[key] = self._on_vector_unit(elements * op.cost, moved)
+        return self._known[key]
+
+    def _on_vector_unit(self, lane_cycles: int, moved: tuple[tuple[str, int], ...]) -> Work:
+        vector = self.arch.vector
+        return Work(lead=vector.startup, least=-(-lane_cycles // vector.lanes), moved=moved)
+
+    def _scratchpad(self, npu: int, read: int, written: int) -> tuple[tuple[str, int], ...]:
+        return _joined(
+            [
+                (self.ports.scratchpad(Direction.READ, npu), read),
+                (self.ports.scratchpad(Direction.WRITE, npu), written),
+            ]
+        )
+
+    def _mac(self, op: TileOp, npu: int, *, clear: bool) -> Work:
+        key = ("mac", op.nests[npu], npu, clear)
+        if key not in self._known:
+            cost = self.cost(op, npu, clear=clear)
+            loads: Counter[tuple[str, Direction]] = Counter()
+            for item in cost.traffic:
+                loads[item.place, item.direction] += item.busiest_bits
+            moved = _joined(
+                (self.ports.inside(place, way, npu), math.ceil(bits / 8))
+                for (place, way), bits in loads.items()
+            )
+            self._known[key] = Work(
+                least=cost.steps, moved=moved, fill=cost.fill_cycles, drain=cost.drain_cycles
+            )
+        return self._known[key]
+
+    def _finish(self, op: TileOp, npu: int) -> Work:
+        assert op.acc is not None
+        sums, width = self.graph.tiles[op.acc], self.graph.tiles[op.out].element_bytes
+        key = ("finish", sums.space, sums.bytes, sums.element_bytes, width, sums.layout, npu)
+        if key not in self._known:
+            elements = sums.bytes // sums.element_bytes
+            loads: list[Load] = [
+                (self.ports.scratchpad(Direction.WRITE, npu), elements * width),
+            ]
+            if sums.space is Space.GB:
+                loads.append((self.ports.scratchpad(Direction.READ, npu), sums.bytes))
+            elif sums.layout is not None:
+                loads += self._in_array(sums, npu, inwards=False, out_bytes=width)
+            self._known[key] = self._on_vector_unit(elements, _joined(loads))
+        return self._known[key]
+
+
+def _joined(loads: Iterable[Load]) -> tuple[tuple[str, int], ...]:
+    """Return the bytes through each port, by name."""
+    found: Counter[str] = Counter()
+    for ports, size in loads:
+        for port in ports:
+            found[port] += -(-size // len(ports))
+    return tuple(sorted((port, size) for port, size in found.items() if size))
