@@ -10,11 +10,12 @@ from ..ir.ops import workload
 from ..ir.report import FileIdentity, GraphScheduleReport, Report, TileScheduleReport, Totals
 from ..ir.tile_schedule import TileSchedule
 from ..passes.analysis.accumulator_range import accumulator_bounds
+from ..passes.analysis.compulsory import compulsory_network_bytes
 from ..passes.base import require_arch
 from ..passes.instrument import PassRecord
 from ..passes.mapping.base import MappingStatus
 from .findings import Findings
-from .lower_bounds import compulsory_network_bytes, roofline
+from .lower_bounds import roofline
 from .operator_reports import operator_reports, traffic_of
 
 

@@ -10,8 +10,8 @@ from ...ir.graph_schedule import GraphSchedule, SolveStatus, Stream
 from ...ir.module import Module, Stage
 from ...ir.tile_events import TRANSFERS
 from ...ir.tile_schedule import TileSchedule
+from ..analysis.compulsory import compulsory_network_bytes
 from ..base import Context, Pass
-from .cosma.refine import inputs_and_outputs
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ def count_traffic(
     """
     streams: dict[tuple[str, int], int] = {(item.tensor, item.step): 0 for item in plan.streams}
     total = 0
-    least = inputs_and_outputs(graph)
+    least = compulsory_network_bytes(graph)
     for schedule in schedules:
         moved = _moved(schedule)
         total += sum(moved.values())

@@ -37,6 +37,7 @@ class Sketch:
     choose: Choose
     most: int = 40_000
     inputs: list[Tensor] = field(default_factory=list)
+    made: list[Tensor] = field(default_factory=list)
     nodes: list[NodeProto] = field(default_factory=list)
     weights: list[TensorProto] = field(default_factory=list)
     numbers: itertools.count = field(default_factory=itertools.count)
@@ -66,7 +67,8 @@ class Sketch:
     def node(self, kind: str, inputs: list[str], shape: Shape, **attributes: Any) -> Tensor:
         name = f"t{next(self.numbers)}"
         self.nodes.append(helper.make_node(kind, inputs, [name], f"{kind}_{name}", **attributes))
-        return Tensor(name, shape)
+        self.made.append(Tensor(name, shape))
+        return self.made[-1]
 
     def computed(self, *shape: int) -> Tensor:
         """Add what a weight may be instead of a constant: an input, or computed from one."""
@@ -262,6 +264,7 @@ class Sketch:
             [_info(item) for item in self.inputs],
             [_info(item) for item in outputs],
             self.weights,
+            value_info=[_info(item) for item in self.made if item not in outputs],
         )
         opset = helper.make_opsetid("", self.one_of(11, 13, 17))
         return helper.make_model(graph, opset_imports=[opset], ir_version=8)
