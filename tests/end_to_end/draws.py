@@ -43,9 +43,9 @@ from .random_onnx import random_network
 
 ARCHS = ("simba", "simba-8x8", "edge-1m", "flexer-arch1", "flexer-arch5", "edge-fp32", "edge-fp32")
 QUICK_MAPPER = "output-stationary"
-OTHER_MAPPERS = sorted(set(MAPPERS) - {QUICK_MAPPER, "exhaustive"})
+OTHER_MAPPERS = tuple(sorted(set(MAPPERS) - {QUICK_MAPPER, "exhaustive"}))
 """All others, but the exhaustive one, which refuses workloads of more than a few loops."""
-QUICK = 0.8
+QUICK = 0.85
 """Share of draws with the mapper that takes no time."""
 EVALUATIONS = 300
 """Mappings that searches look at."""
@@ -82,11 +82,13 @@ class Draw:
         seed: Of a series of draws.
         number: Within the series.
         steps: How many steps its network has at most.
+        mappers: Which of them some networks are mapped with; most have the greedy one.
     """
 
     seed: int
     number: int
     steps: int = 6
+    mappers: tuple[str, ...] = OTHER_MAPPERS
 
     @cached_property
     def model(self) -> ModelProto:
@@ -111,7 +113,7 @@ class Draw:
         largest = _largest(self.model) * (4 if arch == "edge-fp32" else 1)
         quick = draw.random() < QUICK
         return arch, CompileOptions(
-            mapper=QUICK_MAPPER if quick else draw.choice(OTHER_MAPPERS),
+            mapper=QUICK_MAPPER if quick else draw.choice(self.mappers),
             objective=draw.choice(list(Objective)),
             scheduler=draw.choice(sorted(GRAPH_SCHEDULERS)),
             tiles=draw.choice(sorted(TILE_SCHEDULERS)),
@@ -233,5 +235,5 @@ def _scratchpad(draw: random.Random, largest: int) -> int | str | None:
         return None
     if kind < 0.2:
         return draw.choice(NAMED)
-    low, high = math.log(max(128, largest / 24)), math.log(max(1024, 6 * largest))
+    low, high = math.log(max(128, largest / 10)), math.log(max(1024, 6 * largest))
     return round(math.exp(draw.uniform(low, high)))
