@@ -7,14 +7,15 @@ import argparse
 import sys
 import time
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 
 from .draws import Draw, Verdict
 
 
-def main() -> int:
+def main(arguments: Sequence[str] | None = None) -> int:
     """Return 1 where a program is wrong or a compilation breaks off, else 0."""
-    wanted = _arguments()
+    wanted = _read(arguments)
     if wanted.only is not None:
         outcome = Draw(wanted.seed, wanted.only, wanted.steps).run()
         print(outcome.verdict, outcome.message)
@@ -32,7 +33,7 @@ def main() -> int:
     return int(bool(counts[Verdict.WRONG] or counts[Verdict.ERROR]))
 
 
-def _arguments() -> argparse.Namespace:
+def _read(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--count", type=int, default=1000, help="how many compilations")
     parser.add_argument("--seed", type=int, default=0, help="of the series")
@@ -40,7 +41,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--only", type=int, help="repeat one by its number, tell its outcome")
     parser.add_argument("--steps", type=int, default=6, help="of a network, at most")
     parser.add_argument("--out", type=Path, default=Path("fuzz"), help="where failures are kept")
-    return parser.parse_args()
+    return parser.parse_args(arguments)
 
 
 def _tell(counts: Counter[Verdict], total: int, seconds: float) -> None:
