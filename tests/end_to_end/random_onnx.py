@@ -14,6 +14,8 @@ Choose = Callable[[Sequence[Any]], Any]
 """Picks one of several; who picks decides on the network."""
 
 KERNELS = ((1, 1), (3, 3), (3, 1), (2, 2), (1, 7), (7, 1), (5, 5))
+MOVES = frozenset({"Reshape", "Transpose", "Flatten", "Identity", "Dropout"})
+"""Operators that compute nothing; a network of these alone is refused."""
 STRIDES = ((1, 1), (1, 1), (2, 2), (1, 2), (3, 1))
 
 
@@ -301,6 +303,8 @@ def random_network(choose: Choose, *, steps: int = 6) -> ModelProto:
         x = net.grow(x)
     if len(x.shape) == 4 and net.one_of(True, False):
         x = net.gemm(net.flatten(x), 10)
+    if all(item.op_type in MOVES for item in net.nodes):
+        x = net.node("Relu", [x.name], x.shape)
     made = [item for item in seen[1:] if item != x and item not in net.inputs]
     others = [net.choose(made)] if made and net.one_of(True, False, False) else []
     return net.model([*others, x])
