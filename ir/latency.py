@@ -1,7 +1,8 @@
-"""How many cycles each instruction takes: one table for simulator, schedulers and documentation.
+"""How many cycles schedulers predict for each instruction, without sharing of ports.
 
-All figures are integers. Bandwidths may be fractional; they are taken as exact ratios, so
-``ceil(bytes / bandwidth)`` never depends on rounding.
+The simulator states the machine's times by itself (``runtime_sim/demands.py``). All figures are
+integers. Bandwidths may be fractional; they are taken as exact ratios, so ``ceil(bytes /
+bandwidth)`` never depends on rounding.
 """
 
 import math
