@@ -2,11 +2,14 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from itertools import pairwise
 
 import pytest
 
 from accnn.ir.graph import Graph
 from accnn.ir.isa import Unit
+from accnn.ir.text.parser import parse_module
+from accnn.ir.text.printer import print_module
 from accnn.ir.tile_events import EventKind
 from accnn.passes.scheduling.timing.retime import retimed
 from accnn.passes.scheduling.timing.work import Work, Works
@@ -138,9 +141,15 @@ def test_the_array_fills_while_it_computes_what_came_before():
     schedules = compiled("simba", residual_network, 9000).module.tile_schedules
 
     macs = [[event for event in item.events if event.unit is Unit.MX] for item in schedules]
-    pairs = [pair for line in macs for pair in zip(line, line[1:], strict=False)]
+    pairs = [pair for line in macs for pair in pairwise(line)]
     assert any(after.start < before.done for before, after in pairs)
     assert all(after.begin >= before.done for before, after in pairs)
+
+
+def test_times_survive_as_text(tight: Compiled):
+    module = replace(tight.module, program=None)
+
+    assert parse_module(print_module(module)).tile_schedules == module.tile_schedules
 
 
 def test_only_the_array_fills_and_drains():
