@@ -1,5 +1,7 @@
 """Pass: let engines that wait in one operator work for the next ones."""
 
+import math
+from collections import Counter
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
@@ -9,10 +11,11 @@ from ....ir.isa import Unit
 from ....ir.module import Module, Stage
 from ....ir.tile_schedule import TileSchedule
 from ...base import Context, Pass, require_arch
+from ..timing.ports import Ports
+from ..timing.retime import retimed
 from .insertion import insert
 from .join import Joined, join
 from .npus import are_alike
-from .retime import retimed
 from .rooms import NoRoom
 
 
@@ -41,7 +44,7 @@ class ScheduleAcross(Pass):
         if len(module.tile_schedules) < 2:
             return module
         joined = join(module)
-        in_turn = retimed(joined.schedule)
+        in_turn = retimed(joined.schedule, arch)
         schedule = best_across(joined, in_turn, plan, arch)
         ctx.counters.add("cycles in turn", in_turn.cycles)
         ctx.counters.add("cycles across", schedule.cycles)
@@ -54,25 +57,29 @@ def best_across(
     """Return the fastest of the operators in turn, and of all ways to insert their events."""
     ways = [in_turn]
     for deal in (False, True) if are_alike(arch) and len(arch.npus) > 1 else (False,):
-        ways.append(_inserted(joined, plan, arch, move=False, deal=deal))
-        ways.append(_inserted(joined, plan, arch, move=True, deal=deal))
+        for move in (False, True):
+            ways.append(retimed(_inserted(joined, plan, arch, move=move, deal=deal), arch))
     best = min(ways, key=lambda way: way.cycles)
-    bound = work_bound(joined.schedule, arch)
-    return replace(retimed(best), scheduler="across", cycles_lower_bound=bound)
+    return replace(best, scheduler="across", cycles_lower_bound=work_bound(joined, arch))
 
 
-def work_bound(schedule: TileSchedule, arch: Architecture) -> int:
-    """Return the work of the busiest kind of engine over its number [cycle].
+def work_bound(joined: Joined, arch: Architecture) -> int:
+    """Return the least time for the work of the busiest kind of engine, or port [cycle].
 
-    No order of these events is faster. NPUs that differ need different times for the same work, so
-    that only transfers count on such machines.
+    The engines of a kind share its work evenly. No order of these events is faster. NPUs that differ need different times for the same work, and
+    change what passes the ports of each, so that only transfers count on such machines.
     """
-    work: dict[Unit, int] = {}
-    for event in schedule.events:
+    busy: Counter[Unit] = Counter()
+    moved: Counter[str] = Counter()
+    for event, work in zip(joined.schedule.events, joined.works, strict=True):
         if event.unit is Unit.DMA or are_alike(arch):
-            work[event.unit] = work.get(event.unit, 0) + event.end - event.start
-    engines = {unit: len(arch.npus) for unit in work} | {Unit.DMA: arch.dma.channels}
-    return max((-(-cycles // engines[unit]) for unit, cycles in work.items()), default=0)
+            busy[event.unit] += event.end - event.start
+            moved.update(dict(work.moved))
+    engines = {unit: len(arch.npus) for unit in busy} | {Unit.DMA: arch.dma.channels}
+    bandwidths, common = Ports(arch).bandwidths, Ports(arch).common
+    times = [-(-cycles // engines[unit]) for unit, cycles in busy.items()]
+    times += [math.ceil(moved[port] / bandwidths[port]) for port in common]
+    return max(times, default=0)
 
 
 def _inserted(
