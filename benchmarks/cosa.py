@@ -192,8 +192,8 @@ def _layer_table(entries: Sequence[Entry], objective: Objective) -> list[str]:
         certificate = "| - | - | - |"
         if "cosa" in own:
             cosa = own["cosa"]
-            gap = f"{100 * cosa.result.gap:.2f} %" if math.isfinite(cosa.result.gap) else "-"
-            bound = cosa.result.bound / cosa.bound
+            gap = "-" if cosa.result.gap is None else f"{100 * cosa.result.gap:.2f} %"
+            bound = (cosa.result.bound or 0.0) / cosa.bound
             certificate = f"| {bound:.3f} | {cosa.result.status} | {gap} |"
         lines.append(f"| {layer.name} {layer.workload} | {' | '.join(cells)} {certificate}")
     return lines
@@ -269,7 +269,7 @@ def _write_csv(path: Path, entries: Sequence[Entry]) -> None:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow((*heading, "bound_ratio", "cpu_seconds", "note"))
         for e in entries:
-            gap = f"{e.result.gap:.5f}" if math.isfinite(e.result.gap) else ""
+            gap = "" if e.result.gap is None else f"{e.result.gap:.5f}"
             bound = f"{e.result.bound / e.bound:.5f}" if e.result.bound else ""
             measured = (f"{e.ratio:.5f}", f"{e.cost.cycles:.1f}", f"{e.cost.energy_pj:.1f}")
             told = (e.result.status, gap, bound, f"{e.result.cpu_seconds:.2f}", e.result.note)
@@ -284,7 +284,7 @@ def _claims(entries: Sequence[Entry], objective: Objective) -> list[str]:
     cosa = [own["cosa"] for own in by_layer.values() if "cosa" in own]
     if not cosa:
         return []
-    wide = [e.layer.name for e in cosa if e.result.gap > 0.015]
+    wide = [e.layer.name for e in cosa if e.result.gap is None or e.result.gap > 0.015]
     worse = [
         f"{name} ({own['cosa'].ratio / own['random-pruned'].ratio - 1:.2%})"
         for name, own in by_layer.items()

@@ -25,6 +25,7 @@ from pathlib import Path
 
 from accnn.ir.graph import Graph
 from accnn.ir.graph_schedule import SolveStatus
+from accnn.ir.proof import Scope
 from accnn.models.graphs import HUMAN_DESIGNED, SEARCHED
 from accnn.passes.mip import MipLimits
 from accnn.passes.scheduling.check import check_schedule
@@ -129,7 +130,13 @@ def _row(
 ) -> Row:
     start = time.process_time()
     solution = solve(problem)
-    plan = decode(solution.plan, solution.addresses, status=solution.status, bound=solution.bound)
+    plan = decode(
+        solution.plan,
+        solution.addresses,
+        status=solution.status,
+        bound=solution.bound,
+        scope=Scope.WHOLE_TENSORS,
+    )
     seconds = time.process_time() - start
     account = check_schedule(graph, plan)
     if account.total != plan.objective:

@@ -10,7 +10,6 @@ import hashlib
 import importlib.metadata
 import json
 import logging
-import math
 import os
 import tempfile
 from collections.abc import Iterator
@@ -20,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from ..ir.mapping import Allocation, Loop, LoopNest, SpatialLoop
+from ..ir.proof import Scope
 from ..ir.workload import Dim, Operand, Workload
 from ..passes.mapping.base import MappingResult, MappingStatus
 from ..passes.mapping.jobs import MapJob
@@ -29,6 +29,7 @@ _ROOT = Path(__file__).parent.parent
 _DECIDING = (
     "ir/arch.py",
     "ir/mapping.py",
+    "ir/proof.py",
     "ir/workload.py",
     "passes/analysis",
     "passes/mapping",
@@ -122,7 +123,8 @@ def _encode(result: MappingResult) -> dict[str, Any]:
         "status": result.status,
         "objective": result.objective,
         "bound": result.bound,
-        "gap": None if math.isinf(result.gap) else result.gap,
+        "scope": result.scope,
+        "estimate": result.estimate,
         "seconds": result.seconds,
         "cpu_seconds": result.cpu_seconds,
         "note": result.note,
@@ -144,9 +146,14 @@ def _decode(data: dict[str, Any], workload: Workload) -> MappingResult:
         mapper=str(data["mapper"]),
         status=MappingStatus(data["status"]),
         objective=float(data["objective"]),
-        bound=float(data["bound"]),
-        gap=math.inf if data["gap"] is None else float(data["gap"]),
+        bound=_float(data["bound"]),
+        scope=None if data["scope"] is None else Scope(data["scope"]),
+        estimate=_float(data["estimate"]),
         seconds=float(data["seconds"]),
         cpu_seconds=float(data["cpu_seconds"]),
         note=str(data["note"]),
     )
+
+
+def _float(value: float | None) -> float | None:
+    return None if value is None else float(value)

@@ -3,12 +3,11 @@
 import math
 
 from ..ir.arch import Architecture
-from ..ir.graph import Graph, Op
 from ..ir.module import Module
-from ..ir.op_views import window_of
 from ..ir.ops import workload
 from ..ir.workload import Operand
-from ..passes.analysis.bounds import Padding, compulsory_bytes
+from ..passes.analysis.bounds import compulsory_bytes
+from ..passes.analysis.compulsory import padding_of
 
 
 def peak_macs(arch: Architecture) -> int:
@@ -23,26 +22,6 @@ def roofline(arch: Architecture, macs: int, off_chip_bytes: int) -> int:
     return max(math.ceil(macs / peak_macs(arch)), transfer)
 
 
-def compulsory_network_bytes(graph: Graph) -> int:
-    """Return the bytes of inputs, constants and outputs, each moved once, unread ones left out.
-
-    What the windows of a first convolution step over is not counted.
-    """
-    total = sum(graph.types[name].bytes for name in graph.outputs if name in graph.producer)
-    for value in (*graph.inputs, *graph.constants):
-        read = sum(_read_bytes(graph, op, value.name) for op in graph.consumers[value.name])
-        total += min(value.type.bytes, read)
-    return total
-
-
-def _read_bytes(graph: Graph, op: Op, name: str) -> int:
-    """Return the bytes of a tensor that an operator reads at least."""
-    load, padding = workload(op, graph.types), _padding(graph, op)
-    if load is None or padding is None or name != op.operands[0]:
-        return graph.types[name].bytes
-    return padding.elements_read(load) * graph.types[name].dtype.bytes
-
-
 def compulsory_operator_bytes(module: Module, name: str) -> int:
     """Return the bytes that an operator of the MAC array moves at least, given the plan [byte]."""
     plan, op = module.graph_schedule, module.graph.producer[name]
@@ -54,12 +33,4 @@ def compulsory_operator_bytes(module: Module, name: str) -> int:
     resident = frozenset(
         operand for operand, tensor in names.items() if plan.resident(tensor, step) is not None
     )
-    return compulsory_bytes(load, resident, padding=_padding(module.graph, op))
-
-
-def _padding(graph: Graph, op: Op) -> Padding | None:
-    if op.kind != "conv2d":
-        return None
-    top, left, _, _ = window_of(op, (1, 1)).pads
-    rows, columns = graph.types[op.operands[0]].shape[2:]
-    return Padding(rows=rows, columns=columns, top=top, left=left)
+    return compulsory_bytes(load, resident, padding=padding_of(module.graph, op))

@@ -7,6 +7,7 @@ from ..ir.graph_schedule import SolveStatus
 from ..ir.module import Mapping as OperatorMapping
 from ..ir.module import Module
 from ..ir.ops import workload
+from ..ir.proof import gap_of
 from ..ir.report import Dims, OperatorReport, Traffic
 from ..ir.text.print_nest import print_nest
 from ..ir.tile_schedule import TileSchedule
@@ -66,8 +67,11 @@ def _operator(
         dims=None if load is None else Dims.of(load),
         mapper=None if mapping is None else mapping.mapper,
         status=None if mapping is None else _status(mapping),
+        objective=None if mapping is None else mapping.objective,
         bound=None if mapping is None else mapping.bound,
-        gap=None if mapping is None else _gap(mapping),
+        scope=None if mapping is None else mapping.scope,
+        gap=None if mapping is None else gap_of(mapping.objective, mapping.bound),
+        estimate=None if mapping is None else mapping.estimate,
         solve_seconds=None if mapping is None else seconds or 0.0,
         cycles=cycles,
         cycles_lower_bound=_operator_bound(module, op, load),
@@ -106,12 +110,6 @@ _STATUS: Mapping[str, SolveStatus] = {
 
 def _status(mapping: OperatorMapping) -> SolveStatus:
     return _STATUS.get(mapping.status, SolveStatus.HEURISTIC)
-
-
-def _gap(mapping: OperatorMapping) -> float | None:
-    if mapping.bound is None or mapping.objective <= 0:
-        return None
-    return max(0.0, (mapping.objective - mapping.bound) / mapping.objective)
 
 
 def traffic_of(account: OperatorAccount) -> tuple[Traffic, ...]:

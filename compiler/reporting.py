@@ -10,11 +10,12 @@ from ..ir.ops import workload
 from ..ir.report import FileIdentity, GraphScheduleReport, Report, TileScheduleReport, Totals
 from ..ir.tile_schedule import TileSchedule
 from ..passes.analysis.accumulator_range import accumulator_bounds
+from ..passes.analysis.compulsory import compulsory_network_bytes
 from ..passes.base import require_arch
 from ..passes.instrument import PassRecord
 from ..passes.mapping.base import MappingStatus
 from .findings import Findings
-from .lower_bounds import compulsory_network_bytes, roofline
+from .lower_bounds import roofline
 from .operator_reports import operator_reports, traffic_of
 
 
@@ -121,6 +122,7 @@ def _graph_schedule(found: Findings) -> GraphScheduleReport | None:
         status=plan.status,
         objective_bytes=plan.objective,
         bound_bytes=plan.bound,
+        scope=plan.scope,
         constant_bytes=_planned_constant_bytes(found.module.graph, plan),
         solve_seconds=seconds[0] if seconds else None,
         order=plan.order,
@@ -145,5 +147,6 @@ def _tile_schedule(schedule: TileSchedule) -> TileScheduleReport:
         operations=len(schedule.graph.ops),
         cycles=schedule.cycles,
         cycles_lower_bound=schedule.cycles_lower_bound,
+        scope=schedule.scope,
         offchip_bytes=schedule.transferred_bytes,
     )

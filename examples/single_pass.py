@@ -32,7 +32,7 @@ def main() -> None:
     flow = pipeline("schedule-in-order{scratchpad=4096},map-operators,schedule-tiles")
     planned = run_pipeline(flow, machine).module
     for mapping in planned.mappings:
-        print(f"%{mapping.operator}: {mapping.mapper}, {mapping.objective:.0f} cycles predicted")
+        print(f"%{mapping.operator}: {mapping.mapper}, {mapping.objective:.0f} cycles in the model")
     for schedule in planned.tile_schedules:
         count = len(schedule.graph.ops)
         print(f"{' '.join(schedule.graph.operators)}: {count} operations, {schedule.cycles} cycles")

@@ -23,6 +23,7 @@ from enum import StrEnum
 from functools import cached_property
 
 from .errors import VerifyError
+from .proof import Scope, verify_proof
 
 
 class SolveStatus(StrEnum):
@@ -107,9 +108,11 @@ class GraphSchedule:
             other results, of which they get copies that nothing reads back.
         streams: Tensors moved in tiles.
         workspaces: At most one per step.
-        status: What is proven.
+        status: What is proven of the plans of ``scope``.
         objective: Off-chip bytes that the plan minimises.
-        bound: Proven lower bound of the objective; equals it where optimal.
+        bound: Proven lower bound of the objective, 0 where nothing is proven; equals it where
+            optimal.
+        scope: The plans that the bound holds for.
     """
 
     budget: int
@@ -124,6 +127,7 @@ class GraphSchedule:
     status: SolveStatus = SolveStatus.HEURISTIC
     objective: int = 0
     bound: int = 0
+    scope: Scope | None = None
 
     @cached_property
     def step_of(self) -> Mapping[str, int]:
@@ -161,11 +165,18 @@ class GraphSchedule:
         return frozenset((item.tensor, item.step) for item in self.streams)
 
     def verify(self) -> None:
-        """Check what needs no graph: room, overlap in address x time, order of transfers.
+        """Check what needs no graph: room, overlap in address x time, claims with their proofs.
 
         Raises:
             VerifyError: Names the tensor and step.
         """
+        verify_proof(
+            "graph schedule",
+            self.objective,
+            self.bound or None,
+            self.scope,
+            is_optimal=self.status is SolveStatus.OPTIMAL and self.objective > 0,
+        )
         if len(set(self.order)) != len(self.order):
             raise VerifyError("an operator is scheduled twice")
         blocks = [

@@ -6,10 +6,11 @@ from enum import StrEnum
 from .arch import Architecture
 from .errors import VerifyError
 from .graph import Graph
-from .graph_schedule import GraphSchedule
+from .graph_schedule import GraphSchedule, SolveStatus
 from .mapping import LoopNest
 from .ops import verify_graph
 from .program import Program
+from .proof import Scope, verify_proof
 from .resources import Constants
 from .tile_places import verify_places
 from .tile_schedule import TileSchedule
@@ -35,8 +36,12 @@ class Mapping:
         nest: Its loops.
         mapper: Who found it.
         status: What is proven (a ``MappingStatus`` value of the mappers).
-        objective: Value of what was minimised, in the mapper's unit.
-        bound: Proven lower bound of the objective, ``None`` where the mapper proves nothing.
+        objective: Value of what was minimised in the cost model, in its unit; of one NPU's share
+            where several divide the work.
+        bound: Proven lower bound of the objective, ``None`` where nothing is proven.
+        scope: The nests that the bound holds for.
+        estimate: What the cost model and the tiles' own cost come to, by which nests of whole
+            networks are chosen; ``None`` where nobody asked. Nothing is proven of it [cycle].
         note: What else a reader should know, e.g. who stepped in after a failure.
     """
 
@@ -46,7 +51,23 @@ class Mapping:
     status: str
     objective: float
     bound: float | None = None
+    scope: Scope | None = None
+    estimate: float | None = None
     note: str = ""
+
+    def verify(self) -> None:
+        """Check that what is claimed has its proof.
+
+        Raises:
+            VerifyError: Names the operator.
+        """
+        verify_proof(
+            f"mapping of %{self.operator}",
+            self.objective,
+            self.bound,
+            self.scope,
+            is_optimal=self.status == SolveStatus.OPTIMAL,
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -114,6 +135,7 @@ class Module:
         for item in self.mappings:
             if item.operator not in names:
                 raise VerifyError(f"mapping of %{item.operator}, which is not in the graph")
+            item.verify()
             if self.arch is not None:
                 item.nest.verify(self.arch)
         for schedule in self.tile_schedules:

@@ -15,9 +15,10 @@ from typing import cast
 from .errors import ParseError, VerifyError
 from .graph_schedule import Residence, SolveStatus, Stream, Transfer
 from .json_codec import dump_json, parse_json, parse_key
+from .proof import Scope, gap_of, verify_proof
 from .workload import Operand, Workload
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 """Version of the names and meanings of the report's fields."""
 
 
@@ -114,9 +115,15 @@ class OperatorReport:
         kind: Its kind.
         dims: Extents of its workload; ``None`` where it does not run on the MAC array.
         mapper: Who found its loop nest.
-        status: What the mapper has proven.
-        bound: Proven lower bound of the mapper's objective, in its unit.
-        gap: (objective - bound) / objective; 0 is proven optimal.
+        status: What the mapper has proven of the nests of ``scope``.
+        objective: The cost model's value of what the mapper minimises, of this nest: [cycle], [pJ]
+            or [pJ * cycle]; of one NPU's share of the work where several divide it.
+        bound: Proven lower bound of ``objective``; ``None`` where nothing is proven.
+        scope: The nests that ``bound`` holds for.
+        gap: ``objective / bound - 1``; 0 is proven optimal in its scope, less is better than all
+            of a scope that the nest is not in.
+        estimate: What the cost model and the tiles' own cost come to, by which the nest was chosen;
+            nothing is proven of it [cycle].
         solve_seconds: Of the mapper [s]; 0 where a result was reused.
         cycles: Duration of its tile schedule by itself; where tiles of several operators are
             scheduled together, from its first to its last instruction in the simulation.
@@ -133,8 +140,11 @@ class OperatorReport:
     dims: Dims | None = None
     mapper: str | None = None
     status: SolveStatus | None = None
+    objective: float | None = None
     bound: float | None = None
+    scope: Scope | None = None
     gap: float | None = None
+    estimate: float | None = None
     solve_seconds: float | None = None
     cycles: int | None = None
     cycles_lower_bound: int | None = None
@@ -144,6 +154,18 @@ class OperatorReport:
     nest: str | None = None
     note: str | None = None
 
+    def verify(self) -> None:
+        """Check that bound, scope, gap and status belong together.
+
+        Raises:
+            VerifyError: Names the operator.
+        """
+        is_optimal = self.status is SolveStatus.OPTIMAL
+        verify_proof(self.name, self.objective, self.bound, self.scope, is_optimal=is_optimal)
+        gap = None if self.objective is None else gap_of(self.objective, self.bound)
+        if self.gap != gap:
+            raise VerifyError(f"{self.name}: gap {self.gap}, but objective and bound give {gap}")
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GraphScheduleReport:
@@ -151,9 +173,10 @@ class GraphScheduleReport:
 
     Attributes:
         budget_bytes: Size of the scratchpad that the plan may use.
-        status: What is proven.
+        status: What is proven of the plans of ``scope``.
         objective_bytes: Off-chip bytes of the plan.
-        bound_bytes: Proven lower bound of ``objective_bytes``.
+        bound_bytes: Proven lower bound of ``objective_bytes``; 0 where nothing is proven.
+        scope: The plans that ``bound_bytes`` holds for.
         constant_bytes: Part of ``objective_bytes`` that is constants; 0 where the plan leaves
             constants to the tiles.
         solve_seconds: Of the scheduler [s].
@@ -168,6 +191,7 @@ class GraphScheduleReport:
     status: SolveStatus
     objective_bytes: int
     bound_bytes: int
+    scope: Scope | None = None
     constant_bytes: int = 0
     solve_seconds: float | None = None
     order: tuple[str, ...] = ()
@@ -175,6 +199,25 @@ class GraphScheduleReport:
     spills: tuple[Transfer, ...] = ()
     retrieves: tuple[Transfer, ...] = ()
     streams: tuple[Stream, ...] = ()
+
+    @property
+    def gap(self) -> float | None:
+        """See :func:`~accnn.ir.proof.gap_of`."""
+        return gap_of(self.objective_bytes, self.bound_bytes)
+
+    def verify(self) -> None:
+        """Check that bound, scope and status belong together.
+
+        Raises:
+            VerifyError: They do not.
+        """
+        verify_proof(
+            "graph_schedule",
+            self.objective_bytes,
+            self.bound_bytes or None,
+            self.scope,
+            is_optimal=self.status is SolveStatus.OPTIMAL and self.objective_bytes > 0,
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -186,7 +229,8 @@ class TileScheduleReport:
         scheduler: Who made it.
         operations: Tile operations.
         cycles: Predicted makespan.
-        cycles_lower_bound: No schedule of these operations is faster.
+        cycles_lower_bound: No schedule of ``scope`` is faster; 0 where nothing is proven.
+        scope: The schedules that ``cycles_lower_bound`` holds for.
         offchip_bytes: Moved to and from off-chip memory.
     """
 
@@ -195,7 +239,17 @@ class TileScheduleReport:
     operations: int
     cycles: int
     cycles_lower_bound: int
+    scope: Scope | None = None
     offchip_bytes: int | None = None
+
+    def verify(self) -> None:
+        """Check that bound and scope belong together.
+
+        Raises:
+            VerifyError: They do not.
+        """
+        bound = self.cycles_lower_bound or None
+        verify_proof(self.name, self.cycles, bound, self.scope, is_optimal=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -306,13 +360,11 @@ class Report:
             if not math.isfinite(number):
                 raise VerifyError(f"{path} is {number}; leave out what is unknown")
         for operator in self.operators:
-            if operator.gap is not None and operator.gap < 0:
-                raise VerifyError(f"{operator.name}: gap {operator.gap} is negative")
-            if operator.status is SolveStatus.OPTIMAL and operator.bound is None:
-                raise VerifyError(f"{operator.name}: optimal without a bound")
-        plan = self.graph_schedule
-        if plan is not None and plan.bound_bytes > plan.objective_bytes:
-            raise VerifyError("graph_schedule: the bound lies above the objective")
+            operator.verify()
+        if self.graph_schedule is not None:
+            self.graph_schedule.verify()
+        for schedule in self.tile_schedules:
+            schedule.verify()
         self._verify_verification()
 
     def _verify_verification(self) -> None:

@@ -12,6 +12,7 @@ checks that every element which one operator hands to another is there when it i
 
 from dataclasses import dataclass
 
+from .proof import Scope, verify_proof
 from .tile_events import TRANSFERS, TileEvents
 from .tile_occupancy import verify_exclusive, verify_no_overlap
 from .tile_replay import Replay
@@ -24,12 +25,14 @@ class TileSchedule(TileEvents):
     Attributes:
         scheduler: Who made it.
         cycles: Predicted makespan.
-        cycles_lower_bound: No schedule of these operations is faster.
+        cycles_lower_bound: No schedule of ``scope`` is faster; 0 where nothing is proven.
+        scope: The schedules that the bound holds for.
     """
 
     scheduler: str
     cycles: int
     cycles_lower_bound: int = 0
+    scope: Scope | None = None
 
     @property
     def transferred_bytes(self) -> int:
@@ -44,8 +47,16 @@ class TileSchedule(TileEvents):
         """Replay the schedule.
 
         Raises:
-            VerifyError: Names the event or placement that breaks a rule.
+            VerifyError: Names the event or placement that breaks a rule, or the claim without its
+                proof.
         """
+        verify_proof(
+            f"tiles of {' '.join(self.graph.operators)}",
+            self.cycles,
+            self.cycles_lower_bound or None,
+            self.scope,
+            is_optimal=False,
+        )
         self.graph.verify()
         verify_exclusive(self)
         verify_no_overlap(self)

@@ -4,6 +4,9 @@
 it (``session.qdqisint8allowed``), and equals the QOperator form only at the *extended* level: below
 it, quantised operators run as float operators between dequantise and quantise.
 
+*What it may not fuse.* A softmax between dequantise and quantise means float arithmetic, but the
+extended level makes it an integer approximation. ``with_float_softmax`` prevents that.
+
 *Which machines matter.* On x86 without VNNI, onnxruntime multiplies u8 by s8 with an instruction
 whose 16-bit sums of two products saturate. ``u8s8_saturates`` finds that out by running one; there,
 quantise activations to s8 (the default), or weights to seven bits.
@@ -90,6 +93,24 @@ def make_session(
             sess_options=session_options(optimisation, threads=threads),
             providers=["CPUExecutionProvider"],
         )
+
+
+def with_float_softmax(model: ModelProto) -> ModelProto:
+    """Return a model in which onnxruntime leaves every softmax in floats.
+
+    The result of each becomes an output; what a model returns is not fused away. Ask for the
+    other outputs by name.
+    """
+    shown = {output.name for output in model.graph.output}
+    names = [node.output[0] for node in model.graph.node if node.op_type == "Softmax"]
+    result = ModelProto()
+    result.CopyFrom(model)
+    result.graph.output.extend(
+        helper.make_tensor_value_info(name, TensorProto.FLOAT, None)
+        for name in names
+        if name not in shown
+    )
+    return result
 
 
 @contextmanager

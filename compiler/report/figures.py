@@ -36,6 +36,13 @@ def ratio(value: int | None, bound: int | None) -> str:
     return f"{value / bound:.2f}" if value is not None and bound else UNKNOWN
 
 
+def percent(gap: float | None, digits: int = 1) -> str:
+    """Return a gap: ``6.0%``, ``-0.8%``; nothing known where there is none."""
+    if gap is None:
+        return UNKNOWN
+    return f"{round(gap, digits + 2) + 0.0:.{digits}%}"  # no "-0.0%"
+
+
 def counted(number: int, what: str) -> str:
     """Return a number of things: ``1 spill``, ``2 spills``."""
     return f"{number:,} {what}{'' if number == 1 else 's'}"

@@ -13,11 +13,14 @@ from rich.text import Text
 from ...ir.arch import Architecture
 from ...ir.files import replacing
 from ...ir.mapping import LoopNest
+from ...ir.proof import Scope
 from ...ir.workload import Operand
 from ...passes.analysis.cost import Counting, evaluate
 from ...passes.analysis.zigzag import zigzag_cost
 from ...passes.mapping.base import MappingResult, Rules
 from ..cache import MapJob
+from .figures import percent
+from .proofs import told_scopes
 
 
 class LayerCounting(StrEnum):
@@ -57,8 +60,9 @@ class Row:
         cycles_lower_bound: Roofline [cycle].
         energy_lower_bound_pj: What no mapping can save [pJ].
         status: What the mapper vouches for.
-        bound: Proven bound of its objective, in our counting.
-        gap: How far the objective is above it.
+        bound: Proven bound of its objective, in our counting; ``None`` where nothing is proven.
+        scope: The nests that the bound holds for; empty for none.
+        gap: How far the objective is above it, as a share of it.
         solve_seconds: Wall time of the search, when it was made [s].
         cpu_seconds: CPU time of the search, when it was made [s].
     """
@@ -71,8 +75,9 @@ class Row:
     cycles_lower_bound: float
     energy_lower_bound_pj: float
     status: str
-    bound: float
-    gap: float
+    bound: float | None
+    scope: str
+    gap: float | None
     solve_seconds: float
     cpu_seconds: float
 
@@ -95,6 +100,7 @@ def row_of(name: str, job: MapJob, result: MappingResult, counting: LayerCountin
         energy_lower_bound_pj=cost.energy_lower_bound_pj,
         status=str(result.status),
         bound=result.bound,
+        scope=result.scope or "",
         gap=result.gap,
         solve_seconds=result.seconds,
         cpu_seconds=result.cpu_seconds,
@@ -114,15 +120,16 @@ def write_csv(path: Path, rows: Sequence[Row]) -> None:
         writer.writerows([_cell(getattr(row, name)) for name in names] for row in rows)
 
 
-def _cell(value: str | float) -> str:
+def _cell(value: str | float | None) -> str:
     if isinstance(value, str):
         return value
-    return "" if math.isinf(value) else repr(value)
+    return "" if value is None else repr(value)
 
 
 def table_of(rows: Sequence[Row]) -> Table:
     """Return rows as a table, with geometric means per mapper where there are several layers."""
-    table = Table()
+    claims = ((row.status, Scope(row.scope) if row.scope else None) for row in rows)
+    table = Table(caption=told_scopes(claims) or None, caption_justify="left")
     headings = (
         "layer",
         "mapper",
@@ -146,7 +153,7 @@ def table_of(rows: Sequence[Row]) -> Table:
             f"{row.energy_pj / 1e6:.2f}",
             f"{row.energy_pj / row.energy_lower_bound_pj:.3f}",
             row.status,
-            "-" if math.isinf(row.gap) else f"{100 * row.gap:.2f} %",
+            percent(row.gap, 2),
             f"{row.solve_seconds:.2f}",
         )
     mappers = list(dict.fromkeys(row.mapper for row in rows))

@@ -6,7 +6,7 @@ that the program moved. *Compulsory* are inputs, constants and outputs, each onc
 """
 
 from ...ir.report import GraphScheduleReport
-from .figures import amount, counted
+from .figures import amount, counted, percent
 
 
 def planned_scope(plan: GraphScheduleReport) -> str:
@@ -17,11 +17,11 @@ def planned_scope(plan: GraphScheduleReport) -> str:
 
 
 def proof(plan: GraphScheduleReport) -> str:
-    """Return what is proven of a plan: its status, bound, and the gap between."""
+    """Return what is proven of a plan: its status, bound, of which plans, and the gap between."""
     if not plan.bound_bytes:
         return f"{plan.status}, no bound proven"
-    gap = (plan.objective_bytes - plan.bound_bytes) / max(1, plan.objective_bytes)
-    return f"{plan.status}, bound {amount(plan.bound_bytes, 'B')}, gap {gap:.1%}"
+    bound = f"bound of {plan.scope} {amount(plan.bound_bytes, 'B')}"
+    return f"{plan.status}, {bound}, gap {percent(plan.gap)}"
 
 
 def plan_line(plan: GraphScheduleReport) -> str:

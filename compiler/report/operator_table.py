@@ -10,6 +10,7 @@ from rich.text import Text
 
 from ...ir.report import OperatorReport
 from .figures import UNKNOWN, amount, joule, ratio
+from .proofs import told_scopes
 
 _WIDE = 100
 _GAP = 2
@@ -76,6 +77,8 @@ class OperatorTable:
             padding=(0, _GAP - 1, 0, 0),
             pad_edge=False,
             show_edge=False,
+            caption=told_scopes((item.status, item.scope) for item in slowest) or None,
+            caption_justify="left",
         )
         for heading in headings:
             table.add_column(

@@ -1,5 +1,6 @@
 """The report as tables for the terminal: totals, slowest operators, plan, verification."""
 
+from collections import Counter
 from collections.abc import Sequence
 
 from rich import box
@@ -18,7 +19,7 @@ from ...ir.report import (
     Verification,
     VerificationStatus,
 )
-from .figures import UNKNOWN, amount, joule, ratio
+from .figures import UNKNOWN, amount, joule, percent, ratio
 from .off_chip import plan_line, planned_scope
 from .operator_table import OperatorTable
 
@@ -68,20 +69,28 @@ def verification_line(found: Verification) -> str:
 
 
 def mapping_line(operators: Sequence[OperatorReport]) -> str:
-    """Return one line on loop nests: who found them, how many are proven, the largest gap."""
+    """Return one line on loop nests: who found them, how many are proven, the largest gaps."""
     mapped = [item for item in operators if item.mapper]
     mappers = ", ".join(dict.fromkeys(item.mapper or "" for item in mapped))
-    optimal = sum(item.status is SolveStatus.OPTIMAL for item in mapped)
+    parts = [f"loop nests: {len(mapped)} by {mappers}", *_optimal(mapped)]
     fallback = sum(item.status is SolveStatus.FALLBACK for item in mapped)
-    gaps = [item.gap for item in mapped if item.gap is not None]
-    parts = [f"loop nests: {len(mapped)} by {mappers}", f"{optimal} proven optimal"]
     if fallback:
         parts.append(f"{fallback} by a fallback")
-    if gaps:
-        parts.append(f"largest gap {max(gaps):.1%}")
-    if len(gaps) < len(mapped):
-        parts.append(f"{len(mapped) - len(gaps)} without a bound")
-    return ", ".join(parts)
+    for scope in dict.fromkeys(item.scope for item in mapped if item.gap is not None):
+        widest = max(item.gap for item in mapped if item.gap is not None and item.scope is scope)
+        parts.append(f"largest gap {percent(widest)} in the cost model, to {scope}")
+    unknown = sum(item.bound is None for item in mapped)
+    if unknown:
+        parts.append(f"{unknown} without a bound")
+    return "; ".join(parts)
+
+
+def _optimal(mapped: Sequence[OperatorReport]) -> list[str]:
+    """Return how many nests are proven optimal, and among which."""
+    proven = Counter(item.scope for item in mapped if item.status is SolveStatus.OPTIMAL)
+    if not proven:
+        return ["0 proven optimal"]
+    return [f"{count} proven optimal among {scope}" for scope, count in proven.items()]
 
 
 def quantization_line(found: Quantization) -> str:

@@ -17,6 +17,8 @@ def print_mapping(mapping: Mapping) -> str:
           mapper = cosa
           status = optimal
           objective = 1.0
+          bound = 1.0
+          scope = "all nests"
           workload = {
             C = 8
             K = 16

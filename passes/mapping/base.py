@@ -7,6 +7,7 @@ from typing import Protocol
 from ...ir.arch import Architecture
 from ...ir.errors import VerifyError
 from ...ir.mapping import LoopNest, SpatialLoop
+from ...ir.proof import Scope, gap_of
 from ...ir.workload import Operand, Workload
 from ..analysis.cost import CostReport
 
@@ -48,8 +49,10 @@ class Rules(StrEnum):
 class MappingStatus(StrEnum):
     """How far a mapper can vouch for its result.
 
-    ``optimal`` and ``bounded`` come with a proven bound; ``bounded`` has not closed the gap.
-    ``heuristic`` promises nothing; ``fallback`` came from a simpler mapper after a failure.
+    ``optimal`` and ``bounded`` come with a bound that was proven of some nests, the scope: no nest
+    of these is better than an optimal one by more than the mapper's tolerance; ``bounded`` has not
+    closed the gap. ``heuristic`` promises nothing, though a bound may be known; ``fallback`` came
+    from a simpler mapper after a failure.
     """
 
     OPTIMAL = "optimal"
@@ -91,8 +94,10 @@ class MappingResult:
         mapper: Name of the mapper.
         status: What the mapper vouches for.
         objective: Value of the objective in the cost model.
-        bound: Proven lower bound of the objective, 0 where nothing is proven.
-        gap: ``objective / bound - 1``; infinite where nothing is proven.
+        bound: Proven lower bound of the objective, ``None`` where nothing is proven.
+        scope: The nests that the bound holds for; the nest itself may lie outside, and below.
+        estimate: What the cost model and the tiles' own cost come to, where nests were chosen by
+            that; nothing is proven of it [cycle].
         seconds: Wall time of the search; does not take part in comparisons [s].
         cpu_seconds: CPU time of the search; does not take part in comparisons [s].
         note: What else a reader should know, e.g. why a fallback was taken.
@@ -102,11 +107,17 @@ class MappingResult:
     mapper: str
     status: MappingStatus
     objective: float
-    bound: float
-    gap: float
+    bound: float | None = None
+    scope: Scope | None = None
+    estimate: float | None = None
     seconds: float = field(default=0.0, compare=False)
     cpu_seconds: float = field(default=0.0, compare=False)
     note: str = ""
+
+    @property
+    def gap(self) -> float | None:
+        """See :func:`~accnn.ir.proof.gap_of`."""
+        return gap_of(self.objective, self.bound)
 
 
 class Mapper(Protocol):

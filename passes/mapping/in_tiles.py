@@ -4,11 +4,14 @@ A mapper for one NPU minimises the cost model, in which a thousand small tiles c
 large ones. Here its nest is improved step by step until instructions and transfers are few, too
 (:mod:`..analysis.tile_batch`), and the better of it and of the greedy mapper's nest is taken.
 
+What is minimised so is an estimate, and nothing is proven of estimates. The result tells the cost
+model's value of the nest that was taken, beside the bound that the mapper proved of the same
+function, and the estimate apart from them.
+
 On several NPUs the mapper sees one of them with its share of the off-chip bandwidth: all of them
 together are as fast as that one on its part of the work. Cycles are told for all of them.
 """
 
-import math
 import time
 from dataclasses import dataclass, replace
 
@@ -33,6 +36,7 @@ from .base import (
     held_resident,
     with_workspace,
 )
+from .measures import measure_of
 from .output_stationary import OutputStationary
 from .uneven_search import Judge, improve
 
@@ -80,12 +84,61 @@ class InTiles:
         nests = [improve(nest, machine, judge, placement=held, rounds=_ROUNDS) for nest in starts]
         nest = min(nests, key=lambda item: _value(item, machine, held, judge))
         check_nest(nest, machine, held)
-        value = _value(nest, machine, held, judge)
-        result = _restated(found, nest, value)
+        shares = Shares(machine, held, self.npus, options.objective)
         return replace(
-            _shared_out(result, 1 if options.objective is Objective.ENERGY else self.npus),
+            shares.restated(shares.divided(found), nest),
             seconds=found.seconds + time.perf_counter() - wall,
             cpu_seconds=found.cpu_seconds + time.process_time() - cpu,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Shares:
+    """The figures of nests, of which NPUs work off a share each.
+
+    Attributes:
+        arch: The machine that one NPU sees, with its share of the bandwidth.
+        held: Operands that lie whole in the scratchpad.
+        npus: Number of NPUs.
+        objective: What is minimised.
+    """
+
+    arch: Architecture
+    held: frozenset[Operand]
+    npus: int
+    objective: Objective
+
+    @property
+    def _parts(self) -> int:
+        """Among how many the objective is divided: energy is spent by all together."""
+        return 1 if self.objective is Objective.ENERGY else self.npus
+
+    def divided(self, found: MappingResult) -> MappingResult:
+        """Return a mapper's result for one NPU with its figures divided among all."""
+        return replace(
+            found,
+            objective=found.objective / self._parts,
+            bound=None if found.bound is None else found.bound / self._parts,
+        )
+
+    def restated(self, found: MappingResult, nest: LoopNest) -> MappingResult:
+        """Return a divided result with another nest: its own figures, beside the same bound.
+
+        What was optimal stays so if the other nest is as good.
+        """
+        batch = batch_nests([nest])
+        cost = evaluate_batch(batch, self.arch, placement=self.held)
+        estimate = TileBatch(batch, self.arch, self.held, self.npus).estimate(cost)
+        value = float(measure_of(self.objective)(cost)[0]) / self._parts
+        status = found.status
+        if status is MappingStatus.OPTIMAL and value > found.objective * (1.0 + 1e-9):
+            status = MappingStatus.BOUNDED
+        return replace(
+            found,
+            nest=nest,
+            status=status,
+            objective=value,
+            estimate=float(estimate[0]) / self.npus,
         )
 
 
@@ -136,22 +189,3 @@ def _judge(
 def _value(nest: LoopNest, arch: Architecture, held: frozenset[Operand], judge: Judge) -> float:
     batch = batch_nests([nest])
     return float(judge(batch, evaluate_batch(batch, arch, placement=held))[0])
-
-
-def _restated(found: MappingResult, nest: LoopNest, value: float) -> MappingResult:
-    """Return a result with another nest: what was proven is proven of the same bound."""
-    status = found.status
-    if status is MappingStatus.OPTIMAL and value > found.objective * (1.0 + 1e-9):
-        status = MappingStatus.BOUNDED
-    return replace(
-        found,
-        nest=nest,
-        status=status,
-        objective=value,
-        bound=min(found.bound, value),
-        gap=max(0.0, value / found.bound - 1.0) if found.bound > 0 else math.inf,
-    )
-
-
-def _shared_out(result: MappingResult, parts: int) -> MappingResult:
-    return replace(result, objective=result.objective / parts, bound=result.bound / parts)

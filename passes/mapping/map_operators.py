@@ -14,10 +14,18 @@ from ...ir.ops import workload
 from ...ir.workload import Operand, Workload
 from ..base import Context, Pass, require_arch
 from ..tiling.residency import residency
-from .base import MapOptions, Mapper, MappingResult, Objective
+from .base import (
+    MapOptions,
+    Mapper,
+    MappingResult,
+    MappingStatus,
+    Objective,
+    held_resident,
+    with_workspace,
+)
 from .contest import winner
 from .cosa.mapper import Cosa
-from .in_tiles import InTiles
+from .in_tiles import InTiles, Shares, share_of
 from .jobs import MapJob
 from .output_stationary import OutputStationary
 from .registry import find_mapper
@@ -96,9 +104,21 @@ class MapOperators(Pass):
             first = mapping_of(names[task], results[task])
             best = winner(module, first, mapping_of(names[task], other))
             if best is not first:
-                found[task] = replace(other, note=best.note)
+                taken = self._shares(task, arch).restated(results[task], other.nest)
+                if taken.status is MappingStatus.FALLBACK:
+                    taken = replace(taken, status=other.status)
+                found[task] = replace(taken, mapper=other.mapper, note=best.note)
                 ctx.counters.add("greedy nests")
         return found
+
+    def _shares(self, task: MapTask, arch: Architecture) -> Shares:
+        machine = share_of(arch.for_npu(arch.npus[0]), len(arch.npus))
+        return Shares(
+            with_workspace(machine, task.workspace),
+            held_resident(machine, task.resident),
+            len(arch.npus),
+            self.objective,
+        )
 
     def solve(
         self, tasks: Sequence[tuple[MapTask, str]], arch: Architecture, ctx: Context
@@ -185,6 +205,8 @@ def mapping_of(name: str, result: MappingResult) -> OperatorMapping:
         mapper=result.mapper,
         status=result.status.value,
         objective=result.objective,
-        bound=result.bound or None,
+        bound=result.bound,
+        scope=result.scope,
+        estimate=result.estimate,
         note=result.note,
     )

@@ -60,8 +60,6 @@ class OutputStationary:
             mapper=self.name,
             status=MappingStatus.HEURISTIC,
             objective=options.objective.of(cost),
-            bound=0.0,
-            gap=math.inf,
             seconds=time.perf_counter() - wall,
             cpu_seconds=time.process_time() - cpu,
         )

@@ -18,6 +18,7 @@ import numpy as np
 
 from ...ir.arch import Architecture
 from ...ir.errors import InfeasibleError, OptionError
+from ...ir.proof import Scope
 from ...ir.workload import Operand, Workload
 from .base import (
     NOTHING_RESIDENT,
@@ -52,8 +53,8 @@ def _result(
         mapper=name,
         status=MappingStatus.OPTIMAL if proven else MappingStatus.HEURISTIC,
         objective=best.value,
-        bound=best.value if proven else 0.0,
-        gap=0.0 if proven else math.inf,
+        bound=best.value if proven else None,
+        scope=Scope.EVEN_NESTS if proven else None,
         seconds=time.perf_counter() - started[0],
         cpu_seconds=time.process_time() - started[1],
         note=f"{best.evaluations} evaluations",

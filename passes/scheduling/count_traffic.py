@@ -8,10 +8,11 @@ from typing import ClassVar
 from ...ir.graph import Graph
 from ...ir.graph_schedule import GraphSchedule, SolveStatus, Stream
 from ...ir.module import Module, Stage
+from ...ir.proof import Scope
 from ...ir.tile_events import TRANSFERS
 from ...ir.tile_schedule import TileSchedule
+from ..analysis.compulsory import compulsory_network_bytes
 from ..base import Context, Pass
-from .cosma.refine import inputs_and_outputs
 
 
 @dataclass(frozen=True)
@@ -56,7 +57,7 @@ def count_traffic(
     """
     streams: dict[tuple[str, int], int] = {(item.tensor, item.step): 0 for item in plan.streams}
     total = 0
-    least = inputs_and_outputs(graph)
+    least = compulsory_network_bytes(graph)
     for schedule in schedules:
         moved = _moved(schedule)
         total += sum(moved.values())
@@ -77,14 +78,19 @@ def count_traffic(
 
 
 def _judged(plan: GraphSchedule, counted: GraphSchedule, least: int) -> GraphSchedule:
-    """Return the plan with what can be said of its counted bytes; no plan moves less than some."""
+    """Return the plan with what can be said of its counted bytes; no plan moves less than some.
+
+    What was proven of whole tensors is proven of counted bytes, if these are all that moves. What
+    was proven in a traffic model is not.
+    """
+    is_exact = plan.scope is Scope.WHOLE_TENSORS and counted.objective == plan.objective
+    if is_exact and plan.bound > least:
+        return counted
+    found = replace(counted, bound=least, scope=Scope.ALL_PLANS if least else None)
     if counted.objective == least:
-        return replace(counted, bound=least, status=SolveStatus.OPTIMAL)
-    bound = min(least, counted.objective)
-    if counted.objective == plan.objective:
-        return replace(counted, bound=max(plan.bound, bound))
+        return replace(found, status=SolveStatus.OPTIMAL)
     kept = plan.status if plan.status is SolveStatus.HEURISTIC else SolveStatus.FEASIBLE
-    return replace(counted, bound=bound, status=kept)
+    return replace(found, status=kept)
 
 
 def _moved(schedule: TileSchedule) -> dict[str, int]:

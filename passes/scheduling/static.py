@@ -21,14 +21,13 @@ from .room import Room
 from .rooms import Rooms, tiles_of
 from .timeline import Timeline
 from .timing.retime import retimed
+from .work_bound import with_work_bound
 
 
 def schedule_static(
     graph: TileGraph,
     arch: Architecture,
     rooms: Mapping[Space, tuple[int, int]],
-    *,
-    cycles_lower_bound: int = 0,
 ) -> TileSchedule:
     """Return the schedule of a tile graph in its own order.
 
@@ -36,7 +35,6 @@ def schedule_static(
         graph: Tiles and operations.
         arch: The machine.
         rooms: First byte and size of the range of each space that tiles may use.
-        cycles_lower_bound: Passed through to the result.
 
     Raises:
         InfeasibleError: The tiles of one operation do not fit together.
@@ -49,9 +47,8 @@ def schedule_static(
         placements=tuple(run.rooms.placements),
         scheduler="static",
         cycles=run.time.makespan,
-        cycles_lower_bound=cycles_lower_bound,
     )
-    return retimed(schedule, arch)
+    return with_work_bound(retimed(schedule, arch), arch)
 
 
 def issue_order(graph: TileGraph, npus: int) -> tuple[tuple[int, int], ...]:

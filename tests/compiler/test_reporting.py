@@ -5,6 +5,7 @@ from dataclasses import replace
 from accnn.compiler.report.table import mapping_line
 from accnn.compiler.reporting import fallback_note
 from accnn.ir.graph_schedule import SolveStatus
+from accnn.ir.proof import Scope
 from accnn.ir.report import OperatorReport
 from accnn.passes.mapping.base import MappingStatus
 from tests.flow import compile_graph
@@ -28,19 +29,35 @@ def test_a_fallback_is_noted_with_its_operator_and_cause():
 def test_one_line_tells_mappers_proofs_fallbacks_and_the_largest_gap():
     operators = (
         OperatorReport(
-            name="a", kind="conv2d", mapper="cosa", status=SolveStatus.OPTIMAL, bound=1, gap=0.004
+            name="a",
+            kind="conv2d",
+            mapper="cosa",
+            status=SolveStatus.OPTIMAL,
+            bound=1,
+            scope=Scope.EVEN_NESTS,
+            gap=0.004,
         ),
         OperatorReport(
-            name="b", kind="conv2d", mapper="cosa", status=SolveStatus.FEASIBLE, bound=1, gap=0.06
+            name="b",
+            kind="conv2d",
+            mapper="cosa",
+            status=SolveStatus.FEASIBLE,
+            bound=1,
+            scope=Scope.EVEN_NESTS,
+            gap=0.06,
         ),
         OperatorReport(name="c", kind="conv2d", mapper="cosa", status=SolveStatus.FALLBACK),
         OperatorReport(name="d", kind="add"),
     )
 
     assert mapping_line(operators) == (
-        "loop nests: 3 by cosa, 1 proven optimal, 1 by a fallback, largest gap 6.0%, "
-        "1 without a bound"
+        "loop nests: 3 by cosa; 1 proven optimal among even nests, these extents; 1 by a fallback; "
+        "largest gap 6.0% in the cost model, to even nests, these extents; 1 without a bound"
+    )
+    assert mapping_line(operators[2:]) == (
+        "loop nests: 1 by cosa; 0 proven optimal; 1 by a fallback; 1 without a bound"
     )
     assert mapping_line(operators[:1]) == (
-        "loop nests: 1 by cosa, 1 proven optimal, largest gap 0.4%"
+        "loop nests: 1 by cosa; 1 proven optimal among even nests, these extents; "
+        "largest gap 0.4% in the cost model, to even nests, these extents"
     )

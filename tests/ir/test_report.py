@@ -1,5 +1,6 @@
 import json
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -7,6 +8,7 @@ from hypothesis import strategies as st
 
 from accnn.ir.errors import ParseError, VerifyError
 from accnn.ir.graph_schedule import Residence, SolveStatus, Stream, Transfer
+from accnn.ir.proof import Scope, gap_of
 from accnn.ir.report import (
     SCHEMA_VERSION,
     Dims,
@@ -58,8 +60,11 @@ FULL = replace(
             dims=Dims.of(Workload(R=3, S=3, P=2, Q=2, C=4, K=8, G=2)),
             mapper="cosa",
             status=SolveStatus.OPTIMAL,
-            bound=1.0,
-            gap=0.0,
+            objective=2.0,
+            bound=1.6,
+            scope=Scope.EVEN_NESTS,
+            gap=gap_of(2.0, 1.6),
+            estimate=2.5,
             solve_seconds=0.5,
             cycles=10,
             cycles_lower_bound=9,
@@ -75,6 +80,7 @@ FULL = replace(
         status=SolveStatus.FEASIBLE,
         objective_bytes=64,
         bound_bytes=60,
+        scope=Scope.ALL_PLANS,
         solve_seconds=0.1,
         order=("conv", "relu"),
         residences=(Residence(tensor="x", first_step=0, last_step=1, address=0, bytes=16),),
@@ -84,7 +90,12 @@ FULL = replace(
     ),
     tile_schedules=(
         TileScheduleReport(
-            name="conv", scheduler="static", operations=4, cycles=10, cycles_lower_bound=9
+            name="conv",
+            scheduler="static",
+            operations=4,
+            cycles=10,
+            cycles_lower_bound=9,
+            scope=Scope.GIVEN_EVENTS,
         ),
     ),
     quantization=Quantization(calibration="synthetic", calibrated=False, snr_db=15.5),
@@ -172,7 +183,7 @@ def changed(**keys: object) -> str:
         ("{", "1:2: not JSON"),
         ("[]", "top: .* must be an object"),
         ("{}", "schema version None"),
-        (changed(schema_version=2, new_name=1), "schema version 2, this accnn reads 1"),
+        (changed(schema_version=1, new_name=1), "schema version 1, this accnn reads 2"),
         (changed(seed="x"), "seed: 'x' must be int"),
         (changed(seed=True), "seed: True must be int"),
         (changed(colour="red"), "top: unknown key 'colour'"),
@@ -195,14 +206,23 @@ def test_wrong_text_is_refused(text: str, expected: str) -> None:
         from_json(text)
 
 
+def operator_that_claims(**claims: Any) -> Report:
+    claimed = {"scope": Scope.ALL_NESTS, **claims}
+    return replace(FULL, operators=(OperatorReport(name="a", kind="b", **claimed),))
+
+
 @pytest.mark.parametrize(
     ("report", "expected"),
     [
         (replace(FULL, totals=Totals(macs=1, energy_pj=float("nan"))), "report.totals.energy_pj"),
         (
             replace(FULL, operators=(OperatorReport(name="a", kind="b", gap=-0.1),)),
-            "gap -0.1 is negative",
+            "a: gap -0.1, but objective and bound give None",
         ),
+        (operator_that_claims(objective=9.0, bound=10.0, gap=-0.1), "bound 10.0 of all nests lies"),
+        (operator_that_claims(objective=10.0, bound=9.0, gap=0.1), "gap 0.1, but objective"),
+        (operator_that_claims(objective=10.0, bound=9.0, scope=None), "belong together"),
+        (operator_that_claims(objective=10.0), "belong together"),
         (
             replace(
                 FULL,
@@ -218,9 +238,17 @@ def test_wrong_text_is_refused(text: str, expected: str) -> None:
                     status=SolveStatus.FEASIBLE,
                     objective_bytes=1,
                     bound_bytes=2,
+                    scope=Scope.ALL_PLANS,
                 ),
             ),
-            "bound lies above",
+            "bound 2 of all plans lies above 1",
+        ),
+        (
+            replace(
+                FULL,
+                tile_schedules=(replace(FULL.tile_schedules[0], cycles_lower_bound=11),),
+            ),
+            "conv: the bound 11 of orders of these events lies above 10",
         ),
         (
             replace(FULL, verification=Verification(status=VerificationStatus.VERIFIED)),
@@ -235,6 +263,14 @@ def test_wrong_text_is_refused(text: str, expected: str) -> None:
 def test_claims_that_do_not_follow_are_refused(report: Report, expected: str) -> None:
     with pytest.raises(VerifyError, match=expected):
         to_json(report)
+
+
+def test_a_nest_outside_of_a_scope_may_beat_all_in_it() -> None:
+    claims = {"objective": 9.0, "bound": 10.0, "gap": gap_of(9.0, 10.0)}
+
+    report = operator_that_claims(scope=Scope.EVEN_NESTS, **claims)
+
+    assert from_json(to_json(report)) == report
 
 
 @settings(max_examples=40, deadline=None)

@@ -4,8 +4,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from onnx import ModelProto, TensorProto, helper, numpy_helper
 
-from accnn.models.session import Optimisation, make_session, run, u8s8_saturates
+from accnn.models.session import (
+    Optimisation,
+    make_session,
+    run,
+    u8s8_saturates,
+    with_float_softmax,
+)
 from accnn.models.zoo import build
 
 
@@ -18,6 +25,46 @@ def test_outputs_come_by_name(session):
     result = run(session, {"input": np.zeros((1, 3, 32, 32), np.float32)})
 
     assert {name: array.shape for name, array in result.items()} == {"logits": (1, 10)}
+
+
+def softmax_between_integers() -> ModelProto:
+    nodes = [
+        helper.make_node("DequantizeLinear", ["x", "coarse", "zero"], ["f"]),
+        helper.make_node("Softmax", ["f"], ["p"], axis=1),
+        helper.make_node("QuantizeLinear", ["p", "fine", "low"], ["y"]),
+    ]
+    constants = [
+        numpy_helper.from_array(np.array(value), name)
+        for name, value in (
+            ("coarse", np.float32(0.05)),
+            ("fine", np.float32(1 / 256)),
+            ("zero", np.int8(0)),
+            ("low", np.int8(-128)),
+        )
+    ]
+    shape = (4, 16)
+    graph = helper.make_graph(
+        nodes,
+        "softmax",
+        [helper.make_tensor_value_info("x", TensorProto.INT8, shape)],
+        [helper.make_tensor_value_info("y", TensorProto.INT8, shape)],
+        constants,
+    )
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+
+
+def test_a_softmax_between_integers_is_computed_in_floats():
+    model = softmax_between_integers()
+    x = np.random.default_rng(0).integers(-128, 128, (4, 16)).astype(np.int8)
+    exponentials = np.exp(x * np.float32(0.05) - np.float32(7))
+    shares = exponentials / exponentials.sum(axis=1, keepdims=True)
+    expected = np.clip(np.rint(shares * 256) - 128, -128, 127).astype(np.int8)
+
+    found = run(make_session(with_float_softmax(model)), {"x": x})
+
+    np.testing.assert_array_equal(found["y"], expected)
+    np.testing.assert_allclose(found["p"], shares, rtol=1e-5)
+    assert [output.name for output in model.graph.output] == ["y"]
 
 
 def test_an_unknown_level_is_refused():

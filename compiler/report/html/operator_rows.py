@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from ....ir.module import Module
 from ....ir.report import Dims, OperatorReport
-from ..figures import UNKNOWN, amount, joule, ratio
+from ..figures import UNKNOWN, amount, joule, percent, ratio
 from ..layer_table import nest_text
 from .binding import LOOKS, Binding, Share, told
 from .names import short, shown
@@ -31,8 +31,11 @@ class OperatorRow:
         dims: Extents of its loops that are not 1.
         mapper: Who found the loop nest.
         status: What is proven.
-        bound: Proven bound of the mapper's objective.
-        gap: Distance from it.
+        objective: The cost model's value of what the mapper minimises.
+        bound: Proven bound of the objective.
+        scope: The nests that the bound holds for; empty for none.
+        gap: Distance from it, as a share of it.
+        estimate: Cycles by which the nest was chosen; empty where it was not.
         cycles: Duration, with its share of the slowest one's [%].
         cycles_share: Share of the slowest operator's cycles [%].
         times_bound: Cycles over the roofline bound.
@@ -55,8 +58,11 @@ class OperatorRow:
     dims: str
     mapper: str
     status: str
+    objective: str
     bound: Cell
+    scope: str
     gap: Cell
+    estimate: str
     cycles: Cell
     cycles_share: float
     times_bound: Cell
@@ -102,8 +108,11 @@ def operator_row(
         dims=_dims(item.dims),
         mapper=item.mapper or UNKNOWN,
         status=item.status or UNKNOWN,
+        objective=amount(item.objective),
         bound=Cell(amount(item.bound), item.bound),
-        gap=Cell(UNKNOWN if item.gap is None else f"{item.gap:.1%}", item.gap),
+        scope=item.scope or "",
+        gap=Cell(percent(item.gap), item.gap),
+        estimate="" if item.estimate is None else f"{item.estimate:,.0f}",
         cycles=Cell(UNKNOWN if cycles is None else f"{cycles:,}", cycles),
         cycles_share=100 * (cycles or 0) / max(1, most_cycles),
         times_bound=Cell(ratio(cycles, bound), cycles / bound if cycles and bound else None),

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from ....ir.report import Report
-from ..figures import UNKNOWN, amount, counted
+from ..figures import UNKNOWN, amount, counted, percent
 from ..off_chip import planned_scope
 from .names import shown
 from .provenance import Fact
@@ -21,19 +21,18 @@ class Move:
 
 
 def plan_facts(report: Report) -> tuple[Fact, ...]:
-    """Return budget, status, objective, bound and gap; nothing where there is no plan."""
+    """Return budget, status, objective, bound, its scope and gap; nothing where no plan is."""
     plan = report.graph_schedule
     if plan is None:
         return ()
     objective, bound = plan.objective_bytes, plan.bound_bytes
-    gap = f"{(objective - bound) / objective:.2%}" if objective and bound else UNKNOWN
     seconds = UNKNOWN if plan.solve_seconds is None else f"{plan.solve_seconds:.2f} s"
     return (
         Fact("budget", f"{plan.budget_bytes:,} B"),
         Fact("status", str(plan.status)),
         Fact("objective", f"{objective:,} B off chip ({planned_scope(plan)})"),
-        Fact("proven bound", f"{bound:,} B" if bound else "none"),
-        Fact("gap", gap),
+        Fact("proven bound", f"{bound:,} B of {plan.scope}" if bound else "none"),
+        Fact("gap", percent(plan.gap, 2)),
         Fact("found in", seconds),
         Fact(
             "has",

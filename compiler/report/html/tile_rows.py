@@ -27,6 +27,7 @@ class TileRow:
         operations: Tile operations.
         cycles: Predicted.
         bound: Lower bound of ``cycles``.
+        scope: The schedules that the bound holds for; empty for none.
         times_bound: Ratio of the two.
         moved: Off-chip bytes.
         chart: Who works when; ``None`` where it is not drawn.
@@ -37,6 +38,7 @@ class TileRow:
     operations: Cell
     cycles: Cell
     bound: Cell
+    scope: str
     times_bound: Cell
     moved: Cell
     chart: Chart | None
@@ -73,6 +75,7 @@ def _tile_row(item: TileSchedule, chart: Chart | None) -> TileRow:
         operations=Cell(f"{len(item.graph.ops):,}", len(item.graph.ops)),
         cycles=Cell(f"{item.cycles:,}", item.cycles),
         bound=Cell(f"{bound:,}", bound) if bound else Cell(UNKNOWN),
+        scope=item.scope or "",
         times_bound=Cell(f"{item.cycles / bound:.2f}", item.cycles / bound)
         if bound
         else Cell(UNKNOWN),

@@ -95,13 +95,15 @@ def solve_space(
         if below <= bound:
             proven = True
             break
+        if bound <= 0.0:
+            break  # what costs nothing is no unit to measure a program's objective in
         if asked is None:
             asked = Formulation(space, options.objective, below, effort.solver)
         else:
             asked.limit(below)
         result = asked.model.solve(_limits(effort, gap, options.seed))
         _LOG.debug("%s below %g: %s", space.workload, below, result.status)
-        bound = max(bound, min(below, asked.in_units(result.bound)))
+        bound = max(bound, min(below, asked.proven_by(result)))
         proven = result.status in _PROVEN
         if not result.values:
             break
@@ -162,5 +164,5 @@ def plain_bound(space: EvenSpace, objective: Objective) -> float:
     energy = energy_lower_bound(space.workload, space.arch, space.resident)
     if objective is Objective.ENERGY:
         return energy
-    cycles = max(cycles, least_steps(space.workload, space.arch, space.extents))
+    cycles = max(cycles, least_steps(space.workload, space.arch, space.extents, space.resident))
     return cycles if objective is Objective.LATENCY else cycles * energy

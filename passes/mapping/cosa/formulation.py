@@ -51,7 +51,7 @@ class Formulation:
 
     Args:
         space: What is mapped.
-        objective: What is minimised.
+        objective: What is minimised; its lower bound is not zero.
         below: Value of the objective, in the cost model's units, that solutions must not exceed.
         solver: Which solver will solve it.
     """
@@ -76,6 +76,9 @@ class Formulation:
         keep_resident_sums(self.variables)
         add_symmetry(self.variables)
         worst = _WORST * max(1.0, 1024 / space.arch.macs)
+        self._reach = math.inf
+        if objective is not Objective.ENERGY:
+            self._reach = worst * self.in_units(_LEAST[objective])
         most = min(worst, below / self.in_units(_LEAST[objective]))
         self.theta = self.model.continuous(0.0, max(0.0, math.log(most)) + _TINY)
         self._whole = self._minimised()
@@ -90,6 +93,14 @@ class Formulation:
     def sharpen(self, result: MipResult) -> bool:
         """Add tangents where a solution makes exponentials too small; return whether there are."""
         return self._exponentials.sharpen(result)
+
+    def proven_by(self, result: MipResult) -> float:
+        """Return what a solve proves of every even mapping, in the cost model's units.
+
+        The program leaves out mappings that are ``_WORST`` times slower than the lower bound: of
+        these it proves no more than that.
+        """
+        return min(self.in_units(result.bound), self._reach)
 
     def in_units(self, value: float) -> float:
         """Return the objective, in the cost model's units, of a value of the program's."""
@@ -107,15 +118,16 @@ class Formulation:
 
     def _minimised(self) -> Linear:
         """Return what the program minimises."""
-        cycles, energy = math.log(self.cycles_bound), math.log(self.energy_bound)
+        cycles = math.log(self.cycles_bound)
         match self.objective:
             case Objective.LATENCY:
                 self._add_ports()
                 steady = steady_latency(self.variables, self.theta)
                 return steady + self._at_the_ends(Linear({}, cycles))
             case Objective.ENERGY:
-                return self._energy(Linear({}, energy), TANGENTS.small)
+                return self._energy(Linear({}, math.log(self.energy_bound)), TANGENTS.small)
             case Objective.EDP:
+                energy = math.log(self.energy_bound)
                 self._add_ports()
                 time, joules = self.model.continuous(), self.model.continuous()
                 self.model.add_at_most(self.theta, time)

@@ -7,17 +7,18 @@
 3. Where the extents' prime factors cannot fill the array, or are too large to tile, padded
    extents are mapped, too.
 4. The nest is verified against the machine; what the program proved is the certificate: it bounds
-   even mappings. An uneven nest may lie below it, and the note says so.
+   even mappings of the extents that were tried. An uneven nest may lie below it: the gap is
+   negative then.
 
 Where nothing is found within the limits, SALSA steps in and the result says so.
 """
 
-import math
 import time
 from dataclasses import dataclass, replace
 
 from ....ir.arch import Architecture
 from ....ir.errors import InfeasibleError
+from ....ir.proof import Scope
 from ....ir.workload import Operand, Workload
 from ...analysis.bounds import cycles_lower_bound
 from ...analysis.cost import evaluate
@@ -40,8 +41,8 @@ from .padding import candidates
 from .uneven import padding_may_pay, search_padded
 from .unrolling import least_steps
 
-_EVEN = 1e-6
-"""Relative differences from the bound of even mappings that are rounding."""
+_ROUNDING = 1e-6
+"""Relative differences from the bound that are rounding."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,24 +82,23 @@ class Cosa:
         if solution.nest is None:
             return self._fallback(workload, arch, workspace, resident, options)
         check_nest(solution.nest, machine, held)
-        value, bound = solution.value, min(solution.bound, solution.value)
-        below = value < solution.bound * (1.0 - _EVEN)
-        note = f"uneven; no even mapping is below {solution.bound:.6g}" if below else ""
         return MappingResult(
             nest=solution.nest,
             mapper=self.name,
             status=self._status(solution),
-            objective=value,
-            bound=bound,
-            gap=value / bound - 1.0,
+            objective=solution.value,
+            bound=solution.bound,
+            scope=Scope.EVEN_NESTS,
             seconds=time.perf_counter() - wall,
             cpu_seconds=time.process_time() - cpu,
-            note=note,
         )
 
     def _status(self, solution: Solution) -> MappingStatus:
-        """Optimal is what lies within the gap of what is proven, whatever the solver says."""
-        is_close = solution.value * (1.0 - self.effort.gap) <= solution.bound * (1.0 + _EVEN)
+        """Return whether even mappings are left that are better by more than the gap.
+
+        What lies below their bound is not one of them, but as good as the best.
+        """
+        is_close = solution.value * (1.0 - self.effort.gap) <= solution.bound * (1.0 + _ROUNDING)
         is_optimal = solution.proven and is_close
         return MappingStatus.OPTIMAL if is_optimal else MappingStatus.BOUNDED
 
@@ -116,7 +116,7 @@ class Cosa:
             return best
         if not options.even and padding_may_pay(space, options.objective):
             best = self._with_searched(space, options, best)
-        below = least_steps(workload, arch, workload.dims)
+        below = least_steps(workload, arch, workload.dims, resident)
         if options.objective is Objective.ENERGY or below <= enough:
             return best
         if best.nest is not None:
@@ -153,8 +153,8 @@ class Cosa:
             mapper=self.name,
             status=MappingStatus.FALLBACK,
             objective=result.objective,
-            bound=0.0,
-            gap=math.inf,
+            bound=result.bound,
+            scope=result.scope,
             seconds=result.seconds,
             cpu_seconds=result.cpu_seconds,
             note=f"no mapping within the solver's limits: {result.mapper}",

@@ -118,7 +118,9 @@ def _candidate(
     )
     bandwidth = arch.off_chip.read_bandwidth
     traffic = 0.0 if bandwidth is None else bits / (8 * bandwidth)
-    return Candidate(extents=extents, cycles=max(least_steps(workload, arch, extents), traffic))
+    return Candidate(
+        extents=extents, cycles=max(least_steps(workload, arch, extents, resident), traffic)
+    )
 
 
 def _waste(workload: Workload, extents: Extents) -> float:

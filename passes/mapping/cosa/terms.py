@@ -156,11 +156,15 @@ def _update_flows(
 
     Reads are updates less one per element and zero start, plus one per element and visit on the
     way out; starts and visits cancel but for the tiles that came back, which are counted above.
+    Outputs that are added up where they lie have no way out: updates from zero, which read
+    nothing, may be all there are, so none of their reads is counted (a bound, not exact).
     """
     name = v.space.arch.levels[parent].name
+    updates = v.steps + v.relevant(Operand.O, between)
+    reads = [(name, "read", updates, above)] if len(v.space.chains[Operand.O]) > 1 else []
     for place, way, log, instances in (
-        (name, "read", v.steps + v.relevant(Operand.O, between), above),
-        (name, "write", v.steps + v.relevant(Operand.O, between), above),
+        *reads,
+        (name, "write", updates, above),
         *(
             (
                 fanout.name,

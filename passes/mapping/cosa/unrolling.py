@@ -2,7 +2,7 @@
 
 Only the unrolling is decided. Steps of the array are bounded by the factors that no fan-out
 takes, and by the ports that every step loads: those of the innermost memories and the links
-beneath them. Its optimum bounds the latency of every mapping with the same extents from below.
+beneath them. Its optimum bounds the latency of every even mapping with the same extents from below.
 """
 
 import math
@@ -15,15 +15,34 @@ from ...mip.model import MipLimits, MipModel
 from ..even import prime_factors
 
 
-def least_steps(workload: Workload, arch: Architecture, extents: Mapping[Dim, int]) -> float:
-    """Return a lower bound of the latency of every mapping with exactly these extents [cycle]."""
-    return math.exp(_Program(workload, arch, extents).solve())
+def least_steps(
+    workload: Workload,
+    arch: Architecture,
+    extents: Mapping[Dim, int],
+    resident: frozenset[Operand] = frozenset(),
+) -> float:
+    """Return a lower bound of the latency of every even mapping of exactly these extents [cycle].
+
+    Args:
+        workload: What is computed.
+        arch: The machine.
+        extents: Extent of every dimension, padding included.
+        resident: Operands that lie whole in the scratchpad.
+    """
+    return math.exp(_Program(workload, arch, extents, resident).solve())
 
 
 class _Program:
-    def __init__(self, workload: Workload, arch: Architecture, extents: Mapping[Dim, int]) -> None:
+    def __init__(
+        self,
+        workload: Workload,
+        arch: Architecture,
+        extents: Mapping[Dim, int],
+        resident: frozenset[Operand],
+    ) -> None:
         self.workload = workload
         self.arch = arch
+        self.resident = resident
         self.model = MipModel("unrolling")
         self.logs: dict[tuple[str, Dim], Linear] = {}
         self.steps = self._add_counts(extents)
@@ -88,6 +107,8 @@ class _Program:
         ]
         if level.read_bandwidth is not None:
             ways = 2 if operand is Operand.O and level.shared_port else 1
+            if level.name == self.arch.scratchpad and operand in self.resident:
+                ways = 1  # nothing is read out in the end, so an update from zero reads nothing
             load = total(passing) + math.log(ways * bits / (8 * level.read_bandwidth))
             if operand is not Operand.O or level.shared_port:
                 self.model.add_at_least(self.latency, self.steps + load)

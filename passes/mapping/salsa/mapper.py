@@ -1,7 +1,6 @@
 """SALSA and LOMA as mappers: unrollings are tried in short, the most promising searched in full."""
 
 import itertools
-import math
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -9,6 +8,7 @@ from dataclasses import dataclass, replace
 from ....ir.arch import Architecture
 from ....ir.errors import InfeasibleError
 from ....ir.mapping import LoopNest
+from ....ir.proof import Scope
 from ....ir.workload import Operand, Workload
 from ...analysis.bounds import cycles_lower_bound, energy_lower_bound
 from ...analysis.cost import evaluate
@@ -84,7 +84,7 @@ class Salsa:
             status=MappingStatus.HEURISTIC,
             objective=value,
             bound=bound,
-            gap=value / bound - 1.0 if bound > 0 else math.inf,
+            scope=None if bound is None else Scope.ALL_NESTS,
             seconds=time.perf_counter() - wall,
             cpu_seconds=time.process_time() - cpu,
             note=f"{found.engine}: {found.evaluations} evaluations{unsound}",
@@ -182,10 +182,10 @@ def _value(
 
 def _bound(
     workload: Workload, arch: Architecture, resident: frozenset[Operand], options: MapOptions
-) -> float:
-    """Return what no nest can beat, 0 where the rules are not ours."""
+) -> float | None:
+    """Return what no nest can beat, ``None`` where the rules are not ours."""
     if options.rules is not Rules.ACCNN:
-        return 0.0
+        return None
     cycles = cycles_lower_bound(workload, arch, resident)
     energy = energy_lower_bound(workload, arch, resident)
     match options.objective:

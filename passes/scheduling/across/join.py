@@ -25,7 +25,6 @@ from ....ir.types import TensorType
 from ...base import require_arch
 from ..timing.ports import Ports
 from ..timing.retime import lone_works
-from ..timing.work import Work
 from .windows import Box, Reads, reads_of, window
 
 
@@ -37,12 +36,10 @@ class Joined:
         schedule: Its events last as long as they must, if nobody else uses a port; when they start
             is still to be told. Fill and drain of the array are left out: they mostly hide.
         steps: The step of the graph schedule that each event belongs to.
-        works: What each event asks of the machine.
     """
 
     schedule: TileSchedule
     steps: tuple[int, ...]
-    works: tuple[Work, ...]
 
 
 def join(module: Module) -> Joined:
@@ -107,9 +104,7 @@ class _Join:
             replace(event, start=0, end=work.lead + work.length(bandwidths), fill=0, drain=0)
             for event, work in zip(schedule.events, works, strict=True)
         )
-        return Joined(
-            schedule=replace(schedule, events=events), steps=tuple(self.steps), works=works
-        )
+        return Joined(schedule=replace(schedule, events=events), steps=tuple(self.steps))
 
     def _move(self, kind: EventKind, item: Transfer, place_step: int, step: int) -> None:
         """Add the transfer of a whole tensor, as lowering would place it."""

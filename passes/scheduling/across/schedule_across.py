@@ -1,18 +1,15 @@
 """Pass: let engines that wait in one operator work for the next ones."""
 
-import math
-from collections import Counter
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from ....ir.arch import Architecture
 from ....ir.graph_schedule import GraphSchedule
-from ....ir.isa import Unit
 from ....ir.module import Module, Stage
 from ....ir.tile_schedule import TileSchedule
 from ...base import Context, Pass, require_arch
-from ..timing.ports import Ports
 from ..timing.retime import retimed
+from ..work_bound import with_work_bound
 from .insertion import insert
 from .join import Joined, join
 from .npus import are_alike
@@ -60,26 +57,7 @@ def best_across(
         for move in (False, True):
             ways.append(retimed(_inserted(joined, plan, arch, move=move, deal=deal), arch))
     best = min(ways, key=lambda way: way.cycles)
-    return replace(best, scheduler="across", cycles_lower_bound=work_bound(joined, arch))
-
-
-def work_bound(joined: Joined, arch: Architecture) -> int:
-    """Return the least time for the work of the busiest kind of engine, or port [cycle].
-
-    The engines of a kind share its work evenly. No order of these events is faster. NPUs that differ need different times for the same work, and
-    change what passes the ports of each, so that only transfers count on such machines.
-    """
-    busy: Counter[Unit] = Counter()
-    moved: Counter[str] = Counter()
-    for event, work in zip(joined.schedule.events, joined.works, strict=True):
-        if event.unit is Unit.DMA or are_alike(arch):
-            busy[event.unit] += event.end - event.start
-            moved.update(dict(work.moved))
-    engines = {unit: len(arch.npus) for unit in busy} | {Unit.DMA: arch.dma.channels}
-    bandwidths, common = Ports(arch).bandwidths, Ports(arch).common
-    times = [-(-cycles // engines[unit]) for unit, cycles in busy.items()]
-    times += [math.ceil(moved[port] / bandwidths[port]) for port in common]
-    return max(times, default=0)
+    return with_work_bound(replace(best, scheduler="across"), arch)
 
 
 def _inserted(

@@ -10,11 +10,17 @@ from ....ir.graph_schedule import (
     Transfer,
     Workspace,
 )
+from ....ir.proof import Scope
 from .plan import Plan
 
 
 def decode(
-    plan: Plan, addresses: Sequence[int], *, status: SolveStatus, bound: int
+    plan: Plan,
+    addresses: Sequence[int],
+    *,
+    status: SolveStatus,
+    bound: int,
+    scope: Scope | None,
 ) -> GraphSchedule:
     """Return the graph schedule of a plan.
 
@@ -26,7 +32,8 @@ def decode(
         plan: Order, stays, transfers and options.
         addresses: One per block of ``plan.blocks``.
         status: What is proven.
-        bound: Proven lower bound of the off-chip bytes [byte].
+        bound: Proven lower bound of the off-chip bytes, 0 where nothing is proven [byte].
+        scope: The plans that the bound holds for.
     """
     tensors = plan.problem.tensors
     addresses = _turned_round(plan, addresses)
@@ -63,6 +70,7 @@ def decode(
         status=status,
         objective=sum(item.bytes for item in moved) + constants,
         bound=bound,
+        scope=scope if bound else None,
     )
 
 

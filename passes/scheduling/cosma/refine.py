@@ -7,11 +7,13 @@ per operator, so few are ever measured. The plan of least measured cost wins; pl
 made take part.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from ....ir.graph import Graph, Op
 from ....ir.graph_schedule import GraphSchedule, SolveStatus, Stream, Workspace
+from ....ir.proof import Scope
+from ...analysis.compulsory import compulsory_network_bytes
 from .delay import NO_DELAY, Delay
 from .streaming import Traffic, TrafficModel
 from .workspaces import grown
@@ -100,8 +102,8 @@ def refine(
 ) -> GraphSchedule:
     """Return the best plan of several rounds, with the bytes that it really moves.
 
-    Nothing is proven of these bytes, so the status is ``feasible`` and the bound is what any
-    plan moves: inputs and outputs once.
+    What was proven in a traffic model is not proven of these bytes, so the status is ``feasible``
+    and the bound is what any plan moves: inputs, constants and outputs once.
 
     Args:
         graph: The network.
@@ -154,7 +156,8 @@ def measured_plan(
         streams=tuple(streams),
         workspaces=tuple(workspaces),
         objective=total,
-        bound=inputs_and_outputs(graph),
+        bound=compulsory_network_bytes(graph),
+        scope=Scope.ALL_PLANS,
         status=SolveStatus.FEASIBLE,
     )
     return Measured(plan=measured, cost=total + delays)
@@ -164,14 +167,3 @@ def residents(op: Op, plan: GraphSchedule, step: int) -> frozenset[str]:
     """Return the tensors of an operator that are resident at its step."""
     names = (*op.inputs, *(value.name for value in op.results))
     return frozenset(name for name in names if plan.resident(name, step) is not None)
-
-
-def inputs_and_outputs(graph: Graph) -> int:
-    """Return the bytes of what is read and made, each moved once, constants included [byte]."""
-    read: Mapping[str, int] = {
-        value.name: value.type.bytes
-        for value in (*graph.inputs, *graph.constants)
-        if graph.consumers[value.name]
-    }
-    made = (graph.types[name].bytes for name in graph.outputs if name in graph.producer)
-    return sum(read.values()) + sum(made)

@@ -3,10 +3,11 @@
 from ....ir.arch import Architecture
 from ....ir.errors import OptionError
 from ....ir.graph import Graph
-from ....ir.graph_schedule import GraphSchedule
+from ....ir.graph_schedule import GraphSchedule, SolveStatus
+from ....ir.proof import Scope
 from ..in_order import schedule_in_order, scratchpad_budget
 from .decode import decode
-from .delay import delay_on
+from .delay import NO_DELAY, delay_on
 from .menu import resident_menu, streaming_menu
 from .problem import problem_of
 from .refine import CorrectedTraffic, refine
@@ -68,7 +69,15 @@ def schedule_cosma(
             )
         problem = problem_of(graph, room, include_parameters=include_parameters, menu=menu)
         found = solve(problem, options)
-        return decode(found.plan, found.addresses, status=found.status, bound=found.bound)
+        if delay != NO_DELAY and model is not None:
+            # What is proven is proven of bytes and delays together.
+            return decode(
+                found.plan, found.addresses, status=SolveStatus.FEASIBLE, bound=0, scope=None
+            )
+        scope = Scope.WHOLE_TENSORS if model is None else Scope.TRAFFIC_MODEL
+        return decode(
+            found.plan, found.addresses, status=found.status, bound=found.bound, scope=scope
+        )
 
     if not streaming:
         return plan_with(None)

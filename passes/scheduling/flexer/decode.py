@@ -3,6 +3,7 @@
 import numpy as np
 
 from ....ir.isa import Unit
+from ....ir.proof import Scope
 from ....ir.tile_events import Event, EventKind, Placement
 from ....ir.tile_schedule import TileSchedule
 from ....ir.tiles import Role, TileGraph
@@ -30,7 +31,8 @@ def decode(
         order: Canonical number of each operation of the state.
         state: Of ``schedule_in_order(.., keep=True)``.
         scheduler: Name to show.
-        cycles_lower_bound: Passed through.
+        cycles_lower_bound: What no schedule of the operator beats, however it is tiled; 0 where
+            nothing is proven [cycle].
     """
     graph = timing.tiling.graph([tuple(item.nest for item in row) for row in timing.nests])
     reader = _Reader(timing, graph)
@@ -43,6 +45,7 @@ def decode(
         scheduler=scheduler,
         cycles=int(state.scalar[MAKESPAN]),
         cycles_lower_bound=cycles_lower_bound,
+        scope=Scope.ALL_SCHEDULES if cycles_lower_bound else None,
     )
 
 

@@ -47,15 +47,6 @@ class Ports:
     def _array(self, npu: int) -> str:
         return f"{self.arch.npus[npu].name}." if len(self.arch.npus) > 1 else ""
 
-    @cached_property
-    def common(self) -> tuple[str, ...]:
-        """Ports of which there is one for all NPUs, whichever of them works."""
-        ways = (Direction.READ, Direction.WRITE)
-        names = [port for way in ways for port in self.off_chip(way)]
-        if self._owners == ("",):
-            names += [port for way in ways for port in self.scratchpad(way)]
-        return tuple(dict.fromkeys(names))
-
     def off_chip(self, way: Direction) -> tuple[str, ...]:
         """Return the port of off-chip memory in one direction."""
         return self._known(_name(self.arch.off_chip, way))

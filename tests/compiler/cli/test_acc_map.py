@@ -48,7 +48,7 @@ def test_csv_has_one_row_per_layer_and_mapper_in_order(run, tmp_path):
     rows = list(csv.DictReader(out.read_text().splitlines()))
     assert list(rows[0]) == [
         "layer", "mapper", "cycles", "energy_pj", "edp", "cycles_lower_bound",
-        "energy_lower_bound_pj", "status", "bound", "gap", "solve_seconds", "cpu_seconds",
+        "energy_lower_bound_pj", "status", "bound", "scope", "gap", "solve_seconds", "cpu_seconds",
     ]  # fmt: skip
     assert [(row["layer"], row["mapper"]) for row in rows] == [
         ("net/a", "output-stationary"), ("net/a", "random"),

@@ -16,7 +16,8 @@ ROW = Row(
     energy_lower_bound_pj=1e6,
     status="optimal",
     bound=1990.0,
-    gap=0.005,
+    scope="even nests, these extents",
+    gap=2000 / 1990 - 1,
     solve_seconds=0.5,
     cpu_seconds=0.5,
 )
@@ -35,6 +36,16 @@ def test_figures_have_units():
     assert "energy [uJ]" in text
     assert "4.00" in text and "4.000" in text  # uJ, and times the bound
     assert "2.000" in text
+
+
+def test_what_is_proven_stands_beside_of_which_nests():
+    heuristic = replace(ROW, status="heuristic", bound=None, scope="", gap=None)
+
+    text = shown(ROW, heuristic)
+
+    assert "0.50%" in text
+    assert "optimal: among even nests, these extents" in text
+    assert "among" not in shown(heuristic)
 
 
 def test_names_are_not_markup():

@@ -3,9 +3,10 @@ from dataclasses import replace
 import pytest
 from rich.console import Console
 
-from accnn.compiler.report.figures import amount, counted
+from accnn.compiler.report.figures import amount, counted, percent
 from accnn.compiler.report.table import report_tables, verification_line
 from accnn.ir.graph_schedule import SolveStatus
+from accnn.ir.proof import Scope
 from accnn.ir.report import (
     FileIdentity,
     GraphScheduleReport,
@@ -37,7 +38,7 @@ REPORT = Report(
         for index in range(5)
     ),
     graph_schedule=GraphScheduleReport(
-        budget_bytes=65536, status=SolveStatus.HEURISTIC, objective_bytes=120, bound_bytes=100
+        budget_bytes=65536, status=SolveStatus.HEURISTIC, objective_bytes=120, bound_bytes=0
     ),
     verification=Verification(
         status=VerificationStatus.VERIFIED,
@@ -82,13 +83,14 @@ def test_a_plan_tells_which_part_of_it_is_constants() -> None:
         status=SolveStatus.FEASIBLE,
         objective_bytes=120,
         bound_bytes=114,
+        scope=Scope.ALL_PLANS,
         constant_bytes=70,
     )
 
     text = shown(replace(REPORT, graph_schedule=plan))
 
     assert "activations, and 70 B of constants" in text
-    assert "(feasible, bound 114 B, gap 5.0%)" in text
+    assert "(feasible, bound of all plans 114 B, gap 5.3%)" in " ".join(text.split())
 
 
 def test_scheduled_bytes_are_not_called_simulated() -> None:
@@ -166,3 +168,7 @@ def test_amount(value: float | None, unit: str, text: str) -> None:
 
 def test_counted() -> None:
     assert [counted(n, "spill") for n in (0, 1, 2)] == ["0 spills", "1 spill", "2 spills"]
+
+
+def test_gaps_are_shares_of_the_bound() -> None:
+    assert [percent(gap) for gap in (0.06, -0.0084, -1e-9, None)] == ["6.0%", "-0.8%", "0.0%", "-"]

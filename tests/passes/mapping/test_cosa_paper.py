@@ -24,7 +24,7 @@ def test_gives_a_valid_nest_with_either_solver(simba, solver):
 
     result.nest.verify(simba)
     assert not result.nest.padding
-    assert result.bound == 0.0
+    assert result.bound is result.scope is result.gap is None
     assert "eq. (12)" in result.note
 
 

@@ -21,10 +21,11 @@ LANES = 4
 W, I, O = Operand.W, Operand.I, Operand.O  # noqa: E741
 
 
-def machine(wb=8, ab=32, ib=8, double=False):
+def machine(wb=8, ab=64, ib=8, double=False):
     """Four lanes with weights and sums of their own; inputs pass through a buffer of theirs."""
     return Architecture(
         name="lanes",
+        mac_energy=1.0,
         levels=(
             MemoryLevel(name="dram", holds=(W, I, O), capacity=None),
             MemoryLevel(name="gb", holds=(I, O), capacity=256),
@@ -249,20 +250,26 @@ def test_loops_that_the_machine_cannot_run_are_refused(change, message):
         run(with_nest(built, 0, dataclasses.replace(built.nests[0], **change)))
 
 
-def test_time_follows_from_the_loops():
-    """Twice the steps in the descriptor, twice the time; nothing else says how long it takes."""
-    fast, slow = product(8, 4, Dim.K), product(8, 4, Dim.K)
-    slow = with_nest(
-        slow,
-        0,
-        dataclasses.replace(slow.nests[0], temporal=(*slow.nests[0].temporal, Loop(Dim.C, 2))),
-    )
+@pytest.mark.parametrize(("lanes_over", "steps"), [(Dim.K, 2 * 8), (Dim.P, 8 * 2)])
+def test_time_and_energy_follow_from_the_loops(lanes_over, steps):
+    result = run(product(8, 8, lanes_over))
 
-    short, long = run(fast), run(slow)
+    assert {item.unit: item.cycles for item in result.total.busy}[Unit.MX] == steps + 1  # halt
+    assert result.total.macs == 8 * 8
+    assert result.total.energy.compute == steps * LANES * 1.0
 
-    assert long.cycles - short.cycles == 2 * 4
-    assert long.total.macs == short.total.macs == 32
-    assert long.total.energy.compute == 2 * short.total.energy.compute
+
+def test_steps_of_padding_take_time_and_energy():
+    built = product(8, 8, Dim.K, arch=machine(ib=16, ab=128))
+    padded = [
+        dataclasses.replace(nest, temporal=(*nest.temporal, Loop(Dim.P, 2))) for nest in built.nests
+    ]
+
+    result = run(dataclasses.replace(built, nests=tuple(padded)))
+
+    assert {item.unit: item.cycles for item in result.total.busy}[Unit.MX] == 2 * 2 * 8 + 1  # halt
+    assert result.total.macs == 8 * 8
+    assert result.total.energy.compute == 2 * 2 * 8 * LANES
 
 
 def test_fill_reaches_no_memory_of_the_array():

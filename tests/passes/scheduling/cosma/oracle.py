@@ -2,6 +2,7 @@
 
 import heapq
 import itertools
+import random
 
 from hypothesis import strategies as st
 
@@ -83,6 +84,22 @@ def brute_force(problem: Problem) -> int:
                 serial += 1
                 heapq.heappush(heap, (cost + added, serial, after))
     raise AssertionError("no plan exists")
+
+
+def random_plan(problem: Problem, rng: random.Random) -> int | None:
+    """Return the off-chip bytes of a plan drawn step by step, ``None`` where it gets stuck."""
+    hosted = frozenset(i for i, tensor in enumerate(problem.tensors) if tensor.on_host)
+    state, total = (frozenset[int](), frozenset[int](), hosted), 0
+    while len(state[0]) < len(problem.operations):
+        steps = _steps(problem, state)
+        if not steps:
+            return None
+        # Cheap steps are likelier: what is drawn is then close to what is good.
+        least = min(cost for cost, _ in steps)
+        cheap = [step for step in steps if step[0] == least]
+        cost, state = rng.choice(cheap if rng.random() < 0.8 else steps)
+        total += cost
+    return total
 
 
 _State = tuple[frozenset[int], frozenset[int], frozenset[int]]

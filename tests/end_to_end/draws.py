@@ -1,0 +1,203 @@
+"""Random compilations: network, machine, scratchpad and options, each drawn by one number."""
+
+import json
+import math
+import random
+import shlex
+import tempfile
+import traceback
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from functools import cached_property
+from pathlib import Path
+
+import onnx
+from onnx import ModelProto
+
+from accnn.backend.load import load_architecture
+from accnn.backend.lower import lower
+from accnn.compiler.driver import run_program
+from accnn.compiler.frontend import read_network
+from accnn.compiler.observe import observed
+from accnn.compiler.options import CompileOptions, VerifyMode
+from accnn.compiler.pipelines import GRAPH_SCHEDULERS, TILE_SCHEDULERS, default_pipeline
+from accnn.compiler.stopwatch import Stopwatch, unobserved
+from accnn.compiler.verdict import verify_run
+from accnn.compiler.verify import verification_inputs
+from accnn.ir.errors import InfeasibleError
+from accnn.ir.module import Module
+from accnn.ir.report import Verification, VerificationStatus
+from accnn.passes.base import Context, Pass
+from accnn.passes.manager import run_pipeline
+from accnn.passes.mapping.base import Objective
+from accnn.passes.mapping.jobs import Answer, MapJob, Told, solve_in_turn
+from accnn.passes.mapping.registry import MAPPERS
+from accnn.passes.pipeline import Pipeline
+from accnn.passes.scheduling.flexer.schedule_flexer import ScheduleFlexer
+from accnn.runtime_sim.result import SimulationResult
+
+from .random_onnx import random_network
+
+ARCHS = ("simba", "simba-8x8", "edge-1m", "flexer-arch1", "flexer-arch5", "edge-fp32", "edge-fp32")
+QUICK_MAPPER = "output-stationary"
+OTHER_MAPPERS = sorted(set(MAPPERS) - {QUICK_MAPPER, "exhaustive"})
+"""All others, but the exhaustive one, which refuses workloads of more than a few loops."""
+QUICK = 0.8
+"""Share of draws with the mapper that takes no time."""
+EVALUATIONS = 300
+"""Mappings that searches look at."""
+NAMED = ("mr", "mh", "mp")
+
+
+class Verdict(StrEnum):
+    """How a compilation ended."""
+
+    RIGHT = "right"
+    INFEASIBLE = "infeasible"
+    WRONG = "wrong"
+    ERROR = "error"
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """A verdict and what there is to say about it."""
+
+    verdict: Verdict
+    message: str = ""
+
+    @property
+    def is_failure(self) -> bool:
+        """Whether there is something to mend."""
+        return self.verdict in (Verdict.WRONG, Verdict.ERROR)
+
+
+@dataclass(frozen=True)
+class Draw:
+    """One random compilation.
+
+    Attributes:
+        seed: Of a series of draws.
+        number: Within the series.
+        steps: How many steps its network has at most.
+    """
+
+    seed: int
+    number: int
+    steps: int = 6
+
+    @cached_property
+    def model(self) -> ModelProto:
+        """The network."""
+        choose = random.Random(f"{self.seed}/{self.number}/network").choice
+        return random_network(choose, steps=self.steps)
+
+    @cached_property
+    def arch(self) -> str:
+        """Name of the machine."""
+        return self._options[0]
+
+    @cached_property
+    def options(self) -> CompileOptions:
+        """Options of the compilation, without its cache."""
+        return self._options[1]
+
+    @cached_property
+    def _options(self) -> tuple[str, CompileOptions]:
+        draw = random.Random(f"{self.seed}/{self.number}/options")
+        arch = draw.choice(ARCHS)
+        quick = draw.random() < QUICK
+        return arch, CompileOptions(
+            mapper=QUICK_MAPPER if quick else draw.choice(OTHER_MAPPERS),
+            objective=draw.choice(list(Objective)),
+            scheduler=draw.choice(sorted(GRAPH_SCHEDULERS)),
+            tiles=draw.choice(sorted(TILE_SCHEDULERS)),
+            scratchpad=_scratchpad(draw),
+            seed=draw.randrange(100),
+            samples=1,
+            verify=draw.choice([VerifyMode.OUTPUTS, VerifyMode.OUTPUTS, VerifyMode.LAYERS]),
+            races=True,
+            cache=None,
+            processes=1,
+        )
+
+    def run(self) -> Outcome:
+        """Compile, simulate and compare."""
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "random.onnx"
+            onnx.save(self.model, path)
+            try:
+                found = verified(path, self.arch, self.options)
+            except InfeasibleError as error:
+                return Outcome(Verdict.INFEASIBLE, error.message)
+            except Exception:
+                return Outcome(Verdict.ERROR, traceback.format_exc())
+        if found.status is VerificationStatus.VERIFIED:
+            return Outcome(Verdict.RIGHT)
+        wrong = [f"{item.name}: {item.mismatches}" for item in found.outputs if item.mismatches]
+        return Outcome(Verdict.WRONG, f"{found.status}: {', '.join(wrong)}")
+
+    @property
+    def command(self) -> str:
+        """The command that repeats it on ``network.onnx``."""
+        chosen = self.options
+        words = ["acc-compile", "network.onnx", "--arch", self.arch, "--mapper", chosen.mapper]
+        words += ["--objective", chosen.objective, "--scheduler", chosen.scheduler]
+        words += ["--tiles", chosen.tiles, "--seed", str(chosen.seed), "--samples", "1"]
+        words += ["--verify", chosen.verify, "--races", "--no-cache"]
+        if chosen.scratchpad is not None:
+            words += ["--scratchpad", str(chosen.scratchpad)]
+        return shlex.join(words)
+
+    def write(self, folder: Path, outcome: Outcome) -> Path:
+        """Write what it takes to repeat it into a folder of its own and return that."""
+        target = folder / f"{self.seed}-{self.number}"
+        target.mkdir(parents=True, exist_ok=True)
+        onnx.save(self.model, target / "network.onnx")
+        (target / "command").write_text(self.command + "\n")
+        (target / "outcome").write_text(f"{outcome.verdict}\n{outcome.message}\n")
+        options = {key: value for key, value in self.options.flat().items() if value is not None}
+        (target / "options.json").write_text(json.dumps({"arch": self.arch, **options}, indent=2))
+        return target
+
+
+def verified(path: Path, arch: str, options: CompileOptions) -> Verification:
+    """Compile a model as the compiler does, but with small budgets, run it and compare."""
+    watch = Stopwatch(unobserved)
+    machine = load_architecture(arch)
+    network = read_network(path, machine, options, watch)
+    source = Module(
+        graph=network.imported.graph, arch=machine, constants=network.imported.constants
+    )
+    passes = tuple(_in_one_process(item) for item in default_pipeline(options).passes)
+    context = Context(seed=options.seed, solve_jobs=_solve_briefly)
+    module = run_pipeline(Pipeline(passes), source, context).module
+    inputs = verification_inputs(network.model, options.seed, None)
+
+    def run(shown: Module) -> tuple[Module, SimulationResult]:
+        lowered = lower(shown)
+        lowered.program.verify()
+        constants = shown.constants.with_arrays(lowered.derived)
+        ready = replace(shown, program=lowered.program, constants=constants)
+        return ready, run_program(ready, inputs, network.imported.input_names, options)
+
+    layers = run(observed(module)) if options.verify is VerifyMode.LAYERS else None
+    return verify_run(network, run(module)[1], inputs, layers=layers)
+
+
+def _in_one_process(item: Pass) -> Pass:
+    return replace(item, processes=1, steps=500) if isinstance(item, ScheduleFlexer) else item
+
+
+def _solve_briefly(jobs: Sequence[MapJob], told: Told) -> tuple[Answer, ...]:
+    brief = [replace(job, options=replace(job.options, evaluations=EVALUATIONS)) for job in jobs]
+    return solve_in_turn(brief, told)
+
+
+def _scratchpad(draw: random.Random) -> int | str | None:
+    kind = draw.random()
+    if kind < 0.1:
+        return None
+    if kind < 0.2:
+        return draw.choice(NAMED)
+    return round(math.exp(draw.uniform(math.log(128), math.log(32_768))))
