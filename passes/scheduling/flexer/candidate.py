@@ -4,7 +4,6 @@ import math
 from dataclasses import dataclass, field, replace
 
 from ....ir.tile_schedule import TileSchedule
-from ..timing.retime import retimed
 from .bounds import Bound
 from .decode import decode
 from .kernel.arrays import Ints
@@ -106,5 +105,4 @@ def schedule_of(candidate: Candidate, bound: Bound) -> TileSchedule:
         problem, candidate.order, candidate.group, candidate.memory, goal, True
     )
     assert result_of(state)[1] == candidate.bytes
-    schedule = decode(timing, order, state, candidate.scheduler, bound.cycles)
-    return retimed(schedule, timing.site.arch)
+    return decode(timing, order, state, candidate.scheduler, bound.cycles)

@@ -70,7 +70,7 @@ def judge(net: NetworkBuilder, room: int, npus: int, schedule: TileSchedule) -> 
             for event in schedule.events
             if (event.unit, event.index) == (queue.unit, queue.index)
         ]
-        assert [event.start for event in events] == line.starts[:-1].tolist()
+        assert [event.begin for event in events] == line.starts[:-1].tolist()
         assert [event.end for event in events] == line.ends[:-1].tolist()
     expected = run_reference(module.graph, module.constants, inputs)
     np.testing.assert_array_equal(result.outputs["y"], expected["y"])

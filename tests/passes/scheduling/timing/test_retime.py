@@ -51,6 +51,17 @@ def test_every_schedule_of_one_operator_is_timed_as_the_simulator_does(
         assert schedule.cycles == max(event.end for event in schedule.events)
 
 
+@pytest.mark.parametrize("budget", [None, 9000])
+def test_schedules_out_of_order_are_timed_as_the_simulator_does(budget: int | None):
+    graph, data = chain()
+    made = compile_graph(
+        graph, data, "flexer-arch5", budget=budget, all_off_chip=False, tiles="flexer"
+    )
+
+    assert differing(made) == 0
+    assert any(event.drain for item in made.module.tile_schedules for event in item.events)
+
+
 def test_retiming_twice_is_retiming_once():
     module = compiled("simba", chain, None).module
     assert module.arch is not None
