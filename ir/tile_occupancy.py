@@ -9,7 +9,7 @@ from .errors import VerifyError
 from .isa import Space, Unit
 from .regions import base_of, region_of
 from .tile_events import INWARDS, TRANSFERS, Event, EventKind, Placement, TileEvents, parameters_of
-from .tiles import TileGraph
+from .tiles import Role, TileGraph
 
 
 def verify_exclusive(schedule: TileEvents) -> None:
@@ -91,13 +91,27 @@ def _placed_span(
         events.append(schedule.events[item.first_event])
     if not events:
         raise VerifyError(f"placement of tile {item.tile} is touched by no event")
+    holding = [_holding(event, tile.role) for event in events]
     return _Span(
-        start=min(event.start for event in events),
-        end=max(event.end for event in events),
+        start=min(start for start, _ in holding),
+        end=max(end for _, end in holding),
         low=item.address,
         high=item.address + tile.occupied,
         tile=item.tile,
     )
+
+
+def _holding(event: Event, role: Role) -> tuple[int, int]:
+    """Return from when to when an event needs the room of a tile.
+
+    The array reads operands from the start on until it is done, and writes new sums only once it
+    computes: it may start where the operation before it reads what it takes over.
+    """
+    if event.unit is not Unit.MX:
+        return event.start, event.end
+    if role is Role.PSUM:
+        return (event.begin if event.clear else event.start), event.end
+    return event.start, event.done
 
 
 def _touching(schedule: TileEvents) -> Mapping[tuple[int, int], list[int]]:

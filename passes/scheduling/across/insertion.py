@@ -19,7 +19,7 @@ from dataclasses import dataclass, field, replace
 from ....ir.arch import Architecture
 from ....ir.graph_schedule import GraphSchedule
 from ....ir.isa import Unit
-from ....ir.tile_events import Event, Placement
+from ....ir.tile_events import INWARDS, Event, Placement
 from ....ir.tile_schedule import TileSchedule
 from ....ir.touches import Accesses, OnChip, Storage, Touches
 from .contents import Contents
@@ -67,6 +67,7 @@ class _Insertion:
     deal: bool
     events: list[Event] = field(default_factory=list[Event])
     engines: dict[tuple[Unit, int], Engine] = field(default_factory=dict[tuple[Unit, int], Engine])
+    ports: dict[bool, Engine] = field(default_factory=dict[bool, Engine])
     touching: dict[Placement, list[int]] = field(default_factory=dict[Placement, list[int]])
 
     def __post_init__(self) -> None:
@@ -119,14 +120,31 @@ class _Insertion:
     def _run(self, event: Event, ready: int) -> Event:
         """Put an event into the first gap of its engine, or of any DMA channel."""
         cycles = event.end - event.start
-        dma = range(self.arch.dma.channels)
-        engines = dma if event.unit is Unit.DMA else (self.npus[event.index],)
-        options = [
-            (self._engine(event.unit, index).first_gap(ready, cycles), index) for index in engines
-        ]
-        start, index = min(options)
+        if event.unit is Unit.DMA:
+            channels = range(self.arch.dma.channels)
+            start, index = min((self._transfer_gap(event, ready, item), item) for item in channels)
+            lead = self.arch.dma.startup
+            self._port(event).occupy(start + lead, cycles - lead)
+        else:
+            index = self.npus[event.index]
+            start = self._engine(event.unit, index).first_gap(ready, cycles)
         self._engine(event.unit, index).occupy(start, cycles)
         return replace(event, index=index, start=start, end=start + cycles)
+
+    def _transfer_gap(self, event: Event, ready: int, channel: int) -> int:
+        """Return when a transfer finds both its channel and, past start-up, the port idle."""
+        cycles, lead = event.end - event.start, self.arch.dma.startup
+        while True:
+            start = self._engine(Unit.DMA, channel).first_gap(ready, cycles)
+            moving = self._port(event).first_gap(start + lead, cycles - lead)
+            if moving == start + lead:
+                return start
+            ready = moving - lead
+
+    def _port(self, event: Event) -> Engine:
+        """Return the port of off-chip memory that a transfer takes: alone, all of it."""
+        inwards = event.kind in INWARDS and not self.arch.off_chip.shared_port
+        return self.ports.setdefault(inwards, Engine())
 
     def _engine(self, unit: Unit, index: int) -> Engine:
         return self.engines.setdefault((unit, index), Engine())

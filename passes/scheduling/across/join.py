@@ -16,7 +16,6 @@ from ....ir.errors import VerifyError
 from ....ir.graph import Graph, Op
 from ....ir.graph_schedule import GraphSchedule, Residence, Transfer
 from ....ir.isa import Space, Unit
-from ....ir.latency import copy_cycles
 from ....ir.mapping import LoopNest
 from ....ir.module import Module
 from ....ir.tile_events import Event, EventKind, Placement
@@ -24,6 +23,8 @@ from ....ir.tile_schedule import TileSchedule
 from ....ir.tiles import Range, Role, Tile, TileGraph, TileOp
 from ....ir.types import TensorType
 from ...base import require_arch
+from ..timing.ports import Ports
+from ..timing.retime import lone_works
 from .windows import Box, Reads, reads_of, window
 
 
@@ -32,7 +33,8 @@ class Joined:
     """A schedule of all operators, layer by layer.
 
     Attributes:
-        schedule: Its events last as long as they must; when they start is still to be told.
+        schedule: Its events last as long as they must, if nobody else uses a port; when they start
+            is still to be told. Fill and drain of the array are left out: they mostly hide.
         steps: The step of the graph schedule that each event belongs to.
     """
 
@@ -96,7 +98,13 @@ class _Join:
             scheduler="joined",
             cycles=0,
         )
-        return Joined(schedule=schedule, steps=tuple(self.steps))
+        works = lone_works(schedule, self.arch)
+        bandwidths = Ports(self.arch).bandwidths
+        events = tuple(
+            replace(event, start=0, end=work.lead + work.length(bandwidths), fill=0, drain=0)
+            for event, work in zip(schedule.events, works, strict=True)
+        )
+        return Joined(schedule=replace(schedule, events=events), steps=tuple(self.steps))
 
     def _move(self, kind: EventKind, item: Transfer, place_step: int, step: int) -> None:
         """Add the transfer of a whole tensor, as lowering would place it."""
@@ -109,7 +117,6 @@ class _Join:
             self.wholes[tile] = len(self.tiles)
             self.tiles.append(tile)
         channel = self.loads.index(min(self.loads))
-        cycles = copy_cycles(self.arch, type.bytes, off_chip=True)
         self._append(
             Event(
                 kind=kind,
@@ -117,7 +124,7 @@ class _Join:
                 unit=Unit.DMA,
                 index=channel,
                 start=0,
-                end=cycles,
+                end=0,
             ),
             step,
         )

@@ -8,11 +8,11 @@ from ....ir.graph_schedule import GraphSchedule
 from ....ir.module import Module, Stage
 from ....ir.tile_schedule import TileSchedule
 from ...base import Context, Pass, require_arch
+from ..timing.retime import retimed
 from ..work_bound import with_work_bound
 from .insertion import insert
 from .join import Joined, join
 from .npus import are_alike
-from .retime import retimed
 from .rooms import NoRoom
 
 
@@ -41,7 +41,7 @@ class ScheduleAcross(Pass):
         if len(module.tile_schedules) < 2:
             return module
         joined = join(module)
-        in_turn = retimed(joined.schedule)
+        in_turn = retimed(joined.schedule, arch)
         schedule = best_across(joined, in_turn, plan, arch)
         ctx.counters.add("cycles in turn", in_turn.cycles)
         ctx.counters.add("cycles across", schedule.cycles)
@@ -54,10 +54,10 @@ def best_across(
     """Return the fastest of the operators in turn, and of all ways to insert their events."""
     ways = [in_turn]
     for deal in (False, True) if are_alike(arch) and len(arch.npus) > 1 else (False,):
-        ways.append(_inserted(joined, plan, arch, move=False, deal=deal))
-        ways.append(_inserted(joined, plan, arch, move=True, deal=deal))
+        for move in (False, True):
+            ways.append(retimed(_inserted(joined, plan, arch, move=move, deal=deal), arch))
     best = min(ways, key=lambda way: way.cycles)
-    return with_work_bound(replace(retimed(best), scheduler="across"), arch)
+    return with_work_bound(replace(best, scheduler="across"), arch)
 
 
 def _inserted(

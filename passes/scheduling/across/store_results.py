@@ -6,13 +6,12 @@ from dataclasses import replace
 from ....ir.arch import Architecture
 from ....ir.graph_schedule import Residence
 from ....ir.isa import Unit
-from ....ir.latency import copy_cycles
 from ....ir.regions import base_of
 from ....ir.tile_events import Event, EventKind
 from ....ir.tile_schedule import TileSchedule
 from ....ir.types import TensorType
+from ..timing.retime import retimed
 from .join import whole_tile
-from .retime import retimed
 
 
 def store_results(
@@ -26,13 +25,11 @@ def store_results(
         arch: The machine.
     """
     for place, type in results:
-        schedule = _with_store(schedule, place, type, arch)
-    return retimed(schedule)
+        schedule = _with_store(schedule, place, type)
+    return retimed(schedule, arch)
 
 
-def _with_store(
-    schedule: TileSchedule, place: Residence, type: TensorType, arch: Architecture
-) -> TileSchedule:
+def _with_store(schedule: TileSchedule, place: Residence, type: TensorType) -> TileSchedule:
     """Return the schedule with a store right after the last write to a resident tensor."""
     position = 1 + max(_writes(schedule, place))
     tiles = schedule.graph.tiles
@@ -42,7 +39,7 @@ def _with_store(
         unit=Unit.DMA,
         index=0,
         start=0,
-        end=copy_cycles(arch, type.bytes, off_chip=True),
+        end=0,
     )
     placements = tuple(
         replace(

@@ -24,8 +24,13 @@ _NOWHERE = Residency(addresses={}, workspace_address=0, workspace_bytes=0)
 
 
 def window(tile: Tile, box: Box) -> Tile:
-    """Return the part of a resident tile that covers a box."""
+    """Return the part of a resident tile that covers a box.
+
+    It has the steps of the tile: what lies between the rows that windows skip is there, too.
+    """
     assert tile.address is not None
+    steps = (axis.step for axis in tile.box)
+    box = tuple(Range(axis.start, axis.stop, step) for axis, step in zip(box, steps, strict=True))
     part = replace(tile, box=box)
     shift = region_of(part).offset - region_of(tile).offset
     return replace(part, address=tile.address + shift * tile.element_bytes)

@@ -20,7 +20,7 @@ class Candidate:
 
     Attributes:
         value: Of the metric.
-        cycles: Makespan.
+        cycles: Makespan, as the kernel estimates it while it searches; in the end, by the clock.
         bytes: Transferred between off-chip memory and the chip.
         timing: The tiling.
         dataflow: The loop order.
@@ -104,5 +104,5 @@ def schedule_of(candidate: Candidate, bound: Bound) -> TileSchedule:
     _, state = schedule_in_order(
         problem, candidate.order, candidate.group, candidate.memory, goal, True
     )
-    assert result_of(state) == (candidate.cycles, candidate.bytes)
+    assert result_of(state)[1] == candidate.bytes
     return decode(timing, order, state, candidate.scheduler, bound.cycles)

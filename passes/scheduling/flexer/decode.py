@@ -8,6 +8,7 @@ from ....ir.tile_events import Event, EventKind, Placement
 from ....ir.tile_schedule import TileSchedule
 from ....ir.tiles import Role, TileGraph
 from ....ir.workload import Operand
+from ..timing.retime import retimed
 from .kernel.arrays import COMPUTE, EVENTS, FINISH, MAKESPAN, STAYS, Ints, State
 from .problem import TimedTiling
 
@@ -24,7 +25,9 @@ _KINDS = (
 def decode(
     timing: TimedTiling, order: Ints, state: State, scheduler: str, cycles_lower_bound: int
 ) -> TileSchedule:
-    """Return the schedule that a finished state with events holds.
+    """Return the schedule that a finished state with events holds, timed by the clock.
+
+    The kernel's own times are estimates.
 
     Args:
         timing: The tiling.
@@ -38,7 +41,7 @@ def decode(
     reader = _Reader(timing, graph)
     events = tuple(reader.event(row, order) for row in state.event[: state.scalar[EVENTS]].tolist())
     places = tuple(reader.place(row) for row in state.stay[: state.scalar[STAYS]].tolist())
-    return TileSchedule(
+    schedule = TileSchedule(
         graph=graph,
         events=events,
         placements=places,
@@ -47,6 +50,7 @@ def decode(
         cycles_lower_bound=cycles_lower_bound,
         scope=Scope.ALL_SCHEDULES if cycles_lower_bound else None,
     )
+    return retimed(schedule, timing.site.arch)
 
 
 class _Reader:

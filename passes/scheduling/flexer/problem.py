@@ -9,6 +9,7 @@ import numpy as np
 
 from ....ir.latency import copy_cycles, vector_cycles
 from ....ir.workload import Dim, Operand
+from ...tiling.mac import in_steps
 from .kernel.arrays import Ints, Problem
 from .latency import TileTimer, TimedNest
 from .site import Site
@@ -148,6 +149,8 @@ def timed(tiling: Tiling, timer: TileTimer) -> TimedTiling:
     shapes, _ = tiling.shapes
     full = tuple(max(row[k] for row in shapes) for k in range(len(shapes[0])))
     work = tiling.site.workload
+    if not tiling.site.resident[Operand.I]:  # tiles have only the rows and columns that are read
+        work = in_steps(work, tiling.site.tiler.inputs(next(tiling.boxes(()))))
     return TimedTiling(tiling, tuple(timer.timed(work, full, own) for own in shapes))
 
 

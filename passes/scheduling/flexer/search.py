@@ -11,12 +11,13 @@ References:
 import math
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ....ir.errors import InfeasibleError, Shortage
 from .block_orders import best_woven
 from .bounds import Bound, site_bound, tiling_bound
-from .candidate import Candidate, Found
+from .candidate import Candidate, Found, schedule_of
+from .kernel.goal import metric
 from .latency import TileTimer
 from .list_orders import best_free
 from .options import FlexerOptions
@@ -53,9 +54,24 @@ class Search:
         tilings, static = self._static(trials, bound)
         trials.effort.static_seconds = time.process_time() - begin
         free = self._out_of_order(trials, tilings, static, begin)
-        best = static if free is None or free.value >= static.value else free
+        static = self._by_the_clock(trials, static, bound)
+        if free is not None:
+            free = self._by_the_clock(trials, free, bound)
+        best = static if free is None or not self._is_better(free, static) else free
         trials.effort.cpu_seconds = time.process_time() - begin
         return Found(static=static, free=free, best=best, bound=bound, effort=trials.effort)
+
+    def _by_the_clock(self, trials: Trials, found: Candidate, bound: Bound) -> Candidate:
+        """Return a candidate with the cycles that the machine needs, and its metric."""
+        cycles = schedule_of(found, bound).cycles
+        value = metric(trials.goal(math.inf, found.timing), cycles, found.bytes)
+        return replace(found, cycles=cycles, value=value)
+
+    def _is_better(self, free: Candidate, static: Candidate) -> bool:
+        """Whether a schedule has a lower metric, and no more cycles or bytes unless it may."""
+        trades = self.options.trade or self.options.keep_free
+        within = free.cycles <= static.cycles and free.bytes <= static.bytes
+        return free.value < static.value and (trades or within)
 
     def _static(self, trials: Trials, bound: Bound) -> tuple[tuple[Rows, ...], Candidate]:
         """Return the tilings that are looked at, and the best schedule in loop order."""

@@ -185,7 +185,7 @@ class Tiling:
         accs, first_acc = self.counts[2], self.counts[0] + self.counts[1]
         _, shape_of = self.shapes
         ops: list[TileOp] = []
-        for number, ranges in enumerate(self._boxes(CUT_DIMS)):
+        for number, ranges in enumerate(self.boxes(CUT_DIMS)):
             x, w, acc = (int(item) for item in self.reads[number])
             ops.append(
                 TileOp(
@@ -208,13 +208,13 @@ class Tiling:
     def _tiles(self) -> tuple[tuple[Tile, ...], list[tuple[int, ...]]]:
         """Return all tiles, and the parameter tiles of each accumulator tile."""
         tiler = self.site.tiler
-        inputs = [tiler.inputs(ranges) for ranges in self._boxes(_I_DIMS)]
+        inputs = [tiler.inputs(ranges) for ranges in self.boxes(_I_DIMS)]
         if self.site.resident[Operand.I]:
             del inputs[1:]
-        weights = [tiler.weights(ranges) for ranges in self._boxes(_W_DIMS)]
+        weights = [tiler.weights(ranges) for ranges in self.boxes(_W_DIMS)]
         if self.site.resident[Operand.W]:
             del weights[1:]
-        boxes = list(self._boxes(_O_DIMS))
+        boxes = list(self.boxes(_O_DIMS))
         accs = [tiler.accumulators(ranges) for ranges in boxes]
         outs = [tiler.outputs(ranges) for ranges in boxes]
         if self.site.resident[Operand.O]:
@@ -227,7 +227,7 @@ class Tiling:
             params.append(tuple(index.setdefault(tile, len(found) + len(index)) for tile in own))
         return (*found, *index), params
 
-    def _boxes(self, dims: Sequence[Dim]) -> Iterator[dict[Dim, Range]]:
+    def boxes(self, dims: Sequence[Dim]) -> Iterator[dict[Dim, Range]]:
         """Yield index ranges for every combination along some dimensions; else the first."""
         first = {dim: items[0] for dim, items in self.ranges.items()}
         for chosen in itertools.product(*(self.ranges[dim] for dim in dims)):

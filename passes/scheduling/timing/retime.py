@@ -25,6 +25,15 @@ def retimed(schedule: TileSchedule, arch: Architecture) -> TileSchedule:
     return run.finish()
 
 
+def lone_works(schedule: TileSchedule, arch: Architecture) -> tuple[Work, ...]:
+    """Return what each event of a schedule asks of the machine."""
+    works, accesses = Works(schedule.graph, arch), Accesses(schedule)
+    return tuple(
+        works.of(event, memory_owner(accesses, number))
+        for number, event in enumerate(schedule.events)
+    )
+
+
 @dataclass
 class _Retiming:
     """One schedule on its way to the clock.

@@ -1,7 +1,5 @@
 """Operators of the MAC array cut along their loop nests."""
 
-import math
-
 import pytest
 
 from accnn.backend.load import load_architecture
@@ -9,7 +7,6 @@ from accnn.ir.arch import Architecture
 from accnn.ir.isa import Space
 from accnn.ir.mapping import Loop, SpatialLoop, even_nest
 from accnn.ir.ops import workload
-from accnn.ir.program import MacProfile
 from accnn.ir.tiles import Range, Role, TileGraph
 from accnn.ir.workload import Dim
 from accnn.passes.tiling.mac import NestCuts, tile_mac
@@ -17,10 +14,6 @@ from accnn.passes.tiling.residency import Residency
 from tests.networks import NetworkBuilder
 
 STREAMED = Residency(addresses={}, workspace_address=0, workspace_bytes=1 << 20)
-
-
-def _profiles(extents: tuple[int, ...], start: int) -> tuple[MacProfile, ...]:
-    return (MacProfile(cycles=math.prod(extents), macs=math.prod(extents)),)
 
 
 def _tiled(
@@ -39,7 +32,7 @@ def _tiled(
     assert found is not None
     spatial = [SpatialLoop(Dim.K, 8, arch.fanouts[-1].name)]
     nest = even_nest(found, arch, temporal, spatial)
-    return tile_mac(graph, op, nest, arch, place, _profiles)
+    return tile_mac(graph, op, nest, arch, place)
 
 
 @pytest.fixture(scope="module")

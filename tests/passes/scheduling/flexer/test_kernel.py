@@ -28,7 +28,6 @@ from accnn.runtime_sim.simulate import simulate
 from tests.flow import random_inputs
 from tests.networks import NetworkBuilder
 from tests.passes.scheduling.flexer.sites import alone, convolution, machine, site
-from tests.predicted import predicted_times
 
 ENDLESS = FlexerOptions().goal(math.inf)
 
@@ -56,23 +55,23 @@ def schedules(timing: TimedTiling, options: FlexerOptions) -> list[TileSchedule]
 
 
 def judge(net: NetworkBuilder, room: int, npus: int, schedule: TileSchedule) -> None:
-    """Verify, lower, simulate; compare times (ports apart) event by event, and values."""
+    """Verify, lower, simulate; compare times event by event, and values."""
     schedule.verify()
     module = replace(alone(net, machine(room, npus)), tile_schedules=(schedule,))
     lowered = lower(module)
     lowered.program.verify()
     inputs = random_inputs(module.graph, 0)
     constants = module.constants.with_arrays(lowered.derived)
-    result = simulate(lowered.program, constants, inputs)
-    times = predicted_times(lowered.program)
-    for queue, line in zip(lowered.program.queues, times.queues, strict=True):
+    result = simulate(lowered.program, constants, inputs, detect_races=True, trace=True)
+    assert result.timelines is not None
+    for queue, line in zip(lowered.program.queues, result.timelines, strict=True):
         events = [
             event
             for event in schedule.events
             if (event.unit, event.index) == (queue.unit, queue.index)
         ]
-        assert [event.start for event in events] == [issue.start for issue in line[:-1]]
-        assert [event.end for event in events] == [issue.end for issue in line[:-1]]
+        assert [event.begin for event in events] == line.starts[:-1].tolist()
+        assert [event.end for event in events] == line.ends[:-1].tolist()
     expected = run_reference(module.graph, module.constants, inputs)
     np.testing.assert_array_equal(result.outputs["y"], expected["y"])
     assert schedule.transferred_bytes == result.total.off_chip_bytes
@@ -80,7 +79,7 @@ def judge(net: NetworkBuilder, room: int, npus: int, schedule: TileSchedule) -> 
 
 @settings(max_examples=12, deadline=None, derandomize=True)
 @given(data=st.data())
-def test_predicted_times_are_the_programs_and_results_are_exact(data: st.DataObject):
+def test_predicted_times_are_the_simulators_and_results_are_exact(data: st.DataObject):
     kernel, stride = data.draw(st.sampled_from([(1, 1), (3, 1), (3, 2)]))
     net = convolution(
         data.draw(st.integers(3, 9)),

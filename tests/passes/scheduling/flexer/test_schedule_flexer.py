@@ -51,9 +51,8 @@ def test_npus_of_different_size_share_the_work():
     work = [0] * 4
     for event in schedule.events:
         if event.kind == "compute":
-            work[event.index] += schedule.graph.profiles[
-                schedule.graph.ops[event.subject].profile[event.index]
-            ].macs
+            nest = schedule.graph.ops[event.subject].nests[event.index]
+            work[event.index] += schedule.graph.nests[nest].workload.macs
 
     assert 0 < work[0] < min(work[1:])
 

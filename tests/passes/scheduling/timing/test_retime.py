@@ -1,13 +1,15 @@
 """The compiler's times of a schedule are the simulator's, event by event."""
 
-import itertools
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from itertools import pairwise
 
 import pytest
 
 from accnn.ir.graph import Graph
 from accnn.ir.isa import Unit
+from accnn.ir.text.parser import parse_module
+from accnn.ir.text.printer import print_module
 from accnn.ir.tile_events import EventKind
 from accnn.passes.scheduling.timing.retime import retimed
 from accnn.passes.scheduling.timing.work import Work, Works
@@ -47,6 +49,17 @@ def test_every_schedule_of_one_operator_is_timed_as_the_simulator_does(
         schedule.verify()
         assert predicted(schedule) == simulated(program_of(module, schedule))
         assert schedule.cycles == max(event.end for event in schedule.events)
+
+
+@pytest.mark.parametrize("budget", [None, 9000])
+def test_schedules_out_of_order_are_timed_as_the_simulator_does(budget: int | None):
+    graph, data = chain()
+    made = compile_graph(
+        graph, data, "flexer-arch5", budget=budget, all_off_chip=False, tiles="flexer"
+    )
+
+    assert differing(made) == 0
+    assert any(event.drain for item in made.module.tile_schedules for event in item.events)
 
 
 def test_retiming_twice_is_retiming_once():
@@ -139,9 +152,15 @@ def test_the_array_fills_while_it_computes_what_came_before():
     schedules = compiled("simba", residual_network, 9000).module.tile_schedules
 
     macs = [[event for event in item.events if event.unit is Unit.MX] for item in schedules]
-    pairs = [pair for line in macs for pair in itertools.pairwise(line)]
+    pairs = [pair for line in macs for pair in pairwise(line)]
     assert any(after.start < before.done for before, after in pairs)
     assert all(after.begin >= before.done for before, after in pairs)
+
+
+def test_times_survive_as_text(tight: Compiled):
+    module = replace(tight.module, program=None)
+
+    assert parse_module(print_module(module)).tile_schedules == module.tile_schedules
 
 
 def test_only_the_array_fills_and_drains():
