@@ -15,6 +15,7 @@ from ..ir.workload import Workload
 from ..passes.base import require_arch
 from ..passes.mapping.base import MappingStatus
 from ..runtime_sim.result import OperatorAccount
+from .differences import Differences
 from .findings import Findings
 from .lower_bounds import compulsory_operator_bytes, peak_macs, roofline
 
@@ -34,9 +35,8 @@ def operator_reports(found: Findings, seconds: Mapping[str, float]) -> tuple[Ope
     )
     mappings = {item.operator: item for item in module.mappings}
     schedules = {name: item for item in module.tile_schedules for name in item.graph.operators}
-    accounts = (
-        {} if found.simulation is None else {item.name: item for item in found.simulation.operators}
-    )
+    simulation = found.simulation
+    differences = Differences(module, () if simulation is None else simulation.operators)
     return tuple(
         _operator(
             module,
@@ -44,7 +44,7 @@ def operator_reports(found: Findings, seconds: Mapping[str, float]) -> tuple[Ope
             mappings.get(name),
             seconds.get(name),
             schedules.get(name),
-            accounts.get(name),
+            differences,
         )
         for name in order
     )
@@ -56,8 +56,9 @@ def _operator(
     mapping: OperatorMapping | None,
     seconds: float | None,
     schedule: TileSchedule | None,
-    account: OperatorAccount | None,
+    differences: Differences,
 ) -> OperatorReport:
+    account = differences.account(op.name)
     arch, graph = require_arch(module), module.graph
     load = workload(op, graph.types)
     cycles = _cycles(schedule, account)
@@ -75,6 +76,10 @@ def _operator(
         solve_seconds=None if mapping is None else seconds or 0.0,
         cycles=cycles,
         cycles_lower_bound=_operator_bound(module, op, load),
+        cycles_predicted=differences.predicted.get(op.name),
+        cycles_simulated=None if account is None else account.cycles,
+        difference=differences.difference(op.name),
+        reasons=differences.reasons(op.name),
         energy_pj=None if account is None else account.energy.total,
         utilization=None if load is None or not cycles else load.macs / (cycles * peak_macs(arch)),
         traffic=() if account is None else traffic_of(account),

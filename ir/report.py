@@ -106,6 +106,38 @@ class Totals:
     traffic: tuple[Traffic, ...] = ()
 
 
+NOTICEABLE = 0.01
+"""Differences of model and simulation up to this share need no reason."""
+
+
+class Cause(StrEnum):
+    """Why the run of an operator in its network takes another time than the model says."""
+
+    PORT = "port"
+    OVERLAP = "overlap"
+    MOVES = "moves"
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """One reason.
+
+    Attributes:
+        cause: Instructions waited for a port; operators before or after worked at the same time;
+            the plan moved whole tensors at its step; or nobody knows.
+        cycles: For how long: waiting summed over instructions, or of its time [cycle].
+        port: Which port; ``None`` for other causes.
+    """
+
+    cause: Cause
+    cycles: int
+    port: str | None = None
+
+    def __str__(self) -> str:
+        return self.port or self.cause.value
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OperatorReport:
     """Figures of one operator.
@@ -128,6 +160,11 @@ class OperatorReport:
         cycles: Duration of its tile schedule by itself; where tiles of several operators are
             scheduled together, from its first to its last instruction in the simulation.
         cycles_lower_bound: Roofline: MACs over the array, compulsory bytes over the bandwidth.
+        cycles_predicted: Of its tile schedule, as the model times it: from the first cycle in which
+            an engine works for it to the last.
+        cycles_simulated: The same in the run of the whole network.
+        difference: ``cycles_simulated / cycles_predicted - 1``.
+        reasons: Why that is not zero, where it is more than ``NOTICEABLE``; the most cycles first.
         energy_pj: Energy [pJ].
         utilization: MACs over (cycles x MACs per cycle), 0 .. 1.
         traffic: Per memory level and operand.
@@ -148,6 +185,10 @@ class OperatorReport:
     solve_seconds: float | None = None
     cycles: int | None = None
     cycles_lower_bound: int | None = None
+    cycles_predicted: int | None = None
+    cycles_simulated: int | None = None
+    difference: float | None = None
+    reasons: tuple[Reason, ...] = ()
     energy_pj: float | None = None
     utilization: float | None = None
     traffic: tuple[Traffic, ...] = ()

@@ -10,6 +10,7 @@ from rich.text import Text
 
 from ...ir.graph_schedule import SolveStatus
 from ...ir.report import (
+    NOTICEABLE,
     GraphScheduleReport,
     OperatorReport,
     PassRun,
@@ -45,6 +46,8 @@ def report_tables(report: Report, *, slowest: int = 10) -> Group:
         parts.append(OperatorTable(report.operators, slowest))
     if any(item.mapper for item in report.operators):
         parts.append(Text(mapping_line(report.operators)))
+    if any(item.difference is not None for item in report.operators):
+        parts.append(Text(difference_line(report.operators)))
     if report.graph_schedule is not None:
         parts.append(Text(plan_line(report.graph_schedule)))
     if report.quantization is not None:
@@ -83,6 +86,22 @@ def mapping_line(operators: Sequence[OperatorReport]) -> str:
     if unknown:
         parts.append(f"{unknown} without a bound")
     return "; ".join(parts)
+
+
+def difference_line(operators: Sequence[OperatorReport]) -> str:
+    """Return one line on how many operators the model times as the run does, and why not others.
+
+    Operators are counted by what holds them up most.
+    """
+    known = [item for item in operators if item.difference is not None]
+    apart = [item for item in known if abs(item.difference or 0.0) > NOTICEABLE]
+    line = (
+        f"model and simulation: {len(known) - len(apart)} of {len(known)} operators "
+        f"within {NOTICEABLE:.0%}"
+    )
+    causes = Counter(str(item.reasons[0]) for item in apart)
+    told = ", ".join(f"{count} by {cause}" for cause, count in causes.most_common())
+    return f"{line}; others differ: {told}" if told else line
 
 
 def _optimal(mapped: Sequence[OperatorReport]) -> list[str]:

@@ -1,14 +1,19 @@
-"""Predict when events run: each waits for its engine and for the memory that it touches."""
+"""Predict when events run: each waits for its engine and for the memory that it touches.
+
+This is what schedulers decide by; the clock tells the times in the end (``timing/retime.py``). Here
+the off-chip port serves one transfer at a time, with all that it has, and no other port is shared.
+"""
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from ...ir.arch import Architecture
 from ...ir.hazards import Block, HazardTracker, Ticks, waits_for
 from ...ir.isa import Space, Unit
-from ...ir.tile_events import Event, EventKind
+from ...ir.tile_events import INWARDS, Event, EventKind
 from ...ir.tiles import TileGraph
-from .durations import Durations
+from .across.engines import Engine
+from .timing.work import Work, Works
 
 
 @dataclass(slots=True)
@@ -19,12 +24,14 @@ class Timeline:
     graph: TileGraph
     events: list[Event] = field(default_factory=list[Event])
     tracker: HazardTracker = field(default_factory=HazardTracker)
-    durations: Durations = field(init=False)
+    works: Works = field(init=False)
     _ends: dict[int, list[int]] = field(default_factory=dict[int, list[int]])
+    _latest: dict[int, Event] = field(default_factory=dict[int, Event])
     _queues: dict[tuple[Unit, int], int] = field(default_factory=dict[tuple[Unit, int], int])
+    _ports: dict[bool, Engine] = field(default_factory=dict[bool, Engine])
 
     def __post_init__(self) -> None:
-        self.durations = Durations(self.graph, self.arch)
+        self.works = Works(self.graph, self.arch)
 
     def queue(self, unit: Unit, index: int) -> int:
         """Return the number of a queue."""
@@ -57,37 +64,63 @@ class Timeline:
         writes: Iterable[Block],
         author: str,
         clear: bool = False,
+        npu: int | None = None,
     ) -> int:
-        """Append an event as early as its engine and memory allow; return its number."""
+        """Append an event as early as its engine and memory allow; return its number.
+
+        Args:
+            kind: What it does.
+            subject: To which tile or operation.
+            unit: Kind of engine.
+            index: Which of them.
+            reads: What it reads on chip.
+            writes: What it writes there.
+            author: Who writes.
+            clear: Whether accumulation starts from zero.
+            npu: Whose memory a transfer touches; the engine's own otherwise.
+        """
         queue = self.queue(unit, index)
         reads, writes = tuple(reads), tuple(writes)
         before: list[Ticks] = [self.tracker.before_read(block) for block in reads]
         before += [self.tracker.before_write(block, author) for block in writes]
         ends = self._ends
-        start = ends[queue][-1]
+        ready = 0
         for other, tick in waits_for(before, queue).items():
-            start = max(start, ends[other][tick])
-        end = start + self.durations.of(kind, subject, index, clear=clear)
+            ready = max(ready, ends[other][tick])
+        event = Event(
+            kind=kind, subject=subject, unit=unit, index=index, start=ready, end=ready, clear=clear
+        )
+        event = self._timed(event, self.works.of(event, index if npu is None else npu), queue)
         tick = len(ends[queue])
-        ends[queue].append(end)
+        ends[queue].append(event.end)
+        self._latest[queue] = event
         for block in reads:
             self.tracker.note_read(block, queue, tick)
         for block in writes:
             self.tracker.note_write(block, queue, tick, author)
-        self.events.append(
-            Event(
-                kind=kind,
-                subject=subject,
-                unit=unit,
-                index=index,
-                start=start,
-                end=end,
-                clear=clear,
-            )
-        )
+        self.events.append(event)
         return len(self.events) - 1
 
-    @property
-    def makespan(self) -> int:
-        """Cycle at which the last event ends."""
-        return max((event.end for event in self.events), default=0)
+    def _timed(self, event: Event, work: Work, queue: int) -> Event:
+        """Return an event that may start at its start, when its engine is free, too."""
+        length = work.length(self.works.ports.bandwidths)
+        before = self._latest.get(queue)
+        if event.unit is Unit.MX:
+            return _on_array(event, work, length, before)
+        start = event.start if before is None else max(event.start, before.end)
+        begin = start + work.lead
+        if event.unit is Unit.DMA:
+            inwards = event.kind in INWARDS and not self.arch.off_chip.shared_port
+            port = self._ports.setdefault(inwards, Engine())
+            begin = port.first_gap(begin, length)
+            port.occupy(begin, length)
+        return replace(event, start=start, end=begin + length)
+
+
+def _on_array(event: Event, work: Work, length: int, before: Event | None) -> Event:
+    """Return an event whose buffers fill while the one before computes."""
+    start = event.start if before is None else max(event.start, before.begin)
+    begin = start + work.fill if before is None else max(start + work.fill, before.done)
+    done = begin + length
+    end = done + work.drain if before is None else max(done + work.drain, before.end)
+    return replace(event, start=start, end=end, fill=begin - start, drain=end - done)

@@ -33,12 +33,15 @@ class EventTimes:
 
 
 def event_times(module: Module, simulation: SimulationResult | None) -> EventTimes:
-    """Return the simulator's times of all events, or the predicted ones if it did not run."""
+    """Return the simulator's times of all events, or the predicted ones if it did not run.
+
+    Predicted times of the MAC array are those in which it computes, without fill and drain.
+    """
     found = None if simulation is None else _simulated(module, simulation)
     if found is not None:
         return EventTimes(found, are_simulated=True)
     predicted = tuple(
-        tuple((event.start, event.end) for event in item.events) for item in module.tile_schedules
+        tuple((event.begin, event.done) for event in item.events) for item in module.tile_schedules
     )
     return EventTimes(predicted, are_simulated=False)
 
@@ -89,7 +92,7 @@ class _Walk:
         queues = simulation.program.queues
         return cls(
             times={
-                (queue.unit, queue.index): (line.starts.tolist(), line.ends.tolist())
+                (queue.unit, queue.index): (line.starts.tolist(), line.shown_ends.tolist())
                 for queue, line in zip(queues, timelines, strict=True)
             },
             lengths={(queue.unit, queue.index): len(queue.instructions) - 1 for queue in queues},

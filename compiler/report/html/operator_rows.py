@@ -39,6 +39,8 @@ class OperatorRow:
         cycles: Duration, with its share of the slowest one's [%].
         cycles_share: Share of the slowest operator's cycles [%].
         times_bound: Cycles over the roofline bound.
+        difference: How much longer it takes in the run than the model says.
+        reasons: Why; empty where that is not noticeable.
         utilization: Of the MAC array.
         energy: Energy.
         off_chip: Bytes to and from off-chip memory.
@@ -66,6 +68,8 @@ class OperatorRow:
     cycles: Cell
     cycles_share: float
     times_bound: Cell
+    difference: Cell
+    reasons: str
     utilization: Cell
     energy: Cell
     off_chip: Cell
@@ -116,6 +120,10 @@ def operator_row(
         cycles=Cell(UNKNOWN if cycles is None else f"{cycles:,}", cycles),
         cycles_share=100 * (cycles or 0) / max(1, most_cycles),
         times_bound=Cell(ratio(cycles, bound), cycles / bound if cycles and bound else None),
+        difference=Cell(
+            UNKNOWN if item.difference is None else f"{item.difference:+.1%}", item.difference
+        ),
+        reasons=", ".join(f"{reason} ({reason.cycles:,} cycles)" for reason in item.reasons),
         utilization=Cell(
             UNKNOWN if item.utilization is None else f"{item.utilization:.0%}", item.utilization
         ),

@@ -61,7 +61,7 @@ def queue_bars(queue: Queue, timeline: Timeline, gap: int) -> tuple[Bar, ...]:
         if not isinstance(item, Sync | Halt)
     ]
     operators = np.array([queue.instructions[number].op for number in kept], np.int64)
-    starts, ends = timeline.starts[kept], timeline.ends[kept]
+    starts, ends = timeline.starts[kept], timeline.shown_ends[kept]
     operators, starts, ends = (item[ends > starts] for item in (operators, starts, ends))
     if not len(starts):
         return ()

@@ -54,7 +54,7 @@ def test_the_trace_is_json_with_one_track_per_queue(folder):
     assert tracks == ["dma0", "ld0", "mx0", "vx0"]
     slices = [event for event in events if event["ph"] == "X"]
     assert {event["name"] for event in slices} == {"conv"}
-    assert [event["dur"] for event in slices if event["cat"] == "mac"] == [50, 50]
+    assert [event["dur"] for event in slices if event["cat"] == "mac"] == [3240, 3240]
 
 
 @pytest.mark.parametrize(

@@ -4,14 +4,16 @@ import pytest
 from rich.console import Console
 
 from accnn.compiler.report.figures import amount, counted, percent
-from accnn.compiler.report.table import report_tables, verification_line
+from accnn.compiler.report.table import difference_line, report_tables, verification_line
 from accnn.ir.graph_schedule import SolveStatus
 from accnn.ir.proof import Scope
 from accnn.ir.report import (
+    Cause,
     FileIdentity,
     GraphScheduleReport,
     OperatorReport,
     OutputCheck,
+    Reason,
     Report,
     Totals,
     Verification,
@@ -172,3 +174,23 @@ def test_counted() -> None:
 
 def test_gaps_are_shares_of_the_bound() -> None:
     assert [percent(gap) for gap in (0.06, -0.0084, -1e-9, None)] == ["6.0%", "-0.8%", "0.0%", "-"]
+
+
+def test_differences_of_model_and_simulation_are_counted_by_their_first_reason():
+    apart = (Reason(Cause.PORT, 40, "dram.port"), Reason(Cause.OVERLAP, 3))
+    operators = (
+        OperatorReport(name="a", kind="conv2d", difference=0.01),
+        OperatorReport(name="b", kind="conv2d", difference=0.2, reasons=apart),
+        OperatorReport(name="c", kind="conv2d", difference=-0.02, reasons=apart[1:]),
+        OperatorReport(name="d", kind="conv2d", difference=0.3, reasons=apart),
+        OperatorReport(name="e", kind="add"),
+    )
+
+    line = "model and simulation: 1 of 4 operators within 1%; others differ: 2 by dram.port, 1 by"
+    assert difference_line(operators) == f"{line} overlap"
+    assert difference_line(operators[:1]) == "model and simulation: 1 of 1 operators within 1%"
+    assert line in shown(replace(REPORT, operators=operators))
+
+
+def test_without_a_simulation_nothing_is_compared():
+    assert "model and simulation" not in shown(REPORT)

@@ -17,7 +17,7 @@ from accnn.passes.base import Context
 from accnn.passes.scheduling.across.schedule_across import ScheduleAcross
 from tests.networks import NetworkBuilder, per_tensor, residual_network
 from tests.passes.scheduling.across.joint import Both, both, branches, chain
-from tests.predicted import predicted_cycles
+from tests.timed import program_cycles
 
 NETWORKS = {"chain": chain, "branches": branches, "residual": residual_network}
 PLACES = (
@@ -31,8 +31,8 @@ PLACES = (
 
 
 def told(module: Module) -> int:
-    """Return the cycles of a module's program without sharing of ports and the halt at its end."""
-    return predicted_cycles(lower(module).program) - 1
+    """Return the cycles of a module's program."""
+    return program_cycles(lower(module).program)
 
 
 def is_of(schedule: TileSchedule, event: Event, operator: str) -> bool:

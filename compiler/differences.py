@@ -1,0 +1,104 @@
+"""How far model and simulation of an operator are apart, and why.
+
+The model sees an operator alone. In the run of the whole network others use its ports, its loads
+run ahead while the operator before still works, and it has the moves of whole tensors, too.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from ..backend.joint_steps import event_steps
+from ..ir.arch import Architecture
+from ..ir.graph_schedule import GraphSchedule
+from ..ir.module import Module
+from ..ir.report import NOTICEABLE, Cause, Reason
+from ..ir.tile_events import Event
+from ..passes.base import require_arch
+from ..runtime_sim.result import OperatorAccount
+
+
+@dataclass(frozen=True)
+class Differences:
+    """What model and simulator say of every operator.
+
+    Attributes:
+        module: What was compiled.
+        accounts: Of the operators in execution order; empty where the simulator did not run.
+    """
+
+    module: Module
+    accounts: Sequence[OperatorAccount]
+
+    @cached_property
+    def predicted(self) -> Mapping[str, int]:
+        """From the first event that works, or is issued, to the last end, by operator [cycle]."""
+        found: dict[str, int] = {}
+        for schedule in self.module.tile_schedules:
+            events: dict[str, list[Event]] = {}
+            if len(schedule.graph.operators) == 1:
+                events[schedule.graph.operators[0]] = list(schedule.events)
+            elif self.module.graph_schedule is not None:
+                plan = self.module.graph_schedule
+                for event, step in zip(schedule.events, event_steps(schedule, plan), strict=True):
+                    events.setdefault(plan.order[step], []).append(event)
+            found |= {name: _span(items) for name, items in events.items() if items}
+        return found
+
+    @cached_property
+    def _position(self) -> Mapping[str, int]:
+        return {item.name: number for number, item in enumerate(self.accounts)}
+
+    def account(self, name: str) -> OperatorAccount | None:
+        """Return what the simulator counted for an operator."""
+        number = self._position.get(name)
+        return None if number is None else self.accounts[number]
+
+    def difference(self, name: str) -> float | None:
+        """Return how much longer an operator takes in the run than alone, as a share of that."""
+        account, alone = self.account(name), self.predicted.get(name)
+        return None if account is None or not alone else account.cycles / alone - 1
+
+    def reasons(self, name: str) -> tuple[Reason, ...]:
+        """Return why the two differ, where they do noticeably; what costs most comes first."""
+        account, difference = self.account(name), self.difference(name)
+        if account is None or difference is None or abs(difference) <= NOTICEABLE:
+            return ()
+        found = [Reason(Cause.PORT, item.cycles, item.port) for item in account.stalls]
+        found.append(Reason(Cause.OVERLAP, self._overlap(account)))
+        found.append(Reason(Cause.MOVES, self._moves(name)))
+        found = [item for item in found if item.cycles > 0]
+        found.sort(key=lambda item: -item.cycles)
+        return tuple(found) or (Reason(Cause.UNKNOWN, 0),)
+
+    def _overlap(self, account: OperatorAccount) -> int:
+        """Return for how long operators before or after work, too [cycle]."""
+        number = self._position[account.name]
+        before = [item.last_cycle for item in self.accounts[:number] if item.instructions]
+        after = [item.first_cycle for item in self.accounts[number + 1 :] if item.instructions]
+        early = max(before, default=account.first_cycle) - account.first_cycle
+        late = account.last_cycle - min(after, default=account.last_cycle)
+        return min(account.cycles, max(0, early) + max(0, late))
+
+    def _moves(self, name: str) -> int:
+        """Return what moving whole tensors at the operator's step takes, by itself [cycle]."""
+        plan = self.module.graph_schedule
+        joint = any(len(item.graph.operators) > 1 for item in self.module.tile_schedules)
+        if plan is None or joint:
+            return 0
+        return sum(_moving(require_arch(self.module), size) for size in _moved(plan, name))
+
+
+def _span(events: Sequence[Event]) -> int:
+    return max(event.end for event in events) - min(event.begin for event in events)
+
+
+def _moved(plan: GraphSchedule, name: str) -> list[int]:
+    """Return the sizes of the tensors that are moved whole at an operator's step [byte]."""
+    moves = (*plan.loads, *plan.spills, *plan.retrieves, *plan.stores)
+    return [item.bytes for item in moves if item.step == plan.step_of[name]]
+
+
+def _moving(arch: Architecture, size: int) -> int:
+    bandwidth = arch.off_chip.read_bandwidth
+    return arch.dma.startup + (0 if bandwidth is None else round(size / bandwidth))

@@ -1,0 +1,91 @@
+"""Model and simulation of every operator: how far apart, and why."""
+
+from dataclasses import replace
+
+import pytest
+
+from accnn.compiler.differences import Differences
+from accnn.ir.report import NOTICEABLE, Cause
+from accnn.runtime_sim.result import OperatorAccount, PortStall
+from tests.flow import Compiled, compile_graph
+from tests.networks import residual_network
+from tests.passes.scheduling.across.joint import both, branches
+
+
+@pytest.fixture(scope="module")
+def tight() -> Compiled:
+    """A network whose tensors pass in tiles."""
+    return compile_graph(*residual_network(), "edge-1m", budget=9000, all_off_chip=False)
+
+
+@pytest.fixture(scope="module")
+def found(tight: Compiled) -> Differences:
+    return Differences(tight.module, tight.run().operators)
+
+
+def test_every_operator_that_differs_has_a_known_reason(found: Differences):
+    names = [item.name for item in found.accounts]
+
+    apart = [name for name in names if abs(found.difference(name) or 0) > NOTICEABLE]
+    assert apart
+    assert all(found.reasons(name) for name in apart)
+    assert Cause.UNKNOWN not in {item.cause for name in apart for item in found.reasons(name)}
+    assert not any(found.reasons(name) for name in names if name not in apart)
+
+
+def test_an_operator_that_runs_as_alone_does_not_differ(tight: Compiled, found: Differences):
+    name = found.accounts[0].name
+    alone = replace(found.accounts[0], first_cycle=0, last_cycle=found.predicted[name], stalls=())
+    quiet = Differences(tight.module, (alone,))
+
+    assert quiet.difference(name) == 0
+    assert quiet.reasons(name) == ()
+
+
+def stretched(found: Differences, by: int, **changes: object) -> tuple[str, OperatorAccount]:
+    """Return an account of an operator in the middle that lasts longer than predicted."""
+    account = found.accounts[5]
+    end = account.first_cycle + found.predicted[account.name] + by
+    return account.name, replace(account, last_cycle=end, stalls=(), **changes)
+
+
+def test_ports_and_neighbours_are_named(tight: Compiled, found: Differences):
+    name, account = stretched(found, 1000)
+    stalled = replace(account, stalls=(PortStall("dram.port", 700),))
+    late = replace(
+        found.accounts[6],
+        first_cycle=account.last_cycle - 900,
+        last_cycle=account.last_cycle + 1,
+    )
+
+    (port,) = Differences(tight.module, (stalled,)).reasons(name)
+    (overlap,) = Differences(tight.module, (account, late)).reasons(name)
+
+    assert (port.cause, port.port, port.cycles) == (Cause.PORT, "dram.port", 700)
+    assert (overlap.cause, overlap.cycles) == (Cause.OVERLAP, 900)
+
+
+def test_what_nothing_explains_is_not_explained(tight: Compiled, found: Differences):
+    name, account = stretched(found, 1000)
+
+    (reason,) = Differences(tight.module, (account,)).reasons(name)
+
+    assert reason.cause is Cause.UNKNOWN
+
+
+def test_operators_of_one_schedule_take_what_their_events_take():
+    made = both(branches(), "flexer-arch5", all_off_chip=False)
+    result = made.compiled.run()
+    found = Differences(made.across, result.operators)
+
+    for item in result.operators:
+        assert found.difference(item.name) == 0
+
+
+def test_without_a_simulation_there_is_only_a_prediction(tight: Compiled):
+    silent = Differences(tight.module, ())
+    name = tight.module.graph.ops[0].name
+
+    assert silent.predicted[name] > 0
+    assert silent.account(name) is silent.difference(name) is None
+    assert silent.reasons(name) == ()
