@@ -156,10 +156,11 @@ def _resident_spans(
         high = base + end * tiles[numbers[0]].element_bytes
         events = sorted({event for number in numbers for event in touching.get((number, 0), ())})
         for part in _residences(schedule, events):
+            holding = [_holding(event, tiles[numbers[0]].role) for event in part]
             spans.append(
                 _Span(
-                    start=min(event.start for event in part),
-                    end=max(event.end for event in part),
+                    start=min(start for start, _ in holding),
+                    end=max(end for _, end in holding),
                     low=base,
                     high=high,
                     tile=numbers[0],
