@@ -1,4 +1,4 @@
-"""The array's operands are free once it is done with them, its sums' room is taken once it begins."""
+"""The array lets go of operands when it is done, and takes the room of sums when it begins."""
 
 from dataclasses import replace
 
