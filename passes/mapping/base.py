@@ -177,10 +177,17 @@ def check_nest(nest: LoopNest, arch: Architecture, resident: frozenset[Operand])
         InfeasibleError: Something does not fit.
     """
     nest.verify(arch)
-    if Operand.O in held_resident(arch, resident) and nest.holds_psums(arch, arch.scratchpad):
-        inner = [item for item in nest.of(Operand.O) if arch.index(item.level) > 0]
-        if any(item.level != arch.scratchpad for item in inner):
-            raise VerifyError("partial sums return to outputs that lie in the scratchpad")
+    if returns_sums(nest, arch, resident):
+        raise VerifyError("partial sums return to outputs that lie in the scratchpad")
+
+
+def returns_sums(nest: LoopNest, arch: Architecture, resident: frozenset[Operand]) -> bool:
+    """Whether partial sums would come back to outputs that lie finished in the scratchpad."""
+    if Operand.O not in held_resident(arch, resident):
+        return False
+    inner = [item for item in nest.of(Operand.O) if arch.index(item.level) > 0]
+    leaves = any(item.level != arch.scratchpad for item in inner)
+    return leaves and nest.holds_psums(arch, arch.scratchpad)
 
 
 def bypassed(arch: Architecture, resident: frozenset[Operand]) -> frozenset[tuple[Operand, str]]:

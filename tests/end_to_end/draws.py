@@ -148,7 +148,7 @@ class Draw:
         chosen = self.options
         words = ["acc-compile", "network.onnx", "--arch", self.arch, "--mapper", chosen.mapper]
         words += ["--objective", chosen.objective, "--scheduler", chosen.scheduler]
-        words += ["--tiles", chosen.tiles, "--seed", str(chosen.seed), "--samples", "1"]
+        words += ["--tiles", chosen.tiles, "--seed", str(chosen.seed)]
         words += ["--verify", chosen.verify, "--races", "--no-cache"]
         if chosen.scratchpad is not None:
             words += ["--scratchpad", str(chosen.scratchpad)]

@@ -19,6 +19,7 @@ from ..base import (
     MappingStatus,
     check_nest,
     held_resident,
+    returns_sums,
     with_workspace,
 )
 from ..even import EvenSpace, even_space
@@ -87,6 +88,13 @@ class CosaPaper:
             if not result.values:
                 continue
             nest = program.decode(result.values)
+            if returns_sums(nest, space.arch, space.resident):
+                last = InfeasibleError(
+                    "the published program knows no outputs that lie in the scratchpad: its "
+                    "partial sums return there",
+                    hint="map with cosa, or let outputs be streamed",
+                )
+                continue
             try:
                 check_nest(nest, space.arch, space.resident)
             except InfeasibleError as error:

@@ -1,9 +1,10 @@
 import pytest
 
 from accnn.backend.load import load_architecture
-from accnn.ir.workload import Workload
+from accnn.ir.errors import InfeasibleError
+from accnn.ir.workload import Operand, Workload
 from accnn.passes.analysis.cost import evaluate
-from accnn.passes.mapping.base import MapOptions
+from accnn.passes.mapping.base import MapOptions, returns_sums, with_workspace
 from accnn.passes.mapping.cosa.mapper import Cosa
 from accnn.passes.mapping.cosa.paper import PaperFormulation, PaperWeights, breakdown
 from accnn.passes.mapping.cosa.paper_mapper import CosaPaper, calibrated_weights
@@ -67,3 +68,16 @@ def test_weights_come_from_micro_benchmarks(simba):
 
     assert weights.utilization in (0.25, 1.0)
     assert weights.traffic in (0.25, 1.0)
+
+
+def test_sums_that_would_return_to_finished_outputs_are_infeasible():
+    arch = load_architecture("edge-fp32.toml")
+    work = Workload(P=16, C=8, K=4, weight_bits=32, input_bits=32, output_bits=32, psum_bits=32)
+    resident = frozenset({Operand.O})
+
+    for workspace in (64, 128, 256, 512, 1024, 4096):
+        try:
+            nest = CosaPaper(nodes=200).map(work, arch, workspace=workspace, resident=resident).nest
+        except InfeasibleError:
+            continue
+        assert not returns_sums(nest, with_workspace(arch, workspace), resident)
