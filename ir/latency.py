@@ -65,9 +65,9 @@ def copy_cycles(arch: Architecture, bytes: int, *, off_chip: bool) -> int:
     the scratchpad's read bandwidth.
     """
     if off_chip:
-        share = _transfer(bytes * arch.dma.channels, arch.off_chip.read_bandwidth)
+        share = port_cycles(bytes * arch.dma.channels, arch.off_chip.read_bandwidth)
         return arch.dma.startup + share
-    return ON_CHIP_STARTUP + _transfer(bytes, arch.scratchpad_level.read_bandwidth)
+    return ON_CHIP_STARTUP + port_cycles(bytes, arch.scratchpad_level.read_bandwidth)
 
 
 def vector_cycles(arch: Architecture, elements: int, cost: int = SIMPLE_COST) -> int:
@@ -136,7 +136,7 @@ def vector_cost(instruction: VectorInstruction) -> int:
             assert_never(instruction)
 
 
-def _transfer(bytes: int, bandwidth: float | None) -> int:
+def port_cycles(bytes: int, bandwidth: float | None) -> int:
     """Return ``ceil(bytes / bandwidth)``, exactly; unbounded bandwidth takes no time [cycle]."""
     if bandwidth is None:
         return 0
