@@ -46,8 +46,8 @@ retires. Elements are those of the output, of the input for `reduce`. `startup` 
 vector unit's. `cost` is {latency.EXP_COST} for division and for {{slow}}; it is
 {latency.SIMPLE_COST} for all else. All divisions round up, and bandwidths are exact ratios, so
 times are integers on every machine. The code is `runtime_sim/demands.py` and
-`runtime_sim/timing.py`; schedulers predict with `ir/latency.py`, in which each DMA channel has an
-equal share of the off-chip bandwidth.
+`runtime_sim/timing.py`; schedulers predict by the same rules in other code,
+`passes/scheduling/timing/`.
 
 Every instruction has `waits` and `op`, the number of the operator that it works for (-1: none).
 """

@@ -3,8 +3,8 @@
     python -m benchmarks.model_vs_simulator
     python -m benchmarks.model_vs_simulator --network squeezenet --arch simba
 
-*Alone* is the schedule of one operator as a program of its own, *in the run* the operator within its
-network, where neighbours share its ports and overlap with it. The table is printed, and written to
+*Alone* is the schedule of one operator as a program of its own, *in the run* the operator within
+its network, where others share its ports and overlap with it. The table is printed, and written to
 ``benchmarks/results/model_vs_simulator.md`` and ``.csv``. The exit code is 1 if an operator alone
 takes another time than predicted, or one in the run does without a known reason.
 """
@@ -134,8 +134,8 @@ def row_of(
 def markdown(rows: Iterable[Row]) -> str:
     """Return the rows as a table."""
     lines = [
-        "| network | arch | operators | exact alone | within 1 % in the run | worst | others differ by"
-        " | predicted, added up | simulated |",
+        "| network | arch | operators | exact alone | within 1 % in the run | worst "
+        "| others differ by | predicted, added up | simulated |",
         "|---|---|---|---|---|---|---|---|---|",
     ]
     lines += [

@@ -93,7 +93,7 @@ def move(p: Problem, s: State, kind: int, tile: int, ready: int, cycles: int, by
     """Issue a transfer that may start at ``ready``; return when it ends."""
     channel = _channel(s, ready)
     start = max(s.dma[channel], ready)
-    is_inwards = kind == LOAD or kind == RETRIEVE
+    is_inwards = kind in (LOAD, RETRIEVE)
     side = 0 if is_inwards else p.sides - 1
     end = _through_port(s, side, start + p.startup, cycles)
     s.dma[channel] = end
