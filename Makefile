@@ -12,13 +12,15 @@ PYTHON ?= $(shell for python in python3.11 python3.12 python3.13 python3; do \
 	>/dev/null 2>&1 && { echo $$python; break; }; done)
 BIN := .venv/bin
 JOBS ?= 2
+COUNT ?= 1000
+SEED ?= 0
 NETWORK ?= resnet50
 ARCH ?= simba.toml
 
 # One thread for each of the processes that run side by side.
 export OMP_NUM_THREADS ?= 1
 
-.PHONY: help venv demo test test-all quick lint format types wheel clean
+.PHONY: help venv demo test test-all quick fuzz lint format types wheel clean
 
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -41,6 +43,10 @@ quick: .venv/installed-dev ## the tests but the slow ones
 	@echo "==> pytest: all tests but the slow ones"
 	@$(BIN)/pytest -q -n $(JOBS)
 
+fuzz: .venv/installed-dev ## compile COUNT random networks (SEED), keep the failures in fuzz/
+	@echo "==> $(COUNT) random compilations, seed $(SEED)"
+	@$(BIN)/python -m tests.end_to_end.fuzz --count $(COUNT) --seed $(SEED)
+
 lint: .venv/installed-dev ## ruff: rules and layout
 	@echo "==> ruff: rules and layout"
 	@$(BIN)/ruff check --quiet .
@@ -58,7 +64,7 @@ wheel: .venv/installed-dev ## build the wheel into dist/
 	@$(BIN)/python -m build --wheel
 
 clean: ## remove what was built; keeps .venv
-	@rm -rf build dist *.egg-info .pytest_cache .ruff_cache .hypothesis
+	@rm -rf build dist *.egg-info .pytest_cache .ruff_cache .hypothesis fuzz
 
 .venv/bin/python:
 	@test -n "$(PYTHON)" || { echo "accnn needs Python 3.11 or newer with the venv module" \

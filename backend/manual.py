@@ -39,15 +39,16 @@ These are the cycles of an instruction that has the machine for itself, if the s
 scratchpad, the source's for reads and the destination's for writes. Vector instructions take no
 less than their bytes from and to `gb` need at its ports. What several instructions ask of one port
 they share: all slow down alike until it is full, and those that it does not hold up go on
-([decision 17](decisions/0017-ports-are-shared-fairly.md)). On `mx` filling hides behind the `mac`
-before and draining behind the one after; on the other queues an instruction starts when the one
+([decision 18](decisions/0018-ports-are-shared-fairly.md)). On `mx` filling hides behind the `mac`
+before and draining behind the one after, and the memories and links of the array are ports like
+others, loaded as their busiest instance is; on the other queues an instruction starts when the one
 before has retired. Operands are read when an instruction starts, and results are visible when it
 retires. Elements are those of the output, of the input for `reduce`. `startup` and `lanes` are the
 vector unit's. `cost` is {latency.EXP_COST} for division and for {{slow}}; it is
 {latency.SIMPLE_COST} for all else. All divisions round up, and bandwidths are exact ratios, so
 times are integers on every machine. The code is `runtime_sim/demands.py` and
-`runtime_sim/timing.py`; schedulers predict by the same rules in other code,
-`passes/scheduling/timing/`.
+`runtime_sim/timing.py`; what loops do on the array, `runtime_sim/array/`. Schedulers predict by the
+same rules in other code, `passes/scheduling/timing/`.
 
 Every instruction has `waits` and `op`, the number of the operator that it works for (-1: none).
 """
@@ -84,7 +85,7 @@ _CYCLES: Mapping[type[Instruction], str] = {
     isa.Halt: "1",
     isa.Copy: "copy",
     isa.Fill: "copy",
-    isa.Mac: "`profile.cycles`",
+    isa.Mac: "`fill + max(steps of its loops, bytes / bandwidth) + drain`",
     isa.Activate: "`startup + elements * cost / lanes`",
     isa.Binary: "`startup + elements * cost / lanes`",
     isa.Pool: "`startup + elements * taps / lanes`",

@@ -29,7 +29,7 @@ def compulsory_operator_bytes(module: Module, name: str) -> int:
     assert plan is not None
     assert load is not None
     step = plan.step_of[name]
-    names = {Operand.I: op.operands[0], Operand.O: name}
+    names = {Operand.W: op.operands[1], Operand.I: op.operands[0], Operand.O: name}
     resident = frozenset(
         operand for operand, tensor in names.items() if plan.resident(tensor, step) is not None
     )

@@ -6,6 +6,7 @@ import subprocess
 import sys
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
+from contextlib import suppress
 from dataclasses import dataclass, field
 from queue import SimpleQueue
 
@@ -66,7 +67,8 @@ class _Pool:
             process.wait()
             for stream in (process.stdin, process.stdout):
                 if stream is not None and not stream.closed:
-                    stream.close()
+                    with suppress(BrokenPipeError):  # what was not yet sent has no reader now
+                        stream.close()
 
 
 def _start() -> Process:

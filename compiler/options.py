@@ -63,7 +63,7 @@ class CompileOptions:
     samples: int = 4
     shapes: Mapping[str, tuple[int, ...]] = field(default_factory=dict[str, tuple[int, ...]])
     verify: VerifyMode = VerifyMode.OUTPUTS
-    races: bool = False
+    races: bool = True
     inputs: Path | None = None
     until: str | None = None
     cache: Path | None = field(default_factory=default_folder)

@@ -3,7 +3,9 @@
 Queues run in order and beside each other: per NPU ``ld`` (scratchpad to NPU), ``mx`` (MAC array),
 ``vx`` (vector unit), ``st`` (NPU to scratchpad); shared ``dma0..``. Each queue counts the
 instructions it has retired; an instruction starts when its queue is free and every
-``Wait(queue, count)`` that it carries is met. Nothing else orders two queues.
+``Wait(queue, count)`` that it carries is met. Nothing else orders two queues. The array has two
+sets of buffers: ``mx`` is free for the next instruction, which fills the other set, when one begins
+to compute.
 
 Memory is byte-addressed: ``dram`` and ``gb`` (the scratchpad) are shared; every NPU has ``wb``
 (weights), ``ab`` (accumulators) and ``pb`` (bias, multipliers, tables). An ``Access`` is an

@@ -93,14 +93,24 @@ def touches(instruction: AnyInstruction) -> tuple[Touch, ...]:
 
 def _mac(instruction: Mac) -> tuple[Touch, ...]:
     R, S, P, Q, C, K, N, G = instruction.extents
-    x_bytes, acc_shape = instruction.x_dtype.bytes, (N, G, K, P, Q)
+    acc_shape, w_shape = (N, G, K, P, Q), (G, K, C, R, S)
     check_form(instruction.x, (N, G, C, P, Q))
-    x = window_region((N, G, C), (P, Q), (R, S), instruction.window, instruction.x.strides, x_bytes)
-    acc = _strided(instruction.acc, acc_shape, instruction.acc_bytes)
+    check_form(instruction.w, w_shape)
+    check_form(instruction.acc, acc_shape)
+    x = window_region(
+        (N, G, C),
+        (P, Q),
+        (R, S),
+        instruction.window,
+        instruction.x.strides,
+        instruction.x_dtype.bytes,
+    )
+    w = strided_region(w_shape, instruction.w.strides, instruction.w_dtype.bytes)
+    acc = strided_region(acc_shape, instruction.acc.strides, instruction.acc_bytes)
     held = (Touch(instruction.acc, acc, Way.READ),) if instruction.accumulate else ()
     return (
         Touch(instruction.x, x, Way.READ),
-        _read(instruction.w, (G, K, C, R, S), instruction.w_dtype.bytes),
+        Touch(instruction.w, w, Way.READ),
         *held,
         Touch(instruction.acc, acc, Way.WRITE),
     )

@@ -1,5 +1,6 @@
 """The memories of a machine, and what each queue may reach of them."""
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -143,7 +144,7 @@ class Port:
 
     def buffer(self, purpose: str, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
         """Return a scratch array that is reused for every request of this purpose and type."""
-        size = int(np.prod(shape))
+        size = math.prod(shape)
         key = purpose + dtype.str
         held = self.buffers.get(key)
         if held is None or held.size < size:
@@ -194,13 +195,6 @@ class Machine:
             for (space, npu), memory in self.memories.items()
             if queue.unit is Unit.DMA or space.is_shared or npu == queue.index
         }
-
-    def holds(self, access: Access, low: int, high: int) -> bool:
-        """Whether bytes ``low .. high-1``, relative to an access's address, all exist."""
-        memory = self.memories.get((access.space, access.npu))
-        if memory is None:
-            return False
-        return access.address + low >= 0 and access.address + high <= memory.bytes.size
 
     @property
     def dram(self) -> npt.NDArray[np.uint8]:

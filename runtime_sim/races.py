@@ -1,72 +1,79 @@
 """Find two accesses to one byte, at least one a write, that no wait orders. Exact per byte.
 
 Every instruction has a vector clock: how many instructions of each queue are known to have
-retired before it, from its own queue's order and its waits, transitively. The shadow of a memory
-keeps, per queue and byte, the last instruction that wrote it and the last that read it. Since a
-queue is in order, an earlier access of it is ordered before all that the last one is ordered
-before; so the comparison with the last one decides.
+retired before it, from its own queue's order and its waits, transitively. An access is concurrent
+with those of another queue that were executed and are beyond its clock. In a program that waits
+for what it needs these are few: they are compared one by one, first the bounds of their bytes,
+and where those meet, byte by byte.
 
 What is found does not depend on the order in which instructions were executed: of two unordered
 accesses one comes second, and finds the other.
 
 References:
+    Lamport: Time, clocks, and the ordering of events in a distributed system, CACM 1978.
     Flanagan, Freund: FastTrack: efficient and precise dynamic race detection, PLDI 2009.
 """
 
 from bisect import bisect_right
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import Any
-
-import numpy as np
-import numpy.typing as npt
+from itertools import takewhile
 
 from ..ir.errors import RaceError
-from ..ir.isa import Access, Space
+from ..ir.isa import Space
 from ..ir.program import Program, SymbolKind
-from .accesses import Touch, Way
-from .machine import Machine, Memory
-from .region import Lattice
+from .machine import Memory
+from .overlap import Overlaps
+from .placed import Placed
 
-_STAMP = np.dtype(np.int32)
+_FORGET_EVERY = 256
+"""Instructions after which accesses are dropped that all to come are ordered behind."""
 
 
-@dataclass(slots=True)
-class _History:
-    """The accesses of one queue to one memory, in one direction.
+class _Log:
+    """The accesses of one queue to one memory in one direction, by position.
+
+    Of equal accesses the last stands for all: who is ordered behind it is behind them.
 
     Attributes:
-        stamps: Per byte, the count of the queue's instructions up to the last that touched it.
-        latest: The greatest of all.
+        entries: By first byte and region: position, first byte, one past the last, and the access.
+            Regions are told apart by identity; entries keep theirs alive.
     """
 
-    stamps: npt.NDArray[np.int32]
-    latest: int = 0
+    __slots__ = ("entries",)
 
+    def __init__(self) -> None:
+        self.entries: dict[tuple[int, int], tuple[int, int, int, Placed]] = {}
 
-@dataclass(slots=True)
-class _Shadow:
-    """The history of one memory, by queue."""
+    def add(self, position: int, placed: Placed) -> None:
+        """Take an access in, behind all others."""
+        key = (placed.low, id(placed.touch.region))
+        self.entries.pop(key, None)
+        self.entries[key] = (position, placed.low, placed.high, placed)
 
-    size: int
-    writes: dict[int, _History] = field(default_factory=dict[int, _History])
-    reads: dict[int, _History] = field(default_factory=dict[int, _History])
+    def forget(self, before: int) -> None:
+        """Drop the accesses of instructions in front of a position."""
+        old = [key for key, _ in takewhile(lambda item: item[1][0] < before, self.entries.items())]
+        for key in old:
+            del self.entries[key]
 
 
 class RaceDetector:
-    """Vector clocks of all instructions and shadows of all memories."""
+    """Vector clocks of all instructions, and the accesses that are not yet ordered behind all."""
 
-    def __init__(self, program: Program, machine: Machine) -> None:
+    def __init__(self, program: Program, memories: Sequence[Memory]) -> None:
         self._program = program
-        self._memories = machine.memories
-        queues = len(program.queues)
-        self._clocks = [
-            np.zeros((len(queue.instructions), queues), _STAMP) for queue in program.queues
-        ]
-        self._shadows: dict[tuple[Space, int], _Shadow] = {}
+        self._memories = memories
+        self._lengths = [len(queue.instructions) for queue in program.queues]
+        self._latest = [(0,) * len(program.queues) for _ in program.queues]
+        self._awaited = _awaited(program)
+        self._reads: list[dict[int, _Log]] = [{} for _ in memories]
+        self._writes: list[dict[int, _Log]] = [{} for _ in memories]
+        self._off_chip = [memory.space is Space.DRAM for memory in memories]
         self._constants = _constant_ranges(program)
+        self._overlaps = Overlaps()
+        self._observed = 0
 
-    def observe(self, queue: int, position: int, touched: Sequence[Touch]) -> None:
+    def observe(self, queue: int, position: int, touched: Sequence[Placed]) -> None:
         """Take account of an instruction, after all that it waits for.
 
         Args:
@@ -78,87 +85,90 @@ class RaceDetector:
             RaceError: It conflicts with an earlier one; names both, and the byte.
         """
         known = self._advance(queue, position)
-        for touch in touched:
-            if touch.region.lattices and not self._is_constant(touch):
-                self._check(touch, queue, position, known)
+        for placed in touched:
+            if not self._is_constant(placed):
+                self._check(placed, queue, position, known)
+        self._observed += 1
+        if self._observed % _FORGET_EVERY == 0:
+            self._forget()
 
-    def _advance(self, queue: int, position: int) -> list[int]:
+    def _advance(self, queue: int, position: int) -> tuple[int, ...]:
         """Set the clock of an instruction's retirement and return it."""
-        clocks = self._clocks[queue]
-        clock = clocks[position]
-        if position:
-            clock[:] = clocks[position - 1]
+        known = [*self._latest[queue]]
         for wait in self._program.queues[queue].instructions[position].waits:
-            np.maximum(clock, self._clocks[wait.queue][wait.count - 1], out=clock)
-        clock[queue] = position + 1
-        return clock.tolist()
+            other = self._awaited[wait.queue][wait.count - 1]
+            known = [a if a > b else b for a, b in zip(known, other, strict=True)]
+        known[queue] = position + 1
+        clock = self._latest[queue] = tuple(known)
+        if position in self._awaited[queue]:
+            self._awaited[queue][position] = clock
+        return clock
 
-    def _check(self, touch: Touch, queue: int, position: int, known: list[int]) -> None:
-        key = (touch.access.space, touch.access.npu)
-        shadow = self._shadows.get(key)
-        if shadow is None:
-            shadow = self._shadows[key] = _Shadow(self._memories[key].bytes.size)
-        self._compare(shadow.writes, Way.WRITE, touch, queue, known)
-        own = shadow.reads
-        if touch.way is Way.WRITE:
-            self._compare(shadow.reads, Way.READ, touch, queue, known)
-            own = shadow.writes
-        history = own.get(queue)
-        if history is None:
-            history = own[queue] = _History(np.zeros(shadow.size, _STAMP))
-        history.latest = position + 1
-        for lattice in touch.region.lattices:
-            _bytes(history.stamps, touch.access, lattice)[...] = position + 1
+    def _check(self, placed: Placed, queue: int, position: int, known: tuple[int, ...]) -> None:
+        reads, writes = self._reads[placed.memory], self._writes[placed.memory]
+        self._compare(writes, placed, queue, known)
+        if placed.writes:
+            self._compare(reads, placed, queue, known)
+        logs = writes if placed.writes else reads
+        log = logs.get(queue)
+        if log is None:
+            log = logs[queue] = _Log()
+        log.add(position, placed)
 
     def _compare(
-        self,
-        histories: dict[int, _History],
-        way: Way,
-        touch: Touch,
-        queue: int,
-        known: list[int],
+        self, logs: dict[int, _Log], placed: Placed, queue: int, known: tuple[int, ...]
     ) -> None:
-        for other, history in histories.items():
-            if other == queue or history.latest <= known[other]:
+        """Compare an access with all concurrent ones in one direction."""
+        low, high = placed.low, placed.high
+        for other, log in logs.items():
+            if other == queue:
                 continue
-            for lattice in touch.region.lattices:
-                stamps = _bytes(history.stamps, touch.access, lattice)
-                if stamps.max() > known[other]:
-                    first = np.unravel_index(int(np.argmax(stamps > known[other])), stamps.shape)
-                    self._report(way, touch, lattice, other, first, stamps)
+            done = known[other]
+            for position, first, end, earlier in reversed(log.entries.values()):
+                if position < done:
+                    break
+                if first < high and low < end:
+                    byte = self._overlaps.common_byte(placed.touch, earlier.touch)
+                    if byte is not None:
+                        self._report(placed, earlier, byte, (other, position))
 
-    def _report(
-        self,
-        way: Way,
-        touch: Touch,
-        lattice: Lattice,
-        other: int,
-        index: tuple[Any, ...],
-        stamps: npt.NDArray[np.int32],
-    ) -> None:
-        offset = sum(int(i) * s for i, s in zip(index, lattice.strides, strict=True))
-        byte = touch.access.address + lattice.offset + offset
-        memory: Memory = self._memories[touch.access.space, touch.access.npu]
-        first = self._program.where(other, int(stamps[index]) - 1)
+    def _report(self, placed: Placed, earlier: Placed, byte: int, place: tuple[int, int]) -> None:
+        memory = self._memories[placed.memory]
         raise RaceError(
-            f"race on byte {byte:#x} of {memory.name}: it {touch.way}s what {first} "
-            f"{'wrote' if way is Way.WRITE else 'read'}, and no wait orders them"
+            f"race on byte {byte:#x} of {memory.name}: it {placed.touch.way}s what "
+            f"{self._program.where(*place)} {'wrote' if earlier.writes else 'read'}, and no wait "
+            "orders them"
         )
 
-    def _is_constant(self, touch: Touch) -> bool:
+    def _forget(self) -> None:
+        """Drop accesses that every instruction to come is ordered behind."""
+        for queue, length in enumerate(self._lengths):
+            known = [
+                latest[queue]
+                for other, latest in enumerate(self._latest)
+                if other != queue and latest[other] < self._lengths[other]
+            ]
+            for logs in (*self._reads, *self._writes):
+                if queue in logs:
+                    logs[queue].forget(min(known, default=length))
+
+    def _is_constant(self, placed: Placed) -> bool:
         """Whether a read lies in one constant, which nothing may write."""
-        if touch.access.space is not Space.DRAM or touch.way is Way.WRITE:
+        if placed.writes or not self._off_chip[placed.memory]:
             return False
         starts, ends = self._constants
-        low = touch.access.address + touch.region.low
-        found = bisect_right(starts, low) - 1
-        return found >= 0 and touch.access.address + touch.region.high <= ends[found]
+        found = bisect_right(starts, placed.low) - 1
+        return found >= 0 and placed.high <= ends[found]
 
 
-def _bytes(stamps: npt.NDArray[np.int32], access: Access, lattice: Lattice) -> Any:
-    start = 4 * (access.address + lattice.offset)
-    strides = tuple(4 * stride for stride in lattice.strides)
-    return np.ndarray(lattice.shape, _STAMP, stamps, start, strides)
+def _awaited(program: Program) -> list[dict[int, tuple[int, ...]]]:
+    """Return, per queue, the positions that others wait for, with room for their clocks."""
+    found: list[dict[int, tuple[int, ...]]] = [{} for _ in program.queues]
+    for queue in program.queues:
+        for instruction in queue.instructions:
+            for wait in instruction.waits:
+                found[wait.queue][wait.count - 1] = ()
+    return found
 
 
 def _constant_ranges(program: Program) -> tuple[list[int], list[int]]:

@@ -25,6 +25,11 @@ class Lattice:
     strides: tuple[int, ...]
 
     @property
+    def is_dense(self) -> bool:
+        """Whether it is bytes in a row."""
+        return self.strides == (1,)
+
+    @property
     def end(self) -> int:
         """One past the highest byte."""
         reach = sum((n - 1) * s for n, s in zip(self.shape, self.strides, strict=True))
@@ -59,13 +64,14 @@ def check_form(access: Access, shape: tuple[int, ...]) -> None:
     Raises:
         SimulationError: It does not.
     """
+    if len(shape) == len(access.strides) and shape and min(shape) >= 1:
+        return
     where = f"{access.space}:{access.address:#x}"
     if len(shape) != len(access.strides):
         raise SimulationError(
             f"access to {where} has {len(access.strides)} strides for {len(shape)} loops"
         )
-    if not shape or min(shape) < 1:
-        raise SimulationError(f"access to {where} has extents {shape}")
+    raise SimulationError(f"access to {where} has extents {shape}")
 
 
 @lru_cache(maxsize=1 << 16)

@@ -132,6 +132,11 @@ class Timeline:
     starts: npt.NDArray[np.int64]
     ends: npt.NDArray[np.int64]
 
+    @property
+    def shown_ends(self) -> npt.NDArray[np.int64]:
+        """Where pictures let each instruction end: where the next one starts, or before [cycle]."""
+        return np.minimum(self.ends, np.append(self.starts[1:], self.ends[-1:]))
+
 
 @dataclass(frozen=True, kw_only=True)
 class SimulationResult:

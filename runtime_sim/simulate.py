@@ -17,6 +17,7 @@ from .functional import begin
 from .interleaving import random_steps
 from .ledger import Ledger
 from .machine import NUMPY_TYPES, Machine
+from .placed import Places
 from .races import RaceDetector
 from .result import SimulationResult, Timeline, read_symbol
 from .timing import Issue, Step, time_of
@@ -30,7 +31,7 @@ def simulate(
     constants: Mapping[str, Array],
     inputs: Mapping[str, Array],
     *,
-    detect_races: bool = False,
+    detect_races: bool = True,
     trace: bool = False,
     interleaving_seed: int | None = None,
 ) -> SimulationResult:
@@ -104,8 +105,7 @@ class _Run:
         self._streams = [queue.instructions for queue in program.queues]
         self._ledger = Ledger(program, arrays)
         self._tiles = ArrayTiles(program, arrays)
-        self._races = RaceDetector(program, machine) if detect_races else None
-        self._written = WrittenBytes(program, machine.memories) if detect_races else None
+        self._judges = _Judges(program, machine) if detect_races else None
         self._times: list[list[int]] | None = [[] for _ in self._streams] if trace else None
         self._cycles = 0
 
@@ -134,18 +134,11 @@ class _Run:
 
     def _account(self, issue: Issue, instruction: AnyInstruction) -> None:
         unit = self._program.queues[issue.queue].unit
-        needed = self._races is not None or not isinstance(instruction, Mac)
+        needed = self._judges is not None or not isinstance(instruction, Mac)
         touched = touches(instruction) if needed else ()
         self._ledger.record(unit, instruction, touched, issue)
-        holds = self._machine.holds
-        if all(holds(touch.access, touch.region.low, touch.region.high) for touch in touched):
-            self._judge(issue, touched)  # what leaves its memory traps when it is executed
-
-    def _judge(self, issue: Issue, touched: Sequence[Touch]) -> None:
-        if self._races is not None:
-            self._races.observe(issue.queue, issue.position, touched)
-        if self._written is not None:
-            self._written.observe(touched)
+        if self._judges is not None:
+            self._judges.observe(issue, touched)
 
     def result(self) -> SimulationResult:
         """Return what was found, once all instructions have run."""
@@ -171,6 +164,26 @@ class _Run:
             return None
         arrays = [np.asarray(times, np.int64) for times in self._times]
         return tuple(Timeline(array[::2], array[1::2]) for array in arrays)
+
+
+class _Judges:
+    """All that looks at every touched byte."""
+
+    def __init__(self, program: Program, machine: Machine) -> None:
+        self._places = Places(machine.memories)
+        self._races = RaceDetector(program, self._places.memories)
+        self._written = WrittenBytes(program, self._places.memories)
+
+    def observe(self, issue: Issue, touched: Sequence[Touch]) -> None:
+        """Take account of an instruction.
+
+        Raises:
+            RaceError: It conflicts with an earlier one, and nothing orders them.
+            SimulationError: It reads a byte that nothing has written.
+        """
+        placed = self._places.of(touched)
+        self._races.observe(issue.queue, issue.position, placed)
+        self._written.observe(placed)
 
 
 def _load(

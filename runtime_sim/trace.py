@@ -11,8 +11,6 @@ import json
 from collections.abc import Iterator
 from typing import TextIO
 
-import numpy as np
-
 from ..ir.errors import SimulationError
 from ..ir.isa import Halt, Sync
 from ..ir.program import Program
@@ -56,8 +54,7 @@ def _slices(program: Program, number: int, timeline: Timeline) -> Iterator[str]:
     operators = [json.dumps(name)[1:-1] for name in program.operators]
     lines: list[str] = []
     stream = program.queues[number].instructions
-    ends = np.minimum(timeline.ends, np.append(timeline.starts[1:], timeline.ends[-1:]))
-    times = zip(timeline.starts.tolist(), ends.tolist(), strict=True)
+    times = zip(timeline.starts.tolist(), timeline.shown_ends.tolist(), strict=True)
     for position, (instruction, (start, end)) in enumerate(zip(stream, times, strict=True)):
         if isinstance(instruction, Sync | Halt):
             continue

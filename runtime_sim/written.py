@@ -4,7 +4,9 @@ Off chip, inputs and constants are there from the start; everything else, and ev
 instruction must have written. What lies between tensors never counts.
 """
 
-from collections.abc import Mapping, Sequence
+from bisect import bisect_right
+from collections.abc import Sequence
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -13,8 +15,8 @@ import numpy.typing as npt
 from ..ir.errors import SimulationError
 from ..ir.isa import Space
 from ..ir.program import Program, SymbolKind
-from .accesses import Touch, Way
 from .machine import Memory
+from .placed import Placed
 from .region import Lattice, Region
 
 _GIVEN = (SymbolKind.INPUT, SymbolKind.CONSTANT)
@@ -23,53 +25,68 @@ _GIVEN = (SymbolKind.INPUT, SymbolKind.CONSTANT)
 class WrittenBytes:
     """A flag per byte of all memories; no byte ever loses it."""
 
-    def __init__(self, program: Program, memories: Mapping[tuple[Space, int], Memory]) -> None:
+    def __init__(self, program: Program, memories: Sequence[Memory]) -> None:
         self._memories = memories
-        self._flags = {
-            key: np.zeros(memory.bytes.size, np.uint8) for key, memory in memories.items()
-        }
-        for symbol in program.symbols:
-            if symbol.kind in _GIVEN:
-                end = symbol.address + symbol.type.bytes
-                self._flags[Space.DRAM, 0][symbol.address : end] = 1
-        self._settled: dict[tuple[Space, int, int, int], Region] = {}
+        self._flags = [np.zeros(memory.bytes.size, np.uint8) for memory in memories]
+        self._given = sorted(
+            (symbol.address, symbol.address + symbol.type.bytes)
+            for symbol in program.symbols
+            if symbol.kind in _GIVEN
+        )
+        self._settled: dict[tuple[int, int, int], Region] = {}
         """Accesses known to touch written bytes only; regions by identity, which they keep."""
 
-    def observe(self, touched: Sequence[Touch]) -> None:
+    def observe(self, touched: Sequence[Placed]) -> None:
         """Take account of what an instruction reads and then writes.
 
         Raises:
             SimulationError: It reads a byte that nothing has written; names the byte.
         """
-        for touch in touched:
-            access = touch.access
-            key = (access.space, access.npu, access.address, id(touch.region))
-            if key in self._settled:
+        settled = self._settled
+        for placed in touched:
+            region = placed.touch.region
+            key = (placed.memory, placed.low, id(region))
+            if key in settled:
                 continue
-            if touch.way is Way.READ:
-                self._check(touch)
+            if placed.writes:
+                for lattice in region.lattices:
+                    self._of(placed, lattice)[...] = 1
             else:
-                self._mark(touch)
-            self._settled[key] = touch.region
+                self._check(placed)
+            settled[key] = region
 
-    def _check(self, touch: Touch) -> None:
-        for lattice in touch.region.lattices:
-            flags = self._of(touch, lattice)
+    def _check(self, placed: Placed) -> None:
+        memory = self._memories[placed.memory]
+        if memory.space is Space.DRAM and self._is_given(placed):
+            return
+        for lattice in placed.touch.region.lattices:
+            flags = self._of(placed, lattice)
             if not flags.all():
                 index = np.unravel_index(int(np.argmin(flags)), flags.shape)
                 steps = zip(index, lattice.strides, strict=True)
                 inside = lattice.offset + sum(int(i) * stride for i, stride in steps)
-                memory = self._memories[touch.access.space, touch.access.npu]
-                byte = touch.access.address + inside
+                byte = placed.touch.access.address + inside
                 raise SimulationError(
                     f"reads byte {byte:#x} of {memory.name}, which nothing has written"
                 )
 
-    def _mark(self, touch: Touch) -> None:
-        for lattice in touch.region.lattices:
-            self._of(touch, lattice)[...] = 1
+    def _is_given(self, placed: Placed) -> bool:
+        """Whether a read lies in one input or constant; if not, mark those that it meets.
 
-    def _of(self, touch: Touch, lattice: Lattice) -> npt.NDArray[np.uint8]:
-        flags: Any = self._flags[touch.access.space, touch.access.npu]
-        start = touch.access.address + lattice.offset
+        So most of these, which may be large, are never marked.
+        """
+        low, high = placed.low, placed.high
+        first = max(bisect_right(self._given, (low, high)) - 1, 0)
+        for start, end in islice(self._given, first, None):
+            if start <= low and high <= end:
+                return True
+            if start >= high:
+                break
+            if low < end:
+                self._flags[placed.memory][start:end] = 1
+        return False
+
+    def _of(self, placed: Placed, lattice: Lattice) -> npt.NDArray[np.uint8]:
+        flags: Any = self._flags[placed.memory]
+        start = placed.touch.access.address + lattice.offset
         return np.ndarray(lattice.shape, np.uint8, flags, start, lattice.strides)

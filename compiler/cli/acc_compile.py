@@ -104,8 +104,12 @@ def acc_compile(
         typer.Option(help="Compare outputs, every layer, or nothing with onnxruntime."),
     ] = _DEFAULT.verify,
     races: Annotated[
-        bool, typer.Option("--races", help="Look for unordered accesses while simulating.")
-    ] = False,
+        bool,
+        typer.Option(
+            "--races/--no-races",
+            help="Look for unordered accesses and unwritten bytes while simulating.",
+        ),
+    ] = _DEFAULT.races,
     seed: Annotated[
         int, typer.Option(metavar="N", help="Seed of made-up data, 0 or more.")
     ] = _DEFAULT.seed,

@@ -34,8 +34,11 @@ def acc_run(
         Path | None, typer.Option("--trace", help="Write a trace that Perfetto opens.")
     ] = None,
     races: Annotated[
-        bool, typer.Option("--races", help="Stop at accesses that no wait orders.")
-    ] = False,
+        bool,
+        typer.Option(
+            "--races/--no-races", help="Stop at unordered accesses and reads of unwritten bytes."
+        ),
+    ] = True,
 ) -> None:
     """Execute a compiled program on inputs; the ONNX model is not needed."""
     with reported("acc-run"):

@@ -1,12 +1,11 @@
 """What waits follow from covers every byte that the simulator sees, and not much more."""
 
 import numpy as np
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from accnn.backend.footprint import read_regions, whole, written_regions
-from accnn.ir.isa import Access, Fill, Mac, Pool, ReduceKind, Space, Window
+from accnn.ir.isa import Access, Fill, Mac, Pool, ReduceKind, Requant, Space, Window
 from accnn.ir.tiles import Range, Role, Tile
 from accnn.ir.types import DType
 from accnn.runtime_sim.accesses import Touch, Way, touches
@@ -95,20 +94,42 @@ def test_padding_alone_is_nothing():
     assert read_regions(pool((2, 2), (2, 2), window, channel=0), resident()) == ()
 
 
-@pytest.mark.parametrize("role", [Role.W, Role.PARAM])
-def test_what_is_no_operand_with_a_box_may_be_anything(role: Role):
-    weights = Access(Space.GB, 0, BASE, (0,) * 5)
-    window = Window(stride=(1, 1), dilation=(1, 1), rows=1, columns=1, top=0, left=0)
+def _product(weights: Access) -> Mac:
+    """A product of one number, its other operands elsewhere."""
     elsewhere = Access(Space.GB, 0, 4096, (0,) * 5)
-    instruction = Mac(
+    return Mac(
         acc=elsewhere,
         x=elsewhere,
         w=weights,
         extents=(1,) * 8,
-        window=window,
+        window=Window(stride=(1, 1), dilation=(1, 1), rows=1, columns=1, top=0, left=0),
         x_dtype=DType.S8,
         w_dtype=DType.S8,
     )
+
+
+def test_weights_that_are_resident_are_read_where_they_are():
+    found = read_regions(_product(Access(Space.GB, 0, BASE, (0,) * 5)), resident(Role.W))
+
+    assert found is not None
+    assert [(region.offset, region.end) for region in found] == [(0, 1)]
+
+
+def test_what_is_no_operand_with_a_box_may_be_anything():
+    weights = Access(Space.GB, 0, BASE, (0,) * 5)
+    elsewhere = Access(Space.GB, 0, 4096, (0,))
+    instruction = Requant(
+        dst=elsewhere,
+        acc=elsewhere,
+        bias=Access(Space.GB, 0, BASE, (0,)),
+        multiplier=elsewhere,
+        shape=(1,),
+        dtype=DType.S8,
+        zero_point=0,
+        low=-128,
+        high=127,
+    )
+    role = Role.PARAM
     fill = Fill(dst=weights, shape=(1,) * 5, element_bytes=1, value=0)
 
     assert read_regions(instruction, resident(role)) is None

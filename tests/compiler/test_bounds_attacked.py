@@ -83,7 +83,7 @@ def test_no_program_beats_a_bound(network: Network, arch: str, scheduler: str, t
 
 
 @pytest.mark.slow
-@settings(attack, max_examples=200)
+@settings(attack, max_examples=30)
 @given(
     networks(),
     st.sampled_from(("edge-1m", "simba", "flexer-arch5")),

@@ -15,13 +15,15 @@ from pathlib import Path
 import onnx
 from onnx import ModelProto
 
-from accnn.backend.load import load_architecture
+from accnn.backend.load import find_source, load_architecture
 from accnn.backend.lower import lower
 from accnn.compiler.driver import run_program
+from accnn.compiler.findings import Findings
 from accnn.compiler.frontend import read_network
 from accnn.compiler.observe import observed
 from accnn.compiler.options import CompileOptions, VerifyMode
 from accnn.compiler.pipelines import GRAPH_SCHEDULERS, TILE_SCHEDULERS, default_pipeline
+from accnn.compiler.reporting import build_report
 from accnn.compiler.stopwatch import Stopwatch, unobserved
 from accnn.compiler.verdict import verify_run
 from accnn.compiler.verify import verification_inputs
@@ -41,9 +43,9 @@ from .random_onnx import random_network
 
 ARCHS = ("simba", "simba-8x8", "edge-1m", "flexer-arch1", "flexer-arch5", "edge-fp32", "edge-fp32")
 QUICK_MAPPER = "output-stationary"
-OTHER_MAPPERS = sorted(set(MAPPERS) - {QUICK_MAPPER, "exhaustive"})
+OTHER_MAPPERS = tuple(sorted(set(MAPPERS) - {QUICK_MAPPER, "exhaustive"}))
 """All others, but the exhaustive one, which refuses workloads of more than a few loops."""
-QUICK = 0.8
+QUICK = 0.85
 """Share of draws with the mapper that takes no time."""
 EVALUATIONS = 300
 """Mappings that searches look at."""
@@ -80,11 +82,13 @@ class Draw:
         seed: Of a series of draws.
         number: Within the series.
         steps: How many steps its network has at most.
+        mappers: Which of them some networks are mapped with; most have the greedy one.
     """
 
     seed: int
     number: int
     steps: int = 6
+    mappers: tuple[str, ...] = OTHER_MAPPERS
 
     @cached_property
     def model(self) -> ModelProto:
@@ -106,13 +110,14 @@ class Draw:
     def _options(self) -> tuple[str, CompileOptions]:
         draw = random.Random(f"{self.seed}/{self.number}/options")
         arch = draw.choice(ARCHS)
+        largest = _largest(self.model) * (4 if arch == "edge-fp32" else 1)
         quick = draw.random() < QUICK
         return arch, CompileOptions(
-            mapper=QUICK_MAPPER if quick else draw.choice(OTHER_MAPPERS),
+            mapper=QUICK_MAPPER if quick else draw.choice(self.mappers),
             objective=draw.choice(list(Objective)),
             scheduler=draw.choice(sorted(GRAPH_SCHEDULERS)),
             tiles=draw.choice(sorted(TILE_SCHEDULERS)),
-            scratchpad=_scratchpad(draw),
+            scratchpad=_scratchpad(draw, largest),
             seed=draw.randrange(100),
             samples=1,
             verify=draw.choice([VerifyMode.OUTPUTS, VerifyMode.OUTPUTS, VerifyMode.LAYERS]),
@@ -169,9 +174,10 @@ def verified(path: Path, arch: str, options: CompileOptions) -> Verification:
     source = Module(
         graph=network.imported.graph, arch=machine, constants=network.imported.constants
     )
-    passes = tuple(_in_one_process(item) for item in default_pipeline(options).passes)
+    passes = tuple(_brief(item) for item in default_pipeline(options).passes)
     context = Context(seed=options.seed, solve_jobs=_solve_briefly)
-    module = run_pipeline(Pipeline(passes), source, context).module
+    outcome = run_pipeline(Pipeline(passes), source, context)
+    module = outcome.module
     inputs = verification_inputs(network.model, options.seed, None)
 
     def run(shown: Module) -> tuple[Module, SimulationResult]:
@@ -182,11 +188,29 @@ def verified(path: Path, arch: str, options: CompileOptions) -> Verification:
         return ready, run_program(ready, inputs, network.imported.input_names, options)
 
     layers = run(observed(module)) if options.verify is VerifyMode.LAYERS else None
-    return verify_run(network, run(module)[1], inputs, layers=layers)
+    lowered, simulation = run(module)
+    verdict = verify_run(network, simulation, inputs, layers=layers)
+    report = build_report(
+        Findings(
+            network=network,
+            source=find_source(arch),
+            options=options,
+            passes=watch.runs,
+            records=outcome.records,
+            module=lowered,
+            simulation=simulation,
+            verification=verdict,
+        )
+    )
+    report.verify()
+    return report.verification
 
 
-def _in_one_process(item: Pass) -> Pass:
-    return replace(item, processes=1, steps=500) if isinstance(item, ScheduleFlexer) else item
+def _brief(item: Pass) -> Pass:
+    """Return a pass that takes little time: Flexer maps thousands of tiles."""
+    if not isinstance(item, ScheduleFlexer):
+        return item
+    return replace(item, processes=1, steps=500, mapper=QUICK_MAPPER)
 
 
 def _solve_briefly(jobs: Sequence[MapJob], told: Told) -> tuple[Answer, ...]:
@@ -194,10 +218,22 @@ def _solve_briefly(jobs: Sequence[MapJob], told: Told) -> tuple[Answer, ...]:
     return solve_in_turn(brief, told)
 
 
-def _scratchpad(draw: random.Random) -> int | str | None:
+def _largest(model: ModelProto) -> int:
+    """Return the elements of the largest activation."""
+    graph = model.graph
+    shapes = (
+        [dim.dim_value for dim in item.type.tensor_type.shape.dim]
+        for item in (*graph.input, *graph.value_info, *graph.output)
+    )
+    return max(math.prod(shape) for shape in shapes)
+
+
+def _scratchpad(draw: random.Random, largest: int) -> int | str | None:
+    """Return from a small part of the largest activation up to several of them [byte]."""
     kind = draw.random()
     if kind < 0.1:
         return None
     if kind < 0.2:
         return draw.choice(NAMED)
-    return round(math.exp(draw.uniform(math.log(128), math.log(32_768))))
+    low, high = math.log(max(128, largest / 10)), math.log(max(1024, 6 * largest))
+    return round(math.exp(draw.uniform(low, high)))

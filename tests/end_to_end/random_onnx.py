@@ -14,6 +14,8 @@ Choose = Callable[[Sequence[Any]], Any]
 """Picks one of several; who picks decides on the network."""
 
 KERNELS = ((1, 1), (3, 3), (3, 1), (2, 2), (1, 7), (7, 1), (5, 5))
+MOVES = frozenset({"Reshape", "Transpose", "Flatten", "Identity", "Dropout"})
+"""Operators that compute nothing; a network of these alone is refused."""
 STRIDES = ((1, 1), (1, 1), (2, 2), (1, 2), (3, 1))
 
 
@@ -37,6 +39,7 @@ class Sketch:
     choose: Choose
     most: int = 40_000
     inputs: list[Tensor] = field(default_factory=list)
+    made: list[Tensor] = field(default_factory=list)
     nodes: list[NodeProto] = field(default_factory=list)
     weights: list[TensorProto] = field(default_factory=list)
     numbers: itertools.count = field(default_factory=itertools.count)
@@ -66,7 +69,8 @@ class Sketch:
     def node(self, kind: str, inputs: list[str], shape: Shape, **attributes: Any) -> Tensor:
         name = f"t{next(self.numbers)}"
         self.nodes.append(helper.make_node(kind, inputs, [name], f"{kind}_{name}", **attributes))
-        return Tensor(name, shape)
+        self.made.append(Tensor(name, shape))
+        return self.made[-1]
 
     def computed(self, *shape: int) -> Tensor:
         """Add what a weight may be instead of a constant: an input, or computed from one."""
@@ -262,6 +266,7 @@ class Sketch:
             [_info(item) for item in self.inputs],
             [_info(item) for item in outputs],
             self.weights,
+            value_info=[_info(item) for item in self.made if item not in outputs],
         )
         opset = helper.make_opsetid("", self.one_of(11, 13, 17))
         return helper.make_model(graph, opset_imports=[opset], ir_version=8)
@@ -298,6 +303,8 @@ def random_network(choose: Choose, *, steps: int = 6) -> ModelProto:
         x = net.grow(x)
     if len(x.shape) == 4 and net.one_of(True, False):
         x = net.gemm(net.flatten(x), 10)
+    if all(item.op_type in MOVES for item in net.nodes):
+        x = net.node("Relu", [x.name], x.shape)
     made = [item for item in seen[1:] if item != x and item not in net.inputs]
     others = [net.choose(made)] if made and net.one_of(True, False, False) else []
     return net.model([*others, x])

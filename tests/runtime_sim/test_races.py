@@ -1,12 +1,16 @@
 """The race detector against the definition, pair by pair and byte by byte."""
 
 import itertools
+from unittest import mock
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from accnn.ir.errors import RaceError
 from accnn.ir.isa import Access, Copy, Fill, Space, Wait
+from accnn.runtime_sim import races
+from accnn.runtime_sim.accesses import touches
+from accnn.runtime_sim.overlap import Overlaps
 from accnn.runtime_sim.simulate import simulate
 
 from ..programs import machine, program
@@ -91,12 +95,46 @@ def has_race(built):
 
 
 @settings(max_examples=300, deadline=None)
-@given(programs(), st.none() | st.integers(0, 5))
-def test_a_race_is_found_if_and_only_if_there_is_one(built, seed):
+@given(programs(), st.none() | st.integers(0, 5), st.sampled_from([1, 2, 256]))
+def test_a_race_is_found_if_and_only_if_there_is_one(built, seed, forget_every):
+    """Also if what all know is forgotten at once."""
     try:
-        simulate(built, {}, {}, detect_races=True, interleaving_seed=seed)
+        with mock.patch.object(races, "_FORGET_EVERY", forget_every):
+            simulate(built, {}, {}, detect_races=True, interleaving_seed=seed)
         found = False
     except RaceError:
         found = True
 
     assert found == has_race(built)
+
+
+@settings(max_examples=300, deadline=None)
+@given(
+    *[st.tuples(st.integers(40, 90), st.tuples(STRIDES, STRIDES, STRIDES))] * 2,
+    st.tuples(*[st.integers(1, 4)] * 3),
+    st.sampled_from([1, 2, 4]),
+)
+def test_overlaps_are_exact_and_name_a_common_byte(one, other, shape, size):
+    places = [Access(Space.GB, 0, address, strides) for address, strides in (one, other)]
+    bytes_a, bytes_b = (bytes_of(access, shape, size) for access in places)
+    a, b = (touches(Fill(dst=x, shape=shape, element_bytes=size, value=0))[0] for x in places)
+
+    byte = Overlaps().common_byte(a, b)
+
+    assert (byte is not None) == (not bytes_a.isdisjoint(bytes_b))
+    assert byte is None or byte in bytes_a & bytes_b
+
+
+def test_overlaps_are_remembered_by_distance():
+    """Two of four bytes 8 apart, next to each other and on top of each other."""
+    overlaps = Overlaps()
+
+    def meet(first, second):
+        fills = (
+            Fill(dst=Access(Space.GB, 0, x, (8, 1)), shape=(2, 2), element_bytes=1, value=0)
+            for x in (first, second)
+        )
+        return overlaps.common_byte(*(touches(item)[0] for item in fills))
+
+    assert [meet(0, x) for x in (2, 1, 8, 9, 16, 2, 1)] == [None, 1, 8, 9, None, None, 1]
+    assert [meet(100, 100 + x) for x in (2, 1)] == [None, 101]

@@ -210,11 +210,11 @@ def test_stalls_name_the_port_and_the_operator():
     first, second = copies(IN, OUT)
     streams = {"dma0": [dataclasses.replace(first, op=0)], "dma1": [second]}
 
-    result = simulate(program(streams, arch=arch), {}, {})
+    result = simulate(program(streams, arch=arch), {}, {}, detect_races=False)
 
     assert result.operators[0].stalls == (PortStall("dram.port", 10),)
     assert result.total.stalls == (PortStall("dram.port", 20),)
-    alone = simulate(program({"dma0": streams["dma0"]}, arch=arch), {}, {})
+    alone = simulate(program({"dma0": streams["dma0"]}, arch=arch), {}, {}, detect_races=False)
     assert alone.total.stalls == ()
 
 

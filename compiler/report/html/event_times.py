@@ -14,7 +14,6 @@ from ....ir.isa import Unit
 from ....ir.module import Module
 from ....ir.tile_schedule import TileSchedule
 from ....runtime_sim.result import SimulationResult, Timeline
-from .run_bars import shown_ends
 
 Span = tuple[int, int]
 """First cycle, and the one after the last."""
@@ -93,7 +92,7 @@ class _Walk:
         queues = simulation.program.queues
         return cls(
             times={
-                (queue.unit, queue.index): (line.starts.tolist(), shown_ends(line).tolist())
+                (queue.unit, queue.index): (line.starts.tolist(), line.shown_ends.tolist())
                 for queue, line in zip(queues, timelines, strict=True)
             },
             lengths={(queue.unit, queue.index): len(queue.instructions) - 1 for queue in queues},

@@ -33,12 +33,12 @@ def command(report: Report) -> str:
 
 
 def _words(name: str, value: bool | int | float | str | None) -> list[str]:
-    if value is None or value is False or value == "" or name in _NOT_OFFERED:
+    if value is None or value == "" or name in _NOT_OFFERED:
         return []
     if name == "shapes":
         return [word for item in _shapes(str(value)) for word in ("--shape", item)]
-    if value is True:
-        return [f"--{name}"]
+    if isinstance(value, bool):
+        return [f"--{name}" if value else f"--no-{name}"]
     return [f"--{name}", shown(str(value))]
 
 

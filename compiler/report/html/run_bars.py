@@ -10,7 +10,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from ....ir.isa import Halt, Sync
 from ....ir.program import Queue
@@ -48,14 +47,6 @@ class Bar:
         return next(word for least, word in _FULLNESS if part >= least)
 
 
-def shown_ends(timeline: Timeline) -> npt.NDArray[np.int64]:
-    """Return where the bar of each instruction ends: where the next one's begins, or before.
-
-    The MAC array drains while the next instruction computes.
-    """
-    return np.minimum(timeline.ends, np.append(timeline.starts[1:], timeline.ends[-1:]))
-
-
 def queue_bars(queue: Queue, timeline: Timeline, gap: int) -> tuple[Bar, ...]:
     """Return what a queue did, as bars in ascending order.
 
@@ -70,7 +61,7 @@ def queue_bars(queue: Queue, timeline: Timeline, gap: int) -> tuple[Bar, ...]:
         if not isinstance(item, Sync | Halt)
     ]
     operators = np.array([queue.instructions[number].op for number in kept], np.int64)
-    starts, ends = timeline.starts[kept], shown_ends(timeline)[kept]
+    starts, ends = timeline.starts[kept], timeline.shown_ends[kept]
     operators, starts, ends = (item[ends > starts] for item in (operators, starts, ends))
     if not len(starts):
         return ()

@@ -54,7 +54,7 @@ def test_the_trace_is_json_with_one_track_per_queue(folder):
     assert tracks == ["dma0", "ld0", "mx0", "vx0"]
     slices = [event for event in events if event["ph"] == "X"]
     assert {event["name"] for event in slices} == {"conv"}
-    assert [event["dur"] for event in slices if event["cat"] == "mac"] == [50, 50]
+    assert [event["dur"] for event in slices if event["cat"] == "mac"] == [3240, 3240]
 
 
 @pytest.mark.parametrize(
@@ -87,11 +87,20 @@ def test_bad_input_is_one_clear_message(folder, package, inputs, message):
 def test_a_race_ends_the_run(folder):
     path, _ = folder
 
-    result = run(path, "racy.acc", "-i", "plain.npz", "-o", "out.npz", "--races")
+    result = run(path, "racy.acc", "-i", "plain.npz", "-o", "out.npz")
 
     assert result.exit_code == 1
     assert "race on byte" in result.output
     assert not (path / "out.npz").exists()
+
+
+def test_without_looking_for_races_it_does_not(folder):
+    path, _ = folder
+
+    result = run(path, "racy.acc", "-i", "plain.npz", "-o", "racy.npz", "--no-races")
+
+    assert result.exit_code == 0
+    (path / "racy.npz").unlink()
 
 
 def test_outputs_go_to_devices(folder):

@@ -4,9 +4,14 @@ import pytest
 
 from accnn.ir.errors import InfeasibleError
 from accnn.ir.mapping import Loop
+from accnn.ir.proof import Scope
+from accnn.passes.analysis.cost import evaluate
 from accnn.passes.base import Context
+from accnn.passes.mapping.base import held_resident
 from accnn.passes.mapping.contest import tile_cycles, winner
-from accnn.passes.mapping.map_operators import MapOperators
+from accnn.passes.mapping.cosa.mapper import Cosa
+from accnn.passes.mapping.in_tiles import share_of
+from accnn.passes.mapping.map_operators import MapOperators, map_tasks
 from accnn.passes.scheduling.schedule_in_order import ScheduleInOrder
 from tests.flow import compile_graph
 from tests.networks import NetworkBuilder
@@ -72,3 +77,27 @@ def test_where_nothing_fits_the_operator_is_named(module):
 
     with pytest.raises(InfeasibleError, match="%y"):
         MapOperators().run(tiny, Context())
+
+
+def test_whoever_wins_stands_beside_what_cosa_proved_of_the_same_function():
+    net = NetworkBuilder()
+    a = net.conv(net.input("x", (1, 16, 14, 14)), "a", 40, 3)
+    y = net.conv(a, "y", 24, 1)
+    made = compile_graph(
+        net.build(y), net.data, "flexer-arch5", budget=16384, all_off_chip=False, mapper="cosa"
+    ).module
+    npus = len(made.arch.npus)
+    one = share_of(made.arch.for_npu(made.arch.npus[0]), npus)
+
+    tasks = dict(map_tasks(made.graph, made.graph_schedule, made.arch))
+    for mapping in made.mappings:
+        task = tasks[mapping.operator]
+        proven = (
+            Cosa().map(task.workload, one, workspace=task.workspace, resident=task.resident).bound
+        )
+        cost = evaluate(mapping.nest, one, placement=held_resident(one, task.resident))
+        assert mapping.objective == pytest.approx(cost.cycles / npus)
+        assert mapping.bound == pytest.approx(proven / npus)
+        assert mapping.scope is Scope.EVEN_NESTS
+        assert mapping.estimate is not None
+    assert {mapping.mapper for mapping in made.mappings} <= {"cosa", "output-stationary"}

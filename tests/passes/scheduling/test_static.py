@@ -22,6 +22,7 @@ from accnn.passes.scheduling.static import (
 )
 from tests.flow import compile_graph
 from tests.networks import NetworkBuilder
+from tests.timed import program_cycles
 
 EDGE = load_architecture("edge-1m")
 FOUR = load_architecture("flexer-arch5")
@@ -207,7 +208,7 @@ def test_the_engine_follows_from_the_operation(nests: tuple[int, ...], cost: int
     st.integers(1, 2),
     st.sampled_from([("simba", 3000), ("edge-1m", 2500), ("flexer-arch5", 6000)]),
 )
-def test_the_prediction_of_one_operator_is_what_the_simulator_counts(
+def test_the_prediction_of_one_operator_follows_from_its_program(
     channels: int, outputs: int, size: int, kernel: int, stride: int, machine: tuple[str, int]
 ):
     net = NetworkBuilder()
@@ -217,9 +218,9 @@ def test_the_prediction_of_one_operator_is_what_the_simulator_counts(
     (schedule,) = compiled.module.tile_schedules
     plan = compiled.module.graph_schedule
     assert plan is not None
-    result = compiled.run()
+    cycles = program_cycles(compiled.program)
 
     moved_whole = (*plan.loads, *plan.stores)
-    assert result.cycles >= schedule.cycles
+    assert cycles >= schedule.cycles
     if not moved_whole:
-        assert result.cycles <= schedule.cycles + 1  # the last halt
+        assert cycles == schedule.cycles

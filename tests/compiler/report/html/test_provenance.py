@@ -29,6 +29,8 @@ def test_it_names_every_choice(static: Made):
         "y=2",
     ]
     assert "--races" in words
+    without = replace(static.report, options=CompileOptions(races=False).flat())
+    assert "--no-races" in shlex.split(command(without))
 
 
 def test_acc_compile_knows_every_flag(static: Made):

@@ -15,9 +15,9 @@ from accnn.ir.tile_events import Event, EventKind
 from accnn.ir.tile_schedule import TileSchedule
 from accnn.passes.base import Context
 from accnn.passes.scheduling.across.schedule_across import ScheduleAcross
-from accnn.runtime_sim.timing import issues
 from tests.networks import NetworkBuilder, per_tensor, residual_network
 from tests.passes.scheduling.across.joint import Both, both, branches, chain
+from tests.timed import program_cycles
 
 NETWORKS = {"chain": chain, "branches": branches, "residual": residual_network}
 PLACES = (
@@ -30,9 +30,9 @@ PLACES = (
 """Machines, with room for all tensors or for few."""
 
 
-def simulated(module: Module) -> int:
-    """Return the cycles of a module's program, without the halt at its end."""
-    return max(issue.end for issue in issues(lower(module).program)) - 1
+def told(module: Module) -> int:
+    """Return the cycles of a module's program."""
+    return program_cycles(lower(module).program)
 
 
 def is_of(schedule: TileSchedule, event: Event, operator: str) -> bool:
@@ -68,8 +68,8 @@ def test_a_network_is_exact_predicted_and_not_slower(name: str, arch: str, budge
 
     made.schedule.verify()
     assert made.compiled.wrong(made.compiled.run(detect_races=True)) == []
-    assert made.schedule.cycles == simulated(made.across)
-    assert made.schedule.cycles <= simulated(made.in_turn)
+    assert made.schedule.cycles == told(made.across)
+    assert made.schedule.cycles <= told(made.in_turn)
     assert 0 < made.schedule.cycles_lower_bound <= made.schedule.cycles
 
 
@@ -78,7 +78,7 @@ def test_npus_may_differ():
 
     made.schedule.verify()
     assert made.compiled.wrong(made.compiled.run(detect_races=True)) == []
-    assert made.schedule.cycles == simulated(made.across) <= simulated(made.in_turn)
+    assert made.schedule.cycles == told(made.across) <= told(made.in_turn)
 
 
 @pytest.mark.parametrize("seed", [1, 2])
@@ -92,7 +92,7 @@ def test_every_legal_interleaving_gives_the_same_numbers(seed: int):
 def test_it_is_faster_where_operators_are_small(name: str):
     made = both(NETWORKS[name](), "flexer-arch5")
 
-    assert made.schedule.cycles < 0.95 * simulated(made.in_turn)
+    assert made.schedule.cycles < 0.95 * told(made.in_turn)
 
 
 @pytest.mark.parametrize("budget", [None, 30_000])

@@ -1,0 +1,63 @@
+"""The tool that runs many random compilations."""
+
+from pathlib import Path
+
+import onnx
+import pytest
+
+from accnn.ir.errors import InfeasibleError, VerifyError
+from accnn.ir.report import OutputCheck, Verification, VerificationStatus
+
+from . import draws
+from .fuzz import main
+
+RIGHT = Verification(status=VerificationStatus.VERIFIED)
+WRONG = Verification(
+    status=VerificationStatus.FAILED,
+    outputs=(OutputCheck(name="y", elements=4, mismatches=3, max_abs_diff=1.0, tolerance=0.0),),
+)
+
+
+def run(monkeypatch, folder: Path, found: Verification | Exception) -> int:
+    """Run two compilations of which the second ends as told."""
+    answers = iter([RIGHT, found])
+
+    def verified(*_: object) -> Verification:
+        answer = next(answers)
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    monkeypatch.setattr(draws, "verified", verified)
+    return main(["--count", "2", "--seed", "3", "--out", str(folder)])
+
+
+@pytest.mark.parametrize(
+    ("found", "message"),
+    [(WRONG, "failed: y: 3"), (VerifyError("tile 4"), "tile 4"), (KeyError("w"), "KeyError: 'w'")],
+)
+def test_a_failure_is_kept(monkeypatch, tmp_path: Path, capsys, found, message: str):
+    assert run(monkeypatch, tmp_path, found) == 1
+
+    (folder,) = tmp_path.iterdir()
+    assert folder.name == "3-1"
+    assert message in (folder / "outcome").read_text()
+    assert (folder / "command").read_text().startswith("acc-compile network.onnx --arch ")
+    onnx.checker.check_model(onnx.load(folder / "network.onnx"))
+    assert str(folder) in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("found", [RIGHT, InfeasibleError("no tile fits")])
+def test_what_is_right_or_does_not_fit_is_no_failure(monkeypatch, tmp_path: Path, capsys, found):
+    assert run(monkeypatch, tmp_path, found) == 0
+
+    assert list(tmp_path.iterdir()) == []
+    assert "2 of 2: " in capsys.readouterr().out
+
+
+def test_a_number_draws_the_same_again():
+    one, two = (draws.Draw(3, 1) for _ in range(2))
+
+    assert one.model.SerializeToString() == two.model.SerializeToString()
+    assert (one.arch, one.options) == (two.arch, two.options)
+    assert draws.Draw(3, 2).command != one.command

@@ -1,0 +1,48 @@
+"""What windows step over need not move."""
+
+import pytest
+
+from accnn.ir.graph import Graph
+from accnn.passes.analysis.compulsory import compulsory_network_bytes
+from tests.flow import compile_graph
+from tests.networks import NetworkBuilder
+
+
+def convolution(stride: int) -> tuple[Graph, dict]:
+    net = NetworkBuilder()
+    x = net.input("x", (1, 8, 16, 16))
+    return net.build(net.conv(x, "y", 4, 1, stride=stride)), net.data
+
+
+def pool(stride: int) -> tuple[Graph, dict]:
+    net = NetworkBuilder()
+    x = net.input("x", (1, 8, 16, 16))
+    attrs = {"kernel": (1, 2), "stride": (stride, 2)}
+    return net.build(net.op("max_pool", (x,), "y", attrs)), net.data
+
+
+@pytest.mark.parametrize("network", [convolution, pool])
+def test_lines_between_windows_do_not_count(network):
+    dense, _ = network(1)
+    sparse, _ = network(4)
+    made = [graph.types["y"].bytes for graph in (dense, sparse)]
+    constants = sum(item.type.bytes for item in dense.constants)
+
+    assert compulsory_network_bytes(dense) == 8 * 16 * 16 + constants + made[0]
+    columns = 4 if network is convolution else 16
+    assert compulsory_network_bytes(sparse) == 8 * 4 * columns + constants + made[1]
+
+
+@pytest.mark.parametrize("budget", [300, 600, 2000, None])
+@pytest.mark.parametrize("scheduler", ["cosma", "in-order"])
+@pytest.mark.parametrize("network", [convolution, pool])
+@pytest.mark.parametrize("arch", ["simba", "edge-1m"])
+def test_no_plan_moves_less_than_its_bound(arch: str, network, scheduler: str, budget: int | None):
+    graph, data = network(4)
+
+    plan = compile_graph(
+        graph, data, arch, budget=budget, scheduler=scheduler
+    ).module.graph_schedule
+
+    assert plan is not None
+    assert plan.bound <= plan.objective
