@@ -47,7 +47,8 @@ retires. Elements are those of the output, of the input for `reduce`. `startup` 
 vector unit's. `cost` is {latency.EXP_COST} for division and for {{slow}}; it is
 {latency.SIMPLE_COST} for all else. All divisions round up, and bandwidths are exact ratios, so
 times are integers on every machine. The code is `runtime_sim/demands.py` and
-`runtime_sim/timing.py`; what loops do on the array, `runtime_sim/array/`.
+`runtime_sim/timing.py`; what loops do on the array, `runtime_sim/array/`. Schedulers predict by the
+same rules in other code, `passes/scheduling/timing/`.
 
 Every instruction has `waits` and `op`, the number of the operator that it works for (-1: none).
 """

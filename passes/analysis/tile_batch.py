@@ -4,7 +4,8 @@ The cost model charges bytes; machines charge instructions and transfers as well
 into operations of the MAC array, one instruction each (see ``passes/tiling/mac.py``), and:
 
 - every transfer to or from off-chip memory takes the start-up of its DMA channel;
-- every finished accumulation takes the vector unit, which has a start-up of its own;
+- every finished accumulation takes the vector unit, which has a start-up of its own, and the
+  scratchpad's ports;
 - between operations some cycles go by, for durations are whole and engines wait for each other;
 - several NPUs share the off-chip port, and whole accumulations are dealt out to them, so the last
   round may leave some of them idle.
@@ -13,6 +14,7 @@ into operations of the MAC array, one instruction each (see ``passes/tiling/mac.
 the cost model.
 """
 
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -149,22 +151,39 @@ class TileBatch:
     @cached_property
     def operation_cycles(self) -> Floats:
         """Duration of one whole operation, which fills its buffers anew [cycle], ``[B]``."""
+        if not self._is_inside.any():
+            return self._steady_cycles(inside=False)
+        if self._is_inside.all():
+            return self._steady_cycles(inside=True)
+        completed, others = (self._steady_cycles(inside=inside) for inside in (True, False))
+        return np.where(self._is_inside, completed, others)
+
+    def _steady_cycles(self, *, inside: bool) -> Floats:
+        """Return the duration if sums stay in the array, or go to the scratchpad [cycle], ``[B]``.
+
+        They are as wide as accumulators: finishing them is another instruction's work.
+        """
         place: Ints = np.arange(self.batch.extents.shape[1], dtype=np.int64)
         outside: Bools = place < self._boundary[:, None]
         levels: dict[Operand, tuple[str, ...]] = {}
         starts: dict[Operand, Ints] = {}
         for operand in Operand:
             first, levels[operand] = self._from_home(operand)
+            if operand is Operand.O and inside:
+                levels[operand] = self.batch.levels[operand][-1:]
+                first = len(self.batch.levels[operand])
             inner = self.batch.starts[operand][:, first:]
             source = np.zeros((len(self.batch), len(levels[operand]) - inner.shape[1]), np.int64)
             starts[operand] = np.concatenate((source, inner), axis=1)
-        inside = replace(
+        width = 8 * math.ceil(self.arch.accumulator_bits / 8)
+        batch = replace(
             self.batch,
+            workload=replace(self.batch.workload, output_bits=width),
             extents=np.where(outside, 1, self.batch.extents),
             levels=levels,
             starts=starts,
         )
-        return np.ceil(evaluate_batch(inside, self.arch).steady_cycles)
+        return np.ceil(evaluate_batch(batch, self.arch).steady_cycles)
 
     def _from_home(self, operand: Operand) -> tuple[int, tuple[str, ...]]:
         """Return which levels lie beneath the home of an operand, and it with all of them."""
@@ -203,6 +222,31 @@ class TileBatch:
     def _tile_bytes(self, operand: Operand) -> Ints:
         return self._bytes[operand][self._rows, self._home(operand)]
 
+    @cached_property
+    def _occupied(self) -> Mapping[Operand, Ints]:
+        """Bytes of its room that a tile from each position takes, ``[B, L + 1]``.
+
+        In a memory of the array it takes its largest part in every instance.
+        """
+        room = self._room(Operand.W)
+        if room == self.arch.scratchpad:
+            return self._bytes
+        beneath = {fanout.name for fanout in self.arch.fanouts_beneath(room)}
+        part = np.ones((len(self.batch), len(DIMS)), np.int64)
+        for column, (fanout, dim) in enumerate(self.batch.unrolled):
+            if fanout in beneath:
+                part[:, DIMS.index(dim)] *= self.batch.unrolled_extents[:, column]
+        count = self.batch.extents.shape[1] + 1
+        inside = [self.batch.inside(np.full(len(self.batch), at)) for at in range(count)]
+        flat = (np.stack(inside, axis=1) * part[:, None]).reshape(-1, len(DIMS))
+        elements = tile_elements(self.batch.workload, Operand.W, flat)
+        bytes = -(-elements * self.batch.workload.bits(Operand.W) // 8)
+        shape = (len(self.batch), count)
+        return {**self._bytes, Operand.W: bytes.reshape(shape) * self.arch.instances(room)}
+
+    def _occupied_bytes(self, operand: Operand) -> Ints:
+        return self._occupied[operand][self._rows, self._home(operand)]
+
     def _room(self, operand: Operand) -> str:
         home = self.arch.home(operand).name
         return home if operand is Operand.W else self.arch.scratchpad
@@ -220,7 +264,7 @@ class TileBatch:
 
     def _kept_from(self, operand: Operand, spare: Ints) -> Ints:
         """Return from which loop on all tiles of an operand stay in ``spare`` bytes, ``[B]``."""
-        fits = self._bytes[operand] <= spare[:, None]
+        fits = self._occupied[operand] <= spare[:, None]
         first = np.where(fits.any(axis=1), fits.argmax(axis=1), 1 << 30)
         return np.minimum(first, self._home(operand))
 
@@ -238,7 +282,7 @@ class TileBatch:
         spare = np.full(len(self.batch), self._capacity(room), np.int64)
         for operand in Operand:
             if operand not in self.placement and self._room(operand) == room:
-                spare = spare - self._in_flight * self._tile_bytes(operand)
+                spare = spare - self._in_flight * self._occupied_bytes(operand)
         return spare
 
     def _ways(self) -> Iterator[Mapping[Operand, Ints]]:
@@ -253,9 +297,9 @@ class TileBatch:
             loads: dict[Operand, Ints] = {}
             for operand in order:
                 room = self._room(operand)
-                own = self._in_flight * self._tile_bytes(operand)
+                own = self._in_flight * self._occupied_bytes(operand)
                 kept = self._kept_from(operand, spare[room] + own)
-                taken = self._bytes[operand][self._rows, kept] - own
+                taken = self._occupied[operand][self._rows, kept] - own
                 spare[room] = spare[room] - np.maximum(0, taken)
                 loads[operand] = self._loads(operand, kept)
             yield loads
@@ -279,18 +323,32 @@ class TileBatch:
             best = np.minimum(best, moving + many * startup)
         return best
 
+    def _vector_cycles(self) -> Floats:
+        """Return what finishing takes of lanes, or of scratchpad ports [cycle], ``[B]``."""
+        pad, elements = self.arch.scratchpad_level, self.batch.workload.elements(Operand.O)
+        written = elements * self.batch.workload.bits(Operand.O) / 8
+        read = np.where(self._is_inside, 0, elements * math.ceil(self.arch.accumulator_bits / 8))
+        if pad.shared_port:
+            read, written = read + written, 0.0
+        slowest = np.full(len(self.batch), elements / self.arch.vector.lanes)
+        for size, bandwidth in ((read, pad.read_bandwidth), (written, pad.write_bandwidth)):
+            if bandwidth is not None:
+                slowest = np.maximum(slowest, size / bandwidth)
+        return slowest
+
     # -- all together --------------------------------------------------------------------------
 
     def estimate(self, cost: BatchCost) -> Floats:
         """Return the latency of one NPU that does all the work, tiles charged [cycle], ``[B]``."""
-        vector = self.arch.vector
-        finishing = self.accumulations * vector.startup + (
-            self.batch.workload.elements(Operand.O) / vector.lanes
-        )
+        finishing = self.accumulations * self.arch.vector.startup + self._vector_cycles()
         rounds = -(-self.accumulations // self.npus)
         imbalance = rounds * self.npus / self.accumulations
         computing = self.operations * self.operation_cycles
-        busy = np.maximum(computing, finishing) * imbalance
+        beside = np.maximum(computing, finishing)
+        in_turn = (
+            computing + finishing
+        )  # both need the ports and the room of sums in the scratchpad
+        busy = np.where(self._is_inside, beside, in_turn) * imbalance
         slowest: Floats = np.maximum(busy, self._dma_cycles(cost))
         steady = np.where(self._spills_sums, _SPILLING * slowest, slowest)
         return steady + cost.fill_cycles + cost.drain_cycles + _PER_OPERATION * self.operations

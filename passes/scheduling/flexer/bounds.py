@@ -1,7 +1,7 @@
 """What no schedule of an operator, or of one tiling of it, can beat.
 
 *Compute*: NPUs share the work at best evenly. *Transfers*: each tile of inputs and weights arrives
-once at least, each output leaves once, and so do parameters; the channels share that evenly.
+once at least, each output leaves once, and so do parameters; all pass the off-chip ports.
 *Capacity*: between two moments the scratchpad gives only so many different tiles to the NPUs, and
 so many tiles meet in so many operations only (:func:`forced_bytes`).
 
@@ -15,9 +15,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ....ir.latency import copy_cycles
-from .kernel.arrays import Ints
-from .problem import TimedTiling
+from ....ir.arch import Architecture
+from .kernel.arrays import Ints, Problem
+from .problem import TimedTiling, off_chip_bandwidth
 from .site import Site
 from .tilings import Tiling, uncut
 
@@ -40,9 +40,7 @@ def site_bound(site: Site) -> Bound:
     arch = site.arch
     moved = _leaving_and_arriving(uncut(site)).sum() + parameter_bytes(site)
     compute = math.ceil(site.workload.macs / sum(arch.npu_macs(npu) for npu in arch.npus))
-    bandwidth = arch.off_chip.read_bandwidth
-    transfers = 0 if bandwidth is None else math.ceil(moved / bandwidth)
-    return Bound(max(compute, transfers), int(moved))
+    return Bound(max(compute, _through_ports(arch, int(moved))), int(moved))
 
 
 def _leaving_and_arriving(tiling: Tiling) -> Ints:
@@ -76,18 +74,39 @@ def timed_bound(timing: TimedTiling) -> Bound:
     problem = timing.problem
     speed = 1.0 / latency.sum(axis=0)
     share = speed / speed.sum()
-    work = math.floor((latency * share).min(axis=1).sum() * (1 - 1e-12))
-    first = int(np.maximum(*(problem.xfer[problem.reads[:, role]] for role in (0, 1))).min())
-    accs = len(problem.finish)
-    last = int((problem.finish + problem.xfer[len(problem.xfer) - accs :]).min())
+    least = np.minimum(latency, problem.adding)
+    work = math.floor((least * share).min(axis=1).sum() * (1 - 1e-12))
+    first = int(np.maximum(*(_alone(problem, problem.reads[:, role]) for role in (0, 1))).min())
+    accs, tiles = len(problem.finish), len(problem.xfer)
+    last = int((problem.finish + _alone(problem, np.arange(tiles - accs, tiles))).min())
     return Bound(max(base.cycles, first + work + last), base.bytes)
 
 
 def _moving(tiling: Tiling, bytes: int, transfers: int) -> int:
-    """Return the least time of moving so many bytes in so many transfers [cycle]."""
+    """Return the least time of moving so many bytes in so many transfers [cycle].
+
+    All of them pass the port, and each keeps a channel busy for its start-up and for as long as
+    the port takes if nobody else uses it.
+    """
     arch = tiling.site.arch
-    whole = copy_cycles(arch, bytes, off_chip=True) - arch.dma.startup
-    return (whole + transfers * arch.dma.startup) // arch.dma.channels
+    bandwidth = off_chip_bandwidth(arch)
+    alone = 0 if bandwidth is None else math.floor(bytes / bandwidth)
+    channels = (alone + transfers * arch.dma.startup) // arch.dma.channels
+    return max(channels, _through_ports(arch, bytes))
+
+
+def _through_ports(arch: Architecture, bytes: int) -> int:
+    """Return the least time in which off-chip memory moves so many bytes [cycle]."""
+    bandwidth = off_chip_bandwidth(arch)
+    if bandwidth is None:
+        return 0
+    sides = 1 if arch.off_chip.shared_port else 2
+    return math.ceil(bytes / (sides * bandwidth) * (1 - 1e-12))
+
+
+def _alone(problem: Problem, tiles: Ints) -> Ints:
+    """Return the time of transfers that share no port; 0 for what lies on chip [cycle]."""
+    return np.where(problem.resident[tiles], 0, problem.startup + problem.xfer[tiles])
 
 
 def forced_bytes(tiling: Tiling) -> int:

@@ -1,13 +1,15 @@
 """From a tiling to the compact arrays that the compiled scheduler works on."""
 
 import itertools
+import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
-from ....ir.latency import copy_cycles, vector_cycles
+from ....ir.arch import Architecture
+from ....ir.latency import port_cycles
 from ....ir.workload import Dim, Operand
 from ...tiling.mac import in_steps
 from .kernel.arrays import Ints, Problem
@@ -69,10 +71,12 @@ class TimedTiling:
 
     @cached_property
     def latency(self) -> Ints:
-        """Of every operation on every NPU, in canonical order [cycle] ``[ops, npus]``."""
-        table = np.array(
-            [[item.fresh.steady_cycles for item in row] for row in self.nests], np.int64
-        )
+        """Of every operation on every NPU, sums from zero, in canonical order ``[ops, npus]``."""
+        return self._of_operations(lambda item: item.fresh.steady_cycles)
+
+    def _of_operations(self, figure: Callable[[TimedNest], int]) -> Ints:
+        """Return a figure of every operation on every NPU, in canonical order ``[ops, npus]``."""
+        table = np.array([[figure(item) for item in row] for row in self.nests], np.int64)
         return table[self.tiling.shapes[1]]
 
     @cached_property
@@ -92,10 +96,15 @@ class TimedTiling:
             channels=arch.dma.channels,
             reads=tiling.reads,
             latency=self.latency,
+            adding=self._of_operations(lambda item: item.adding.steady_cycles),
+            fill=self._of_operations(lambda item: item.fresh.fill_cycles),
+            drain=self._of_operations(lambda item: item.fresh.drain_cycles),
             size=size,
+            startup=arch.dma.startup,
+            sides=1 if arch.off_chip.shared_port else 2,
             xfer=np.where(resident, 0, self._moving(size)),
             resident=resident,
-            finish=_mapped(tiling.acc_elements, lambda count: vector_cycles(arch, count)),
+            finish=_mapped(tiling.acc_elements, self._finishing),
             first_acc=inputs + weights,
             params=keys,
             param_bytes=tensors,
@@ -108,11 +117,32 @@ class TimedTiling:
         """Return the arrays with operations in loop order, and that order."""
         order = loop_order(self.tiling, dataflow)
         base = self.problem
-        return base._replace(reads=base.reads[order], latency=base.latency[order]), order
+        ordered = base._replace(
+            reads=base.reads[order],
+            latency=base.latency[order],
+            adding=base.adding[order],
+            fill=base.fill[order],
+            drain=base.drain[order],
+        )
+        return ordered, order
 
     def _moving(self, size: Ints) -> Ints:
-        arch = self.site.arch
-        return _mapped(size, lambda count: copy_cycles(arch, count, off_chip=True))
+        """Return what moving takes of the off-chip port, start-up left out [cycle]."""
+        bandwidth = off_chip_bandwidth(self.site.arch)
+        return _mapped(size, lambda count: port_cycles(count, bandwidth))
+
+    def _finishing(self, elements: int) -> int:
+        """Return what finishing takes on the vector unit, or at the scratchpad's ports [cycle]."""
+        arch, site = self.site.arch, self.site
+        pad, sums = arch.scratchpad_level, math.ceil(arch.accumulator_bits / 8)
+        read, written = elements * sums, elements * site.graph.types[site.op.name].dtype.bytes
+        banks = pad.ports or 1
+        if pad.shared_port:
+            read, written = read + written, 0
+        sides = ((read, pad.read_bandwidth), (written, pad.write_bandwidth))
+        slowest = max(port_cycles(size, bw and bw * banks) for size, bw in sides)
+        lanes = -(-elements // arch.vector.lanes)
+        return arch.vector.startup + max(lanes, slowest)
 
     def _parameters(self) -> tuple[Ints, Ints]:
         """Return which parameters each accumulator tile needs, and their sizes [byte]."""
@@ -135,6 +165,14 @@ class TimedTiling:
             return 1
         wanted = int(tensors.max()) * tensors.shape[1]
         return max(1, min(len(tensors), self.site.parameter_room[1] // wanted))
+
+
+def off_chip_bandwidth(arch: Architecture) -> float | None:
+    """Return that of the faster direction of off-chip memory; unbounded if one is [byte/cycle]."""
+    off_chip = arch.off_chip
+    if off_chip.shared_port or off_chip.read_bandwidth is None or off_chip.write_bandwidth is None:
+        return off_chip.read_bandwidth if off_chip.shared_port else None
+    return max(off_chip.read_bandwidth, off_chip.write_bandwidth)
 
 
 def _mapped(values: Ints, function: Callable[[int], int]) -> Ints:

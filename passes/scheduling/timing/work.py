@@ -24,7 +24,7 @@ from functools import cached_property
 
 from ....ir.arch import Architecture
 from ....ir.isa import Space
-from ....ir.latency import ON_CHIP_STARTUP
+from ....ir.latency import ON_CHIP_STARTUP, port_cycles
 from ....ir.spaces import level_of_space
 from ....ir.tile_events import INWARDS, Event, EventKind
 from ....ir.tiles import Tile, TileGraph, TileOp
@@ -57,12 +57,9 @@ class Work:
 
     def length(self, bandwidths: dict[str, float]) -> int:
         """Return how long it takes alone between start-up (or fill) and drain [cycle]."""
-        return max([self.least, *(_cycles(size, bandwidths[port]) for port, size in self.moved)])
-
-
-def _cycles(size: int, bandwidth: float) -> int:
-    numerator, denominator = float(bandwidth).as_integer_ratio()
-    return -(-size * denominator // numerator)
+        return max(
+            [self.least, *(port_cycles(size, bandwidths[port]) for port, size in self.moved)]
+        )
 
 
 @dataclass

@@ -36,11 +36,15 @@ DONE, ABORTED, STUCK = range(3)
 ADDRESS, SIZE, TILE, TOUCHED = range(4)
 """Columns of a segment: first byte, bytes, tile or -1, last touch [cycle]."""
 
-AT, READY, LAST_TOUCH, LEFT, FIRST, LAST, SPILLED, SEEN, PINNED, NEXT, END = range(11)
+AT, READY, LAST_TOUCH, LEFT, FIRST, LAST, SPILLED, SEEN, PINNED, NEXT, END, BY = range(12)
 """Columns of a tile: address or -1; when its content is complete; when it was last touched;
 operations that will still touch it; first and last event of its stay; when its spill was complete
 or -1; whether it was moved or made before; equals the stamp where it must stay; index into ``uses``
-of its next use, and past its last."""
+of its next use, and past its last; the NPU that added to it last, or -1."""
+
+FREE, GAP_START, GAP_END = range(3)
+"""Columns of a port: when it has served all transfers so far; from when to when it is idle before
+the last one [cycle]."""
 
 KEPT_READY, KEPT_TOUCHED, KEPT_FIRST, KEPT_LAST = range(4)
 """Columns of a parameter tensor in a slot of an NPU."""
@@ -59,8 +63,9 @@ KEPT_READY, KEPT_TOUCHED, KEPT_FIRST, KEPT_LAST = range(4)
     ISSUED,
     GROUPS,
     TAKES,
-) = range(13)
-SCALARS = 13
+    MOVED,
+) = range(14)
+SCALARS = 14
 """Single numbers of a state; the last is the length of the plan."""
 
 NEVER = 1 << 60
@@ -73,9 +78,15 @@ class Problem(NamedTuple):
         room: Bytes of the scratchpad that tiles may take.
         channels: DMA channels.
         reads: Input, weight and accumulator tile of every operation ``[ops, 3]``.
-        latency: Of every operation on every NPU [cycle] ``[ops, npus]``.
+        latency: Of every operation on every NPU, where sums start from zero [cycle]
+            ``[ops, npus]``.
+        adding: The same where it adds to sums that are there.
+        fill: Before an operation, unless it hides behind the one before [cycle] ``[ops, npus]``.
+        drain: After it, until its sums are there [cycle] ``[ops, npus]``.
         size: Of every tile [byte] ``[tiles]``.
-        xfer: Of moving it [cycle] ``[tiles]``.
+        startup: Of every transfer, before the port is asked for anything [cycle].
+        sides: 2 where off-chip memory has a port for each direction, 1 where both share one.
+        xfer: Of moving a tile through the whole port [cycle] ``[tiles]``.
         resident: Whether a tile needs neither room nor transfer ``[tiles]``.
         finish: Of turning accumulators into outputs [cycle] ``[accs]``.
         first_acc: Number of the first accumulator tile.
@@ -90,7 +101,12 @@ class Problem(NamedTuple):
     channels: int
     reads: Ints
     latency: Ints
+    adding: Ints
+    fill: Ints
+    drain: Ints
     size: Ints
+    startup: int
+    sides: int
     xfer: Ints
     resident: NDArray[np.bool_]
     finish: Ints
@@ -152,10 +168,12 @@ class State(NamedTuple):
     Attributes:
         segment: Scratchpad by address, see the columns ``[., 4]``.
         trial: The same after a set that is only considered.
-        tile: What is known of every tile, see the columns ``[tiles, 11]``.
+        tile: What is known of every tile, see the columns ``[tiles, 12]``.
         uses: Positions in the order at which a tile is used, by tile ``[.]``.
         is_done: Operations that are issued ``[ops]``.
         dma: When a channel is free ``[channels]``.
+        port: The off-chip ports, inwards and outwards if there are two, see the columns
+            ``[sides, 3]``.
         mx: When a MAC array is free ``[npus]``.
         vx: When a vector unit is free ``[npus]``.
         kept: Parameters in each slot, -1 none ``[npus, slots]``.
@@ -184,6 +202,7 @@ class State(NamedTuple):
     uses: Ints
     is_done: NDArray[np.bool_]
     dma: Ints
+    port: Ints
     mx: Ints
     vx: Ints
     kept: Ints

@@ -5,6 +5,7 @@
 from .arrays import (
     ADDRESS,
     AT,
+    BY,
     BYTES_LEFT,
     LAST_TOUCH,
     LOAD,
@@ -30,16 +31,17 @@ from .timing import move
 def _arrive(p: Problem, s: State, tile: int, touched: int) -> None:
     """Bring a placed tile in, or clear the room of a new one."""
     s.tile[tile, READY] = touched
+    s.tile[tile, BY] = -1
     s.tile[tile, LAST_TOUCH] = touched
     if tile < p.first_acc:
-        s.tile[tile, READY] = move(s, int(LOAD), tile, touched, p.xfer[tile], p.size[tile])
+        s.tile[tile, READY] = move(p, s, int(LOAD), tile, touched, p.xfer[tile], p.size[tile])
         if not s.tile[tile, SEEN]:
             s.tile[tile, SEEN] = 1
             s.scalar[BYTES_LEFT] -= p.size[tile]
             s.scalar[XFER_LEFT] -= p.xfer[tile]
     elif s.tile[tile, SPILLED] >= 0:
         begin = max(touched, s.tile[tile, SPILLED])
-        s.tile[tile, READY] = move(s, int(RETRIEVE), tile, begin, p.xfer[tile], p.size[tile])
+        s.tile[tile, READY] = move(p, s, int(RETRIEVE), tile, begin, p.xfer[tile], p.size[tile])
         s.tile[tile, SPILLED] = -1
 
 

@@ -3,7 +3,18 @@
 # The compiler infers scalars; the stubs of NumPy take some of them for arrays.
 # pyright: reportArgumentType=false, reportReturnType=false, reportUnknownArgumentType=false
 
-from .arrays import BYTES, BYTES_LEFT, MAKESPAN, SUM, WORK_LEFT, XFER_LEFT, Goal, Problem, State
+from .arrays import (
+    BYTES,
+    BYTES_LEFT,
+    MAKESPAN,
+    MOVED,
+    SUM,
+    WORK_LEFT,
+    XFER_LEFT,
+    Goal,
+    Problem,
+    State,
+)
 from .compiled import entry, inner
 
 
@@ -35,7 +46,7 @@ def is_hopeless(p: Problem, s: State, goal: Goal) -> bool:
         compute += s.mx[npu]
     for channel in range(s.dma.shape[0]):
         moving += s.dma[channel]
-    cycles = float(s.scalar[MAKESPAN])
+    cycles = max(float(s.scalar[MAKESPAN]), (s.scalar[MOVED] + s.scalar[XFER_LEFT]) / p.sides)
     cycles = max(cycles, max(compute / s.mx.shape[0], moving / s.dma.shape[0]))
     bytes = float(s.scalar[BYTES] + s.scalar[BYTES_LEFT])
     if cycles > goal.most_cycles or bytes > goal.most_bytes:

@@ -5,6 +5,7 @@
 
 from .arrays import (
     AT,
+    BY,
     COMPUTE,
     EVENTS,
     FINISH,
@@ -51,7 +52,7 @@ def _parameters(p: Problem, s: State, npu: int, key: int) -> int:
         subject, number = -1 - (key * tensors + k), s.scalar[EVENTS]
         item = s.kept_item[npu, slot, k]
         touched = item[KEPT_TOUCHED]
-        end = move(s, int(LOAD), subject, touched, p.param_xfer[key, k], p.param_bytes[key, k])
+        end = move(p, s, int(LOAD), subject, touched, p.param_xfer[key, k], p.param_bytes[key, k])
         item[KEPT_READY] = item[KEPT_TOUCHED] = end
         item[KEPT_FIRST] = item[KEPT_LAST] = number
     s.kept[npu, slot] = key
@@ -62,15 +63,20 @@ def _parameters(p: Problem, s: State, npu: int, key: int) -> int:
 def _issue(p: Problem, s: State, op: int, npu: int, slot: int) -> None:
     """Run an operation on an NPU, and finish its accumulators if it is the last to add."""
     accs, tensors = p.finish.shape[0], p.param_bytes.shape[1]
-    start, acc = s.mx[npu], p.reads[op, 2]
+    acc = p.reads[op, 2]
+    start = 0
     for role in range(3):
-        start = max(start, s.tile[p.reads[op, role], READY])
-    end = start + p.latency[op, npu]
-    s.mx[npu] = end
+        if role < 2 or s.tile[acc, BY] != npu:
+            start = max(start, s.tile[p.reads[op, role], READY])
+    begin = max(s.mx[npu], start + p.fill[op, npu])
     clear = 0 if s.tile[acc, SEEN] else 1
     s.tile[acc, SEEN] = 1
+    done = begin + (p.latency[op, npu] if clear else p.adding[op, npu])
+    s.mx[npu] = done
+    end = done + p.drain[op, npu]
     number = note(s, COMPUTE, op, npu, start, end, clear)
     s.tile[acc, READY] = end
+    s.tile[acc, BY] = npu
     for role in range(3):
         tile = p.reads[op, role]
         if not p.resident[tile]:
@@ -124,7 +130,8 @@ def _assign(p: Problem, s: State, count: int) -> None:
     for k in range(count):
         best, best_end = -1, NEVER
         for npu in range(npus):
-            end = max(s.queue[npu, 3], s.queue[k, 0]) + p.latency[s.queue[k, 1], npu]
+            ready = s.queue[k, 0] + p.fill[s.queue[k, 1], npu]
+            end = max(s.queue[npu, 3], ready) + p.latency[s.queue[k, 1], npu]
             if end < best_end:
                 best, best_end = npu, end
         s.queue[k, 2] = best

@@ -40,7 +40,7 @@ def free(p: Problem, s: State, tile: int) -> None:
 @inner
 def store(p: Problem, s: State, tile: int) -> None:
     """Write a finished output tile off chip and free its room."""
-    move(s, int(STORE), tile, s.tile[tile, READY], p.xfer[tile], p.size[tile])
+    move(p, s, int(STORE), tile, s.tile[tile, READY], p.xfer[tile], p.size[tile])
     s.scalar[BYTES_LEFT] -= p.size[tile]
     s.scalar[XFER_LEFT] -= p.xfer[tile]
     for k in range(s.scalar[PENDING]):
@@ -61,7 +61,7 @@ def evict(p: Problem, s: State, tile: int) -> None:
         return
     if tile >= p.first_acc:
         s.tile[tile, SPILLED] = move(
-            s, int(SPILL), tile, s.tile[tile, READY], p.xfer[tile], p.size[tile]
+            p, s, int(SPILL), tile, s.tile[tile, READY], p.xfer[tile], p.size[tile]
         )
     free(p, s, tile)
 

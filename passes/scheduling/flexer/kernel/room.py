@@ -142,7 +142,7 @@ def plan_room(p: Problem, s: State, count: int, rule: int) -> tuple[bool, float,
     for k in range(needed):
         tile = s.needed[k]
         if tile < p.first_acc or (tile < p.first_acc + accs and s.tile[tile, SPILLED] >= 0):
-            overhead += p.xfer[tile]
+            overhead += p.startup + p.xfer[tile]
             moved += p.size[tile]
     segments, rest = _place_free(p, s, segments, needed, eager, apart)
     spilled = 0.0
@@ -168,7 +168,7 @@ def plan_room(p: Problem, s: State, count: int, rule: int) -> tuple[bool, float,
                 if s.tile[tile, LEFT] > 0:
                     spilled += p.size[tile] / min(p.latency.shape[1], s.tile[tile, LEFT])
                 if tile >= p.first_acc and tile < p.first_acc + accs:
-                    overhead += p.xfer[tile]
+                    overhead += p.startup + p.xfer[tile]
                     moved += p.size[tile]
             if rule != SMALL_SPILL or high < low:
                 break

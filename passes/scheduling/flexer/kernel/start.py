@@ -7,6 +7,7 @@ import numpy as np
 
 from .arrays import (
     AT,
+    BY,
     BYTES_LEFT,
     END,
     FIRST,
@@ -41,10 +42,11 @@ def start(p: Problem, keep: bool) -> State:
     s = State(
         np.zeros((rows, 4), np.int64),
         np.zeros((rows, 4), np.int64),
-        np.zeros((tiles, 11), np.int64),
+        np.zeros((tiles, 12), np.int64),
         np.zeros(3 * ops, np.int64),
         np.zeros(ops, np.bool_),
         np.zeros(p.channels, np.int64),
+        np.zeros((p.sides, 3), np.int64),
         np.zeros(npus, np.int64),
         np.zeros(npus, np.int64),
         np.zeros((npus, p.slots), np.int64),
@@ -86,7 +88,7 @@ def _start_tiles(p: Problem, s: State) -> None:
     used = 0
     for t in range(tiles):
         row = s.tile[t]
-        row[AT] = row[FIRST] = row[LAST] = row[SPILLED] = -1
+        row[AT] = row[FIRST] = row[LAST] = row[SPILLED] = row[BY] = -1
         row[NEXT] = used
         used += row[LEFT]
         row[END] = used
@@ -100,7 +102,7 @@ def _start_tiles(p: Problem, s: State) -> None:
 @inner
 def least_work(p: Problem, op: int) -> int:
     """Return the time of an operation on the NPU that is fastest at it [cycle]."""
-    least = p.latency[op, 0]
+    least = min(p.latency[op, 0], p.adding[op, 0])
     for npu in range(1, p.latency.shape[1]):
-        least = min(least, p.latency[op, npu])
+        least = min(least, min(p.latency[op, npu], p.adding[op, npu]))
     return least

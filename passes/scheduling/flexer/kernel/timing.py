@@ -1,11 +1,29 @@
-"""When transfers run: each waits for its channel and for the last touch of the bytes it takes over.
+"""When transfers run: each waits for its channel and the last touch of the bytes it takes over.
 
-This is how ``ir/hazards.py`` makes instructions wait, so predicted times are the simulator's.
+This is how ``ir/hazards.py`` makes instructions wait. After its start-up a transfer has the
+off-chip port for itself, in a gap or after all others: an estimate, for the machine shares it among
+those that move. The clock tells the times of what is found.
 """
 
 # pyright: reportArgumentType=false, reportReturnType=false
 
-from .arrays import BYTES, EVENTS, FIRST, LAST, LAST_TOUCH, MAKESPAN, STAYS, State
+from .arrays import (
+    BYTES,
+    EVENTS,
+    FIRST,
+    FREE,
+    GAP_END,
+    GAP_START,
+    LAST,
+    LAST_TOUCH,
+    LOAD,
+    MAKESPAN,
+    MOVED,
+    RETRIEVE,
+    STAYS,
+    Problem,
+    State,
+)
 from .compiled import inner, small
 
 
@@ -56,13 +74,32 @@ def _channel(s: State, ready: int) -> int:
 
 
 @inner
-def move(s: State, kind: int, tile: int, ready: int, cycles: int, bytes: int) -> int:
+def _through_port(s: State, side: int, ready: int, cycles: int) -> int:
+    """Take a port for some cycles, from ``ready`` on; return when they end."""
+    port = s.port[side]
+    begin = max(ready, port[GAP_START])
+    if begin + cycles <= port[GAP_END]:
+        port[GAP_START] = begin + cycles
+        return begin + cycles
+    begin = max(ready, port[FREE])
+    if begin > port[FREE]:
+        port[GAP_START], port[GAP_END] = port[FREE], begin
+    port[FREE] = begin + cycles
+    return begin + cycles
+
+
+@inner
+def move(p: Problem, s: State, kind: int, tile: int, ready: int, cycles: int, bytes: int) -> int:
     """Issue a transfer that may start at ``ready``; return when it ends."""
     channel = _channel(s, ready)
-    end = max(s.dma[channel], ready) + cycles
+    start = max(s.dma[channel], ready)
+    is_inwards = kind in (LOAD, RETRIEVE)
+    side = 0 if is_inwards else p.sides - 1
+    end = _through_port(s, side, start + p.startup, cycles)
     s.dma[channel] = end
     s.scalar[BYTES] += bytes
-    number = note(s, kind, tile, channel, end - cycles, end, 0)
+    s.scalar[MOVED] += cycles
+    number = note(s, kind, tile, channel, start, end, 0)
     if tile >= 0:
         touch(s, tile, number, end)
     return end

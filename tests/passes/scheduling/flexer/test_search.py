@@ -174,7 +174,8 @@ def test_more_operations_are_allowed_where_the_bounds_are_far():
 
 def test_more_room_never_forces_spills():
     where = site(convolution(6, 64, 64, 3), machine(200000, 2))
-    found = Search(where, FlexerOptions(steps=500), TileTimer(where.arch)).run()
+    options = FlexerOptions(steps=500, metric=Metric.TRANSFERS)
+    found = Search(where, options, TileTimer(where.arch)).run()
     kinds = {event.kind for event in schedule_of(found.best, found.bound).events}
 
     assert EventKind.SPILL not in kinds
