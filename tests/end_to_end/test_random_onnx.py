@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 import accnn
 from accnn.compiler.options import CompileOptions, VerifyMode
+from accnn.ir.errors import InfeasibleError
 from accnn.ir.report import VerificationStatus
 
 from .onnx_strategies import onnx_networks
@@ -38,6 +39,11 @@ def test_random_networks_equal_onnxruntime(model: onnx.ModelProto, arch: str, op
         path = Path(folder) / "random.onnx"
         onnx.save(model, path)
 
-        result = accnn.compile(path, arch=arch, options=options)
+        try:
+            result = accnn.compile(path, arch=arch, options=options)
+        except InfeasibleError as error:
+            # The quantiser leaves some products in floats, which no integer array takes.
+            assert arch != "edge-fp32" and "reg: needs 4 byte" in str(error)
+            return
 
     assert result.report.verification.status is VerificationStatus.VERIFIED
