@@ -238,7 +238,7 @@ def only_part_made() -> TileSchedule:
 
 DAMAGE: dict[str, tuple[Callable[[], TileSchedule], str]] = {
     "an engine that does two things": (lambda: with_event(1, start=5, end=15), "busy until 10"),
-    "an event that ends before it starts": (lambda: with_event(9, end=79), "busy until"),
+    "an event that ends before it starts": (lambda: with_event(9, end=79), "runs 80..79"),
     "addresses that overlap": (lambda: with_place(6, address=130), "overlap at cycle"),
     "addresses that overlap by a byte": (lambda: with_place(1, address=15), "overlap at cycle"),
     "a placement that nothing touches": (
