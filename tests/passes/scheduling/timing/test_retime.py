@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from itertools import pairwise
 
 import pytest
 
@@ -138,7 +139,7 @@ def test_the_array_fills_while_it_computes_what_came_before():
     schedules = compiled("simba", residual_network, 9000).module.tile_schedules
 
     macs = [[event for event in item.events if event.unit is Unit.MX] for item in schedules]
-    pairs = [pair for line in macs for pair in zip(line, line[1:], strict=False)]
+    pairs = [pair for line in macs for pair in pairwise(line)]
     assert any(after.start < before.done for before, after in pairs)
     assert all(after.begin >= before.done for before, after in pairs)
 
