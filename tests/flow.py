@@ -5,7 +5,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from accnn.backend.load import load_architecture
 from accnn.backend.lower import lower
@@ -16,13 +15,12 @@ from accnn.compiler.pipelines import default_pipeline
 from accnn.ir.graph import Graph
 from accnn.ir.module import Module
 from accnn.ir.program import Program
-from accnn.ir.resources import Constants, numpy_dtype
+from accnn.ir.resources import Constants
 from accnn.passes.manager import run_pipeline
 from accnn.runtime_sim.reference.run import run as run_reference
 from accnn.runtime_sim.result import SimulationResult
 from accnn.runtime_sim.simulate import simulate
-
-Array = npt.NDArray[Any]
+from tests.inputs import Array, random_inputs
 
 
 @dataclass(frozen=True)
@@ -94,17 +92,3 @@ def compile_graph(
     module = replace(module, program=lowered.program, constants=constants)
     inputs = random_inputs(graph, seed)
     return Compiled(module, inputs, run_reference(graph, source.constants, inputs))
-
-
-def random_inputs(graph: Graph, seed: int) -> dict[str, Array]:
-    """Return seeded inputs over the whole range of their types."""
-    rng = np.random.default_rng(seed)
-    inputs: dict[str, Array] = {}
-    for value in graph.inputs:
-        kind = numpy_dtype(value.type.dtype)
-        if value.type.dtype.is_integer:
-            low, high = value.type.dtype.range
-            inputs[value.name] = rng.integers(low, high + 1, value.type.shape).astype(kind)
-        else:
-            inputs[value.name] = rng.standard_normal(value.type.shape).astype(kind)
-    return inputs

@@ -162,7 +162,7 @@ def _readbacks(stages: Sequence[Stage], has_sums: bool) -> int:
     the start, its first children never start from zero.
     """
     *outer, last = stages
-    first_children = math.prod(relevant_of(stage.hops) for stage in stages)
+    first_children = stages[0].parents * math.prod(relevant_of(stage.hops) for stage in stages)
     total = first_children * (last.visits - (0 if has_sums else last.tiles))
     others = first_children
     for stage in reversed(outer):

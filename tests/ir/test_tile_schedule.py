@@ -284,6 +284,10 @@ DAMAGE: dict[str, tuple[Callable[[], TileSchedule], str]] = {
         "while it is not there|before it is there",
     ),
     "sums dropped without a spill": (lambda: without(3), "was not spilled"),
+    "sums retrieved while they leave": (
+        lambda: with_event(5, index=1, start=35, end=45),
+        "retrieves a tile that was not spilled",
+    ),
     "sums spilled and not retrieved": (lambda: without(5), "is not on chip|while it is not there"),
     "sums finished before they are complete": (
         lambda: with_event(8, start=65, end=75),

@@ -24,9 +24,18 @@ class Run:
         bound = max([Fraction(n) / ports[p] for p, n in self.work.demands], default=Fraction(0))
         return max(self.work.least, -(-bound.numerator // bound.denominator))
 
+    def late(self, bandwidths):
+        """Cycles of the data phase beyond those that it takes alone; ports held it up so long."""
+        return self.stop - self.start - self.length([Fraction(item) for item in bandwidths])
+
 
 def retirements(program, work, bandwidths):
     """Return when each instruction of each queue retires, and None for those that never do."""
+    return [[run.retire for run in queue] for queue in executed(program, work, bandwidths)]
+
+
+def executed(program, work, bandwidths):
+    """Return what happened to each instruction of each queue."""
     ports = [Fraction(bandwidth) for bandwidth in bandwidths]
     queues = [
         [
@@ -46,7 +55,7 @@ def retirements(program, work, bandwidths):
             run.done += rate
         time += 1
         idle = 0 if changed or active else idle + 1
-    return [[run.retire for run in queue] for queue in queues]
+    return queues
 
 
 def take(run, ports):

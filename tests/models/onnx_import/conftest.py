@@ -90,22 +90,22 @@ def new_sketch() -> type[Sketch]:
 Compare = Callable[[ModelProto, Mapping[str, Any]], ImportedNetwork]
 
 
+def compare(model: ModelProto, feeds: Mapping[str, Any]) -> ImportedNetwork:
+    """Import a model, run both, compare: integers bit by bit, floats within 4e-6 of the maximum."""
+    network = import_model(model)
+    names = dict(network.input_names)
+    tensors = run_reference(
+        network.graph, network.constants, {names[key]: feeds[key] for key in feeds}
+    )
+    session = make_session(model, optimisation=Optimisation.EXTENDED, threads=1)
+    expected = run(session, feeds)
+    for onnx_name, name in network.output_names:
+        _assert_equal(tensors[name], expected[onnx_name])
+    return network
+
+
 @pytest.fixture
 def assert_same() -> Compare:
-    """Import a model, run both, compare: integers bit by bit, floats within 4e-6 of the maximum."""
-
-    def compare(model: ModelProto, feeds: Mapping[str, Any]) -> ImportedNetwork:
-        network = import_model(model)
-        names = dict(network.input_names)
-        tensors = run_reference(
-            network.graph, network.constants, {names[key]: feeds[key] for key in feeds}
-        )
-        session = make_session(model, optimisation=Optimisation.EXTENDED, threads=1)
-        expected = run(session, feeds)
-        for onnx_name, name in network.output_names:
-            _assert_equal(tensors[name], expected[onnx_name])
-        return network
-
     return compare
 
 

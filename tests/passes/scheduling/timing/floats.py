@@ -7,7 +7,7 @@ import numpy as np
 from accnn.ir.graph import Graph, Value
 from accnn.ir.ops import make_op
 from accnn.ir.types import DType, TensorType
-from tests.flow import Array
+from tests.inputs import Array
 
 
 def float_network(size: int = 12) -> tuple[Graph, Mapping[str, Array]]:

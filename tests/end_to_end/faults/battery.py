@@ -1,0 +1,463 @@
+"""The judges, each on something small: random descriptors, tiny networks, forgeries.
+
+An exam raises an ``AssertionError`` where two sides differ; the exams of verifiers may raise what
+verifiers raise. Everything is the same in every run.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, Phase, given, seed, settings
+from hypothesis import strategies as st
+from onnx import ModelProto
+
+from accnn.backend.footprint import read_regions, written_regions
+from accnn.backend.lower import lower
+from accnn.ir.arch import Architecture
+from accnn.ir.errors import SimulationError, VerifyError
+from accnn.ir.isa import AnyInstruction, Halt, Space, Sync, Unit
+from accnn.ir.mapping import LoopNest
+from accnn.ir.module import Module
+from accnn.ir.program import Program, SymbolKind
+from accnn.ir.resources import Constants
+from accnn.ir.spaces import accumulator_level
+from accnn.ir.tile_events import EventKind
+from accnn.ir.tile_places import verify_places
+from accnn.ir.tiles import Tile
+from accnn.passes.analysis.tile_cost import tile_cost
+from accnn.passes.base import Context
+from accnn.passes.mapping.map_operators import MapOperators
+from accnn.passes.scheduling.check import check_schedule
+from accnn.passes.scheduling.schedule_in_order import ScheduleInOrder
+from accnn.passes.scheduling.schedule_tiles import ScheduleTiles
+from accnn.passes.scheduling.timing.clock import Clock, Share, fair_speeds
+from accnn.passes.scheduling.timing.spread import link_loads
+from accnn.passes.tiling.inner_nest import managed_bytes
+from accnn.runtime_sim.accesses import Way, touches
+from accnn.runtime_sim.array.run import run_on
+from accnn.runtime_sim.array.spread import spread_on
+from accnn.runtime_sim.ports import ports_of
+from accnn.runtime_sim.reference.run import run as run_reference
+from accnn.runtime_sim.result import SimulationResult
+from accnn.runtime_sim.simulate import simulate
+from accnn.runtime_sim.timing import time_of
+from tests.end_to_end.faults import forgeries
+from tests.end_to_end.faults.fault import Exam, Judge
+from tests.end_to_end.faults.hazards import Stream, blocks, contents
+from tests.end_to_end.faults.networks import (
+    CASES,
+    RESIDENT,
+    Case,
+    halfway_biases,
+    joined,
+    scheduled,
+)
+from tests.end_to_end.predicted import Account, counted, descriptor_difference, difference
+from tests.inputs import Array, random_inputs
+from tests.models.onnx_import.conftest import Sketch, compare
+from tests.models.onnx_import.test_integers import any_bytes, convolution, qdq_model
+from tests.nest_strategies import architectures, inner_nests, nests
+from tests.passes.scheduling.timing.operators import alone, predicted, simulated
+from tests.passes.scheduling.timing.test_clock import (
+    PARTS,
+    PORTS,
+    every_cycle,
+    exact_speeds,
+    runs,
+)
+from tests.runtime_sim import test_mac as mac_tests
+from tests.runtime_sim.array.test_against_execution import check as check_execution
+from tests.runtime_sim.step_by_step import executed
+from tests.runtime_sim.test_loopnest import check as check_whole
+from tests.runtime_sim.test_timing import programs
+
+
+def objection(exam: str) -> str | None:
+    """Return what an exam objects to, ``None`` if nothing.
+
+    Raises:
+        Exception: Something broke that is no objection of this exam's judge.
+    """
+    wanted = Exam(exam)
+    try:
+        EXAMS[wanted]()
+    except (AssertionError, pytest.fail.Exception) as error:
+        return str(error) or repr(error)
+    except (VerifyError, SimulationError) as error:
+        if wanted.judge not in (Judge.VERIFIER, Judge.FORGERY):
+            raise
+        return str(error)
+    return None
+
+
+def _none(difference: str) -> None:
+    assert not difference, difference
+
+
+def _drawn(check: Callable[..., object], count: int, *drawn: st.SearchStrategy[Any]) -> None:
+    """Run a check on the first examples of a seed; a failure is told as it is found."""
+
+    @seed(1)
+    @settings(
+        max_examples=count,
+        deadline=None,
+        database=None,
+        phases=[Phase.generate],
+        suppress_health_check=list(HealthCheck),
+        report_multiple_bugs=False,
+    )
+    @given(st.tuples(*drawn))
+    def every(example: tuple[Any, ...]) -> None:
+        check(*example)
+
+    every()
+
+
+# -- descriptors ----------------------------------------------------------------------------------
+
+_ON_MACHINES = architectures().flatmap(
+    lambda arch: st.tuples(st.just(arch), inner_nests(arch, limit=300), st.booleans())
+)
+
+
+def _nests() -> None:
+    def check(case: tuple[Architecture, LoopNest, bool]) -> None:
+        arch, nest, accumulate = case
+        cost = tile_cost(nest, arch, accumulate=accumulate)
+        run = run_on(nest, arch, accumulate=accumulate)
+        _none(descriptor_difference(cost, run, arch))
+
+    _drawn(check, 150, _ON_MACHINES)
+
+
+def _array() -> None:
+    def check(case: tuple[Architecture, LoopNest, bool]) -> None:
+        arch, nest, accumulate = case
+        check_execution(nest, arch, accumulate=accumulate)
+
+    _drawn(check, 60, _ON_MACHINES)
+
+
+def _whole_nests() -> None:
+    def check(case: tuple[Architecture, LoopNest]) -> None:
+        check_whole(case[1], case[0])
+
+    _drawn(check, 60, architectures().flatmap(_with_nest))
+
+
+def _with_nest(arch: Architecture) -> st.SearchStrategy[tuple[Architecture, LoopNest]]:
+    return st.tuples(st.just(arch), nests(arch, limit=300))
+
+
+def _descriptors() -> None:
+    for case in CASES:
+        module = scheduled(case)
+        machine = case.machine.for_npu(case.machine.npus[0])
+        for schedule in module.tile_schedules:
+            found = {
+                (schedule.graph.ops[event.subject].nests[0], event.clear)
+                for event in schedule.events
+                if event.kind is EventKind.COMPUTE and event.unit is Unit.MX
+            }
+            managed: Counter[str] = Counter()
+            for number, clear in sorted(found):
+                nest = schedule.graph.nests[number]
+                cost = tile_cost(nest, machine, accumulate=not clear)
+                run = run_on(nest, machine, accumulate=not clear)
+                _none(descriptor_difference(cost, run, machine))
+                managed |= Counter(run.managed)
+            if any(tile.space is Space.AB for tile in schedule.graph.tiles):
+                nest = module.mapping(schedule.graph.operators[0]).nest
+                level = accumulator_level(machine)
+                instances = machine.instances(level)
+                assert managed_bytes(nest, machine, level) == instances * managed[level]
+
+
+def _layouts() -> None:
+    for case in CASES:
+        machine = case.machine.for_npu(case.machine.npus[0])
+        for schedule in scheduled(case).tile_schedules:
+            for tile in schedule.graph.tiles:
+                if tile.layout is None:
+                    continue
+                layout = schedule.graph.nests[tile.layout]
+                instances = machine.instances(layout.allocations[0].level)
+                spread = spread_on(layout, machine, tile.element_bytes, instances)
+                part, links = link_loads(layout, machine, tile.element_bytes)
+                assert tile.footprint == spread.footprint
+                assert part == spread.part
+                assert links == tuple((link.fanout, link.busiest) for link in spread.links)
+
+
+# -- time -----------------------------------------------------------------------------------------
+
+
+_SHARES = st.sets(st.integers(0, PORTS - 1)).flatmap(
+    lambda ports: st.tuples(*(st.builds(Share, st.just(port), PARTS) for port in sorted(ports)))
+)
+
+
+def _same_speeds(active: list[tuple[Share, ...]]) -> None:
+    assert fair_speeds(active, PORTS) == pytest.approx([*map(float, exact_speeds(active))])
+
+
+def _clock() -> None:
+    def check(run: tuple[Any, Any]) -> None:
+        assert Clock(*run, PORTS).run() == every_cycle(*run)
+
+    _drawn(check, 120, runs())
+    _drawn(_same_speeds, 400, st.lists(_SHARES, min_size=1, max_size=5))
+
+
+def _timing() -> None:
+    def check(case: tuple[Program, Any]) -> None:
+        built, work = case
+        bandwidths = [port.bandwidth for port in ports_of(built.arch).ports]
+        oracle = executed(built, work, bandwidths)
+        try:
+            timing = time_of(built, work)
+        except SimulationError as error:  # the oracle has no deadlock
+            raise AssertionError(error.message) from error
+        for ran, line in zip(oracle, timing.queues, strict=True):
+            assert [run.retire for run in ran] == [issue.end for issue in line]
+            late = [run.late(bandwidths) for run in ran]
+            assert late == [sum(item.cycles for item in issue.stalls) for issue in line]
+
+    _drawn(check, 60, programs())
+
+
+def _hazards() -> None:
+    def check(stream: Stream) -> None:
+        assert stream.unordered() == []
+
+    _drawn(check, 200, blocks())
+    _drawn(check, 200, contents())
+
+
+def _footprints() -> None:
+    """What lowering says that an instruction touches of a resident tensor holds all it does."""
+    module = scheduled(RESIDENT)
+    program = lower(module).program
+    operators = [item.graph for item in module.tile_schedules]
+    for queue in program.queues:
+        for instruction in queue.instructions:
+            if instruction.op < 0 or isinstance(instruction, Sync | Halt):
+                continue
+            for tile in operators[instruction.op].tiles:
+                types = module.graph.types
+                if tile.is_resident and tile.bytes == types[tile.tensor].bytes:
+                    _covers(instruction, tile)
+
+
+def _covers(instruction: AnyInstruction, tile: Tile) -> None:
+    assert tile.address is not None
+    for way, regions in (
+        (Way.READ, read_regions(instruction, tile)),
+        (Way.WRITE, written_regions(instruction, tile)),
+    ):
+        if regions is None:
+            continue
+        found = np.zeros(tile.bytes, np.bool_)
+        for region in regions:
+            region.within(found)[...] = True
+        for touch in touches(instruction):
+            first = touch.access.address - tile.address
+            if touch.way is way and touch.access.space is Space.GB and 0 <= first < tile.bytes:
+                for lattice in touch.region.lattices:
+                    place = first + lattice.offset
+                    touched = np.ndarray(lattice.shape, np.bool_, found, place, lattice.strides)
+                    assert touched.all(), f"{instruction} touches more of %{tile.tensor}"
+
+
+def _alone() -> Iterable[tuple[Module, Program]]:
+    """Yield the operators of all cases, each with a program of its own."""
+    for case in CASES:
+        module = scheduled(case)
+        for schedule in module.tile_schedules:
+            single = alone(module, schedule)
+            yield single, lower(single).program
+
+
+def _events() -> None:
+    for module, program in _alone():
+        (schedule,) = module.tile_schedules
+        for ours, theirs in zip(predicted(schedule), simulated(program), strict=True):
+            assert ours == theirs, f"{program.name}: predicted {ours}, simulated {theirs}"
+
+
+def _accounts() -> None:
+    for module, program in _alone():
+        (schedule,) = module.tile_schedules
+        assert module.arch is not None
+        _none(difference(Account(schedule, module.arch), counted(program)))
+
+
+def _traffic() -> None:
+    """What a plan says of off-chip bytes is what its program moves, weights aside."""
+    for case in CASES:
+        module = scheduled(case)
+        plan = module.graph_schedule
+        assert plan is not None
+        planned = check_schedule(module.graph, plan, module.arch)
+        tiles = sum(schedule.transferred_bytes for schedule in module.tile_schedules)
+        moved = counted(lower(module).program).off_chip
+        whole = planned.total - planned.streams
+        assert whole + tiles == sum(item.read + item.written for item in moved)
+
+
+# -- values ---------------------------------------------------------------------------------------
+
+
+def prepare() -> None:
+    """Compile what faults beyond the compiler leave as it is."""
+    for case in CASES:
+        scheduled(case)
+
+
+def _simulated(module: Module, inputs: Mapping[str, Array]) -> SimulationResult:
+    """Run a network; all judges of the simulator are on."""
+    lowered = lower(module)
+    lowered.program.verify()
+    wanted = {item.name for item in lowered.program.symbols if item.kind is SymbolKind.CONSTANT}
+    constants = module.constants.with_arrays(lowered.derived).only(frozenset(wanted))
+    return simulate(lowered.program, constants, inputs, detect_races=True)
+
+
+def _run_of(case: Case) -> tuple[Module, SimulationResult]:
+    module = scheduled(case)
+    return module, _simulated(module, random_inputs(module.graph, 0))
+
+
+def _same_outputs(module: Module, inputs: Mapping[str, Array], run: SimulationResult) -> None:
+    """Compare what left the chip with what NumPy computes."""
+    expected = run_reference(module.graph, module.constants, inputs)
+    shown = {item.name for item in run.program.symbols if item.name in expected}
+    assert set(module.graph.outputs) <= shown
+    for name in sorted(shown & run.stored):
+        found = run.tensor(name)
+        if found.dtype.kind == "f":
+            np.testing.assert_allclose(found, expected[name], rtol=2e-4, atol=2e-4)
+        else:
+            np.testing.assert_array_equal(found, expected[name])
+
+
+def _values() -> None:
+    for case in CASES:
+        with suppress(SimulationError):  # refused, which is another exam's objection
+            module, run = _run_of(case)
+            _same_outputs(module, random_inputs(module.graph, 0), run)
+
+
+def _biases() -> None:
+    graph, data, zeros = halfway_biases()
+    module = Module(graph=graph, arch=CASES[0].machine, constants=Constants(data))
+    for step in (
+        ScheduleInOrder(),
+        MapOperators(mapper="output-stationary"),
+        ScheduleTiles(),
+    ):
+        module = step.run(module, Context())
+    inputs = {"x": zeros}
+    _same_outputs(module, inputs, _simulated(module, inputs))
+
+
+def _onnxruntime() -> None:
+    """NumPy's meaning of operators, which judges the simulator, is onnxruntime's."""
+    rng = np.random.default_rng(0)
+    image = any_bytes(rng, np.int8, 1, 16, 12, 12)
+    window = {"kernel_shape": [3, 3], "strides": [2, 2], "pads": [1, 1, 1, 1]}
+    for kind, attrs in (("AveragePool", window), ("GlobalAveragePool", {}), ("MaxPool", window)):
+        model = qdq_model(Sketch(), image, kind, scale=0.003, **attrs)
+        compare(model, {"x": image})
+    colours = any_bytes(rng, np.int8, 1, 3, 9, 9)
+    compare(convolution(Sketch(), rng, colours), {"x": colours})
+    bytes_ = np.arange(256, dtype=np.uint8).view(np.int8)
+    x, y = np.meshgrid(bytes_, bytes_)
+    for scales in _SCALES:
+        for kind in ("Add", "Mul"):
+            compare(_pairs(kind, x, y, *scales), {"x": x, "y": y})
+
+
+_SCALES = (
+    (0.5, 0.5, 0.5),
+    (0.06348700271797271, 0.040412010295641995, 0.04524571004753452),
+    (0.06222991473881657, 0.036882651953703036, 0.07047953901607235),
+)
+"""Of two operands and a result; products that are halves, and sums that a last bit decides."""
+
+
+def _pairs(kind: str, x: Array, y: Array, *scales: float) -> ModelProto:
+    """Return an operator on two activations."""
+    sketch = Sketch()
+    a = sketch.dequantize("x", scales[0], np.int8(-7))
+    b = sketch.dequantize("y", scales[1], np.int8(90))
+    out = sketch.quantize(sketch.node(kind, a, b), scales[2], np.int8(-3))
+    return sketch.model({"x": x, "y": y}, out, dtypes=("int8",))
+
+
+_MACS = (mac_tests.macs(), st.integers(0, 9))
+
+
+def _multiples() -> None:
+    _drawn(mac_tests.test_integers_equal_the_definition.hypothesis.inner_test, 60, *_MACS)
+    mac_tests.test_24_bits_hold_their_range()
+    mac_tests.test_24_bits_trap_beyond_their_range()
+    for test in (
+        mac_tests.test_long_reductions_are_exact,
+        mac_tests.test_accumulation_traps_one_beyond_the_range,
+    ):
+        for case in forgeries.cases(test):
+            case()
+
+
+# -- verifiers ------------------------------------------------------------------------------------
+
+
+def _run() -> None:
+    for case in CASES:
+        module = scheduled(case)
+        for schedule in module.tile_schedules:
+            schedule.verify()
+        plan = module.graph_schedule
+        assert plan is not None
+        verify_places(module.graph, plan, module.tile_schedules)
+        _run_of(case)
+
+
+def _joint() -> None:
+    for case in CASES[:4]:
+        module = joined(case)
+        for schedule in module.tile_schedules:
+            schedule.verify()
+        inputs = random_inputs(module.graph, 0)
+        _same_outputs(module, inputs, _simulated(module, inputs))
+
+
+EXAMS: Mapping[Exam, Callable[[], None]] = {
+    Exam.EVENTS: _events,
+    Exam.ACCOUNTS: _accounts,
+    Exam.DESCRIPTORS: _descriptors,
+    Exam.LAYOUTS: _layouts,
+    Exam.NESTS: _nests,
+    Exam.ARRAY: _array,
+    Exam.WHOLE_NESTS: _whole_nests,
+    Exam.HAZARDS: _hazards,
+    Exam.FOOTPRINTS: _footprints,
+    Exam.CLOCK: _clock,
+    Exam.TIMING: _timing,
+    Exam.VALUES: _values,
+    Exam.BIASES: _biases,
+    Exam.ONNXRUNTIME: _onnxruntime,
+    Exam.MULTIPLES: _multiples,
+    Exam.TRAFFIC: _traffic,
+    Exam.RUN: _run,
+    Exam.JOINT: _joint,
+    Exam.FORGED_SCHEDULES: forgeries.schedules,
+    Exam.FORGED_PLANS: forgeries.plans,
+    Exam.FORGED_PROGRAMS: forgeries.programs,
+    Exam.FORGED_RACES: forgeries.races,
+}

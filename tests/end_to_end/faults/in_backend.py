@@ -1,0 +1,302 @@
+"""Faults of values and checks in ``ir``, and of lowering in ``backend``."""
+
+from tests.end_to_end.faults.fault import Exam, Fault
+
+_MACHINE = (
+    Fault(
+        "a scratchpad 64 times as large",
+        "ir/spaces.py",
+        "space: (arch.level(level).capacity or 0) * arch.instances(level)",
+        "space: (arch.level(level).capacity or 0) * arch.instances(level) * 64",
+        Exam.FORGED_PROGRAMS,
+    ),
+    Fault(
+        "weight buffers counted once",
+        "ir/spaces.py",
+        "space: (arch.level(level).capacity or 0) * arch.instances(level)",
+        "space: (arch.level(level).capacity or 0)",
+        Exam.FORGED_PROGRAMS,
+    ),
+    Fault(
+        "exp costs what an addition costs",
+        "ir/latency.py",
+        "EXP_COST = 4",
+        "EXP_COST = 1",
+        Exam.EVENTS,
+    ),
+    Fault(
+        "copies on chip start at once",
+        "ir/latency.py",
+        "ON_CHIP_STARTUP = 4",
+        "ON_CHIP_STARTUP = 0",
+        Exam.EVENTS,
+    ),
+    Fault(
+        "stride forgotten in a footprint",
+        "ir/workload.py",
+        "return (outputs - 1) * min(stride, taps) + taps",
+        "return (outputs - 1) + taps",
+        Exam.NESTS,
+    ),
+)
+
+_HAZARDS = (
+    Fault(
+        "a write does not wait for readers",
+        "ir/hazards.py",
+        "merge(found, block.readers)",
+        "merge(found, {})",
+        Exam.HAZARDS,
+    ),
+    Fault(
+        "a read does not wait for writers",
+        "ir/hazards.py",
+        "return block.writers or block.inherited",
+        "return block.inherited",
+        Exam.RUN,
+    ),
+    Fault(
+        "a new tile does not wait for readers of the old",
+        "ir/hazards.py",
+        "for ticks in (old.inherited, old.readers, old.writers):",
+        "for ticks in (old.inherited, old.writers):",
+        Exam.RUN,
+    ),
+    Fault(
+        "an event waits for the first one of a queue",
+        "ir/hazards.py",
+        "if tick > into.get(queue, 0):",
+        "if queue not in into:",
+        Exam.RUN,
+    ),
+    Fault(
+        "across operators, a read does not wait for writers",
+        "ir/schedule_hazards.py",
+        "return self._writers(region) or self.block.inherited",
+        "return self.block.inherited",
+        Exam.JOINT,
+    ),
+    Fault(
+        "across operators, a write does not wait for what lay there",
+        "ir/schedule_hazards.py",
+        "ticks = dict(self.block.inherited)",
+        "ticks: Ticks = {}",
+        Exam.HAZARDS,
+    ),
+    Fault(
+        "across operators, the first element of a region stands for all",
+        "ir/schedule_hazards.py",
+        "found = {queue: int(region.within(ticks).max()) for queue, ticks in self.written.items()}",
+        "found = {queue: int(region.within(ticks).min()) for queue, ticks in self.written.items()}",
+        Exam.JOINT,
+    ),
+)
+
+_VERIFIERS = (
+    Fault(
+        "engines may do two things in one cycle",
+        "ir/tile_occupancy.py",
+        "if event.begin < before.done:",
+        "if event.done < before.done:",
+        Exam.FORGED_SCHEDULES,
+    ),
+    Fault(
+        "tiles that overlap by a byte do not",
+        "ir/tile_occupancy.py",
+        "if span.low < other.high and other.low < span.high:",
+        "if span.low < other.high - 1 and other.low < span.high:",
+        Exam.FORGED_SCHEDULES,
+    ),
+    Fault(
+        "tiles that touch overlap",
+        "ir/tile_occupancy.py",
+        "active = [other for other in active if other.end > span.start]",
+        "active = [other for other in active if other.end >= span.start]",
+        Exam.RUN,
+    ),
+    Fault(
+        "a tile may be read in the last cycle of its load",
+        "ir/tile_replay.py",
+        "if self.ready.get(item, event.start + 1) > event.start:",
+        "if self.ready.get(item, event.start + 1) > event.start + 1:",
+        Exam.FORGED_SCHEDULES,
+    ),
+    Fault(
+        "sums are finished while products are added",
+        "ir/tile_replay.py",
+        "if self.sums.ready(item) > event.start:",
+        "if self.sums.ready(item) > event.end:",
+        Exam.FORGED_SCHEDULES,
+    ),
+    Fault(
+        "cleared sums count as clear",
+        "ir/tile_sums.py",
+        "if event.clear and cleared[where].any():",
+        "if event.clear and not cleared[where].any():",
+        Exam.FORGED_SCHEDULES,
+    ),
+    Fault(
+        "sums are there where one of them is",
+        "ir/tile_sums.py",
+        "return int(self._on_chip[place].max()) if place in self._on_chip else NEVER",
+        "return int(self._on_chip[place].min()) if place in self._on_chip else NEVER",
+        Exam.FORGED_SCHEDULES,
+    ),
+    Fault(
+        "sums come back while they leave",
+        "ir/tile_sums.py",
+        "if spilled is None or int(spilled.min()) > start:",
+        "if spilled is None:",
+        Exam.FORGED_SCHEDULES,
+    ),
+    Fault(
+        "spaces larger than the machine's pass",
+        "ir/program_checks.py",
+        "if space is not Space.DRAM and sizes.get(space, 0) != expected.get(space, 0):",
+        "if space is not Space.DRAM and sizes.get(space, 0) < expected.get(space, 0):",
+        Exam.FORGED_PROGRAMS,
+    ),
+    Fault(
+        "extents of an instruction need not be the descriptor's",
+        "ir/program_checks.py",
+        "if tuple(work.dims.values()) != mac.extents:",
+        "if len(work.dims) != len(mac.extents):",
+        Exam.FORGED_PROGRAMS,
+    ),
+)
+
+_LOWERING = (
+    Fault(
+        "the multiplier's operations in another order",
+        "backend/layout.py",
+        "factor = np.float32(x.scale[0]) * weights / np.float32(y.scale[0])",
+        "factor = np.float32(x.scale[0]) * (weights / np.float32(y.scale[0]))",
+        Exam.BIASES,
+    ),
+    Fault(
+        "zero point of weights dropped",
+        "backend/select_mac.py",
+        "w_zero=_weight_zero(site, w_type),",
+        "w_zero=0,",
+        Exam.VALUES,
+    ),
+    Fault(
+        "zero point of outputs dropped",
+        "backend/select_mac.py",
+        "zero_point=result.quant.zero_point[0],",
+        "zero_point=0,",
+        Exam.VALUES,
+    ),
+    Fault(
+        "padding of a tile from its own first row",
+        "backend/select_mac.py",
+        "top=(rows.start - first[0]) // rows.step,",
+        "top=0,",
+        Exam.VALUES,
+    ),
+    Fault(
+        "channels of parameters taken as groups",
+        "backend/select_mac.py",
+        "(0, group, channel, 0, 0)",
+        "(0, channel, group, 0, 0)",
+        Exam.RUN,
+    ),
+    Fault(
+        "an instruction adds where it should clear",
+        "backend/select_mac.py",
+        "accumulate=not clear,",
+        "accumulate=True,",
+        Exam.RUN,
+    ),
+    Fault(
+        "a wait for one too few",
+        "backend/streams.py",
+        "waits = tuple(Wait(other, tick) for other, tick in sorted(needed.items()))",
+        "waits = tuple(Wait(other, tick - 1) for other, tick in sorted(needed.items()) "
+        "if tick > 1)",
+        Exam.RUN,
+    ),
+    Fault(
+        "waits that only seem to follow are dropped",
+        "backend/waits.py",
+        "if not any(clock[other] >= tick for source, clock in clocks.items() if source != other)",
+        "if not any(clock[other] >= tick - 1 for source, clock in clocks.items() if "
+        "source != other)",
+        Exam.RUN,
+    ),
+    Fault(
+        "a queue forgets what it has waited for",
+        "backend/waits.py",
+        "clock[queue] = len(history)",
+        "clock[queue] = len(history) + 1",
+        Exam.RUN,
+    ),
+    Fault(
+        "the first DMA channel does everything",
+        "backend/lower_event.py",
+        "self.streams.emit((self.event.unit, self.event.index), copy, (from_,), (into,), author)",
+        "self.streams.emit((self.event.unit, 0), copy, (from_,), (into,), author)",
+        Exam.EVENTS,
+    ),
+    Fault(
+        "off-chip addresses count elements, not bytes",
+        "backend/addressing.py",
+        "axis.start * stride * size for axis, stride in zip(tile.box, tile.view, strict=True)",
+        "axis.start * stride for axis, stride in zip(tile.box, tile.view, strict=True)",
+        Exam.RUN,
+    ),
+    Fault(
+        "loops with a gap between them are joined",
+        "backend/addressing.py",
+        "outer == extent * inner for outer, inner in zip(loops[-1][1], strides, strict=True)",
+        "outer >= extent * inner for outer, inner in zip(loops[-1][1], strides, strict=True)",
+        Exam.VALUES,
+    ),
+    Fault(
+        "a finish is not told that its parameters are read",
+        "backend/lower_event.py",
+        "reads = [*(tile for tile in step.reads if self._is_parameter(tile)), step.acc]",
+        "reads = [step.acc]",
+        Exam.RUN,
+    ),
+)
+
+_REGIONS = (
+    Fault(
+        "windows skip rows that they touch",
+        "backend/footprint.py",
+        "step = stride if taps == 1 else dilation if outputs == 1 else 1",
+        "step = stride",
+        Exam.FOOTPRINTS,
+    ),
+    Fault(
+        "the last row of a window is not waited for",
+        "backend/footprint.py",
+        "return first, max(0, (last - first) // step + 1), step",
+        "return first, max(0, (last - first) // step), step",
+        Exam.FOOTPRINTS,
+    ),
+    Fault(
+        "across operators, parameters are not read",
+        "ir/touches.py",
+        "return Touches(self._tiles((*params, op.acc), number), self._tiles((op.out,), number))",
+        "return Touches(self._tiles((op.acc,), number), self._tiles((op.out,), number))",
+        Exam.JOINT,
+    ),
+    Fault(
+        "operands of a sum change places",
+        "backend/select_vector.py",
+        "scales=(quants[0][0], quants[1][0], quants[2][0]),",
+        "scales=(quants[1][0], quants[0][0], quants[2][0]),",
+        Exam.VALUES,
+    ),
+    Fault(
+        "a reused address of a tensor off chip",
+        "backend/layout.py",
+        "self.end = address + type.bytes",
+        "self.end = address + type.bytes - 1",
+        Exam.RUN,
+    ),
+)
+
+BACKEND = (*_REGIONS, *_MACHINE, *_HAZARDS, *_VERIFIERS, *_LOWERING)

@@ -1,0 +1,388 @@
+"""Faults of the compiler's passes: cost model, tiling, schedules, predicted times."""
+
+from tests.end_to_end.faults.fault import Exam, Fault
+
+_COST = (
+    Fault(
+        "a port that both directions share counts reads alone",
+        "passes/analysis/latency.py",
+        "bits=read + write, bandwidth=level.read_bandwidth",
+        "bits=read, bandwidth=level.read_bandwidth",
+        Exam.NESTS,
+    ),
+    Fault(
+        "ports of a MAC instruction ignored",
+        "passes/scheduling/timing/work.py",
+        "least=cost.steps, moved=moved, fill=cost.fill_cycles, drain=cost.drain_cycles",
+        "least=cost.steps, moved=(), fill=cost.fill_cycles, drain=cost.drain_cycles",
+        Exam.EVENTS,
+    ),
+    Fault(
+        "fill forgotten",
+        "passes/scheduling/timing/work.py",
+        "least=cost.steps, moved=moved, fill=cost.fill_cycles, drain=cost.drain_cycles",
+        "least=cost.steps, moved=moved, fill=0, drain=cost.drain_cycles",
+        Exam.EVENTS,
+    ),
+    Fault(
+        "fill takes the tiles of the last memory alone",
+        "passes/analysis/latency.py",
+        "sent = max(sent, ready[operand]) + _first_tile_time(view, arch, stage)",
+        "sent = max(sent, 0.0) + _first_tile_time(view, arch, stage)",
+        Exam.NESTS,
+    ),
+    Fault(
+        "old sums are no part of the fill",
+        "passes/analysis/latency.py",
+        "order = (*FILL_ORDER, Operand.O) if view.has_sums else FILL_ORDER",
+        "order = FILL_ORDER",
+        Exam.NESTS,
+    ),
+    Fault(
+        "drain forgotten",
+        "passes/analysis/tile_cost.py",
+        "drain_cycles=_whole(report.drain_cycles)",
+        "drain_cycles=0",
+        Exam.NESTS,
+    ),
+    Fault(
+        "reads and writes of stages swapped",
+        "passes/analysis/traffic.py",
+        "yield traffic(stage.parent, Direction.READ, stage.parents, moved * stage.copies)",
+        "yield traffic(stage.parent, Direction.WRITE, stage.parents, moved * stage.copies)",
+        Exam.NESTS,
+    ),
+    Fault(
+        "what a copy on chip reads and writes swapped",
+        "passes/scheduling/timing/work.py",
+        "moved = self._scratchpad(npu, op.read_bytes, op.written_bytes)",
+        "moved = self._scratchpad(npu, op.written_bytes, op.read_bytes)",
+        Exam.EVENTS,
+    ),
+    Fault(
+        "energy of writes at the price of reads",
+        "passes/analysis/cost.py",
+        "total += write / level.word_bits * level.write_energy",
+        "total += write / level.word_bits * level.read_energy",
+        Exam.NESTS,
+    ),
+    Fault(
+        "energy per byte instead of per word",
+        "passes/analysis/cost.py",
+        "total += read / level.word_bits * level.read_energy",
+        "total += read / 8 * level.read_energy",
+        Exam.NESTS,
+    ),
+    Fault(
+        "hops cost nothing",
+        "passes/analysis/cost.py",
+        "energy_pj=_memory_energy(arch, traffic) + network + mac_energy",
+        "energy_pj=_memory_energy(arch, traffic) + mac_energy",
+        Exam.DESCRIPTORS,
+    ),
+    Fault(
+        "padded MACs are free",
+        "passes/analysis/cost.py",
+        "mac_energy = view.macs * arch.mac_energy",
+        "mac_energy = view.workload.macs * arch.mac_energy",
+        Exam.DESCRIPTORS,
+    ),
+    Fault(
+        "multicast counted as unicast",
+        "passes/analysis/stages.py",
+        "return self.relevant if self.multicast else self.children",
+        "return self.children",
+        Exam.DESCRIPTORS,
+    ),
+    Fault(
+        "the outermost loop always changes a tile",
+        "passes/analysis/stages.py",
+        "while turn > 0 and not (",
+        "while turn > 1 and not (",
+        Exam.NESTS,
+    ),
+    Fault(
+        "instances of the sums' home forgotten",
+        "passes/analysis/traffic.py",
+        "first_children = stages[0].parents * math.prod(relevant_of(stage.hops) for "
+        "stage in stages)",
+        "first_children = math.prod(relevant_of(stage.hops) for stage in stages)",
+        Exam.NESTS,
+    ),
+    Fault(
+        "sums of the home are read back only once",
+        "passes/analysis/traffic.py",
+        "busiest = stage.visits if has_sums else stage.visits - stage.tiles",
+        "busiest = stage.visits - stage.tiles",
+        Exam.NESTS,
+    ),
+    Fault(
+        "unrolled loops outside of a memory count as its tile",
+        "passes/analysis/view.py",
+        "if loop.fanout in beneath:",
+        "if loop.fanout:",
+        Exam.DESCRIPTORS,
+    ),
+    Fault(
+        "spatial loops beneath count as those above",
+        "passes/analysis/stages.py",
+        "above=tuple(hop for below, hop in hops if below < top)",
+        "above=tuple(hop for below, hop in hops if below <= top)",
+        Exam.NESTS,
+    ),
+)
+
+_WIDTHS = (
+    Fault(
+        "finished outputs as wide as sums",
+        "passes/analysis/traffic.py",
+        "return (visits - last) * self.psum + last * self.finished",
+        "return visits * self.psum",
+        Exam.WHOLE_NESTS,
+    ),
+    Fault(
+        "sums of neighbours are not added on their way",
+        "passes/analysis/stages.py",
+        "return math.prod(hop.relevant for hop in hops)",
+        "return math.prod(hop.children for hop in hops)",
+        Exam.WHOLE_NESTS,
+    ),
+    Fault(
+        "the first update of a sum reads it",
+        "passes/analysis/traffic.py",
+        "return stages[-1].children * stages[-1].visits - _readbacks(stages, has_sums)",
+        "return stages[-1].children * stages[-1].visits",
+        Exam.WHOLE_NESTS,
+    ),
+)
+
+_TIMES = (
+    Fault(
+        "the off-chip port twice as wide",
+        "passes/scheduling/timing/ports.py",
+        'found = _sides(arch.off_chip, "", 1)',
+        'found = _sides(arch.off_chip, "", 2)',
+        Exam.EVENTS,
+    ),
+    Fault(
+        "start-up of transfers missing",
+        "passes/scheduling/timing/work.py",
+        "self._known[key] = Work(lead=self.arch.dma.startup, moved=_joined(loads))",
+        "self._known[key] = Work(moved=_joined(loads))",
+        Exam.EVENTS,
+    ),
+    Fault(
+        "elements of a finished tile at the width of sums",
+        "passes/scheduling/timing/work.py",
+        "(self.ports.scratchpad(Direction.WRITE, npu), elements * width),",
+        "(self.ports.scratchpad(Direction.WRITE, npu), sums.bytes),",
+        Exam.EVENTS,
+    ),
+    Fault(
+        "links ignored where weights come in",
+        "passes/scheduling/timing/work.py",
+        "yield self.ports.inside(fanout, across, npu), math.ceil(size)",
+        "yield (), math.ceil(size)",
+        Exam.EVENTS,
+    ),
+    Fault(
+        "lanes of the vector unit rounded down",
+        "passes/scheduling/timing/work.py",
+        "return Work(lead=vector.startup, least=-(-lane_cycles // vector.lanes), moved=moved)",
+        "return Work(lead=vector.startup, least=lane_cycles // vector.lanes, moved=moved)",
+        Exam.EVENTS,
+    ),
+    Fault(
+        "bytes over the bandwidth rounded down",
+        "passes/scheduling/timing/work.py",
+        "return -(-size * denominator // numerator)",
+        "return size * denominator // numerator",
+        Exam.EVENTS,
+    ),
+    Fault(
+        "weights sent to every lane instead of multicast",
+        "passes/scheduling/timing/spread.py",
+        "once = item.operand is Operand.O or item.operand in inner.multicast",
+        "once = item.operand is Operand.O",
+        Exam.LAYOUTS,
+    ),
+    Fault(
+        "finished sums leave as wide as sums",
+        "passes/scheduling/timing/spread.py",
+        "if out_bytes is not None and sums_joined == 1:",
+        "if out_bytes is not None and sums_joined == 0:",
+        Exam.ACCOUNTS,
+    ),
+    Fault(
+        "a task may begin with its fill",
+        "passes/scheduling/timing/clock.py",
+        "heappush(self._heap, (now + task.ahead, number, False))",
+        "heappush(self._heap, (now, number, False))",
+        Exam.CLOCK,
+    ),
+    Fault(
+        "tasks end out of order",
+        "passes/scheduling/timing/clock.py",
+        "line.ends.append(max([now + after, *line.ends[-1:]]))",
+        "line.ends.append(now + after)",
+        Exam.CLOCK,
+    ),
+    Fault(
+        "a pipelined queue waits for ends",
+        "passes/scheduling/timing/clock.py",
+        "free = len(self.begins) if self.pipelined else self.ended",
+        "free = self.ended",
+        Exam.CLOCK,
+    ),
+    Fault(
+        "a task waits for one too few",
+        "passes/scheduling/timing/clock.py",
+        "return all(self._lines[queue].ended >= count for queue, count in waits)",
+        "return all(self._lines[queue].ended >= count - 1 for queue, count in waits)",
+        Exam.CLOCK,
+    ),
+    Fault(
+        "a full port is left half empty",
+        "passes/scheduling/timing/clock.py",
+        "room[port] -= part * level",
+        "room[port] -= part",
+        Exam.CLOCK,
+    ),
+)
+
+_TILES = (
+    Fault(
+        "halo one row short",
+        "passes/tiling/mac.py",
+        "last = (outputs.stop - 1) * stride + (taps.stop - 1) * dilation - self.padding[axis]",
+        "last = (outputs.stop - 1) * stride + (taps.stop - 2) * dilation - self.padding[axis]",
+        Exam.VALUES,
+    ),
+    Fault(
+        "stride forgotten in the rows of a tile",
+        "passes/tiling/mac.py",
+        "last = (outputs.stop - 1) * stride + (taps.stop - 1) * dilation - self.padding[axis]",
+        "last = (outputs.stop - 1) + (taps.stop - 1) * dilation - self.padding[axis]",
+        Exam.VALUES,
+    ),
+    Fault(
+        "the last tile goes beyond the tensor",
+        "passes/tiling/mac.py",
+        "stop = min(start[dim] + size, self.nest.workload.dims[dim])",
+        "stop = start[dim] + min(size, self.nest.workload.dims[dim])",
+        Exam.RUN,
+    ),
+    Fault(
+        "steps that are left rounded down",
+        "passes/tiling/inner_nest.py",
+        "left[dim] = math.ceil(left[dim] / taken)",
+        "left[dim] = left[dim] // taken",
+        Exam.RUN,
+    ),
+    Fault(
+        "replicated weights counted once",
+        "passes/tiling/inner_nest.py",
+        "return Spread(layout, part * tile.element_bytes * arch.instances(level))",
+        "return Spread(layout, tile.bytes)",
+        Exam.LAYOUTS,
+    ),
+    Fault(
+        "unrolled loops beneath a memory are no part of its tile",
+        "passes/tiling/inner_nest.py",
+        "for loop in (*temporal, *(item for item in spatial if item.fanout in beneath))",
+        "for loop in temporal",
+        Exam.LAYOUTS,
+    ),
+    Fault(
+        "one instance of what the array manages",
+        "passes/tiling/inner_nest.py",
+        "return halves * taken * arch.instances(level)",
+        "return halves * taken",
+        Exam.DESCRIPTORS,
+    ),
+    Fault(
+        "every operation clears its sums",
+        "passes/scheduling/static.py",
+        "clear = (op.acc, op.sums) not in self.cleared",
+        "clear = True",
+        Exam.RUN,
+    ),
+    Fault(
+        "an output has as many parts as operations",
+        "passes/scheduling/static.py",
+        "return direct + len({op.acc for op in members if op.acc is not None})",
+        "return direct + len(members)",
+        Exam.RUN,
+    ),
+    Fault(
+        "sums leave without a spill",
+        "passes/scheduling/static.py",
+        "if is_sum and self.added.get(tile, 0) > 0:",
+        "if is_sum and self.added.get(tile, 0) > 1:",
+        Exam.RUN,
+    ),
+    Fault(
+        "tiles overlap by a byte",
+        "passes/scheduling/room.py",
+        "starts = [self.base, *(stay.address + stay.bytes for stay in ordered)]",
+        "starts = [self.base, *(stay.address + stay.bytes - 1 for stay in ordered)]",
+        Exam.RUN,
+    ),
+)
+
+_VECTOR = (
+    Fault(
+        "a window of a pool one row short",
+        "passes/tiling/vector.py",
+        "last = (outputs.stop - 1) * stride - window.pads[axis] + reach",
+        "last = (outputs.stop - 1) * stride - window.pads[axis] + reach - 1",
+        Exam.VALUES,
+    ),
+    Fault(
+        "padding of a pool is read from the scratchpad",
+        "passes/tiling/vector.py",
+        "if 0 <= (line := output * step + tap * dilation - pad) < extent",
+        "if -pad <= (line := output * step + tap * dilation - pad) < extent",
+        Exam.ACCOUNTS,
+    ),
+    Fault(
+        "slow functions are simple",
+        "passes/tiling/vector.py",
+        "cost = EXP_COST if op.kind in _SLOW else SIMPLE_COST",
+        "cost = SIMPLE_COST",
+        Exam.EVENTS,
+    ),
+    Fault(
+        "fill of the array told as waiting",
+        "passes/scheduling/timing/retime.py",
+        "fill=span.begin - span.start if is_array else 0,",
+        "fill=0,",
+        Exam.EVENTS,
+    ),
+)
+
+_PLANS = (
+    Fault(
+        "a plan is checked against twice the scratchpad",
+        "passes/scheduling/check.py",
+        "if capacity is not None and schedule.budget > capacity:",
+        "if capacity is not None and schedule.budget > 2 * capacity:",
+        Exam.FORGED_PLANS,
+    ),
+    Fault(
+        "the first output may stay on chip",
+        "passes/scheduling/check.py",
+        "for name in self._graph.outputs:",
+        "for name in self._graph.outputs[1:]:",
+        Exam.FORGED_PLANS,
+    ),
+    Fault(
+        "stores are no traffic",
+        "passes/scheduling/check.py",
+        "return self.loads + self.spills + self.retrieves + self.stores + self.streams",
+        "return self.loads + self.spills + self.retrieves + self.streams",
+        Exam.TRAFFIC,
+    ),
+)
+
+COMPILER = (*_COST, *_WIDTHS, *_TIMES, *_TILES, *_VECTOR, *_PLANS)

@@ -1,0 +1,154 @@
+"""Seeded faults: each is one line of the source made wrong, and its judge must object.
+
+``docs/trust.md`` lists them. They are planted one at a time, each in a process of its own.
+"""
+
+import ast
+import json
+import os
+import random
+import subprocess
+import sys
+from collections.abc import Iterable, Mapping
+from functools import cache
+
+import pytest
+
+from tests.end_to_end.faults.catalogue import FAULTS
+from tests.end_to_end.faults.fault import ROOT, Exam, Fault, Judge
+from tests.end_to_end.faults.run import RIGHT, SAME
+from tests.end_to_end.faults.table import rows
+
+FEW = 24
+"""Faults that are planted where there is no time for all."""
+
+Said = Mapping[str, object]
+"""What one exam said: the exam, its objection or the crash, and the time it took [s]."""
+
+
+def examine(wanted: Iterable[str]) -> list[Said]:
+    """Plant what is wanted and return what the exams say."""
+    found = subprocess.run(
+        [sys.executable, "-m", "tests.end_to_end.faults.run", *wanted],
+        cwd=ROOT,
+        env={**os.environ, "OMP_NUM_THREADS": "1"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return [json.loads(line) for line in found.stdout.splitlines()]
+
+
+def survivors(said: Iterable[Said]) -> list[str]:
+    """Return the faults that their exam does not object to, and why."""
+    return [
+        f"{FAULTS[int(str(item['asked']))].name} ({item['exam']}): {item.get('crash')}"
+        for item in said
+        if not item.get("objection")
+    ]
+
+
+def objections(said: Iterable[Said]) -> list[Said]:
+    """Return what is said of what is right, if it is not silence."""
+    return [item for item in said if "crash" in item or item["objection"]]
+
+
+def some() -> list[int]:
+    """Return faults of every exam, the same ones in every run."""
+    rng = random.Random(0)
+    numbers = list(range(len(FAULTS)))
+    rng.shuffle(numbers)
+    firsts = {FAULTS[number].exam: number for number in numbers}
+    others = [number for number in numbers if number not in firsts.values()]
+    return sorted([*firsts.values(), *others][:FEW])
+
+
+@cache
+def quickly() -> list[Said]:
+    """Return what is said of the right package, of some faults, and of planting nothing."""
+    numbers = some()
+    same = [f"{SAME}{number}" for number in numbers[::3]]
+    return examine([RIGHT, *map(str, numbers), *same])
+
+
+def test_nobody_objects_to_what_is_right() -> None:
+    said = [item for item in quickly() if item["asked"] == RIGHT]
+
+    assert [item["exam"] for item in said] == list(Exam)
+    assert objections(said) == []
+
+
+def test_some_faults_of_every_exam_are_found() -> None:
+    said = [item for item in quickly() if str(item["asked"]).isdigit()]
+
+    assert len(said) == FEW
+    assert {item["exam"] for item in said} == set(Exam)
+    assert survivors(said) == []
+
+
+def test_planting_what_is_right_changes_nothing() -> None:
+    """Importing some modules anew, and not others, is itself no fault."""
+    said = [item for item in quickly() if str(item["asked"]).startswith(SAME)]
+
+    assert len(said) == FEW // 3
+    assert objections(said) == []
+
+
+@pytest.mark.slow
+def test_all_faults_are_found() -> None:
+    said = examine(map(str, range(len(FAULTS))))
+
+    assert len(said) == len(FAULTS)
+    assert survivors(said) == []
+
+
+@pytest.mark.slow
+def test_planting_what_is_right_changes_nothing_anywhere() -> None:
+    firsts = {(fault.file, fault.exam): number for number, fault in enumerate(FAULTS)}
+    said = examine(f"{SAME}{number}" for number in firsts.values())
+
+    assert len(said) == len(firsts)
+    assert objections(said) == []
+
+
+@pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.name.replace(" ", "-"))
+def test_a_fault_is_one_line_of_the_source(fault: Fault) -> None:
+    assert fault.source().count(fault.old) == 1
+    assert "\n" not in fault.old + fault.new
+    assert ast.dump(ast.parse(fault.planted())) != ast.dump(ast.parse(fault.source()))
+
+
+def test_faults_are_many_and_everywhere() -> None:
+    assert len(FAULTS) >= 45
+    assert len({(fault.file, fault.new) for fault in FAULTS}) == len(FAULTS)
+    assert {fault.exam for fault in FAULTS} == set(Exam)
+    assert {fault.exam.judge for fault in FAULTS} == set(Judge)
+    rooms = {fault.file.split("/")[0] for fault in FAULTS}
+    assert rooms == {"passes", "backend", "ir", "runtime_sim"}
+
+
+def test_a_fault_that_breaks_the_import_is_no_objection() -> None:
+    """A crash tells nothing about a judge."""
+    importers = {FAULTS[0].module: frozenset({"tests.end_to_end.faults.battery"})}
+    code = (
+        "from dataclasses import replace\n"
+        "from tests.end_to_end.faults.catalogue import FAULTS\n"
+        "from tests.end_to_end.faults.planting import plant\n"
+        "from tests.end_to_end.faults.run import ask\n"
+        "fault = replace(FAULTS[0], new='no_such_name')\n"
+        f"plant(fault, {importers!r})\n"
+        "print(ask(fault.exam.value))\n"
+    )
+    found = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+
+    assert "'crash'" in found.stdout
+    assert "'objection'" not in found.stdout
+
+
+def test_the_documents_list_all_faults() -> None:
+    text = (ROOT / "docs" / "trust.md").read_text()
+
+    assert [row for row in rows(FAULTS) if row not in text] == []
+    assert text.count("\n| `") == len(FAULTS)
