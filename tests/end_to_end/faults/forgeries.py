@@ -101,9 +101,9 @@ def races() -> None:
         suppress_health_check=list(HealthCheck),
         report_multiple_bugs=False,
     )
-    @given(race_tests.programs(), st.none() | st.integers(0, 5))
-    def every(built, interleaving):
+    @given(race_tests.programs(), st.none() | st.integers(0, 5), st.sampled_from([1, 256]))
+    def every(built, interleaving, forget_every):
         check = race_tests.test_a_race_is_found_if_and_only_if_there_is_one
-        check.hypothesis.inner_test(built, interleaving)
+        check.hypothesis.inner_test(built, interleaving, forget_every)
 
     every()

@@ -194,9 +194,9 @@ _TIMES = (
     ),
     Fault(
         "bytes over the bandwidth rounded down",
-        "passes/scheduling/timing/work.py",
-        "return -(-size * denominator // numerator)",
-        "return size * denominator // numerator",
+        "ir/latency.py",
+        "return -(-bytes * denominator // numerator)",
+        "return bytes * denominator // numerator",
         Exam.EVENTS,
     ),
     Fault(
