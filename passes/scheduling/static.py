@@ -308,13 +308,18 @@ class _Run:
             for stay in room.stays.values()
         ]
         terms = ((f"{item.role} of %{item.tensor}", item.occupied), *taken)
+        demand = sum(amount for _, amount in terms)
+        operator = self.graph.operators[0]
+        if demand <= room.size:
+            return InfeasibleError(
+                f"a tile of %{operator} needs {item.occupied} byte of {item.space} in one piece; "
+                f"{room.size - demand + item.occupied} are free, in several",
+                hint="give it a larger scratchpad, or another mapper",
+            )
         return InfeasibleError(
-            f"the tiles of one operation of %{self.graph.operators[0]} do not fit together",
+            f"the tiles of one operation of %{operator} do not fit together",
             shortage=Shortage(
-                resource=item.space.value,
-                demand=sum(amount for _, amount in terms),
-                capacity=room.size,
-                terms=terms,
+                resource=item.space.value, demand=demand, capacity=room.size, terms=terms
             ),
         )
 
