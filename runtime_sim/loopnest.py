@@ -23,7 +23,6 @@ import itertools
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from enum import StrEnum
 
 import numpy as np
 
@@ -31,16 +30,8 @@ from ..ir.arch import Architecture
 from ..ir.errors import SimulationError
 from ..ir.mapping import LoopNest
 from ..ir.workload import DIMS, REDUCTION, RELEVANT, Dim, Operand
+from .array.counts import Side
 from .nest_geometry import Element, NestGeometry, Stage
-
-
-class Way(StrEnum):
-    """What passes a port."""
-
-    READ = "read"
-    WRITE = "write"
-    DOWN = "down"
-    UP = "up"
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +42,7 @@ class PortCount:
         place: Memory level, or fan-out (the link to one child).
         instance: Coordinates of the instance: one per unrolled loop above it.
         operand: The tensor.
-        way: Read, write, down or up.
+        side: Read, write, down or up.
         elements: [element].
         bits: [bit].
     """
@@ -59,7 +50,7 @@ class PortCount:
     place: str
     instance: tuple[int, ...]
     operand: Operand
-    way: Way
+    side: Side
     elements: int
     bits: int
 
@@ -114,7 +105,7 @@ def run_nest(
     return machine.run()
 
 
-_Key = tuple[str, tuple[int, ...], Operand, Way]
+_Key = tuple[str, tuple[int, ...], Operand, Side]
 Counts = tuple[PortCount, ...]
 Sums = dict[Element, tuple[int, int]]
 """Outputs: value, and how many products it holds."""
@@ -129,7 +120,7 @@ class _Machine:
         self.geometry = NestGeometry(nest, arch, placement)
         self.full = math.prod(nest.extents[dim] for dim in REDUCTION)
         self.psum_bits = max(arch.accumulator_bits, nest.workload.output_bits)
-        self.counts: dict[tuple[str, tuple[int, ...], Operand, Way], list[int]] = {}
+        self.counts: dict[tuple[str, tuple[int, ...], Operand, Side], list[int]] = {}
         self.held: dict[tuple[str, tuple[int, ...], Operand], int] = {}
         self.values: dict[Operand, dict[Element, int]] = {}
         self.sums: dict[tuple[str, tuple[int, ...]], Sums] = {}
@@ -212,9 +203,9 @@ class _Machine:
                 tiles[self.geometry.transfer(stage, way)] = tile
                 assert stage.child is not None
                 self._hold(stage.child, parent + way, stage.operand, tile, bits)
-                self._count(stage.child, parent + way, stage.operand, Way.WRITE, len(tile), bits)
+                self._count(stage.child, parent + way, stage.operand, Side.WRITE, len(tile), bits)
             for tile in tiles.values():
-                self._count(stage.parent, parent, stage.operand, Way.READ, len(tile), bits)
+                self._count(stage.parent, parent, stage.operand, Side.READ, len(tile), bits)
             self._count_links(stage, parent, now, bits)
 
     def _count_links(
@@ -227,7 +218,7 @@ class _Machine:
                 transfer = self.geometry.transfer(stage, way)
                 crossing[way[:cut], transfer[cut:]] = len(tile)
             for (link, _), elements in crossing.items():
-                self._count(fanout.name, parent + link, stage.operand, Way.DOWN, elements, bits)
+                self._count(fanout.name, parent + link, stage.operand, Side.DOWN, elements, bits)
 
     def _open_outputs(self, stage: Stage, now: tuple[int, ...]) -> None:
         """Start output tiles: with the parent's sums in the first child, empty in the others."""
@@ -248,11 +239,11 @@ class _Machine:
         self, stage: Stage, parent: tuple[int, ...], way: tuple[int, ...], elements: int
     ) -> None:
         assert stage.child is not None
-        self._count(stage.parent, parent, Operand.O, Way.READ, elements, self.psum_bits)
+        self._count(stage.parent, parent, Operand.O, Side.READ, elements, self.psum_bits)
         for fanout, cut in self.geometry.cuts(stage):
             link = parent + way[:cut]
-            self._count(fanout.name, link, Operand.O, Way.DOWN, elements, self.psum_bits)
-        self._count(stage.child, parent + way, Operand.O, Way.WRITE, elements, self.psum_bits)
+            self._count(fanout.name, link, Operand.O, Side.DOWN, elements, self.psum_bits)
+        self._count(stage.child, parent + way, Operand.O, Side.WRITE, elements, self.psum_bits)
 
     def _held_bits(self, stage: Stage, sums: Sums) -> int:
         innermost = stage.child == self.geometry.chains[Operand.O][-1][0]
@@ -271,15 +262,15 @@ class _Machine:
         for way in self.geometry.instances(stage.above, stage.through):
             for _, count in self.sums[stage.child, parent + way].values():
                 bits = self.psum_bits if innermost else self._bits(count)
-                self._count(stage.child, parent + way, Operand.O, Way.READ, 1, bits)
+                self._count(stage.child, parent + way, Operand.O, Side.READ, 1, bits)
         for fanout, cut in self.geometry.cuts(stage):
             for link in self.geometry.instances(stage.above, stage.above + cut):
                 for _, count in self._joined(stage, parent + link, cut).values():
                     bits = self._bits(count)
-                    self._count(fanout.name, parent + link, Operand.O, Way.UP, 1, bits)
+                    self._count(fanout.name, parent + link, Operand.O, Side.UP, 1, bits)
         joined = self._joined(stage, parent, 0)
         for _, count in joined.values():
-            self._count(stage.parent, parent, Operand.O, Way.WRITE, 1, self._bits(count))
+            self._count(stage.parent, parent, Operand.O, Side.WRITE, 1, self._bits(count))
         self.sums[stage.parent, parent].update(joined)
         if any(count < self.full for _, count in joined.values()):
             self._widen(stage.parent, parent)
@@ -313,7 +304,7 @@ class _Machine:
                 for fanout, cut in self.geometry.cuts(last):
                     crossing[fanout.name, parent + way[:cut], element] = None
             for name, link, _ in crossing:
-                self._count(name, link, Operand.O, Way.UP, 1, self.psum_bits)
+                self._count(name, link, Operand.O, Side.UP, 1, self.psum_bits)
             self._update(last.parent, parent, products, terms)
 
     def _feed(self, now: tuple[int, ...]) -> None:
@@ -324,11 +315,11 @@ class _Machine:
             for parent in self.geometry.instances(0, stage.above):
                 ways = list(self.geometry.instances(stage.above, stage.through))
                 reads = len({self.geometry.transfer(stage, way) for way in ways})
-                self._count(stage.parent, parent, operand, Way.READ, reads, bits)
+                self._count(stage.parent, parent, operand, Side.READ, reads, bits)
                 for fanout, cut in self.geometry.cuts(stage):
                     links = {(way[:cut], self.geometry.transfer(stage, way)[cut:]) for way in ways}
                     for link, _ in links:
-                        self._count(fanout.name, parent + link, operand, Way.DOWN, 1, bits)
+                        self._count(fanout.name, parent + link, operand, Side.DOWN, 1, bits)
                 for way in ways:
                     self._check_fed(stage, parent, way, now)
 
@@ -358,10 +349,10 @@ class _Machine:
         sums = self.sums[level, instance]
         for element, product in products.items():
             if element in sums:
-                self._count(level, instance, Operand.O, Way.READ, 1, self.psum_bits)
+                self._count(level, instance, Operand.O, Side.READ, 1, self.psum_bits)
             value, count = sums.get(element, (0, 0))
             sums[element] = (value + product, count + terms[element])
-            self._count(level, instance, Operand.O, Way.WRITE, 1, self.psum_bits)
+            self._count(level, instance, Operand.O, Side.WRITE, 1, self.psum_bits)
 
     # -- capacity and counts --------------------------------------------------------------------
 
@@ -396,11 +387,11 @@ class _Machine:
         place: str,
         instance: tuple[int, ...],
         operand: Operand,
-        way: Way,
+        side: Side,
         elements: int,
         bits: int,
     ) -> None:
-        entry = self.counts.setdefault((place, instance, operand, way), [0, 0])
+        entry = self.counts.setdefault((place, instance, operand, side), [0, 0])
         entry[0] += elements
         entry[1] += elements * bits
 

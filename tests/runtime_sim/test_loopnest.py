@@ -12,7 +12,8 @@ from accnn.ir.mapping import Allocation, Loop, LoopNest, SpatialLoop
 from accnn.ir.workload import Dim, Operand, Workload
 from accnn.passes.analysis.cost import evaluate
 from accnn.passes.mapping.output_stationary import map_output_stationary
-from accnn.runtime_sim.loopnest import Way, run_nest
+from accnn.runtime_sim.array.counts import Side
+from accnn.runtime_sim.loopnest import run_nest
 
 from ..nest_strategies import architectures, nests
 
@@ -48,7 +49,7 @@ def check(nest, arch, placement=frozenset()):
     assert run.steps == cost.compute_cycles
     counted, busiest = {}, {}
     for item in run.counts:
-        key = (item.place, item.operand, item.way.value)
+        key = (item.place, item.operand, item.side.value)
         elements, bits = counted.get(key, (0, 0))
         counted[key] = (elements + item.elements, bits + item.bits)
         busiest[key] = max(busiest.get(key, 0), item.bits)
@@ -67,7 +68,7 @@ def check_ports(run, arch, cost):
     shared = {level.name for level in arch.levels if level.shared_port}
     load = {}
     for item in run.counts:
-        way = "port" if item.place in shared and item.way in (Way.READ, Way.WRITE) else item.way
+        way = "port" if item.place in shared and item.side in (Side.READ, Side.WRITE) else item.side
         key = (f"{item.place}.{way}", item.instance)
         load[key] = load.get(key, 0) + item.bits
     for port in cost.ports:

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from accnn.ir.workload import Operand
 from accnn.runtime_sim.array.counts import Side
 from accnn.runtime_sim.array.run import run_on
-from accnn.runtime_sim.loopnest import Way, run_nest
+from accnn.runtime_sim.loopnest import run_nest
 from accnn.runtime_sim.nest_geometry import NestGeometry
 
 from ...nest_strategies import architectures, inner_nests
@@ -29,7 +29,7 @@ def busiest(counts, place, operand, way):
         (
             item.bits
             for item in counts
-            if (item.place, item.operand, item.way) == (place, operand, way)
+            if (item.place, item.operand, item.side) == (place, operand, way)
         ),
         default=0,
     )
@@ -46,9 +46,9 @@ def write_port(level):
 def stage_time(arch, counts, stage, inwards):
     """How long one tile of every child takes on a stage, from what was counted on it."""
     parent, child = arch.level(stage.parent), arch.level(stage.child)
-    at_parent, at_child = (Way.READ, Way.WRITE) if inwards else (Way.WRITE, Way.READ)
-    link = Way.DOWN if inwards else Way.UP
-    ports = {Way.READ: lambda level: level.read_bandwidth, Way.WRITE: write_port}
+    at_parent, at_child = (Side.READ, Side.WRITE) if inwards else (Side.WRITE, Side.READ)
+    link = Side.DOWN if inwards else Side.UP
+    ports = {Side.READ: lambda level: level.read_bandwidth, Side.WRITE: write_port}
     times = [
         time(busiest(counts, parent.name, stage.operand, at_parent), ports[at_parent](parent)),
         time(busiest(counts, child.name, stage.operand, at_child), ports[at_child](child)),
@@ -76,7 +76,7 @@ def executed_fill(arch, geometry, run):
 
 
 def returns(run, stage):
-    return busiest(run.first, stage.child, Operand.O, Way.WRITE) > 0
+    return busiest(run.first, stage.child, Operand.O, Side.WRITE) > 0
 
 
 def executed_drain(arch, geometry, run):
@@ -98,13 +98,13 @@ def check(nest, arch, *, accumulate):
     assert derived.steps == executed.steps
     counted = {}
     for item in executed.counts:
-        key = (item.place, item.operand, item.way.value)
+        key = (item.place, item.operand, item.side.value)
         counted[key] = counted.get(key, 0) + item.bits
     assert {
         (item.place, item.operand, item.side.value): item.bits for item in derived.counts
     } == counted
     for item in derived.counts:
-        way = Way(item.side.value)
+        way = item.side
         assert item.busiest == busiest(executed.counts, item.place, item.operand, way)
     geometry = NestGeometry(nest, arch, frozenset())
     assert derived.fill == math.ceil(executed_fill(arch, geometry, executed))
@@ -131,7 +131,3 @@ def test_counts_and_times_equal_those_of_an_execution(data):
 def test_counts_and_times_of_many_nests_equal_those_of_an_execution(data):
     arch = data.draw(architectures())
     check(data.draw(inner_nests(arch, limit=5000)), arch, accumulate=data.draw(st.booleans()))
-
-
-def test_the_sides_of_counts_and_of_the_oracle_have_the_same_names():
-    assert {side.value for side in Side} == {way.value for way in Way}
