@@ -1,36 +1,55 @@
 """What must hold between the tables of an architecture file, beyond each table by itself."""
 
+import re
 from collections.abc import Iterable, Sequence
+from enum import StrEnum
 
 from ..ir.arch import Architecture, MemoryLevel, Precision
 from ..ir.errors import ArchitectureError
 from ..ir.workload import Operand
 from .arch_errors import problem, suggestion
-from .arch_schema import ArchTable
+
+_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
+_ARCH_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
 
-def check_names(file: str, table: ArchTable) -> None:
-    """Check that every level and fan-out that is referred to exists.
+def check_names(file: str, arch: Architecture) -> None:
+    """Check that names are identifiers, and that all that is referred to exists, once.
 
     Raises:
         ArchitectureError: Names file, key, value and the names that exist.
     """
-    levels = [level.name for level in table.level]
-    fanouts = [fanout.name for fanout in table.fanout]
-    _known(file, "scratchpad", table.scratchpad, "memory level", levels)
-    for fanout in table.fanout:
+    _spelled(file, "name", arch.name, _ARCH_NAME)
+    for what, items in (("level", arch.levels), ("fanout", arch.fanouts), ("npu", arch.npus)):
+        for item in items:
+            _spelled(file, f"{what}.{item.name}.name", item.name, _NAME)
+    levels = arch.level_names
+    fanouts = [fanout.name for fanout in arch.fanouts]
+    _known(file, "scratchpad", arch.scratchpad, "memory level", levels)
+    for level in arch.levels:
+        _distinct(file, f"level.{level.name}.holds", level.holds)
+    for fanout in arch.fanouts:
         _known(file, f"fanout.{fanout.name}.below", fanout.below, "memory level", levels)
-    for index, group in enumerate(table.group):
+        _distinct(file, f"fanout.{fanout.name}.dims", fanout.dims)
+        _distinct(file, f"fanout.{fanout.name}.multicast", fanout.multicast)
+    for index, group in enumerate(arch.groups):
         for name in group.fanouts:
             _known(file, f"group[{index}].fanouts", name, "fan-out", fanouts)
-    for npu in table.npu or ():
-        for name in npu.sizes:
+    for npu in arch.npus:
+        for name, _ in npu.sizes:
             _known(file, f"npu.{npu.name}.sizes", name, "fan-out", fanouts)
-    if table.npus is not None and table.npu is not None:
-        raise ArchitectureError(
-            f"{file}: npus and npu exclude each other",
-            hint="[npus] count = 4 for equal NPUs, or one [[npu]] table for each",
-        )
+
+
+def _spelled(file: str, key: str, name: str, pattern: re.Pattern[str]) -> None:
+    if not pattern.fullmatch(name):
+        what = f"must match pattern {pattern.pattern}"
+        raise ArchitectureError(problem(file, key, name, what))
+
+
+def _distinct(file: str, key: str, values: Sequence[StrEnum]) -> None:
+    if len(set(values)) != len(values):
+        shown = [str(value) for value in values]
+        raise ArchitectureError(problem(file, key, shown, "must not name anything twice"))
 
 
 def check_sizes(file: str, arch: Architecture) -> None:

@@ -31,7 +31,7 @@ def check_executable(arch: Architecture) -> None:
     if queues > MOST_QUEUES:
         raise ArchitectureError(
             f"{arch.name}: {arch.dma.channels} DMA channels and {len(arch.npus)} NPUs have "
-            f"{queues} queues of instructions, at most {MOST_QUEUES} can be told apart",
+            f"{queues} queues of instructions, at most {MOST_QUEUES} can be distinguished",
             hint=_MAPPING_ONLY,
         )
     for space, size in space_bytes(arch).items():

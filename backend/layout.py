@@ -8,7 +8,9 @@ import numpy.typing as npt
 
 from ..ir.graph import Graph, Op
 from ..ir.program import Symbol, SymbolKind
-from ..ir.tiles import Role, TileGraph
+from ..ir.tile_events import TRANSFERS, EventKind
+from ..ir.tile_schedule import TileSchedule
+from ..ir.tiles import Role
 from ..ir.types import DType, TensorType
 
 ALIGNMENT = 64
@@ -28,7 +30,13 @@ class Layout:
     end: int = 0
 
     def add(self, name: str, kind: SymbolKind, type: TensorType) -> Symbol:
-        """Give a tensor its address, once."""
+        """Give a tensor its address, once.
+
+        Args:
+            name: Of the tensor.
+            kind: What it is to the program.
+            type: Its element type and shape.
+        """
         if name not in self.symbols:
             address = -(-self.end // ALIGNMENT) * ALIGNMENT
             self.symbols[name] = Symbol(name=name, kind=kind, address=address, type=type)
@@ -75,13 +83,17 @@ def multiplier_of(graph: Graph, op: Op) -> npt.NDArray[np.float32]:
     return np.ascontiguousarray(np.broadcast_to(factor.astype(np.float32), (channels,)))
 
 
-def moved_tensors(graphs: Iterable[TileGraph]) -> tuple[str, ...]:
-    """Return the tensors that tiles transfer, in order of first use, accumulators aside."""
-    return tuple(
-        dict.fromkeys(
-            tile.tensor
-            for graph in graphs
-            for tile in graph.tiles
-            if not tile.is_resident and tile.role is not Role.PSUM
-        )
-    )
+def moved_tensors(schedule: TileSchedule) -> tuple[str, ...]:
+    """Return the tensors that are transferred, in order of first use, accumulators aside.
+
+    Whole tensors that are only stored are outputs, or copies to be looked at, which lie
+    elsewhere.
+    """
+    tiles = schedule.graph.tiles
+    moved = [
+        tiles[event.subject]
+        for event in schedule.events
+        if event.kind in TRANSFERS
+        and not (event.kind is EventKind.STORE and tiles[event.subject].is_resident)
+    ]
+    return tuple(dict.fromkeys(tile.tensor for tile in moved if tile.role is not Role.PSUM))

@@ -6,13 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from pydantic import ValidationError
-
 from ..ir.arch import Architecture
 from ..ir.errors import ArchitectureError
+from ..ir.plugins import PluginGroup, Plugins, plugins
 from .arch_checks import check_names, check_sizes
-from .arch_errors import from_validation, suggestion
-from .arch_schema import ArchTable
+from .arch_errors import suggestion
+from .arch_tables import read_tables
 
 _CATALOGUE = Path(__file__).with_name("targets")
 _HERE = (Path(),)
@@ -68,22 +67,22 @@ def find_source(name_or_path: str, *, search: Sequence[Path] = _HERE) -> ArchSou
 
     Raises:
         ArchitectureError: There is no such file, or it is not UTF-8 text.
+        OptionError: It is one of another package that cannot be used.
     """
     for folder in (*search, _CATALOGUE):
         for candidate in (folder / name_or_path, folder / f"{name_or_path}.toml"):
             if candidate.is_file():
                 return ArchSource(candidate, _read(candidate))
+    others = plugin_targets()
+    path = others.find(name_or_path.removesuffix(".toml"))
+    if path is not None:
+        return ArchSource(path, _read(path))
     names = [entry.name for entry in catalogue()]
     close = suggestion(Path(name_or_path).name.removesuffix(".toml"), names)
     raise ArchitectureError(
         f"no architecture file {name_or_path!r}",
         hint=close or f"the catalogue has: {', '.join(names)}",
     )
-
-
-def source_text(name_or_path: str, *, search: Sequence[Path] = _HERE) -> str:
-    """Return the text of the file that a name or path means."""
-    return find_source(name_or_path, search=search).text
 
 
 def parse_architecture(text: str, *, file: str = "<architecture>") -> Architecture:
@@ -96,9 +95,8 @@ def parse_architecture(text: str, *, file: str = "<architecture>") -> Architectu
     Raises:
         ArchitectureError: Names file, key, value and what is allowed.
     """
-    table = _parse_table(text, file)
-    check_names(file, table)
-    arch = table.build()
+    arch = read_tables(file, _tables(text, file))
+    check_names(file, arch)
     check_sizes(file, arch)
     try:
         arch.verify()
@@ -108,21 +106,35 @@ def parse_architecture(text: str, *, file: str = "<architecture>") -> Architectu
 
 
 def catalogue() -> tuple[ArchEntry, ...]:
-    """Return name and description of every architecture that comes with accnn, by name."""
+    """Return name and description of the architectures of accnn and of other packages, by name."""
+    own = {path.stem: path for path in _CATALOGUE.glob("*.toml")}
     return tuple(
-        ArchEntry(path.stem, _parse_table(_read(path), path.name).description)
-        for path in sorted(_CATALOGUE.glob("*.toml"))
+        ArchEntry(name, str(_tables(_read(path), path.name).get("description", "")))
+        for name, path in sorted({**plugin_targets().usable, **own}.items())
     )
 
 
-def _parse_table(text: str, file: str) -> ArchTable:
+def plugin_targets() -> Plugins[Path]:
+    """Return the architecture files that other packages add."""
+    own = [path.stem for path in _CATALOGUE.glob("*.toml")]
+    return plugins(PluginGroup.TARGETS, _check_target, taken=own)
+
+
+def _check_target(name: str, loaded: object) -> Path:
+    if not isinstance(loaded, Path):
+        raise TypeError(f"{loaded!r} is no Path of an architecture file")
     try:
-        tables = tomllib.loads(text)
-        return ArchTable.model_validate(tables)
+        parse_architecture(_read(loaded), file=loaded.name)
+    except ArchitectureError as error:
+        raise ValueError(f"{name}: {error}") from error
+    return loaded
+
+
+def _tables(text: str, file: str) -> dict[str, object]:
+    try:
+        return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise ArchitectureError(f"{file}: not TOML: {error}") from None
-    except ValidationError as error:
-        raise from_validation(file, tomllib.loads(text), error) from None
 
 
 def _read(path: Path) -> str:

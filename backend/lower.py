@@ -1,13 +1,9 @@
 """Lower scheduled tiles to instruction streams.
 
-Every event of a tile schedule becomes one instruction of its engine's queue, in program order;
-whole tensors that the graph schedule loads, spills, retrieves or stores become copies around
-them. Waits follow from memory alone: an instruction waits for the last earlier instruction of
-every other queue that touched the tiles, or the elements of whole tensors, that it needs
-(``ir/hazards.py``, ``footprint.py``), unless another wait implies that (``waits.py``).
-
-A schedule of several operators has the whole tensors that move among its events; it stands for
-the entire network, and its waits are told apart by region (``ir/schedule_hazards.py``).
+Every event of the tile schedule becomes one instruction of its engine's queue, in program order.
+Waits follow from memory alone: an instruction waits for the last earlier instruction of every
+other queue that touched the tiles, or the parts of whole tensors, that it needs
+(``ir/hazards.py``), unless another wait implies that (``waits.py``).
 """
 
 from collections.abc import Mapping
@@ -17,18 +13,15 @@ import numpy as np
 import numpy.typing as npt
 
 from ..ir.errors import PassError
-from ..ir.graph_schedule import GraphSchedule
-from ..ir.isa import Access, Copy, Space, Unit
+from ..ir.hazards import ScheduleHazards
 from ..ir.module import Module
-from ..ir.program import Program, Symbol
-from ..ir.schedule_hazards import ScheduleHazards
-from ..ir.tile_events import Placement
+from ..ir.ops import is_mac
+from ..ir.program import Program
+from ..ir.tile_places import verify_places
 from ..ir.tile_schedule import TileSchedule
 from .executable import check_executable
-from .footprint import whole
-from .joint_steps import event_steps
 from .layout import Layout, lay_out, moved_tensors, multiplier_of
-from .lower_event import EventLowering, JointEvent
+from .lower_event import EventLowering
 from .streams import Streams
 
 
@@ -50,18 +43,20 @@ def lower(module: Module) -> Lowered:
 
     Raises:
         PassError: A stage is missing, or the machine has no instruction for an operator.
+        VerifyError: The tile schedule is not one of the graph schedule.
     """
-    if module.arch is None or module.graph_schedule is None or not module.tile_schedules:
-        raise PassError("lowering needs an architecture, a graph schedule and tile schedules")
+    if module.arch is None or module.graph_schedule is None or module.tile_schedule is None:
+        raise PassError("lowering needs an architecture, a graph schedule and a tile schedule")
     check_executable(module.arch)
+    verify_places(module.graph_schedule, module.tile_schedule)
     derived = {
         f"{op.name}.multiplier": multiplier_of(module.graph, op)
         for op in module.graph.ops
-        if op.kind in ("conv2d", "dense") and op.result.type.quant is not None
+        if is_mac(op) and op.result.type.quant is not None
     }
     run = _Lowering(module, derived)
     run.execute()
-    return Lowered(run.streams.program(), derived)
+    return Lowered(run.streams.program(module.graph_schedule.order), derived)
 
 
 @dataclass
@@ -72,102 +67,22 @@ class _Lowering:
     derived: Mapping[str, npt.NDArray[np.float32]]
 
     def __post_init__(self) -> None:
-        arch, plan = self.module.arch, self.module.graph_schedule
-        assert arch is not None and plan is not None
-        self.plan: GraphSchedule = plan
-        self.streams = Streams(arch, self.module.graph, plan, self._lay_out())
+        arch, schedule = self.module.arch, self.module.tile_schedule
+        assert arch is not None and schedule is not None
+        self.schedule: TileSchedule = schedule
+        self.streams = Streams(arch, self.module.graph, self._lay_out())
 
     def _lay_out(self) -> Layout:
-        plan = self.plan
-        moved = list(moved_tensors(item.graph for item in self.module.tile_schedules))
-        for transfers in (plan.loads, plan.spills, plan.retrieves):
-            moved += [item.tensor for item in transfers]
+        moved = moved_tensors(self.schedule)
         derived = [(name, len(self.derived[name])) for name in moved if name in self.derived]
         return lay_out(self.module.graph, moved, derived)
 
     def execute(self) -> None:
-        if any(len(item.graph.operators) > 1 for item in self.module.tile_schedules):
-            self._execute_joint()
-            return
-        ends = {name: item for item in self.module.tile_schedules for name in item.graph.operators}
-        done: set[int] = set()
-        for step, name in enumerate(self.plan.order):
-            self.streams.op_number = step
-            self._move(step, before=True)
-            schedule = ends[name]
-            if id(schedule) not in done:
-                done.add(id(schedule))
-                self._schedule(schedule)
-            self._move(step, before=False)
-
-    def _execute_joint(self) -> None:
-        """Lower a schedule of all operators.
-
-        Raises:
-            PassError: There are several schedules, or the moves of the plan are not in it.
-        """
-        if len(self.module.tile_schedules) != 1:
-            raise PassError("a schedule of several operators must be the only one")
-        (schedule,) = self.module.tile_schedules
-        if set(schedule.graph.operators) != set(self.plan.order):
-            raise PassError("a schedule of several operators must have them all")
-        hazards = ScheduleHazards(schedule)
-        steps = event_steps(schedule, self.plan)
-        for number, event in enumerate(schedule.events):
+        """Append one instruction per event."""
+        hazards = ScheduleHazards(self.schedule)
+        for number, event in enumerate(self.schedule.events):
             touches, ticks = hazards.before(number)
             queue = self.streams.queue(event.unit, event.index)
-            lowering = JointEvent(self.streams, schedule, event, {}, {}, hazards.accesses, number)
-            self.streams.op_number = steps[number]
-            self.streams.append(queue, lowering.instruction(), (ticks,))
+            lowering = EventLowering(self.streams, hazards.accesses, number)
+            self.streams.append(queue, lowering.instruction(), ticks, event.step)
             hazards.note(number, touches, queue, self.streams.length(queue))
-
-    def _move(self, step: int, *, before: bool) -> None:
-        """Copy whole tensors as the plan says, before or after the operator of a step."""
-        if not before:
-            for item in self.plan.stores:
-                if item.step == step:
-                    symbol = self.streams.store_symbol(item.tensor)
-                    self._copy_whole(item.tensor, step, symbol, inwards=False)
-            return
-        for item in self.plan.spills:
-            if item.step == step:
-                symbol = self.streams.symbol(item.tensor)
-                self._copy_whole(item.tensor, step - 1, symbol, inwards=False)
-        for item in (*self.plan.loads, *self.plan.retrieves):
-            if item.step == step:
-                symbol = self.streams.symbol(item.tensor)
-                self._copy_whole(item.tensor, step, symbol, inwards=True)
-
-    def _copy_whole(self, tensor: str, step: int, symbol: Symbol, *, inwards: bool) -> None:
-        place = self.plan.resident(tensor, step)
-        if place is None:
-            raise PassError(f"%{tensor} is transferred at step {step} but not resident there")
-        size = self.module.graph.types[tensor].bytes
-        chip = Access(Space.GB, 0, place.address, (1,))
-        outside = Access(Space.DRAM, 0, symbol.address, (1,))
-        dst, src = (chip, outside) if inwards else (outside, chip)
-        everything = whole(self.module.graph.types[tensor].elements)
-        inside = (self.streams.resident(place), everything)
-        outer = (self.streams.off_chip(symbol.name), everything)
-        into, from_ = (inside, outer) if inwards else (outer, inside)
-        self.streams.emit(
-            (Unit.DMA, self.streams.channel()),
-            Copy(dst=dst, src=src, shape=(size,), element_bytes=1),
-            reads=(from_,),
-            writes=(into,),
-            author=f"move {tensor} {step}",
-        )
-
-    def _schedule(self, schedule: TileSchedule) -> None:
-        starting: dict[int, list[Placement]] = {}
-        for item in schedule.placements:
-            starting.setdefault(item.first_event, []).append(item)
-        steps = {name: self.plan.step_of[name] for name in schedule.graph.operators}
-        here: dict[tuple[int, int], Placement] = {}
-        for number, event in enumerate(schedule.events):
-            for item in starting.get(number, ()):
-                space = schedule.graph.tiles[item.tile].space
-                here[(item.tile, 0 if space.is_shared else item.npu)] = item
-                self.streams.place(schedule.graph, item)
-            EventLowering(self.streams, schedule, event, here, steps).lower()
-        self.streams.placed.clear()

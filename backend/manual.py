@@ -11,11 +11,14 @@ from collections.abc import Mapping
 from dataclasses import MISSING
 from enum import Enum
 from functools import cache
+from typing import cast
 
 from ..ir import isa, latency
 from ..ir.isa import UNITS, Instruction, Space, Unit
+from ..ir.operators.functions import FUNCTIONS, SIMPLE, SLOW
+from ..ir.schema import Column, Form, Shape
 from . import encode
-from .instruction_table import FORMAT_VERSION, Field, Kind, Layout, layouts
+from .instruction_table import FORMAT_VERSION, Layout, layouts
 
 _INTRODUCTION = f"""\
 # Instruction set
@@ -44,8 +47,8 @@ before and draining behind the one after, and the memories and links of the arra
 others, loaded as their busiest instance is; on the other queues an instruction starts when the one
 before has retired. Operands are read when an instruction starts, and results are visible when it
 retires. Elements are those of the output, of the input for `reduce`. `startup` and `lanes` are the
-vector unit's. `cost` is {latency.EXP_COST} for division and for {{slow}}; it is
-{latency.SIMPLE_COST} for all else. All divisions round up, and bandwidths are exact ratios, so
+vector unit's. `cost` is {SLOW} for division and for {{slow}}; it is
+{SIMPLE} for all else. All divisions round up, and bandwidths are exact ratios, so
 times are integers on every machine. The code is `runtime_sim/demands.py` and
 `runtime_sim/timing.py`; what loops do on the array, `runtime_sim/array/`. Schedulers predict by the
 same rules in other code, `passes/scheduling/timing/`.
@@ -63,21 +66,18 @@ Codes of choices count from 0 in the order in which this page lists them. Spaces
 _TEXT = """\
 ## Assembly text
 
-`backend/asm` turns programs into text and back, exactly. A statement is a mnemonic with
-`key=value` arguments, in any order, and `wait(dma0>=12, ld0>=3)`. Fields at their default are left
-out. A comment runs from `;` to the end of the line.
+The text of a program is the section `program` of
+[the text form of modules](ir.md#all-other-stages), and `program.asm` holds just that. An
+instruction is its name with fields in braces; those at their default are left out. Every queue
+carries its number and name as a comment, every run of instructions the name of its operator.
 
 | value | text |
 |---|---|
-| integer, real | `7`, `0x40`, `0.5`, `inf` |
-| flag | `true`, `false` |
-| choice | `relu` |
-| access | `gb:0x40[8,1]`: space (with the NPU's number where it has its own), address, strides |
-| integers, reals | `(3,3)` |
-| window | `{stride=(1,1) dilation=(1,1) rows=5 columns=6 top=1 left=1}` |
-
-Directives give the rest: `.program`, `.arch`, `.space`, `.symbol`, `.operator`, `.nest`, and
-`.queue NAME`, which the statements after it belong to.
+| integer, real, flag, choice | `7`, `0.5`, `true`, `relu` |
+| access | `gb.0+64[8, 1]`: space, NPU (0 for shared spaces), address, strides |
+| wait | `3>=17`: queue number 3 has retired 17 instructions |
+| integers, reals | `[3, 3]` |
+| window | `{stride = [1, 1], dilation = [1, 1], rows = 5, columns = 6, top = 1, left = 1}` |
 """
 
 _CYCLES: Mapping[type[Instruction], str] = {
@@ -99,7 +99,7 @@ _SIMPLE = "`startup + elements / lanes`"
 
 def instruction_manual() -> str:
     """Return the page as Markdown."""
-    slow = ", ".join(f"`{act.value}`" for act in isa.Activation if act in latency.SLOW_ACTIVATIONS)
+    slow = ", ".join(f"`{act}`" for act, item in FUNCTIONS.items() if item.cycles == SLOW)
     introduction = _INTRODUCTION.format(
         queues=_prose(isa.__doc__).split("\n\n", 1)[1],
         rows="\n".join(_row(layout) for layout in layouts()),
@@ -131,7 +131,7 @@ def _section(layout: Layout) -> str:
         meanings = _meanings(attributes)
         lines += ["| field | kind | default | meaning |", "|---|---|---|---|"]
         lines += [
-            f"| `{field.name}` | {_kind(field)} | {_default(field)} "
+            f"| `{field.name}` | {_kind(field.shape)} | {_default(field)} "
             f"| {meanings.get(field.name, '')} |"
             for field in layout.fields
         ]
@@ -169,14 +169,20 @@ def _code_blocks(text: str) -> str:
     )
 
 
-def _kind(field: Field) -> str:
-    if field.kind is Kind.CHOICE:
-        return " ".join(f"`{choice.value}`" for choice in field.choices)
-    count = "" if field.count is None else f"{field.count} "
-    return f"{count}{field.kind.value}{', or none' if field.optional else ''}"
+def _kind(shape: Shape) -> str:
+    if shape.form is Form.SEQUENCE:
+        count = f"{len(shape.items)} " if shape.fixed else ""
+        return f"{count}{_KINDS[shape.items[0].kind]}s"
+    if issubclass(shape.kind, Enum):
+        return " ".join(f"`{choice.value}`" for choice in shape.kind)
+    kind = _KINDS.get(cast("type[object]", shape.kind), shape.kind.__name__.lower())
+    return f"{kind}{', or none' if shape.optional else ''}"
 
 
-def _default(field: Field) -> str:
+_KINDS: Mapping[type, str] = {int: "integer", float: "real", bool: "flag"}
+
+
+def _default(field: Column) -> str:
     if field.default is MISSING:
         return ""
     value = field.default.value if isinstance(field.default, Enum) else field.default

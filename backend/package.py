@@ -26,7 +26,7 @@ from ..ir.json_codec import dump_json, parse_json, parse_key
 from ..ir.program import Program, Symbol, SymbolKind
 from ..ir.resources import Constants, dtype_of
 from ..ir.types import TensorType
-from .arch_dump import dump_architecture
+from .arch_tables import dump_architecture
 from .encode import decode, encode
 from .load import parse_architecture
 
@@ -140,7 +140,13 @@ def package_bytes(
     *,
     names: Sequence[tuple[str, str]] = (),
 ) -> bytes:
-    """Return a package as bytes; arguments and errors as for :func:`save_package`."""
+    """Return a package as bytes; arguments and errors as for :func:`save_package`.
+
+    Args:
+        program: The program.
+        constants: Data of its constant symbols.
+        names: ONNX name and symbol of inputs and outputs, where they differ.
+    """
     members = {
         _PROGRAM: encode(program),
         _ARCH: dump_architecture(program.arch).encode(),

@@ -2,17 +2,22 @@
 
 import struct
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from enum import Enum
 from functools import cache
 from itertools import islice
-from typing import Any
+from typing import Any, TypeAlias, cast
 
-from ..ir.isa import Access, Instruction, Space, Window
-from .instruction_table import Field, Kind, Layout, layout_of
+from ..ir.isa import Access, Instruction, Space
+from ..ir.schema import Column, Form, Shape, columns
+from .instruction_table import Layout, layout_of
 
 _ABSENT = 255
 _SPACES = tuple(Space)
 _SPACE_CODES = {space: code for code, space in enumerate(_SPACES)}
+_PLAIN = {int: "", bool: "?", float: "d"}
+
+Flatten: TypeAlias = Callable[[Any], Sequence[Any]]
+Build: TypeAlias = Callable[[Iterator[Any], int], Any]
 
 
 @cache
@@ -21,37 +26,27 @@ def codec_of(kind: type[Instruction]) -> "Codec":
     return Codec(layout_of(kind))
 
 
-@dataclass(frozen=True, slots=True)
-class _Piece:
-    """One field in bytes.
-
-    Attributes:
-        flatten: From a field's value to what ``struct`` packs.
-        build: From an iterator over unpacked values and the field's count to its value.
-    """
-
-    flatten: Callable[[Any], Sequence[Any]]
-    build: Callable[[Iterator[Any], int], Any]
-
-
 class Codec:
     """Packs and unpacks the payload of one kind of instruction."""
 
     def __init__(self, layout: Layout) -> None:
         self.layout = layout
-        self._pieces = [(field, _piece(field)) for field in layout.fields]
-        self._variable = [field for field in layout.fields if field.is_variable]
+        self._flatten = [(field.name, _flattener(field.shape)) for field in layout.fields]
+        self._build = [
+            (field.name, _builder(field.shape), is_variable(field.shape)) for field in layout.fields
+        ]
+        self._variable = [field.name for field in layout.fields if is_variable(field.shape)]
 
     def pack(self, instruction: Instruction) -> bytes:
         """Return the payload."""
-        counts = bytes(_count(getattr(instruction, field.name)) for field in self._variable)
+        counts = bytes(_count(getattr(instruction, name)) for name in self._variable)
         values: list[Any] = []
-        for field, piece in self._pieces:
-            values += piece.flatten(getattr(instruction, field.name))
+        for name, flatten in self._flatten:
+            values += flatten(getattr(instruction, name))
         try:
-            packed = _struct(self.layout, counts, False).pack(*values)
+            packed = _struct(self.layout, counts, "i").pack(*values)
         except struct.error:
-            return b"\x01" + counts + _struct(self.layout, counts, True).pack(*values)
+            return b"\x01" + counts + _struct(self.layout, counts, "q").pack(*values)
         return b"\x00" + counts + packed
 
     def unpack(self, payload: bytes) -> dict[str, Any]:
@@ -61,18 +56,29 @@ class Codec:
             ValueError: The payload has the wrong length or a choice that does not exist.
         """
         start = 1 + len(self._variable)
-        counts = payload[1:start]
         if len(payload) < start or payload[0] > 1:
             raise ValueError("malformed payload")
-        form = _struct(self.layout, counts, bool(payload[0]))
+        counts = payload[1:start]
+        form = _struct(self.layout, counts, "q" if payload[0] else "i")
         if form.size != len(payload) - start:
             raise ValueError(f"payload of {len(payload)} bytes, must be {form.size + start}")
         values = iter(form.unpack_from(payload, start))
         count = iter(counts)
         return {
-            field.name: piece.build(values, next(count) if field.is_variable else field.count or 0)
-            for field, piece in self._pieces
+            name: build(values, next(count) if variable else 0)
+            for name, build, variable in self._build
         }
+
+
+def is_variable(shape: Shape) -> bool:
+    """Whether instructions differ in how many values they store for a field."""
+    return shape.form is Form.LEAF or (shape.form is Form.SEQUENCE and not shape.fixed)
+
+
+def _counted(layout: Layout, counts: bytes) -> Iterator[tuple[Column, int]]:
+    remaining = iter(counts)
+    for field in layout.fields:
+        yield field, next(remaining) if is_variable(field.shape) else 0
 
 
 def _count(value: Access | tuple[int, ...] | None) -> int:
@@ -90,81 +96,77 @@ def _count(value: Access | tuple[int, ...] | None) -> int:
 
 
 @cache
-def _struct(layout: Layout, counts: bytes, wide: bool) -> struct.Struct:
-    whole = "q" if wide else "i"
-    remaining = iter(counts)
-    form = "<"
-    for field in layout.fields:
-        count = next(remaining) if field.is_variable else field.count or 1
-        match field.kind:
-            case Kind.INTEGER | Kind.INTEGERS:
-                form += whole * count
-            case Kind.REAL | Kind.REALS:
-                form += "d" * count
-            case Kind.FLAG:
-                form += "?"
-            case Kind.CHOICE:
-                form += "B"
-            case Kind.WINDOW:
-                form += whole * 8
-            case Kind.ACCESS if count == _ABSENT:
-                if not field.optional:
-                    raise ValueError(f"{field.name} is absent")
-            case Kind.ACCESS:
-                form += "BH" + whole * (1 + count)
-    return struct.Struct(form)
+def _struct(layout: Layout, counts: bytes, whole: str) -> struct.Struct:
+    parts: list[str] = []
+    for field, count in _counted(layout, counts):
+        if count == _ABSENT and not field.shape.optional:
+            raise ValueError(f"{field.name} is absent")
+        parts.append(_form(field.shape, count, whole))
+    return struct.Struct(f"<{''.join(parts)}")
 
 
-def _piece(field: Field) -> _Piece:
-    match field.kind:
-        case Kind.INTEGER | Kind.REAL | Kind.FLAG:
-            return _Piece(_single, _next)
-        case Kind.INTEGERS | Kind.REALS:
-            return _Piece(tuple, _take)
-        case Kind.CHOICE:
-            choices = field.choices
-            codes = {choice: code for code, choice in enumerate(choices)}
-            return _Piece(lambda value: (codes[value],), lambda values, _: choices[_index(values)])
-        case Kind.WINDOW:
-            return _Piece(_flatten_window, _build_window)
-        case Kind.ACCESS:
-            return _Piece(_flatten_access, _build_access)
+def _form(shape: Shape, count: int, whole: str) -> str:
+    if shape.form is Form.LEAF:
+        return "" if count == _ABSENT else "BH" + whole * (1 + count)
+    if shape.form is not Form.SCALAR:
+        return "".join(_form(part, 0, whole) for part in _parts(shape, count))
+    return whole if shape.kind is int else _PLAIN.get(shape.kind, "B")
 
 
-def _flatten_access(value: Access | None) -> tuple[int, ...]:
+def _parts(shape: Shape, count: int) -> Sequence[Shape]:
+    """Return the shapes of the values of a record or sequence."""
+    if shape.form is Form.RECORD:
+        return [column.shape for column in columns(shape.kind)]
+    return shape.items if shape.fixed else shape.items * count
+
+
+@cache
+def _flattener(shape: Shape) -> Flatten:
+    """Return the function from a field's value to what ``struct`` packs."""
+    if shape.form is Form.LEAF:
+        return _flatten_access
+    if shape.form is Form.SEQUENCE:
+        return tuple
+    if shape.form is Form.RECORD:
+        own = [(column.name, _flattener(column.shape)) for column in columns(shape.kind)]
+        return lambda value: [
+            item for name, flatten in own for item in flatten(getattr(value, name))
+        ]
+    if shape.kind in _PLAIN:
+        return lambda value: (value,)
+    codes = {choice: code for code, choice in enumerate(_choices(shape))}
+    return lambda value: (codes[value],)
+
+
+def _flatten_access(value: Access | None) -> Sequence[int]:
     if value is None:
         return ()
     return (_SPACE_CODES[value.space], value.npu, value.address, *value.strides)
 
 
-def _single(value: Any) -> tuple[Any]:
-    return (value,)
-
-
-def _next(values: Iterator[Any], _: int) -> Any:
-    return next(values)
-
-
-def _index(values: Iterator[Any]) -> int:
-    return int(next(values))
-
-
-def _take(values: Iterator[Any], count: int) -> tuple[Any, ...]:
-    return tuple(islice(values, count))
+@cache
+def _builder(shape: Shape) -> Build:
+    """Return the function from unpacked values and a field's count to its value."""
+    if shape.form is Form.LEAF:
+        return _build_access
+    if shape.form is Form.SEQUENCE:
+        fixed = len(shape.items)
+        return lambda values, count: tuple(islice(values, fixed if shape.fixed else count))
+    if shape.form is Form.RECORD:
+        own = [(column.name, _builder(column.shape)) for column in columns(shape.kind)]
+        return lambda values, _: shape.kind(**{name: build(values, 0) for name, build in own})
+    if shape.kind in _PLAIN:
+        return lambda values, _: next(values)
+    choices = _choices(shape)
+    return lambda values, _: choices[int(next(values))]
 
 
 def _build_access(values: Iterator[Any], count: int) -> Access | None:
     if count == _ABSENT:
         return None
-    space, npu, address = _index(values), _index(values), _index(values)
-    return Access(_SPACES[space], npu, address, _take(values, count))
+    space, npu, address = int(next(values)), next(values), next(values)
+    return Access(_SPACES[space], npu, address, tuple(islice(values, count)))
 
 
-def _flatten_window(value: Window) -> tuple[int, ...]:
-    return (*value.stride, *value.dilation, value.rows, value.columns, value.top, value.left)
-
-
-def _build_window(values: Any, _: int) -> Window:
-    stride, dilation = (next(values), next(values)), (next(values), next(values))
-    rows, columns, top, left = (next(values) for _ in range(4))
-    return Window(stride=stride, dilation=dilation, rows=rows, columns=columns, top=top, left=left)
+def _choices(shape: Shape) -> tuple[object, ...]:
+    return tuple(cast("type[Enum]", shape.kind))

@@ -10,7 +10,7 @@ from ..ir.op_views import activation_of, clamp_of, window_of
 from ..ir.tiles import Range
 from ..ir.types import TensorType
 from ..ir.workload import DIMS, Dim
-from .site import Site, fused_activation
+from .site import Site
 
 Numbers: TypeAlias = Callable[[int | None], int]
 """From the number of a tile graph's nest to that of the program's; -1 for none."""
@@ -91,15 +91,15 @@ def select_finish(site: Site, numbers: Numbers) -> AnyInstruction:
     bias = channels.get(site.op.operands[2]) if len(site.op.operands) > 2 else None
     result = site.op.result.type
     if result.quant is None:
-        fused = fused_activation(activation_of(site.op))
+        call = activation_of(site.op)
         return Activate(
             dst=dst,
             src=acc,
             bias=bias,
             shape=shape,
-            act=fused[0],
-            a=fused[1],
-            b=fused[2],
+            act=call.act,
+            a=call.a,
+            b=call.b,
             layout=layout,
         )
     low, high = clamp_of(site.op, result)

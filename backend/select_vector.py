@@ -1,6 +1,6 @@
 """Instructions of operators without accumulators: element-wise ones, pools, conversions, copies."""
 
-import math
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from ..ir.errors import PassError
@@ -11,21 +11,28 @@ from ..ir.isa import (
     AnyInstruction,
     Binary,
     BinaryKind,
+    Convert,
     Copy,
     Dequantize,
+    Gather,
     Lookup,
     Pool,
     QBinary,
     Quantize,
     Reduce,
     ReduceKind,
+    Select,
     Window,
 )
-from ..ir.op_views import Window as PoolWindow
-from ..ir.op_views import activation_of, clamp_of, window_of
-from ..ir.tiles import Range, Role, Tile
+from ..ir.op_views import activation_of, call_of, clamp_of
+from ..ir.operators.access import Part
+from ..ir.operators.gathers import gathered_axis
+from ..ir.operators.spec import Family
+from ..ir.operators.windowed import REDUCE, pool_window
+from ..ir.ops import operand_types, parts_of, spec_of
+from ..ir.tiles import Range
 from .addressing import squeeze
-from .site import Site, fused_activation
+from .site import Site
 
 
 def select_vector(site: Site) -> AnyInstruction:
@@ -34,78 +41,48 @@ def select_vector(site: Site) -> AnyInstruction:
     Raises:
         PassError: The machine has no instruction for the operator.
     """
-    kind = site.op.kind
-    if kind in ("add", "mul", "sub", "div"):
-        return _binary(site)
-    if kind in _REDUCTIONS:
-        return _reduce(site)
-    if kind in ("max_pool", "avg_pool", "global_avg_pool"):
-        return _pool(site)
-    if kind == "lookup":
-        return _lookup(site)
-    if kind in ("quantize", "dequantize"):
-        return _convert(site)
-    if kind in ("reshape", "concat", "transpose"):
-        return _copy(site)
-    if kind in _UNARY:
-        return _unary(site)
-    raise PassError(f"the machine has no instruction for {kind} %{site.op.name}")
-
-
-_REDUCTIONS = {"reduce_max": ReduceKind.MAX, "reduce_sum": ReduceKind.SUM}
-
-
-_UNARY = {
-    "relu": Activation.RELU,
-    "clip": Activation.CLIP,
-    "leaky_relu": Activation.LEAKY_RELU,
-    "sigmoid": Activation.SIGMOID,
-    "tanh": Activation.TANH,
-    "exp": Activation.EXP,
-}
-
-
-def _operands(site: Site) -> list[Access]:
-    """Return accesses to the operand tiles, repeating along axes of extent one."""
-    accesses: list[Access] = []
-    for index in site.step.reads[: len(site.op.operands)]:
-        tile = site.tile(index)
-        if tile.role is Role.PARAM:
-            continue
-        box = _source_box(site, tile)
-        access = site.access(index, box)
-        strides = tuple(
-            0 if own.size == 1 else stride for own, stride in zip(box, access.strides, strict=True)
-        )
-        accesses.append(Access(access.space, access.npu, access.address, strides))
-    return accesses
-
-
-def _source_box(site: Site, tile: Tile) -> tuple[Range, ...]:
-    """Return the part of an operand tile that the operation reads."""
-    if not tile.is_resident:
-        return tile.box
-    return tuple(
-        whole if whole.size == 1 else wanted
-        for whole, wanted in zip(tile.box, site.step.box, strict=True)
-    )
+    select = _SELECT.get(spec_of(site.op).family)
+    if select is None:
+        raise PassError(f"the machine has no instruction for {site.op.kind} %{site.op.name}")
+    return select(site)
 
 
 def _loops(site: Site) -> tuple[tuple[int, ...], Access, list[Access]]:
     """Return squeezed loops over the result's box with accesses to result and operands."""
-    shape = tuple(axis.size for axis in site.step.box)
-    dst = site.access(site.step.out, site.step.box)
-    shape, (dst, *sources) = squeeze(shape, dst, *_operands(site))
+    box = site.step.box
+    sources: list[Access] = []
+    for index, read in zip(site.step.reads, _part(site).reads, strict=False):
+        access = site.access(index, read.box(box))
+        address = access.address + read.back(box, access.strides)
+        sources.append(replace(access, address=address, strides=read.strides(access.strides)))
+    shape = tuple(axis.size for axis in box)
+    shape, (dst, *sources) = squeeze(shape, site.access(site.step.out, box), *sources)
     return shape, dst, list(sources)
 
 
-def _binary(site: Site) -> AnyInstruction:
+def _part(site: Site) -> Part:
+    """Return the part of the operator that an operation belongs to."""
+    parts = parts_of(site.op, site.graph.types)
+    return next(part for part in parts if part.covers(site.step.box))
+
+
+def _pair(site: Site) -> AnyInstruction:
     shape, dst, (a, b) = _loops(site)
     kind = BinaryKind(site.op.kind)
     result = site.op.result.type
     if result.quant is None:
-        act, low, high = fused_activation(activation_of(site.op))
-        return Binary(kind=kind, dst=dst, a=a, b=b, shape=shape, act=act, low=low, high=high)
+        call = activation_of(site.op)
+        return Binary(
+            kind=kind,
+            dst=dst,
+            a=a,
+            b=b,
+            shape=shape,
+            act=call.act,
+            low=call.a,
+            high=call.b,
+            dtype=site.type(site.op.operands[0]).dtype,
+        )
     quants = [_quant(site, name) for name in (*site.op.operands, site.op.name)]
     low, high = clamp_of(site.op, result)
     return QBinary(
@@ -135,25 +112,62 @@ def _lookup(site: Site) -> Lookup:
     return Lookup(dst=dst, src=source, table=site.access(table, site.tile(table).box), shape=shape)
 
 
-def _convert(site: Site) -> AnyInstruction:
+def _quantize(site: Site) -> Quantize:
     shape, dst, (source,) = _loops(site)
-    if site.op.kind == "quantize":
-        scale, zero = _quant(site, site.op.name)
-        dtype = site.op.result.type.dtype
-        return Quantize(dst=dst, src=source, shape=shape, dtype=dtype, scale=scale, zero_point=zero)
+    scale, zero = _quant(site, site.op.name)
+    dtype = site.op.result.type.dtype
+    return Quantize(dst=dst, src=source, shape=shape, dtype=dtype, scale=scale, zero_point=zero)
+
+
+def _dequantize(site: Site) -> Dequantize:
+    shape, dst, (source,) = _loops(site)
     scale, zero = _quant(site, site.op.operands[0])
     dtype = site.type(site.op.operands[0]).dtype
     return Dequantize(dst=dst, src=source, shape=shape, dtype=dtype, scale=scale, zero_point=zero)
 
 
-def _unary(site: Site) -> Activate:
+def _function(site: Site) -> Activate:
     shape, dst, (source,) = _loops(site)
-    a, b = 0.0, 0.0
-    if site.op.kind == "clip":
-        a, b = site.op.float("lo", -math.inf), site.op.float("hi", math.inf)
-    elif site.op.kind == "leaky_relu":
-        a = site.op.float("alpha")
-    return Activate(dst=dst, src=source, bias=None, shape=shape, act=_UNARY[site.op.kind], a=a, b=b)
+    call = call_of(site.op, Activation(site.op.kind))
+    return Activate(
+        dst=dst,
+        src=source,
+        bias=None,
+        shape=shape,
+        act=call.act,
+        a=call.a,
+        b=call.b,
+        dtype=site.op.result.type.dtype,
+    )
+
+
+def _choice(site: Site) -> Select:
+    shape, dst, (condition, a, b) = _loops(site)
+    size = site.op.result.type.dtype.bytes
+    return Select(dst=dst, condition=condition, a=a, b=b, shape=shape, element_bytes=size)
+
+
+def _cast(site: Site) -> Convert:
+    shape, dst, (source,) = _loops(site)
+    dtype = site.type(site.op.operands[0]).dtype
+    return Convert(dst=dst, src=source, shape=shape, dtype=dtype, to=site.op.result.type.dtype)
+
+
+def _gather(site: Site) -> Gather:
+    shape, dst, (source, index) = _loops(site)
+    types = operand_types(site.op, site.graph.types)
+    view, axis = gathered_axis(site.op, types)
+    tile = site.tile(site.step.reads[0])
+    return Gather(
+        dst=dst,
+        src=source,
+        index=index,
+        shape=shape,
+        element_bytes=tile.element_bytes,
+        dtype=site.type(site.op.operands[1]).dtype,
+        step=tile.strides[axis],
+        extent=view.shape[axis],
+    )
 
 
 def _reduce(site: Site) -> Reduce:
@@ -164,49 +178,29 @@ def _reduce(site: Site) -> Reduce:
     src = site.access(source, tuple(box))
     dst = site.access(site.step.out, site.step.box)
     others = [loop for loop in range(len(box)) if loop != axis]
+    if not others:
+        dst, src = (replace(item, strides=(0, *item.strides)) for item in (dst, src))
+        box, others, axis = [Range(0, 1), *box], [0], 1
     return Reduce(
-        kind=_REDUCTIONS[site.op.kind],
+        kind=ReduceKind(site.op.kind.removeprefix(REDUCE)),
         dst=replace(dst, strides=tuple(dst.strides[loop] for loop in others)),
         src=replace(src, strides=tuple(src.strides[loop] for loop in (*others, axis))),
         shape=tuple(box[loop].size for loop in (*others, axis)),
+        dtype=site.type(site.op.operands[0]).dtype,
     )
 
 
 def _copy(site: Site) -> Copy:
-    shape = tuple(axis.size for axis in site.step.box)
-    source = site.step.reads[0]
-    tile = site.tile(source)
-    box = tile.box
-    if tile.is_resident:
-        box = tuple(
-            Range(axis.start - shift, axis.stop - shift)
-            for axis, shift in zip(site.step.box, _shifts(site, tile), strict=True)
-        )
-    src = site.access(source, box)
-    dst = site.access(site.step.out, site.step.box)
-    shape, (dst, src) = squeeze(shape, dst, src)
-    return Copy(dst=dst, src=src, shape=shape, element_bytes=tile.element_bytes)
-
-
-def _shifts(site: Site, tile: Tile) -> tuple[int, ...]:
-    """Return where in the result a concatenated operand begins, along the view's axes."""
-    if site.op.kind != "concat":
-        return (0,) * len(tile.box)
-    axis = site.op.int("axis")
-    offset = 0
-    for name in site.op.operands:
-        extent = math.prod(site.type(name).shape[axis:])
-        if name == tile.tensor and offset <= site.step.box[1].start < offset + extent:
-            return 0, offset
-        offset += extent
-    raise PassError(f"%{site.op.name}: %{tile.tensor} is not among its operands")
+    shape, dst, (source,) = _loops(site)
+    size = site.op.result.type.dtype.bytes
+    return Copy(dst=dst, src=source, shape=shape, element_bytes=size)
 
 
 def _pool(site: Site) -> Pool:
     op = site.op
     source = site.step.reads[0]
     tile = site.tile(source)
-    whole = _pool_window(site)
+    whole = pool_window(op, site.type(op.operands[0]).shape)
     channels = (site.step.box[0], site.step.box[1])
     src = site.access(source, (*channels, tile.box[2], tile.box[3]))
     starts = [site.step.box[2 + axis].start * whole.stride[axis] for axis in (0, 1)]
@@ -230,9 +224,7 @@ def _pool(site: Site) -> Pool:
             left=origin[1] - starts[1],
         ),
         dtype=op.result.type.dtype,
-        include_padding=bool(op.attr("count_include_pad", False))
-        if op.kind == "avg_pool"
-        else False,
+        include_padding=bool(op.attr("count_include_pad", False)),
         outer_rows=(-origin[0], last[0]),
         outer_columns=(-origin[1], last[1]),
         scales=(scales[0][0], scales[1][0]),
@@ -241,8 +233,16 @@ def _pool(site: Site) -> Pool:
     )
 
 
-def _pool_window(site: Site) -> PoolWindow:
-    if site.op.kind != "global_avg_pool":
-        return window_of(site.op)
-    height, width = site.type(site.op.operands[0]).shape[2:]
-    return PoolWindow(kernel=(height, width))
+_SELECT: Mapping[Family, Callable[[Site], AnyInstruction]] = {
+    Family.FUNCTION: _function,
+    Family.PAIR: _pair,
+    Family.REDUCTION: _reduce,
+    Family.POOL: _pool,
+    Family.CHOICE: _choice,
+    Family.CAST: _cast,
+    Family.GATHER: _gather,
+    Family.LOOKUP: _lookup,
+    Family.QUANTIZE: _quantize,
+    Family.DEQUANTIZE: _dequantize,
+    Family.MOVE: _copy,
+}

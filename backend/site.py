@@ -1,12 +1,10 @@
 """What instruction selection looks at: a tile operation with its tiles where they are."""
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
 from ..ir.graph import Graph, Op
-from ..ir.isa import Access, Activation
-from ..ir.op_views import FusedActivation
+from ..ir.isa import Access
 from ..ir.tiles import Range, Role, Tile, TileGraph, TileOp
 from ..ir.types import TensorType
 from .addressing import on_chip
@@ -51,12 +49,3 @@ class Site:
     def parameters(self) -> tuple[int, ...]:
         """Tiles of role parameter that the operation reads."""
         return tuple(tile for tile in self.step.reads if self.tile(tile).role is Role.PARAM)
-
-
-def fused_activation(act: FusedActivation) -> tuple[Activation, float, float]:
-    """Return an activation with its two numbers, as instructions have it."""
-    if act.kind == "clip":
-        low = -math.inf if act.lo is None else act.lo
-        high = math.inf if act.hi is None else act.hi
-        return Activation.CLIP, low, high
-    return Activation(act.kind.value), act.alpha, 0.0

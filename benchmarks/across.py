@@ -57,7 +57,7 @@ class Row:
         dma_share: Of the time layer by layer, during which DMA channels work.
         bytes_in_turn: Moved off chip layer by layer [byte].
         bytes_across: Moved off chip across operators [byte].
-        events: Events of the joint schedule.
+        events: Events of the schedule.
         cpu_seconds: Of the pass [s].
     """
 
@@ -141,7 +141,7 @@ def measure(network: str, arch: str, scheduler: str, tiles: str) -> Row:
         dma_share=busy[Unit.DMA] / before.cycles,
         bytes_in_turn=before.total.off_chip_bytes,
         bytes_across=after.total.off_chip_bytes,
-        events=len(module.tile_schedules[0].events),
+        events=0 if module.tile_schedule is None else len(module.tile_schedule.events),
         cpu_seconds=seconds,
     )
 

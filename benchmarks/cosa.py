@@ -21,7 +21,7 @@ import math
 import statistics
 import sys
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from accnn.backend.load import load_architecture
@@ -31,11 +31,12 @@ from accnn.compiler.mapping import Answer, solve_all
 from accnn.ir.arch import Architecture
 from accnn.ir.workload import Workload
 from accnn.passes.analysis.cost import CostReport, evaluate
-from accnn.passes.mapping.base import MapOptions, Mapper, MappingResult, Objective
-from accnn.passes.mapping.cosa.paper import breakdown
-from accnn.passes.mapping.cosa.paper_mapper import CosaPaper
-from accnn.passes.mapping.even import even_space
+from accnn.passes.mapping.certificate.paper import breakdown
+from accnn.passes.mapping.mapper import Mapper, MappingResult
+from accnn.passes.mapping.problem import MappingProblem, Objective
+from accnn.passes.mapping.recipes.cosa_paper import CosaPaper
 from accnn.passes.mapping.registry import MAPPERS, find_mapper
+from accnn.passes.mapping.search.even.space import even_space
 from benchmarks.cosa_random import known
 
 HERE = Path(__file__).parent
@@ -143,23 +144,17 @@ def _measure(
     jobs: list[MapJob] = []
     for layer in layers:
         for name in names:
-            mapper = _mapper(name, arguments)
-            own = _options(name, objective, arguments)
-            jobs.append(MapJob(workload=layer.workload, arch=arch, mapper=mapper, options=own))
+            problem = MappingProblem(workload=layer.workload, arch=arch)
+            if name != "cosa-paper":  # the published program knows no objective but its own
+                budget = arguments.long if "pruned" in name else None
+                problem = replace(problem, objective=objective, evaluations=budget)
+            jobs.append(MapJob(problem, _mapper(name, arguments)))
     answers = solve_all(jobs, cache, processes=arguments.processes, progress=_progress)
     return [
         Entry(layers[at // len(names)], job.mapper.name, objective, answer, _cost(answer, arch))
         for at, (job, answer) in enumerate(zip(jobs, answers, strict=True))
         if isinstance(answer, MappingResult)
     ]
-
-
-def _options(name: str, objective: Objective, arguments: argparse.Namespace) -> MapOptions:
-    """Return a mapper's options; the published program knows no objective but its own."""
-    if name == "cosa-paper":
-        return MapOptions()
-    budget = arguments.long if "pruned" in name else None
-    return MapOptions(objective=objective, evaluations=budget)
 
 
 def _progress(done: int, total: int) -> None:
@@ -309,7 +304,7 @@ def geomean(values: Iterable[float]) -> float:
 
 def _figure_8(arch: Architecture, arguments: argparse.Namespace) -> list[str]:
     """Return the parts of eq. (12) for the layer of Fig. 8."""
-    space = even_space(FIG8, arch, frozenset())
+    space = even_space(MappingProblem(workload=FIG8, arch=arch))
     lines = [
         "## Parts of the published objective (Fig. 8), natural logarithms",
         "",
@@ -321,7 +316,7 @@ def _figure_8(arch: Architecture, arguments: argparse.Namespace) -> list[str]:
     for name in arguments.mapper.split(","):
         budget = arguments.long if "pruned" in name else None
         result = _mapper(name, arguments).map(
-            FIG8, arch, options=MapOptions(evaluations=budget, even=True)
+            MappingProblem(workload=FIG8, arch=arch, evaluations=budget, even=True)
         )
         parts = breakdown(result.nest, space)
         whole = parts.compute + parts.traffic - parts.utilization

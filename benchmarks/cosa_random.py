@@ -18,8 +18,8 @@ from pathlib import Path
 from accnn.backend.load import load_architecture
 from accnn.compiler.layers import read_layers
 from accnn.ir.workload import Workload
-from accnn.passes.mapping.base import MapOptions
-from accnn.passes.mapping.search import RandomPruned
+from accnn.passes.mapping.problem import MappingProblem
+from accnn.passes.mapping.recipes.drawn import RandomPruned
 
 HERE = Path(__file__).parent
 LAYERS = HERE / "data" / "cosa_layers.csv"
@@ -48,9 +48,9 @@ def main() -> int:
     distinct = {item.workload for item in read_layers(LAYERS)}
     workloads = sorted(distinct, key=lambda item: (item.macs, str(item)))
     waiting: list[Workload] = [item for item in workloads if str(item) not in done]
-    options = MapOptions(evaluations=arguments.evaluations)
     for position, workload in enumerate(waiting, start=1):
-        result = RandomPruned().map(workload, arch, options=options)
+        problem = MappingProblem(workload=workload, arch=arch, evaluations=arguments.evaluations)
+        result = RandomPruned().map(problem)
         seconds = f"{result.cpu_seconds:.1f}"
         with FOUND.open("a", newline="") as file:
             row = (str(workload), arguments.evaluations, round(result.objective, 3), seconds)

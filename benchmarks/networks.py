@@ -1,4 +1,4 @@
-"""All networks of the zoo on the machines that count: verified?, cycles, traffic, energy, seconds.
+"""Networks of the zoo on the machines that count: verified?, cycles, traffic, energy, seconds.
 
     python -m benchmarks.networks
     python -m benchmarks.networks --network resnet50 --arch simba --image-size 64
@@ -25,6 +25,20 @@ from accnn.models.zoo.registry import NETWORKS
 
 RESULTS = Path(__file__).with_name("results")
 ARCHS = ("simba", "edge-1m", "flexer-arch5")
+CHOSEN = (
+    "alexnet",
+    "darknet19",
+    "mobilenetv2",
+    "resnet18",
+    "resnet34",
+    "resnet50",
+    "squeezenet",
+    "squeezenet1_1",
+    "vgg16",
+    "yolov2",
+)
+"""Networks that are measured where none is named; ``benchmarks.zoo`` compiles all."""
+
 FLOAT = ("mobilenetv2", "edge-fp32")
 """The pair that is measured in floating point, too."""
 
@@ -86,7 +100,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="benchmarks.networks", description=__doc__)
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     names = [network.name for network in NETWORKS]
-    parser.add_argument("--network", nargs="+", choices=names, default=names)
+    parser.add_argument("--network", nargs="+", choices=names, default=list(CHOSEN))
     parser.add_argument("--arch", nargs="+", default=[*ARCHS, FLOAT[1]])
     parser.add_argument("--image-size", type=int, default=224, help="height and width [pixel]")
     parser.add_argument("--mapper", default=CompileOptions().mapper)

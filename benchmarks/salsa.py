@@ -27,10 +27,11 @@ from accnn.backend.load import load_architecture
 from accnn.compiler.layers import Layer, read_layers
 from accnn.ir.arch import Architecture
 from accnn.ir.workload import Workload
-from accnn.passes.mapping.base import MapOptions, MappingResult, Objective, Rules
+from accnn.passes.mapping.mapper import MappingResult
+from accnn.passes.mapping.problem import MappingProblem, Objective, Rules
 from accnn.passes.mapping.registry import find_mapper
-from accnn.passes.mapping.salsa.allocation import allocate_in
-from accnn.passes.mapping.salsa.engine import (
+from accnn.passes.mapping.search.orders.allocation import allocate_in
+from accnn.passes.mapping.search.orders.engine import (
     Engine,
     Found,
     SearchOptions,
@@ -38,11 +39,11 @@ from accnn.passes.mapping.salsa.engine import (
     prepare,
     search,
 )
-from accnn.passes.mapping.salsa.loops import count_orders, loop_prime_factors
-from accnn.passes.mapping.salsa.machine import Problem
-from accnn.passes.mapping.salsa.orders import OrderSpace
-from accnn.passes.mapping.salsa.runtime import seconds_per_order
-from accnn.passes.mapping.salsa.spatial import dataflow_unrolling
+from accnn.passes.mapping.search.orders.loops import count_orders, loop_prime_factors
+from accnn.passes.mapping.search.orders.machine import UnrolledProblem
+from accnn.passes.mapping.search.orders.orders import OrderSpace
+from accnn.passes.mapping.search.orders.runtime import seconds_per_order
+from accnn.passes.mapping.search.orders.spatial import dataflow_unrolling
 
 from .salsa_plots import draw_distribution, draw_tradeoff
 from .zigzag_data import Run, read_best, read_runs
@@ -112,14 +113,21 @@ def _arguments() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def problem_of(workload: Workload, arch: Architecture, rules: Rules = Rules.ACCNN) -> Problem:
+def problem_of(
+    workload: Workload, arch: Architecture, rules: Rules = Rules.ACCNN
+) -> UnrolledProblem:
     """Return the energy problem of a workload on the machine's dataflow."""
     workload = replace(workload, psum_bits=arch.accumulator_bits)
     unrolling = dataflow_unrolling(workload, arch)
-    return Problem(workload=workload, arch=arch, spatial=unrolling, rules=rules)
+    return UnrolledProblem(
+        problem=MappingProblem(
+            workload=workload, arch=arch, rules=rules, objective=Objective.ENERGY
+        ),
+        spatial=unrolling,
+    )
 
 
-def timed(problem: Problem, options: SearchOptions) -> Timed:
+def timed(problem: UnrolledProblem, options: SearchOptions) -> Timed:
     """Search and take the time."""
     started = time.process_time()
     found = search(problem, options)
@@ -182,7 +190,7 @@ def networks(
     return [*lines, *_network_means(rows, limits), ""], good
 
 
-def _over_reference(problem: Problem, own: Timed, excesses: list[float]) -> str:
+def _over_reference(problem: UnrolledProblem, own: Timed, excesses: list[float]) -> str:
     """Return the excess over all orders, or over a long search, and append it."""
     all_orders = own.found.orders <= MOST_EXHAUSTED
     reference = search(problem, EXHAUST if all_orders else LONG).value
@@ -244,14 +252,20 @@ def against_zigzag(arch: Architecture) -> tuple[list[str], bool]:
     for layer in dict.fromkeys(run.layer for run in runs):
         own = [run for run in runs if run.layer == layer]
         salsa = [run for run in own if run.engine == "salsa"]
-        problem = Problem(
-            workload=own[0].nest.workload,
-            arch=arch,
+        problem = UnrolledProblem(
+            problem=MappingProblem(
+                workload=own[0].nest.workload,
+                arch=arch,
+                rules=Rules.ZIGZAG,
+                objective=Objective.ENERGY,
+            ),
             spatial=own[0].nest.spatial,
-            rules=Rules.ZIGZAG,
         )
         ours = timed(problem, SearchOptions())
-        sound = timed(replace(problem, rules=Rules.ZIGZAG_SOUND), SearchOptions())
+        sound = timed(
+            replace(problem, problem=replace(problem.problem, rules=Rules.ZIGZAG_SOUND)),
+            SearchOptions(),
+        )
         least = min(run.energy for run in salsa)
         seconds = statistics.mean(run.cpu_seconds for run in salsa)
         value = ours.found.value
@@ -278,10 +292,9 @@ def against_zigzag(arch: Architecture) -> tuple[list[str], bool]:
     return lines, not missed and min(gains) >= 20
 
 
-def _free(problem: Problem, rules: Rules) -> MappingResult:
+def _free(problem: UnrolledProblem, rules: Rules) -> MappingResult:
     """Return what the mapper finds when it chooses the unrolling."""
-    options = MapOptions(objective=Objective.ENERGY, rules=rules)
-    return find_mapper("salsa").map(problem.workload, problem.arch, options=options)
+    return find_mapper("salsa").map(replace(problem.problem, rules=rules))
 
 
 def _loma(runs: Sequence[Run]) -> list[float]:
@@ -327,11 +340,11 @@ def optimum(arch: Architecture, runs: int) -> tuple[list[str], bool]:
     return [*lines, ""], good
 
 
-def _orders(problem: Problem) -> int:
+def _orders(problem: UnrolledProblem) -> int:
     return count_orders(loop_prime_factors(problem.temporal))
 
 
-def _reached(problem: Problem, least: float, seed: int) -> tuple[float, float, float]:
+def _reached(problem: UnrolledProblem, least: float, seed: int) -> tuple[float, float, float]:
     """Return what plain annealing, annealing with descent and the whole engine find.
 
     Runs of the engine end once the optimum is found; the rest could not change its result.
@@ -367,7 +380,10 @@ def allocation(arch: Architecture) -> tuple[list[str], bool]:
     every: list[float] = []
     for layer in dict.fromkeys(run.layer for run in read_runs()):
         nest = next(run.nest for run in read_runs() if run.layer == layer)
-        exact = Problem(workload=nest.workload, arch=arch, spatial=nest.spatial)
+        exact = UnrolledProblem(
+            problem=MappingProblem(workload=nest.workload, arch=arch, objective=Objective.ENERGY),
+            spatial=nest.spatial,
+        )
         found = _greedy_excess(exact)
         every += found
         lines.append(
@@ -377,7 +393,7 @@ def allocation(arch: Architecture) -> tuple[list[str], bool]:
     return [*lines, ""], True
 
 
-def _greedy_excess(exact: Problem) -> list[float]:
+def _greedy_excess(exact: UnrolledProblem) -> list[float]:
     loops = loop_prime_factors(exact.temporal)
     best = OrderSpace.of(exact, loops)
     rule = OrderSpace.of(replace(exact, greedy=True), loops)
@@ -428,7 +444,7 @@ def figures(arch: Architecture) -> tuple[list[str], bool]:
     return [*lines, ""], True
 
 
-def _tradeoff(problem: Problem) -> list[tuple[str, Timed]]:
+def _tradeoff(problem: UnrolledProblem) -> list[tuple[str, Timed]]:
     """Search by LOMA with several limits, by all orders where these are few, and by SALSA."""
     points = [
         (f"LOMA {limit}", timed(problem, replace(EXHAUST, limit=limit))) for limit in range(4, 10)

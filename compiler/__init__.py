@@ -1,1 +1,1 @@
-"""The driver: the only room that knows all others."""
+"""The driver: the only part that knows all others."""

@@ -4,10 +4,10 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
-from ..backend.asm.disassemble import write_assembly
 from ..backend.package import save_package
 from ..ir.program import Program
 from ..ir.report import to_json
+from ..ir.text.print_program import print_program
 from ..ir.text.printer import print_module
 from ..models.session import save_model
 from ..runtime_sim.result import SimulationResult
@@ -57,7 +57,7 @@ def _write_text(path: Path, text: str) -> None:
 
 def _write_assembly(path: Path, program: Program) -> None:
     with path.open("w", encoding="utf-8") as file:
-        write_assembly(program, file)
+        file.writelines(print_program(program))
 
 
 def _write_package(path: Path, result: Result, program: Program) -> None:

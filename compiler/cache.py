@@ -1,19 +1,23 @@
 """Mappings on disk, addressed by everything that they depend on.
 
 A key is the digest of the workload, the machine, the mapper with its options, workspace and
-placement, and the version of the code that decides: the text of the mappers, of the cost model and
-of the values they work on, and the solvers' releases. Whoever changes any of these asks another
-key; nothing is ever invalidated. An entry that cannot be read counts as absent.
+placement, and the version of the code that decides: the text of the mappers (those of other
+packages, too), of the cost model and of the values they work on, and the solvers' releases.
+Whoever changes any of these asks another key; nothing is ever invalidated. An entry that cannot be
+read counts as absent.
 """
 
+import dataclasses
 import hashlib
 import importlib.metadata
 import json
 import logging
 import os
+import sys
 import tempfile
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from enum import Enum
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -21,8 +25,8 @@ from typing import Any
 from ..ir.mapping import Allocation, Loop, LoopNest, SpatialLoop
 from ..ir.proof import Scope
 from ..ir.workload import Dim, Operand, Workload
-from ..passes.mapping.base import MappingResult, MappingStatus
 from ..passes.mapping.jobs import MapJob
+from ..passes.mapping.mapper import MappingResult, MappingStatus
 
 _LOG = logging.getLogger(__name__)
 _ROOT = Path(__file__).parent.parent
@@ -41,13 +45,11 @@ _PACKAGES = ("accnn", "mip", "highspy", "numpy", "numba")
 def key_of(job: MapJob) -> str:
     """Return the digest of everything that the answer to a question depends on."""
     parts = (
-        repr(job.workload),
-        repr(job.arch),
         repr(job.mapper),
-        repr(job.workspace),
-        ",".join(sorted(job.resident)),
-        repr(job.options),
+        ",".join(sorted(job.problem.resident)),
+        repr(replace(job.problem, resident=frozenset())),
         code_version(),
+        *map(_package_version, sorted(_foreign_packages(job.mapper))),
     )
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()
 
@@ -61,6 +63,27 @@ def code_version() -> str:
         digest.update(path.read_bytes())
     for package in _PACKAGES:
         digest.update(f"{package}={importlib.metadata.version(package)}".encode())
+    return digest.hexdigest()
+
+
+def _foreign_packages(value: object) -> frozenset[str]:
+    """Return the packages, other than accnn, whose classes a mapper is made of."""
+    if isinstance(value, Enum) or not dataclasses.is_dataclass(value):
+        inner = frozenset[str]()
+    else:
+        parts = (getattr(value, item.name) for item in dataclasses.fields(value))
+        inner = frozenset[str]().union(*map(_foreign_packages, parts))
+    own = type(value).__module__.partition(".")[0]
+    return inner if own in (__name__.partition(".")[0], "builtins") else inner | {own}
+
+
+@cache
+def _package_version(name: str) -> str:
+    """Return the digest of a package's code."""
+    digest = hashlib.sha256(name.encode())
+    for folder in map(Path, getattr(sys.modules[name], "__path__", ())):
+        for path in sorted(folder.rglob("*.py")):
+            digest.update(path.read_bytes())
     return digest.hexdigest()
 
 
@@ -89,7 +112,7 @@ class MappingCache:
         """Return the stored answer, ``None`` where there is none that can be read."""
         path = self._path(job)
         try:
-            return _decode(json.loads(path.read_text()), job.workload)
+            return _decode(json.loads(path.read_text()), job.problem.workload)
         except FileNotFoundError:
             return None
         except (OSError, ValueError, KeyError, TypeError) as error:

@@ -8,12 +8,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from ..backend.joint_steps import event_steps
 from ..ir.arch import Architecture
 from ..ir.graph_schedule import GraphSchedule
 from ..ir.module import Module
 from ..ir.report import NOTICEABLE, Cause, Reason
-from ..ir.tile_events import Event
 from ..passes.base import require_arch
 from ..runtime_sim.result import OperatorAccount
 
@@ -32,18 +30,10 @@ class Differences:
 
     @cached_property
     def predicted(self) -> Mapping[str, int]:
-        """From the first event that works, or is issued, to the last end, by operator [cycle]."""
-        found: dict[str, int] = {}
-        for schedule in self.module.tile_schedules:
-            events: dict[str, list[Event]] = {}
-            if len(schedule.graph.operators) == 1:
-                events[schedule.graph.operators[0]] = list(schedule.events)
-            elif self.module.graph_schedule is not None:
-                plan = self.module.graph_schedule
-                for event, step in zip(schedule.events, event_steps(schedule, plan), strict=True):
-                    events.setdefault(plan.order[step], []).append(event)
-            found |= {name: _span(items) for name, items in events.items() if items}
-        return found
+        """From the first event that works to the last end, alone, by operator [cycle]."""
+        schedule = self.module.tile_schedule
+        alone = () if schedule is None else schedule.alone
+        return {item.operator: item.cycles - item.begin for item in alone}
 
     @cached_property
     def _position(self) -> Mapping[str, int]:
@@ -83,14 +73,9 @@ class Differences:
     def _moves(self, name: str) -> int:
         """Return what moving whole tensors at the operator's step takes, by itself [cycle]."""
         plan = self.module.graph_schedule
-        joint = any(len(item.graph.operators) > 1 for item in self.module.tile_schedules)
-        if plan is None or joint:
+        if plan is None:
             return 0
         return sum(_moving(require_arch(self.module), size) for size in _moved(plan, name))
-
-
-def _span(events: Sequence[Event]) -> int:
-    return max(event.end for event in events) - min(event.begin for event in events)
 
 
 def _moved(plan: GraphSchedule, name: str) -> list[int]:

@@ -11,7 +11,6 @@ from ..backend.executable import check_executable
 from ..backend.load import ArchSource, find_source, parse_architecture
 from ..backend.lower import lower
 from ..ir.arch import Architecture
-from ..ir.errors import OptionError
 from ..ir.module import Module
 from ..ir.program import SymbolKind
 from ..ir.report import Report, Verification
@@ -28,7 +27,7 @@ from .frontend import Network, read_network
 from .mapping import CachedSolver
 from .observe import observed
 from .options import LOWER, CompileOptions, VerifyMode
-from .pipelines import default_pipeline
+from .pipelines import chosen_pipeline
 from .reporting import build_report
 from .stopwatch import Observer, Stopwatch, unobserved
 from .verdict import verify_run
@@ -61,6 +60,7 @@ def compile(
     *,
     arch: Path | str,
     options: CompileOptions | None = None,
+    pipeline: Pipeline | str | None = None,
     observer: Observer = unobserved,
     instruments: Sequence[Instrument] = (),
 ) -> Result:
@@ -70,7 +70,9 @@ def compile(
         model: The ``.onnx`` file.
         arch: Name of the catalogue, or path of a TOML file.
         options: What to choose; defaults otherwise.
-        observer: Told about progress.
+        pipeline: The passes between import and lowering, as text or as values (which need not be
+            registered); else what the options choose.
+        observer: Called about progress.
         instruments: Watch the passes.
 
     Returns:
@@ -82,9 +84,10 @@ def compile(
     """
     chosen = options or CompileOptions()
     watch = Stopwatch(observer)
-    pipeline = default_pipeline(chosen)
-    if not chosen.lowers:
-        pipeline = _until(pipeline, chosen.until or "")
+    given = pipeline if isinstance(pipeline, Pipeline) else None
+    if pipeline is not None:
+        chosen = replace(chosen, pipeline=str(pipeline))
+    passes = chosen_pipeline(chosen, given)
     source = find_source(str(arch))
     machine = parse_architecture(source.text, file=source.path.name)
     if chosen.lowers:
@@ -101,7 +104,7 @@ def compile(
         solve_jobs=CachedSolver(cache, chosen.processes),
     )
     watchers = (ReportProgress(lambda item, done, total: watch.progress(item.name, 0, 0)),)
-    outcome = run_pipeline(pipeline, module, context, instruments=(*watchers, *instruments))
+    outcome = run_pipeline(passes, module, context, instruments=(*watchers, *instruments))
     for record in outcome.records:
         watch.add(record.name, record.seconds)
     if not chosen.lowers:
@@ -113,20 +116,6 @@ def compile(
     return _result(
         network, machine, source, chosen, watch, outcome, module, simulation, verification
     )
-
-
-def _until(pipeline: Pipeline, name: str) -> Pipeline:
-    """Return the pipeline up to a pass.
-
-    Raises:
-        OptionError: There is no such pass.
-    """
-    names = [item.name for item in pipeline.passes]
-    if name not in names:
-        raise OptionError(
-            f"--until {name}: no such pass", hint=f"passes: {', '.join((*names, LOWER))}"
-        )
-    return pipeline.until(name)
 
 
 def _lower(module: Module, watch: Stopwatch) -> Module:

@@ -39,6 +39,12 @@ def read_network(
 ) -> Network:
     """Read a model and make it fit the precision of an architecture.
 
+    Args:
+        path: The ``.onnx`` file.
+        arch: The accelerator.
+        options: Shapes of inputs, calibration data and seed.
+        watch: Takes the time of each step.
+
     Raises:
         ModelError: The model cannot be read or has unsupported operators.
         OptionError: The model is quantised and the architecture computes in float.

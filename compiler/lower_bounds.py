@@ -16,7 +16,13 @@ def peak_macs(arch: Architecture) -> int:
 
 
 def roofline(arch: Architecture, macs: int, off_chip_bytes: int) -> int:
-    """Return the cycles that no schedule beats: MACs over the array, bytes over the bandwidth."""
+    """Return the cycles that no schedule beats: MACs over the array, bytes over the bandwidth.
+
+    Args:
+        arch: The accelerator, all its NPUs together.
+        macs: Multiply-accumulates.
+        off_chip_bytes: Bytes that cross the off-chip port [byte].
+    """
     bandwidth = arch.off_chip.read_bandwidth
     transfer = 0 if bandwidth is None else math.ceil(off_chip_bytes / bandwidth)
     return max(math.ceil(macs / peak_macs(arch)), transfer)

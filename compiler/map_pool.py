@@ -90,5 +90,5 @@ def _ask(process: Process, job: MapJob) -> Answer:
         return pickle.load(process.stdout)
     except (EOFError, OSError, pickle.UnpicklingError) as error:
         raise PassError(
-            f"a process that maps operators died at {job.workload}", hint="--processes 1"
+            f"a process that maps operators died at {job.problem.workload}", hint="--processes 1"
         ) from error

@@ -21,6 +21,12 @@ def schedule_layers(
 ) -> tuple[LayerRow, ...]:
     """Return one row per layer and scheduler; equal workloads are searched once.
 
+    Args:
+        layers: The layers.
+        arch: The accelerator.
+        schedulers: Names of the tile schedulers, in the order of the rows.
+        options: Of the out-of-order scheduler; its defaults if not given.
+
     Raises:
         OptionError: A scheduler does not exist, or the machine has no use for one.
     """

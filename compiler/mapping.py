@@ -4,8 +4,8 @@ import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from ..passes.mapping.base import MappingResult
 from ..passes.mapping.jobs import Answer, MapJob, Told
+from ..passes.mapping.mapper import MappingResult
 from .cache import MappingCache, key_of
 from .map_pool import solve_side_by_side
 
@@ -17,8 +17,8 @@ def cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def untold(done: int, total: int) -> None:
-    """Tell nobody."""
+def unobserved(done: int, total: int) -> None:
+    """Report to nobody."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ def solve_all(
     cache: MappingCache | None = None,
     *,
     processes: int = 2,
-    progress: Told = untold,
+    progress: Told = unobserved,
     timeless_cache: bool = False,
 ) -> tuple[Answer, ...]:
     """Return the answers, in the order of the questions; the number of processes is no matter.
@@ -56,7 +56,7 @@ def solve_all(
         jobs: The questions; equal ones are asked once.
         cache: Where answers are looked up and stored; ``None`` asks everything anew.
         processes: Processes at most; few questions are answered in this one.
-        progress: Told how many distinct questions are answered, and how many there are.
+        progress: Called with how many distinct questions are answered, and how many there are.
         timeless_cache: Whether an answer from the cache says 0 seconds, rather than what it took
             when it was found.
     """

@@ -10,10 +10,9 @@ from ..ir.ops import workload
 from ..ir.proof import gap_of
 from ..ir.report import Dims, OperatorReport, Traffic
 from ..ir.text.print_nest import print_nest
-from ..ir.tile_schedule import TileSchedule
 from ..ir.workload import Workload
 from ..passes.base import require_arch
-from ..passes.mapping.base import MappingStatus
+from ..passes.mapping.mapper import MappingStatus
 from ..runtime_sim.result import OperatorAccount
 from .differences import Differences
 from .findings import Findings
@@ -34,7 +33,8 @@ def operator_reports(found: Findings, seconds: Mapping[str, float]) -> tuple[Ope
         else tuple(op.name for op in module.graph.ops)
     )
     mappings = {item.operator: item for item in module.mappings}
-    schedules = {name: item for item in module.tile_schedules for name in item.graph.operators}
+    alone = () if module.tile_schedule is None else module.tile_schedule.alone
+    cycles = {item.operator: item.cycles for item in alone}
     simulation = found.simulation
     differences = Differences(module, () if simulation is None else simulation.operators)
     return tuple(
@@ -43,7 +43,7 @@ def operator_reports(found: Findings, seconds: Mapping[str, float]) -> tuple[Ope
             module.graph.producer[name],
             mappings.get(name),
             seconds.get(name),
-            schedules.get(name),
+            cycles.get(name),
             differences,
         )
         for name in order
@@ -55,13 +55,12 @@ def _operator(
     op: Op,
     mapping: OperatorMapping | None,
     seconds: float | None,
-    schedule: TileSchedule | None,
+    cycles: int | None,
     differences: Differences,
 ) -> OperatorReport:
     account = differences.account(op.name)
     arch, graph = require_arch(module), module.graph
     load = workload(op, graph.types)
-    cycles = _cycles(schedule, account)
     return OperatorReport(
         name=op.name,
         kind=op.kind,
@@ -86,17 +85,6 @@ def _operator(
         nest=None if mapping is None else print_nest(mapping.nest),
         note=None if mapping is None else mapping.note or None,
     )
-
-
-def _cycles(schedule: TileSchedule | None, account: OperatorAccount | None) -> int | None:
-    """Return how long an operator takes by itself.
-
-    In the run of a whole network it may load early and wait for the one before; from its first to
-    its last instruction is what is known where one schedule has several operators.
-    """
-    if schedule is not None and len(schedule.graph.operators) == 1:
-        return schedule.cycles
-    return None if account is None else account.cycles
 
 
 def _operator_bound(module: Module, op: Op, load: Workload | None) -> int | None:

@@ -6,7 +6,7 @@ from enum import StrEnum
 from pathlib import Path
 
 from ..ir.errors import OptionError
-from ..passes.mapping.base import Objective
+from ..passes.mapping.problem import Objective
 from ..passes.scheduling.cosma.budgets import NamedBudget
 from .cache import default_folder
 from .mapping import cores
@@ -20,6 +20,9 @@ BUDGET_HINT = f"e.g. 65536 or 64K, or one of {', '.join(NamedBudget)}"
 
 _IDLE = frozenset({"cache", "processes"})
 """Options that change seconds only."""
+
+_CHOICES = ("mapper", "objective", "scheduler", "tiles", "scratchpad")
+"""Options that choose passes and their options."""
 
 
 class VerifyMode(StrEnum):
@@ -44,10 +47,13 @@ class CompileOptions:
         seed: Of made-up calibration data and verification inputs.
         calibration: Data set for quantising a float model on an integer architecture.
         samples: Number of made-up calibration samples.
-        shapes: Fixed shapes for inputs whose shape is dynamic.
+        shapes: Shapes of dynamic inputs, and extents of dynamic axes, by name.
         verify: What is compared with onnxruntime.
         races: Whether the simulator looks for unordered accesses while verifying.
         inputs: ``.npz`` with the inputs to verify on; made-up ones otherwise.
+        pipeline: Text of the passes to run instead of those that the options above choose (mapper,
+            objective, scheduler, tiles and scratchpad).
+        settings: Options of passes, as ``PASS.OPTION=VALUE``.
         until: Name of the last pass to run.
         cache: Folder of loop nests found earlier; ``None`` maps everything anew.
         processes: Processes that look for loop nests; no figure but seconds depends on it.
@@ -65,6 +71,8 @@ class CompileOptions:
     verify: VerifyMode = VerifyMode.OUTPUTS
     races: bool = True
     inputs: Path | None = None
+    pipeline: str | None = None
+    settings: tuple[str, ...] = ()
     until: str | None = None
     cache: Path | None = field(default_factory=default_folder)
     processes: int = field(default_factory=cores)
@@ -83,6 +91,19 @@ class CompileOptions:
                 f"scratchpad is {self.scratchpad!r}, not a number of bytes", hint=BUDGET_HINT
             )
 
+        if self.pipeline is not None:
+            self._check_choices()
+
+    def _check_choices(self) -> None:
+        """Refuse options that choose passes where a pipeline already names them."""
+        defaults = {item.name: item.default for item in fields(self)}
+        chosen = [name for name in _CHOICES if getattr(self, name) != defaults[name]]
+        if chosen:
+            raise OptionError(
+                f"a pipeline is given: {', '.join(chosen)} would choose nothing",
+                hint="give it as an option of a pass, in the pipeline or as PASS.OPTION=VALUE",
+            )
+
     @property
     def lowers(self) -> bool:
         """Whether the compilation goes as far as a program."""
@@ -90,7 +111,8 @@ class CompileOptions:
 
     def flat(self) -> Mapping[str, bool | int | float | str | None]:
         """Return the options that decide something as plain values, for the report."""
-        names = [item.name for item in fields(self) if item.name not in _IDLE]
+        idle = _IDLE if self.pipeline is None else {*_IDLE, *_CHOICES}
+        names = [item.name for item in fields(self) if item.name not in idle]
         return {name: _plain(getattr(self, name)) for name in names}
 
 
@@ -101,4 +123,6 @@ def _plain(value: object) -> bool | int | float | str | None:
         return value.name
     if isinstance(value, Mapping):
         return ",".join(f"{name}={shape}" for name, shape in value.items())  # pyright: ignore[reportUnknownVariableType]
+    if isinstance(value, tuple):
+        return " ".join(map(str, value))  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
     return str(value)

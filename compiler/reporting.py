@@ -1,19 +1,22 @@
 """Build the report of one compilation from what its stages found."""
 
+from collections import Counter
 from collections.abc import Mapping
 from importlib.metadata import version
 
+from ..ir.arch import Architecture
 from ..ir.graph import Graph
 from ..ir.graph_schedule import GraphSchedule
 from ..ir.module import Module
 from ..ir.ops import workload
 from ..ir.report import FileIdentity, GraphScheduleReport, Report, TileScheduleReport, Totals
 from ..ir.tile_schedule import TileSchedule
+from ..ir.workload import Operand
 from ..passes.analysis.accumulator_range import accumulator_bounds
 from ..passes.analysis.compulsory import compulsory_network_bytes
 from ..passes.base import require_arch
 from ..passes.instrument import PassRecord
-from ..passes.mapping.base import MappingStatus
+from ..passes.mapping.mapper import MappingStatus
 from .findings import Findings
 from .lower_bounds import roofline
 from .operator_reports import operator_reports, traffic_of
@@ -32,13 +35,14 @@ def build_report(found: Findings) -> Report:
         passes=found.passes,
         operators=operator_reports(found, seconds),
         graph_schedule=_graph_schedule(found),
-        tile_schedules=tuple(_tile_schedule(item) for item in found.module.tile_schedules),
+        tile_schedules=_tile_schedules(found.module.tile_schedule),
         quantization=found.network.quantization,
         verification=found.verification,
         notes=(
             *found.network.notes,
             *fallback_note(found.module),
             *_accumulator_note(found.module),
+            *tiles_note(found.options.tiles, require_arch(found.module)),
         ),
     )
 
@@ -69,16 +73,31 @@ def _accumulator_note(module: Module) -> tuple[str, ...]:
     )
 
 
+def tiles_note(tiles: str, arch: Architecture) -> tuple[str, ...]:
+    """Return a note if tiles cannot be ordered as was asked for.
+
+    Args:
+        tiles: Who should order them.
+        arch: The machine.
+    """
+    if not tiles.startswith("flexer") or Operand.W in arch.scratchpad_level.holds:
+        return ()
+    return (
+        f"--tiles {tiles} kept the order of the loop nests: it can change it only where weights "
+        f"lie in the scratchpad, and on {arch.name} they go around it",
+    )
+
+
 def _totals(found: Findings) -> Totals:
     module, simulation = found.module, found.simulation
     arch, graph = require_arch(module), module.graph
     loads = {op.name: workload(op, graph.types) for op in graph.ops}
     macs = sum(item.macs for item in loads.values() if item is not None)
     compulsory = compulsory_network_bytes(graph)
-    schedules = module.tile_schedules
+    schedule = module.tile_schedule
     return Totals(
         macs=macs,
-        cycles_model=sum(item.cycles for item in schedules) if schedules else None,
+        cycles_model=None if schedule is None else schedule.cycles,
         cycles_simulated=None if simulation is None else simulation.cycles,
         cycles_lower_bound=roofline(arch, macs, compulsory),
         energy_pj=None if simulation is None else simulation.energy_pj,
@@ -91,15 +110,8 @@ def _totals(found: Findings) -> Totals:
 def _off_chip_bytes(found: Findings) -> int | None:
     if found.simulation is not None:
         return found.simulation.total.off_chip_bytes
-    plan = found.module.graph_schedule
-    if plan is None or not found.module.tile_schedules:
-        return None
-    schedules = found.module.tile_schedules
-    tiles = sum(item.transferred_bytes for item in schedules)
-    if any(len(item.graph.operators) > 1 for item in schedules):
-        return tiles  # whole tensors move in events, too
-    whole = (*plan.loads, *plan.spills, *plan.retrieves, *plan.stores)
-    return tiles + sum(item.bytes for item in whole)
+    schedule = found.module.tile_schedule
+    return None if schedule is None else schedule.transferred_bytes
 
 
 def _solve_seconds(records: tuple[PassRecord, ...]) -> Mapping[str, float]:
@@ -140,13 +152,20 @@ def _planned_constant_bytes(graph: Graph, plan: GraphSchedule) -> int:
     return max(0, plan.objective - activations)
 
 
-def _tile_schedule(schedule: TileSchedule) -> TileScheduleReport:
-    return TileScheduleReport(
-        name=" ".join(schedule.graph.operators),
-        scheduler=schedule.scheduler,
-        operations=len(schedule.graph.ops),
-        cycles=schedule.cycles,
-        cycles_lower_bound=schedule.cycles_lower_bound,
-        scope=schedule.scope,
-        offchip_bytes=schedule.transferred_bytes,
+def _tile_schedules(schedule: TileSchedule | None) -> tuple[TileScheduleReport, ...]:
+    """Return what the tiles of each operator are by themselves."""
+    if schedule is None:
+        return ()
+    operations = Counter(op.operator for op in schedule.graph.ops)
+    return tuple(
+        TileScheduleReport(
+            name=item.operator,
+            scheduler=item.scheduler,
+            operations=operations[item.operator],
+            cycles=item.cycles,
+            cycles_lower_bound=item.cycles_lower_bound,
+            scope=item.scope,
+            offchip_bytes=schedule.bytes_of(schedule.by_step.get(step, ())),
+        )
+        for step, item in enumerate(schedule.alone)
     )

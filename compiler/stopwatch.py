@@ -12,7 +12,13 @@ Observer: TypeAlias = Callable[[str, int, int], None]
 
 
 def unobserved(step: str, done: int, total: int) -> None:
-    """Tell nobody."""
+    """Tell nobody.
+
+    Args:
+        step: What runs.
+        done: How much of it is done.
+        total: How much there is; 0 where nobody knows.
+    """
 
 
 class Stopwatch:
@@ -40,5 +46,11 @@ class Stopwatch:
         self._runs.append(PassRun(name, seconds))
 
     def progress(self, step: str, done: int, total: int) -> None:
-        """Pass progress inside a step on to the observer."""
+        """Pass progress inside a step on to the observer.
+
+        Args:
+            step: What runs.
+            done: How much of it is done.
+            total: How much there is; 0 where nobody knows.
+        """
         self._observer(step, done, total)

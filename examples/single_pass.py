@@ -33,9 +33,9 @@ def main() -> None:
     planned = run_pipeline(flow, machine).module
     for mapping in planned.mappings:
         print(f"%{mapping.operator}: {mapping.mapper}, {mapping.objective:.0f} cycles in the model")
-    for schedule in planned.tile_schedules:
-        count = len(schedule.graph.ops)
-        print(f"{' '.join(schedule.graph.operators)}: {count} operations, {schedule.cycles} cycles")
+    schedule = planned.tile_schedule
+    assert schedule is not None
+    print(f"{len(schedule.graph.ops)} tile operations, {schedule.cycles} cycles")
 
 
 if __name__ == "__main__":

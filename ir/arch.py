@@ -5,9 +5,20 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cached_property
+from typing import Annotated, TypeAlias
+
+from annotated_types import Interval, MinLen
 
 from .errors import ArchitectureError
 from .workload import Dim, Operand
+
+Count: TypeAlias = Annotated[int, Interval(ge=1, le=2**40)]
+Cycles: TypeAlias = Annotated[int, Interval(ge=0, le=2**40)]
+Rate: TypeAlias = Annotated[float, Interval(ge=1e-6, le=1e15)]
+Energy: TypeAlias = Annotated[float, Interval(ge=0, le=1e15)]
+
+STRICT = {"extra": "forbid", "strict": True, "allow_inf_nan": False}
+"""How values are read from files: no unknown keys, no silent conversions, finite numbers."""
 
 
 class Precision(StrEnum):
@@ -38,17 +49,19 @@ class MemoryLevel:
         write_energy: Energy of writing one word [pJ].
     """
 
+    __pydantic_config__ = STRICT
+
     name: str
-    holds: tuple[Operand, ...]
-    capacity: int | None
+    holds: Annotated[tuple[Operand, ...], MinLen(1)]
+    capacity: Count | None
     double_buffered: bool = False
-    read_bandwidth: float | None = None
-    write_bandwidth: float | None = None
+    read_bandwidth: Rate | None = None
+    write_bandwidth: Rate | None = None
     shared_port: bool = False
-    ports: int | None = None
-    word_bits: int = 8
-    read_energy: float = 0.0
-    write_energy: float = 0.0
+    ports: Count | None = None
+    word_bits: Count = 8
+    read_energy: Energy = 0.0
+    write_energy: Energy = 0.0
 
     @property
     def usable(self) -> int | None:
@@ -75,22 +88,26 @@ class Fanout:
         hop_energy: Energy of one byte over one hop of the network [pJ/byte].
     """
 
+    __pydantic_config__ = STRICT
+
     name: str
     below: str
-    size: int
+    size: Count
     dims: tuple[Dim, ...] = tuple(Dim)
     multicast: tuple[Operand, ...] = (Operand.W, Operand.I)
     reduction: bool = True
-    link_bandwidth: float | None = None
-    hop_energy: float = 0.0
+    link_bandwidth: Rate | None = None
+    hop_energy: Energy = 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FanoutGroup:
     """A limit on the product of several fan-outs (a GPU's threads in a block)."""
 
-    fanouts: tuple[str, ...]
-    limit: int
+    __pydantic_config__ = STRICT
+
+    fanouts: Annotated[tuple[str, ...], MinLen(1)]
+    limit: Count
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,8 +119,10 @@ class Npu:
         sizes: Fan-outs whose size differs from the architecture's, as (fan-out, size) pairs.
     """
 
+    __pydantic_config__ = STRICT
+
     name: str
-    sizes: tuple[tuple[str, int], ...] = ()
+    sizes: tuple[tuple[str, Count], ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,10 +136,12 @@ class VectorUnit:
         parameter_bytes: Memory for bias, multipliers and tables [byte].
     """
 
-    lanes: int = 16
-    startup: int = 8
-    energy: float = 0.1
-    parameter_bytes: int = 65536
+    __pydantic_config__ = STRICT
+
+    lanes: Count = 16
+    startup: Cycles = 8
+    energy: Energy = 0.1
+    parameter_bytes: Count = 65536
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -132,8 +153,10 @@ class Dma:
         startup: Cycles of one transfer before its first byte.
     """
 
-    channels: int = 1
-    startup: int = 16
+    __pydantic_config__ = STRICT
+
+    channels: Count = 1
+    startup: Cycles = 16
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -155,16 +178,18 @@ class Architecture:
         dma: The DMA engines.
     """
 
+    __pydantic_config__ = STRICT
+
     name: str
-    levels: tuple[MemoryLevel, ...]
+    levels: Annotated[tuple[MemoryLevel, ...], MinLen(2)]
     scratchpad: str
     fanouts: tuple[Fanout, ...] = ()
     groups: tuple[FanoutGroup, ...] = ()
-    npus: tuple[Npu, ...] = (Npu(name="npu0"),)
+    npus: Annotated[tuple[Npu, ...], MinLen(1)] = (Npu(name="npu0"),)
     precision: Precision = Precision.INT8
-    accumulator_bits: int = 32
-    mac_energy: float = 0.0
-    clock_hz: float = 1e9
+    accumulator_bits: Annotated[int, Interval(ge=8, le=64)] = 32
+    mac_energy: Energy = 0.0
+    clock_hz: Rate = 1e9
     vector: VectorUnit = VectorUnit()
     dma: Dma = Dma()
 

@@ -2,6 +2,7 @@
 
 from .arch import Architecture
 from .graph import Graph, Op
+from .ops import OPS, is_mac
 from .workload import Operand
 
 
@@ -10,13 +11,16 @@ def direct_operands(graph: Graph, op: Op, arch: Architecture) -> frozenset[str]:
 
     These are biases and tables, and weights where the scratchpad does not hold such, if they are
     computed or inputs of the network. They have to be off chip while the operator runs.
+
+    Args:
+        graph: The network.
+        op: One of its operators.
+        arch: The accelerator.
     """
-    match op.kind:
-        case "conv2d" | "dense":
-            holds_weights = Operand.W in arch.scratchpad_level.holds
-            names = op.operands[2 if holds_weights else 1 :]
-        case "lookup":
-            names = op.operands[1:]
-        case _:
-            names = ()
+    first = OPS[op.kind].parameters if op.kind in OPS else None
+    if first is None:
+        return frozenset()
+    if is_mac(op) and Operand.W not in arch.scratchpad_level.holds:
+        first = 1
+    names = op.operands[first:]
     return frozenset(name for name in names if name and not graph.is_constant(name))

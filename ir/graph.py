@@ -215,7 +215,7 @@ def _title(op: Op) -> str:
 
 
 def eliminate_dead(graph: Graph) -> Graph:
-    """Drop operators and constants that no output depends on; inputs stay.
+    """Drop operators and constants that no output depends on; inputs remain.
 
     Returns:
         The smaller graph, or the same object where nothing is dead.

@@ -4,12 +4,12 @@ Step ``t`` executes ``order[t]``. A residence keeps a tensor at one address over
 range of steps. Within a step, in this order:
 
 1. *spills*: a tensor without host copy, whose residence ends with the step before, is written
-   off chip; its room serves this very step;
+   off chip; its block serves this very step;
 2. *loads and retrieves*: a tensor with a host copy whose residence begins here is read whole;
 3. the operator runs: it reads its operands and writes its results, each either at its resident
    address (a result's residence begins here) or *streamed* in tiles through the workspace;
    a result that is streamed out has a host copy from then on;
-4. *stores*: a resident output of the network is written off chip; it may stay resident.
+4. *stores*: a resident output of the network is written off chip; it may remain resident.
 
 Network inputs and constants have a host copy from the start. A tensor with a host copy leaves
 for free: its residence just ends. Constants that the plan does not mention pass in tiles,
@@ -67,7 +67,7 @@ class Transfer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Workspace:
-    """Room that the operator of one step may use for tiles of what it streams."""
+    """Bytes that the operator of one step may use for tiles of what it streams."""
 
     step: int
     address: int
@@ -165,7 +165,7 @@ class GraphSchedule:
         return frozenset((item.tensor, item.step) for item in self.streams)
 
     def verify(self) -> None:
-        """Check what needs no graph: room, overlap in address x time, claims with their proofs.
+        """Check what needs no graph: capacity, overlap in address x time, claims with their proofs.
 
         Raises:
             VerifyError: Names the tensor and step.

@@ -23,6 +23,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TypeAlias
 
+from .operators.functions import Activation, BinaryKind, ReduceKind
 from .types import DType
 
 
@@ -240,34 +241,20 @@ class Requant(Instruction):
     layout: int = -1
 
 
-class Activation(StrEnum):
-    """Activation function applied to a float32 result."""
-
-    NONE = "none"
-    RELU = "relu"
-    CLIP = "clip"
-    LEAKY_RELU = "leaky_relu"
-    SIGMOID = "sigmoid"
-    TANH = "tanh"
-    EXP = "exp"
-    SQRT = "sqrt"
-    RECIPROCAL = "reciprocal"
-    ERF = "erf"
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Activate(Instruction):
-    """Float32 ``dst = act(src + bias)``.
+    """``dst = act(src + bias)``.
 
     Attributes:
         dst: Output elements.
         src: Input elements (accumulators or a tensor).
-        bias: Values to add, ``None`` for none.
+        bias: Float32 values to add, ``None`` for none.
         shape: Extents.
         act: The function.
-        a: Lower bound of ``clip``, slope of ``leaky_relu``.
-        b: Upper bound of ``clip``.
+        a: The function's first number: lower bound of ``clip``, slope of ``leaky_relu``.
+        b: Its second number: upper bound of ``clip``.
         layout: Where ``src`` is a tile of sums in ``ab``, as in ``Requant``; else -1.
+        dtype: Element type of input and output.
     """
 
     dst: Access
@@ -278,17 +265,7 @@ class Activate(Instruction):
     a: float = 0.0
     b: float = 0.0
     layout: int = -1
-
-
-class BinaryKind(StrEnum):
-    """Element-wise function of two operands."""
-
-    ADD = "add"
-    MUL = "mul"
-    SUB = "sub"
-    DIV = "div"
-    MAX = "max"
-    MIN = "min"
+    dtype: DType = DType.F32
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -325,7 +302,7 @@ class QBinary(Instruction):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Binary(Instruction):
-    """Float32 ``dst = act(kind(a, b))``.
+    """``dst = act(kind(a, b))``; comparisons make truth values, bytes of 0 or 1.
 
     Attributes:
         kind: The function of two operands.
@@ -336,6 +313,7 @@ class Binary(Instruction):
         act: Function of the result.
         low: Lower bound of ``clip``, slope of ``leaky_relu``.
         high: Upper bound of ``clip``.
+        dtype: Element type of both operands.
     """
 
     kind: BinaryKind
@@ -346,6 +324,77 @@ class Binary(Instruction):
     act: Activation = Activation.NONE
     low: float = 0.0
     high: float = 0.0
+    dtype: DType = DType.F32
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Select(Instruction):
+    """``dst = a where condition, else b``, element by element.
+
+    Attributes:
+        dst: Output elements.
+        condition: Truth values, one byte each.
+        a: What is taken where the condition holds.
+        b: What is taken elsewhere.
+        shape: Extents.
+        element_bytes: Size of one element of the output.
+    """
+
+    dst: Access
+    condition: Access
+    a: Access
+    b: Access
+    shape: tuple[int, ...]
+    element_bytes: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Convert(Instruction):
+    """Write numbers as numbers of another type.
+
+    Fractions are cut off; a number is true if it is not 0.
+
+    Attributes:
+        dst: Output elements.
+        src: Input elements.
+        shape: Extents.
+        dtype: Element type of the input.
+        to: Element type of the output.
+    """
+
+    dst: Access
+    src: Access
+    shape: tuple[int, ...]
+    dtype: DType
+    to: DType
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gather(Instruction):
+    """``dst[l] = src[l]`` moved on by ``index[l]`` steps, for every loop index ``l``.
+
+    An axis of the source passes by whole, and the indexed elements are picked. An index below 0
+    counts from the axis's end.
+
+    Attributes:
+        dst: Output elements.
+        src: The element of index 0 for each output.
+        index: Indices.
+        shape: Extents.
+        element_bytes: Size of one element of the output.
+        dtype: Element type of the indices, ``s32`` or ``s64``.
+        step: Distance of neighbours on the indexed axis [byte].
+        extent: Elements of that axis.
+    """
+
+    dst: Access
+    src: Access
+    index: Access
+    shape: tuple[int, ...]
+    element_bytes: int
+    dtype: DType
+    step: int
+    extent: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -363,14 +412,6 @@ class Lookup(Instruction):
     src: Access
     table: Access
     shape: tuple[int, ...]
-
-
-class ReduceKind(StrEnum):
-    """How a window is reduced."""
-
-    MAX = "max"
-    MEAN = "mean"
-    SUM = "sum"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -416,19 +457,23 @@ class Pool(Instruction):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reduce(Instruction):
-    """Float32 reduction of the last loop: ``dst = kind over i of src[.., i]``.
+    """Reduction of the last loop: ``dst = kind over i of src[.., i]``.
+
+    What tells a position makes ``s64``.
 
     Attributes:
         kind: The reduction.
         dst: Output, strides over all loops but the last.
         src: Input, strides over all loops.
         shape: Extents; the last is reduced.
+        dtype: Element type of the input.
     """
 
     kind: ReduceKind
     dst: Access
     src: Access
     shape: tuple[int, ...]
+    dtype: DType = DType.F32
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -488,6 +533,9 @@ AnyInstruction: TypeAlias = (
     | Reduce
     | Quantize
     | Dequantize
+    | Select
+    | Convert
+    | Gather
 )
 
 UNITS: dict[type[Instruction], frozenset[Unit]] = {
@@ -505,5 +553,8 @@ UNITS: dict[type[Instruction], frozenset[Unit]] = {
     Reduce: frozenset({Unit.VX}),
     Quantize: frozenset({Unit.VX}),
     Dequantize: frozenset({Unit.VX}),
+    Select: frozenset({Unit.VX}),
+    Convert: frozenset({Unit.VX}),
+    Gather: frozenset({Unit.VX}),
 }
 """Which units execute an instruction."""

@@ -1,14 +1,13 @@
-"""Frozen dataclasses as JSON text and back, checked against their type hints."""
+"""Frozen dataclasses as JSON text and back, checked against their schema."""
 
 import dataclasses
 import json
-import types
-import typing
 from collections.abc import Mapping
 from enum import Enum
-from typing import Any, TypeVar, cast
+from typing import TypeVar, cast
 
 from .errors import ParseError
+from .schema import Form, Shape, columns
 
 T = TypeVar("T")
 
@@ -30,7 +29,7 @@ def parse_json(text: str, kind: type[T]) -> T:
     Raises:
         ParseError: The text is not JSON, or names the key whose value has the wrong type.
     """
-    return cast("T", _decode(_load(text), kind, ""))
+    return cast("T", _decode_dataclass(_load(text), kind, ""))
 
 
 def parse_key(text: str, key: str) -> object:
@@ -51,8 +50,9 @@ def _load(text: str) -> object:
 
 def _encode(value: object) -> object:
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        names = (field.name for field in dataclasses.fields(value))
-        return {name: _encode(getattr(value, name)) for name in names}
+        return {
+            column.name: _encode(getattr(value, column.name)) for column in columns(type(value))
+        }
     if isinstance(value, Enum):
         return value.value
     if isinstance(value, tuple):
@@ -63,55 +63,64 @@ def _encode(value: object) -> object:
     return value
 
 
-def _decode(raw: object, kind: Any, path: str) -> object:
-    origin = typing.get_origin(kind)
-    if origin in (types.UnionType, typing.Union):
-        return _decode_union(raw, typing.get_args(kind), path)
-    if origin is tuple:
-        return _decode_tuple(raw, typing.get_args(kind)[0], path)
-    if origin is Mapping:
-        return _decode_mapping(raw, typing.get_args(kind)[1], path)
-    if dataclasses.is_dataclass(kind):
-        return _decode_dataclass(raw, cast("type[object]", kind), path)
-    if isinstance(kind, type) and issubclass(kind, Enum):
-        return _decode_enum(raw, kind, path)
-    return _decode_scalar(raw, kind, path)
+def _decode(raw: object, shape: Shape, path: str) -> object:
+    if raw is None and shape.optional:
+        return None
+    match shape.form:
+        case Form.SCALAR:
+            return _decode_scalar(raw, shape.kind, path)
+        case Form.LEAF | Form.RECORD:
+            return _decode_dataclass(raw, shape.kind, path)
+        case Form.CHOICE:
+            return _decode_choice(raw, shape, path)
+        case Form.MAPPING:
+            items = _object(raw, path).items()
+            return {key: _decode(item, shape.items[0], f"{path}.{key}") for key, item in items}
+        case Form.SEQUENCE | Form.TABLE | Form.BLOCKS:
+            return _decode_tuple(raw, shape, path)
+        case Form.CODE:
+            raise TypeError("instructions have no form in JSON")
 
 
 def _decode_dataclass(raw: object, kind: type[object], path: str) -> object:
     table = _object(raw, path)
-    hints = typing.get_type_hints(kind)
-    fields = {field.name: field for field in dataclasses.fields(cast("Any", kind))}
+    known = {column.name: column for column in columns(kind)}
     for key in table:
-        if key not in fields:
-            raise _wrong(path, f"unknown key {key!r}", f"known: {', '.join(fields)}")
-    for name, field in fields.items():
-        if name not in table and field.default is dataclasses.MISSING:
+        if key not in known:
+            raise _wrong(path, f"unknown key {key!r}", f"known: {', '.join(known)}")
+    for name, column in known.items():
+        if name not in table and column.is_required:
             raise _wrong(path, f"{name} is missing")
-    return kind(**{name: _decode(table[name], hints[name], f"{path}.{name}") for name in table})
+    values = {name: _decode(table[name], known[name].shape, f"{path}.{name}") for name in table}
+    return kind(**values)
 
 
-def _decode_union(raw: object, kinds: tuple[Any, ...], path: str) -> object:
-    if raw is None and type(None) in kinds:
-        return None
-    others = tuple(kind for kind in kinds if kind is not type(None))
-    if len(others) == 1:
-        return _decode(raw, others[0], path)
-    exact = next((kind for kind in others if type(raw) is kind), None)
-    if exact is None:
-        raise _wrong(path, f"{raw!r} must be {' or '.join(kind.__name__ for kind in others)}")
+def _decode_choice(raw: object, shape: Shape, path: str) -> object:
+    kinds = [item.kind for item in shape.items]
+    if type(raw) not in kinds:
+        raise _wrong(path, f"{raw!r} must be {' or '.join(kind.__name__ for kind in kinds)}")
     return raw
 
 
-def _decode_tuple(raw: object, kind: Any, path: str) -> object:
+def _decode_tuple(raw: object, shape: Shape, path: str) -> object:
     if not isinstance(raw, list):
         raise _wrong(path, f"{raw!r} must be a list")
-    items = enumerate(cast("list[object]", raw))
-    return tuple(_decode(item, kind, f"{path}[{index}]") for index, item in items)
+    items = cast("list[object]", raw)
+    shapes = shape.items if shape.fixed else shape.items * len(items)
+    if len(items) != len(shapes):
+        raise _wrong(path, f"{raw!r} must have {len(shapes)} values")
+    pairs = enumerate(zip(items, shapes, strict=True))
+    return tuple(_decode(item, inner, f"{path}[{index}]") for index, (item, inner) in pairs)
 
 
-def _decode_mapping(raw: object, kind: Any, path: str) -> object:
-    return {key: _decode(item, kind, f"{path}.{key}") for key, item in _object(raw, path).items()}
+def _decode_scalar(raw: object, kind: type, path: str) -> object:
+    if issubclass(kind, Enum):
+        return _decode_enum(raw, kind, path)
+    if kind is float and type(raw) is int:
+        return float(raw)
+    if type(raw) is not kind:
+        raise _wrong(path, f"{raw!r} must be {kind.__name__}")
+    return raw
 
 
 def _decode_enum(raw: object, kind: type[Enum], path: str) -> object:
@@ -120,14 +129,6 @@ def _decode_enum(raw: object, kind: type[Enum], path: str) -> object:
     except ValueError:
         allowed = ", ".join(str(member.value) for member in kind)
         raise _wrong(path, f"{raw!r} must be one of {allowed}") from None
-
-
-def _decode_scalar(raw: object, kind: Any, path: str) -> object:
-    if kind is float and type(raw) is int:
-        return float(raw)
-    if type(raw) is not kind:
-        raise _wrong(path, f"{raw!r} must be {kind.__name__}")
-    return raw
 
 
 def _object(raw: object, path: str) -> Mapping[str, object]:

@@ -1,32 +1,12 @@
 """Start-ups and lane costs of instructions, as schedulers and documentation tell them.
 
-What an event asks of engines and ports is told by ``passes/scheduling/timing/work.py``. The
+What an event asks of engines and ports follows from ``passes/scheduling/timing/work.py``. The
 simulator has tables of its own (``runtime_sim/demands.py``, ``vector_cost.py``), so that a mistake
 in one shows as a difference.
 """
 
-from .isa import Activation
-
 ON_CHIP_STARTUP = 4
 """Cycles before the first byte of a copy that does not touch off-chip memory [cycle]."""
-
-SIMPLE_COST = 1
-"""Lane cycles per element of a simple function [cycle]."""
-
-EXP_COST = 4
-"""Lane cycles per element of exp, division and the like [cycle]."""
-
-SLOW_ACTIVATIONS = frozenset(
-    {
-        Activation.SIGMOID,
-        Activation.TANH,
-        Activation.EXP,
-        Activation.SQRT,
-        Activation.RECIPROCAL,
-        Activation.ERF,
-    }
-)
-"""Activation functions of cost ``EXP_COST``; all others are simple."""
 
 
 def port_cycles(bytes: int, bandwidth: float | None) -> int:

@@ -8,7 +8,7 @@ from .errors import VerifyError
 from .graph import Graph
 from .graph_schedule import GraphSchedule, SolveStatus
 from .mapping import LoopNest
-from .ops import verify_graph
+from .ops import is_mac, verify_graph
 from .program import Program
 from .proof import Scope, verify_proof
 from .resources import Constants
@@ -23,7 +23,7 @@ class Stage(StrEnum):
     ARCH = "arch"
     GRAPH_SCHEDULE = "graph_schedule"
     MAPPINGS = "mappings"
-    TILE_SCHEDULES = "tile_schedules"
+    TILE_SCHEDULE = "tile_schedule"
     PROGRAM = "program"
 
 
@@ -79,7 +79,7 @@ class Module:
         arch: The accelerator; absent before one is chosen.
         graph_schedule: Order of operators and plan of the scratchpad.
         mappings: Loop nests, one per operator of the MAC array, in schedule order.
-        tile_schedules: One per step of the graph schedule (or one for all).
+        tile_schedule: Tiles and transfers of the whole network.
         program: The instruction streams.
         constants: Data of the constants, by name; those of the program beside those of the graph.
             Not part of the text form; empty where only the text is at hand.
@@ -89,7 +89,7 @@ class Module:
     arch: Architecture | None = None
     graph_schedule: GraphSchedule | None = None
     mappings: tuple[Mapping, ...] = ()
-    tile_schedules: tuple[TileSchedule, ...] = ()
+    tile_schedule: TileSchedule | None = None
     program: Program | None = None
     constants: Constants = Constants()
 
@@ -101,10 +101,10 @@ class Module:
             present.add(Stage.ARCH)
         if self.graph_schedule is not None:
             present.add(Stage.GRAPH_SCHEDULE)
-        if self.mappings:
+        if self.mappings or not any(is_mac(op) for op in self.graph.ops):
             present.add(Stage.MAPPINGS)
-        if self.tile_schedules:
-            present.add(Stage.TILE_SCHEDULES)
+        if self.tile_schedule is not None:
+            present.add(Stage.TILE_SCHEDULE)
         if self.program is not None:
             present.add(Stage.PROGRAM)
         return frozenset(present)
@@ -138,9 +138,11 @@ class Module:
             item.verify()
             if self.arch is not None:
                 item.nest.verify(self.arch)
-        for schedule in self.tile_schedules:
-            schedule.verify()
-        if self.graph_schedule is not None:
-            verify_places(self.graph, self.graph_schedule, self.tile_schedules)
+        if self.tile_schedule is not None:
+            self.tile_schedule.verify()
+            for tensor in self.tile_schedule.graph.preloaded:
+                raise VerifyError(f"nothing brings %{tensor} on chip")
+            if self.graph_schedule is not None:
+                verify_places(self.graph_schedule, self.tile_schedule)
         if self.program is not None:
             self.program.verify()

@@ -1,36 +1,33 @@
 """Typed views of the attributes that several operator kinds share."""
 
-from dataclasses import dataclass
-from enum import StrEnum
+from dataclasses import dataclass, replace
 
+import numpy as np
+
+from .elementary import Array
 from .graph import Op
+from .operators.functions import FUNCTIONS, Activation
 from .types import TensorType
 
 
-class Activation(StrEnum):
-    """Function that a float operator applies to its result before it stores it."""
-
-    NONE = "none"
-    RELU = "relu"
-    CLIP = "clip"
-    LEAKY_RELU = "leaky_relu"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FusedActivation:
-    """The activation of a float operator.
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A function with its numbers, as instructions have it.
 
     Attributes:
-        kind: Which function.
-        lo: Lower bound of ``clip``, ``None``: unbounded.
-        hi: Upper bound of ``clip``, ``None``: unbounded.
-        alpha: Slope of ``leaky_relu`` below zero.
+        act: Which function.
+        a: Its first number, 0 where it has none.
+        b: Its second number, 0 where it has none.
     """
 
-    kind: Activation = Activation.NONE
-    lo: float | None = None
-    hi: float | None = None
-    alpha: float = 0.0
+    act: Activation
+    a: float = 0.0
+    b: float = 0.0
+
+    def __call__(self, values: Array) -> Array:
+        """Return the function of float32 values."""
+        with np.errstate(all="ignore"):
+            return FUNCTIONS[self.act].evaluate(values, self.a, self.b)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,6 +47,12 @@ class Window:
     pads: tuple[int, int, int, int] = (0, 0, 0, 0)
     dilation: tuple[int, int] = (1, 1)
     overhang: tuple[int, int] = (0, 0)
+
+    def counting_overhang(self) -> "Window":
+        """Return the same window with its overhang turned into plain padding."""
+        top, left, bottom, right = self.pads
+        below, beside = self.overhang
+        return replace(self, pads=(top, left, bottom + below, right + beside), overhang=(0, 0))
 
     def reach(self) -> tuple[int, int]:
         """Rows and columns from the first to the last tap, both included [element]."""
@@ -84,14 +87,15 @@ def optional_float(op: Op, name: str) -> float | None:
     return op.float(name) if has_attr(op, name) else None
 
 
-def activation_of(op: Op) -> FusedActivation:
-    """Return the float activation that an operator applies to its result."""
-    return FusedActivation(
-        kind=Activation(op.str("act", "none")),
-        lo=optional_float(op, "lo"),
-        hi=optional_float(op, "hi"),
-        alpha=op.float("alpha", 0.0),
-    )
+def call_of(op: Op, act: Activation) -> Call:
+    """Return a function with the numbers that an operator gives it."""
+    numbers = (op.float(item.name, item.default) for item in FUNCTIONS[act].numbers)
+    return Call(act, *numbers)
+
+
+def activation_of(op: Op) -> Call:
+    """Return the activation that a float operator applies to its result before it stores it."""
+    return call_of(op, Activation(op.str("act", "none")))
 
 
 def clamp_of(op: Op, result: TensorType) -> tuple[int, int]:

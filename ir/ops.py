@@ -27,232 +27,26 @@ dequantize           ``y = f32(f32(x - zx) * sx)``
 
 ``runtime_sim/numerics.py`` is the executable form of these lines.
 
-To add an operator, add one entry to ``_TABLE``.
+To add an operator, add one entry to the table of its family in ``operators/``.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
+from functools import lru_cache
 
 from .graph import Attr, Graph, Op, Value, sorted_attrs
-from .op_checks import (
-    check_average,
-    check_binary,
-    check_dequantize,
-    check_float,
-    check_lookup,
-    check_mac,
-    check_max_pool,
-    check_quantize,
-    check_same_type,
-)
-from .op_shapes import (
-    broadcast_shape,
-    concat_shape,
-    conv2d_shape,
-    dense_shape,
-    global_pool_shape,
-    pool_shape,
-    reduced_shape,
-    reshape_shape,
-    same_shape,
-    transpose_shape,
-)
-from .op_spec import AttrSpec, AttrType, Category, OpSpec, Types, refusal
-from .op_views import Activation
-from .op_workloads import conv2d_workload, dense_workload
+from .operators.access import Part
+from .operators.elementwise import ELEMENTWISE
+from .operators.gathers import GATHERS
+from .operators.mac import MAC
+from .operators.moves import MOVES
+from .operators.spec import Family, OpSpec, Types, refusal
+from .operators.windowed import WINDOWED
 from .types import DType, Quantization, TensorType
 from .workload import Workload
 
-_CLAMP = (AttrSpec(name="qlo", type=AttrType.INT), AttrSpec(name="qhi", type=AttrType.INT))
-_TAIL = (
-    AttrSpec(name="act", type=AttrType.STR, allowed=tuple(Activation)),
-    AttrSpec(name="lo", type=AttrType.FLOAT),
-    AttrSpec(name="hi", type=AttrType.FLOAT),
-    AttrSpec(name="alpha", type=AttrType.FLOAT),
-    *_CLAMP,
-)
-_STEPS = (
-    AttrSpec(name="stride", type=AttrType.INTS, length=2, minimum=1),
-    AttrSpec(name="pads", type=AttrType.INTS, length=4, minimum=0),
-    AttrSpec(name="dilation", type=AttrType.INTS, length=2, minimum=1),
-)
-_POOL = (
-    AttrSpec(name="kernel", type=AttrType.INTS, required=True, length=2, minimum=1),
-    *_STEPS,
-    AttrSpec(name="overhang", type=AttrType.INTS, length=2, minimum=0),
-)
-_AXIS = AttrSpec(name="axis", type=AttrType.INT, required=True, minimum=0)
-
-
-def _float(
-    kind: str,
-    summary: str,
-    *attrs: AttrSpec,
-    operands: tuple[str, ...] = ("x",),
-    shape: Callable[[Op, Types], tuple[int, ...]] = same_shape,
-) -> OpSpec:
-    """Return an operator of the vector unit that knows float32 only."""
-    return OpSpec(
-        kind=kind,
-        summary=summary,
-        category=Category.VECTOR,
-        operands=operands,
-        attrs=attrs,
-        shape=shape,
-        check=check_float,
-    )
-
-
-def _float_pair(kind: str, summary: str) -> OpSpec:
-    return _float(kind, summary, operands=("a", "b"), shape=broadcast_shape)
-
-
-def _reduction(kind: str, summary: str) -> OpSpec:
-    return _float(kind, summary, _AXIS, shape=reduced_shape)
-
-
-_TABLE = (
-    OpSpec(
-        kind="conv2d",
-        summary="Grouped 2-d convolution of [N,C,H,W] with [K,C/groups,R,S].",
-        category=Category.MAC,
-        operands=("x", "w", "bias"),
-        optional=1,
-        attrs=(*_STEPS, AttrSpec(name="groups", type=AttrType.INT, minimum=1), *_TAIL),
-        shape=conv2d_shape,
-        check=check_mac,
-        workload=conv2d_workload,
-    ),
-    OpSpec(
-        kind="dense",
-        summary="Product of [M,L] with the transpose of [J,L].",
-        category=Category.MAC,
-        operands=("x", "w", "bias"),
-        optional=1,
-        attrs=_TAIL,
-        shape=dense_shape,
-        check=check_mac,
-        workload=dense_workload,
-    ),
-    OpSpec(
-        kind="add",
-        summary="Sum with NumPy broadcasting.",
-        category=Category.VECTOR,
-        operands=("a", "b"),
-        attrs=_TAIL,
-        shape=broadcast_shape,
-        check=check_binary,
-    ),
-    OpSpec(
-        kind="mul",
-        summary="Product with NumPy broadcasting.",
-        category=Category.VECTOR,
-        operands=("a", "b"),
-        attrs=_TAIL,
-        shape=broadcast_shape,
-        check=check_binary,
-    ),
-    _float_pair("sub", "Difference with NumPy broadcasting."),
-    _float_pair("div", "Quotient with NumPy broadcasting."),
-    _float("relu", "max(x, 0)."),
-    _float(
-        "clip",
-        "x limited to [lo, hi]; an absent bound does not limit.",
-        AttrSpec(name="lo", type=AttrType.FLOAT),
-        AttrSpec(name="hi", type=AttrType.FLOAT),
-    ),
-    _float(
-        "leaky_relu",
-        "x, times alpha where x is negative.",
-        AttrSpec(name="alpha", type=AttrType.FLOAT, required=True),
-    ),
-    _float("sigmoid", "1 / (1 + exp(-x))."),
-    _float("tanh", "Hyperbolic tangent."),
-    _float("exp", "Exponential function."),
-    _reduction("reduce_max", "Maximum along an axis, which stays with extent one."),
-    _reduction("reduce_sum", "Sum along an axis, which stays with extent one."),
-    _float("softmax", "exp(x - max) over its sum along an axis.", _AXIS),
-    OpSpec(
-        kind="lookup",
-        summary="Table of 256 bytes, indexed by the operand as an unsigned byte.",
-        category=Category.VECTOR,
-        operands=("x", "table"),
-        shape=same_shape,
-        check=check_lookup,
-    ),
-    OpSpec(
-        kind="max_pool",
-        summary="Maximum over a window.",
-        category=Category.VECTOR,
-        operands=("x",),
-        attrs=_POOL,
-        shape=pool_shape,
-        check=check_max_pool,
-    ),
-    OpSpec(
-        kind="avg_pool",
-        summary="Average over a window; padding counts only with count_include_pad.",
-        category=Category.VECTOR,
-        operands=("x",),
-        attrs=(*_POOL, AttrSpec(name="count_include_pad", type=AttrType.BOOL), *_CLAMP),
-        shape=pool_shape,
-        check=check_average,
-    ),
-    OpSpec(
-        kind="global_avg_pool",
-        summary="Average over height and width.",
-        category=Category.VECTOR,
-        operands=("x",),
-        attrs=_CLAMP,
-        shape=global_pool_shape,
-        check=check_average,
-    ),
-    OpSpec(
-        kind="reshape",
-        summary="The same elements in the same order under another shape.",
-        category=Category.LAYOUT,
-        operands=("x",),
-        attrs=(AttrSpec(name="shape", type=AttrType.INTS, required=True, minimum=1),),
-        shape=reshape_shape,
-        check=check_same_type,
-    ),
-    OpSpec(
-        kind="transpose",
-        summary="Axes in the order perm: result axis i is operand axis perm[i].",
-        category=Category.LAYOUT,
-        operands=("x",),
-        attrs=(AttrSpec(name="perm", type=AttrType.INTS, required=True, minimum=0),),
-        shape=transpose_shape,
-        check=check_same_type,
-    ),
-    OpSpec(
-        kind="concat",
-        summary="Operands one after the other along an axis.",
-        category=Category.LAYOUT,
-        operands=("x",),
-        variadic=True,
-        attrs=(_AXIS,),
-        shape=concat_shape,
-        check=check_same_type,
-    ),
-    OpSpec(
-        kind="quantize",
-        summary="Float32 to 8 bits with the result's quantisation.",
-        category=Category.VECTOR,
-        operands=("x",),
-        shape=same_shape,
-        check=check_quantize,
-    ),
-    OpSpec(
-        kind="dequantize",
-        summary="8 bits to float32 with the operand's quantisation.",
-        category=Category.VECTOR,
-        operands=("x",),
-        shape=same_shape,
-        check=check_dequantize,
-    ),
-)
-
-OPS: Mapping[str, OpSpec] = {spec.kind: spec for spec in _TABLE}
+OPS: Mapping[str, OpSpec] = {
+    spec.kind: spec for spec in (*MAC, *ELEMENTWISE, *WINDOWED, *GATHERS, *MOVES)
+}
 """Every operator kind by name."""
 
 
@@ -267,9 +61,14 @@ def spec_of(op: Op) -> OpSpec:
     return OPS[op.kind]
 
 
-def category_of(op: Op) -> Category:
-    """Return the unit that executes an operator."""
-    return spec_of(op).category
+def is_mac(op: Op) -> bool:
+    """Whether the MAC array runs an operator; not if its kind is unknown."""
+    return op.kind in OPS and OPS[op.kind].family is Family.MAC
+
+
+def is_move(op: Op) -> bool:
+    """Whether an operator only moves elements."""
+    return spec_of(op).family is Family.MOVE
 
 
 def operand_types(op: Op, types: Mapping[str, TensorType]) -> Types:
@@ -284,6 +83,23 @@ def workload(op: Op, types: Mapping[str, TensorType]) -> Workload | None:
     """
     rule = spec_of(op).workload
     return None if rule is None else rule(op, operand_types(op, types))
+
+
+def parts_of(op: Op, types: Mapping[str, TensorType]) -> tuple[Part, ...]:
+    """Return the access map of an operator, as the parts that are cut into tiles by themselves.
+
+    Raises:
+        VerifyError: The MAC array runs it, or it must be split into other operators.
+    """
+    return _parts(op, operand_types(op, types))
+
+
+@lru_cache(maxsize=1 << 10)
+def _parts(op: Op, types: Types) -> tuple[Part, ...]:
+    rule = spec_of(op).access
+    if rule is None:
+        raise refusal(op, "cannot be cut into tiles")
+    return rule(op, types)
 
 
 def make_op(
@@ -305,13 +121,15 @@ def make_op(
         types: Type of every operand, by name.
         name: Name of the result.
         attrs: Attributes.
-        dtype: Element type of the result; ``None``: type *and quantisation* of the first operand.
+        dtype: Element type of the result; ``None``: what the kind says, else type *and
+            quantisation* of the first operand.
         quant: Quantisation of the result, used where ``dtype`` is given.
         loc: Where the operator comes from.
 
     Raises:
         VerifyError: The operator breaks a rule of its kind.
     """
+    dtype = dtype or (OPS[kind].result if kind in OPS else None)
     if dtype is None and operands:
         dtype, quant = types[operands[0]].dtype, types[operands[0]].quant
     draft = Op(

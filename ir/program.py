@@ -100,11 +100,6 @@ class Program:
         """Symbols by name."""
         return {item.name: item for item in self.symbols}
 
-    @property
-    def instruction_count(self) -> int:
-        """Instructions of all queues."""
-        return sum(len(queue.instructions) for queue in self.queues)
-
     def where(self, queue: int, position: int) -> str:
         """Return how messages name an instruction: queue, position and operator."""
         stream = self.queues[queue]

@@ -63,6 +63,11 @@ class MachineChecks:
     def verify(self, unit: Unit, index: int, instruction: AnyInstruction) -> None:
         """Check one instruction of a queue.
 
+        Args:
+            unit: Kind of the queue.
+            index: Its DMA channel or NPU.
+            instruction: The instruction.
+
         Raises:
             VerifyError: Says what is wrong, not where the instruction stands.
         """

@@ -57,7 +57,7 @@ def verify_proof(
 
     Args:
         what: What the claim is about, for the message.
-        value: The value that was reached; ``None`` where it is not told.
+        value: The value that was reached; ``None`` where it is not known.
         bound: Its proven lower bound.
         scope: The solutions that the bound holds for.
         is_optimal: Whether the value is said to be optimal.

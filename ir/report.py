@@ -86,8 +86,7 @@ class Totals:
 
     Attributes:
         macs: Multiply-accumulates, without padding.
-        cycles_model: Predicted tile schedules, added up [cycle]. Operators overlap, which makes the
-            simulated figure smaller; tensors that the plan moves whole make it larger.
+        cycles_model: Predicted makespan of the tile schedule [cycle].
         cycles_simulated: Counted by the simulator.
         cycles_lower_bound: No schedule on this machine is faster.
         energy_pj: Counted by the simulator, else predicted [pJ].
@@ -157,12 +156,11 @@ class OperatorReport:
         estimate: What the cost model and the tiles' own cost come to, by which the nest was chosen;
             nothing is proven of it [cycle].
         solve_seconds: Of the mapper [s]; 0 where a result was reused.
-        cycles: Duration of its tile schedule by itself; where tiles of several operators are
-            scheduled together, from its first to its last instruction in the simulation.
+        cycles: Predicted duration of its tiles by themselves.
         cycles_lower_bound: Roofline: MACs over the array, compulsory bytes over the bandwidth.
-        cycles_predicted: Of its tile schedule, as the model times it: from the first cycle in which
-            an engine works for it to the last.
-        cycles_simulated: The same in the run of the whole network.
+        cycles_predicted: The same from the first cycle in which an engine works for it.
+        cycles_simulated: From the first cycle in which an engine works for it to the last, in the
+            run of the whole network.
         difference: ``cycles_simulated / cycles_predicted - 1``.
         reasons: Why that is not zero, where it is more than ``NOTICEABLE``; the most cycles first.
         energy_pj: Energy [pJ].
@@ -263,7 +261,7 @@ class GraphScheduleReport:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TileScheduleReport:
-    """Figures of one tile schedule.
+    """Figures of the tiles of one operator, by themselves.
 
     Attributes:
         name: Operator that it belongs to.
@@ -318,6 +316,8 @@ class OutputCheck:
         mismatches: How many lie outside the tolerance.
         max_abs_diff: Largest absolute difference.
         tolerance: What is allowed; 0 is bit-equal.
+        remark: Why no element could be compared, all of which then count as mismatches; ``None``
+            where they were.
     """
 
     name: str
@@ -325,6 +325,7 @@ class OutputCheck:
     mismatches: int
     max_abs_diff: float
     tolerance: float
+    remark: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -18,18 +18,18 @@ from .types import DType
 
 Array: TypeAlias = npt.NDArray[Any]
 
-_NUMPY: Mapping[DType, np.dtype[np.generic]] = {
-    DType.F32: np.dtype(np.float32),
-    DType.F64: np.dtype(np.float64),
-    DType.S8: np.dtype(np.int8),
-    DType.U8: np.dtype(np.uint8),
-    DType.S16: np.dtype(np.int16),
-    DType.U16: np.dtype(np.uint16),
-    DType.S32: np.dtype(np.int32),
-    DType.S64: np.dtype(np.int64),
-    DType.BOOL: np.dtype(np.bool_),
+_DTYPES: Mapping[np.dtype[np.generic], DType] = {
+    np.dtype(np.float32): DType.F32,
+    np.dtype(np.float64): DType.F64,
+    np.dtype(np.int8): DType.S8,
+    np.dtype(np.uint8): DType.U8,
+    np.dtype(np.int16): DType.S16,
+    np.dtype(np.uint16): DType.U16,
+    np.dtype(np.int32): DType.S32,
+    np.dtype(np.int64): DType.S64,
+    np.dtype(np.bool_): DType.BOOL,
 }
-_DTYPES: Mapping[np.dtype[np.generic], DType] = {value: key for key, value in _NUMPY.items()}
+_NUMPY = {dtype: kind for kind, dtype in _DTYPES.items()}
 
 
 def numpy_dtype(dtype: DType) -> np.dtype[np.generic]:

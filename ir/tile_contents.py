@@ -1,4 +1,4 @@
-"""When the elements of tensors are there that one operator of a schedule hands to another."""
+"""When the parts of tensors are there that operators hand to each other."""
 
 from dataclasses import dataclass, field
 from typing import TypeAlias
@@ -6,8 +6,9 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from .regions import base_of, region_of
-from .tiles import Tile, TileGraph
+from .cells import TensorCells
+from .regions import base_of
+from .tiles import TileGraph
 
 NEVER = 1 << 62
 """Later than any cycle."""
@@ -18,10 +19,9 @@ Place: TypeAlias = tuple[str, int]
 
 @dataclass
 class TensorContents:
-    """Follows the content of whole tensors, element by element; local to one verification.
+    """Follows the content of whole tensors, cell by cell; local to one verification.
 
-    Nothing is followed where one operator stands alone: what it reads was there before. Several
-    operators find nothing on chip but what an event makes or brings in.
+    Nothing is on chip but what is there from the start, and what an event makes or brings in.
 
     Attributes:
         graph: Tiles and operations.
@@ -33,49 +33,47 @@ class TensorContents:
     )
 
     def __post_init__(self) -> None:
-        self._alone = len(self.graph.operators) == 1
-        tiles = self.graph.tiles
-        self._made = frozenset(tiles[out].tensor for out in self.graph.writers)
-        self._sizes: dict[str, int] = {}
-        for tile in tiles:
-            end = region_of(tile).end
-            self._sizes[tile.tensor] = max(self._sizes.get(tile.tensor, 0), end)
+        self._cells = TensorCells(self.graph)
+        self._made = frozenset(self.graph.tiles[out].tensor for out in self.graph.writers)
 
-    def forget(self, tile: Tile) -> None:
+    def forget(self, tile: int) -> None:
         """Note that a resident tensor is about to be brought in anew."""
-        self._ready.pop(_on_chip(tile), None)
+        self._ready.pop(self._on_chip(tile), None)
 
-    def ready_on_chip(self, tile: Tile) -> int:
-        """Return when all elements of a resident tile are there; ``NEVER`` if one is not."""
-        if self._alone:
+    def ready_on_chip(self, tile: int) -> int:
+        """Return when all of a resident tile is there; ``NEVER`` if a part is not."""
+        if self.graph.tiles[tile].tensor in self.graph.preloaded:
             return 0
-        return int(region_of(tile).within(self._elements(_on_chip(tile))).max())
+        return self._latest(self._on_chip(tile), tile)
 
-    def ready_off_chip(self, tile: Tile) -> int:
-        """Return when all elements of a tile are off chip; ``NEVER`` if one is not."""
-        if self._alone or tile.tensor not in self._made:
-            return 0
-        return int(region_of(tile).within(self._elements((tile.tensor, -1))).max())
+    def ready_off_chip(self, tile: int) -> int:
+        """Return when all of a tile is off chip; ``NEVER`` if a part is not."""
+        tensor = self.graph.tiles[tile].tensor
+        return self._latest((tensor, -1), tile) if tensor in self._made else 0
 
-    def write_on_chip(self, tile: Tile, end: int) -> bool:
+    def write_on_chip(self, tile: int, end: int) -> bool:
         """Note that a resident tile is complete; return whether none of it was there before."""
-        return self._alone or self._write(_on_chip(tile), tile, end)
+        return self._write(self._on_chip(tile), tile, end)
 
-    def write_off_chip(self, tile: Tile, end: int) -> bool:
+    def write_off_chip(self, tile: int, end: int) -> bool:
         """Note that a tile has left the chip; return whether none of it had before."""
-        return self._alone or self._write((tile.tensor, -1), tile, end)
+        return self._write((self.graph.tiles[tile].tensor, -1), tile, end)
 
-    def _write(self, place: Place, tile: Tile, end: int) -> bool:
-        elements = region_of(tile).within(self._elements(place))
-        is_new = bool((elements == NEVER).all())
-        elements[...] = end
+    def _latest(self, place: Place, tile: int) -> int:
+        return int(self._times(place)[list(self._cells.of(tile))].max())
+
+    def _write(self, place: Place, tile: int, end: int) -> bool:
+        cells = list(self._cells.of(tile))
+        times = self._times(place)
+        is_new = bool((times[cells] == NEVER).all())
+        times[cells] = end
         return is_new
 
-    def _elements(self, place: Place) -> npt.NDArray[np.int64]:
+    def _times(self, place: Place) -> npt.NDArray[np.int64]:
         if place not in self._ready:
-            self._ready[place] = np.full(self._sizes[place[0]], NEVER, np.int64)
+            self._ready[place] = np.full(self._cells.count(place[0]), NEVER, np.int64)
         return self._ready[place]
 
-
-def _on_chip(tile: Tile) -> Place:
-    return tile.tensor, base_of(tile)
+    def _on_chip(self, number: int) -> Place:
+        tile = self.graph.tiles[number]
+        return tile.tensor, base_of(tile)

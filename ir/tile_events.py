@@ -33,14 +33,14 @@ class Event:
     and ``retrieve`` move an unfinished accumulator tile (at accumulator width) out and back.
     ``compute`` is a tile operation; ``finish`` turns an accumulator tile into its outputs.
 
-    In a schedule of several operators, transfers of resident tiles are the whole tensors that the
-    graph schedule moves between these operators.
+    Transfers of resident tiles are the whole tensors that the graph schedule moves.
 
     Attributes:
         kind: What it does.
         subject: Index of the tile (transfers) or of the operation (``compute``, ``finish``).
         unit: Kind of engine.
         index: DMA channel or NPU.
+        step: Position of the operator that it works for among those of the tile graph.
         start: First cycle, as predicted.
         end: Cycle after the last, as predicted.
         clear: For ``compute``: whether accumulation starts from zero.
@@ -55,6 +55,7 @@ class Event:
     index: int
     start: int
     end: int
+    step: int = 0
     clear: bool = False
     fill: int = 0
     drain: int = 0

@@ -144,14 +144,17 @@ def _tiles_of(graph: TileGraph, event: Event) -> frozenset[int]:
 def _resident_spans(
     schedule: TileEvents, touching: Mapping[tuple[int, int], list[int]]
 ) -> list[_Span]:
-    """Return what resident tensors hold; one that is brought in anew counts anew."""
+    """Return what resident tensors hold; one that is brought in anew counts anew.
+
+    One that is there from the start holds its addresses from then on.
+    """
     tiles = schedule.graph.tiles
     windows: dict[tuple[str, int], list[int]] = defaultdict(list)
     for number, tile in enumerate(tiles):
         if tile.is_resident:
             windows[(tile.tensor, base_of(tile))].append(number)
     spans: list[_Span] = []
-    for (_, base), numbers in windows.items():
+    for (tensor, base), numbers in windows.items():
         end = max(region_of(tiles[number]).end for number in numbers)
         high = base + end * tiles[numbers[0]].element_bytes
         events = sorted({event for number in numbers for event in touching.get((number, 0), ())})
@@ -159,7 +162,9 @@ def _resident_spans(
             holding = [_holding(event, tiles[numbers[0]].role) for event in part]
             spans.append(
                 _Span(
-                    start=min(start for start, _ in holding),
+                    start=0
+                    if tensor in schedule.graph.preloaded
+                    else min(start for start, _ in holding),
                     end=max(end for _, end in holding),
                     low=base,
                     high=high,
@@ -191,8 +196,7 @@ def verify_no_overlap(schedule: TileEvents) -> None:
     for item in schedule.placements:
         space = schedule.graph.tiles[item.tile].space
         by_space[(space, item.npu)].append(_placed_span(schedule, item, touching))
-    if len(schedule.graph.operators) > 1:  # the graph schedule answers for a single operator
-        by_space[(Space.GB, 0)] += _resident_spans(schedule, touching)
+    by_space[(Space.GB, 0)] += _resident_spans(schedule, touching)
     for spans in by_space.values():
         spans.sort(key=lambda span: span.start)
         active: list[_Span] = []

@@ -1,73 +1,77 @@
-"""Check that the tiles of one operator find its tensors where the graph schedule has them.
+"""Check that a tile schedule finds the tensors of its network where the graph schedule has them."""
 
-A tile schedule of several operators answers for itself; that of a single one does not know what
-the steps before it left on chip and off chip.
-"""
-
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping
 
 from .errors import VerifyError
-from .graph import Graph
-from .graph_schedule import GraphSchedule
+from .graph_schedule import GraphSchedule, Transfer
 from .regions import base_of
-from .tile_events import EventKind
+from .tile_events import TRANSFERS, EventKind
 from .tile_schedule import TileSchedule
 from .tiles import Role, Tile
 
+_Moves = Counter[tuple[EventKind, str, int]]
+"""How often a tensor is moved whole in some way at a step."""
 
-def verify_places(graph: Graph, plan: GraphSchedule, schedules: tuple[TileSchedule, ...]) -> None:
-    """Check every tile schedule of a single operator against a plan.
+
+def verify_places(plan: GraphSchedule, schedule: TileSchedule) -> None:
+    """Check the tile schedule of a network against the plan of its scratchpad.
 
     Args:
-        graph: The network.
-        plan: The plan of the scratchpad.
-        schedules: The tile schedules.
+        plan: The plan.
+        schedule: The tile schedule.
 
     Raises:
-        VerifyError: Names the tensor and operator: a tile is loaded that is not off chip, one is
-            taken for resident that is not, or a result does not go where it is expected.
+        VerifyError: Operators are missing or in another order; or names the tensor that is moved
+            although the plan does not say so, or is not moved although it does, or is taken to be
+            resident where it is not, or goes off chip in tiles although it is not streamed.
     """
-    since = _off_chip_since(graph, plan)
-    for schedule in schedules:
-        if len(schedule.graph.operators) == 1:
-            _verify_operator(graph, plan, schedule, since)
-
-
-def _off_chip_since(graph: Graph, plan: GraphSchedule) -> Mapping[str, int]:
-    """Return the first step at which tiles of each computed tensor may be loaded."""
-    since: dict[str, int] = {}
-    for item in plan.spills:
-        since[item.tensor] = min(since.get(item.tensor, item.step), item.step)
-    for item in plan.stores:
-        if item.tensor in graph.outputs:
-            since[item.tensor] = min(since.get(item.tensor, item.step + 1), item.step + 1)
-    for item in plan.streams:
-        if item.tensor in graph.producer and plan.order[item.step] == item.tensor:
-            since[item.tensor] = item.step + 1
-    return since
-
-
-def _verify_operator(
-    graph: Graph, plan: GraphSchedule, schedule: TileSchedule, since: Mapping[str, int]
-) -> None:
-    (name,) = schedule.graph.operators
-    step = plan.step_of[name]
-    for tile in schedule.graph.tiles:
-        if tile.is_resident:
-            _verify_resident(plan, tile, step, name)
-        elif tile.role is Role.O and not plan.streamed(tile.tensor, step):
-            raise VerifyError(f"%{name} stores tiles of %{tile.tensor}, which is not streamed")
-    loaded = {
-        schedule.graph.tiles[event.subject].tensor
-        for event in schedule.events
-        if event.kind is EventKind.LOAD
-    }
-    for tensor in sorted(loaded):
-        if tensor in graph.producer and since.get(tensor, len(plan.order)) > step:
-            raise VerifyError(f"%{name} loads tiles of %{tensor}, which is not off chip")
+    if schedule.graph.operators != plan.order:
+        raise VerifyError("the tile schedule does not have the operators of the graph schedule")
+    _verify_moves(plan, schedule)
+    for op in schedule.graph.ops:
+        step = plan.step_of[op.operator]
+        for tile in (schedule.graph.tiles[number] for number in (*op.reads, op.out)):
+            if tile.is_resident:
+                _verify_resident(plan, tile, step, op.operator)
+            elif tile.role is Role.O and not plan.streamed(tile.tensor, step):
+                raise VerifyError(
+                    f"%{op.operator} stores tiles of %{tile.tensor}, which is not streamed"
+                )
 
 
 def _verify_resident(plan: GraphSchedule, tile: Tile, step: int, name: str) -> None:
     place = plan.resident(tile.tensor, step)
     if place is None or place.address != base_of(tile):
         raise VerifyError(f"%{name} takes %{tile.tensor} to be resident at {base_of(tile)}")
+
+
+def _verify_moves(plan: GraphSchedule, schedule: TileSchedule) -> None:
+    planned, made = _planned(plan), _made(schedule)
+    for kind, tensor, step in made - planned:
+        raise VerifyError(
+            f"an event moves %{tensor} at step {step} ({kind}), the graph schedule does not"
+        )
+    for kind, tensor, step in planned - made:
+        raise VerifyError(
+            f"%{tensor} is moved by the graph schedule at step {step} ({kind}), but by no event"
+        )
+
+
+def _planned(plan: GraphSchedule) -> _Moves:
+    moves: Mapping[EventKind, Iterable[Transfer]] = {
+        EventKind.LOAD: plan.loads,
+        EventKind.SPILL: plan.spills,
+        EventKind.RETRIEVE: plan.retrieves,
+        EventKind.STORE: plan.stores,
+    }
+    return Counter((kind, item.tensor, item.step) for kind in moves for item in moves[kind])
+
+
+def _made(schedule: TileSchedule) -> _Moves:
+    tiles = schedule.graph.tiles
+    return Counter(
+        (event.kind, tiles[event.subject].tensor, event.step)
+        for event in schedule.events
+        if event.kind in TRANSFERS and tiles[event.subject].is_resident
+    )

@@ -48,7 +48,7 @@ class Replay:
 
     def _await_content(self, tile: int, number: int, event: Event) -> None:
         if self.graph.tiles[tile].is_resident:
-            if self.tensors.ready_on_chip(self.graph.tiles[tile]) > event.start:
+            if self.tensors.ready_on_chip(tile) > event.start:
                 raise VerifyError(f"event {number} reads resident tile {tile} before it is there")
             return
         item = self._place(tile, number, event.index if event.unit is not Unit.DMA else 0)
@@ -101,25 +101,23 @@ class Replay:
             self._note_on_chip(out, number, self.finish_time[out])
 
     def _note_on_chip(self, tile: int, number: int, end: int) -> None:
-        if not self.tensors.write_on_chip(self.graph.tiles[tile], end):
+        if not self.tensors.write_on_chip(tile, end):
             raise VerifyError(f"event {number} writes resident tile {tile} a second time")
 
     def move(self, number: int, event: Event) -> None:
         """Follow a whole tensor between its address on chip and off-chip memory."""
-        tile = self.graph.tiles[event.subject]
-        if len(self.graph.operators) == 1:
-            raise VerifyError(f"event {number} transfers resident tile {event.subject}")
         if event.kind in INWARDS:
-            self._check_off_chip(tile, number, event)
-            self.tensors.forget(tile)
+            self._check_off_chip(number, event)
+            self.tensors.forget(event.subject)
             self._note_on_chip(event.subject, number, event.end)
         else:
             self._await_content(event.subject, number, event)
-            self.tensors.write_off_chip(tile, event.end)
+            self.tensors.write_off_chip(event.subject, event.end)
 
-    def _check_off_chip(self, tile: Tile, number: int, event: Event) -> None:
-        if self.tensors.ready_off_chip(tile) > event.start:
-            raise VerifyError(f"event {number} loads tile {event.subject} before it is off chip")
+    def _check_off_chip(self, number: int, event: Event) -> None:
+        if self.tensors.ready_off_chip(event.subject) > event.start:
+            tensor = self.graph.tiles[event.subject].tensor
+            raise VerifyError(f"event {number} loads a tile of %{tensor} before it is off chip")
 
     def _transfer(self, number: int, event: Event) -> None:
         tile = self.graph.tiles[event.subject]
@@ -127,7 +125,7 @@ class Replay:
             self.move(number, event)
             return
         if event.kind is EventKind.LOAD:
-            self._check_off_chip(tile, number, event)
+            self._check_off_chip(number, event)
             self._arrive(number, event)
             if tile.role in (Role.O, Role.PSUM):
                 raise VerifyError(f"event {number} loads an output tile")
@@ -146,7 +144,7 @@ class Replay:
             if self.finished[event.subject] != self._parts(event.subject):
                 raise VerifyError(f"event {number} stores tile {event.subject} unfinished")
             self.stored.add(event.subject)
-            if not self.tensors.write_off_chip(tile, event.end):
+            if not self.tensors.write_off_chip(event.subject, event.end):
                 raise VerifyError(f"event {number} stores what was stored before")
 
     def _arrive(self, number: int, event: Event) -> Placement:

@@ -156,12 +156,15 @@ class TileGraph:
         tiles: All tiles.
         ops: All operations, in the order of the static loop nest.
         nests: What operations and tiles refer to: loops inside of one operation, and layouts.
+        preloaded: Resident tensors that lie on chip from the start; none, where the graph is that
+            of a whole network.
     """
 
     operators: tuple[str, ...]
     tiles: tuple[Tile, ...]
     ops: tuple[TileOp, ...]
     nests: tuple[LoopNest, ...] = ()
+    preloaded: tuple[str, ...] = ()
 
     @cached_property
     def accumulating(self) -> Mapping[int, tuple[int, ...]]:

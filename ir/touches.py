@@ -5,9 +5,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TypeAlias
 
+from .cells import Cells, TensorCells
 from .isa import Unit
-from .regions import Region, base_of, region_of
-from .tile_events import Event, EventKind, Placement
+from .regions import base_of
+from .tile_events import INWARDS, Event, EventKind, Placement
 from .tile_schedule import TileSchedule
 from .tiles import Role, Tile, TileGraph
 
@@ -40,14 +41,10 @@ Storage: TypeAlias = Placement | OnChip | OffChip | SpilledSums
 
 @dataclass(frozen=True, slots=True)
 class Touch:
-    """An access; ``region`` is set for tensors of which an event may touch a part.
-
-    A single operator writes each element once and does not read what it writes, so that parts
-    do not matter.
-    """
+    """An access; ``cells`` is set for tensors, of which an event may touch a part."""
 
     storage: Storage
-    region: Region | None = None
+    cells: Cells | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,9 +58,6 @@ class Touches:
     def both(self) -> tuple[Touch, ...]:
         """Reads, then writes."""
         return (*self.reads, *self.writes)
-
-
-_INWARDS = frozenset({EventKind.LOAD, EventKind.RETRIEVE})
 
 
 @dataclass(frozen=True)
@@ -89,23 +83,23 @@ class Accesses:
     def starts_residence(self, number: int) -> bool:
         """Whether an event brings a whole tensor in."""
         event = self.schedule.events[number]
-        return event.kind in _INWARDS and self.graph.tiles[event.subject].is_resident
+        return event.kind in INWARDS and self.graph.tiles[event.subject].is_resident
 
     @cached_property
-    def elements(self) -> Mapping[OnChip | OffChip, int]:
-        """Elements of every tensor on and off chip, as far as tiles reach [element]."""
-        found: dict[OnChip | OffChip, int] = {}
-        for tile in self.graph.tiles:
-            end = region_of(tile).end
-            keys: list[OnChip | OffChip] = [OffChip(tile.tensor)]
-            if tile.is_resident:
-                keys.append(OnChip(tile.tensor, base_of(tile)))
-            for key in keys:
-                found[key] = max(found.get(key, 0), end)
-        return found
+    def cells(self) -> TensorCells:
+        """The parts of tensors that are written at once."""
+        return TensorCells(self.graph)
+
+    def parts(self, storage: OnChip | OffChip) -> int:
+        """Return how many cells a tensor has."""
+        return self.cells.count(storage.tensor)
+
+    def bytes(self, storage: OnChip) -> int:
+        """Return the bytes of a resident tensor, as far as tiles reach."""
+        return self.cells.elements[storage.tensor] * self._element_bytes[storage]
 
     @cached_property
-    def element_bytes(self) -> Mapping[OnChip, int]:
+    def _element_bytes(self) -> Mapping[OnChip, int]:
         """Size of an element of every resident tensor [byte]."""
         return {
             OnChip(tile.tensor, base_of(tile)): tile.element_bytes
@@ -114,17 +108,10 @@ class Accesses:
         }
 
     @cached_property
-    def _is_alone(self) -> bool:
-        """Whether this is one operator: it hands nothing on, and its writes never overlap."""
-        return len(self.graph.operators) == 1
-
-    @cached_property
     def _windows(self) -> Mapping[int, Touch]:
         """The access to each resident tile."""
         return {
-            number: Touch(
-                OnChip(tile.tensor, base_of(tile)), None if self._is_alone else region_of(tile)
-            )
+            number: Touch(OnChip(tile.tensor, base_of(tile)), self.cells.of(number))
             for number, tile in enumerate(self.graph.tiles)
             if tile.is_resident
         }
@@ -147,12 +134,12 @@ class Accesses:
         tile = self.graph.tiles[event.subject]
         chip = self._tiles((event.subject,), number)
         outside = (self._outside(tile, event.subject),)
-        return Touches(outside, chip) if event.kind in _INWARDS else Touches(chip, outside)
+        return Touches(outside, chip) if event.kind in INWARDS else Touches(chip, outside)
 
     def _outside(self, tile: Tile, number: int) -> Touch:
         if tile.role is Role.PSUM:
             return Touch(SpilledSums(number))
-        return Touch(OffChip(tile.tensor), None if self._is_alone else region_of(tile))
+        return Touch(OffChip(tile.tensor), self.cells.of(number))
 
     def _tiles(self, tiles: Iterable[int], number: int) -> tuple[Touch, ...]:
         return tuple(self._tile(tile, number) for tile in dict.fromkeys(tiles))

@@ -72,6 +72,12 @@ class Quantization:
     zero_point: tuple[int, ...]
     axis: int | None = None
 
+    def permuted(self, perm: tuple[int, ...]) -> "Quantization":
+        """Return the quantisation of the tensor with its axes permuted."""
+        if self.axis is None:
+            return self
+        return Quantization(self.scale, self.zero_point, perm.index(self.axis))
+
     def verify(self, dtype: DType, shape: tuple[int, ...]) -> None:
         """Check that the parameters suit a tensor.
 

@@ -158,6 +158,12 @@ def touched(outputs: int, taps: int, stride: int, dilation: int) -> int:
 
     The rows are ``{p * stride + r * dilation}`` for ``p < outputs`` and ``r < taps``; counted
     exactly, also where they leave gaps or overlap only in part.
+
+    Args:
+        outputs: Windows.
+        taps: Taps of each.
+        stride: From window to window [row].
+        dilation: From tap to tap [row].
     """
     if outputs == 1 or taps == 1:
         return outputs * taps

@@ -1,4 +1,4 @@
-"""Calibration data: read from files, or made from seeded pink noise.
+"""Calibration data, read from files; ``synthetic.py`` makes up what is not given.
 
 A data set is a ``.npz`` file (one array per model input, by name), a ``.npy`` file (for models of
 one input), or a folder of such files, read in the order of their names. An array holds one or more
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from onnx import ModelProto, helper
 
 from ..ir.errors import OptionError
-from .zoo.images import pink_noise
+from .indices import index_bounds
 
 Array = NDArray[Any]
 Sample = Mapping[str, Array]
@@ -32,11 +32,13 @@ class InputSpec:
         name: Name of the input.
         shape: Its static shape.
         dtype: Its NumPy type.
+        below: For indices, the extent of what they index; 0 for other values.
     """
 
     name: str
     shape: tuple[int, ...]
     dtype: np.dtype[Any]
+    below: int = 0
 
     @property
     def is_float(self) -> bool:
@@ -51,12 +53,15 @@ def input_specs(model: ModelProto) -> tuple[InputSpec, ...]:
         OptionError: A dimension is not fixed.
     """
     weights = {w.name for w in model.graph.initializer}
+    bounds = index_bounds(model)
     return tuple(
-        _spec(i.name, i.type.tensor_type) for i in model.graph.input if i.name not in weights
+        _spec(i.name, i.type.tensor_type, bounds.get(i.name, 0))
+        for i in model.graph.input
+        if i.name not in weights
     )
 
 
-def _spec(name: str, tensor: Any) -> InputSpec:
+def _spec(name: str, tensor: Any, below: int) -> InputSpec:
     shape = tuple(int(d.dim_value) for d in tensor.shape.dim)
     if not tensor.HasField("shape") or min(shape, default=1) < 1:
         raise OptionError(
@@ -64,33 +69,12 @@ def _spec(name: str, tensor: Any) -> InputSpec:
             hint=f"fix it, e.g. --shape {name}=1,3,224,224",
         )
     dtype = helper.tensor_dtype_to_np_dtype(tensor.elem_type)
-    return InputSpec(name=name, shape=shape, dtype=dtype)
+    return InputSpec(name=name, shape=shape, dtype=dtype, below=below)
 
 
 def _dims_text(tensor: Any) -> str:
     dims = (d.dim_param or str(d.dim_value) or "?" for d in tensor.shape.dim)
     return f"[{', '.join(dims)}]"
-
-
-def synthetic(
-    specs: tuple[InputSpec, ...], seed: tuple[int, ...], samples: int
-) -> Iterator[Sample]:
-    """Yield ``samples`` seeded pink-noise samples.
-
-    Raises:
-        OptionError: An input is not floating point: noise says nothing about indices or masks.
-    """
-    for spec in specs:
-        if not spec.is_float:
-            raise OptionError(
-                f"input {spec.name!r} is {spec.dtype}: no synthetic data for it",
-                hint="give data with --calibration",
-            )
-    for sample in range(samples):
-        yield {
-            spec.name: pink_noise(spec.shape, (*seed, sample, index)).astype(spec.dtype)
-            for index, spec in enumerate(specs)
-        }
 
 
 def read_samples(path: Path, specs: tuple[InputSpec, ...]) -> Iterator[Sample]:

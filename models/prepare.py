@@ -6,8 +6,8 @@
     ReduceMean over height and width     ->   GlobalAveragePool (-> Flatten)
 
 onnxruntime's basic optimiser folds normalisations and constants; it keeps to standard operators.
-A normalisation that is not folded, and a ``ReduceMean``, would stay in float, for the quantiser has
-no integer form of them.
+A normalisation that is not folded, and a ``ReduceMean``, would remain in float, for the quantiser
+has no integer form of them.
 """
 
 import math
@@ -137,14 +137,14 @@ def _fold(model: ModelProto) -> ModelProto:
         path = Path(folder) / "folded.onnx"
         options.optimized_model_filepath = str(path)
         content = model.SerializeToString()
-        _check_room(Path(folder), len(content))
+        _check_space(Path(folder), len(content))
         with refusals("load"):
             ort.InferenceSession(content, options, providers=["CPUExecutionProvider"])
         del content
         return onnx.load(path)
 
 
-def _check_room(folder: Path, size: int) -> None:
+def _check_space(folder: Path, size: int) -> None:
     """Check that a temporary file of about ``size`` bytes can be written.
 
     Raises:
@@ -154,7 +154,7 @@ def _check_room(folder: Path, size: int) -> None:
     if free < size:
         raise OptionError(
             f"{folder.parent} has {free} bytes left, folding the model takes about {size}",
-            hint="set TMPDIR to a folder with more room",
+            hint="set TMPDIR to a folder with more space",
         )
 
 

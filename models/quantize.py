@@ -19,9 +19,9 @@ Relu, Clip(0, 6)       none                       the zero point is the type's m
 LeakyRelu              QLinearLeakyRelu
 MaxPool, Flatten       MaxPool, Flatten           output has the input's scale and zero point
 AveragePool            QLinearAveragePool         output has the input's scale and zero point
-GlobalAveragePool      QLinearGlobalAveragePool   own scale; a ReduceMean would stay in float
+GlobalAveragePool      QLinearGlobalAveragePool   own scale; a ReduceMean would remain in float
 BatchNormalization     QLinearConv                folded; alone, a depthwise convolution
-Softmax                none                       stays in float: 8 bits cannot tell small
+Softmax                none                       remains in float: 8 bits cannot tell small
                                                   probabilities apart
 =====================  =========================  ==============================================
 """
@@ -43,10 +43,11 @@ from onnx import ModelProto, TensorProto, helper, numpy_helper
 from onnxruntime.quantization.registry import QDQRegistry, QLinearOpsRegistry
 
 from ..ir.errors import ModelError, OptionError
-from .calibration import InputSpec, Sample, input_specs, read_samples, synthetic
+from .calibration import InputSpec, Sample, input_specs, read_samples
 from .prepare import large_weights, prepare, skeleton
 from .ranges import measure_ranges
 from .session import make_session, run
+from .synthetic import synthetic
 
 _quantiser = cast(Any, ort_quantization)  # no type stubs
 _CALIBRATION, _HELD_OUT = 1, 2  # streams of random numbers
@@ -121,7 +122,7 @@ def quantize(
     Args:
         model: A float model with static input shapes; it is left as it is.
         calibration: Data set (see ``calibration.py``); all of its samples are used. Without one,
-            ``samples`` pink-noise samples are made up and the result says ``calibrated=False``.
+            ``samples`` are made up (``synthetic.py``) and the result says ``calibrated=False``.
         seed: Seed of made-up samples, 0 or more.
         samples: Number of made-up samples.
         options: Types and granularity; s8 x s8 per channel by default.

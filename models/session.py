@@ -4,23 +4,22 @@
 it (``session.qdqisint8allowed``), and equals the QOperator form only at the *extended* level: below
 it, quantised operators run as float operators between dequantise and quantise.
 
-*What it may not fuse.* A softmax between dequantise and quantise means float arithmetic, but the
-extended level makes it an integer approximation. ``with_float_softmax`` prevents that.
+*What it may not rewrite.* A softmax between dequantise and quantise means float arithmetic, but the
+extended level makes it an integer approximation. A float output that is also moved and quantised is
+quantised before it is returned. ``as_written`` prevents both.
 
 *Which machines matter.* On x86 without VNNI, onnxruntime multiplies u8 by s8 with an instruction
-whose 16-bit sums of two products saturate. ``u8s8_saturates`` finds that out by running one; there,
-quantise activations to s8 (the default), or weights to seven bits.
+whose 16-bit sums of two products saturate; there, quantise activations to s8 (the default), or
+weights to seven bits.
 """
 
 import re
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from enum import StrEnum
-from functools import cache
 from pathlib import Path
 from typing import Any, TypeAlias, cast
 
-import numpy as np
 import onnxruntime as ort
 from numpy.typing import NDArray
 from onnx import ModelProto, TensorProto, helper
@@ -29,7 +28,7 @@ from ..ir.errors import ModelError
 
 Array = NDArray[Any]
 Model: TypeAlias = ModelProto
-"""An ONNX model, for rooms that only pass it on."""
+"""An ONNX model, for code that only passes it on."""
 
 
 class Optimisation(StrEnum):
@@ -95,22 +94,40 @@ def make_session(
         )
 
 
-def with_float_softmax(model: ModelProto) -> ModelProto:
-    """Return a model in which onnxruntime leaves every softmax in floats.
+def as_written(model: ModelProto) -> ModelProto:
+    """Return a model whose float tensors onnxruntime computes as the graph says, in floats.
 
-    The result of each becomes an output; what a model returns is not fused away. Ask for the
+    The result of each softmax becomes an output, because what a model returns is not fused away.
+    Each output that nodes read, too, is returned as a copy: onnxruntime moves quantisation in front
+    of operators that only move data, and forgets that what they read may be an output. Ask for the
     other outputs by name.
     """
-    shown = {output.name for output in model.graph.output}
-    names = [node.output[0] for node in model.graph.node if node.op_type == "Softmax"]
     result = ModelProto()
     result.CopyFrom(model)
+    _copy_outputs(result)
+    shown = {output.name for output in result.graph.output}
+    names = [node.output[0] for node in result.graph.node if node.op_type == "Softmax"]
     result.graph.output.extend(
         helper.make_tensor_value_info(name, TensorProto.FLOAT, None)
         for name in names
         if name not in shown
     )
     return result
+
+
+def _copy_outputs(model: ModelProto) -> None:
+    """Return copies of the outputs that nodes read, so that these read another tensor."""
+    graph = model.graph
+    read = {name for node in graph.node for name in node.input}
+    made = {name for node in graph.node for name in node.output}
+    shown = [output.name for output in graph.output]
+    originals = {name: f"{name}/read" for name in shown if name in read & made}
+    for node in graph.node:
+        for names in (node.input, node.output):
+            names[:] = [originals.get(name, name) for name in names]
+    graph.node.extend(
+        helper.make_node("Identity", [original], [name]) for name, original in originals.items()
+    )
 
 
 @contextmanager
@@ -149,27 +166,6 @@ def run(
     with refusals("run"):
         results = cast(Sequence[Array], session.run(names, dict(feeds)))
     return dict(zip(names, results, strict=True))
-
-
-@cache
-def u8s8_saturates() -> bool:
-    """Return whether this CPU's u8 x s8 products saturate in onnxruntime (x86 without VNNI)."""
-    depth = 64
-    names, types = ("a", "b"), (TensorProto.UINT8, TensorProto.INT8)
-    shapes: Sequence[tuple[int, int]] = ((16, depth), (depth, 16))
-    graph = helper.make_graph(
-        [helper.make_node("MatMulInteger", names, ["y"])],
-        "saturation",
-        [
-            helper.make_tensor_value_info(name, kind, shape)
-            for name, kind, shape in zip(names, types, shapes, strict=True)
-        ],
-        [helper.make_tensor_value_info("y", TensorProto.INT32, (16, 16))],
-    )
-    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
-    inputs = {"a": np.full(shapes[0], 255, np.uint8), "b": np.full(shapes[1], 127, np.int8)}
-    result = run(make_session(model, threads=1), inputs)["y"]
-    return bool(np.any(result != 255 * 127 * depth))
 
 
 def save_model(model: Model, path: Path) -> None:

@@ -33,7 +33,7 @@ _ABSENT: Mapping[Stage, tuple[()] | None] = {
     Stage.ARCH: None,
     Stage.GRAPH_SCHEDULE: None,
     Stage.MAPPINGS: (),
-    Stage.TILE_SCHEDULES: (),
+    Stage.TILE_SCHEDULE: None,
     Stage.PROGRAM: None,
 }
 

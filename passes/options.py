@@ -2,14 +2,13 @@
 
 import json
 import re
-import types
 from collections.abc import Callable
-from dataclasses import MISSING, dataclass, fields
+from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache
-from typing import Union, get_args, get_origin, get_type_hints
 
 from ..ir.errors import OptionError
+from ..ir.schema import Column, Form, columns
 from .base import Pass
 
 _PLAIN = re.compile(r'[^\s{},="]+')
@@ -91,24 +90,15 @@ def option_fields(found: type[Pass]) -> tuple[OptionField, ...]:
     Raises:
         TypeError: A field has no default or a type that has no text; a mistake of its author.
     """
-    hints = get_type_hints(found)
-    options: list[OptionField] = []
-    for item in fields(found):
-        if item.default is MISSING:
-            raise TypeError(f"option {item.name!r} of {found.__name__} has no default")
-        kind, optional = _unwrap(hints[item.name])
-        if kind not in (int, float, bool, str) and not issubclass(kind, StrEnum):
-            raise TypeError(f"option {item.name!r} of {found.__name__} has type {kind.__name__}")
-        options.append(OptionField(item.name, kind, optional, item.default))
-    return tuple(options)
+    return tuple(_option(column, found.__name__) for column in columns(found))
 
 
-def _unwrap(hint: object) -> tuple[type, bool]:
-    """Split ``X | None`` into ``X`` and whether there was a ``None``."""
-    if get_origin(hint) in (Union, types.UnionType):
-        members = [member for member in get_args(hint) if member is not types.NoneType]
-        if len(members) == 1 and isinstance(members[0], type):
-            return members[0], True
-    if isinstance(hint, type):
-        return hint, False
-    raise TypeError(f"{hint} is no type of an option")
+def _option(column: Column, owner: str) -> OptionField:
+    if column.is_required:
+        raise TypeError(f"option {column.name!r} of {owner} has no default")
+    shape = column.shape
+    if shape.form is not Form.SCALAR or (
+        shape.kind not in (int, float, bool, str) and not issubclass(shape.kind, StrEnum)
+    ):
+        raise TypeError(f"option {column.name!r} of {owner}: {shape.kind.__name__} has no text")
+    return OptionField(column.name, shape.kind, shape.optional, column.default)

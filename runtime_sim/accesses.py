@@ -2,15 +2,18 @@
 
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import TypeAlias
 
 from ..ir.isa import (
     Access,
     Activate,
     AnyInstruction,
     Binary,
+    Convert,
     Copy,
     Dequantize,
     Fill,
+    Gather,
     Halt,
     Lookup,
     Mac,
@@ -19,9 +22,11 @@ from ..ir.isa import (
     Quantize,
     Reduce,
     Requant,
+    Select,
     Sync,
 )
-from .functional import table_access
+from ..ir.operators.functions import PAIRS, REDUCTIONS
+from .functional import indexed, table_access
 from .region import Region, check_form, strided_region, window_region
 
 
@@ -70,20 +75,34 @@ def touches(instruction: AnyInstruction) -> tuple[Touch, ...]:
             return _requant(instruction)
         case Activate():
             bias = () if instruction.bias is None else (instruction.bias,)
-            return _elementwise(instruction, (instruction.src, *bias), 4, 4)
+            size = instruction.dtype.bytes
+            return _elementwise(instruction, (instruction.src, *bias), size, size)
         case QBinary():
             return _elementwise(instruction, (instruction.a, instruction.b), 1, 1)
         case Binary():
-            return _elementwise(instruction, (instruction.a, instruction.b), 4, 4)
+            made = PAIRS[instruction.kind].result or instruction.dtype
+            operands = (instruction.a, instruction.b)
+            return _elementwise(instruction, operands, instruction.dtype.bytes, made.bytes)
+        case Select():
+            size = instruction.element_bytes
+            condition = _read(instruction.condition, instruction.shape, 1)
+            both = (instruction.a, instruction.b)
+            return (condition, *_elementwise(instruction, both, size, size))
+        case Convert():
+            sizes = instruction.dtype.bytes, instruction.to.bytes
+            return _elementwise(instruction, (instruction.src,), *sizes)
+        case Gather():
+            return _gather(instruction)
         case Lookup():
             table = _read(table_access(instruction), (256,), 1)
             return (table, *_elementwise(instruction, (instruction.src,), 1, 1))
         case Pool():
             return _pool(instruction)
         case Reduce():
+            made = REDUCTIONS[instruction.kind].result or instruction.dtype
             return (
-                _read(instruction.src, instruction.shape, 4),
-                _write(instruction.dst, instruction.shape[:-1], 4),
+                _read(instruction.src, instruction.shape, instruction.dtype.bytes),
+                _write(instruction.dst, instruction.shape[:-1], made.bytes),
             )
         case Quantize():
             return _elementwise(instruction, (instruction.src,), 4, instruction.dtype.bytes)
@@ -139,8 +158,22 @@ def _pool(instruction: Pool) -> tuple[Touch, ...]:
     )
 
 
+def _gather(instruction: Gather) -> tuple[Touch, ...]:
+    size, shape = instruction.element_bytes, instruction.shape
+    return (
+        _read(indexed(instruction), (*shape, instruction.extent), size),
+        _read(instruction.index, shape, instruction.dtype.bytes),
+        _write(instruction.dst, shape, size),
+    )
+
+
+_Elementwise: TypeAlias = (
+    Activate | QBinary | Binary | Lookup | Quantize | Dequantize | Select | Convert
+)
+
+
 def _elementwise(
-    instruction: Activate | QBinary | Binary | Lookup | Quantize | Dequantize,
+    instruction: _Elementwise,
     sources: tuple[Access, ...],
     read_bytes: int,
     write_bytes: int,

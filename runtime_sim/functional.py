@@ -13,9 +13,11 @@ from ..ir.isa import (
     Activate,
     Binary,
     BinaryKind,
+    Convert,
     Copy,
     Dequantize,
     Fill,
+    Gather,
     Halt,
     Instruction,
     Lookup,
@@ -24,12 +26,13 @@ from ..ir.isa import (
     QBinary,
     Quantize,
     Reduce,
-    ReduceKind,
     Requant,
+    Select,
     Sync,
 )
+from ..ir.op_views import Call
+from ..ir.operators.functions import PAIRS, REDUCTIONS
 from ..ir.types import DType
-from .activation import activate
 from .mac import run_mac
 from .machine import BYTE, F32, NUMPY_TYPES, S32, Array, Port, check_single_writes
 from .numerics import qadd_table, qmul_table, requantize
@@ -136,11 +139,12 @@ def _broadcast(port: Port, access: Access, shape: tuple[int, ...], dtype: np.dty
 
 
 def _activate(port: Port, instruction: Activate) -> None:
-    values = port.view(instruction.src, instruction.shape, F32)
+    dtype = NUMPY_TYPES[instruction.dtype]
+    values = port.view(instruction.src, instruction.shape, dtype)
     if instruction.bias is not None:
         values = values + _broadcast(port, instruction.bias, instruction.shape, F32)
-    result = activate(values, instruction.act, instruction.a, instruction.b)
-    port.target(instruction.dst, instruction.shape, F32)[...] = result
+    result = Call(instruction.act, instruction.a, instruction.b)(values)
+    port.target(instruction.dst, instruction.shape, dtype)[...] = result
 
 
 def _qbinary(port: Port, instruction: QBinary) -> None:
@@ -172,23 +176,47 @@ def _pair_table(instruction: QBinary) -> Array:
     return function(dtype, a, b, dst, instruction.low, instruction.high).reshape(-1).view(BYTE)
 
 
-_BINARY: Mapping[BinaryKind, Callable[[Array, Array], Array]] = {
-    BinaryKind.ADD: np.add,
-    BinaryKind.MUL: np.multiply,
-    BinaryKind.SUB: np.subtract,
-    BinaryKind.DIV: np.divide,
-    BinaryKind.MAX: np.maximum,
-    BinaryKind.MIN: np.minimum,
-}
-
-
 def _binary(port: Port, instruction: Binary) -> None:
-    a = port.view(instruction.a, instruction.shape, F32)
-    b = port.view(instruction.b, instruction.shape, F32)
+    dtype, function = NUMPY_TYPES[instruction.dtype], PAIRS[instruction.kind]
+    a = port.view(instruction.a, instruction.shape, dtype)
+    b = port.view(instruction.b, instruction.shape, dtype)
     with np.errstate(all="ignore"):
-        result = _BINARY[instruction.kind](a, b)
-    result = activate(result, instruction.act, instruction.low, instruction.high)
-    port.target(instruction.dst, instruction.shape, F32)[...] = result
+        result = function.evaluate(a, b)
+    result = Call(instruction.act, instruction.low, instruction.high)(result)
+    made = dtype if function.result is None else NUMPY_TYPES[function.result]
+    port.target(instruction.dst, instruction.shape, made)[...] = result
+
+
+def _select(port: Port, instruction: Select) -> None:
+    shape, element = instruction.shape, _element(instruction.element_bytes)
+    condition = port.view(instruction.condition, shape, BYTE) != 0
+    a, b = (port.view(access, shape, element) for access in (instruction.a, instruction.b))
+    port.target(instruction.dst, shape, element)[...] = np.where(condition, a, b)
+
+
+def _convert(port: Port, instruction: Convert) -> None:
+    values = port.view(instruction.src, instruction.shape, NUMPY_TYPES[instruction.dtype])
+    target = port.target(instruction.dst, instruction.shape, NUMPY_TYPES[instruction.to])
+    with np.errstate(all="ignore"):
+        target[...] = values.astype(target.dtype)
+
+
+def _gather(port: Port, instruction: Gather) -> None:
+    shape, extent = instruction.shape, instruction.extent
+    element = _element(instruction.element_bytes)
+    index = port.view(instruction.index, shape, NUMPY_TYPES[instruction.dtype]).astype(np.intp)
+    index = np.where(index < 0, index + extent, index)
+    if index.min() < 0 or index.max() >= extent:
+        raise SimulationError(f"an index of {extent} elements is outside of them")
+    source = port.view(indexed(instruction), (*shape, extent), element)
+    picked = np.take_along_axis(source, index[..., None], axis=-1)
+    port.target(instruction.dst, shape, element)[...] = picked[..., 0]
+
+
+def indexed(instruction: Gather) -> Access:
+    """Return the access to all that a gather may pick, the indexed axis as the last loop."""
+    src = instruction.src
+    return Access(src.space, src.npu, src.address, (*src.strides, instruction.step))
 
 
 def _lookup(port: Port, instruction: Lookup) -> None:
@@ -204,15 +232,12 @@ def table_access(instruction: Lookup) -> Access:
 
 
 def _reduce(port: Port, instruction: Reduce) -> None:
-    src = port.view(instruction.src, instruction.shape, F32)
-    dst = port.target(instruction.dst, instruction.shape[:-1], F32)
-    match instruction.kind:
-        case ReduceKind.MAX:
-            dst[...] = src.max(axis=-1)
-        case ReduceKind.SUM:
-            dst[...] = src.sum(axis=-1)
-        case ReduceKind.MEAN:
-            dst[...] = src.sum(axis=-1) / np.float32(instruction.shape[-1])
+    dtype, reduction = NUMPY_TYPES[instruction.dtype], REDUCTIONS[instruction.kind]
+    src = port.view(instruction.src, instruction.shape, dtype)
+    made = dtype if reduction.result is None else NUMPY_TYPES[reduction.result]
+    dst = port.target(instruction.dst, instruction.shape[:-1], made)
+    with np.errstate(all="ignore"):
+        dst[...] = reduction.evaluate(src)
 
 
 def _quantize(port: Port, instruction: Quantize) -> None:
@@ -245,4 +270,7 @@ _TABLE: Mapping[type[Instruction], Callable[[Port, Any], None]] = {
     Reduce: _reduce,
     Quantize: _quantize,
     Dequantize: _dequantize,
+    Select: _select,
+    Convert: _convert,
+    Gather: _gather,
 }

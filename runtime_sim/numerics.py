@@ -2,35 +2,17 @@
 
 Every function here is bit-equal to what onnxruntime computes on x86-64 for the same operator.
 ``rint`` rounds halves to even; a product or sum of float32 values rounds to float32 at once,
-except in ``fma``, which rounds the exact result once. Functions of one element (quantise,
-dequantise, activations) are in ``ir/elementary.py``.
+except in ``fma``. That and the functions of one element (quantise, dequantise, activations) are in
+``ir/elementary.py``.
 """
 
 import numpy as np
 import numpy.typing as npt
 
-from ..ir.elementary import Array, Floats, all_bytes
+from ..ir.elementary import Array, Floats, all_bytes, fma
 
 F32_EXACT = 2**24
 """Sums of integers below this magnitude are exact in float32."""
-
-
-def fma(a: npt.ArrayLike, b: npt.ArrayLike, c: npt.ArrayLike) -> Floats:
-    """Return ``a * b + c`` of float32 values, rounded once to float32.
-
-    The product of two float32 is exact in float64. Their sum is rounded *to odd* in float64, so
-    that the second rounding to float32 sees on which side of a tie the exact value lies.
-    """
-    product = np.asarray(a, np.float32).astype(np.float64) * np.asarray(b, np.float32)
-    addend = np.asarray(c, np.float32).astype(np.float64)
-    total = np.asarray(product + addend)
-    virtual = total - product
-    lost = (product - (total - virtual)) + (addend - virtual)
-    bits = total.view(np.int64)
-    to_odd = (lost != 0) & (bits & 1 == 0)
-    outward = (lost > 0) == (total > 0)
-    odd = np.where(to_odd, bits + np.where(outward, 1, -1), bits)
-    return odd.view(np.float64).astype(np.float32)
 
 
 def saturate(values: Floats, zero_point: int, lo: int, hi: int, dtype: npt.DTypeLike) -> Array:

@@ -42,8 +42,8 @@ def run_pool(port: Port, instruction: Pool) -> None:
             dst[...] = _float_mean(instruction, taps)
         case ReduceKind.MEAN:
             dst[...] = _integer_mean(instruction, taps)
-        case ReduceKind.SUM:
-            raise SimulationError("a pool cannot sum")
+        case _:
+            raise SimulationError(f"a pool cannot make a {instruction.kind}")
 
 
 def _padding(instruction: Pool) -> float:

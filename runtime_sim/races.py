@@ -37,18 +37,23 @@ class _Log:
     Attributes:
         entries: By first byte and region: position, first byte, one past the last, and the access.
             Regions are told apart by identity; entries keep theirs alive.
+        queue: Number of the queue.
+        last: Position of its last access.
     """
 
-    __slots__ = ("entries",)
+    __slots__ = ("entries", "last", "queue")
 
-    def __init__(self) -> None:
+    def __init__(self, queue: int) -> None:
         self.entries: dict[tuple[int, int], tuple[int, int, int, Placed]] = {}
+        self.queue = queue
+        self.last = -1
 
     def add(self, position: int, placed: Placed) -> None:
         """Take an access in, behind all others."""
         key = (placed.low, id(placed.touch.region))
         self.entries.pop(key, None)
         self.entries[key] = (position, placed.low, placed.high, placed)
+        self.last = position
 
     def forget(self, before: int) -> None:
         """Drop the accesses of instructions in front of a position."""
@@ -64,7 +69,7 @@ class RaceDetector:
         self._program = program
         self._memories = memories
         self._lengths = [len(queue.instructions) for queue in program.queues]
-        self._latest = [(0,) * len(program.queues) for _ in program.queues]
+        self._latest = [[0] * len(program.queues) for _ in program.queues]
         self._awaited = _awaited(program)
         self._reads: list[dict[int, _Log]] = [{} for _ in memories]
         self._writes: list[dict[int, _Log]] = [{} for _ in memories]
@@ -92,19 +97,20 @@ class RaceDetector:
         if self._observed % _FORGET_EVERY == 0:
             self._forget()
 
-    def _advance(self, queue: int, position: int) -> tuple[int, ...]:
+    def _advance(self, queue: int, position: int) -> list[int]:
         """Set the clock of an instruction's retirement and return it."""
-        known = [*self._latest[queue]]
+        known = self._latest[queue]
         for wait in self._program.queues[queue].instructions[position].waits:
-            other = self._awaited[wait.queue][wait.count - 1]
-            known = [a if a > b else b for a, b in zip(known, other, strict=True)]
+            if known[wait.queue] < wait.count:  # else what it waits for is known with all before it
+                other = self._awaited[wait.queue][wait.count - 1]
+                known = [a if a > b else b for a, b in zip(known, other, strict=True)]
         known[queue] = position + 1
-        clock = self._latest[queue] = tuple(known)
+        self._latest[queue] = known
         if position in self._awaited[queue]:
-            self._awaited[queue][position] = clock
-        return clock
+            self._awaited[queue][position] = tuple(known)
+        return known
 
-    def _check(self, placed: Placed, queue: int, position: int, known: tuple[int, ...]) -> None:
+    def _check(self, placed: Placed, queue: int, position: int, known: list[int]) -> None:
         reads, writes = self._reads[placed.memory], self._writes[placed.memory]
         self._compare(writes, placed, queue, known)
         if placed.writes:
@@ -112,25 +118,25 @@ class RaceDetector:
         logs = writes if placed.writes else reads
         log = logs.get(queue)
         if log is None:
-            log = logs[queue] = _Log()
+            log = logs[queue] = _Log(queue)
         log.add(position, placed)
 
-    def _compare(
-        self, logs: dict[int, _Log], placed: Placed, queue: int, known: tuple[int, ...]
-    ) -> None:
+    def _compare(self, logs: dict[int, _Log], placed: Placed, queue: int, known: list[int]) -> None:
         """Compare an access with all concurrent ones in one direction."""
+        for log in logs.values():
+            if log.last >= known[log.queue] and log.queue != queue:
+                self._compare_with(log, placed, known[log.queue])
+
+    def _compare_with(self, log: _Log, placed: Placed, done: int) -> None:
+        """Compare an access with those of another queue from position ``done`` on."""
         low, high = placed.low, placed.high
-        for other, log in logs.items():
-            if other == queue:
-                continue
-            done = known[other]
-            for position, first, end, earlier in reversed(log.entries.values()):
-                if position < done:
-                    break
-                if first < high and low < end:
-                    byte = self._overlaps.common_byte(placed.touch, earlier.touch)
-                    if byte is not None:
-                        self._report(placed, earlier, byte, (other, position))
+        for position, first, end, earlier in reversed(log.entries.values()):
+            if position < done:
+                break
+            if first < high and low < end:
+                byte = self._overlaps.common_byte(placed.touch, earlier.touch)
+                if byte is not None:
+                    self._report(placed, earlier, byte, (log.queue, position))
 
     def _report(self, placed: Placed, earlier: Placed, byte: int, place: tuple[int, int]) -> None:
         memory = self._memories[placed.memory]

@@ -13,7 +13,7 @@ end at whole cycles: the last cycle of a data phase counts whole.
 Time does not depend on values: a program is timed first and executed afterwards.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from heapq import heappop, heappush
@@ -77,16 +77,6 @@ class Timing:
 
     queues: tuple[tuple[Issue, ...], ...]
     steps: tuple[Step, ...]
-
-
-def issues(program: Program) -> Iterator[Issue]:
-    """Yield when each instruction runs, in the order of their starts.
-
-    Raises:
-        SimulationError: As :func:`time_of`.
-    """
-    timing = time_of(program)
-    return (timing.queues[step.queue][step.position] for step in timing.steps if not step.retires)
 
 
 def time_of(

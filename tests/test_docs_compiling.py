@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from accnn.compiler.cli import acc_compile, acc_run
+from accnn.compiler.cli import acc_compile, acc_opt, acc_run
 
 DOCS = Path(__file__).parents[1] / "docs"
 PAGES = ("compiling.md", "debugging.md")
@@ -16,7 +16,7 @@ PAGES = ("compiling.md", "debugging.md")
 def test_every_option_exists(page: str):
     known = "".join(
         CliRunner().invoke(app, ["--help"], env={"COLUMNS": "200"}).stdout
-        for app in (acc_compile.app, acc_run.app)
+        for app in (acc_compile.app, acc_opt.app, acc_run.app)
     )
     named = set(re.findall(r"--[a-z][a-z-]+", (DOCS / page).read_text())) - {"--list"}
 

@@ -4,30 +4,13 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
-from rich.table import Table
 
-from ...backend.load import catalogue
-from ...ir.errors import MismatchError
-from ...ir.report import VerificationStatus
-from ...passes.instrument import WriteReproducer
-from ...passes.mapping.base import Objective
-from ...passes.mapping.registry import MAPPERS
-from ..artifacts import write_results
-from ..cache import default_folder
-from ..driver import Result, compile
-from ..options import CompileOptions, VerifyMode
-from ..output import check_target
-from ..pipelines import GRAPH_SCHEDULERS, TILE_SCHEDULERS
-from ..report.table import report_tables
-from .progress import shown_progress
-from .shapes import parse_shapes
-from .sizes import parse_budget
-from .tool import EXIT_CODES, new_tool, reported
+from .choices import MAPPER_NAMES, SCHEDULER_NAMES, TILE_NAMES, ObjectiveName, VerifyName
+from .exit_codes import EXIT_CODES
+from .tool import new_tool, reported
 
 app = new_tool()
 
-_DEFAULT = CompileOptions()
 _EPILOG = f"{EXIT_CODES}, 3 the outputs differ from onnxruntime's."
 
 
@@ -35,11 +18,10 @@ def _show_archs(wanted: bool) -> None:
     """Print the catalogue of architectures and stop."""
     if not wanted:
         return
-    table = Table("name", "description", box=None, pad_edge=False)
-    for entry in catalogue():
-        table.add_row(entry.name, entry.description)
     with reported("acc-compile"):
-        Console().print(table)
+        from .work.list_archs import list_archs
+
+        list_archs()
     raise typer.Exit()
 
 
@@ -59,21 +41,17 @@ def acc_compile(
         ),
     ] = None,
     mapper: Annotated[
-        str, typer.Option(metavar="NAME", help=f"Finds loop nests: {', '.join(MAPPERS)}.")
-    ] = _DEFAULT.mapper,
-    objective: Annotated[
-        Objective, typer.Option(help="What mappers minimise.")
-    ] = _DEFAULT.objective,
+        str, typer.Option(metavar="NAME", help=f"Finds loop nests: {', '.join(MAPPER_NAMES)}.")
+    ] = "cosa",
+    objective: Annotated[ObjectiveName, typer.Option(help="What mappers minimise.")] = "latency",
     scheduler: Annotated[
         str,
-        typer.Option(metavar="NAME", help=f"Plans the scratchpad: {', '.join(GRAPH_SCHEDULERS)}."),
-    ] = _DEFAULT.scheduler,
+        typer.Option(metavar="NAME", help=f"Plans the scratchpad: {', '.join(SCHEDULER_NAMES)}."),
+    ] = "cosma",
     tiles: Annotated[
         str,
-        typer.Option(
-            metavar="NAME", help=f"Orders tiles on the NPUs: {', '.join(TILE_SCHEDULERS)}."
-        ),
-    ] = _DEFAULT.tiles,
+        typer.Option(metavar="NAME", help=f"Orders tiles on the NPUs: {', '.join(TILE_NAMES)}."),
+    ] = "static",
     scratchpad: Annotated[
         str | None,
         typer.Option(
@@ -92,27 +70,42 @@ def acc_compile(
     shape: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="NAME=EXTENTS", help="Fix a dynamic input, e.g. x=1,3,224,224; repeatable."
+            metavar="NAME=EXTENTS",
+            help="Fix a dynamic input, e.g. x=1,3,224,224, or axes, e.g. batch=1,sequence=128; "
+            "repeatable.",
         ),
     ] = None,
     inputs: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Inputs to verify on, .npz; seeded noise if not given."),
+        typer.Option(metavar="FILE", help="Inputs to verify on, .npz; made up if not given."),
     ] = None,
     verify: Annotated[
-        VerifyMode,
+        VerifyName,
         typer.Option(help="Compare outputs, every layer, or nothing with onnxruntime."),
-    ] = _DEFAULT.verify,
+    ] = "outputs",
     races: Annotated[
         bool,
         typer.Option(
             "--races/--no-races",
             help="Look for unordered accesses and unwritten bytes while simulating.",
         ),
-    ] = _DEFAULT.races,
-    seed: Annotated[
-        int, typer.Option(metavar="N", help="Seed of made-up data, 0 or more.")
-    ] = _DEFAULT.seed,
+    ] = True,
+    seed: Annotated[int, typer.Option(metavar="N", help="Seed of made-up data, 0 or more.")] = 0,
+    pipeline: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TEXT|FILE",
+            help="Passes to run instead of those that the options above choose; see acc-opt.",
+        ),
+    ] = None,
+    settings: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set",
+            metavar="PASS.OPTION=VALUE",
+            help="Set an option of a pass, e.g. schedule-cosma.rounds=0; repeatable.",
+        ),
+    ] = None,
     until: Annotated[
         str | None,
         typer.Option(metavar="PASS", help="Stop after this pass and write what exists by then."),
@@ -121,8 +114,9 @@ def acc_compile(
         bool, typer.Option("--no-cache", help="Look for all loop nests anew.")
     ] = False,
     processes: Annotated[
-        int, typer.Option(metavar="N", help="Processes that look for loop nests.")
-    ] = _DEFAULT.processes,
+        int | None,
+        typer.Option(metavar="N", help="Processes that look for loop nests; all cores if absent."),
+    ] = None,
     list_archs: Annotated[
         bool,
         typer.Option(
@@ -140,55 +134,24 @@ def acc_compile(
     """
     del list_archs
     with reported("acc-compile"):
-        options = CompileOptions(
+        from .work import compile_network as work
+
+        options = work.CompileOptions(
             mapper=mapper,
-            objective=objective,
+            objective=work.Objective(objective),
             scheduler=scheduler,
             tiles=tiles,
-            scratchpad=None if scratchpad is None else parse_budget(scratchpad, "--scratchpad"),
+            scratchpad=None if scratchpad is None else work.parse_budget(scratchpad),
             seed=seed,
             calibration=calibration,
-            shapes=parse_shapes(shape or []),
-            verify=verify,
+            shapes=work.parse_shapes(shape or []),
+            verify=work.VerifyMode(verify),
             races=races,
             inputs=inputs,
+            pipeline=None if pipeline is None else work.pipeline_text(pipeline),
+            settings=tuple(settings or ()),
             until=until,
-            cache=None if no_cache else default_folder(),
-            processes=processes,
+            cache=None if no_cache else work.default_folder(),
+            processes=work.cores() if processes is None else processes,
         )
-        _run(model, arch, output, options)
-
-
-def main() -> None:
-    """Run the command line of ``acc-compile``."""
-    app()
-
-
-def _run(model: Path, arch: str, output: Path | None, options: CompileOptions) -> None:
-    folder = output or Path(f"{model.stem}.acc")
-    check_target(folder)
-    reproducer = WriteReproducer(Path(f"{model.stem}.reproducer.ir"))
-    with shown_progress() as observe:
-        result = compile(
-            model, arch=arch, options=options, observer=observe, instruments=(reproducer,)
-        )
-        observe("write", 0, 0)
-        write_results(result, folder)
-    console = Console()
-    console.print(f"results in {folder}", markup=False, highlight=False, soft_wrap=True)
-    console.print(report_tables(result.report))
-    _judge(result)
-
-
-def _judge(result: Result) -> None:
-    """Turn a verdict into an exit code.
-
-    Raises:
-        MismatchError: Outputs differ.
-    """
-    found = result.report.verification
-    if found.status is VerificationStatus.FAILED:
-        raise MismatchError(
-            f"{found.mismatches} of {found.elements} elements differ from {found.against}",
-            hint="--verify=layers names the first operator that differs",
-        )
+        work.compile_network(model, arch, output, options)

@@ -4,33 +4,10 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
-from ...backend.load import load_architecture
-from ...ir.arch import Architecture
-from ...ir.errors import InfeasibleError, OptionError
-from ...ir.files import check_writable
-from ...passes.mapping.base import MapOptions, MappingResult, Objective
-from ...passes.mapping.registry import find_mapper
-from ...passes.scheduling.flexer.options import FlexerOptions, Memory, Metric, Priority
-from ..cache import MapJob, MappingCache, default_folder
-from ..layers import Layer, parse_layer, parse_spatial, read_layers
-from ..map_schedulers import rows_text, schedule_layers, write_rows
-from ..mapping import Answer, solve_all
-from ..report.layer_table import (
-    LayerCounting,
-    Row,
-    nest_text,
-    row_of,
-    rules_of,
-    table_of,
-    write_csv,
-)
-from ..timeloop_files import folder_names, write_timeloop
-from .tool import EXIT_CODES, new_tool, reported
-
-_FILE_WIDTH = 160
-"""Columns of a table that goes to a file."""
+from .choices import CountingName, MemoryName, MetricName, ObjectiveName, PriorityName
+from .exit_codes import EXIT_CODES
+from .tool import new_tool, reported
 
 app = new_tool()
 
@@ -50,30 +27,30 @@ def acc_map(
         typer.Option("--scheduler", help="Compare tile schedulers instead: flexer,static."),
     ] = None,
     metric: Annotated[
-        Metric, typer.Option("--metric", help="What tile schedulers minimise.")
-    ] = Metric.PRODUCT,
+        MetricName, typer.Option("--metric", help="What tile schedulers minimise.")
+    ] = "product",
     weight: Annotated[
         float, typer.Option("--weight", help="Of transfers, for --metric weighted: 0 .. 2.")
     ] = 1.0,
     priority: Annotated[
-        Priority, typer.Option("--priority", help="Which tile operations come next.")
-    ] = Priority.BEST,
+        PriorityName, typer.Option("--priority", help="Which tile operations come next.")
+    ] = "best",
     memory: Annotated[
-        Memory, typer.Option("--memory", help="Which tiles make room for others.")
-    ] = Memory.BEST,
+        MemoryName, typer.Option("--memory", help="Which tiles give way to others.")
+    ] = "best",
     trade: Annotated[
         bool,
         typer.Option("--trade", help="Allow more cycles or bytes than static for a better metric."),
     ] = False,
     objective: Annotated[
-        Objective, typer.Option("--objective", help="What to minimise.")
-    ] = Objective.LATENCY,
+        ObjectiveName, typer.Option("--objective", help="What to minimise.")
+    ] = "latency",
     counting: Annotated[
-        LayerCounting,
+        CountingName,
         typer.Option(
             "--counting", help="Whose rules count in the figures; salsa and loma search by them."
         ),
-    ] = LayerCounting.ACCNN,
+    ] = "accnn",
     spatial: Annotated[
         str | None,
         typer.Option(
@@ -95,105 +72,28 @@ def acc_map(
 ) -> None:
     """Map single layers and compare mappers."""
     with reported("acc-map"):
-        _check_options(seed, processes, csv, emit, directory)
-        chosen = _layers(layer, layers)
-        machine = load_architecture(arch)
-        if scheduler is not None:
-            tile_options = FlexerOptions(
-                metric=metric, weight=weight, priority=priority, memory=memory, trade=trade
+        from .work import map_layers as work
+
+        work.map_layers(
+            work.Request(
+                arch=arch,
+                layer=layer,
+                layers=layers,
+                mappers=tuple(mapper.split(",")),
+                schedulers=None if scheduler is None else tuple(scheduler.split(",")),
+                metric=metric,
+                weight=weight,
+                priority=priority,
+                memory=memory,
+                trade=trade,
+                objective=objective,
+                counting=counting,
+                spatial=spatial,
+                csv=csv,
+                emit=emit,
+                directory=directory,
+                seed=seed,
+                cached=not no_cache,
+                processes=processes,
             )
-            _compare_schedulers(chosen, machine, scheduler.split(","), tile_options, csv)
-            return
-        single = machine.for_npu(machine.npus[0])
-        options = MapOptions(
-            objective=objective,
-            seed=seed,
-            even=emit is not None,
-            rules=rules_of(counting),
-            spatial=None if spatial is None else parse_spatial(spatial, single),
         )
-        jobs = [
-            MapJob(workload=item.workload, arch=single, mapper=find_mapper(name), options=options)
-            for item in chosen
-            for name in mapper.split(",")
-        ]
-        cache = None if no_cache else MappingCache(default_folder())
-        answers = solve_all(jobs, cache, processes=processes)
-        rows = [
-            _row(chosen[index // len(mapper.split(","))], job, answer, counting)
-            for index, (job, answer) in enumerate(zip(jobs, answers, strict=True))
-        ]
-        _show(rows, answers, single)
-        if csv is not None:
-            write_csv(csv, rows)
-        if directory is not None:
-            names = folder_names([f"{row.layer}.{row.mapper}" for row in rows])
-            for name, answer in zip(names, answers, strict=True):
-                if isinstance(answer, MappingResult):
-                    write_timeloop(directory / name, answer.nest, single)
-
-
-def main() -> None:
-    """Run the command line of ``acc-map``."""
-    app()
-
-
-def _layers(layer: str | None, path: Path | None) -> tuple[Layer, ...]:
-    if (layer is None) == (path is None):
-        raise OptionError("give either --layer or --layers")
-    if layer is not None:
-        return (parse_layer(layer),)
-    assert path is not None
-    return read_layers(path)
-
-
-def _compare_schedulers(
-    layers: tuple[Layer, ...],
-    machine: Architecture,
-    names: list[str],
-    options: FlexerOptions,
-    csv: Path | None,
-) -> None:
-    rows = schedule_layers(layers, machine, names, options)
-    typer.echo(rows_text(rows))
-    if csv is not None:
-        write_rows(csv, rows)
-
-
-def _check_options(
-    seed: int, processes: int, csv: Path | None, emit: str | None, directory: Path | None
-) -> None:
-    """Check, before any work, what no type says.
-
-    Raises:
-        OptionError: A number is too small, or a file cannot be written.
-    """
-    if seed < 0:
-        raise OptionError(f"seed is {seed}, must be 0 or more")
-    if processes < 1:
-        raise OptionError(f"processes is {processes}, must be 1 or more")
-    if csv is not None:
-        check_writable(csv)
-    if emit not in (None, "timeloop"):
-        raise OptionError(f"--emit knows no tool {emit!r}", hint="known: timeloop")
-    if (emit is None) != (directory is None):
-        raise OptionError("--emit needs a tool and a folder", hint="--emit timeloop DIR")
-    if directory is not None and directory.exists() and not directory.is_dir():
-        raise OptionError(f"cannot write {directory}: it is not a folder")
-
-
-def _row(layer: Layer, job: MapJob, answer: Answer, counting: LayerCounting) -> Row:
-    if isinstance(answer, InfeasibleError):
-        raise InfeasibleError(f"{layer.name}: {answer.message}", hint=answer.hint)
-    return row_of(layer.name, job, answer, counting)
-
-
-def _show(rows: list[Row], answers: tuple[Answer, ...], arch: Architecture) -> None:
-    console = Console()
-    if not console.is_terminal:
-        console = Console(width=_FILE_WIDTH)
-    for row, answer in zip(rows, answers, strict=True):
-        if isinstance(answer, MappingResult) and len(rows) <= 4:
-            console.print(f"{row.layer}, {row.mapper}:", markup=False, highlight=False)
-            console.print(nest_text(answer.nest, arch), markup=False, highlight=False)
-    console.print(table_of(rows))

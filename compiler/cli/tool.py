@@ -8,9 +8,7 @@ from contextlib import contextmanager
 import typer
 
 from ...ir.errors import AccnnError, InputError
-
-EXIT_CODES = "Exit codes: 0 all is well, 1 accnn failed, 2 the input cannot be used"
-_INTERRUPTED = 130
+from .exit_codes import INTERRUPTED
 
 
 def new_tool() -> typer.Typer:
@@ -43,7 +41,7 @@ def reported(tool: str) -> Generator[None]:
         message = f"error: cannot write the output: {error.strerror}"
         raise _ended(tool, message, InputError.exit_code) from error
     except KeyboardInterrupt as error:
-        raise _ended(tool, "interrupted", _INTERRUPTED) from error
+        raise _ended(tool, "interrupted", INTERRUPTED) from error
 
 
 def _ended(tool: str, message: str, code: int) -> typer.Exit:

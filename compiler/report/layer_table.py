@@ -17,16 +17,17 @@ from ...ir.proof import Scope
 from ...ir.workload import Operand
 from ...passes.analysis.cost import Counting, evaluate
 from ...passes.analysis.zigzag import zigzag_cost
-from ...passes.mapping.base import MappingResult, Rules
+from ...passes.mapping.mapper import MappingResult
+from ...passes.mapping.problem import Rules
 from ..cache import MapJob
 from .figures import percent
-from .proofs import told_scopes
+from .proofs import scopes_text
 
 
 class LayerCounting(StrEnum):
     """Whose rules count: ours, Timeloop's or ZigZag's.
 
-    ``zigzag`` has ZigZag's idea of room, too: a nest that was searched by it may not fit. With
+    ``zigzag`` has ZigZag's idea of capacity, too: a nest that was searched by it may not fit. With
     ``zigzag-sound`` it fits.
     """
 
@@ -83,12 +84,20 @@ class Row:
 
 
 def row_of(name: str, job: MapJob, result: MappingResult, counting: LayerCounting) -> Row:
-    """Return the figures of one answer, in the counting that was asked for."""
+    """Return the figures of one answer, in the counting that was asked for.
+
+    Args:
+        name: Of the layer.
+        job: What the mapper was asked.
+        result: What it answered.
+        counting: Whose rules count.
+    """
     rules = Counting.TIMELOOP if counting is LayerCounting.TIMELOOP else Counting.ACCNN
-    cost = evaluate(result.nest, job.arch, placement=job.resident, counting=rules)
+    problem = job.problem
+    cost = evaluate(result.nest, problem.arch, placement=problem.resident, counting=rules)
     cycles, energy = cost.cycles, cost.energy_pj
     if rules_of(counting) is not Rules.ACCNN:
-        other = zigzag_cost(result.nest, job.arch)
+        other = zigzag_cost(result.nest, problem.arch)
         cycles, energy = float(other.cycles), other.energy
     return Row(
         layer=name,
@@ -129,7 +138,7 @@ def _cell(value: str | float | None) -> str:
 def table_of(rows: Sequence[Row]) -> Table:
     """Return rows as a table, with geometric means per mapper where there are several layers."""
     claims = ((row.status, Scope(row.scope) if row.scope else None) for row in rows)
-    table = Table(caption=told_scopes(claims) or None, caption_justify="left")
+    table = Table(caption=scopes_text(claims) or None, caption_justify="left")
     headings = (
         "layer",
         "mapper",

@@ -25,7 +25,7 @@ def proof(plan: GraphScheduleReport) -> str:
 
 
 def plan_line(plan: GraphScheduleReport) -> str:
-    """Return one line on the plan of the scratchpad: room, and what lies and moves there."""
+    """Return one line on the plan of the scratchpad: capacity, and what lies and moves there."""
     moved = ", ".join(
         (
             counted(len(plan.streams), "stream"),
@@ -34,5 +34,5 @@ def plan_line(plan: GraphScheduleReport) -> str:
         )
     )
     residences = counted(len(plan.residences), "residence")
-    room = amount(plan.budget_bytes, "B")
-    return f"scratchpad plan: {residences} in {room}, {moved} ({proof(plan)})"
+    capacity = amount(plan.budget_bytes, "B")
+    return f"scratchpad plan: {residences} in {capacity}, {moved} ({proof(plan)})"

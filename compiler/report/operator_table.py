@@ -10,7 +10,7 @@ from rich.text import Text
 
 from ...ir.report import OperatorReport
 from .figures import UNKNOWN, amount, joule, ratio
-from .proofs import told_scopes
+from .proofs import scopes_text
 
 _WIDE = 100
 _GAP = 2
@@ -68,7 +68,7 @@ class OperatorTable:
         ]
         rows = [[_cells(item)[column] for column in columns] for item in slowest]
         headings = [_HEADINGS[column] for column in columns]
-        room = width - sum(_widths(headings, rows)[1:]) - _GAP * len(columns)
+        space = width - sum(_widths(headings, rows)[1:]) - _GAP * len(columns)
         title = f"slowest {len(rows)} of {len(self.operators)} operators"
         table = Table(
             box=box.SIMPLE_HEAD,
@@ -77,7 +77,7 @@ class OperatorTable:
             padding=(0, _GAP - 1, 0, 0),
             pad_edge=False,
             show_edge=False,
-            caption=told_scopes((item.status, item.scope) for item in slowest) or None,
+            caption=scopes_text((item.status, item.scope) for item in slowest) or None,
             caption_justify="left",
         )
         for heading in headings:
@@ -85,7 +85,7 @@ class OperatorTable:
                 heading.title, justify="right" if heading.is_number else "left", no_wrap=True
             )
         for name, *others in rows:
-            table.add_row(Text(shorten(name, max(room, _SHORTEST_NAME))), *others)
+            table.add_row(Text(shorten(name, max(space, _SHORTEST_NAME))), *others)
         return table
 
 

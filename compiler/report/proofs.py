@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from ...ir.proof import Scope
 
 
-def told_scopes(claims: Iterable[tuple[str | None, Scope | None]]) -> str:
+def scopes_text(claims: Iterable[tuple[str | None, Scope | None]]) -> str:
     """Return what each status is proven of; empty where nothing is.
 
     Args:

@@ -100,8 +100,8 @@ def difference_line(operators: Sequence[OperatorReport]) -> str:
         f"within {NOTICEABLE:.0%}"
     )
     causes = Counter(str(item.reasons[0]) for item in apart)
-    told = ", ".join(f"{count} by {cause}" for cause, count in causes.most_common())
-    return f"{line}; others differ: {told}" if told else line
+    listed = ", ".join(f"{count} by {cause}" for cause, count in causes.most_common())
+    return f"{line}; others differ: {listed}" if listed else line
 
 
 def _optimal(mapped: Sequence[OperatorReport]) -> list[str]:

@@ -33,7 +33,15 @@ _IGNORED = frozenset({"COMMENT", "WS"})
 
 
 def at_position(text: str, source: str, line: int, column: int, message: str) -> str:
-    """Return a message headed by ``source:line:column`` and followed by the line and a caret."""
+    """Return a message headed by ``source:line:column`` and followed by the line and a caret.
+
+    Args:
+        text: The whole text.
+        source: Name of the file.
+        line: From 1.
+        column: From 1.
+        message: What is wrong there.
+    """
     lines = text.split("\n")
     shown = lines[line - 1].rstrip("\r") if 1 <= line <= len(lines) else ""
     start = max(0, column - 61)
@@ -42,7 +50,13 @@ def at_position(text: str, source: str, line: int, column: int, message: str) ->
 
 
 def unexpected(error: UnexpectedInput, text: str, source: str) -> ParseError:
-    """Return the error for text that the grammar does not allow."""
+    """Return the error for text that the grammar does not allow.
+
+    Args:
+        error: The parser's error.
+        text: The whole text.
+        source: Name of the file.
+    """
     line, column, found = where(error, text)
     names = _wanted(error) - _IGNORED
     wanted = sorted(_FRIENDLY.get(name, f"'{name.lower()}'") for name in names)

@@ -61,6 +61,29 @@ def parse_module(
     return module
 
 
+def parse_program(text: str, *, source: str = "<text>") -> Program:
+    """Read the text of one program, as ``print_program`` writes it.
+
+    Args:
+        text: A section ``program`` and nothing else.
+        source: Name of the file, for messages.
+
+    Raises:
+        ParseError: The text breaks the grammar, or a field has a wrong type.
+    """
+    sections = _sections(text, source)
+    try:
+        others = [item for item in sections if item.at != "program"]
+        program = _only(Program, "program", [s for s in sections if isinstance(s, SectionNode)])
+        if others or program is None:
+            nowhere = Token("$END", "", line=1, column=1)
+            raise SyntaxProblem(others[0].at if others else nowhere, "expected one program")
+    except SyntaxProblem as problem:
+        message = _message(problem.at, problem.message, text, source)
+        raise ParseError(message, hint=problem.hint) from None
+    return program
+
+
 @cache
 def _lark() -> Lark:
     return Lark.open(
@@ -84,13 +107,12 @@ def _module(sections: Sequence[GraphNode | SectionNode], constants: Constants) -
     if len(graphs) > 1:
         raise SyntaxProblem(graphs[1].at, "the module has two graphs")
     mappings = [read_mapping(item) for item in others if item.at == "mapping"]
-    schedules = [_read(TileSchedule, item) for item in others if item.at == "tile_schedule"]
     return Module(
         graph=read_graph(graphs[0]),
         arch=_only(Architecture, "arch", others),
         graph_schedule=_only(GraphSchedule, "graph_schedule", others),
         mappings=tuple(mappings),
-        tile_schedules=tuple(schedules),
+        tile_schedule=_only(TileSchedule, "tile_schedule", others),
         program=_only(Program, "program", others),
         constants=constants,
     )
@@ -125,16 +147,16 @@ def _verify(
 
 def _guilty(module: Module) -> str:
     """Keyword of the stage that is not valid by itself; the mappings are where none is."""
-    stages: dict[str, tuple[Verifiable | None, ...]] = {
-        "arch": (module.arch,),
-        "graph_schedule": (module.graph_schedule,),
-        "tile_schedule": module.tile_schedules,
-        "program": (module.program,),
+    stages: dict[str, Verifiable | None] = {
+        "arch": module.arch,
+        "graph_schedule": module.graph_schedule,
+        "tile_schedule": module.tile_schedule,
+        "program": module.program,
     }
     if not _is_valid(Module(graph=module.graph, constants=module.constants)):
         return "graph"
-    for keyword, values in stages.items():
-        if not all(value is None or _is_valid(value) for value in values):
+    for keyword, value in stages.items():
+        if value is not None and not _is_valid(value):
             return keyword
     return "mapping"
 

@@ -10,9 +10,9 @@ from operator import attrgetter
 from typing import Any, TypeAlias
 
 from ..isa import Access, Wait
+from ..schema import Column, Form, Shape, columns, is_flat
 from ..tiles import Range
 from ..types import TensorType
-from .shapes import Column, Form, Shape, columns, is_flat
 from .words import joined, number, word
 
 Spell: TypeAlias = Callable[[Any], str]
@@ -57,7 +57,7 @@ def print_type(value: TensorType) -> str:
 
 
 def _is_written(value: object, column: Column) -> bool:
-    return column.is_required or getattr(value, column.name) != column.default
+    return column.compared and (column.is_required or getattr(value, column.name) != column.default)
 
 
 def _print_field(value: Any, column: Column, indent: str) -> str:
@@ -71,9 +71,6 @@ def _print_field(value: Any, column: Column, indent: str) -> str:
     if shape.form is Form.BLOCKS:
         blocks = [f"{inner}{{\n{print_fields(item, inner + '  ')}{inner}}},\n" for item in value]
         return f"[\n{''.join(blocks)}{indent}]"
-    if shape.form is Form.CODE:
-        lines = "".join(f"{inner}{_print_instruction(item)}\n" for item in value)
-        return f"code {{\n{lines}{indent}}}"
     if shape.form is Form.RECORD and not is_flat(shape.kind):
         return f"{{\n{print_fields(value, inner)}{indent}}}"
     if shape.form is Form.SEQUENCE and not shape.fixed:
@@ -105,7 +102,8 @@ def _print_table(rows: Sequence[object], shape: Shape, indent: str) -> str:
     return f"table ({', '.join(names)}) {{\n{lines}{indent}}}"
 
 
-def _print_instruction(item: object) -> str:
+def print_instruction(item: object) -> str:
+    """Return the text of an instruction: ``halt {}``."""
     return f"{type(item).__name__.lower()} {_spell_record(type(item))(item)}"
 
 

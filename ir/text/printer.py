@@ -3,6 +3,7 @@
 from ..module import Module
 from .print_graph import print_graph
 from .print_nest import print_mapping
+from .print_program import print_program
 from .print_records import print_fields
 from .words import word
 
@@ -15,9 +16,10 @@ def print_module(module: Module) -> str:
     if module.graph_schedule is not None:
         parts.append(_block("graph_schedule", module.graph_schedule))
     parts += [print_mapping(item) for item in module.mappings]
-    parts += [_block("tile_schedule", item) for item in module.tile_schedules]
+    if module.tile_schedule is not None:
+        parts.append(_block("tile_schedule", module.tile_schedule))
     if module.program is not None:
-        parts.append(_block(f"program {word(module.program.name)}", module.program, "name"))
+        parts.append("".join(print_program(module.program)))
     return "\n".join(parts)
 
 

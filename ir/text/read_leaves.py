@@ -172,7 +172,13 @@ def expected(node: Syntax, what: str) -> SyntaxProblem:
 
 
 def unknown(at: Token, message: str, known: Iterable[str]) -> SyntaxProblem:
-    """Return the problem that a name is not known, with the most similar one as a hint."""
+    """Return the problem that a name is not known, with the most similar one as a hint.
+
+    Args:
+        at: Where the name stands.
+        message: What is wrong.
+        known: Names that may stand there.
+    """
     names = [str(name) for name in known]
     close = difflib.get_close_matches(str(at), names, n=1)
     hint = f"did you mean {close[0]}?" if close else f"known: {', '.join(names)}"

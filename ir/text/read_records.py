@@ -12,6 +12,7 @@ from typing import Any, TypeAlias, TypeVar, cast
 from lark import Token
 
 from ..isa import Access, Wait
+from ..schema import Form, Shape, columns
 from ..tiles import Range
 from ..types import TensorType
 from .read_leaves import (
@@ -27,7 +28,6 @@ from .read_leaves import (
     read_wait,
     unknown,
 )
-from .shapes import Form, Shape, columns
 from .syntax import (
     CodeNode,
     FieldNode,

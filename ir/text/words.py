@@ -33,7 +33,13 @@ def number(value: float) -> str:
 
 
 def joined(items: list[str], indent: str, width: int = 100) -> str:
-    """Spell a list; one that is too long for a line is broken into several."""
+    """Spell a list; one that is too long for a line is broken into several.
+
+    Args:
+        items: The spelled items.
+        indent: White space before each line.
+        width: Of a line, at most [character].
+    """
     flat = f"[{', '.join(items)}]"
     if len(indent) + len(flat) <= width:
         return flat

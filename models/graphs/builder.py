@@ -79,7 +79,17 @@ class GraphBuilder:
         groups: int = 1,
         pad: int | tuple[int, int] | None = None,
     ) -> str:
-        """Add a 2-d convolution with what is fused into it; ``pad=None`` keeps the extents."""
+        """Add a 2-d convolution with what is fused into it; ``pad=None`` keeps the extents.
+
+        Args:
+            x: The input.
+            K: Output channels.
+            kernel: Height and width of the filter [tap].
+            stride: Step in both directions [element].
+            dilation: Distance of the taps [element].
+            groups: Groups of channels.
+            pad: Padding on each side [element]; ``None`` keeps the extents.
+        """
         N, C, H, W = self._shapes[x]
         R, S = (kernel, kernel) if isinstance(kernel, int) else kernel
         default = ((R - 1) * dilation // 2, (S - 1) * dilation // 2)
@@ -105,7 +115,16 @@ class GraphBuilder:
         ceil: bool = False,
         kind: str = "max_pool",
     ) -> str:
-        """Add a pooling window."""
+        """Add a pooling window.
+
+        Args:
+            x: The input.
+            kernel: Height and width of the window [tap].
+            stride: Step in both directions [element].
+            pad: Padding on each side [element].
+            ceil: Whether a last window that hangs over counts.
+            kind: Kind of the operator.
+        """
         N, C, H, W = self._shapes[x]
         extra = stride - 1 if ceil else 0
         P = (H + 2 * pad - kernel + extra) // stride + 1

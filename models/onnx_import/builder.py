@@ -4,15 +4,14 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from ...ir.elementary import Array
+from ...ir.elementary import Array, dequantized
 from ...ir.errors import ModelError, VerifyError
 from ...ir.graph import Attr, Graph, Op, Value
+from ...ir.names import Namer
 from ...ir.ops import make_op
 from ...ir.resources import dtype_of
 from ...ir.types import DType, Quantization, TensorType
-from .names import Namer
 from .node import Node
-from .tensors import dequantized
 
 LARGEST_TENSOR = 2**36
 """Elements of one tensor; beyond, a damaged attribute is more likely than a network."""
@@ -165,8 +164,8 @@ class Builder:
         if value not in self.arrays:
             return self.emit("transpose", (value,), name, node, attrs={"perm": perm})
         array = np.ascontiguousarray(self.arrays[value].transpose(perm))
-        quant = permuted(self.types[value].quant, perm)
-        return self.constant(f"{value}.t", array, quant)
+        quant = self.types[value].quant
+        return self.constant(f"{value}.t", array, None if quant is None else quant.permuted(perm))
 
     def adopt_quantisation(self, value: str, quant: Quantization) -> bool:
         """Give a quantisation to an 8-bit input of the network that has none; tell if it was so."""
@@ -177,21 +176,30 @@ class Builder:
         return True
 
     def graph(self, name: str, outputs: Sequence[str]) -> Graph:
-        """Return the graph that was built; ``outputs`` are ONNX names."""
+        """Return the graph that was built; ``outputs`` are ONNX names.
+
+        An output that is an input or a constant becomes a copy of it.
+        """
+        named = tuple(self._computed(output) for output in outputs)
         return Graph(
             name=Namer().fresh(name or "network"),
             inputs=tuple(Value(value, self.types[value]) for value in self._inputs),
             constants=tuple(Value(value, self.types[value]) for value in self.arrays),
             ops=tuple(self._ops.values()),
-            outputs=tuple(self.value(output) for output in outputs),
+            outputs=named,
         )
 
-
-def permuted(quant: Quantization | None, perm: tuple[int, ...]) -> Quantization | None:
-    """Return a quantisation after the axes were permuted."""
-    if quant is None or quant.axis is None:
-        return quant
-    return Quantization(quant.scale, quant.zero_point, perm.index(quant.axis))
+    def _computed(self, output: str) -> str:
+        """Return the result of an operator that an output is."""
+        value = self.value(output)
+        if value not in self._ops:
+            attrs = {"shape": self.types[value].shape}
+            name = self.namer.fresh(output)
+            self._ops[name] = make_op("reshape", (value,), self.types, name, attrs=attrs)
+            self.types[name] = self._ops[name].result.type
+            self.bind(output, name)
+            return name
+        return value
 
 
 def _dtype(name: str, array: Array) -> DType:

@@ -3,19 +3,25 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from onnx import ModelProto
+from onnx import ModelProto, NodeProto
 
 from ...ir.errors import ModelError, VerifyError
-from ...ir.graph import Graph
+from ...ir.graph import Graph, eliminate_dead
 from ...ir.ops import verify_graph
 from ...ir.resources import Constants
 from ...ir.types import TensorType
 from .builder import Builder
+from .expansion import body_of, has_body
 from .folding import fold, is_foldable
 from .node import Node
 from .shapes import run_time_inputs, static_shape
-from .simplify.pipeline import simplify
-from .table import NEWEST_OPSET, OLDEST_OPSET, operator_for
+from .table import (
+    NEWEST_OPSET,
+    OLDEST_OPSET,
+    is_supported,
+    operator_for,
+    refuse_unsupported,
+)
 from .tensors import element_type, to_array
 
 
@@ -28,8 +34,7 @@ class ImportedNetwork:
         constants: Data of the graph's constants.
         input_names: ONNX name and name in the graph of each input, in order.
         output_names: The same for each output, in order; several may be one tensor.
-        tensor_names: The same for every ONNX tensor whose value a tensor of the graph still has;
-            those inside of fused operators are gone.
+        tensor_names: The same for every ONNX tensor that is computed.
     """
 
     graph: Graph
@@ -42,9 +47,7 @@ class ImportedNetwork:
 def import_model(model: ModelProto) -> ImportedNetwork:
     """Turn a model with static shapes into a graph.
 
-    Shape arithmetic is folded, batch normalisation moves into the weights before it, activations
-    into the operator before them, and float operators between dequantise and quantise become
-    integer operators where onnxruntime runs them as such (``simplify/``).
+    Shape arithmetic is folded; all else is for passes to rewrite.
 
     Args:
         model: What ``load_model`` returns.
@@ -59,10 +62,15 @@ def import_model(model: ModelProto) -> ImportedNetwork:
     for value in run_time_inputs(model):
         dtype = element_type(value.type.tensor_type.elem_type, f"input {value.name!r}")
         builder.add_input(value.name, TensorType(dtype, static_shape(value)))
-    for proto in model.graph.node:
-        domain = "" if proto.domain == "ai.onnx" else proto.domain
-        _import_node(Node(proto, opsets.get(domain, 0)), builder)
+    nodes = [Node(proto, opsets.get(_domain(proto), 0)) for proto in model.graph.node]
+    refuse_unsupported(node for node in nodes if not (is_foldable(node) or has_body(node)))
+    for node in nodes:
+        _import_node(node, builder)
     return _finish(model, builder)
+
+
+def _domain(proto: NodeProto) -> str:
+    return "" if proto.domain == "ai.onnx" else proto.domain
 
 
 def _import_node(node: Node, builder: Builder) -> None:
@@ -77,6 +85,10 @@ def _import_node(node: Node, builder: Builder) -> None:
         for name, array in zip(node.outputs, fold(node, known), strict=False):
             builder.set_known(name, array)
         return
+    if not is_supported(node) and has_body(node):
+        for inner in body_of(node, builder):
+            _import_node(inner, builder)
+        return
     operator_for(node).run(node, builder)
 
 
@@ -87,31 +99,20 @@ def _finish(model: ModelProto, builder: Builder) -> ImportedNetwork:
             raise ModelError(f"output {name!r} is not defined by any node")
     inputs = tuple(value.name for value in run_time_inputs(model))
     try:
-        raw = builder.graph(model.graph.name, outputs)
-        verify_graph(raw)
-        graph, constants, renamed = simplify(raw, Constants(builder.arrays))
+        graph = eliminate_dead(builder.graph(model.graph.name, outputs))
         verify_graph(graph)
+        constants = Constants(builder.arrays).only(graph.constant_names)
         constants.verify(graph)
     except VerifyError as error:
         raise ModelError(str(error)) from error
-    if not graph.ops:
-        raise ModelError("the network computes nothing: outputs are inputs or constants")
     named = tuple(zip(outputs, graph.outputs, strict=True))
-    for original, name in named:
-        if name not in graph.producer:
-            raise ModelError(
-                f"output {original!r} is an input or a constant of the network",
-                hint="remove it from the network's outputs",
-            )
     return ImportedNetwork(
         graph=replace(graph, outputs=tuple(dict.fromkeys(graph.outputs))),
         constants=constants,
         input_names=tuple(zip(inputs, (value.name for value in graph.inputs), strict=True)),
         output_names=named,
         tensor_names=tuple(
-            (name, renamed.get(value, value))
-            for name, value in builder.values.items()
-            if renamed.get(value, value) in graph.types
+            (name, value) for name, value in builder.values.items() if value in graph.types
         ),
     )
 

@@ -27,7 +27,7 @@ def load_model(
 
     Args:
         path: The ``.onnx`` file.
-        shapes: Shapes of inputs, by input name; they replace symbolic dimensions.
+        shapes: Shapes of inputs and extents of axes, by name; they replace symbolic dimensions.
 
     Raises:
         ModelError: The file is missing, no ONNX model, truncated, inconsistent or too large, its

@@ -21,20 +21,22 @@ def run_time_inputs(model: ModelProto) -> tuple[ValueInfoProto, ...]:
 def fix_shapes(model: ModelProto, shapes: Mapping[str, tuple[int, ...]]) -> None:
     """Write the user's shapes into the model's inputs, and what follows into its outputs.
 
+    Args:
+        model: What is changed.
+        shapes: Shapes of inputs, and extents of axes, by name; an input goes before an axis.
+
     Raises:
-        OptionError: A shape names no input, has another rank, or contradicts a fixed extent.
+        OptionError: A shape names no input and no axis, has another rank, or contradicts a fixed
+            extent.
         ModelError: An input stays dynamic.
     """
     inputs = {value.name: value for value in run_time_inputs(model)}
-    for name in shapes:
-        if name not in inputs:
-            raise OptionError(
-                f"--shape names {name!r}, which is no input of the model",
-                hint=f"inputs: {', '.join(inputs) or 'none'}",
-            )
     symbols: dict[str, int] = {}
     for name, shape in shapes.items():
-        symbols.update(_fix(inputs[name], shape))
+        if name in inputs:
+            symbols.update(_fix(inputs[name], shape))
+        else:
+            symbols[name] = _axis(name, shape, inputs)
     for value in (*inputs.values(), *model.graph.output, *model.graph.value_info):
         _substitute(value, symbols)
     for value in inputs.values():
@@ -66,6 +68,24 @@ def static_shape(value: ValueInfoProto) -> tuple[int, ...]:
             hint=f"fix it: --shape {value.name}={example}",
         )
     return extents
+
+
+def _axis(name: str, shape: Sequence[int], inputs: Mapping[str, ValueInfoProto]) -> int:
+    """Return the extent of a named axis.
+
+    Raises:
+        OptionError: No input has it, or it is given more than one extent, or an absurd one.
+    """
+    dims = (dim for value in inputs.values() for dim in value.type.tensor_type.shape.dim)
+    axes = dict.fromkeys(dim.dim_param for dim in dims if dim.dim_param)
+    if name not in axes:
+        known = f"inputs: {', '.join(inputs) or 'none'}; axes: {', '.join(axes) or 'none'}"
+        raise OptionError(
+            f"--shape names {name!r}, which is no input of the model and no axis", hint=known
+        )
+    if len(shape) != 1 or not 1 <= shape[0] <= LARGEST_EXTENT:
+        raise OptionError(f"--shape {name}={_csv(shape)}: an axis has one extent, 1 or more")
+    return shape[0]
 
 
 def _fix(value: ValueInfoProto, shape: Sequence[int]) -> dict[str, int]:

@@ -1,13 +1,22 @@
 """The table of supported ONNX operators: import function and opsets; add an operator here."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
-from . import arithmetic, convolution, layout, qdq, qoperator
+from ...ir.errors import ModelError
 from .builder import Builder
 from .node import Node
+from .operators import convolution, layout, moving, normalisation, products, qdq, qoperator
+from .operators import elementwise as each
+from .operators import reductions as reduce
+from .operators.dimensions import of_any_rank, pool3d
+from .operators.einsum import einsum
+from .operators.elementwise import pair, swapped, unary
+from .operators.reductions import reduction
+from .operators.resizing import resize, upsample
+from .operators.transposed import conv_transpose
 
-OLDEST_OPSET = 11
+OLDEST_OPSET = 7
 NEWEST_OPSET = 26
 
 ONNX = ""
@@ -29,60 +38,219 @@ class Operator:
     last: int = NEWEST_OPSET
 
 
-def _onnx(run: Callable[[Node, Builder], None], first: int = OLDEST_OPSET) -> Operator:
-    return Operator(run=run, first=first)
+_Run = Callable[[Node, Builder], None]
 
+_FUNCTIONS: Mapping[str, _Run] = {
+    "Abs": unary("abs"),
+    "Acos": unary("acos"),
+    "Acosh": unary("acosh"),
+    "Asin": unary("asin"),
+    "Asinh": unary("asinh"),
+    "Atan": unary("atan"),
+    "Atanh": unary("atanh"),
+    "BitwiseNot": unary("not"),
+    "Ceil": unary("ceil"),
+    "Celu": unary("celu", alpha=1.0),
+    "Clip": each.clip,
+    "Cos": unary("cos"),
+    "Cosh": unary("cosh"),
+    "Elu": unary("elu", alpha=1.0),
+    "Erf": unary("erf"),
+    "Exp": unary("exp"),
+    "Floor": unary("floor"),
+    "Gelu": each.gelu,
+    "HardSigmoid": unary("hard_sigmoid", alpha=0.2, beta=0.5),
+    "HardSwish": unary("hard_swish"),
+    "IsInf": each.is_inf,
+    "IsNaN": each.is_nan,
+    "LeakyRelu": unary("leaky_relu", alpha=0.01),
+    "Log": unary("log"),
+    "Mish": unary("mish"),
+    "Neg": unary("neg"),
+    "Not": unary("not"),
+    "Reciprocal": unary("reciprocal"),
+    "Relu": unary("relu"),
+    "Round": unary("round"),
+    "Selu": unary("selu", alpha=1.6732632423543772, gamma=1.0507009873554805),
+    "Shrink": unary("shrink", lambd=0.5, bias=0.0),
+    "Sigmoid": unary("sigmoid"),
+    "Sign": unary("sign"),
+    "Sin": unary("sin"),
+    "Sinh": unary("sinh"),
+    "Softplus": unary("softplus"),
+    "Softsign": unary("softsign"),
+    "Sqrt": unary("sqrt"),
+    "Swish": unary("swish", alpha=1.0),
+    "Tan": unary("tan"),
+    "Tanh": unary("tanh"),
+    "ThresholdedRelu": unary("thresholded_relu", alpha=1.0),
+}
 
-def _microsoft(run: Callable[[Node, Builder], None]) -> Operator:
-    return Operator(run=run, first=1, last=1)
+_PAIRS: Mapping[str, _Run] = {
+    "Add": pair("add"),
+    "And": pair("and"),
+    "BitShift": each.shift,
+    "BitwiseAnd": pair("and"),
+    "BitwiseOr": pair("or"),
+    "BitwiseXor": pair("xor"),
+    "Cast": each.cast,
+    "CastLike": each.cast_like,
+    "Div": pair("div"),
+    "Equal": pair("equal"),
+    "Greater": swapped("less"),
+    "GreaterOrEqual": swapped("less_or_equal"),
+    "Less": pair("less"),
+    "LessOrEqual": pair("less_or_equal"),
+    "Max": pair("max"),
+    "Mean": each.mean,
+    "Min": pair("min"),
+    "Mod": each.modulo,
+    "Mul": pair("mul"),
+    "Or": pair("or"),
+    "PRelu": pair("prelu"),
+    "Pow": each.power,
+    "Sub": pair("sub"),
+    "Sum": pair("add"),
+    "Where": each.where,
+    "Xor": pair("xor"),
+}
 
+_REDUCTIONS: Mapping[str, _Run] = {
+    "ArgMax": reduce.position("arg_max"),
+    "ArgMin": reduce.position("arg_min"),
+    "CumSum": reduce.cumulative_sum,
+    "Hardmax": reduce.hardmax,
+    "LogSoftmax": reduce.log_softmax,
+    "ReduceL1": reduction("sum", before=lambda chain, x: chain("abs", x)),
+    "ReduceL2": reduction("sum", before=reduce.square, after=lambda chain, x: chain("sqrt", x)),
+    "ReduceLogSum": reduction("sum", after=lambda chain, x: chain("log", x)),
+    "ReduceLogSumExp": reduce.log_sum_exp,
+    "ReduceMax": reduction("max"),
+    "ReduceMean": reduce.reduce_mean,
+    "ReduceMin": reduction("min"),
+    "ReduceProd": reduction("prod"),
+    "ReduceSum": reduction("sum", axes_input=13),
+    "ReduceSumSquare": reduction("sum", before=reduce.square),
+    "Softmax": reduce.softmax,
+}
+
+_NORMALISATIONS: Mapping[str, _Run] = {
+    "BatchNormalization": products.batch_normalization,
+    "GroupNormalization": normalisation.group_normalization,
+    "InstanceNormalization": normalisation.instance_normalization,
+    "LRN": normalisation.local_response_normalization,
+    "LayerNormalization": normalisation.layer_normalization,
+    "LpNormalization": normalisation.lp_normalization,
+    "MeanVarianceNormalization": normalisation.mean_variance_normalization,
+    "RMSNormalization": normalisation.rms_normalization,
+}
+
+_MOVES: Mapping[str, _Run] = {
+    "Concat": layout.concat,
+    "Constant": layout.constant,
+    "DepthToSpace": moving.depth_to_space,
+    "Dropout": layout.dropout,
+    "Expand": moving.expand,
+    "Flatten": layout.flatten,
+    "Gather": moving.gather,
+    "GatherElements": moving.gather_elements,
+    "GatherND": moving.gather_nd,
+    "Identity": layout.identity,
+    "OneHot": moving.one_hot,
+    "Pad": moving.pad,
+    "Reshape": layout.reshape,
+    "Scatter": moving.scatter_elements,
+    "ScatterElements": moving.scatter_elements,
+    "ScatterND": moving.scatter_nd,
+    "Shape": layout.shape,
+    "Size": layout.size,
+    "Slice": moving.slices,
+    "SpaceToDepth": moving.space_to_depth,
+    "Split": moving.split,
+    "Squeeze": layout.squeeze,
+    "Tile": moving.tile,
+    "Transpose": layout.transpose,
+    "Trilu": moving.triangle,
+    "Unsqueeze": layout.unsqueeze,
+    "Upsample": upsample,
+}
+
+_MAC: Mapping[str, _Run] = {
+    "AveragePool": of_any_rank(pool3d(convolution.average_pool)),
+    "Conv": of_any_rank(convolution.conv),
+    "ConvTranspose": of_any_rank(conv_transpose),
+    "DequantizeLinear": qdq.dequantize_linear,
+    "Einsum": einsum,
+    "Gemm": products.gemm,
+    "GlobalAveragePool": of_any_rank(convolution.global_average_pool),
+    "GlobalMaxPool": of_any_rank(convolution.global_max_pool),
+    "MatMul": products.matmul,
+    "MaxPool": of_any_rank(pool3d(convolution.max_pool)),
+    "QLinearConv": qoperator.qlinear_conv,
+    "QLinearMatMul": qoperator.qlinear_matmul,
+    "QuantizeLinear": qdq.quantize_linear,
+}
+
+_MICROSOFT: Mapping[str, _Run] = {
+    "DequantizeLinear": qdq.dequantize_linear,
+    "QGemm": qoperator.qgemm,
+    "QLinearAdd": qoperator.qlinear_add,
+    "QLinearAveragePool": qoperator.qlinear_average_pool,
+    "QLinearConcat": qoperator.qlinear_concat,
+    "QLinearGlobalAveragePool": qoperator.qlinear_global_average_pool,
+    "QLinearLeakyRelu": qoperator.qlinear_leaky_relu,
+    "QLinearMul": qoperator.qlinear_mul,
+    "QLinearSigmoid": qoperator.qlinear_sigmoid,
+    "QuantizeLinear": qdq.quantize_linear,
+}
+
+_FAMILIES = (_FUNCTIONS, _PAIRS, _REDUCTIONS, _NORMALISATIONS, _MOVES, _MAC)
 
 OPERATORS: Mapping[tuple[str, str], Operator] = {
-    (ONNX, "Add"): _onnx(arithmetic.add),
-    (ONNX, "AveragePool"): _onnx(convolution.average_pool),
-    (ONNX, "BatchNormalization"): _onnx(arithmetic.batch_normalization),
-    (ONNX, "Clip"): _onnx(arithmetic.clip),
-    (ONNX, "Concat"): _onnx(layout.concat),
-    (ONNX, "Constant"): _onnx(layout.constant),
-    (ONNX, "Conv"): _onnx(convolution.conv),
-    (ONNX, "DequantizeLinear"): _onnx(qdq.dequantize_linear),
-    (ONNX, "Dropout"): _onnx(layout.dropout),
-    (ONNX, "Flatten"): _onnx(layout.flatten),
-    (ONNX, "Gemm"): _onnx(arithmetic.gemm),
-    (ONNX, "GlobalAveragePool"): _onnx(convolution.global_average_pool),
-    (ONNX, "GlobalMaxPool"): _onnx(convolution.global_max_pool),
-    (ONNX, "Identity"): _onnx(layout.identity),
-    (ONNX, "LeakyRelu"): _onnx(arithmetic.leaky_relu),
-    (ONNX, "MatMul"): _onnx(arithmetic.matmul),
-    (ONNX, "MaxPool"): _onnx(convolution.max_pool),
-    (ONNX, "Mul"): _onnx(arithmetic.mul),
-    (ONNX, "QLinearConv"): _onnx(qoperator.qlinear_conv),
-    (ONNX, "QLinearMatMul"): _onnx(qoperator.qlinear_matmul),
-    (ONNX, "QuantizeLinear"): _onnx(qdq.quantize_linear),
-    (ONNX, "ReduceMean"): _onnx(convolution.reduce_mean),
-    (ONNX, "Relu"): _onnx(arithmetic.relu),
-    (ONNX, "Reshape"): _onnx(layout.reshape),
-    (ONNX, "Shape"): _onnx(layout.shape),
-    (ONNX, "Sigmoid"): _onnx(arithmetic.sigmoid),
-    (ONNX, "Size"): _onnx(layout.size),
-    (ONNX, "Softmax"): _onnx(arithmetic.softmax),
-    (ONNX, "Squeeze"): _onnx(layout.squeeze),
-    (ONNX, "Sum"): _onnx(arithmetic.add),
-    (ONNX, "Tanh"): _onnx(arithmetic.tanh),
-    (ONNX, "Transpose"): _onnx(layout.transpose),
-    (ONNX, "Unsqueeze"): _onnx(layout.unsqueeze),
-    (MICROSOFT, "DequantizeLinear"): _microsoft(qdq.dequantize_linear),
-    (MICROSOFT, "QGemm"): _microsoft(qoperator.qgemm),
-    (MICROSOFT, "QLinearAdd"): _microsoft(qoperator.qlinear_add),
-    (MICROSOFT, "QLinearAveragePool"): _microsoft(qoperator.qlinear_average_pool),
-    (MICROSOFT, "QLinearConcat"): _microsoft(qoperator.qlinear_concat),
-    (MICROSOFT, "QLinearGlobalAveragePool"): _microsoft(qoperator.qlinear_global_average_pool),
-    (MICROSOFT, "QLinearLeakyRelu"): _microsoft(qoperator.qlinear_leaky_relu),
-    (MICROSOFT, "QLinearMul"): _microsoft(qoperator.qlinear_mul),
-    (MICROSOFT, "QLinearSigmoid"): _microsoft(qoperator.qlinear_sigmoid),
-    (MICROSOFT, "QuantizeLinear"): _microsoft(qdq.quantize_linear),
+    **{(ONNX, kind): Operator(run=run) for family in _FAMILIES for kind, run in family.items()},
+    (ONNX, "Resize"): Operator(run=resize, first=11),
+    **{(MICROSOFT, kind): Operator(run=run, first=1, last=1) for kind, run in _MICROSOFT.items()},
 }
 """Every supported operator by domain and name; ``folding.py`` evaluates more on constants."""
+
+
+def is_supported(node: Node) -> bool:
+    """Whether the table has a node's operator, at some opset."""
+    return (node.domain, node.kind) in OPERATORS
+
+
+def refuse_unsupported(nodes: Iterable[Node]) -> None:
+    """Refuse a network that has operators which the table lacks.
+
+    Raises:
+        ModelError: Names each operator, its first node and its opset.
+    """
+    first: dict[tuple[str, str], Node] = {}
+    for node in nodes:
+        if not is_supported(node):
+            first.setdefault((node.domain, node.kind), node)
+    if first:
+        raise _unsupported(tuple(first.values()))
+
+
+def _unsupported(nodes: tuple[Node, ...]) -> ModelError:
+    domains = dict.fromkeys(node.domain for node in nodes)
+    known = {
+        domain: ", ".join(sorted(kind for place, kind in OPERATORS if place == domain))
+        for domain in domains
+    }
+    hint = "; ".join(
+        f"supported in {_shown(name)}: {text or 'nothing'}" for name, text in known.items()
+    )
+    told = "; ".join(
+        f"{node.loc} is not supported (domain {_shown(node.domain)}, opset {node.opset})"
+        for node in nodes
+    )
+    return ModelError(told, hint=hint)
+
+
+def _shown(domain: str) -> str:
+    return domain or "ai.onnx"
 
 
 def operator_for(node: Node) -> Operator:
@@ -91,15 +259,12 @@ def operator_for(node: Node) -> Operator:
     Raises:
         ModelError: The operator is not supported, or not at the model's opset.
     """
-    domain = node.domain or "ai.onnx"
     found = OPERATORS.get((node.domain, node.kind))
     if found is None:
-        names = sorted(kind for place, kind in OPERATORS if place == node.domain)
-        error = node.refusal(f"is not supported (domain {domain}, opset {node.opset})")
-        error.hint = f"supported in {domain}: {', '.join(names) or 'nothing'}"
-        raise error
+        raise _unsupported((node,))
     if not found.first <= node.opset <= found.last:
         raise node.refusal(
-            f"is not supported at opset {node.opset} of {domain} ({found.first} to {found.last})"
+            f"is not supported at opset {node.opset} of {_shown(node.domain)} "
+            f"({found.first} to {found.last})"
         )
     return found

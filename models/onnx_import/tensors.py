@@ -5,9 +5,9 @@ from collections.abc import Mapping
 import numpy as np
 from onnx import TensorProto, numpy_helper
 
-from ...ir.elementary import Array, Floats, dequantize
+from ...ir.elementary import Array
 from ...ir.errors import ModelError
-from ...ir.types import DType, TensorType
+from ...ir.types import DType
 
 _SUPPORTED: Mapping[int, DType] = {
     TensorProto.FLOAT: DType.F32,
@@ -34,6 +34,11 @@ def element_type(code: int, what: str) -> DType:
     return _SUPPORTED[code]
 
 
+def element_code(dtype: DType) -> int:
+    """Return ONNX's code for an element type."""
+    return next(code for code, found in _SUPPORTED.items() if found is dtype)
+
+
 def to_array(tensor: TensorProto) -> Array:
     """Return the content of a tensor.
 
@@ -49,16 +54,6 @@ def to_array(tensor: TensorProto) -> Array:
     if array.dtype == object:
         raise ModelError(f"constant {tensor.name!r} holds strings")
     return np.asarray(array)
-
-
-def dequantized(array: Array, found: TensorType) -> Floats:
-    """Return the numbers that a quantised constant stands for."""
-    assert found.quant is not None, "the operator table demands it"
-    shape = [1] * array.ndim
-    if found.quant.axis is not None:
-        shape[found.quant.axis] = -1
-    scale = np.array(found.quant.scale, np.float32).reshape(shape)
-    return dequantize(array, scale, np.array(found.quant.zero_point).reshape(shape))
 
 
 def _type_name(code: int) -> str:

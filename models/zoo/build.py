@@ -2,34 +2,36 @@
 
 from dataclasses import replace
 
-from onnx import ModelProto, TensorProto, ValueInfoProto, helper
+from onnx import ModelProto, ValueInfoProto, helper
 
 from ...ir.errors import OptionError
-from .builder import IR_VERSION, OPSET, Structure, Value, ZooOptions
-from .registry import structure
-from .weights import CALIBRATION_BATCH, Weights, calibrated_weights, initialisers
+from .layers.structure import IR_VERSION, OPSET, Structure, Value, ZooOptions
+from .registry import find, structure
+from .weights import Weights, calibrated_weights, calibration_batch, initialisers
 
 
 def build(
     name: str,
     *,
-    image_size: int = 224,
+    image_size: int | None = None,
+    sequence: int = 128,
     batch: int = 1,
     seed: int = 0,
-    classes: int = 1000,
+    classes: int | None = None,
     width: float = 1.0,
 ) -> ModelProto:
     """Return the network called ``name`` with seeded weights; same arguments, same bytes.
 
-    The input ``input`` is ``[batch, 3, image_size, image_size]`` float32, the output ``logits``
-    ``[batch, classes]``. Weights do not depend on ``batch``.
+    Most networks read ``input``, ``[batch, 3, image_size, image_size]`` float32, and compute
+    ``logits``, ``[batch, classes]``. Weights do not depend on ``batch``.
 
     Args:
         name: A name of ``names()``.
-        image_size: Height and width of the input [pixel]; published networks use 224.
-        batch: Images per inference.
+        image_size: Height and width of images [pixel]; the published ones by default.
+        sequence: Length of texts [token].
+        batch: Inputs per inference.
         seed: Seed of weights and of the images that calibrate them.
-        classes: Outputs of the classifier.
+        classes: Outputs of the classifier; as many as published by default.
         width: Factor on the channels of hidden layers; below 1 for small variants.
 
     Raises:
@@ -37,9 +39,16 @@ def build(
     """
     if seed < 0:
         raise OptionError(f"seed is {seed}; it must be 0 or more")
-    options = ZooOptions(image_size=image_size, batch=batch, classes=classes, width=width)
+    published = find(name)
+    options = ZooOptions(
+        image_size=published.image_size if image_size is None else image_size,
+        sequence=sequence,
+        batch=batch,
+        classes=published.classes if classes is None else classes,
+        width=width,
+    )
     network = structure(name, options)
-    calibration = structure(name, replace(options, batch=CALIBRATION_BATCH))
+    calibration = structure(name, replace(options, batch=calibration_batch(network)))
     return _model(network, calibrated_weights(calibration, seed))
 
 
@@ -47,7 +56,7 @@ def _model(network: Structure, weights: Weights) -> ModelProto:
     graph = helper.make_graph(
         network.nodes,
         network.name,
-        [_value_info(network.input)],
+        [_value_info(value) for value in network.inputs],
         [_value_info(network.output)],
         initialisers(weights),
     )
@@ -60,4 +69,4 @@ def _model(network: Structure, weights: Weights) -> ModelProto:
 
 
 def _value_info(value: Value) -> ValueInfoProto:
-    return helper.make_tensor_value_info(value.name, TensorProto.FLOAT, value.shape)
+    return helper.make_tensor_value_info(value.name, value.kind, value.shape)

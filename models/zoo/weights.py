@@ -5,27 +5,29 @@ on the input. As batch normalisation does in training, we normalise each layer o
 pink-noise images: where the network has a normalisation, the statistics become its running mean and
 variance; where it has none, they are folded into weights and bias (data-dependent initialisation).
 The batch runs once, through a copy of the network whose normalisations compute batch statistics and
-report them as outputs.
+report them as outputs. What sees one position per image (the gates of squeeze-and-excite) stays as
+it was drawn: centred over so few values, it would see nothing but their rounding.
 
 References:
     He, Zhang, Ren, Sun: Delving Deep into Rectifiers. ICCV 2015.
     Mishkin, Matas: All you need is a good init. ICLR 2016.
 """
 
-import zlib
+import math
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from onnx import NodeProto, TensorProto, helper
 
 from ..session import Optimisation, make_session, run
-from .builder import IR_VERSION, OPSET, Parameter, Structure
-from .images import pink_noise
+from .draw import Weights, draw, sample
+from .head import FEATURES, find_head, spanned
+from .layers.structure import IR_VERSION, OPSET, Structure
 
-Weights = dict[str, NDArray[np.float32]]
-
-CALIBRATION_BATCH = 8
+_LARGEST_BATCH = 8
+_MOST_ELEMENTS = 2**22
 _EPSILON = 1e-5
 # A channel that the batch hardly excites must not be amplified: its variance counts as at least
 # this share of the layer's mean variance.
@@ -33,20 +35,24 @@ _LEAST_VARIANCE = 0.05
 _MEAN, _VARIANCE, _ONES, _ZEROS = "/mean", "/variance", "/ones", "/zeros"
 
 
-def draw(parameters: tuple[Parameter, ...], seed: int) -> Weights:
-    """Return initial values; each depends on the seed and its own name only."""
-    return {p.name: _draw_one(p, seed) for p in parameters}
+def calibration_batch(structure: Structure) -> int:
+    """Return how many inputs to normalise over: eight, fewer of long clips; whatever its batch."""
+    per_input = max(math.prod(x.shape[1:]) for x in structure.inputs)
+    return max(2, min(_LARGEST_BATCH, _MOST_ELEMENTS // per_input))
 
 
 def calibrated_weights(batch_structure: Structure, seed: int) -> Weights:
-    """Return weights normalised over the images that ``batch_structure`` reads at once.
+    """Return weights normalised over the inputs that ``batch_structure`` reads at once.
 
     Args:
-        batch_structure: The network for a batch of ``CALIBRATION_BATCH`` images.
-        seed: Seed of weights and images.
+        batch_structure: The network for a batch of ``calibration_batch`` inputs.
+        seed: Seed of weights and inputs.
     """
     weights = draw(batch_structure.parameters, seed)
     measured = _measure(batch_structure, weights, seed)
+    head = find_head(batch_structure)
+    if head is not None:
+        weights |= spanned(head, measured[FEATURES], weights, seed)
     for node in batch_structure.nodes:
         if f"{node.name}{_MEAN}" in measured:
             mean, variance = measured[f"{node.name}{_MEAN}"], measured[f"{node.name}{_VARIANCE}"]
@@ -54,31 +60,24 @@ def calibrated_weights(batch_structure: Structure, seed: int) -> Weights:
     return weights
 
 
-def _draw_one(parameter: Parameter, seed: int) -> NDArray[np.float32]:
-    if parameter.std == 0:
-        return np.full(parameter.shape, parameter.mean, np.float32)
-    generator = np.random.default_rng([seed, zlib.crc32(parameter.name.encode())])
-    values = generator.standard_normal(parameter.shape, dtype=np.float32)
-    values *= np.float32(parameter.std)
-    values += np.float32(parameter.mean)
-    return values
-
-
 def _measure(structure: Structure, weights: Weights, seed: int) -> Weights:
-    """Run the batch and return mean and variance of every layer that is normalised.
+    """Run the batch; return mean and variance of normalised layers, and what the head reads.
 
     Weights are inputs of the session, not initialisers: onnxruntime then makes no copies of them.
     """
     nodes = _measuring_nodes(structure)
-    statistics = [name for n in nodes for name in n.output if name.endswith((_MEAN, _VARIANCE))]
-    feeds = {structure.input.name: pink_noise(structure.input.shape, seed), **weights}
+    reported = (_MEAN, _VARIANCE, FEATURES)
+    statistics = [name for n in nodes for name in n.output if name.endswith(reported)]
+    if not statistics:
+        return {}
+    feeds: dict[str, NDArray[Any]] = {**sample(structure.inputs, seed), **weights}
     feeds |= _unit_normalisations(structure, weights)
     model = helper.make_model(
         helper.make_graph(
             nodes,
             structure.name,
             [
-                helper.make_tensor_value_info(n, TensorProto.FLOAT, v.shape)
+                helper.make_tensor_value_info(n, helper.np_dtype_to_tensor_dtype(v.dtype), v.shape)
                 for n, v in feeds.items()
             ],
             [helper.make_tensor_value_info(n, TensorProto.FLOAT, None) for n in statistics],
@@ -91,18 +90,33 @@ def _measure(structure: Structure, weights: Weights, seed: int) -> Weights:
 
 def _measuring_nodes(structure: Structure) -> list[NodeProto]:
     """Return the network's nodes with every normalisation computing and reporting statistics."""
-    normalised = {n.input[0] for n in structure.nodes if n.op_type == "BatchNormalization"}
+    head, folded = find_head(structure), _folded(structure)
     nodes: list[NodeProto] = []
     for node in structure.nodes:
-        if node.op_type == "BatchNormalization":
+        if node is head:
+            nodes.append(helper.make_node("Identity", node.input[:1], [FEATURES]))
+            nodes.append(node)
+        elif node.op_type == "BatchNormalization":
             nodes.append(_batch_statistics(node, [*node.input], node.output[0]))
-        elif node.op_type == "Conv" and node.output[0] not in normalised:
+        elif node.name in folded:
             nodes.extend(_normalised_conv(node))
         elif node.op_type == "Gemm":
             nodes.extend(_normalised_gemm(node))
         else:
             nodes.append(node)
     return nodes
+
+
+def _folded(structure: Structure) -> frozenset[str]:
+    """Return the biased convolutions but those behind a global pool."""
+    pooled: set[str] = set()
+    folded: set[str] = set()
+    for node in structure.nodes:
+        if node.op_type == "GlobalAveragePool" or pooled.intersection(node.input[:1]):
+            pooled.update(node.output)
+        elif node.op_type in ("Conv", "ConvTranspose") and len(node.input) == 3:
+            folded.add(node.name)
+    return frozenset(folded)
 
 
 def _batch_statistics(node: NodeProto, inputs: list[str], output: str) -> NodeProto:
@@ -150,7 +164,8 @@ def _normalised_gemm(node: NodeProto) -> tuple[NodeProto, ...]:
 
 def _unit_normalisations(structure: Structure, weights: Weights) -> Weights:
     """Return scales of one and means of zero for convolutions without a normalisation."""
-    biased = [n for n in structure.nodes if n.op_type == "Conv" and len(n.input) == 3]
+    folded = _folded(structure)
+    biased = [n for n in structure.nodes if n.name in folded]
     sizes = {n.name: weights[n.input[2]].shape for n in biased}
     ones = {f"{n}{_ONES}": np.ones(size, np.float32) for n, size in sizes.items()}
     return ones | {f"{n}{_ZEROS}": np.zeros(size, np.float32) for n, size in sizes.items()}
@@ -169,8 +184,9 @@ def _store(
         return
     scale = np.float32(1) / np.sqrt(variance + np.float32(_EPSILON))
     weight, bias = node.input[1], node.input[2]
+    axis = 1 if node.op_type == "ConvTranspose" else 0
     rank = weights[weight].ndim
-    weights[weight] *= scale.reshape(-1, *[1] * (rank - 1)) if scale.ndim else scale
+    weights[weight] *= scale.reshape(-1, *[1] * (rank - 1 - axis)) if scale.ndim else scale
     weights[bias] -= mean * scale
 
 

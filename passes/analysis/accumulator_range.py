@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...ir.graph import Graph, Op
+from ...ir.ops import is_mac
 from ...ir.types import DType, Quantization
 
 Array = npt.NDArray[np.generic]
@@ -43,7 +44,7 @@ def accumulator_bounds(
     return tuple(
         AccumulatorBound(op.name, _magnitude(graph, op, constants[op.operands[1]]))
         for op in graph.ops
-        if op.kind in ("conv2d", "dense")
+        if is_mac(op)
         and graph.types[op.operands[0]].dtype.is_integer
         and op.operands[1] in constants
     )

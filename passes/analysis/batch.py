@@ -1,8 +1,15 @@
-"""The cost model over arrays of nests: the same figures as :mod:`.cost`, to the last digit.
+"""The cost model: accesses, latency and energy of many nests at once, each on one NPU.
 
-Counts are integers and equal. Each float is formed by the same operations in the same order as in
-the scalar model; a property test compares them for equality. Nothing is defined here: see
-:mod:`.stages`, :mod:`.traffic` and :mod:`.latency` for what is counted.
+What is counted is defined where it is counted:
+
+- which tiles move, how often, and to how many: :mod:`.flows`, filled in by :mod:`.counts`;
+- cycles of compute and of every port, fill and drain: :mod:`.latency`;
+- lower bounds: :mod:`.bounds`.
+
+*Energy* is the sum over memories of (bits accessed / word width) x energy per word, over links of
+bytes x energy per hop (a transfer over one fan-out is one hop for each child that it reaches), and
+of executed MACs x energy per MAC. *Padding* is executed, moved and paid for like everything else.
+*Operands of the placement* lie whole in the scratchpad: no off-chip traffic for them.
 """
 
 from dataclasses import dataclass
@@ -12,12 +19,10 @@ import numpy as np
 
 from ...ir.arch import Architecture
 from ...ir.workload import Operand
-from .batch_geometry import Geometry
-from .batch_latency import drain_cycles, fill_cycles, port_loads
-from .batch_room import overflow
-from .batch_traffic import Counted
+from .capacity import overflow
+from .counts import Counts
+from .latency import drain_cycles, fill_cycles, port_cycles
 from .nest_batch import Bools, Floats, Ints, NestBatch
-from .traffic import Direction
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,56 +71,59 @@ def evaluate_batch(
     *,
     placement: frozenset[Operand] = frozenset(),
 ) -> BatchCost:
-    """Return the cost of every nest of a batch on one NPU."""
-    geometry = Geometry(batch, arch, placement)
-    counted = Counted(geometry)
-    exceeded = overflow(geometry)
-    loads = np.stack(port_loads(counted))
+    """Return the cost of every nest of a batch on one NPU.
+
+    Args:
+        batch: The nests.
+        arch: The machine; of several NPUs, one is looked at.
+        placement: Operands that lie whole in the scratchpad.
+    """
+    counts = Counts(batch, arch, placement)
+    exceeded = overflow(counts)
+    loads = np.concatenate((batch.steps[None].astype(np.float64), port_cycles(counts)))
     return BatchCost(
-        compute_cycles=geometry.steps,
+        compute_cycles=batch.steps,
         steady_cycles=loads.max(axis=0),
         load_cycles=_norm(loads),
-        fill_cycles=fill_cycles(geometry),
-        drain_cycles=drain_cycles(geometry),
-        energy_pj=_energy(counted),
-        offchip_bytes=_offchip_bits(counted) / 8,
+        fill_cycles=fill_cycles(counts),
+        drain_cycles=drain_cycles(counts),
+        energy_pj=memory_energy(counts) + network_energy(counts) + mac_energy(counts),
+        offchip_bytes=offchip_bits(counts) / 8,
         fits=exceeded <= 1.0,
         overflow=exceeded,
     )
 
 
-def _offchip_bits(counted: Counted) -> Ints:
-    dram = counted.geometry.arch.off_chip.name
-    moved = np.zeros(len(counted.geometry.batch), np.int64)
-    for (place, _, _), bits in counted.bits.items():
-        if place == dram:
-            moved = moved + bits
-    return moved
+def mac_energy(counts: Counts) -> Floats:
+    """Return the energy of all executed MACs, padding included ``[B]`` [pJ]."""
+    macs = counts.batch.steps * counts.batch.unrolled_extents.prod(axis=1)
+    return macs * counts.arch.mac_energy
 
 
-def _energy(counted: Counted) -> Floats:
-    batch, arch = counted.geometry.batch, counted.geometry.arch
-    memory = np.zeros(len(batch))
-    for level in arch.levels:
-        for operand in Operand:
-            for direction, energy in (
-                (Direction.READ, level.read_energy),
-                (Direction.WRITE, level.write_energy),
-            ):
-                bits = counted.bits.get((level.name, operand, direction))
-                if bits is not None and energy:
-                    memory = memory + bits / level.word_bits * energy
-    network = np.zeros(len(batch))
-    for fanout in arch.fanouts:
-        bits = np.zeros(len(batch), np.int64)
-        for operand in Operand:
-            for direction in (Direction.DOWN, Direction.UP):
-                found = counted.bits.get((fanout.name, operand, direction))
-                bits = bits if found is None else bits + found
+def memory_energy(counts: Counts) -> Floats:
+    """Return the energy of all accesses, added level by level, W I O, reads first ``[B]`` [pJ]."""
+    words, energies = counts.index.prices
+    return np.add.accumulate(counts.bits / words * energies)[-1]
+
+
+def network_energy(counts: Counts) -> Floats:
+    """Return the energy of all links, added fan-out by fan-out ``[B]`` [pJ]."""
+    total = np.zeros(len(counts.batch))
+    for fanout in counts.arch.fanouts:
         if fanout.hop_energy:
-            network = network + bits / 8 * fanout.hop_energy
-    macs = counted.geometry.steps * batch.unrolled_extents.prod(axis=1)
-    return memory + network + macs * arch.mac_energy
+            total = total + _bits_at(counts, fanout.name) / 8 * fanout.hop_energy
+    return total
+
+
+def offchip_bits(counts: Counts) -> Ints:
+    """Return what passes the outermost memory ``[B]`` [bit]."""
+    return _bits_at(counts, counts.arch.off_chip.name)
+
+
+def _bits_at(counts: Counts, place: str) -> Ints:
+    own = [at for at, group in enumerate(counts.index.groups) if group[0] == place]
+    found: Ints = counts.bits[own].sum(axis=0)
+    return found
 
 
 def _norm(loads: Floats) -> Floats:

@@ -2,9 +2,8 @@
 
 from ...ir.graph import Graph, Op
 from ...ir.op_views import window_of
+from ...ir.ops import OPS, is_mac, parts_of
 from .bounds import Padding, rows_read
-
-_POOLS = ("max_pool", "avg_pool")
 
 
 def compulsory_network_bytes(graph: Graph) -> int:
@@ -34,13 +33,10 @@ def _read_bytes(graph: Graph, op: Op, name: str) -> int:
     source = graph.types[name]
     if name != op.operands[0] or name in op.operands[1:]:
         return source.bytes
-    if op.kind in _POOLS:
-        window = window_of(op)
-    elif op.kind == "conv2d":
-        rows, columns = graph.types[op.operands[1]].shape[2:]
-        window = window_of(op, (rows, columns))
-    else:
-        return source.bytes
+    if op.kind != "conv2d":
+        return source.dtype.bytes * _elements_read(graph, op)
+    rows, columns = graph.types[op.operands[1]].shape[2:]
+    window = window_of(op, (rows, columns))
     touched = 1
     for axis in (0, 1):
         touched *= rows_read(
@@ -52,3 +48,15 @@ def _read_bytes(graph: Graph, op: Op, name: str) -> int:
             source.shape[2 + axis],
         )
     return touched * source.shape[0] * source.shape[1] * source.dtype.bytes
+
+
+def _elements_read(graph: Graph, op: Op) -> int:
+    """Return how many elements of its first operand an operator reads at least."""
+    if is_mac(op) or op.kind not in OPS or OPS[op.kind].access is None:
+        return graph.types[op.operands[0]].elements
+    return max(
+        read.elements(part.domain)
+        for part in parts_of(op, graph.types)
+        for read in part.reads
+        if read.operand == 0
+    )

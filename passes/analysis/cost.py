@@ -1,33 +1,23 @@
-"""The cost model: accesses, latency and energy of one loop nest on one NPU.
-
-What is counted is defined where it is counted:
-
-- which tiles move, how often, and to how many: :mod:`.stages`;
-- accesses of every memory and transfers over every fan-out, partial sums included: :mod:`.traffic`;
-- cycles of compute and of every port, fill and drain: :mod:`.latency`;
-- lower bounds: :mod:`.bounds`.
-
-*Energy* is the sum over memories of (bits accessed / word width) x energy per word, over links of
-bytes x energy per hop (a transfer over one fan-out is one hop for each child that it reaches), and
-of executed MACs x energy per MAC. *Padding* is executed, moved and paid for like everything else.
-*Operands of the placement* lie whole in the scratchpad: no off-chip traffic for them.
+"""The cost of one loop nest on one NPU: a batch of one (:mod:`.batch`), with all its parts.
 
 The exact simulator (``runtime_sim/loopnest.py``) executes nests by the same rules with real
 buffers; its counts equal these.
 """
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
 
 from ...ir.arch import Architecture
 from ...ir.mapping import LoopNest
-from ...ir.workload import Operand
+from ...ir.workload import Operand, Workload
+from .batch import mac_energy, memory_energy, network_energy, offchip_bits
 from .bounds import cycles_lower_bound, energy_lower_bound
-from .latency import Port, drain_cycles, fill_cycles, ports_of
-from .traffic import Direction, Traffic, count_traffic
-from .view import NestView, view_nest
+from .counts import Counts
+from .latency import drain_cycles, fill_cycles, port_bits
+from .nest_batch import batch_nests
+from .sliding import fetched_in_tiles
+from .traffic import Direction, Port, Traffic, bounded_ports
 
 
 class Counting(StrEnum):
@@ -55,10 +45,9 @@ class CostReport:
         mac_energy_pj: Of the MACs [pJ].
         network_energy_pj: Of the links [pJ].
         offchip_bytes: Reads and writes of the outermost memory [byte].
-        macs: Useful multiply-accumulates (padding left out).
-        array_macs: Multiply-accumulates that the NPU can do per cycle.
-        cycles_lower_bound: See :func:`.bounds.cycles_lower_bound` [cycle].
-        energy_lower_bound_pj: See :func:`.bounds.energy_lower_bound` [pJ].
+        workload: What is computed.
+        arch: The machine.
+        held: Operands that lie whole in the scratchpad.
     """
 
     traffic: tuple[Traffic, ...]
@@ -70,10 +59,19 @@ class CostReport:
     mac_energy_pj: float
     network_energy_pj: float
     offchip_bytes: float
-    macs: int
-    array_macs: int
-    cycles_lower_bound: float
-    energy_lower_bound_pj: float
+    workload: Workload
+    arch: Architecture
+    held: frozenset[Operand]
+
+    @cached_property
+    def cycles_lower_bound(self) -> float:
+        """See :func:`.bounds.cycles_lower_bound` [cycle]."""
+        return cycles_lower_bound(self.workload, self.arch, self.held)
+
+    @cached_property
+    def energy_lower_bound_pj(self) -> float:
+        """See :func:`.bounds.energy_lower_bound` [pJ]."""
+        return energy_lower_bound(self.workload, self.arch, self.held)
 
     @cached_property
     def steady_cycles(self) -> float:
@@ -93,7 +91,7 @@ class CostReport:
     @property
     def utilization(self) -> float:
         """Useful MACs over what the array could do in the same time, 0 .. 1."""
-        return self.macs / (self.array_macs * self.cycles)
+        return self.workload.macs / (self.arch.macs * self.cycles)
 
     @property
     def bottleneck(self) -> str:
@@ -117,67 +115,67 @@ def evaluate(
     *,
     placement: frozenset[Operand] = frozenset(),
     counting: Counting = Counting.ACCNN,
+    has_sums: bool = False,
 ) -> CostReport:
     """Return the cost of a nest on one NPU.
 
     Args:
-        nest: A valid nest (see :meth:`LoopNest.verify`; not checked here).
+        nest: A valid nest (see :meth:`LoopNest.verify`; not checked here), or its part beneath the
+            memories that its first allocations name.
         arch: The machine; of several NPUs, one is looked at.
         placement: Operands that lie whole in the scratchpad.
         counting: Whose rules count.
+        has_sums: Whether the source of the outputs holds sums already, which are added to.
     """
-    return evaluate_view(view_nest(nest, arch, placement), arch, placement, counting)
-
-
-def evaluate_view(
-    view: NestView,
-    arch: Architecture,
-    placement: frozenset[Operand] = frozenset(),
-    counting: Counting = Counting.ACCNN,
-) -> CostReport:
-    """Return the cost of a nest that has been resolved to chains."""
     ideal = counting is Counting.TIMELOOP
-    traffic = count_traffic(view, arch, slide=ideal)
-    ports = ports_of(arch, traffic)
-    if ideal:
-        names = {level.name for level in arch.levels}
-        ports = tuple(port for port in ports if port.name.rsplit(".", 1)[0] in names)
-    mac_energy = view.macs * arch.mac_energy
-    network = _network_energy(arch, traffic)
-    held = frozenset(item for item in placement if item in arch.scratchpad_level.holds)
+    fetched = fetched_in_tiles(nest, arch, placement) if ideal else None
+    counts = Counts(batch_nests([nest]), arch, placement, has_sums=has_sums, fetched=fetched)
+    network, macs = float(network_energy(counts)[0]), float(mac_energy(counts)[0])
     return CostReport(
-        traffic=traffic,
-        ports=ports,
-        compute_cycles=view.steps,
-        fill_cycles=0.0 if ideal else fill_cycles(view, arch),
-        drain_cycles=0.0 if ideal else drain_cycles(view, arch),
-        energy_pj=_memory_energy(arch, traffic) + network + mac_energy,
-        mac_energy_pj=mac_energy,
+        traffic=_traffic(counts),
+        ports=_ports(counts, links=not ideal),
+        compute_cycles=int(counts.batch.steps[0]),
+        fill_cycles=0.0 if ideal else float(fill_cycles(counts)[0]),
+        drain_cycles=0.0 if ideal else float(drain_cycles(counts)[0]),
+        energy_pj=float(memory_energy(counts)[0]) + network + macs,
+        mac_energy_pj=macs,
         network_energy_pj=network,
-        offchip_bytes=sum(item.bits for item in traffic if item.place == arch.off_chip.name) / 8,
-        macs=view.workload.macs,
-        array_macs=arch.macs,
-        cycles_lower_bound=cycles_lower_bound(view.workload, arch, held),
-        energy_lower_bound_pj=energy_lower_bound(view.workload, arch, held),
+        offchip_bytes=int(offchip_bits(counts)[0]) / 8,
+        workload=nest.workload,
+        arch=arch,
+        held=frozenset(item for item in placement if item in arch.scratchpad_level.holds),
     )
 
 
-def _memory_energy(arch: Architecture, traffic: Iterable[Traffic]) -> float:
-    """Return the energy of all memory accesses, added level by level, W I O, reads first [pJ]."""
-    bits = {(item.place, item.operand, item.direction): item.bits for item in traffic}
-    total = 0.0
-    for level in arch.levels:
-        for operand in Operand:
-            read = bits.get((level.name, operand, Direction.READ), 0)
-            write = bits.get((level.name, operand, Direction.WRITE), 0)
-            total += read / level.word_bits * level.read_energy
-            total += write / level.word_bits * level.write_energy
-    return total
+def _traffic(counts: Counts) -> tuple[Traffic, ...]:
+    """Return what passes each place, but for what nothing passes."""
+    found = zip(
+        counts.index.groups,
+        counts.group_elements[:, 0].tolist(),
+        counts.bits[:, 0].tolist(),
+        counts.busiest_bits[:, 0].tolist(),
+        strict=True,
+    )
+    return tuple(
+        Traffic(
+            place=place,
+            operand=operand,
+            direction=direction,
+            elements=elements,
+            bits=bits,
+            busiest_bits=busiest,
+        )
+        for (place, operand, direction), elements, bits, busiest in found
+        if elements > 0
+    )
 
 
-def _network_energy(arch: Architecture, traffic: Iterable[Traffic]) -> float:
-    bits = dict.fromkeys((fanout.name for fanout in arch.fanouts), 0)
-    for item in traffic:
-        if item.direction in (Direction.DOWN, Direction.UP):
-            bits[item.place] += item.bits
-    return sum(bits[fanout.name] / 8 * fanout.hop_energy for fanout in arch.fanouts)
+def _ports(counts: Counts, *, links: bool) -> tuple[Port, ...]:
+    """Return the load of every bounded port; those of links only if wanted."""
+    levels = {level.name for level in counts.arch.levels}
+    found = zip(bounded_ports(counts.arch), port_bits(counts)[:, 0].tolist(), strict=True)
+    return tuple(
+        Port(name=f"{port.place}.{port.name}", bits=bits, bandwidth=port.bandwidth)
+        for port, bits in found
+        if links or port.place in levels
+    )

@@ -1,4 +1,4 @@
-"""Latency of a nest: the slowest of compute and every port, plus fill and drain.
+"""Latency of nests: the slowest of compute and every port, plus fill and drain.
 
 - *Compute*: one cycle per step of the temporal loops.
 - *Port*: the bits that the busiest instance of a memory reads (or writes, or both, where they
@@ -13,129 +13,138 @@
 - *Drain*: after the last step, the last output tiles travel outwards in the same manner.
 """
 
-from collections.abc import Iterable
+from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 
-from ...ir.arch import Architecture, MemoryLevel
+import numpy as np
+
 from ...ir.workload import Operand
-from .stages import Stage, copies_of, reduction_of, relevant_of, stages_of
-from .traffic import Direction, Traffic, output_psum_bits
-from .view import NestView
+from .coefficients import Coefficients, Index
+from .counts import Counts
+from .flows import Kind
+from .nest_batch import Floats, Ints
+from .traffic import bandwidth_of, bounded_ports
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Port:
-    """The load of one port of bounded bandwidth.
-
-    Attributes:
-        name: ``"gb.read"``, ``"dram.port"`` (shared by both directions), ``"pe.down"``.
-        bits: Through the busiest instance [bit].
-        bandwidth: [byte/cycle].
-    """
-
-    name: str
-    bits: int
-    bandwidth: float
-
-    @property
-    def cycles(self) -> float:
-        """Time that the port is busy [cycle]."""
-        return self.bits / (8 * self.bandwidth)
-
-
-def ports_of(arch: Architecture, traffic: Iterable[Traffic]) -> tuple[Port, ...]:
-    """Return the load of every bounded port, memories first, each from the outermost inwards."""
-    bits: dict[tuple[str, Direction], int] = {}
-    for item in traffic:
-        key = (item.place, item.direction)
-        bits[key] = bits.get(key, 0) + item.busiest_bits
-    ports: list[Port] = []
-    for level in arch.levels:
-        read = bits.get((level.name, Direction.READ), 0)
-        write = bits.get((level.name, Direction.WRITE), 0)
-        ports += _level_ports(level, read, write)
-    for fanout in arch.fanouts:
-        if fanout.link_bandwidth is not None:
-            for direction in (Direction.DOWN, Direction.UP):
-                name = f"{fanout.name}.{direction}"
-                load = bits.get((fanout.name, direction), 0)
-                ports.append(Port(name=name, bits=load, bandwidth=fanout.link_bandwidth))
-    return tuple(ports)
-
-
-def _level_ports(level: MemoryLevel, read: int, write: int) -> list[Port]:
-    if level.shared_port:
-        if level.read_bandwidth is None:
-            return []
-        return [Port(name=f"{level.name}.port", bits=read + write, bandwidth=level.read_bandwidth)]
-    sides = (("read", read, level.read_bandwidth), ("write", write, level.write_bandwidth))
-    return [
-        Port(name=f"{level.name}.{side}", bits=bits, bandwidth=bandwidth)
-        for side, bits, bandwidth in sides
-        if bandwidth is not None
-    ]
-
-
-FILL_ORDER = (Operand.I, Operand.W)
+FILL_ORDER = (Operand.I, Operand.W, Operand.O)
 """Which operand's first tile a memory sends first; sums that are added to come last."""
 
+_FIRST = {Operand.W: Kind.MOVE, Operand.I: Kind.MOVE, Operand.O: Kind.BACK}
+"""What travels inwards before the first step."""
 
-def fill_cycles(view: NestView, arch: Architecture) -> float:
-    """Return the time until the first tiles have reached the innermost memories [cycle]."""
-    order = (*FILL_ORDER, Operand.O) if view.has_sums else FILL_ORDER
-    stages = {operand: stages_of(view, arch, operand)[:-1] for operand in order}
-    ready = dict.fromkeys(order, 0.0)
-    for level in arch.levels:
-        sent = 0.0
+Crossing = tuple[Operand, int, Kind]
+"""Operand, position of its boundary, and what crosses there."""
+
+
+def port_bits(counts: Counts) -> Ints:
+    """Return what passes each bounded port of the busiest instance, ``[ports, B]`` [bit]."""
+    groups = _groups_of_ports(counts.index)
+    found = np.zeros((len(groups), len(counts.batch)), np.int64)
+    for port, own in enumerate(groups):
+        for group in own:
+            found[port] += counts.busiest_bits[group]
+    return found
+
+
+@lru_cache(maxsize=64)
+def _groups_of_ports(index: Index) -> tuple[tuple[int, ...], ...]:
+    """Return the groups of flows that pass each bounded port."""
+    return tuple(
+        tuple(
+            at
+            for at, (place, _, direction) in enumerate(index.groups)
+            if place == port.place and direction in port.directions
+        )
+        for port in bounded_ports(index.table.arch)
+    )
+
+
+def port_cycles(counts: Counts) -> Floats:
+    """Return how long each bounded port is busy, ``[ports, B]`` [cycle]."""
+    bandwidths = np.array([8 * port.bandwidth for port in bounded_ports(counts.arch)])
+    return port_bits(counts) / bandwidths[:, None]
+
+
+def fill_cycles(counts: Counts) -> Floats:
+    """Return the time until the first tiles have reached the innermost memories ``[B]`` [cycle]."""
+    order = FILL_ORDER if counts.has_sums else FILL_ORDER[:2]
+    zero = np.zeros(len(counts.batch))
+    times = crossing_cycles(counts.coefficients, counts.elements)
+    ready = dict.fromkeys(order, zero)
+    for level in counts.arch.levels:
+        sent = zero
         for operand in order:
-            for stage in stages[operand]:
-                if stage.parent == level.name:
-                    sent = max(sent, ready[operand]) + _first_tile_time(view, arch, stage)
+            for boundary in counts.index.table.of(operand)[:-1]:
+                if boundary.parent == level.name:
+                    crossing = (operand, boundary.position, _FIRST[operand])
+                    sent = np.maximum(sent, ready[operand]) + times.get(crossing, zero)
                     ready[operand] = sent
-    return max(ready.values())
+    return np.maximum.reduce(list(ready.values()))
 
 
-def _first_tile_time(view: NestView, arch: Architecture, stage: Stage) -> float:
-    assert stage.child is not None
-    # Old sums go to the first of the children that add up; the others start from zero.
-    is_sum = stage.operand is Operand.O
-    copies = relevant_of if is_sum else copies_of
-    width = output_psum_bits(view, arch) if is_sum else view.workload.bits(stage.operand)
-    tile = stage.elements * width
-    slowest = _time(tile, _write_bandwidth(arch.level(stage.child)))
-    for position, hop in enumerate(stage.hops):
-        crossing = tile * copies(stage.hops[position + 1 :])
-        slowest = max(slowest, _time(crossing, hop.fanout.link_bandwidth))
-    sent = tile * copies(stage.hops)
-    return max(slowest, _time(sent, arch.level(stage.parent).read_bandwidth))
-
-
-def drain_cycles(view: NestView, arch: Architecture) -> float:
-    """Return the time from the last step until the last outputs have arrived [cycle]."""
-    psum, finished = output_psum_bits(view, arch), view.workload.output_bits
-    stages = stages_of(view, arch, Operand.O)[:-1]
-    total = 0.0
-    for stage in reversed(stages):
-        assert stage.child is not None
-        innermost = stage is stages[-1]
-        outer = (*stage.above, *stage.hops)
-        width = finished if reduction_of(outer) == 1 and not innermost else psum
-        child = arch.level(stage.child)
-        slowest = _time(stage.elements * width, child.read_bandwidth)
-        for position, hop in enumerate(stage.hops):
-            outer = (*stage.above, *stage.hops[: position + 1])
-            width = finished if reduction_of(outer) == 1 else psum
-            bits = stage.elements * width * relevant_of(stage.hops[position + 1 :])
-            slowest = max(slowest, _time(bits, hop.fanout.link_bandwidth))
-        width = finished if reduction_of(stage.above) == 1 else psum
-        bits = stage.elements * width * relevant_of(stage.hops)
-        total += max(slowest, _time(bits, _write_bandwidth(arch.level(stage.parent))))
+def drain_cycles(counts: Counts) -> Floats:
+    """Return the time from the last step until the last outputs have arrived ``[B]`` [cycle]."""
+    times = crossing_cycles(counts.coefficients, counts.elements)
+    total = np.zeros(len(counts.batch))
+    for boundary in reversed(counts.index.table.of(Operand.O)[:-1]):
+        total = total + times.get((Operand.O, boundary.position, Kind.DRAIN), 0.0)
     return total
 
 
-def _write_bandwidth(level: MemoryLevel) -> float | None:
-    return level.read_bandwidth if level.shared_port else level.write_bandwidth
+@dataclass(frozen=True)
+class _Passages:
+    """Flows through bounded ports, sorted by crossing.
+
+    Attributes:
+        flows: The flows ``[passages]``.
+        bandwidths: Eight times the bandwidth of each [bit/cycle] ``[passages, 1]``.
+        first: The first passage of each crossing.
+        crossings: Where they are.
+    """
+
+    flows: Ints
+    bandwidths: Floats
+    first: Ints
+    crossings: tuple[Crossing, ...]
 
 
-def _time(bits: int, bandwidth: float | None) -> float:
-    return 0.0 if bandwidth is None else bits / (8 * bandwidth)
+@lru_cache(maxsize=64)
+def _passages(index: Index) -> _Passages:
+    found: list[tuple[Crossing, int, float]] = []
+    for at, flow in enumerate(index.flows):
+        bandwidth = bandwidth_of(index.table.arch, flow.place, flow.direction)
+        if bandwidth is not None and not flow.at_macs and flow.kind is not Kind.START:
+            crossing = (flow.operand, flow.boundary.position, flow.kind)
+            found.append((crossing, at, 8 * bandwidth))
+    found.sort()
+    keys = [crossing for crossing, _, _ in found]
+    crossings = tuple(dict.fromkeys(keys))
+    return _Passages(
+        flows=np.array([at for _, at, _ in found], np.int64),
+        bandwidths=np.array([[bandwidth] for _, _, bandwidth in found]),
+        first=np.array([keys.index(crossing) for crossing in crossings], np.int64),
+        crossings=crossings,
+    )
+
+
+def crossing_cycles(
+    coefficients: Coefficients, elements: Ints | None = None
+) -> Mapping[Crossing, Floats]:
+    """Return how long one tile takes at the slowest of the bounded ports that it passes [cycle].
+
+    Outputs that leave are the last ones. Crossings without a bounded port take no time and are
+    left out.
+
+    Args:
+        coefficients: Of the unrolling.
+        elements: Of a tile of each boundary ``[J, B]``; one each if ``None``.
+    """
+    index = coefficients.index
+    passages = _passages(index)
+    if not len(passages.flows):
+        return {}
+    bits = coefficients.last[passages.flows]
+    if elements is not None:
+        bits = bits * elements[index.boundary[passages.flows]]
+    times = np.maximum.reduceat(bits / passages.bandwidths, passages.first, axis=0)
+    return dict(zip(passages.crossings, times, strict=True))

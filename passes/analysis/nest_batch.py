@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...ir.mapping import Allocation, Loop, LoopNest, SpatialLoop
-from ...ir.workload import DIMS, Dim, Operand, Workload
+from ...ir.workload import DIMS, OPERANDS, REDUCTION, RELEVANT, Dim, Operand, Workload
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -50,6 +50,38 @@ class NestBatch:
         return found
 
     @cached_property
+    def prefix(self) -> Ints:
+        """Iterations of the loops outside of each position, ``[B, L + 1]``."""
+        found = np.ones((len(self), self.extents.shape[1] + 1), np.int64)
+        np.cumprod(self.extents, axis=1, out=found[:, 1:])
+        return found
+
+    @property
+    def steps(self) -> Ints:
+        """Steps of all temporal loops, ``[B]``."""
+        return self.prefix[:, -1]
+
+    @cached_property
+    def whole(self) -> Ints:
+        """Extents of all temporal loops, ``[B, 8]``."""
+        return self.inside(np.zeros(len(self), np.int64))
+
+    @cached_property
+    def rows(self) -> Ints:
+        """Numbers of the nests, ``[B]``."""
+        return np.arange(len(self))
+
+    @cached_property
+    def turns(self) -> Mapping[Operand, "Turns"]:
+        """Loops that change an operand's tile."""
+        return {operand: Turns(self, RELEVANT[operand]) for operand in OPERANDS}
+
+    @cached_property
+    def reductions(self) -> "Turns":
+        """Loops that add to the same outputs."""
+        return Turns(self, REDUCTION)
+
+    @cached_property
     def _tails(self) -> Ints:
         """Extents inside of each position of the temporal loops, ``[B, L + 1, 8]``."""
         columns = per_dim(self.dims, self.extents)
@@ -59,7 +91,7 @@ class NestBatch:
 
     def inside(self, start: Ints) -> Ints:
         """Return extents of the temporal loops from given positions inwards, ``[B, 8]``."""
-        return self._tails[np.arange(len(self)), start]
+        return self._tails[self.rows, start]
 
     def nest(self, index: int) -> LoopNest:
         """Return one nest, loops of extent one left out."""
@@ -102,6 +134,48 @@ class LevelledBatch(NestBatch):
     def inside(self, start: Ints) -> Ints:
         """Return extents of the temporal loops from given positions inwards, ``[B, 8]``."""
         return self.inner[:, int(start[0]) // self.width if self.width else 0]
+
+
+@dataclass(frozen=True)
+class Turns:
+    """The loops over some dimensions that turn, in every nest of a batch.
+
+    Attributes:
+        batch: The nests.
+        dims: The dimensions.
+    """
+
+    batch: NestBatch
+    dims: frozenset[Dim]
+
+    @cached_property
+    def _columns(self) -> Bools:
+        return np.array([dim in self.dims for dim in DIMS])
+
+    @cached_property
+    def _behind(self) -> Ints:
+        turning = self._columns[self.batch.dims] & (self.batch.extents > 1)
+        place: Ints = np.arange(1, turning.shape[1] + 1, dtype=np.int64)
+        found = np.zeros((len(self.batch), len(place) + 1), np.int64)
+        np.maximum.accumulate(np.where(turning, place, 0), axis=1, out=found[:, 1:])
+        return found
+
+    def behind(self, start: Ints) -> Ints:
+        """Return the position behind the last of the loops outside of a position, ``[B]``."""
+        return self._behind[self.batch.rows, start]
+
+    def visits(self, start: Ints) -> Ints:
+        """Return how often what depends on the dimensions changes, outside of a position, ``[B]``.
+
+        Its first appearance counts.
+        """
+        return self.batch.prefix[self.batch.rows, self.behind(start)]
+
+    def tiles(self, start: Ints) -> Ints:
+        """Return how many values the loops take, outside of where a tile starts, ``[B]``."""
+        inside = self.batch.inside(start)[:, self._columns]
+        found: Ints = (self.batch.whole[:, self._columns] // inside).prod(axis=1)
+        return found
 
 
 def per_dim(dims: Ints, extents: Ints) -> Ints:

@@ -7,16 +7,35 @@ and columns that the new tile shares with the old one are not fetched.
 
 import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from ...ir.arch import Architecture
-from ...ir.mapping import Loop
+from ...ir.mapping import Allocation, Loop, LoopNest
 from ...ir.workload import DIMS, Dim, Operand, Workload
-from .view import NestView
+
+
+def fetched_in_tiles(
+    nest: LoopNest, arch: Architecture, placement: frozenset[Operand]
+) -> Mapping[int, int]:
+    """Return the input elements that each memory but the source fetches, by boundary [element]."""
+    chain = nest.of(Operand.I)
+    if Operand.I in placement and Operand.I in arch.scratchpad_level.holds:
+        inside = arch.index(arch.scratchpad)
+        inner = (item for item in chain if arch.index(item.level) > inside)
+        chain = (Allocation(Operand.I, arch.scratchpad, 0), *inner)
+    return {
+        position: fetched_elements(
+            nest.workload,
+            nest.temporal[: item.start],
+            _index_steps(nest, arch, chain[: position + 2]),
+            nest.tile(arch, item),
+        )
+        for position, item in enumerate(chain[1:])
+    }
 
 
 def fetched_elements(
-    workload: Workload, outer: Sequence[Loop], steps: Sequence[int], tile: dict[Dim, int]
+    workload: Workload, outer: Sequence[Loop], steps: Sequence[int], tile: Mapping[Dim, int]
 ) -> int:
     """Return the input elements that one memory fetches over all steps [element].
 
@@ -40,29 +59,29 @@ def fetched_elements(
     return total
 
 
-def index_steps(view: NestView, arch: Architecture, level: str) -> tuple[int, ...]:
-    """Return how far each temporal loop outside of a memory's input tile moves that tile.
+def _index_steps(
+    nest: LoopNest, arch: Architecture, chain: Sequence[Allocation]
+) -> tuple[int, ...]:
+    """Return how far each temporal loop outside of the last tile of a chain moves that tile.
 
     Of one dimension, unrolled loops step further than the temporal loops of inner memories, and
     less far than those of the memory above their fan-out.
     """
-    chain = view.chains[Operand.I]
-    position = [name for name, _ in chain].index(level)
-    reached = view.tile(arch, level, chain[position][1])
-    steps = [0] * chain[position][1]
-    for (outer, first), (inner, end) in reversed(list(itertools.pairwise(chain[: position + 1]))):
-        between = {item.name for item in arch.fanouts_beneath(outer)}
-        between -= {item.name for item in arch.fanouts_beneath(inner)}
-        for loop in view.spatial:
+    reached = dict(nest.tile(arch, chain[-1]))
+    steps = [0] * chain[-1].start
+    for outer, inner in reversed(list(itertools.pairwise(chain))):
+        between = {item.name for item in arch.fanouts_beneath(outer.level)}
+        between -= {item.name for item in arch.fanouts_beneath(inner.level)}
+        for loop in nest.spatial:
             if loop.fanout in between:
                 reached[loop.dim] *= loop.extent
-        for at in reversed(range(first, end)):
-            steps[at] = reached[view.temporal[at].dim]
-            reached[view.temporal[at].dim] *= view.temporal[at].extent
+        for at in reversed(range(outer.start, inner.start)):
+            steps[at] = reached[nest.temporal[at].dim]
+            reached[nest.temporal[at].dim] *= nest.temporal[at].extent
     return tuple(steps)
 
 
-def _shared(workload: Workload, tile: dict[Dim, int], shift: dict[Dim, int]) -> int:
+def _shared(workload: Workload, tile: Mapping[Dim, int], shift: dict[Dim, int]) -> int:
     """Return the elements that a tile shares with itself, shifted."""
     if any(shift[dim] != 0 for dim in (Dim.C, Dim.N, Dim.G)):
         return 0
@@ -72,7 +91,7 @@ def _shared(workload: Workload, tile: dict[Dim, int], shift: dict[Dim, int]) -> 
 
 
 def _overlap(
-    tile: dict[Dim, int],
+    tile: Mapping[Dim, int],
     shift: dict[Dim, int],
     outputs: Dim,
     taps: Dim,

@@ -15,17 +15,17 @@ the cost model.
 """
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 
 from ...ir.arch import Architecture
-from ...ir.workload import DIMS, REDUCTION, RELEVANT, Dim, Operand
+from ...ir.workload import DIMS, Dim, Operand
 from .batch import BatchCost, evaluate_batch
-from .batch_stages import tile_elements
-from .nest_batch import Bools, Floats, Ints, NestBatch
+from .counts import tile_elements
+from .nest_batch import Bools, Floats, Ints, NestBatch, Turns
 
 _PER_OPERATION = 2.0
 """Cycles that go by between two operations."""
@@ -56,34 +56,8 @@ class TileBatch:
     npus: int = 1
 
     @cached_property
-    def _rows(self) -> Ints:
-        return np.arange(len(self.batch))
-
-    @cached_property
-    def _prefix(self) -> Ints:
-        """Iterations of the loops outside of each position, ``[B, L + 1]``."""
-        return _prefix(self.batch.extents)
-
-    def _turning(self, dims: frozenset[Dim]) -> Bools:
-        wanted = np.array([dim in dims for dim in DIMS])
-        return wanted[self.batch.dims] & (self.batch.extents > 1)
-
-    def _turned(self, dims: frozenset[Dim]) -> Ints:
-        """Position behind the last loop over ``dims`` outside of each position, ``[B, L + 1]``."""
-        turning = self._turning(dims)
-        place: Ints = np.arange(1, turning.shape[1] + 1, dtype=np.int64)
-        behind = np.where(turning, place, 0)
-        zero = np.zeros((len(behind), 1), np.int64)
-        return np.concatenate((zero, np.maximum.accumulate(behind, axis=1)), axis=1)
-
-    def _distinct(self, dims: frozenset[Dim], start: Ints) -> Ints:
-        """Number of values that loops over ``dims`` outside of a position take, ``[B]``."""
-        extents = np.where(self._turning(dims), self.batch.extents, 1)
-        return _prefix(extents)[self._rows, start]
-
-    def _changes(self, dims: frozenset[Dim], start: Ints) -> Ints:
-        """Number of times that a tile that starts at a position is another one, ``[B]``."""
-        return self._prefix[self._rows, self._turned(dims)[self._rows, start]]
+    def _outputs(self) -> Turns:
+        return self.batch.turns[Operand.O]
 
     def _home(self, operand: Operand) -> Ints:
         """Where the outermost on-chip tile starts; 0 for what is resident, ``[B]``."""
@@ -95,7 +69,7 @@ class TileBatch:
     @cached_property
     def _accumulators(self) -> Ints:
         """Where the tile of accumulators starts, ``[B]``."""
-        return self._turned(RELEVANT[Operand.O])[self._rows, self.batch.starts[Operand.O][:, -1]]
+        return self._outputs.behind(self.batch.starts[Operand.O][:, -1])
 
     @cached_property
     def _is_inside(self) -> Bools:
@@ -107,16 +81,14 @@ class TileBatch:
         ]
         if not below:
             return np.zeros(len(self.batch), np.bool_)
-        outer = self._turned(RELEVANT[Operand.O])[
-            self._rows, self.batch.starts[Operand.O][:, below[0]]
-        ]
-        return self._distinct(REDUCTION, outer) == 1
+        outer = self._outputs.behind(self.batch.starts[Operand.O][:, below[0]])
+        return self.batch.reductions.tiles(outer) == 1
 
     @cached_property
     def _spills_sums(self) -> Bools:
         """Whether sums go off chip before they are complete, ``[B]``."""
-        outer = self._turned(RELEVANT[Operand.O])[self._rows, self._home(Operand.O)]
-        return self._distinct(REDUCTION, outer) > 1
+        outer = self._outputs.behind(self._home(Operand.O))
+        return self.batch.reductions.tiles(outer) > 1
 
     @cached_property
     def _boundary(self) -> Ints:
@@ -128,15 +100,13 @@ class TileBatch:
     @cached_property
     def operations(self) -> Ints:
         """Operations of the MAC array, ``[B]``."""
-        return self._prefix[self._rows, self._boundary]
+        return self.batch.prefix[self.batch.rows, self._boundary]
 
     @cached_property
     def accumulations(self) -> Ints:
         """Accumulations that are finished by the vector unit, ``[B]``."""
-        inside = self._prefix[self._rows, self._accumulators]
-        return np.where(
-            self._is_inside, inside, self._distinct(RELEVANT[Operand.O], self._boundary)
-        )
+        inside = self.batch.prefix[self.batch.rows, self._accumulators]
+        return np.where(self._is_inside, inside, self._outputs.tiles(self._boundary))
 
     def _parameter_transfers(self) -> Ints:
         dims = self.batch.workload.dims
@@ -144,7 +114,7 @@ class TileBatch:
         if size <= self.arch.vector.parameter_bytes // 2:
             return np.full(len(self.batch), _PARAMETER_TENSORS, np.int64)
         ends = np.where(self._is_inside, self._accumulators, self._boundary)
-        return _PARAMETER_TENSORS * self._changes(_PARAMETERS, ends)
+        return _PARAMETER_TENSORS * Turns(self.batch, _PARAMETERS).visits(ends)
 
     # -- the array -----------------------------------------------------------------------------
 
@@ -198,29 +168,27 @@ class TileBatch:
 
     # -- transfers -----------------------------------------------------------------------------
 
-    @cached_property
-    def _extents(self) -> Ints:
-        """Extents inside of each position, unrolling included, ``[B, L + 1, 8]``."""
+    def _bytes_of(self, operand: Operand, fanouts: Collection[str]) -> Ints:
+        """Return the bytes of tiles from each position, unrolled over fan-outs, ``[B, L + 1]``."""
         unrolled = np.ones((len(self.batch), len(DIMS)), np.int64)
-        for column, (_, dim) in enumerate(self.batch.unrolled):
-            unrolled[:, DIMS.index(dim)] *= self.batch.unrolled_extents[:, column]
+        for column, (fanout, dim) in enumerate(self.batch.unrolled):
+            if fanout in fanouts:
+                unrolled[:, DIMS.index(dim)] *= self.batch.unrolled_extents[:, column]
         count = self.batch.extents.shape[1] + 1
         inside = [self.batch.inside(np.full(len(self.batch), at)) for at in range(count)]
-        return np.stack(inside, axis=1) * unrolled[:, None]
+        extents = (np.stack(inside, axis=1) * unrolled[:, None]).reshape(-1, len(DIMS))
+        work = self.batch.workload
+        elements = tile_elements(work, operand, extents).reshape(len(self.batch), count)
+        return -(-elements * work.bits(operand) // 8)
 
     @cached_property
     def _bytes(self) -> Mapping[Operand, Ints]:
         """Bytes of a tile that starts at each position, outputs finished, ``[B, L + 1]``."""
-        work = self.batch.workload
-        flat = self._extents.reshape(-1, len(DIMS))
-        shape = self._extents.shape[:2]
-        return {
-            operand: -(-tile_elements(work, operand, flat) * work.bits(operand) // 8).reshape(shape)
-            for operand in Operand
-        }
+        everywhere = [fanout.name for fanout in self.arch.fanouts]
+        return {operand: self._bytes_of(operand, everywhere) for operand in Operand}
 
     def _tile_bytes(self, operand: Operand) -> Ints:
-        return self._bytes[operand][self._rows, self._home(operand)]
+        return self._bytes[operand][self.batch.rows, self._home(operand)]
 
     @cached_property
     def _occupied(self) -> Mapping[Operand, Ints]:
@@ -231,21 +199,12 @@ class TileBatch:
         room = self._room(Operand.W)
         if room == self.arch.scratchpad:
             return self._bytes
-        beneath = {fanout.name for fanout in self.arch.fanouts_beneath(room)}
-        part = np.ones((len(self.batch), len(DIMS)), np.int64)
-        for column, (fanout, dim) in enumerate(self.batch.unrolled):
-            if fanout in beneath:
-                part[:, DIMS.index(dim)] *= self.batch.unrolled_extents[:, column]
-        count = self.batch.extents.shape[1] + 1
-        inside = [self.batch.inside(np.full(len(self.batch), at)) for at in range(count)]
-        flat = (np.stack(inside, axis=1) * part[:, None]).reshape(-1, len(DIMS))
-        elements = tile_elements(self.batch.workload, Operand.W, flat)
-        bytes = -(-elements * self.batch.workload.bits(Operand.W) // 8)
-        shape = (len(self.batch), count)
-        return {**self._bytes, Operand.W: bytes.reshape(shape) * self.arch.instances(room)}
+        beneath = [fanout.name for fanout in self.arch.fanouts_beneath(room)]
+        part = self._bytes_of(Operand.W, beneath) * self.arch.instances(room)
+        return {**self._bytes, Operand.W: part}
 
     def _occupied_bytes(self, operand: Operand) -> Ints:
-        return self._occupied[operand][self._rows, self._home(operand)]
+        return self._occupied[operand][self.batch.rows, self._home(operand)]
 
     def _room(self, operand: Operand) -> str:
         home = self.arch.home(operand).name
@@ -270,9 +229,9 @@ class TileBatch:
 
     def _loads(self, operand: Operand, kept: Ints) -> Ints:
         """Return how often a tile is loaded if those inside of a loop stay, ``[B]``."""
-        dims = RELEVANT[operand]
-        within = self._distinct(dims, self._home(operand)) // self._distinct(dims, kept)
-        return self._changes(dims, kept) * within
+        turns = self.batch.turns[operand]
+        within = turns.tiles(self._home(operand)) // turns.tiles(kept)
+        return turns.visits(kept) * within
 
     def _streamed(self) -> tuple[Operand, ...]:
         return tuple(item for item in (Operand.W, Operand.I) if item not in self.placement)
@@ -299,7 +258,7 @@ class TileBatch:
                 room = self._room(operand)
                 own = self._in_flight * self._occupied_bytes(operand)
                 kept = self._kept_from(operand, spare[room] + own)
-                taken = self._occupied[operand][self._rows, kept] - own
+                taken = self._occupied[operand][self.batch.rows, kept] - own
                 spare[room] = spare[room] - np.maximum(0, taken)
                 loads[operand] = self._loads(operand, kept)
             yield loads
@@ -310,10 +269,10 @@ class TileBatch:
         others = cost.offchip_bytes
         count = self._parameter_transfers()
         for operand in self._streamed():
-            model = self._changes(RELEVANT[operand], self._home(operand))
+            model = self.batch.turns[operand].visits(self._home(operand))
             others = others - model * self._tile_bytes(operand)
         if Operand.O not in self.placement:
-            count = count + self._distinct(RELEVANT[Operand.O], self._home(Operand.O))
+            count = count + self._outputs.tiles(self._home(Operand.O))
         best = np.full(len(self.batch), np.inf)
         for loads in self._ways():
             size, many = np.maximum(others, 0.0), count
@@ -352,8 +311,3 @@ class TileBatch:
         slowest: Floats = np.maximum(busy, self._dma_cycles(cost))
         steady = np.where(self._spills_sums, _SPILLING * slowest, slowest)
         return steady + cost.fill_cycles + cost.drain_cycles + _PER_OPERATION * self.operations
-
-
-def _prefix(extents: Ints) -> Ints:
-    ones = np.ones((len(extents), 1), np.int64)
-    return np.concatenate((ones, np.cumprod(extents, axis=1)), axis=1)

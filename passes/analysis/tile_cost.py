@@ -9,10 +9,8 @@ from dataclasses import dataclass
 
 from ...ir.arch import Architecture
 from ...ir.mapping import LoopNest
-from ...ir.workload import Operand
-from .cost import evaluate_view
+from .cost import evaluate
 from .traffic import Traffic
-from .view import NestView
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,17 +43,7 @@ def tile_cost(inner: LoopNest, arch: Architecture, *, accumulate: bool = False) 
         arch: The machine, as one NPU sees it.
         accumulate: Whether sums lie in their home already and are added to.
     """
-    view = NestView(
-        workload=inner.workload,
-        temporal=inner.temporal,
-        spatial=inner.spatial,
-        chains={
-            operand: tuple((item.level, item.start) for item in inner.of(operand))
-            for operand in Operand
-        },
-        has_sums=accumulate,
-    )
-    report = evaluate_view(view, arch)
+    report = evaluate(inner, arch, has_sums=accumulate)
     return TileCost(
         steps=report.compute_cycles,
         fill_cycles=_whole(report.fill_cycles),

@@ -7,12 +7,13 @@
     return %b
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import ClassVar
 
 from ...ir.graph import eliminate_dead
 from ...ir.module import Module, Stage
 from ..base import Context, Pass
+from .substitute import rewritten
 
 
 @dataclass(frozen=True)
@@ -29,4 +30,4 @@ class EliminateDead(Pass):
             return module
         ctx.counters.add("operators dropped", len(module.graph.ops) - len(graph.ops))
         ctx.counters.add("constants dropped", len(module.graph.constants) - len(graph.constants))
-        return replace(module, graph=graph)
+        return rewritten(module, graph)

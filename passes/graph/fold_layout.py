@@ -10,22 +10,21 @@ Needs the constants' data; where there are none, nothing is folded. An operator 
 output of the network stays.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import ClassVar
 
-import numpy as np
-
-from ...ir.graph import Graph, Op, eliminate_dead
+from ...ir.graph import Graph, Op
 from ...ir.module import Module, Stage
+from ...ir.operators.access import move
+from ...ir.ops import is_move, parts_of
 from ...ir.resources import Array
 from ..base import Context, Pass
-
-_KINDS = frozenset({"reshape", "transpose", "concat"})
+from .substitute import as_constants, rewritten
 
 
 @dataclass(frozen=True)
 class FoldLayout(Pass):
-    """Turn reshapes, transpositions and concatenations of constants into constants."""
+    """Turn what moves the elements of constants into constants."""
 
     name: ClassVar[str] = "fold-layout"
     gives: ClassVar[frozenset[Stage]] = frozenset({Stage.GRAPH})
@@ -37,32 +36,16 @@ class FoldLayout(Pass):
         if not folded:
             return module
         ctx.counters.add("operators folded", len(folded))
-        graph = eliminate_dead(_as_constants(module.graph, folded))
-        return replace(module, graph=graph, constants=module.constants.with_arrays(arrays))
+        graph = as_constants(module.graph, frozenset(op.name for op in folded))
+        return rewritten(module, graph, module.constants.with_arrays(arrays))
 
 
 def _fold(op: Op, graph: Graph, arrays: dict[str, Array]) -> bool:
     """Add the result of an operator to the arrays; return whether that was possible."""
-    if op.kind not in _KINDS or op.name in graph.outputs:
+    if not is_move(op) or op.name in graph.outputs:
         return False
     if any(name not in arrays for name in op.operands):
         return False
-    arrays[op.name] = _value(op, [arrays[name] for name in op.operands])
+    operands = tuple(arrays[name] for name in op.operands)
+    arrays[op.name] = move(parts_of(op, graph.types), operands, op.result.type.shape)
     return True
-
-
-def _value(op: Op, operands: list[Array]) -> Array:
-    if op.kind == "reshape":
-        return operands[0].reshape(op.ints("shape"))
-    if op.kind == "transpose":
-        return operands[0].transpose(op.ints("perm"))
-    return np.concatenate(operands, axis=op.int("axis"))
-
-
-def _as_constants(graph: Graph, folded: list[Op]) -> Graph:
-    names = {op.name for op in folded}
-    return replace(
-        graph,
-        constants=(*graph.constants, *(op.result for op in folded)),
-        ops=tuple(op for op in graph.ops if op.name not in names),
-    )

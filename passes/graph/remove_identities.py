@@ -16,6 +16,9 @@ from typing import ClassVar
 
 from ...ir.graph import Op
 from ...ir.module import Module, Stage
+from ...ir.operators.access import Part
+from ...ir.ops import is_move, parts_of
+from ...ir.regions import Region
 from ...ir.types import TensorType
 from ..base import Context, Pass
 from .substitute import substitute
@@ -44,13 +47,19 @@ class RemoveIdentities(Pass):
 
 def is_identity(op: Op, types: Mapping[str, TensorType]) -> bool:
     """Whether the result of an operator is its operand, element by element."""
-    if op.kind == "concat":
-        return len(op.operands) == 1
-    if op.kind == "reshape":
-        return types[op.operands[0]].shape == op.result.type.shape
-    return op.kind == "transpose" and _keeps_order(op, types[op.operands[0]].shape)
+    if not is_move(op) or types[op.operands[0]].shape != op.result.type.shape:
+        return False
+    parts = parts_of(op, types)
+    return len(parts) == 1 and all(_keeps_order(part) for part in parts)
 
 
-def _keeps_order(op: Op, shape: tuple[int, ...]) -> bool:
-    moved = [axis for axis in op.ints("perm") if shape[axis] > 1]
-    return moved == sorted(moved) and op.result.type.shape == shape
+def _keeps_order(part: Part) -> bool:
+    """Whether every element of the result is the one at its place in the operand."""
+    (read,) = part.reads
+    return _walk(part.out.region(part.domain)) == _walk(read.region(part.domain))
+
+
+def _walk(region: Region) -> tuple[int, tuple[tuple[int, int], ...]]:
+    """Return the first element of a region and the axes along which it has more than one."""
+    axes = zip(region.shape, region.strides, strict=True)
+    return region.offset, tuple(axis for axis in axes if axis[0] > 1)

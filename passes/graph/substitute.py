@@ -1,9 +1,11 @@
-"""Let the readers of a result read another tensor instead."""
+"""Put other tensors in the place of results."""
 
 from collections.abc import Callable
 from dataclasses import replace
 
 from ...ir.graph import Graph, Op, eliminate_dead
+from ...ir.module import Module
+from ...ir.resources import Constants
 
 
 def substitute(graph: Graph, stand_in: Callable[[Op], str | None]) -> Graph:
@@ -33,6 +35,29 @@ def substitute(graph: Graph, stand_in: Callable[[Op], str | None]) -> Graph:
     if not names:
         return graph
     return eliminate_dead(replace(graph, ops=tuple(ops)))
+
+
+def as_constants(graph: Graph, names: frozenset[str]) -> Graph:
+    """Return the graph with some results as constants, and without the operators that made them."""
+    made = [op for op in graph.ops if op.name in names]
+    return replace(
+        graph,
+        constants=(*graph.constants, *(op.result for op in made)),
+        ops=tuple(op for op in graph.ops if op.name not in names),
+    )
+
+
+def rewritten(module: Module, graph: Graph, constants: Constants | None = None) -> Module:
+    """Return a module with another graph, without what is dead in it and without data of that.
+
+    Args:
+        module: Before.
+        graph: The rewritten graph.
+        constants: Data of its constants; the module's own if not given.
+    """
+    alive = eliminate_dead(graph)
+    data = module.constants if constants is None else constants
+    return replace(module, graph=alive, constants=data.only(alive.constant_names))
 
 
 def _with_operands(op: Op, operands: tuple[str, ...]) -> Op:

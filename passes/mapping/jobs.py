@@ -4,10 +4,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol, TypeAlias
 
-from ...ir.arch import Architecture
 from ...ir.errors import InfeasibleError
-from ...ir.workload import Operand, Workload
-from .base import MapOptions, Mapper, MappingResult
+from .mapper import Mapper, MappingResult
+from .problem import MappingProblem
 
 Answer: TypeAlias = MappingResult | InfeasibleError
 """A mapping, or why there is none."""
@@ -16,25 +15,17 @@ Told: TypeAlias = Callable[[int, int], None]
 """Called as ``told(done, total)`` while questions are answered."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class MapJob:
-    """One question to a mapper.
+    """One problem, put to a mapper.
 
     Attributes:
-        workload: What is computed.
-        arch: The machine that one NPU sees.
+        problem: What is asked.
         mapper: Who is asked.
-        workspace: Bytes of the scratchpad for tiles; ``None`` is the architecture's own [byte].
-        resident: Operands that lie whole in the scratchpad.
-        options: Objective, seed and limits.
     """
 
-    workload: Workload
-    arch: Architecture
+    problem: MappingProblem
     mapper: Mapper
-    workspace: int | None = None
-    resident: frozenset[Operand] = frozenset()
-    options: MapOptions = MapOptions()
 
     def solve(self) -> MappingResult:
         """Ask the mapper.
@@ -42,13 +33,7 @@ class MapJob:
         Raises:
             InfeasibleError: Nothing fits.
         """
-        return self.mapper.map(
-            self.workload,
-            self.arch,
-            workspace=self.workspace,
-            resident=self.resident,
-            options=self.options,
-        )
+        return self.mapper.map(self.problem)
 
     def answer(self) -> Answer:
         """Ask the mapper; that nothing fits is an answer."""

@@ -1,14 +1,16 @@
-"""The mappers that a user may name."""
+"""The mappers that a user may name: those of accnn, and those of other packages."""
 
 from collections.abc import Mapping
+from typing import cast
 
 from ...ir.errors import OptionError
-from .base import Mapper
-from .cosa.mapper import Cosa
-from .cosa.paper_mapper import CosaPaper
-from .output_stationary import OutputStationary
-from .salsa.mapper import Salsa, loma
-from .search import Exhaustive, RandomBest, RandomPruned
+from ...ir.plugins import PluginGroup, Plugins, plugins
+from .mapper import Mapper
+from .recipes.cosa import Cosa
+from .recipes.cosa_paper import CosaPaper
+from .recipes.drawn import Exhaustive, RandomBest, RandomPruned
+from .recipes.output_stationary import OutputStationary
+from .recipes.salsa import Salsa, loma
 
 MAPPERS: Mapping[str, Mapper] = {
     mapper.name: mapper
@@ -26,11 +28,30 @@ MAPPERS: Mapping[str, Mapper] = {
 
 
 def find_mapper(name: str) -> Mapper:
-    """Return a mapper by name.
+    """Return a mapper by name, of accnn or of another package.
 
     Raises:
-        OptionError: There is none; the hint lists those that exist.
+        OptionError: There is none, and the hint lists those that exist; or it is one of another
+            package that cannot be used.
     """
-    if name not in MAPPERS:
-        raise OptionError(f"no mapper named {name!r}", hint=f"known: {', '.join(MAPPERS)}")
-    return MAPPERS[name]
+    if name in MAPPERS:
+        return MAPPERS[name]
+    others = plugin_mappers()
+    found = others.find(name)
+    if found is None:
+        known = ", ".join((*MAPPERS, *others.usable))
+        raise OptionError(f"no mapper named {name!r}", hint=f"known: {known}")
+    return found
+
+
+def plugin_mappers() -> Plugins[Mapper]:
+    """Return the mappers that other packages add."""
+    return plugins(PluginGroup.MAPPERS, _check_mapper, taken=MAPPERS)
+
+
+def _check_mapper(name: str, loaded: object) -> Mapper:
+    if not callable(getattr(loaded, "map", None)) or isinstance(loaded, type):
+        raise TypeError(f"{loaded!r} is no mapper: it has no method map")
+    if getattr(loaded, "name", None) != name:
+        raise ValueError(f"its name is {getattr(loaded, 'name', None)!r}")
+    return cast("Mapper", loaded)

@@ -1,12 +1,11 @@
 """Pass: let the plan of the scratchpad tell what its tiles really move off chip."""
 
 from collections import defaultdict
-from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from ...ir.graph import Graph
-from ...ir.graph_schedule import GraphSchedule, SolveStatus, Stream
+from ...ir.graph_schedule import GraphSchedule, SolveStatus
 from ...ir.module import Module, Stage
 from ...ir.proof import Scope
 from ...ir.tile_events import TRANSFERS
@@ -17,7 +16,7 @@ from ..base import Context, Pass
 
 @dataclass(frozen=True)
 class CountTraffic(Pass):
-    """Put the bytes of the tile schedules into the graph schedule.
+    """Put the bytes of the tile schedule into the graph schedule.
 
     ::
 
@@ -30,50 +29,38 @@ class CountTraffic(Pass):
     """
 
     name: ClassVar[str] = "count-traffic"
-    needs: ClassVar[frozenset[Stage]] = frozenset({Stage.GRAPH_SCHEDULE, Stage.TILE_SCHEDULES})
+    needs: ClassVar[frozenset[Stage]] = frozenset({Stage.GRAPH_SCHEDULE, Stage.TILE_SCHEDULE})
     gives: ClassVar[frozenset[Stage]] = frozenset(
-        {Stage.GRAPH_SCHEDULE, Stage.MAPPINGS, Stage.TILE_SCHEDULES}
+        {Stage.GRAPH_SCHEDULE, Stage.MAPPINGS, Stage.TILE_SCHEDULE}
     )
 
     def run(self, module: Module, ctx: Context) -> Module:
         """Return the module with a graph schedule whose bytes are those of its tiles."""
-        plan = module.graph_schedule
-        assert plan is not None
-        counted = count_traffic(module.graph, plan, module.tile_schedules)
+        plan, schedule = module.graph_schedule, module.tile_schedule
+        assert plan is not None and schedule is not None
+        counted = count_traffic(module.graph, plan, schedule)
         ctx.counters.add("planned-bytes", plan.objective)
         ctx.counters.add("counted-bytes", counted.objective)
         return module if counted == plan else replace(module, graph_schedule=counted)
 
 
-def count_traffic(
-    graph: Graph, plan: GraphSchedule, schedules: Iterable[TileSchedule]
-) -> GraphSchedule:
+def count_traffic(graph: Graph, plan: GraphSchedule, schedule: TileSchedule) -> GraphSchedule:
     """Return a plan with the bytes that tiles move.
 
     Args:
         graph: The network.
         plan: The plan of its scratchpad.
-        schedules: The tiles of every operator.
+        schedule: The tiles of its operators.
     """
-    streams: dict[tuple[str, int], int] = {(item.tensor, item.step): 0 for item in plan.streams}
-    total = 0
-    least = compulsory_network_bytes(graph)
-    for schedule in schedules:
-        moved = _moved(schedule)
-        total += sum(moved.values())
-        least += _factors(graph, schedule)
-        for name in schedule.graph.operators:
-            step = plan.step_of[name]
-            for tensor in [item for item, at in streams if at == step]:
-                streams[tensor, step] = moved.pop(tensor, 0)
-    whole = (*plan.loads, *plan.spills, *plan.retrieves, *plan.stores)
+    moved = _moved(schedule)
     counted = replace(
         plan,
         streams=tuple(
-            Stream(tensor=tensor, step=step, bytes=size) for (tensor, step), size in streams.items()
+            replace(item, bytes=moved.get((item.step, item.tensor), 0)) for item in plan.streams
         ),
-        objective=total + sum(item.bytes for item in whole),
+        objective=schedule.transferred_bytes,
     )
+    least = compulsory_network_bytes(graph) + _factors(graph, schedule)
     return _judged(plan, counted, least)
 
 
@@ -93,13 +80,13 @@ def _judged(plan: GraphSchedule, counted: GraphSchedule, least: int) -> GraphSch
     return replace(found, status=kept)
 
 
-def _moved(schedule: TileSchedule) -> dict[str, int]:
-    """Return the bytes that pass in tiles, by tensor; tensors that move whole are left out."""
-    moved: defaultdict[str, int] = defaultdict(int)
+def _moved(schedule: TileSchedule) -> dict[tuple[int, str], int]:
+    """Return the bytes that pass in tiles, by step and tensor; what moves whole is left out."""
+    moved: defaultdict[tuple[int, str], int] = defaultdict(int)
     tiles = schedule.graph.tiles
     for event in schedule.events:
         if event.kind in TRANSFERS and not tiles[event.subject].is_resident:
-            moved[tiles[event.subject].tensor] += tiles[event.subject].bytes
+            moved[event.step, tiles[event.subject].tensor] += tiles[event.subject].bytes
     return dict(moved)
 
 

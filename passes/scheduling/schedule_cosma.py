@@ -10,7 +10,7 @@ from typing import ClassVar
 
 from ...ir.module import Module, Stage
 from ..base import Context, Pass, require_arch
-from ..mapping.base import Objective
+from ..mapping.problem import Objective
 from ..mip import Solver
 from .check import check_schedule
 from .cosma.budgets import requested_budget

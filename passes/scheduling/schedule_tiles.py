@@ -7,6 +7,7 @@ from ...ir.errors import VerifyError
 from ...ir.graph import Op
 from ...ir.isa import Space
 from ...ir.module import Module, Stage
+from ...ir.ops import is_mac
 from ...ir.spaces import level_of_space, space_bytes
 from ...ir.tile_schedule import TileSchedule
 from ...ir.tiles import TileGraph
@@ -15,6 +16,7 @@ from ..tiling.inner_nest import managed_bytes
 from ..tiling.mac import tile_mac
 from ..tiling.residency import Residency, residency
 from ..tiling.vector import tile_vector
+from .network.join import join
 from .static import schedule_static
 
 
@@ -24,27 +26,30 @@ class ScheduleTiles(Pass):
 
     ::
 
-        mappings, graph_schedule    ->    tile_schedules: events, placements
+        mappings, graph_schedule    ->    tile_schedule: events, placements
+
+    Operators run in turn; no tile crosses a boundary.
     """
 
     name: ClassVar[str] = "schedule-tiles"
     needs: ClassVar[frozenset[Stage]] = frozenset({Stage.GRAPH_SCHEDULE, Stage.MAPPINGS})
-    gives: ClassVar[frozenset[Stage]] = frozenset({Stage.TILE_SCHEDULES})
+    gives: ClassVar[frozenset[Stage]] = frozenset({Stage.TILE_SCHEDULE})
 
     def run(self, module: Module, ctx: Context) -> Module:
-        """Return the module with one tile schedule per operator."""
+        """Return the module with its tile schedule."""
         plan = module.graph_schedule
         assert plan is not None
         schedules: list[TileSchedule] = []
         for step, name in enumerate(plan.order):
             ctx.progress("tiles", step, len(plan.order))
             schedules.append(schedule_operator(module, module.graph.producer[name]))
-        ctx.counters.add("events", sum(len(item.events) for item in schedules))
-        return replace(module, tile_schedules=tuple(schedules))
+        found = join(module, schedules, "static")
+        ctx.counters.add("events", len(found.events))
+        return replace(module, tile_schedule=found)
 
 
 def schedule_operator(module: Module, op: Op) -> TileSchedule:
-    """Return the tile schedule of one operator of a module that is planned and mapped."""
+    """Return the tiles of one operator of a module that is planned and mapped, by themselves."""
     arch, plan = require_arch(module), module.graph_schedule
     assert plan is not None
     place = residency(module.graph, plan, op)
@@ -70,7 +75,7 @@ def tile_operator(module: Module, op: Op, place: Residency) -> TileGraph:
         VerifyError: An operator of the MAC array has no loop nest.
     """
     arch = require_arch(module)
-    if op.kind not in ("conv2d", "dense"):
+    if not is_mac(op):
         return tile_vector(module.graph, op, arch, place)
     mapping = module.mapping(op.name)
     if mapping is None:

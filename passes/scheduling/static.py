@@ -20,8 +20,7 @@ from ...ir.tiles import Range, Role, TileGraph, TileOp
 from .room import Room
 from .rooms import Rooms, tiles_of
 from .timeline import Timeline
-from .timing.retime import retimed
-from .work_bound import with_work_bound
+from .timing.retime import timed
 
 
 def schedule_static(
@@ -48,7 +47,7 @@ def schedule_static(
         scheduler="static",
         cycles=0,  # the clock tells
     )
-    return with_work_bound(retimed(schedule, arch), arch)
+    return timed(schedule, arch)
 
 
 def issue_order(graph: TileGraph, npus: int) -> tuple[tuple[int, int], ...]:

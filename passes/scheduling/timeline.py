@@ -12,7 +12,7 @@ from ...ir.hazards import Block, HazardTracker, Ticks, waits_for
 from ...ir.isa import Space, Unit
 from ...ir.tile_events import INWARDS, Event, EventKind
 from ...ir.tiles import TileGraph
-from .across.engines import Engine
+from .timing.engines import Engine
 from .timing.work import Work, Works
 
 
@@ -81,8 +81,8 @@ class Timeline:
         """
         queue = self.queue(unit, index)
         reads, writes = tuple(reads), tuple(writes)
-        before: list[Ticks] = [self.tracker.before_read(block) for block in reads]
-        before += [self.tracker.before_write(block, author) for block in writes]
+        before: list[Ticks] = [block.before_read() for block in reads]
+        before += [block.before_write(author) for block in writes]
         ends = self._ends
         ready = 0
         for other, tick in waits_for(before, queue).items():
@@ -95,9 +95,9 @@ class Timeline:
         ends[queue].append(event.end)
         self._latest[queue] = event
         for block in reads:
-            self.tracker.note_read(block, queue, tick)
+            block.note_read(queue, tick)
         for block in writes:
-            self.tracker.note_write(block, queue, tick, author)
+            block.note_write(queue, tick, author)
         self.events.append(event)
         return len(self.events) - 1
 

@@ -1,33 +1,25 @@
 """Collect tiles and operations into a tile graph, each distinct tile once."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from ...ir.errors import InfeasibleError
 from ...ir.mapping import LoopNest
-from ...ir.tiles import Range, Tile, TileGraph, TileOp
+from ...ir.tiles import Range, Role, Tile, TileGraph, TileOp
 
 MOST_OPERATIONS = 2**18
 """Of one operator; beyond, the tiles are absurdly small and programs outgrow the memory."""
 
 
-def dense_strides(shape: tuple[int, ...]) -> tuple[int, ...]:
-    """Return the element strides of a row-major tensor."""
-    strides: list[int] = []
-    step = 1
-    for extent in reversed(shape):
-        strides.append(step)
-        step *= extent
-    return tuple(reversed(strides))
-
-
-def whole(shape: tuple[int, ...]) -> tuple[Range, ...]:
-    """Return the box that covers a tensor."""
-    return tuple(Range(0, extent) for extent in shape)
-
-
 def cuts(extent: int, size: int) -> tuple[Range, ...]:
     """Return consecutive ranges of at most ``size`` that cover ``extent``."""
     return tuple(Range(start, min(start + size, extent)) for start in range(0, extent, size))
+
+
+def resident_operands(tiles: Iterable[Tile]) -> tuple[str, ...]:
+    """Return the resident tensors that an operator reads: they lie on chip before it begins."""
+    found = (tile for tile in tiles if tile.is_resident and tile.role is not Role.O)
+    return tuple(dict.fromkeys(tile.tensor for tile in found))
 
 
 @dataclass(slots=True)
@@ -75,4 +67,5 @@ class TileCollector:
             tiles=tuple(self.tiles),
             ops=tuple(self.ops),
             nests=tuple(self.nests),
+            preloaded=resident_operands(self.tiles),
         )

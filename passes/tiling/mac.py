@@ -23,10 +23,11 @@ from ...ir.graph import Graph, Op
 from ...ir.isa import Space
 from ...ir.mapping import LoopNest
 from ...ir.op_views import window_of
+from ...ir.operators.access import dense_strides, whole
 from ...ir.spaces import level_of_space
 from ...ir.tiles import Range, Role, Tile, TileGraph, TileOp
 from ...ir.workload import DIMS, RELEVANT, Dim, Operand, Workload
-from .collect import TileCollector, dense_strides, whole
+from .collect import TileCollector
 from .inner_nest import inner_nest, spread
 from .residency import Residency
 

@@ -1,4 +1,4 @@
-"""Sums, products, tables and conversions, element by element."""
+"""Functions, tables and conversions, element by element."""
 
 from collections.abc import Callable
 
@@ -6,24 +6,27 @@ import numpy as np
 
 from ...ir.elementary import Array, dequantize, quantize
 from ...ir.graph import Op
-from ...ir.op_views import clamp_of
+from ...ir.op_views import activation_of, call_of, clamp_of
+from ...ir.operators.functions import PAIRS, Activation, BinaryKind
 from ...ir.types import DType, Quantization, TensorType
 from ..numerics import lookup, lookup_pair, qadd_table, qmul_table
-from .activation import activate
 
 
-def add(op: Op, types: tuple[TensorType, ...], operands: tuple[Array, ...]) -> Array:
-    """Run ``add``."""
-    if op.result.type.quant is None:
-        return activate(op, np.add(*operands))
-    return _through_table(op, types, operands, qadd_table)
+def function(op: Op, types: tuple[TensorType, ...], operands: tuple[Array, ...]) -> Array:
+    """Run a function of one float operand."""
+    return call_of(op, Activation(op.kind))(operands[0])
 
 
-def mul(op: Op, types: tuple[TensorType, ...], operands: tuple[Array, ...]) -> Array:
-    """Run ``mul``."""
-    if op.result.type.quant is None:
-        return activate(op, np.multiply(*operands))
-    return _through_table(op, types, operands, qmul_table)
+def pair(op: Op, types: tuple[TensorType, ...], operands: tuple[Array, ...]) -> Array:
+    """Run a function of two operands; on 8 bits through the table of all pairs."""
+    kind = BinaryKind(op.kind)
+    if op.result.type.quant is not None:
+        return _through_table(op, types, operands, _TABLES[kind])
+    with np.errstate(all="ignore"):
+        return activation_of(op)(PAIRS[kind].evaluate(*operands))
+
+
+_TABLES = {BinaryKind.ADD: qadd_table, BinaryKind.MUL: qmul_table}
 
 
 def run_lookup(op: Op, types: tuple[TensorType, ...], operands: tuple[Array, ...]) -> Array:

@@ -5,10 +5,9 @@ import numpy.typing as npt
 
 from ...ir.elementary import Array
 from ...ir.graph import Op
-from ...ir.op_views import Window, clamp_of, window_of
+from ...ir.op_views import Window, activation_of, clamp_of, window_of
 from ...ir.types import Quantization, TensorType
 from ..numerics import F32_EXACT, multiplier, requantize
-from .activation import activate
 from .windows import pad_image, windows
 
 
@@ -69,7 +68,7 @@ def _finish(
     bias = operands[2] if len(operands) > 2 else None
     if result.quant is None or types[0].quant is None:
         biased = total if bias is None else total + bias.reshape(channel)
-        return activate(op, biased)
+        return activation_of(op)(biased)
     accumulator = total if bias is None else _add_integers(total, bias.reshape(channel))
     factor = _factor(types[0].quant, _weight_quant(types), result.quant)
     lo, hi = clamp_of(op, result)

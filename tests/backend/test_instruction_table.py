@@ -1,7 +1,8 @@
 import typing
 
-from accnn.backend.instruction_table import OPCODES, Kind, layout_of, layouts
+from accnn.backend.instruction_table import OPCODES, layout_of, layouts
 from accnn.ir.isa import UNITS, AnyInstruction, Mac, Requant
+from accnn.ir.schema import Form
 
 
 def test_the_table_lists_every_instruction_once():
@@ -14,8 +15,8 @@ def test_fields_follow_the_class():
     fields = {field.name: field for field in layout_of(Mac).fields}
 
     assert list(fields)[:5] == ["acc", "x", "w", "extents", "window"]
-    assert fields["extents"].kind is Kind.INTEGERS
-    assert fields["extents"].count == 8
+    assert fields["extents"].shape.form is Form.SEQUENCE
+    assert len(fields["extents"].shape.items) == 8
     assert fields["accumulate"].default is False
     assert "waits" not in fields
 
@@ -23,4 +24,4 @@ def test_fields_follow_the_class():
 def test_only_the_bias_may_be_absent():
     fields = {field.name: field for field in layout_of(Requant).fields}
 
-    assert [name for name, field in fields.items() if field.optional] == ["bias"]
+    assert [name for name, field in fields.items() if field.shape.optional] == ["bias"]

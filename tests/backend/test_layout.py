@@ -3,8 +3,10 @@
 import numpy as np
 
 from accnn.backend.layout import ALIGNMENT, Layout, lay_out, moved_tensors, multiplier_of
-from accnn.ir.isa import Space
+from accnn.ir.isa import Space, Unit
 from accnn.ir.program import SymbolKind
+from accnn.ir.tile_events import Event, EventKind
+from accnn.ir.tile_schedule import TileSchedule
 from accnn.ir.tiles import Range, Role, Tile, TileGraph
 from accnn.ir.types import DType, TensorType
 from tests.networks import NetworkBuilder
@@ -62,7 +64,7 @@ def test_factors_follow_onnxruntimes_order_of_operations():
     assert multiplier_of(graph, op).dtype == np.float32
 
 
-def test_resident_tiles_and_accumulators_are_not_moved():
+def test_what_is_transferred_has_room_off_chip_and_accumulators_apart():
     def tile(name: str, role: Role, address: int | None = None) -> Tile:
         return Tile(
             tensor=name,
@@ -74,6 +76,15 @@ def test_resident_tiles_and_accumulators_are_not_moved():
             address=address,
         )
 
-    tiles = (tile("w", Role.W), tile("x", Role.I, 0), tile("y", Role.PSUM), tile("y", Role.O))
+    tiles = (tile("w", Role.W), tile("x", Role.I, 0), tile("y", Role.PSUM), tile("z", Role.I, 8))
+    graph = TileGraph(operators=(), tiles=(*tiles, tile("u", Role.W)), ops=())
+    kinds = (EventKind.LOAD, EventKind.LOAD, EventKind.SPILL, EventKind.STORE)
+    events = tuple(
+        Event(kind=kind, subject=number, unit=Unit.DMA, index=0, start=0, end=0)
+        for number, kind in enumerate(kinds)
+    )
+    schedule = TileSchedule(
+        graph=graph, events=events, placements=(), scheduler="by hand", cycles=0
+    )
 
-    assert moved_tensors([TileGraph(operators=(), tiles=tiles, ops=())]) == ("w", "y")
+    assert moved_tensors(schedule) == ("w", "x")

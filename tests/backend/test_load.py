@@ -7,13 +7,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from accnn.backend.arch_dump import dump_architecture
+from accnn.backend.arch_tables import dump_architecture
 from accnn.backend.load import (
     catalogue,
     find_source,
     load_architecture,
     parse_architecture,
-    source_text,
 )
 from accnn.ir.arch import Architecture, Dma, FanoutGroup, Npu, Precision, VectorUnit
 from accnn.ir.errors import ArchitectureError
@@ -80,7 +79,7 @@ class TestCatalogue:
 
     @pytest.mark.parametrize("name", NAMES)
     def test_every_number_carries_its_source(self, name: str) -> None:
-        lines = source_text(name).splitlines()
+        lines = find_source(name).text.splitlines()
         tags = {line[2:].split("]")[0] + "]" for line in lines if line.startswith("# [")}
         numbers = [line for line in lines if re.match(r"[a-z_]+ = [0-9]", line)]
 

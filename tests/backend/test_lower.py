@@ -7,12 +7,13 @@ import pytest
 from accnn.backend.executable import check_executable
 from accnn.backend.load import load_architecture
 from accnn.backend.lower import lower
-from accnn.ir.errors import ArchitectureError, PassError
+from accnn.ir.errors import ArchitectureError, PassError, VerifyError
 from accnn.ir.graph_schedule import Transfer
 from accnn.ir.isa import Copy, Halt, Mac, Requant, Space, Unit
 from accnn.ir.program import SymbolKind
 from tests.flow import Compiled, compile_graph
 from tests.networks import NetworkBuilder, residual_network
+from tests.tiles import tiles_of
 
 
 def one_conv(arch: str = "edge-1m", budget: int | None = None) -> Compiled:
@@ -27,14 +28,9 @@ def instructions(compiled: Compiled) -> list:
 
 def test_an_event_becomes_an_instruction_and_queues_end_with_halt():
     compiled = one_conv()
-    plan = compiled.module.graph_schedule
-    assert plan is not None
-    (schedule,) = compiled.module.tile_schedules
+    events = tiles_of(compiled.module).events
 
-    whole = len(plan.loads) + len(plan.stores) + len(plan.spills) + len(plan.retrieves)
-    assert len(instructions(compiled)) == (
-        len(schedule.events) + whole + len(compiled.program.queues)
-    )
+    assert len(instructions(compiled)) == len(events) + len(compiled.program.queues)
     for queue in compiled.program.queues:
         assert isinstance(queue.instructions[-1], Halt)
 
@@ -103,16 +99,16 @@ def test_a_module_without_schedules_is_refused():
     module = one_conv().module
 
     with pytest.raises(PassError, match="lowering needs"):
-        lower(replace(module, tile_schedules=()))
+        lower(replace(module, tile_schedule=None))
 
 
-def test_a_transfer_of_what_is_not_resident_is_refused():
+def test_a_transfer_that_no_event_makes_is_refused():
     module = one_conv(budget=1500).module
     plan = module.graph_schedule
     assert plan is not None and plan.resident("y", 0) is None
     broken = replace(plan, stores=(Transfer(tensor="y", step=0, bytes=288),))
 
-    with pytest.raises(PassError, match="%y is transferred at step 0 but not resident"):
+    with pytest.raises(VerifyError, match="%y is moved by the graph schedule at step 0"):
         lower(replace(module, graph_schedule=broken))
 
 

@@ -1,24 +1,16 @@
 """The script that measures the zoo runs, and tells by its exit code."""
 
-import importlib.util
-import sys
 from pathlib import Path
 from types import ModuleType
 
 import pytest
 
-SCRIPT = Path(__file__).parents[2] / "benchmarks" / "networks.py"
+from tests.benchmarks.scripts import load_script
 
 
 @pytest.fixture(scope="module")
 def networks() -> ModuleType:
-    """Return the script as a module; the root of the checkout is not on the path."""
-    spec = importlib.util.spec_from_file_location("benchmark_of_networks", SCRIPT)
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    return module
+    return load_script("networks")
 
 
 def test_a_row_per_network_and_machine(

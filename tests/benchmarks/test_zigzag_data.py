@@ -9,10 +9,10 @@ import pytest
 
 from accnn.backend.load import load_architecture
 from accnn.passes.analysis.zigzag import zigzag_cost
-from accnn.passes.mapping.base import Rules
-from accnn.passes.mapping.salsa.engine import Engine, SearchOptions, search
-from accnn.passes.mapping.salsa.loops import loop_prime_factors
-from accnn.passes.mapping.salsa.machine import Problem
+from accnn.passes.mapping.problem import MappingProblem, Objective, Rules
+from accnn.passes.mapping.search.orders.engine import Engine, SearchOptions, search
+from accnn.passes.mapping.search.orders.loops import loop_prime_factors
+from accnn.passes.mapping.search.orders.machine import UnrolledProblem
 
 SCRIPT = Path(__file__).parents[2] / "benchmarks" / "zigzag_data.py"
 EYERISS = load_architecture("eyeriss.toml")
@@ -46,7 +46,12 @@ def test_loops_are_joined_as_its_loma_joins_them(runs):
 
     assert {run.limit for run in joined} == {5, 6, 7, 8}
     for run in joined:
-        problem = Problem(workload=run.nest.workload, arch=EYERISS, spatial=run.nest.spatial)
+        problem = UnrolledProblem(
+            problem=MappingProblem(
+                workload=run.nest.workload, arch=EYERISS, objective=Objective.ENERGY
+            ),
+            spatial=run.nest.spatial,
+        )
         assert Counter(loop_prime_factors(problem.temporal, run.limit)) == Counter(
             run.nest.temporal
         )
@@ -61,8 +66,11 @@ def test_our_search_is_at_least_as_good_on_every_layer_with_its_unrolling(runs, 
     assert len(least) == len(best) == 10
     for layer, energy in least.items():
         nest = next(run.nest for run in runs if run.layer == layer)
-        problem = Problem(
-            workload=nest.workload, arch=EYERISS, spatial=nest.spatial, rules=Rules.ZIGZAG
+        problem = UnrolledProblem(
+            problem=MappingProblem(
+                workload=nest.workload, arch=EYERISS, rules=Rules.ZIGZAG, objective=Objective.ENERGY
+            ),
+            spatial=nest.spatial,
         )
 
         found = search(problem, SearchOptions(engine=Engine.ANNEALING))

@@ -13,6 +13,7 @@ from accnn.ir.ops import workload
 from accnn.passes.analysis.compulsory import compulsory_network_bytes
 from tests.flow import Compiled, compile_graph
 from tests.networks import NetworkBuilder, per_tensor
+from tests.tiles import tiles_of
 
 KERNELS = ((1, 1), (1, 2), (1, 3), (3, 1), (3, 2), (2, 3))
 
@@ -59,9 +60,12 @@ def assert_nothing_beats_the_bounds(made: Compiled, network: Network) -> None:
     macs = sum(load.macs for load in loads if load is not None)
     assert least <= result.total.off_chip_bytes
     assert lower_bounds.roofline(arch, macs, least) <= result.cycles
-    for schedule in made.module.tile_schedules:
-        assert schedule.scope is not None
-        assert schedule.cycles_lower_bound <= schedule.cycles
+    schedule = tiles_of(made.module)
+    assert schedule.scope is not None
+    assert schedule.cycles_lower_bound <= schedule.cycles
+    for item in schedule.alone:
+        assert item.scope is not None
+        assert item.cycles_lower_bound <= item.cycles
 
 
 attack = settings(

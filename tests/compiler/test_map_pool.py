@@ -9,12 +9,13 @@ from accnn.compiler.mapping import CachedSolver, solve_all
 from accnn.ir.errors import InfeasibleError, PassError
 from accnn.ir.workload import Workload
 from accnn.passes.mapping.jobs import MapJob, solve_in_turn
-from accnn.passes.mapping.output_stationary import OutputStationary
+from accnn.passes.mapping.problem import MappingProblem
+from accnn.passes.mapping.recipes.output_stationary import OutputStationary
 from tests.dying_mapper import DyingMapper
 
 ARCH = load_architecture("simba.toml")
 JOBS = tuple(
-    MapJob(workload=Workload(P=size, C=8, K=8), arch=ARCH, mapper=OutputStationary())
+    MapJob(MappingProblem(workload=Workload(P=size, C=8, K=8), arch=ARCH), OutputStationary())
     for size in range(1, 7)
 )
 
@@ -31,7 +32,7 @@ def test_the_number_of_processes_changes_no_answer():
 
 
 def test_no_answer_comes_back_from_another_process():
-    tiny = dataclasses.replace(JOBS[0], workspace=2)
+    tiny = MapJob(dataclasses.replace(JOBS[0].problem, workspace=2), OutputStationary())
 
     ((job, answer),) = solve_side_by_side([tiny], 1)
 

@@ -6,12 +6,17 @@ from accnn.compiler.cache import MappingCache, key_of
 from accnn.compiler.mapping import solve_all
 from accnn.ir.errors import InfeasibleError
 from accnn.ir.workload import Operand, Workload
-from accnn.passes.mapping.base import MapOptions, Objective
 from accnn.passes.mapping.jobs import MapJob
-from accnn.passes.mapping.output_stationary import OutputStationary
+from accnn.passes.mapping.problem import MappingProblem, Objective
+from accnn.passes.mapping.recipes.output_stationary import OutputStationary
 
 ARCH = load_architecture("simba.toml")
-JOB = MapJob(workload=Workload(P=4, C=8, K=8), arch=ARCH, mapper=OutputStationary())
+PROBLEM = MappingProblem(workload=Workload(P=4, C=8, K=8), arch=ARCH)
+JOB = MapJob(PROBLEM, OutputStationary())
+
+
+def asking(**change):
+    return MapJob(dataclasses.replace(PROBLEM, **change), OutputStationary())
 
 
 def test_an_answer_comes_back_as_it_was_stored(tmp_path):
@@ -27,16 +32,17 @@ def test_everything_that_matters_changes_the_key():
     changes = (
         {"workload": Workload(P=4, C=8, K=9)},
         {"arch": dataclasses.replace(ARCH, mac_energy=1.0)},
-        {"mapper": OutputStationary(name="other")},
         {"workspace": 100},
         {"resident": frozenset({Operand.I})},
-        {"options": MapOptions(objective=Objective.ENERGY)},
-        {"options": MapOptions(seed=1)},
+        {"objective": Objective.ENERGY},
+        {"even": True},
+        {"seed": 1},
     )
 
-    keys = {key_of(JOB), *(key_of(dataclasses.replace(JOB, **change)) for change in changes)}
+    others = [MapJob(PROBLEM, OutputStationary(name="other"))]
+    others += [asking(**change) for change in changes]
 
-    assert len(keys) == 1 + len(changes)
+    assert len({key_of(JOB), *map(key_of, others)}) == 1 + len(others)
 
 
 def test_a_damaged_entry_is_solved_anew(tmp_path, caplog):
@@ -53,21 +59,21 @@ def test_a_damaged_entry_is_solved_anew(tmp_path, caplog):
 
 
 def test_equal_questions_are_asked_once_and_answers_keep_their_order(tmp_path):
-    other = dataclasses.replace(JOB, workload=Workload(P=2, C=2))
+    other = asking(workload=Workload(P=2, C=2))
     seen = []
 
     answers = solve_all([JOB, other, JOB], progress=lambda done, total: seen.append((done, total)))
 
     assert [answer.nest.workload for answer in answers] == [
-        JOB.workload,
-        other.workload,
-        JOB.workload,
+        PROBLEM.workload,
+        other.problem.workload,
+        PROBLEM.workload,
     ]
     assert seen[-1] == (2, 2)
 
 
 def test_no_answer_is_an_answer():
-    (answer,) = solve_all([dataclasses.replace(JOB, workspace=2)])
+    (answer,) = solve_all([asking(workspace=2)])
 
     assert isinstance(answer, InfeasibleError)
     assert answer.shortage is not None

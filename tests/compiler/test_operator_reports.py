@@ -22,7 +22,8 @@ def report(folder: Path, tiles: str) -> Report:
 def test_operators_take_their_own_cycles(tmp_path: Path):
     found = report(tmp_path, "static")
 
-    assert sum(item.cycles or 0 for item in found.operators) == found.totals.cycles_model
+    alone = [item.cycles or 0 for item in found.operators]
+    assert max(alone) < found.totals.cycles_model <= sum(alone)
     for item in found.operators:
         assert item.cycles_lower_bound is None or item.cycles_lower_bound <= (item.cycles or 0)
 

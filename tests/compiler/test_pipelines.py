@@ -1,11 +1,16 @@
 """The default pipeline: what it makes of graphs that say too much, and what it refuses."""
 
+from pathlib import Path
+
 import pytest
 
 from accnn.compiler.options import CompileOptions
-from accnn.compiler.pipelines import default_pipeline
-from accnn.ir.errors import OptionError
+from accnn.compiler.pipelines import chosen_pipeline, default_pipeline, pipeline_text
+from accnn.ir.errors import AccnnError, OptionError
 from accnn.ir.graph import Attr
+from accnn.passes.options import option_fields
+from accnn.passes.pipeline import Pipeline
+from accnn.passes.registry import PASSES
 from tests.flow import compile_graph
 from tests.networks import NetworkBuilder, per_tensor
 
@@ -43,3 +48,67 @@ def test_what_does_not_exist_is_refused():
         default_pipeline(CompileOptions(mapper="magic"))
     with pytest.raises(OptionError, match="no scheduler named 'magic'"):
         default_pipeline(CompileOptions(scheduler="magic"))
+
+
+def test_a_pipeline_replaces_what_options_choose():
+    text = "fold-affine,schedule-in-order,map-operators{mapper=salsa},schedule-tiles"
+
+    assert str(chosen_pipeline(CompileOptions(pipeline=text))) == text
+
+
+@pytest.mark.parametrize("item", PASSES, ids=lambda item: item.name)
+def test_every_option_of_every_pass_can_be_set(item):
+    pipeline = Pipeline((item(),))
+
+    for option in option_fields(item):
+        text = option.print(option.default)
+        assert pipeline.with_setting(f"{item.name}.{option.name}={text}") == pipeline
+
+
+def test_a_setting_changes_every_pass_of_the_name():
+    settings = ("schedule-cosma.rounds=3", "schedule-cosma.latency=1", "map-operators.mapper=loma")
+
+    found = str(chosen_pipeline(CompileOptions(settings=settings)))
+
+    assert "schedule-cosma{rounds=3,latency=1.0}" in found
+    assert "map-operators{mapper=loma}" in found
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"settings": ("rounds=3",)}, "'rounds=3' is not PASS.OPTION=VALUE"),
+        (
+            {"settings": ("cosma.rounds=3",)},
+            "no pass 'cosma'\n  hint: its passes: eliminate-de",
+        ),
+        (
+            {"settings": ("schedule-cosma.round=3",)},
+            "did you mean rounds[?] its options: scratch",
+        ),
+        ({"settings": ("schedule-cosma.rounds=x",)}, "option 'rounds' is 'x', expected int"),
+        ({"settings": ('map-operators.mapper="x',)}, "no valid string"),
+        ({"pipeline": "schedule-cosm"}, "did you mean schedule-cosma"),
+        ({"pipeline": "eliminate-dead"}, "does not give graph_schedule, which lowering needs"),
+        ({"pipeline": "", "until": "eliminate-dead"}, "--until eliminate-dead: no such pass"),
+        ({"pipeline": "schedule-tiles"}, "needs graph_schedule"),
+        (
+            {"pipeline": "", "tiles": "flexer", "mapper": "loma"},
+            "mapper, tiles would choose",
+        ),
+    ],
+)
+def test_a_pipeline_that_cannot_be_is_refused(options, message: str):
+    with pytest.raises(AccnnError, match=message):
+        chosen_pipeline(CompileOptions(**options))
+
+
+def test_a_pipeline_may_stand_in_a_file(tmp_path: Path):
+    file = tmp_path / "mine.pipeline"
+    file.write_text("// what I like\neliminate-dead,\n  fold-layout\n")
+
+    assert pipeline_text(str(file)) == "eliminate-dead,\n  fold-layout"
+    assert pipeline_text("eliminate-dead") == "eliminate-dead"
+    file.write_bytes(b"\xff")
+    with pytest.raises(OptionError, match=r"cannot read the pipeline .*mine\.pipeline"):
+        pipeline_text(str(file))

@@ -2,12 +2,15 @@
 
 from dataclasses import replace
 
+import pytest
+
+from accnn.backend.load import load_architecture
 from accnn.compiler.report.table import mapping_line
-from accnn.compiler.reporting import fallback_note
+from accnn.compiler.reporting import fallback_note, tiles_note
 from accnn.ir.graph_schedule import SolveStatus
 from accnn.ir.proof import Scope
 from accnn.ir.report import OperatorReport
-from accnn.passes.mapping.base import MappingStatus
+from accnn.passes.mapping.mapper import MappingStatus
 from tests.flow import compile_graph
 from tests.networks import residual_network
 
@@ -61,3 +64,19 @@ def test_one_line_tells_mappers_proofs_fallbacks_and_the_largest_gap():
         "loop nests: 1 by cosa; 1 proven optimal among even nests, these extents; "
         "largest gap 0.4% in the cost model, to even nests, these extents"
     )
+
+
+@pytest.mark.parametrize(
+    ("tiles", "arch", "is_told"),
+    [
+        ("flexer", "simba", True),
+        ("flexer-across", "simba", True),
+        ("flexer", "flexer-arch5", False),
+        ("static", "simba", False),
+    ],
+)
+def test_tiles_that_cannot_be_reordered_are_told(tiles: str, arch: str, is_told: bool):
+    notes = tiles_note(tiles, load_architecture(arch))
+
+    assert len(notes) == is_told
+    assert all(f"on {arch} they go around it" in note for note in notes)

@@ -6,7 +6,7 @@ from accnn.compiler.cli.acc_map import app
 from accnn.compiler.timeloop_files import folder_names, write_timeloop
 from accnn.ir.errors import OptionError
 from accnn.ir.workload import Workload
-from accnn.passes.mapping.output_stationary import map_output_stationary
+from accnn.passes.mapping.recipes.output_stationary import map_output_stationary
 
 HEADING = "dnn,layer,R,S,P,Q,C,K\n"
 

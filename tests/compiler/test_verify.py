@@ -1,7 +1,8 @@
 import numpy as np
 import pytest
 
-from accnn.compiler.verify import FLOAT_TOLERANCE, Tolerance, compare, tolerances
+from accnn.compiler.verify import FLOAT_TOLERANCE, Tolerance, compare, judged, tolerances
+from accnn.ir.report import VerificationStatus
 from accnn.ir.text.parser import parse_module
 
 MIXED = """graph net {
@@ -44,3 +45,18 @@ def test_nan_differs_from_a_number_and_equals_itself():
 
     assert compare(expected, expected, "y").mismatches == 0
     assert compare(np.array([0, np.nan, np.inf], np.float32), expected, "y").mismatches == 2
+
+
+@pytest.mark.parametrize("shape", [(3, 2), (6,), (2, 4), ()])
+def test_equal_numbers_in_another_shape_differ(shape: tuple[int, ...]):
+    expected = np.ones((2, 3), np.float32)
+
+    check = compare(np.ones(shape, np.float32), expected, "y")
+
+    assert check.mismatches == check.elements > 0
+    assert check.remark == f"y has shape {shape}, the reference (2, 3)"
+    assert judged((check,)).status is VerificationStatus.FAILED
+
+
+def test_the_same_shape_needs_no_remark():
+    assert compare(np.ones((2, 3)), np.ones((2, 3)), "y").remark is None

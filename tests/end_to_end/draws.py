@@ -32,8 +32,8 @@ from accnn.ir.module import Module
 from accnn.ir.report import Verification, VerificationStatus
 from accnn.passes.base import Context, Pass
 from accnn.passes.manager import run_pipeline
-from accnn.passes.mapping.base import Objective
 from accnn.passes.mapping.jobs import Answer, MapJob, Told, solve_in_turn
+from accnn.passes.mapping.problem import Objective
 from accnn.passes.mapping.registry import MAPPERS
 from accnn.passes.pipeline import Pipeline
 from accnn.passes.scheduling.flexer.schedule_flexer import ScheduleFlexer
@@ -214,7 +214,7 @@ def _brief(item: Pass) -> Pass:
 
 
 def _solve_briefly(jobs: Sequence[MapJob], told: Told) -> tuple[Answer, ...]:
-    brief = [replace(job, options=replace(job.options, evaluations=EVALUATIONS)) for job in jobs]
+    brief = [replace(job, problem=replace(job.problem, evaluations=EVALUATIONS)) for job in jobs]
     return solve_in_turn(brief, told)
 
 

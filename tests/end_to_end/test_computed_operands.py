@@ -16,10 +16,12 @@ from accnn.ir.ops import make_op
 from accnn.ir.spaces import space_bytes
 from accnn.ir.tiles import Role, TileGraph
 from accnn.ir.types import DType, TensorType
+from accnn.passes.scheduling.network.join import join
 from accnn.passes.scheduling.static import schedule_static
 from accnn.passes.tiling.residency import residency
 from tests.flow import Array, Compiled, compile_graph
 from tests.networks import NetworkBuilder, per_tensor
+from tests.tiles import by_themselves
 
 Network = tuple[Graph, Mapping[str, Array]]
 
@@ -118,9 +120,9 @@ def with_weights_from_off_chip() -> Compiled:
         schedule_static(_loading_weights(item.graph), module.arch, rooms)
         if item.graph.operators == ("y",)
         else item
-        for item in module.tile_schedules
+        for item in by_themselves(module)
     ]
-    return _lowered(compiled, replace(module, tile_schedules=tuple(schedules)))
+    return _lowered(compiled, replace(module, tile_schedule=join(module, schedules, "static")))
 
 
 def _loading_weights(graph: TileGraph) -> TileGraph:
@@ -135,7 +137,7 @@ def _lowered(compiled: Compiled, module: Module) -> Compiled:
 def test_weights_that_are_not_off_chip_are_missed():
     wrong = with_weights_from_off_chip()
 
-    with pytest.raises(VerifyError, match="%y loads tiles of %b, which is not off chip"):
+    with pytest.raises(VerifyError, match="loads a tile of %b before it is off chip"):
         wrong.module.verify()
 
 

@@ -120,7 +120,7 @@ def test_a_fault_is_one_line_of_the_source(fault: Fault) -> None:
 
 def test_faults_are_many_and_everywhere() -> None:
     assert len(FAULTS) >= 45
-    assert len({(fault.file, fault.new) for fault in FAULTS}) == len(FAULTS)
+    assert len({(fault.file, fault.old, fault.new) for fault in FAULTS}) == len(FAULTS)
     assert {fault.exam for fault in FAULTS} == set(Exam)
     assert {fault.exam.judge for fault in FAULTS} == set(Judge)
     rooms = {fault.file.split("/")[0] for fault in FAULTS}

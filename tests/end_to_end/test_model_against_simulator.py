@@ -17,6 +17,7 @@ from tests.end_to_end.faults.networks import CASES, Case, scheduled
 from tests.end_to_end.predicted import Account, counted, descriptor_difference, difference
 from tests.nest_strategies import architectures, inner_nests
 from tests.passes.scheduling.timing.operators import alone
+from tests.tiles import by_themselves
 
 
 @settings(max_examples=200, deadline=None)
@@ -52,7 +53,7 @@ def test_traffic_and_energy_of_an_operator_are_those_of_its_program(case: Case):
     module = scheduled(case)
     assert module.arch is not None
 
-    for schedule in module.tile_schedules:
+    for schedule in by_themselves(module):
         program = lower(alone(module, schedule)).program
         assert difference(Account(schedule, module.arch), counted(program)) == ""
 
@@ -60,7 +61,7 @@ def test_traffic_and_energy_of_an_operator_are_those_of_its_program(case: Case):
 def test_a_difference_is_told():
     case = CASES[0]
     module = scheduled(case)
-    schedule = module.tile_schedules[0]
+    schedule = by_themselves(module)[0]
     program = lower(alone(module, schedule)).program
     dear = dataclasses.replace(case.machine, mac_energy=2 * case.machine.mac_energy)
     fewer = dataclasses.replace(schedule, events=schedule.events[:-1])
@@ -71,7 +72,7 @@ def test_a_difference_is_told():
 
 def test_a_difference_of_a_descriptor_is_told():
     module = scheduled(CASES[0])
-    nest = module.tile_schedules[0].graph.nests[0]
+    nest = by_themselves(module)[0].graph.nests[0]
     arch = CASES[0].machine
     cost = tile_cost(nest, arch)
 

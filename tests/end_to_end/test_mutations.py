@@ -2,6 +2,7 @@
 
 import dataclasses
 import random
+import re
 import zipfile
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -11,13 +12,14 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from accnn.backend.asm import assemble, disassemble
 from accnn.backend.package import load_package, save_package
 from accnn.compiler.cli.acc_compile import app as acc_compile
 from accnn.compiler.cli.acc_run import app as acc_run
 from accnn.ir.errors import RaceError, SimulationError
 from accnn.ir.isa import Access, AnyInstruction, Copy, Mac, Requant, Wait
 from accnn.ir.program import Program
+from accnn.ir.text.parser import parse_program
+from accnn.ir.text.print_program import print_program
 from accnn.ir.types import DType
 from accnn.models.onnx_import.load import load_model
 from accnn.models.session import make_session, run
@@ -237,15 +239,13 @@ def test_a_wait_for_one_instruction_less_is_noticed(compiled: Compiled):
 
 def test_a_wait_taken_out_of_the_assembly_is_a_race():
     compiled = compile_graph(*residual_network(8, 4), "edge-1m", budget=6000)
-    lines = disassemble(compiled.program).splitlines()
+    lines = "".join(print_program(compiled.program)).splitlines()
     number = next(
-        number
-        for number, line in enumerate(lines)
-        if line.strip().startswith("mac ") and "wait(" in line
+        number for number, line in enumerate(lines) if line.strip().startswith("mac {waits")
     )
-    untouched = assemble("\n".join(lines))
-    lines[number] = lines[number][: lines[number].index("wait(")]
-    mutant = assemble("\n".join(lines))
+    untouched = parse_program("\n".join(lines))
+    lines[number] = re.sub(r"waits = \[[^]]*\], ", "", lines[number])
+    mutant = parse_program("\n".join(lines))
 
     assert untouched == compiled.program
     compiled.run(untouched, detect_races=True)

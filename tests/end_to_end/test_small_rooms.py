@@ -4,6 +4,7 @@ import pytest
 
 from tests.flow import Compiled, compile_graph
 from tests.networks import NetworkBuilder
+from tests.tiles import tiles_of
 
 
 def pointwise(tiles: str) -> Compiled:
@@ -22,7 +23,7 @@ def test_sums_start_from_zero(tiles: str):
 
 
 def test_a_tile_of_sums_may_take_several_operations_for_one_product():
-    (schedule,) = pointwise("static").module.tile_schedules
+    schedule = tiles_of(pointwise("static").module)
 
     parts = {(op.acc, op.sums) for op in schedule.graph.ops}
     assert len(parts) > len(schedule.graph.accumulating)

@@ -4,8 +4,8 @@ import pytest
 
 from accnn.ir.errors import VerifyError
 from accnn.ir.graph import Graph, Op, Value
-from accnn.ir.op_spec import Category
-from accnn.ir.ops import OPS, category_of, make_op, verify_graph, verify_op, workload
+from accnn.ir.operators.spec import Family
+from accnn.ir.ops import OPS, is_mac, make_op, verify_graph, verify_op, workload
 from accnn.ir.types import DType, Quantization, TensorType
 
 Q = Quantization((0.5,), (3,))
@@ -31,6 +31,7 @@ TYPES = {
     "qb": TensorType(DType.S32, (6,)),
     "raw": TensorType(DType.S8, (2, 4, 9, 8)),
     "table": TensorType(DType.S8, (256,)),
+    "i": TensorType(DType.S64, (2,)),
 }
 
 
@@ -82,7 +83,7 @@ def test_an_integer_convolution_takes_the_quantisation_that_is_asked_for():
         ("conv2d", ("x", "w"), {"pad": (1, 1)}, r"has no attribute 'pad' \(known: stride, "),
         ("conv2d", ("x", "w"), {"act": "gelu"}, "must be one of none, relu, clip, leaky_relu"),
         ("conv2d", ("x", "w"), {"lo": 0.0}, "has 'lo' without act"),
-        ("conv2d", ("x", "w"), {"act": "leaky_relu"}, 'has "alpha" exactly if'),
+        ("conv2d", ("x", "w"), {"act": "leaky_relu"}, "lacks 'alpha', which act"),
         ("conv2d", ("x", "w"), {"qlo": 0}, "clamp bounds 'qlo'/'qhi' on a float result"),
         ("conv2d", ("x", "w"), {"dtype": DType.S8}, "expects f32 throughout, got s8"),
         ("conv2d", ("qx", "qw"), {"dtype": DType.S8}, "result must be s8 or u8 with a quant"),
@@ -109,6 +110,38 @@ def test_an_integer_convolution_takes_the_quantisation_that_is_asked_for():
         ("concat", ("x", "m"), {"axis": 1}, "differ beside axis 1"),
         ("concat", ("x", "x"), {"axis": 4}, "axis 4 is outside"),
         ("concat", ("x", "qx"), {"axis": 1}, "operand 1 and the result differ in type"),
+        ("slice", ("m",), {"starts": (0,), "steps": (1,), "shape": (5,)}, "for .5, 7."),
+        (
+            "slice",
+            ("m",),
+            {"starts": (0, 3), "steps": (1, 2), "shape": (5, 3)},
+            "takes 3 elements from 3 by 2 of 7",
+        ),
+        ("expand", ("m",), {"shape": (5, 8)}, r"cannot broadcast \(5, 7\) to \(5, 8\)"),
+        ("tile", ("m",), {"repeats": (2,)}, r"has repeats \(2,\)"),
+        ("take", ("m",), {"axis": 0, "indices": (5,)}, "takes index 5 along axis 0"),
+        (
+            "rearrange",
+            ("m",),
+            {"factors": (5, 7), "perm": (0, 0), "shape": (7, 5)},
+            "is no permutation",
+        ),
+        (
+            "rearrange",
+            ("m",),
+            {"factors": (5, 6), "perm": (1, 0), "shape": (7, 5)},
+            r"cannot see \(5, 7\) as \(5, 6\)",
+        ),
+        ("pad", ("m",), {"pads": (1, 0), "mode": "edge"}, r"has pads \(1, 0\)"),
+        ("pad", ("m",), {"pads": (0, 0, 1, 1), "mode": "constant"}, "has 0 values around it"),
+        ("pad", ("m",), {"pads": (5, 0, 0, 0), "mode": "reflect"}, "more than mode reflect finds"),
+        ("gather", ("m", "v"), {"axis": 0}, "expects indices of s32 or s64, got f32"),
+        ("gather", ("m", "v"), {"axis": 2}, "axis 2 is outside"),
+        ("gather_elements", ("x", "i"), {"axis": 0}, "do not suit"),
+        ("where", ("m", "m", "m"), {}, "expects bool throughout, got f32"),
+        ("cast", ("qx",), {"dtype": DType.F32}, "works on plain numbers"),
+        ("mod", ("m", "m"), {}, "is known for s16, s32, s64, s8, u16, u8, not for f32"),
+        ("less", ("qx", "qx"), {}, "works on plain numbers; an operand"),
         ("max_pool", ("qb",), {"kernel": (2, 2)}, r"expects \[N, C, H, W\]"),
         ("lookup", ("x", "table"), {"dtype": DType.S8}, "maps s8 or u8 to s8 or u8"),
         ("lookup", ("qx", "qb"), {"dtype": DType.S8}, "expects a table s8<256>"),
@@ -177,6 +210,7 @@ def test_the_workload_of_a_matrix_product():
 
 def test_only_the_mac_array_has_workloads():
     for spec in OPS.values():
-        assert (spec.workload is not None) == (spec.category is Category.MAC)
-    assert category_of(make("relu", "x")) is Category.VECTOR
+        assert (spec.workload is not None) == (spec.family is Family.MAC)
+        assert (spec.access is None) == (spec.family in (Family.MAC, Family.COMPOSITE))
+    assert is_mac(make("dense", "m", "v")) and not is_mac(make("relu", "x"))
     assert workload(make("relu", "x"), TYPES) is None

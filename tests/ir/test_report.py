@@ -166,6 +166,7 @@ def test_names_that_others_rely_on() -> None:
         "mismatches",
         "max_abs_diff",
         "tolerance",
+        "remark",
     }
 
 

@@ -1,13 +1,13 @@
 """Tiles are where the graph schedule has their tensors, or it is told."""
 
 from collections.abc import Callable
-from contextlib import nullcontext
 from dataclasses import replace
 
 import pytest
 
 from accnn.ir.errors import VerifyError
 from accnn.ir.module import Module
+from accnn.ir.tile_events import EventKind
 from accnn.ir.tile_places import verify_places
 from tests.flow import compile_graph
 from tests.networks import NetworkBuilder
@@ -71,13 +71,35 @@ def test_damage_is_named(what: str):
         damaged().verify()
 
 
-@pytest.mark.parametrize(("streams", "is_told"), [((0, 1), False), ((1,), True)])
-def test_an_operand_that_is_not_off_chip_is_told(streams: tuple[int, ...], is_told: bool):
+def test_operators_in_another_order_are_told():
     found = module()
-    plan = found.graph_schedule
-    assert plan is not None
-    kept = tuple(item for item in plan.streams if item.tensor != "a" or item.step in streams)
-    second = found.tile_schedules[1:]
+    plan, schedule = found.graph_schedule, found.tile_schedule
+    assert plan is not None and schedule is not None
 
-    with pytest.raises(VerifyError, match="%b loads tiles of %a") if is_told else nullcontext():
-        verify_places(found.graph, replace(plan, streams=kept), second)
+    with pytest.raises(VerifyError, match="does not have the operators of the graph schedule"):
+        verify_places(replace(plan, order=("b", "a")), schedule)
+
+
+def test_a_network_finds_nothing_on_chip():
+    found = module()
+    schedule = found.tile_schedule
+    assert schedule is not None
+    given = replace(schedule, graph=replace(schedule.graph, preloaded=("x",)))
+
+    with pytest.raises(VerifyError, match="nothing brings %x on chip"):
+        replace(found, tile_schedule=given).verify()
+
+
+def test_a_move_at_another_step_is_told():
+    found = module()
+    schedule = found.tile_schedule
+    assert schedule is not None
+    events = [
+        replace(event, step=0)
+        if event.kind is EventKind.STORE and schedule.graph.tiles[event.subject].is_resident
+        else event
+        for event in schedule.events
+    ]
+
+    with pytest.raises(VerifyError, match="moves %b at step 0 .store., the graph schedule does"):
+        replace(found, tile_schedule=replace(schedule, events=tuple(events))).verify()

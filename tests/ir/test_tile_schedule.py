@@ -7,8 +7,9 @@ import pytest
 
 from accnn.ir.errors import VerifyError
 from accnn.ir.isa import Space, Unit
+from accnn.ir.proof import Scope
 from accnn.ir.tile_events import Event, EventKind, Placement
-from accnn.ir.tile_schedule import TileSchedule
+from accnn.ir.tile_schedule import OperatorTiles, TileSchedule
 from accnn.ir.tiles import Range, Role, Tile, TileGraph, TileOp
 from accnn.ir.workload import DIMS, Dim, Operand, Workload
 
@@ -236,6 +237,14 @@ def only_part_made() -> TileSchedule:
     return replace(old, graph=replace(old.graph, ops=ops))
 
 
+BEATEN = OperatorTiles(
+    operator="op",
+    scheduler="by hand",
+    cycles=1,
+    cycles_lower_bound=2,
+    scope=Scope.ALL_SCHEDULES,
+)
+
 DAMAGE: dict[str, tuple[Callable[[], TileSchedule], str]] = {
     "an engine that does two things": (lambda: with_event(1, start=5, end=15), "busy until 10"),
     "an event that ends before it starts": (lambda: with_event(9, end=79), r"runs 80\.\.79"),
@@ -306,9 +315,27 @@ DAMAGE: dict[str, tuple[Callable[[], TileSchedule], str]] = {
     ),
     "a load of outputs": (lambda: with_event(9, kind=EventKind.LOAD), "loads"),
     "a load to nowhere": (lambda: with_place(3, first_event=6), "loads tile 1 to nowhere"),
-    "a transfer of what is resident": (
+    "a resident tensor where a tile is placed": (
         lambda: with_tile(I0, address=0),
-        "transfers resident tile 2",
+        "overlap at cycle",
+    ),
+    "an event of nobody": (
+        lambda: with_event(2, step=1),
+        "event 2 works for operator 1, which is none",
+    ),
+    "an event of another operator": (
+        lambda: replace(with_event(2, step=1), graph=replace(graph(), operators=("op", "other"))),
+        "event 2 works for %op, not for %other",
+    ),
+    "figures of other operators": (
+        lambda: replace(
+            schedule(), alone=(OperatorTiles(operator="x", scheduler="by hand", cycles=1),)
+        ),
+        "by themselves are not those of the tile graph",
+    ),
+    "a bound that an operator by itself beats": (
+        lambda: replace(schedule(), alone=(BEATEN,)),
+        "op",
     ),
     "a tile that is empty": (lambda: with_tile(W0, box=(Range(3, 3),)), "tile 0 of %W is empty"),
 }

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from accnn.ir.errors import OptionError
-from accnn.models.calibration import InputSpec, read_samples, synthetic
+from accnn.models.calibration import InputSpec, read_samples
 
 IMAGE = InputSpec(name="x", shape=(2, 3), dtype=np.dtype(np.float32))
 MASK = InputSpec(name="m", shape=(2,), dtype=np.dtype(np.int64))
@@ -95,16 +95,3 @@ def test_another_kind_of_file_is_refused(tmp_path):
 
     with pytest.raises(OptionError, match="neither .npz nor .npy nor a folder"):
         list(read_samples(tmp_path / "d.csv", (IMAGE,)))
-
-
-def test_synthetic_samples_are_seeded_and_differ():
-    first, second = (list(synthetic((IMAGE,), (0, 1), 2)) for _ in range(2))
-
-    assert first[0]["x"].tobytes() == second[0]["x"].tobytes()
-    assert first[0]["x"].tobytes() != first[1]["x"].tobytes()
-    assert first[0]["x"].dtype == np.float32
-
-
-def test_noise_is_refused_for_indices():
-    with pytest.raises(OptionError, match="'m' is int64: no synthetic data for it"):
-        next(synthetic((MASK,), (0, 1), 1))

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from accnn.models.zoo.images import pink_noise
+from accnn.models.images import pink_noise
 
 
 def test_the_power_falls_as_one_over_f_squared():

@@ -15,7 +15,9 @@ from onnxruntime.quantization import CalibrationDataReader, quantize_static
 from accnn.ir.errors import ModelError, OptionError
 from accnn.models.quantize import Int8, QuantizeOptions, quantize
 from accnn.models.session import make_session, run, session_options
-from accnn.models.zoo import build, names, pink_noise
+from accnn.models.zoo import build, pink_noise
+from tests.zoo_networks import INTEGER as ZOO
+from tests.zoo_networks import LEAST_SIZE
 
 # What onnxruntime may run at the extended level: integers, and the two ends of the network.
 INTEGER = {
@@ -34,8 +36,7 @@ INTEGER = {
 
 
 def small(name: str, **options: int) -> onnx.ModelProto:
-    size = 64 if name == "alexnet" else 32
-    return build(name, image_size=size, classes=40, width=0.25, **options)
+    return build(name, image_size=LEAST_SIZE.get(name, 32), classes=40, width=0.25, **options)
 
 
 def executed(model: onnx.ModelProto, folder: Path) -> list[onnx.NodeProto]:
@@ -68,7 +69,7 @@ def conv_net(**options):
     return network(helper.make_node("Conv", ["x", "w", "b"], ["y"]), weights=weights(), **options)
 
 
-@pytest.mark.parametrize("name", names())
+@pytest.mark.parametrize("name", ZOO)
 def test_every_operator_of_the_zoo_becomes_integer(name, tmp_path):
     result = quantize(small(name), samples=2)
     nodes = executed(result.model, tmp_path)

@@ -1,17 +1,14 @@
 """Reference sessions: integer semantics that do not depend on luck."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 from onnx import ModelProto, TensorProto, helper, numpy_helper
 
 from accnn.models.session import (
     Optimisation,
+    as_written,
     make_session,
     run,
-    u8s8_saturates,
-    with_float_softmax,
 )
 from accnn.models.zoo import build
 
@@ -60,11 +57,42 @@ def test_a_softmax_between_integers_is_computed_in_floats():
     shares = exponentials / exponentials.sum(axis=1, keepdims=True)
     expected = np.clip(np.rint(shares * 256) - 128, -128, 127).astype(np.int8)
 
-    found = run(make_session(with_float_softmax(model)), {"x": x})
+    found = run(make_session(as_written(model)), {"x": x})
 
     np.testing.assert_array_equal(found["y"], expected)
     np.testing.assert_allclose(found["p"], shares, rtol=1e-5)
     assert [output.name for output in model.graph.output] == ["y"]
+
+
+def an_output_that_is_moved_and_quantised() -> ModelProto:
+    nodes = [
+        helper.make_node("Relu", ["x"], ["y"]),
+        helper.make_node("Transpose", ["y"], ["t"], perm=[1, 0]),
+        helper.make_node("QuantizeLinear", ["t", "scale", "zero"], ["q"]),
+        helper.make_node("DequantizeLinear", ["q", "scale", "zero"], ["z"]),
+    ]
+    scale = numpy_helper.from_array(np.array(np.float32(0.25)), "scale")
+    zero = numpy_helper.from_array(np.array(np.int8(0)), "zero")
+    graph = helper.make_graph(
+        nodes,
+        "moved",
+        [helper.make_tensor_value_info("x", TensorProto.FLOAT, (2, 3))],
+        [
+            helper.make_tensor_value_info("y", TensorProto.FLOAT, (2, 3)),
+            helper.make_tensor_value_info("z", TensorProto.FLOAT, (3, 2)),
+        ],
+        [scale, zero],
+    )
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+
+
+def test_an_output_is_returned_before_it_is_quantised():
+    x = np.array([[0.1, 0.2, 0.3], [-1.0, 1.1, 1.2]], np.float32)
+
+    found = run(make_session(as_written(an_output_that_is_moved_and_quantised())), {"x": x})
+
+    np.testing.assert_array_equal(found["y"], np.maximum(x, 0))
+    np.testing.assert_array_equal(found["z"], np.rint(np.maximum(x, 0).T * 4) / 4)
 
 
 def test_an_unknown_level_is_refused():
@@ -74,12 +102,3 @@ def test_an_unknown_level_is_refused():
 
 def test_levels_are_spelled_as_on_the_command_line():
     assert [str(level) for level in Optimisation] == ["none", "basic", "extended", "all"]
-
-
-def test_saturation_is_found_by_running():
-    cpuinfo = Path("/proc/cpuinfo")
-    flags = cpuinfo.read_text() if cpuinfo.exists() else ""
-    if "avx512_vnni" not in flags and "avx_vnni" not in flags:
-        pytest.skip("this machine tells nothing about VNNI")
-
-    assert not u8s8_saturates()

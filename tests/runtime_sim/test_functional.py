@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from accnn.ir.elementary import erf
 from accnn.ir.errors import SimulationError
 from accnn.ir.isa import (
     Access,
@@ -14,9 +15,11 @@ from accnn.ir.isa import (
     Activation,
     Binary,
     BinaryKind,
+    Convert,
     Copy,
     Dequantize,
     Fill,
+    Gather,
     Lookup,
     Pool,
     QBinary,
@@ -24,12 +27,13 @@ from accnn.ir.isa import (
     Reduce,
     ReduceKind,
     Requant,
+    Select,
     Space,
     Window,
 )
+from accnn.ir.operators.functions import FUNCTIONS, PAIRS, REDUCTIONS
 from accnn.ir.types import DType
 from accnn.runtime_sim.accesses import touches
-from accnn.runtime_sim.activation import erf
 from accnn.runtime_sim.machine import NUMPY_TYPES, Machine
 
 from ..programs import at, dense, program
@@ -190,10 +194,47 @@ FORMULAS = {
     Activation.SQRT: np.sqrt,
     Activation.RECIPROCAL: lambda x: 1 / x,
     Activation.ERF: np.vectorize(math.erf),
+    Activation.LOG: np.log,
+    Activation.ABS: lambda x: np.where(x < 0, -x, x),
+    Activation.NEG: lambda x: 0 - x,
+    Activation.SIGN: lambda x: (x > 0) * 1.0 - (x < 0),
+    Activation.FLOOR: np.vectorize(math.floor),
+    Activation.CEIL: np.vectorize(math.ceil),
+    Activation.ROUND: np.vectorize(round),
+    Activation.SIN: np.vectorize(math.sin),
+    Activation.COS: np.vectorize(math.cos),
+    Activation.TAN: lambda x: np.sin(x) / np.cos(x),
+    Activation.ASIN: np.arcsin,
+    Activation.ACOS: lambda x: np.pi / 2 - np.arcsin(x),
+    Activation.ATAN: np.vectorize(math.atan),
+    Activation.SINH: lambda x: (np.exp(x) - np.exp(-x)) / 2,
+    Activation.COSH: lambda x: (np.exp(x) + np.exp(-x)) / 2,
+    Activation.ASINH: lambda x: np.log(x + np.sqrt(x * x + 1)),
+    Activation.ACOSH: lambda x: np.log(x + np.sqrt(x * x - 1)),
+    Activation.ATANH: lambda x: np.log((1 + x) / (1 - x)) / 2,
+    Activation.SOFTPLUS: lambda x: np.log(1 + np.exp(x)),
+    Activation.SOFTSIGN: lambda x: x / (1 + np.abs(x)),
+    Activation.MISH: lambda x: x * np.tanh(np.log(1 + np.exp(x))),
+    Activation.ELU: lambda x: np.where(x < 0, -(np.exp(x) - 1), x),
+    Activation.CELU: lambda x: np.where(x < 0, np.exp(x) - 1, x),
+    Activation.SELU: lambda x: 2 * np.where(x < 0, -(np.exp(x) - 1), x),
+    Activation.THRESHOLDED_RELU: lambda x: np.where(x > -1, x, 0),
+    Activation.SHRINK: lambda x: np.where(x < -0.5, x + 2, np.where(x > 0.5, x - 2, 0)),
+    Activation.HARD_SIGMOID: lambda x: np.clip(2 - x, 0, 1),
+    Activation.HARD_SWISH: lambda x: x * np.clip((x + 3) / 6, 0, 1),
+    Activation.SWISH: lambda x: x / (1 + np.exp(x)),
+    Activation.GELU: lambda x: x * (1 + np.vectorize(math.erf)(x / 2**0.5)) / 2,
+    Activation.GELU_TANH: lambda x: (
+        x * (1 + np.tanh((2 / np.pi) ** 0.5 * (x + 0.044715 * x**3))) / 2
+    ),
 }
+"""Meaning of each function with the numbers -1 and 2."""
+
+_POSITIVE = {Activation.CELU: 1.0, Activation.SHRINK: 0.5}
+"""First numbers of functions for which -1 means nothing."""
 
 
-@pytest.mark.parametrize("act", Activation)
+@pytest.mark.parametrize("act", FORMULAS)
 def test_activate(act):
     port, shape = port_of(), (3, 5)
     src, dst = dense(Space.AB, 0, shape, 4), dense(Space.GB, 0, shape, 4)
@@ -206,13 +247,33 @@ def test_activate(act):
         port.view(at(Space.PB, 0, 4), (3,), np.dtype("<f4"))[...] = bias
     total = (values + bias[:, None]).astype(np.float64)
 
-    execute(
-        port,
-        Activate(dst=dst, src=src, bias=at(Space.PB, 0, 4, 0), shape=shape, act=act, a=-1.0, b=2.0),
-    )
+    channel, a = at(Space.PB, 0, 4, 0), _POSITIVE.get(act, -1.0)
+    execute(port, Activate(dst=dst, src=src, bias=channel, shape=shape, act=act, a=a, b=2.0))
 
     found = port.view(dst, shape, np.dtype("<f4"))
-    np.testing.assert_allclose(found, FORMULAS[act](total), rtol=1e-5, atol=1e-6)
+    with np.errstate(all="ignore"):
+        np.testing.assert_allclose(found, FORMULAS[act](total), rtol=1e-5, atol=1e-6)
+
+
+def test_every_function_has_a_formula():
+    assert set(FORMULAS) == {act for act, item in FUNCTIONS.items() if DType.F32 in item.dtypes}
+    assert set(FUNCTIONS) == set(Activation) and set(PAIRS) == set(BinaryKind)
+    assert set(REDUCTIONS) == set(ReduceKind)
+
+
+@pytest.mark.parametrize(("dtype", "act"), [("?", "not"), ("<i4", "not"), ("<i8", "neg")])
+def test_activate_knows_integers_and_truth_values(dtype, act):
+    port, size = port_of(), np.dtype(dtype).itemsize
+    src, dst = at(Space.GB, 0, size), at(Space.GB, 500, size)
+    values = np.array([0, 1, 1, 0, 1]).astype(dtype)
+    port.view(src, (5,), np.dtype(dtype))[...] = values
+    kind = next(item for item, found in NUMPY_TYPES.items() if found == np.dtype(dtype))
+
+    call = {"act": Activation(act), "dtype": kind}
+    execute(port, Activate(dst=dst, src=src, bias=None, shape=(5,), **call))
+
+    expected = -values if act == "neg" else ~values
+    np.testing.assert_array_equal(port.view(dst, (5,), np.dtype(dtype)), expected)
 
 
 def test_erf_is_accurate_everywhere():
@@ -224,19 +285,109 @@ def test_erf_is_accurate_everywhere():
     np.testing.assert_allclose(erf(x), exact, atol=3e-7, rtol=3e-6)
 
 
-@pytest.mark.parametrize("kind", BinaryKind)
+@pytest.mark.parametrize(
+    "kind",
+    [kind for kind, item in PAIRS.items() if DType.F32 in item.dtypes and item.result is None],
+)
 def test_binary(kind):
     port, shape = port_of(), (2, 7)
     a, b = dense(Space.GB, 0, shape, 4), at(Space.GB, 1000, 0, 4)
     dst = dense(Space.GB, 2000, shape, 4)
     first, second = floats(port, a, shape, 4), floats(port, at(Space.GB, 1000, 4), (7,), 5)
     formulas = {"add": np.add, "mul": np.multiply, "sub": np.subtract, "div": np.divide}
-    formulas |= {"max": np.maximum, "min": np.minimum}
+    formulas |= {"max": np.maximum, "min": np.minimum, "fmod": np.fmod}
+    formulas |= {"prelu": lambda x, y: np.maximum(x, 0) + np.minimum(x, 0) * y, "pow": np.power}
 
-    execute(port, Binary(kind=kind, dst=dst, a=a, b=b, shape=shape, act=Activation.RELU))
+    with np.errstate(all="ignore"):
+        execute(port, Binary(kind=kind, dst=dst, a=a, b=b, shape=shape, act=Activation.RELU))
 
-    expected = np.maximum(formulas[kind](first, second), 0)
+    with np.errstate(all="ignore"):
+        expected = np.maximum(formulas[kind](first, second), 0)
     np.testing.assert_array_equal(port.view(dst, shape, np.dtype("<f4")), expected)
+
+
+INTEGERS = {
+    "div": lambda a, b: int(a / b),
+    "mod": lambda a, b: a - b * math.floor(a / b),
+    "fmod": math.fmod,
+    "and": lambda a, b: a & b,
+    "or": lambda a, b: a | b,
+    "xor": lambda a, b: a ^ b,
+    "shift_left": lambda a, b: a << abs(b),
+    "shift_right": lambda a, b: a >> abs(b),
+    "equal": lambda a, b: a == b,
+    "less": lambda a, b: a < b,
+    "less_or_equal": lambda a, b: a <= b,
+    "add": lambda a, b: a + b,
+}
+
+
+@pytest.mark.parametrize("kind", INTEGERS)
+def test_binary_knows_integers(kind):
+    port, values = port_of(), np.array([7, -7, 7, -7, 6, 2], np.int32)
+    others = np.array([2, 2, -2, -2, 3, 2], np.int32)
+    others = np.abs(others) if kind.startswith("shift") else others
+    a, b, dst = (at(Space.GB, place, 4) for place in (0, 100, 200))
+    port.view(a, (6,), np.dtype("<i4"))[...] = values
+    port.view(b, (6,), np.dtype("<i4"))[...] = others
+    made = np.dtype("?") if kind in ("equal", "less", "less_or_equal") else np.dtype("<i4")
+    dst = at(Space.GB, 200, made.itemsize)
+
+    execute(port, Binary(kind=BinaryKind(kind), dst=dst, a=a, b=b, shape=(6,), dtype=DType.S32))
+
+    expected = [INTEGERS[kind](int(x), int(y)) for x, y in zip(values, others, strict=True)]
+    np.testing.assert_array_equal(port.view(dst, (6,), made), expected)
+
+
+def test_select_takes_one_of_two():
+    port = port_of()
+    condition, a, b, dst = at(Space.GB, 0, 1), *(at(Space.GB, n, 4) for n in (40, 80, 120))
+    first, second = floats(port, a, (6,), 1), floats(port, b, (6,), 2)
+    truth = np.array([1, 0, 0, 1, 1, 0], bool)
+    port.view(condition, (6,), np.dtype("?"))[...] = truth
+
+    execute(port, Select(dst=dst, condition=condition, a=a, b=b, shape=(6,), element_bytes=4))
+
+    found = port.view(dst, (6,), np.dtype("<f4"))
+    np.testing.assert_array_equal(found, np.where(truth, first, second))
+
+
+def test_convert_cuts_fractions_off():
+    port, src, dst = port_of(), at(Space.GB, 0, 4), at(Space.GB, 100, 8)
+    port.view(src, (4,), np.dtype("<f4"))[...] = (1.9, -1.9, 0.0, 5.0)
+
+    execute(port, Convert(dst=dst, src=src, shape=(4,), dtype=DType.F32, to=DType.S64))
+    truth = at(Space.GB, 200, 1)
+    execute(port, Convert(dst=truth, src=src, shape=(4,), dtype=DType.F32, to=DType.BOOL))
+
+    assert port.view(dst, (4,), np.dtype("<i8")).tolist() == [1, -1, 0, 5]
+    assert port.view(truth, (4,), np.dtype("?")).tolist() == [True, True, False, True]
+
+
+def gather(extent):
+    return Gather(
+        dst=at(Space.GB, 1000, 12, 4),
+        src=at(Space.GB, 0, 0, 4),
+        index=at(Space.GB, 500, 8, 0),
+        shape=(4, 3),
+        element_bytes=4,
+        dtype=DType.S64,
+        step=12,
+        extent=extent,
+    )
+
+
+def test_gather_picks_rows():
+    port, rows = port_of(), np.array([4, 0, -1, 2])
+    table = floats(port, at(Space.GB, 0, 12, 4), (5, 3), 3)
+    port.view(at(Space.GB, 500, 8), (4,), np.dtype("<i8"))[...] = rows
+
+    execute(port, gather(5))
+
+    found = port.view(at(Space.GB, 1000, 12, 4), (4, 3), np.dtype("<f4"))
+    np.testing.assert_array_equal(found, table[rows])
+    with pytest.raises(SimulationError, match="an index of 4 elements is outside"):
+        execute(port, gather(4))
 
 
 @FEW
@@ -444,8 +595,21 @@ def test_a_pool_cannot_sum():
         dtype=DType.U8,
     )
 
-    with pytest.raises(SimulationError, match="a pool cannot sum"):
+    with pytest.raises(SimulationError, match="a pool cannot make a sum"):
         execute(port_of(), instruction)
+
+
+REDUCED = {
+    "max": np.max,
+    "mean": np.mean,
+    "sum": np.sum,
+    "min": np.min,
+    "prod": np.prod,
+    "arg_max": np.argmax,
+    "arg_min": np.argmin,
+    "last_arg_max": lambda x, axis: 5 - np.argmax(x[:, ::-1], axis),
+    "last_arg_min": lambda x, axis: 5 - np.argmin(x[:, ::-1], axis),
+}
 
 
 @pytest.mark.parametrize("kind", ReduceKind)
@@ -453,11 +617,13 @@ def test_reduce(kind):
     port = port_of()
     src, dst = dense(Space.GB, 0, (3, 6), 4), at(Space.GB, 500, 8)
     values = floats(port, src, (3, 6), 6)
-    formula = {"max": np.max, "mean": np.mean, "sum": np.sum}[kind]
+    values[1, 2:4] = values[1].max() + 1
+    port.view(src, (3, 6), np.dtype("<f4"))[...] = values
+    made = np.dtype("<i8" if "arg" in kind else "<f4")
 
     execute(port, Reduce(kind=kind, dst=dst, src=src, shape=(3, 6)))
 
-    found = port.view(dst, (3,), np.dtype("<f4"))
+    found, formula = port.view(dst, (3,), made), REDUCED[kind]
     np.testing.assert_allclose(found, formula(values, axis=1), rtol=1e-6)
 
 

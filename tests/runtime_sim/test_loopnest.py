@@ -11,7 +11,7 @@ from accnn.ir.errors import InfeasibleError, SimulationError
 from accnn.ir.mapping import Allocation, Loop, LoopNest, SpatialLoop
 from accnn.ir.workload import Dim, Operand, Workload
 from accnn.passes.analysis.cost import evaluate
-from accnn.passes.mapping.output_stationary import map_output_stationary
+from accnn.passes.mapping.recipes.output_stationary import map_output_stationary
 from accnn.runtime_sim.array.counts import Side
 from accnn.runtime_sim.loopnest import run_nest
 

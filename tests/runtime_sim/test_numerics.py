@@ -1,7 +1,5 @@
 """Elementary exact functions against rational arithmetic."""
 
-from fractions import Fraction
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -9,7 +7,6 @@ from hypothesis import strategies as st
 
 from accnn.ir.elementary import all_bytes, dequantize, quantize
 from accnn.runtime_sim.numerics import (
-    fma,
     lookup,
     lookup_pair,
     multiplier,
@@ -23,37 +20,6 @@ scales = st.floats(width=32, min_value=2**-12, max_value=4)
 
 _FLOAT32_ROUNDINGS = 8
 """At most so many roundings to float32, none larger than half a unit of the largest term."""
-
-
-def nearest_f32(exact: Fraction) -> np.float32:
-    """Round a rational to float32, half to even, by looking at three neighbours."""
-    guess = np.float32(float(exact))
-    near = [
-        np.nextafter(guess, np.float32(-np.inf)),
-        guess,
-        np.nextafter(guess, np.float32(np.inf)),
-    ]
-    return min(near, key=lambda x: (abs(Fraction(float(x)) - exact), int(x.view(np.int32)) & 1))
-
-
-@given(floats, floats, floats)
-@settings(max_examples=300, deadline=None)
-def test_fma_rounds_once(a, b, c):
-    exact = Fraction(a) * Fraction(b) + Fraction(c)
-
-    found = fma(np.float32(a), np.float32(b), np.float32(c))
-    if abs(exact) > Fraction(2) ** -100:
-        assert found == nearest_f32(exact)
-
-
-def test_fma_is_not_fooled_by_double_rounding():
-    """The exact value lies just below a tie, on which float64 would round it."""
-    a, b = np.float32(1 + 2**-23), np.float32((1 - 2**-23) * 2**-24)
-    c = np.float32(1 + 2**-23)
-    twice = np.float32(np.float64(a) * np.float64(b) + np.float64(c))
-
-    assert twice == np.float32(1 + 2**-22)
-    assert fma(a, b, c) == c
 
 
 def test_requantize_rounds_halves_to_even_and_clamps():

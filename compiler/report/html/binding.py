@@ -1,5 +1,6 @@
 """What holds an operator up: the kind of engine that is busiest while it runs."""
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
@@ -62,12 +63,17 @@ def simulated_shares(account: OperatorAccount, arch: Architecture) -> tuple[Shar
     return _shares(busy, account.cycles, arch)
 
 
-def predicted_shares(schedule: TileSchedule, arch: Architecture) -> tuple[Share, ...]:
-    """Return how busy the engines are according to a tile schedule, busiest first."""
-    busy: dict[Unit, int] = {}
-    for event in schedule.events:
-        busy[event.unit] = busy.get(event.unit, 0) + event.end - event.start
-    return _shares(busy, schedule.cycles, arch)
+def predicted_shares(schedule: TileSchedule, arch: Architecture) -> Mapping[str, tuple[Share, ...]]:
+    """Return how busy the engines are in each operator of a tile schedule, busiest first."""
+    found: dict[str, tuple[Share, ...]] = {}
+    for step, numbers in schedule.by_step.items():
+        events = [schedule.events[number] for number in numbers]
+        busy: Counter[Unit] = Counter()
+        for event in events:
+            busy[event.unit] += event.end - event.start
+        cycles = max(event.end for event in events) - min(event.start for event in events)
+        found[schedule.graph.operators[step]] = _shares(busy, cycles, arch)
+    return found
 
 
 def _shares(busy: Mapping[Unit, int], cycles: int, arch: Architecture) -> tuple[Share, ...]:
@@ -86,6 +92,6 @@ def binding(shares: tuple[Share, ...]) -> Binding:
     return _OF_UNIT[busiest.unit] if busiest.part >= WAITING_BELOW else Binding.WAITING
 
 
-def told(shares: tuple[Share, ...]) -> str:
+def spelled_shares(shares: tuple[Share, ...]) -> str:
     """Return the shares as text, e.g. ``mx 81 %, dma 40 %``."""
     return ", ".join(f"{item.unit} {item.part:.0%}" for item in shares)

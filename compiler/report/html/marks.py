@@ -116,7 +116,7 @@ class Chart:
 
     @property
     def ticks(self) -> tuple[Tick, ...]:
-        """Round figures along the axis; the last part has no room for a text."""
+        """Round figures along the axis; the last part has no space for a text."""
         return tuple(
             Tick(100 * (at - self.start) / self.length, f"{at:,}")
             for at in round_figures(self.start, self.end - self.length // 20)
@@ -124,7 +124,13 @@ class Chart:
 
 
 def round_figures(start: int, end: int, most: int = 8) -> range:
-    """Return at most ``most`` + 1 multiples of 1, 2 or 5 times a power of ten in a range."""
+    """Return at most ``most`` + 1 multiples of 1, 2 or 5 times a power of ten in a range.
+
+    Args:
+        start: Low end of the range.
+        end: High end of the range.
+        most: How many steps there may be.
+    """
     step = 1
     while (end - start) / step > most:
         step = step * 5 // 2 if str(step)[0] == "2" else step * 2

@@ -6,7 +6,7 @@ from ....ir.module import Module
 from ....ir.report import Dims, OperatorReport
 from ..figures import UNKNOWN, amount, joule, percent, ratio
 from ..layer_table import nest_text
-from .binding import LOOKS, Binding, Share, told
+from .binding import LOOKS, Binding, Share, spelled_shares
 from .names import short, shown
 from .split import TrafficRow, traffic_rows
 
@@ -131,7 +131,7 @@ def operator_row(
         off_chip=_off_chip(module, item),
         binding=why,
         look=LOOKS[why],
-        busy=told(shares),
+        busy=spelled_shares(shares),
         note=shown(item.note or "", 400),
         nest=_nest(module, item),
         traffic=traffic_rows(item.traffic),

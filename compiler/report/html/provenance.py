@@ -64,9 +64,9 @@ def facts(report: Report) -> tuple[Fact, ...]:
 
 def options(report: Report) -> tuple[Fact, ...]:
     """Return every option with its value."""
-    return tuple(Fact(name, _told(report.options, name)) for name in report.options)
+    return tuple(Fact(name, _spelled(report.options, name)) for name in report.options)
 
 
-def _told(values: Mapping[str, bool | int | float | str | None], name: str) -> str:
+def _spelled(values: Mapping[str, bool | int | float | str | None], name: str) -> str:
     value = values[name]
     return "-" if value is None or value == "" else shown(str(value))

@@ -2,7 +2,7 @@
 
 A network has up to millions of instructions, a screen a few thousand pixels. Neighbours in a queue
 that work for one operator and lie closer than a screen can tell become one bar, which says how
-much of its time is work; so do those of several operators that are too short to be told apart.
+much of its time is work; so do those of several operators that are too short to be seen apart.
 Bars begin and end where instructions do: nothing is rounded.
 """
 

@@ -40,7 +40,7 @@ def run_chart(simulation: SimulationResult, bound_by: Sequence[Binding]) -> Char
         caption="The whole run: who works when",
         description=(
             f"{len(queues)} engines over {simulation.cycles:,} simulated cycles. "
-            + ", ".join(_busy_told(simulation, unit) for unit in units)
+            + ", ".join(_busy_text(simulation, unit) for unit in units)
             + "."
         ),
         unit="cycle",
@@ -116,7 +116,7 @@ def _meanings(units: Sequence[Unit]) -> dict[str, str]:
     return found
 
 
-def _busy_told(simulation: SimulationResult, unit: Unit) -> str:
+def _busy_text(simulation: SimulationResult, unit: Unit) -> str:
     engines = sum(queue.unit is unit for queue in simulation.program.queues)
     busy = sum(item.cycles for item in simulation.total.busy if item.unit is unit)
     return f"{_NAMES[unit]} busy {busy / max(1, engines * simulation.cycles):.0%}"

@@ -1,4 +1,4 @@
-"""One operator's tile schedule: who works when, and what lies where in the scratchpad meanwhile."""
+"""One operator's tiles: who works when, and what lies where in the scratchpad meanwhile."""
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
@@ -50,61 +50,83 @@ _ORDER = (Unit.MX, Unit.VX, Unit.LD, Unit.ST)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TileView:
-    """A tile schedule with the times at which it ran.
+    """The tiles of one operator with the times at which they ran.
 
     Attributes:
-        number: Position among the module's schedules.
-        schedule: What ran.
-        spans: Of its events.
+        step: Position of the operator.
+        schedule: Of the network.
+        spans: Of the events of the network.
+        numbers: The events that work for the operator.
+        placed: Its tiles on chip, and from their first to their last touch.
         scratchpad: Size of the scratchpad [byte].
     """
 
-    number: int
+    step: int
     schedule: TileSchedule
     spans: Sequence[Span]
+    numbers: Sequence[int]
+    placed: Mapping[Placement, Span]
     scratchpad: int
 
+    @property
+    def marks_needed(self) -> int:
+        """How many bars and boxes the picture has."""
+        return len(self.numbers) + len(self.placed)
 
-def marks_needed(schedule: TileSchedule) -> int:
-    """Return how many bars and boxes the picture of a schedule has."""
-    return len(schedule.events) + len(schedule.placements)
 
+def tile_views(
+    schedule: TileSchedule, spans: Sequence[Span], scratchpad: int
+) -> Mapping[int, TileView]:
+    """Return a view of the tiles of each operator that has events, by its position.
 
-def names_of(schedule: TileSchedule) -> str:
-    """Return the names of a schedule's operators, the first ones where there are many."""
-    names = ", ".join(short(name) for name in schedule.graph.operators[:3])
-    more = len(schedule.graph.operators) - 3
-    return names if more <= 0 else f"{names} and {more} more"
+    Args:
+        schedule: Of the network.
+        spans: Of its events.
+        scratchpad: Size of the scratchpad [byte].
+    """
+    placed: dict[int, dict[Placement, Span]] = defaultdict(dict)
+    for item, span in _touched(schedule, spans).items():
+        placed[schedule.events[item.first_event].step][item] = span
+    return {
+        step: TileView(
+            step=step,
+            schedule=schedule,
+            spans=spans,
+            numbers=numbers,
+            placed=placed[step],
+            scratchpad=scratchpad,
+        )
+        for step, numbers in schedule.by_step.items()
+    }
 
 
 def tile_chart(view: TileView, *, are_simulated: bool) -> Chart:
-    """Return the chart of one schedule.
+    """Return the chart of one operator's tiles.
 
     Args:
-        view: The schedule.
+        view: The tiles.
         are_simulated: Whether its times are the simulator's; predicted ones otherwise.
     """
-    schedule, spans = view.schedule, view.spans
+    schedule, spans = view.schedule, [view.spans[number] for number in view.numbers]
     start, end = min(first for first, _ in spans), max(last for _, last in spans)
-    names = names_of(schedule)
-    stays = [
-        item for item in schedule.placements if schedule.graph.tiles[item.tile].space is Space.GB
-    ]
-    kinds = {event.kind for event in schedule.events}
-    roles = {schedule.graph.tiles[item.tile].role for item in stays}
+    name = short(schedule.graph.operators[view.step])
+    operations = sum(schedule.events[item].kind is EventKind.COMPUTE for item in view.numbers)
+    placed = [item for item in view.placed if schedule.graph.tiles[item.tile].space is Space.GB]
+    kinds = {schedule.events[number].kind for number in view.numbers}
+    roles = {schedule.graph.tiles[item.tile].role for item in placed}
     clock = "simulated" if are_simulated else "predicted"
     return Chart(
-        name=f"tiles-{view.number}",
-        caption=f"{names}: engines above, tiles in the scratchpad (address upwards) below",
+        name=f"tiles-{view.step}",
+        caption=f"{name}: engines above, tiles in the scratchpad (address upwards) below",
         description=(
-            f"{len(schedule.graph.ops):,} tile operations in "
-            f"{len(schedule.events):,} events, {clock} cycles {start:,} to {end:,}; "
-            f"{amount(schedule.transferred_bytes, 'B')} moved off chip."
+            f"{operations:,} tile operations in "
+            f"{len(view.numbers):,} events, {clock} cycles {start:,} to {end:,}; "
+            f"{amount(schedule.bytes_of(view.numbers), 'B')} moved off chip."
         ),
         unit="cycle",
         start=start,
         end=end,
-        panels=(_engines(view), *([_tiles(view, stays)] if stays else [])),
+        panels=(_engines(view), *([_tiles(view, placed)] if placed else [])),
         legend=(
             Key("", "Engines:"),
             *(Key(f"{_LOOKS[kind]} full", _MEANINGS[kind]) for kind in _LOOKS if kind in kinds),
@@ -116,7 +138,8 @@ def tile_chart(view: TileView, *, are_simulated: bool) -> Chart:
 
 def _engines(view: TileView) -> Panel:
     lanes: dict[tuple[Unit, int], list[int]] = defaultdict(list)
-    for number, event in enumerate(view.schedule.events):
+    for number in view.numbers:
+        event = view.schedule.events[number]
         lanes[(event.unit, event.index)].append(number)
     order = sorted(lanes, key=_rank)
     return Panel(
@@ -165,14 +188,13 @@ def _what(schedule: TileSchedule, event: Event) -> str:
     return f"{tile.role} of {short(tile.tensor)}, {tile.bytes:,} B"
 
 
-def _tiles(view: TileView, stays: Sequence[Placement]) -> Panel:
+def _tiles(view: TileView, placed: Sequence[Placement]) -> Panel:
     tiles, size = view.schedule.graph.tiles, view.scratchpad
     groups: dict[tuple[Role, str], list[tuple[int, int, int, int]]] = defaultdict(list)
-    touched = _touched(view)
-    for stay in stays:
-        tile = tiles[stay.tile]
-        top = size - stay.address - tile.bytes
-        left, right = touched[stay]
+    for place in placed:
+        tile = tiles[place.tile]
+        top = size - place.address - tile.bytes
+        left, right = view.placed[place]
         key = (tile.role, f"{tile.role} of {short(tile.tensor)}: {tile.bytes:,} B")
         groups[key].append((left, right, top, top + tile.bytes))
     return Panel(
@@ -192,11 +214,11 @@ def _tiles(view: TileView, stays: Sequence[Placement]) -> Panel:
     )
 
 
-def _touched(view: TileView) -> Mapping[Placement, Span]:
-    """Return the cycles from the first to the last touch of every stay."""
-    accesses = Accesses(view.schedule)
+def _touched(schedule: TileSchedule, spans: Sequence[Span]) -> Mapping[Placement, Span]:
+    """Return the cycles from the first to the last touch of every placement."""
+    accesses = Accesses(schedule)
     found: dict[Placement, Span] = {}
-    for number, (first, end) in enumerate(view.spans):
+    for number, (first, end) in enumerate(spans):
         for touch in accesses.of(number).both:
             if isinstance(touch.storage, Placement):
                 start, stop = found.get(touch.storage, (first, end))

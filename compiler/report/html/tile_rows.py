@@ -1,6 +1,6 @@
-"""The table of tile schedules, each with its picture."""
+"""The table of the operators' tiles, each with its picture."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from ....ir.module import Module
@@ -9,17 +9,17 @@ from ....runtime_sim.result import SimulationResult
 from ..figures import UNKNOWN, amount
 from .event_times import event_times
 from .marks import Chart
-from .names import shown
+from .names import short, shown
 from .operator_rows import Cell
-from .tile_chart import TileView, marks_needed, names_of, tile_chart
+from .tile_chart import TileView, tile_chart, tile_views
 
 MOST_TILE_MARKS = 40_000
-"""Bars and boxes of all pictures of tile schedules together."""
+"""Bars and boxes of all pictures of tiles together."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TileRow:
-    """Figures of one tile schedule, and its picture.
+    """Figures of the tiles of one operator, and their picture.
 
     Attributes:
         name: Of the operator.
@@ -47,52 +47,55 @@ class TileRow:
 def tile_rows(
     module: Module, simulation: SimulationResult | None
 ) -> tuple[tuple[TileRow, ...], str]:
-    """Return the rows of the tile schedules, and whose times their pictures show.
+    """Return one row per operator with tiles, and whose times their pictures show.
 
     Args:
-        module: With its tile schedules.
+        module: With its tile schedule.
         simulation: The run, ``None`` where there was none.
     """
-    schedules = module.tile_schedules
-    if not schedules or module.arch is None:
+    schedule = module.tile_schedule
+    if schedule is None or module.arch is None:
         return (), ""
-    times = event_times(module, simulation)
-    drawn = _drawn(schedules)
+    times = event_times(schedule, simulation)
     size = module.arch.scratchpad_level.capacity or 1
-    found: list[TileRow] = []
-    for number, item in enumerate(schedules):
-        view = TileView(number=number, schedule=item, spans=times.spans[number], scratchpad=size)
-        chart = tile_chart(view, are_simulated=times.are_simulated) if number in drawn else None
-        found.append(_tile_row(item, chart))
-    return tuple(found), "simulated" if times.are_simulated else "predicted"
+    views = tile_views(schedule, times.spans, size)
+    drawn = _drawn(schedule, views)
+    rows = tuple(
+        _tile_row(
+            schedule,
+            step,
+            tile_chart(views[step], are_simulated=times.are_simulated) if step in drawn else None,
+        )
+        for step in range(len(schedule.alone))
+    )
+    return rows, "simulated" if times.are_simulated else "predicted"
 
 
-def _tile_row(item: TileSchedule, chart: Chart | None) -> TileRow:
-    bound = item.cycles_lower_bound
+def _tile_row(schedule: TileSchedule, step: int, chart: Chart | None) -> TileRow:
+    item = schedule.alone[step]
+    bound, cycles = item.cycles_lower_bound, item.cycles
+    operations = sum(op.operator == item.operator for op in schedule.graph.ops)
+    moved = schedule.bytes_of(schedule.by_step.get(step, ()))
     return TileRow(
-        name=names_of(item),
+        name=short(item.operator),
         scheduler=shown(item.scheduler, 60),
-        operations=Cell(f"{len(item.graph.ops):,}", len(item.graph.ops)),
-        cycles=Cell(f"{item.cycles:,}", item.cycles),
+        operations=Cell(f"{operations:,}", operations),
+        cycles=Cell(f"{cycles:,}", cycles),
         bound=Cell(f"{bound:,}", bound) if bound else Cell(UNKNOWN),
         scope=item.scope or "",
-        times_bound=Cell(f"{item.cycles / bound:.2f}", item.cycles / bound)
-        if bound
-        else Cell(UNKNOWN),
-        moved=Cell(amount(item.transferred_bytes, "B"), item.transferred_bytes),
+        times_bound=Cell(f"{cycles / bound:.2f}", cycles / bound) if bound else Cell(UNKNOWN),
+        moved=Cell(amount(moved, "B"), moved),
         chart=chart,
     )
 
 
-def _drawn(schedules: Sequence[TileSchedule]) -> frozenset[int]:
-    """Return which schedules get a picture: the longest first, while the page stays small."""
-    by_length = sorted(range(len(schedules)), key=lambda number: -schedules[number].cycles)
-    room = MOST_TILE_MARKS
+def _drawn(schedule: TileSchedule, views: Mapping[int, TileView]) -> frozenset[int]:
+    """Return which operators get a picture: the longest first, while the page remains small."""
+    left = MOST_TILE_MARKS
     chosen: set[int] = set()
-    for number in by_length:
-        needed = marks_needed(schedules[number])
-        if not schedules[number].events or needed > room:
-            continue
-        chosen.add(number)
-        room -= needed
+    for step in sorted(views, key=lambda step: (-schedule.alone[step].cycles, step)):
+        needed = views[step].marks_needed
+        if needed <= left:
+            chosen.add(step)
+            left -= needed
     return frozenset(chosen)

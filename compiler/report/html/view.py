@@ -1,6 +1,6 @@
 """Everything that the page shows, as values; the template only lays it out."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from ....ir.arch import Architecture
@@ -187,13 +187,11 @@ def _shares(
     arch = module.arch
     if arch is None:
         return [() for _ in report.operators]
-    found: dict[str, tuple[Share, ...]] = {}
+    found: Mapping[str, tuple[Share, ...]] = {}
     if simulation is not None:
         found = {item.name: simulated_shares(item, arch) for item in simulation.operators}
-    else:
-        for item in module.tile_schedules:
-            if len(item.graph.operators) == 1:
-                found[item.graph.operators[0]] = predicted_shares(item, arch)
+    elif module.tile_schedule is not None:
+        found = predicted_shares(module.tile_schedule, arch)
     return [found.get(item.name, ()) for item in report.operators]
 
 
@@ -213,11 +211,12 @@ def _rows(
     tiles: Sequence[TileRow],
 ) -> tuple[OperatorRow, ...]:
     most = max((item.cycles or 0 for item in report.operators), default=0)
+    schedule = module.tile_schedule
+    names = () if schedule is None else schedule.graph.operators
     charts = {
         name: row.chart.name
-        for row, item in zip(tiles, module.tile_schedules, strict=False)
+        for row, name in zip(tiles, names, strict=False)
         if row.chart is not None
-        for name in item.graph.operators
     }
     return tuple(
         operator_row(

@@ -1,4 +1,4 @@
-"""When what events read was written, tile by tile and, between operators, element by element."""
+"""When what events read was written, tile by tile and, between operators, cell by cell."""
 
 from dataclasses import dataclass, field
 from typing import TypeAlias
@@ -9,7 +9,7 @@ import numpy.typing as npt
 from ....ir.touches import Accesses, OffChip, OnChip, Storage, Touch
 
 Times: TypeAlias = npt.NDArray[np.int64]
-"""Per element of a tensor, when it was written [cycle]."""
+"""Per cell of a tensor, when it was written [cycle]."""
 
 
 @dataclass(slots=True)
@@ -20,24 +20,29 @@ class Contents:
     _tiles: dict[Storage, int] = field(default_factory=dict[Storage, int])
     _tensors: dict[Storage, Times] = field(default_factory=dict[Storage, Times])
 
+    def copy(self) -> "Contents":
+        """Return contents that may go on in another way."""
+        tensors = {storage: times.copy() for storage, times in self._tensors.items()}
+        return Contents(self.accesses, dict(self._tiles), tensors)
+
     def written(self, touch: Touch) -> int:
         """Return when all that is read was written; 0 for what was there before [cycle]."""
-        if touch.region is None:
+        if touch.cells is None:
             return self._tiles.get(touch.storage, 0)
         if touch.storage not in self._tensors:
             return 0
-        return int(touch.region.within(self._tensors[touch.storage]).max())
+        return int(self._tensors[touch.storage][list(touch.cells)].max())
 
     def write(self, touch: Touch, end: int) -> None:
         """Note that something is written at a cycle."""
         storage = touch.storage
-        if touch.region is None:
+        if touch.cells is None:
             self._tiles[storage] = max(self._tiles.get(storage, 0), end)
             return
         assert isinstance(storage, OnChip | OffChip)
         if storage not in self._tensors:
-            self._tensors[storage] = np.zeros(self.accesses.elements[storage], np.int64)
-        touch.region.within(self._tensors[storage])[...] = end
+            self._tensors[storage] = np.zeros(self.accesses.parts(storage), np.int64)
+        self._tensors[storage][list(touch.cells)] = end
 
     def forget(self, storage: Storage) -> None:
         """Note that a tensor is about to be brought in anew."""

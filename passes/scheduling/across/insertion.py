@@ -15,6 +15,7 @@ References:
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 from ....ir.arch import Architecture
 from ....ir.graph_schedule import GraphSchedule
@@ -22,37 +23,67 @@ from ....ir.isa import Unit
 from ....ir.tile_events import INWARDS, Event, Placement
 from ....ir.tile_schedule import TileSchedule
 from ....ir.touches import Accesses, OnChip, Storage, Touches
+from ..timing.engines import Engine
+from ..timing.ports import Ports
+from ..timing.retime import lone_works
 from .contents import Contents
-from .engines import Engine
-from .join import Joined
-from .npus import dealt, work_of_steps
-from .rooms import Rooms
+from .npus import dealt
+from .rooms import NoRoom, Rooms
 
 
-def insert(
-    joined: Joined,
-    plan: GraphSchedule,
-    arch: Architecture,
-    keep: Sequence[bool],
-    *,
-    deal: bool = False,
-) -> TileSchedule:
+@dataclass(frozen=True)
+class InTurn:
+    """Operators one after the other, with what each event touches and takes, worked out once.
+
+    Attributes:
+        schedule: The operators.
+        plan: Tells which tensors are resident.
+        arch: The machine.
+    """
+
+    schedule: TileSchedule
+    plan: GraphSchedule
+    arch: Architecture
+
+    @cached_property
+    def accesses(self) -> Accesses:
+        """Tells what events touch."""
+        return Accesses(self.schedule)
+
+    @cached_property
+    def touches(self) -> tuple[Touches, ...]:
+        """What every event touches."""
+        return tuple(self.accesses.of(number) for number in range(len(self.schedule.events)))
+
+    @cached_property
+    def cycles(self) -> tuple[int, ...]:
+        """How long every event takes alone, without fill and drain: they mostly hide [cycle]."""
+        bandwidths = Ports(self.arch).bandwidths
+        works = lone_works(self.schedule, self.arch)
+        return tuple(work.lead + work.length(bandwidths) for work in works)
+
+
+def insert(given: InTurn, *, move: bool, deal: bool = False) -> TileSchedule:
     """Return the events in their new order, with the times at which they were inserted.
 
     Args:
-        joined: All operators, layer by layer.
-        plan: Tells which tensors are resident.
-        arch: The machine.
-        keep: For each step, whether its tiles stay where they were.
+        given: All operators, layer by layer.
+        move: Whether tiles may take other room; those of steps whose room is in pieces stay where
+            they were.
         deal: Whether the NPUs of an operator change places, so that those work that are idle;
             all NPUs must be alike.
-
-    Raises:
-        NoRoom: A step without ``keep`` is too fragmented.
     """
-    run = _Insertion(joined, plan, arch, keep, deal)
-    for number in range(len(joined.schedule.events)):
-        run.add(number)
+    rooms = Rooms(given.accesses, given.plan, given.arch)
+    run = _Insertion(given, move, deal, Contents(given.accesses), rooms)
+    numbers = given.schedule.by_step
+    for step in range(len(given.schedule.graph.operators)):
+        before = run.copy() if move else run
+        try:
+            run.add_step(step, numbers.get(step, ()))
+        except NoRoom:
+            run = replace(before, move=False)
+            run.add_step(step, numbers.get(step, ()))
+            run.move = True
     return run.finish()
 
 
@@ -60,80 +91,98 @@ def insert(
 class _Insertion:
     """The new schedule in the making."""
 
-    joined: Joined
-    plan: GraphSchedule
-    arch: Architecture
-    keep: Sequence[bool]
+    given: InTurn
+    move: bool
     deal: bool
+    contents: Contents
+    rooms: Rooms
     events: list[Event] = field(default_factory=list[Event])
     engines: dict[tuple[Unit, int], Engine] = field(default_factory=dict[tuple[Unit, int], Engine])
     ports: dict[bool, Engine] = field(default_factory=dict[bool, Engine])
     touching: dict[Placement, list[int]] = field(default_factory=dict[Placement, list[int]])
+    step: int = -1
+    npus: tuple[int, ...] = ()
 
-    def __post_init__(self) -> None:
-        self.accesses = Accesses(self.joined.schedule)
-        self.contents = Contents(self.accesses)
-        self.rooms = Rooms(self.accesses, self.plan, self.arch)
-        self.work = work_of_steps(self.joined, len(self.arch.npus))
-        self.npus = tuple(range(len(self.arch.npus)))
-        self.step = -1
+    def copy(self) -> "_Insertion":
+        """Return a schedule that may go on in another way; no tile is on chip between steps."""
+        return replace(
+            self,
+            contents=self.contents.copy(),
+            rooms=self.rooms.copy(),
+            events=list(self.events),
+            engines={key: engine.copy() for key, engine in self.engines.items()},
+            ports={key: engine.copy() for key, engine in self.ports.items()},
+            touching=dict(self.touching),
+        )
 
-    def add(self, number: int) -> None:
+    def add_step(self, step: int, numbers: Sequence[int]) -> None:
+        """Insert the events of an operator.
+
+        Raises:
+            NoRoom: Its tiles may move, and free room is too fragmented for one of them.
+        """
+        self.step, self.npus = step, tuple(range(len(self.given.arch.npus)))
+        if self.deal:
+            self.npus = dealt(self._work(numbers), self.engines)
+        for number in numbers:
+            self._add(number)
+
+    def _work(self, numbers: Sequence[int]) -> list[int]:
+        """Return the cycles that each NPU works for the events of an operator."""
+        work = [0] * len(self.given.arch.npus)
+        for number in numbers:
+            event = self.given.schedule.events[number]
+            if event.unit is not Unit.DMA:
+                work[event.index] += self.given.cycles[number]
+        return work
+
+    def _add(self, number: int) -> None:
         """Insert the next event."""
-        self._enter(self.joined.steps[number])
-        touches = self.accesses.of(number)
-        if self.accesses.starts_residence(number):
+        touches, event = self.given.touches[number], self.given.schedule.events[number]
+        if self.given.accesses.starts_residence(number):
             for touch in touches.writes:
                 self.rooms.forget(touch.storage)
                 self.contents.forget(touch.storage)
-        added = self._run(self.joined.schedule.events[number], self._ready(touches))
+        added = self._run(event, self.given.cycles[number], self._ready(touches))
         self.events.append(added)
         self._note(number, touches, added.end)
-
-    def _enter(self, step: int) -> None:
-        """Deal the NPUs anew where a step begins."""
-        if step != self.step and self.deal:
-            self.npus = dealt(self.work[step], self.engines)
-        self.step = step
 
     def _ready(self, touches: Touches) -> int:
         """Return when the contents that an event reads and the room that it fills are there."""
         ready = max((self.contents.written(touch) for touch in touches.reads), default=0)
-        for touch in touches.both:
-            self._make_room(touch.storage)
-            stay = self.rooms.stay(touch.storage)
-            if stay is not None:
-                ready = max(ready, stay.begin)
-        return ready
+        return max([ready, *(self._room(touch.storage) for touch in touches.both)])
 
-    def _make_room(self, storage: Storage) -> None:
-        """Give a content on chip its room at its first use."""
-        if self.rooms.stay(storage) is not None:
-            return
+    def _room(self, storage: Storage) -> int:
+        """Return when a content's room is free, given at its first use; 0 off chip [cycle]."""
+        begin = self.rooms.begin(storage)
+        if begin is not None:
+            return begin
         if isinstance(storage, OnChip):
-            self.rooms.hold(storage)
-        elif isinstance(storage, Placement):
-            shared = self.joined.schedule.graph.tiles[storage.tile].space.is_shared
+            return self.rooms.hold(storage)
+        if isinstance(storage, Placement):
+            shared = self.given.schedule.graph.tiles[storage.tile].space.is_shared
             npu = 0 if shared else self.npus[storage.npu]
-            self.rooms.place(storage, self.step, npu, move=not self.keep[self.step])
+            return self.rooms.place(storage, self.step, npu, move=self.move)
+        return 0
 
-    def _run(self, event: Event, ready: int) -> Event:
+    def _run(self, event: Event, cycles: int, ready: int) -> Event:
         """Put an event into the first gap of its engine, or of any DMA channel."""
-        cycles = event.end - event.start
         if event.unit is Unit.DMA:
-            channels = range(self.arch.dma.channels)
-            start, index = min((self._transfer_gap(event, ready, item), item) for item in channels)
-            lead = self.arch.dma.startup
+            channels = range(self.given.arch.dma.channels)
+            start, index = min(
+                (self._transfer_gap(event, cycles, ready, item), item) for item in channels
+            )
+            lead = self.given.arch.dma.startup
             self._port(event).occupy(start + lead, cycles - lead)
         else:
             index = self.npus[event.index]
             start = self._engine(event.unit, index).first_gap(ready, cycles)
         self._engine(event.unit, index).occupy(start, cycles)
-        return replace(event, index=index, start=start, end=start + cycles)
+        return replace(event, index=index, start=start, end=start + cycles, fill=0, drain=0)
 
-    def _transfer_gap(self, event: Event, ready: int, channel: int) -> int:
+    def _transfer_gap(self, event: Event, cycles: int, ready: int, channel: int) -> int:
         """Return when a transfer finds both its channel and, past start-up, the port idle."""
-        cycles, lead = event.end - event.start, self.arch.dma.startup
+        lead = self.given.arch.dma.startup
         while True:
             start = self._engine(Unit.DMA, channel).first_gap(ready, cycles)
             moving = self._port(event).first_gap(start + lead, cycles - lead)
@@ -143,7 +192,7 @@ class _Insertion:
 
     def _port(self, event: Event) -> Engine:
         """Return the port of off-chip memory that a transfer takes: alone, all of it."""
-        inwards = event.kind in INWARDS and not self.arch.off_chip.shared_port
+        inwards = event.kind in INWARDS and not self.given.arch.off_chip.shared_port
         return self.ports.setdefault(inwards, Engine())
 
     def _engine(self, unit: Unit, index: int) -> Engine:
@@ -155,9 +204,7 @@ class _Insertion:
             self.contents.write(touch, end)
         for touch in touches.both:
             storage = touch.storage
-            stay = self.rooms.stay(storage)
-            if stay is not None:
-                stay.end = max(stay.end, end)
+            self.rooms.use(storage, end)
             if isinstance(storage, Placement):
                 self.touching.setdefault(storage, []).append(number)
                 if storage.last_event == number:
@@ -176,7 +223,8 @@ class _Insertion:
             for item, numbers in self.touching.items()
         ]
         return replace(
-            self.joined.schedule,
+            self.given.schedule,
+            scheduler="across",
             events=tuple(self.events[number] for number in order),
             placements=tuple(sorted(placements, key=lambda item: item.first_event)),
             cycles=max((event.end for event in self.events), default=0),

@@ -2,27 +2,11 @@
 
 from collections.abc import Mapping, Sequence
 
-from ....ir.arch import Architecture
 from ....ir.isa import Unit
-from .engines import Engine
-from .join import Joined
+from ..timing.engines import Engine
 
 UNITS = (Unit.LD, Unit.MX, Unit.VX, Unit.ST)
 """Engines that every NPU has."""
-
-
-def are_alike(arch: Architecture) -> bool:
-    """Whether any NPU can take another one's place."""
-    return len({npu.sizes for npu in arch.npus}) == 1
-
-
-def work_of_steps(joined: Joined, npus: int) -> Sequence[tuple[int, ...]]:
-    """Return for each step the cycles that each NPU works."""
-    found = [[0] * npus for _ in range(1 + max(joined.steps))]
-    for event, step in zip(joined.schedule.events, joined.steps, strict=True):
-        if event.unit in UNITS:
-            found[step][event.index] += event.end - event.start
-    return [tuple(row) for row in found]
 
 
 def dealt(work: Sequence[int], engines: Mapping[tuple[Unit, int], Engine]) -> tuple[int, ...]:

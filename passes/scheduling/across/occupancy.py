@@ -1,86 +1,201 @@
-"""Who held which addresses last, and until when."""
+"""Who held which addresses last, and until when.
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+Thousands of tiles pass through one memory, and each looks at all ranges for the one that is free
+first: the loops over ranges are compiled.
+"""
+
+# The stubs of Numba are partial; those of NumPy take some scalars for arrays.
+# pyright: reportUnknownMemberType=false, reportMissingTypeStubs=false, reportReturnType=false
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import numpy as np
+from numba import njit  # pyright: ignore[reportUnknownVariableType]
+from numpy.typing import NDArray
+
+Ints = NDArray[np.int64]
+_Function = TypeVar("_Function", bound=Callable[..., Any])
+
+_FAR = 1 << 62
 
 
-@dataclass(slots=True)
+def _compiled(function: _Function) -> _Function:
+    return njit(cache=True, error_model="numpy")(function)  # pyright: ignore
+
+
+@dataclass(frozen=True, slots=True)
 class Stay:
     """A content of an address range.
 
     Attributes:
+        number: Among the contents of its memory.
         begin: When all former contents of the range have been used [cycle].
-        end: When its last use so far ends [cycle].
     """
 
+    number: int
     begin: int
-    end: int
 
 
-@dataclass(slots=True)
 class AddressSpace:
     """One memory: address ranges with their latest content, ascending.
 
-    Attributes:
-        parts: First byte, byte past the last, content.
+    A content is *live* until it leaves; then its range may be taken by others.
     """
 
-    parts: list[tuple[int, int, Stay]] = field(default_factory=list[tuple[int, int, Stay]])
+    def __init__(self) -> None:
+        self._parts = np.zeros((0, 3), np.int64)  # first byte, byte past the last, content
+        self._ends = np.zeros(64, np.int64)
+        self._is_live = np.zeros(64, np.bool_)
+        self._contents = 0
 
-    def claim(self, low: int, high: int) -> Stay:
+    def copy(self) -> "AddressSpace":
+        """Return a space that may go on in another way."""
+        twin = AddressSpace()
+        twin._parts, twin._contents = self._parts, self._contents  # claims make new parts
+        twin._ends, twin._is_live = self._ends.copy(), self._is_live.copy()
+        return twin
+
+    def claim(self, low: int, high: int, *, is_live: bool = False) -> Stay:
         """Give a range a new content, which begins when the old ones end."""
-        begin = self.free_at(low, high)
-        stay = Stay(begin, begin)
-        kept: list[tuple[int, int, Stay]] = [(low, high, stay)]
-        for start, stop, other in self.parts:
-            kept += [
-                (left, right, other)
-                for left, right in ((start, min(stop, low)), (max(start, high), stop))
-                if left < right
-            ]
-        self.parts = sorted(kept, key=lambda part: part[0])
+        stay = Stay(self._contents, self.free_at(low, high))
+        if stay.number == len(self._ends):
+            self._ends = np.concatenate([self._ends, np.zeros_like(self._ends)])
+            self._is_live = np.concatenate([self._is_live, np.zeros_like(self._is_live)])
+        self._contents += 1
+        self._ends[stay.number] = stay.begin
+        self._is_live[stay.number] = is_live
+        self._parts = _claimed(self._parts, low, high, stay.number)
         return stay
+
+    def use(self, stay: Stay, end: int) -> None:
+        """Note that a content is used until a cycle."""
+        self._ends[stay.number] = max(end, int(self._ends[stay.number]))
+
+    def leave(self, stay: Stay) -> int:
+        """Note that a content has been used for the last time; return when that ends [cycle]."""
+        self._is_live[stay.number] = False
+        return int(self._ends[stay.number])
 
     def free_at(self, low: int, high: int) -> int:
         """Return when the last use of a range so far ends [cycle]."""
-        return max(
-            (stay.end for start, stop, stay in self.parts if start < high and low < stop),
-            default=0,
-        )
+        return int(_free_at(self._parts, self._ends, low, high))
 
-    def earliest(self, size: int, blocked: Iterable[tuple[int, int]], top: int) -> int | None:
+    def earliest(self, size: int, blocked: Sequence[tuple[int, int]], top: int) -> int | None:
         """Return the address of the room that is free first, ``None`` if there is none.
 
-        Of equal ones the one in the tightest gap is taken, then the lowest.
+        Of equal ones the one in the tightest gap between live contents is taken, then the lowest.
 
         Args:
             size: Bytes that are needed.
-            blocked: Ranges that must not be used.
+            blocked: Ranges that must not be used, beside live contents; ascending.
             top: Size of the memory [byte].
         """
-        options = [
-            (self.free_at(address, address + size), high - low, address)
-            for low, high in _gaps(blocked, top)
-            for address in self._candidates(low, high, size)
-        ]
-        return min(options)[2] if options else None
-
-    def _candidates(self, low: int, high: int, size: int) -> set[int]:
-        """Return addresses in a gap that touch its edges or those of a content."""
-        if high - low < size:
-            return set()
-        edges = {low, high - size}
-        for start, stop, _ in self.parts:
-            edges |= {start, stop - size}
-        return {address for address in edges if low <= address <= high - size}
+        walls = np.array(blocked, np.int64).reshape(-1, 2)
+        address = int(_earliest(self._parts, self._ends, self._is_live, walls, size, top))
+        return None if address < 0 else address
 
 
-def _gaps(blocked: Iterable[tuple[int, int]], top: int) -> Iterator[tuple[int, int]]:
-    """Yield the ranges between blocked ones."""
-    low = 0
-    for start, stop in sorted(blocked):
-        if start > low:
-            yield low, start
-        low = max(low, stop)
-    if low < top:
-        yield low, top
+@_compiled
+def _claimed(parts: Ints, low: int, high: int, content: int) -> Ints:
+    """Return the parts with a range that has a new content."""
+    found = np.empty((parts.shape[0] + 2, 3), np.int64)
+    count, is_new = 0, True
+    for k in range(parts.shape[0]):
+        start, stop, old = parts[k, 0], parts[k, 1], parts[k, 2]
+        if start < low:
+            found[count, 0], found[count, 1], found[count, 2] = start, min(stop, low), old
+            count += 1
+        if is_new and stop > low:
+            found[count, 0], found[count, 1], found[count, 2] = low, high, content
+            count += 1
+            is_new = False
+        if stop > high:
+            found[count, 0], found[count, 1], found[count, 2] = max(start, high), stop, old
+            count += 1
+    if is_new:
+        found[count, 0], found[count, 1], found[count, 2] = low, high, content
+        count += 1
+    return found[:count]
+
+
+@_compiled
+def _first_beyond(parts: Ints, address: int) -> int:
+    """Return the first part that ends beyond an address."""
+    first, last = 0, parts.shape[0]
+    while first < last:
+        middle = (first + last) // 2
+        if parts[middle, 1] > address:
+            last = middle
+        else:
+            first = middle + 1
+    return first
+
+
+@_compiled
+def _free_at(parts: Ints, ends: Ints, low: int, high: int) -> int:
+    latest, k = 0, _first_beyond(parts, low)
+    while k < parts.shape[0] and parts[k, 0] < high:
+        latest = max(latest, int(ends[parts[k, 2]]))
+        k += 1
+    return latest
+
+
+@_compiled
+def _walls(parts: Ints, is_live: NDArray[np.bool_], blocked: Ints, top: int) -> Ints:
+    """Return blocked ranges and live parts, ascending, then the end of the memory."""
+    found = np.empty((parts.shape[0] + blocked.shape[0] + 1, 2), np.int64)
+    count, j = 0, 0
+    for k in range(parts.shape[0]):
+        if not is_live[parts[k, 2]]:
+            continue
+        while j < blocked.shape[0] and blocked[j, 0] <= parts[k, 0]:
+            found[count] = blocked[j]
+            count, j = count + 1, j + 1
+        found[count, 0], found[count, 1] = parts[k, 0], parts[k, 1]
+        count += 1
+    for rest in range(j, blocked.shape[0]):
+        found[count] = blocked[rest]
+        count += 1
+    found[count, 0] = found[count, 1] = top
+    return found[: count + 1]
+
+
+@_compiled
+def _in_gap(parts: Ints, ends: Ints, low: int, high: int, size: int) -> tuple[int, int]:
+    """Return when the room of a gap that is free first is free, and its lowest address.
+
+    Addresses that touch the edges of the gap, or those of a part, are looked at.
+    """
+    best_end, best = _free_at(parts, ends, low, low + size), low
+    last = high - size
+    end = _free_at(parts, ends, last, high)
+    if end < best_end:
+        best_end, best = end, last
+    k = _first_beyond(parts, low)
+    while k < parts.shape[0] and parts[k, 0] < high:
+        for address in (parts[k, 0], parts[k, 1] - size):
+            if low <= address <= last:
+                end = _free_at(parts, ends, address, address + size)
+                if end < best_end or (end == best_end and address < best):
+                    best_end, best = end, address
+        k += 1
+    return best_end, best
+
+
+@_compiled
+def _earliest(
+    parts: Ints, ends: Ints, is_live: NDArray[np.bool_], blocked: Ints, size: int, top: int
+) -> int:
+    """Return the address that is free first in the gaps between walls, -1 if none is large."""
+    best, best_end, best_gap, low = -1, _FAR, _FAR, 0
+    walls = _walls(parts, is_live, blocked, top)
+    for k in range(walls.shape[0]):
+        high = walls[k, 0]
+        if high - low >= size:
+            end, address = _in_gap(parts, ends, low, high, size)
+            if end < best_end or (end == best_end and high - low < best_gap):
+                best, best_end, best_gap = address, end, high - low
+        low = max(low, walls[k, 1])
+    return best

@@ -2,13 +2,13 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from typing import TypeAlias
 
 from ....ir.arch import Architecture
 from ....ir.graph_schedule import GraphSchedule
 from ....ir.isa import Space
 from ....ir.spaces import space_bytes
 from ....ir.tile_events import Placement
-from ....ir.tiles import TileGraph
 from ....ir.touches import Accesses, OnChip, Storage
 from .occupancy import AddressSpace, Stay
 
@@ -18,6 +18,10 @@ class NoRoom(Exception):  # noqa: N818 - a signal, not an error
     """A tile of a step finds no room; the step must keep its addresses."""
 
     step: int
+
+
+_Memory: TypeAlias = tuple[Space, int]
+"""A space, and the NPU that it belongs to; 0 where NPUs share it."""
 
 
 @dataclass
@@ -33,12 +37,9 @@ class Rooms:
     accesses: Accesses
     plan: GraphSchedule
     arch: Architecture
-    _spaces: dict[tuple[Space, int], AddressSpace] = field(
-        default_factory=dict[tuple[Space, int], AddressSpace]
-    )
-    _stays: dict[Storage, Stay] = field(default_factory=dict[Storage, Stay])
-    _live: dict[tuple[Space, int], dict[Placement, tuple[int, int]]] = field(
-        default_factory=dict[tuple[Space, int], dict[Placement, tuple[int, int]]]
+    _spaces: dict[_Memory, AddressSpace] = field(default_factory=dict[_Memory, AddressSpace])
+    _stays: dict[Storage, tuple[_Memory, Stay]] = field(
+        default_factory=dict[Storage, tuple[_Memory, Stay]]
     )
     _left: dict[tuple[int, int], int] = field(default_factory=dict[tuple[int, int], int])
     _moved: dict[Placement, Placement] = field(default_factory=dict[Placement, Placement])
@@ -47,13 +48,20 @@ class Rooms:
         self._blocked = _blocked(self.plan)
         self._sizes = {**space_bytes(self.arch), Space.GB: self.plan.budget}
 
-    @property
-    def _graph(self) -> TileGraph:
-        return self.accesses.graph
+    def copy(self) -> "Rooms":
+        """Return rooms that may go on in another way."""
+        return replace(
+            self,
+            _spaces={memory: space.copy() for memory, space in self._spaces.items()},
+            _stays=dict(self._stays),
+            _left=dict(self._left),
+            _moved=dict(self._moved),
+        )
 
-    def stay(self, storage: Storage) -> Stay | None:
-        """Return a content that has its room; ``None`` for others, and off chip."""
-        return self._stays.get(storage)
+    def begin(self, storage: Storage) -> int | None:
+        """Return when the room of a content is free; ``None`` if it has none, or is off chip."""
+        found = self._stays.get(storage)
+        return None if found is None else found[1].begin
 
     def moved(self, item: Placement) -> Placement:
         """Return where a tile is placed now; its events are still the old ones."""
@@ -63,14 +71,15 @@ class Rooms:
         """Note that a tensor is about to be brought in anew."""
         self._stays.pop(storage, None)
 
-    def hold(self, tensor: OnChip) -> None:
-        """Give a resident tensor the room that the plan has for it."""
-        size = self.accesses.elements[tensor] * self.accesses.element_bytes[tensor]
-        space = self._space(Space.GB, 0)
-        self._stays[tensor] = space.claim(tensor.base, tensor.base + size)
+    def hold(self, tensor: OnChip) -> int:
+        """Give a resident tensor the room that the plan has for it; return when it is free."""
+        memory = Space.GB, 0
+        stay = self._space(memory).claim(tensor.base, tensor.base + self.accesses.bytes(tensor))
+        self._stays[tensor] = memory, stay
+        return stay.begin
 
-    def place(self, item: Placement, step: int, npu: int, *, move: bool) -> None:
-        """Give a tile its room; if it was here before, it must have left.
+    def place(self, item: Placement, step: int, npu: int, *, move: bool) -> int:
+        """Give a tile its room; return when that is free and its last stay is over [cycle].
 
         Args:
             item: The tile's stay as it was.
@@ -81,31 +90,34 @@ class Rooms:
         Raises:
             NoRoom: Free room is in pieces.
         """
-        tile = self._graph.tiles[item.tile]
-        space = self._space(tile.space, npu)
+        tile = self.accesses.graph.tiles[item.tile]
+        memory = tile.space, npu
+        space = self._space(memory)
         address: int | None = item.address
-        live = self._live.setdefault((tile.space, npu), {})
         if move:
             blocked = self._blocked[step] if tile.space is Space.GB else ()
-            address = space.earliest(
-                tile.occupied, (*blocked, *live.values()), self._sizes[tile.space]
-            )
+            address = space.earliest(tile.occupied, blocked, self._sizes[tile.space])
             if address is None:
                 raise NoRoom(step)
-        live[item] = (address, address + tile.occupied)
-        stay = space.claim(address, address + tile.occupied)
-        stay.begin = max(stay.begin, self._left.get((item.tile, npu), 0))
-        self._stays[item] = stay
+        stay = space.claim(address, address + tile.occupied, is_live=True)
+        stay = replace(stay, begin=max(stay.begin, self._left.get((item.tile, npu), 0)))
+        self._stays[item] = memory, stay
         self._moved[item] = replace(item, npu=npu, address=address)
+        return stay.begin
+
+    def use(self, storage: Storage, end: int) -> None:
+        """Note that a content on chip is used until a cycle; nothing, off chip."""
+        if storage in self._stays:
+            memory, stay = self._stays[storage]
+            self._spaces[memory].use(stay, max(end, stay.begin))
 
     def leave(self, item: Placement) -> None:
         """Note that a tile has been used for the last time."""
-        npu = self._moved[item].npu
-        self._live[self._graph.tiles[item.tile].space, npu].pop(item)
-        self._left[(item.tile, npu)] = self._stays[item].end
+        memory, stay = self._stays[item]
+        self._left[item.tile, memory[1]] = self._spaces[memory].leave(stay)
 
-    def _space(self, space: Space, npu: int) -> AddressSpace:
-        return self._spaces.setdefault((space, npu), AddressSpace())
+    def _space(self, memory: _Memory) -> AddressSpace:
+        return self._spaces.setdefault(memory, AddressSpace())
 
 
 def _blocked(plan: GraphSchedule) -> Mapping[int, tuple[tuple[int, int], ...]]:
@@ -114,4 +126,4 @@ def _blocked(plan: GraphSchedule) -> Mapping[int, tuple[tuple[int, int], ...]]:
     for item in plan.residences:
         for step in range(item.first_step, item.last_step + 1):
             found[step].append((item.address, item.address + item.bytes))
-    return {step: tuple(ranges) for step, ranges in found.items()}
+    return {step: tuple(sorted(ranges)) for step, ranges in found.items()}

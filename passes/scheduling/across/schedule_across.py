@@ -1,6 +1,7 @@
 """Pass: let engines that wait in one operator work for the next ones."""
 
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import ClassVar
 
 from ....ir.arch import Architecture
@@ -8,21 +9,21 @@ from ....ir.graph_schedule import GraphSchedule
 from ....ir.module import Module, Stage
 from ....ir.tile_schedule import TileSchedule
 from ...base import Context, Pass, require_arch
-from ..timing.retime import retimed
-from ..work_bound import with_work_bound
-from .insertion import insert
-from .join import Joined, join
-from .npus import are_alike
-from .rooms import NoRoom
+from ..timing.retime import timed
+from ..timing.work_bound import are_alike
+from .insertion import InTurn, insert
+
+_TIMED = 2
+"""Of the ways to insert events, so many are timed by the clock."""
 
 
 @dataclass(frozen=True)
 class ScheduleAcross(Pass):
-    """Join the tile schedules of all operators into one that crosses their boundaries.
+    """Let the tiles of operators cross their boundaries.
 
     ::
 
-        tile_schedules: one per operator    ->    tile_schedules: one for all
+        tile_schedule: operators in turn    ->    tile_schedule: tiles cross their boundaries
 
     A tile of the next operator is loaded while engines wait for the last tiles of this one, and
     computed once the tiles that its window overlaps are there. Tilings stay as they are; tiles may
@@ -31,42 +32,28 @@ class ScheduleAcross(Pass):
     """
 
     name: ClassVar[str] = "schedule-across"
-    needs: ClassVar[frozenset[Stage]] = frozenset({Stage.GRAPH_SCHEDULE, Stage.TILE_SCHEDULES})
-    gives: ClassVar[frozenset[Stage]] = frozenset({Stage.TILE_SCHEDULES})
+    needs: ClassVar[frozenset[Stage]] = frozenset({Stage.GRAPH_SCHEDULE, Stage.TILE_SCHEDULE})
+    gives: ClassVar[frozenset[Stage]] = frozenset({Stage.TILE_SCHEDULE})
 
     def run(self, module: Module, ctx: Context) -> Module:
-        """Return the module with one tile schedule; the same if it has no more than that."""
-        arch, plan = require_arch(module), module.graph_schedule
-        assert plan is not None
-        if len(module.tile_schedules) < 2:
+        """Return the module with the fastest schedule; the same if none is faster than in turn."""
+        arch, plan, in_turn = require_arch(module), module.graph_schedule, module.tile_schedule
+        assert plan is not None and in_turn is not None
+        if any(before.step > after.step for before, after in pairwise(in_turn.events)):
             return module
-        joined = join(module)
-        in_turn = retimed(joined.schedule, arch)
-        schedule = best_across(joined, in_turn, plan, arch)
+        schedule = best_across(in_turn, plan, arch)
         ctx.counters.add("cycles in turn", in_turn.cycles)
         ctx.counters.add("cycles across", schedule.cycles)
-        return replace(module, tile_schedules=(schedule,))
+        return module if schedule is in_turn else replace(module, tile_schedule=schedule)
 
 
-def best_across(
-    joined: Joined, in_turn: TileSchedule, plan: GraphSchedule, arch: Architecture
-) -> TileSchedule:
-    """Return the fastest of the operators in turn, and of all ways to insert their events."""
-    ways = [in_turn]
-    for deal in (False, True) if are_alike(arch) and len(arch.npus) > 1 else (False,):
-        for move in (False, True):
-            ways.append(retimed(_inserted(joined, plan, arch, move=move, deal=deal), arch))
-    best = min(ways, key=lambda way: way.cycles)
-    return with_work_bound(replace(best, scheduler="across"), arch)
+def best_across(in_turn: TileSchedule, plan: GraphSchedule, arch: Architecture) -> TileSchedule:
+    """Return the fastest of a schedule and of the most promising ways to insert its events.
 
-
-def _inserted(
-    joined: Joined, plan: GraphSchedule, arch: Architecture, *, move: bool, deal: bool
-) -> TileSchedule:
-    """Return a schedule; where tiles move, those of steps whose room is in pieces stay."""
-    keep = [not move] * len(plan.order)
-    while True:
-        try:
-            return insert(joined, plan, arch, keep, deal=deal)
-        except NoRoom as found:
-            keep[found.step] = True
+    Insertion tells about how fast its result is. The clock tells exactly, but takes longer.
+    """
+    given = InTurn(in_turn, plan, arch)
+    deals = (False, True) if are_alike(arch) and len(arch.npus) > 1 else (False,)
+    ways = [insert(given, move=move, deal=deal) for deal in deals for move in (False, True)]
+    promising = sorted(ways, key=lambda way: way.cycles)[:_TIMED]
+    return min([in_turn, *(timed(way, arch) for way in promising)], key=lambda way: way.cycles)

@@ -10,8 +10,9 @@ from ....ir.module import Module
 from ....ir.tile_events import TRANSFERS
 from ....ir.tile_schedule import TileSchedule
 from ...base import Context
-from ...mapping.base import MappingResult, Objective
-from ...mapping.map_operators import MapOperators, MapTask, map_tasks, mapping_of
+from ...mapping.mapper import MappingResult
+from ...mapping.problem import MappingProblem, Objective
+from ..map_operators import MapOperators, mapping_of
 from ..schedule_tiles import schedule_operator
 from .streaming import Traffic, TrafficModel
 
@@ -36,17 +37,17 @@ def tiled_traffic(
         seed: Of the mapper.
     """
     known: dict[tuple[str, frozenset[str], int], Traffic | None] = {}
-    mapped: dict[MapTask, MappingResult] = {}
+    mapped: dict[MappingProblem, MappingResult] = {}
     finder = MapOperators(mapper=mapper, objective=objective)
     context = Context(seed=seed)
 
     def measure(op: Op, resident: frozenset[str], workspace: int) -> Traffic:
         plan = _plan_of_one(graph, op, resident, workspace)
         mappings: list[MappingResult] = []
-        for name, task in map_tasks(graph, plan, arch):
-            if task not in mapped:
-                mapped.update(finder.solve(((task, name),), arch, context))
-            mappings.append(mapped[task])
+        for name, problem in finder.problems(graph, plan, arch, seed):
+            if problem not in mapped:
+                mapped.update(finder.solve(((problem, name),), arch, context))
+            mappings.append(mapped[problem])
         module = Module(
             graph=graph,
             arch=arch,

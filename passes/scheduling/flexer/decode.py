@@ -8,7 +8,7 @@ from ....ir.tile_events import Event, EventKind, Placement
 from ....ir.tile_schedule import TileSchedule
 from ....ir.tiles import Role, TileGraph
 from ....ir.workload import Operand
-from ..timing.retime import retimed
+from ..timing.retime import timed
 from .kernel.arrays import COMPUTE, EVENTS, FINISH, MAKESPAN, STAYS, Ints, State
 from .problem import TimedTiling
 
@@ -50,7 +50,7 @@ def decode(
         cycles_lower_bound=cycles_lower_bound,
         scope=Scope.ALL_SCHEDULES if cycles_lower_bound else None,
     )
-    return retimed(schedule, timing.site.arch)
+    return timed(schedule, timing.site.arch)
 
 
 class _Reader:

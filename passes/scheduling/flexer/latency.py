@@ -6,7 +6,7 @@ from ....ir.arch import Architecture
 from ....ir.mapping import LoopNest
 from ....ir.workload import DIMS, Operand, Workload
 from ...analysis.tile_cost import TileCost, tile_cost
-from ...mapping.base import MapOptions, Objective
+from ...mapping.problem import MappingProblem, Objective
 from ...mapping.registry import find_mapper
 from ...tiling.inner_nest import inner_nest
 
@@ -75,13 +75,13 @@ class TileTimer:
     def _time(self, whole: Workload, tile: Workload, twin: int) -> TimedNest:
         machine = self.arch.for_npu(self.arch.npus[twin])
         if (whole, twin) not in self._nests:
-            found = find_mapper(self.mapper).map(
-                whole,
-                machine,
+            problem = MappingProblem(
+                workload=whole,
+                arch=machine,
                 resident=frozenset(Operand),
-                options=MapOptions(objective=self.objective),
+                objective=self.objective,
             )
-            self._nests[(whole, twin)] = found.nest
+            self._nests[(whole, twin)] = find_mapper(self.mapper).map(problem).nest
         inner = inner_nest(self._nests[(whole, twin)], machine, tile, 0, machine.scratchpad)
         return TimedNest(
             inner, tile_cost(inner, machine), tile_cost(inner, machine, accumulate=True)

@@ -1,16 +1,25 @@
 """Pass: schedule the tiles of every operator out of order on all NPUs."""
 
+import logging
+import math
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
+from ....ir.errors import InfeasibleError
+from ....ir.graph import Op
 from ....ir.module import Module, Stage
 from ....ir.tile_schedule import TileSchedule
 from ...base import Context, Pass, require_arch
+from ..network.join import join
 from ..schedule_tiles import schedule_operator
+from ..timing.work_bound import are_alike
 from .candidate import Found, adopt, schedule_of
+from .kernel.goal import metric
 from .options import FlexerOptions, Memory, Metric, Priority
 from .side_by_side import search_all
 from .site import Likeness, Site, is_eligible, likeness, site_of
+
+_LOG = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -19,11 +28,12 @@ class ScheduleFlexer(Pass):
 
     ::
 
-        graph_schedule, mappings    ->    tile_schedules: events, placements
+        graph_schedule, mappings    ->    tile_schedule: events, placements
 
     Other operators, those whose weights do not pass through the scratchpad, and those whose
-    workspace does not hold their accumulators, keep the order of their loop nest. Of operators that
-    differ only in names and addresses one is searched, on several cores.
+    workspace does not hold their accumulators, keep the order of their loop nest; so do operators,
+    and networks, that are better that way: the schedule of ``schedule-tiles`` is never better. Of
+    operators that differ only in names and addresses one is searched, on several cores.
 
     References:
         Min, Kwon, Egger: Flexer: Out-of-Order Scheduling for Multi-NPUs. CGO 2023.
@@ -31,7 +41,7 @@ class ScheduleFlexer(Pass):
 
     name: ClassVar[str] = "schedule-flexer"
     needs: ClassVar[frozenset[Stage]] = frozenset({Stage.GRAPH_SCHEDULE, Stage.MAPPINGS})
-    gives: ClassVar[frozenset[Stage]] = frozenset({Stage.TILE_SCHEDULES})
+    gives: ClassVar[frozenset[Stage]] = frozenset({Stage.TILE_SCHEDULE})
 
     metric: Metric = Metric.PRODUCT
     weight: float = 1.0
@@ -61,25 +71,58 @@ class ScheduleFlexer(Pass):
         )
 
     def run(self, module: Module, ctx: Context) -> Module:
-        """Return the module with one tile schedule per operator."""
+        """Return the module with its tile schedule."""
         arch, plan = require_arch(module), module.graph_schedule
         assert plan is not None
         ops = [module.graph.producer[name] for name in plan.order]
         sites = {
             op.name: site_of(module.graph, plan, op, arch) for op in ops if is_eligible(op, arch)
         }
+        if not sites:
+            _LOG.info("no operator can be scheduled out of order on %s: see its weights", arch.name)
+        ctx.counters.add("operators in order only", len(ops) - len(sites))
         known = self._search(tuple(sites.values()), ctx)
-        schedules: list[TileSchedule] = []
+        in_order: list[TileSchedule | None] = []
+        chosen: list[TileSchedule] = []
         for step, op in enumerate(ops):
             ctx.progress("tiles", step, len(ops))
             site = sites.get(op.name)
             found = None if site is None else known[likeness(site)]
             if site is None or found is None:
-                schedules.append(schedule_operator(module, op))
-            else:
-                schedules.append(schedule_of(adopt(found.best, site), found.bound))
-        ctx.counters.add("events", sum(len(item.events) for item in schedules))
-        return replace(module, tile_schedules=tuple(schedules))
+                chosen.append(schedule_operator(module, op))
+                in_order.append(chosen[-1])
+                continue
+            free = schedule_of(adopt(found.best, site), found.bound)
+            in_order.append(_in_order(module, op))
+            options = [free, *(item for item in in_order[-1:] if item is not None)]
+            chosen.append(min(options, key=self._value))
+        schedule = self._best(module, in_order, chosen)
+        ctx.counters.add("events", len(schedule.events))
+        return replace(module, tile_schedule=schedule)
+
+    def _best(
+        self, module: Module, in_order: list[TileSchedule | None], chosen: list[TileSchedule]
+    ) -> TileSchedule:
+        """Return the better schedule of the network: that of the loop nests is never better.
+
+        Args:
+            module: The network.
+            in_order: Each operator along its loop nest; ``None`` where that is impossible.
+            chosen: Each operator in the order that is best for itself.
+        """
+        free = join(module, chosen, "flexer")
+        others = [item for item in in_order if item is not None]
+        if len(others) < len(in_order):
+            return free
+        static = free if others == chosen else join(module, others, "static")
+        within = free.cycles <= static.cycles and free.transferred_bytes <= static.transferred_bytes
+        is_better = self._value(free) < self._value(static)
+        return free if is_better and (self.trade or within) else static
+
+    def _value(self, schedule: TileSchedule) -> float:
+        """Return the metric of a schedule; of its energy, what tiles take is left out."""
+        goal = self.options().goal(math.inf, byte_pj=1.0)
+        return metric(goal, schedule.cycles, schedule.transferred_bytes)
 
     def _search(self, sites: tuple[Site, ...], ctx: Context) -> dict[Likeness, Found | None]:
         """Return what was found for each distinct operator."""
@@ -91,6 +134,19 @@ class ScheduleFlexer(Pass):
             if found is not None:
                 _count(found, ctx)
         return dict(zip(distinct, answers, strict=True))
+
+
+def _in_order(module: Module, op: Op) -> TileSchedule | None:
+    """Return the tiles of an operator along its loop nest, where that is possible.
+
+    A loop nest is one of the regular NPU: those that differ cannot run it.
+    """
+    if not are_alike(require_arch(module)):
+        return None
+    try:
+        return schedule_operator(module, op)
+    except InfeasibleError:
+        return None
 
 
 def _count(found: Found, ctx: Context) -> None:

@@ -10,7 +10,7 @@ from ....ir.errors import PassError
 from ....ir.graph import Graph, Op
 from ....ir.graph_schedule import GraphSchedule
 from ....ir.isa import Space
-from ....ir.ops import workload
+from ....ir.ops import is_mac, workload
 from ....ir.spaces import space_bytes
 from ....ir.workload import Operand, Workload
 from ...tiling.mac import MacTiler, parameter_names
@@ -75,7 +75,7 @@ class Site:
 
 def is_eligible(op: Op, arch: Architecture) -> bool:
     """Whether an operator can be scheduled out of order: MACs, and weights in the scratchpad."""
-    return op.kind in ("conv2d", "dense") and Operand.W in arch.scratchpad_level.holds
+    return is_mac(op) and Operand.W in arch.scratchpad_level.holds
 
 
 def site_of(graph: Graph, plan: GraphSchedule, op: Op, arch: Architecture) -> Site:

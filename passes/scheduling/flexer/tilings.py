@@ -15,7 +15,7 @@ import numpy as np
 from ....ir.mapping import LoopNest
 from ....ir.tiles import Range, Tile, TileGraph, TileOp
 from ....ir.workload import DIMS, Dim, Operand
-from ...tiling.collect import cuts
+from ...tiling.collect import cuts, resident_operands
 from .kernel.arrays import Ints
 from .site import Site
 
@@ -198,7 +198,11 @@ class Tiling:
                 )
             )
         return TileGraph(
-            operators=(self.site.op.name,), tiles=tiles, ops=tuple(ops), nests=tuple(table)
+            operators=(self.site.op.name,),
+            tiles=tiles,
+            ops=tuple(ops),
+            nests=tuple(table),
+            preloaded=resident_operands(tiles),
         )
 
     def outputs_at(self, acc: int, accs: int) -> int:

@@ -4,20 +4,22 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
 from ....ir.arch import Architecture
-from ....ir.hazards import waits_for
+from ....ir.hazards import ScheduleHazards, waits_for
 from ....ir.isa import Unit
-from ....ir.schedule_hazards import ScheduleHazards
+from ....ir.proof import Scope
 from ....ir.tile_events import Event
 from ....ir.tile_schedule import TileSchedule
 from ....ir.touches import Accesses
 from .clock import Clock, Share, Span, Task
 from .work import Work, Works
+from .work_bound import work_bound
 
 
-def retimed(schedule: TileSchedule, arch: Architecture) -> TileSchedule:
+def timed(schedule: TileSchedule, arch: Architecture) -> TileSchedule:
     """Return a schedule with the times that the machine needs for its events, in their order.
 
-    Lowering follows the same hazards, so that this is what the simulator counts.
+    Lowering follows the same hazards, so that this is what the simulator counts. Where nothing
+    better is proven of all schedules, the bound is what no order of these events can beat.
     """
     run = _Retiming(schedule, arch)
     for number in range(len(schedule.events)):
@@ -44,6 +46,7 @@ class _Retiming:
         queues: Number of each engine's queue.
         tasks: Per queue.
         members: Per queue the numbers of its events.
+        asked: Per event the kind of its engine and its work.
     """
 
     schedule: TileSchedule
@@ -51,6 +54,7 @@ class _Retiming:
     queues: dict[tuple[Unit, int], int] = field(default_factory=dict[tuple[Unit, int], int])
     tasks: list[list[Task]] = field(default_factory=list[list[Task]])
     members: list[list[int]] = field(default_factory=list[list[int]])
+    asked: list[tuple[Unit, Work]] = field(default_factory=list[tuple[Unit, Work]])
     _shapes: dict[Work, Task] = field(default_factory=dict[Work, Task])
 
     def __post_init__(self) -> None:
@@ -70,6 +74,7 @@ class _Retiming:
         waits = tuple(sorted(waits_for((ticks,), queue).items()))
         work = self.works.of(event, memory_owner(self.hazards.accesses, number))
         self.members[queue].append(number)
+        self.asked.append((event.unit, work))
         self.tasks[queue].append(replace(self._task(work), waits=waits))
         self.hazards.note(number, touches, queue, len(self.tasks[queue]))
 
@@ -88,14 +93,19 @@ class _Retiming:
         return self._shapes[work]
 
     def finish(self) -> TileSchedule:
-        """Return the schedule with its times."""
+        """Return the schedule with its times and its bound."""
         pipelined = [unit is Unit.MX for unit, _ in self.queues]
         spans = Clock(self.tasks, pipelined, len(self.ports)).run()
         events: list[Event] = list(self.schedule.events)
         for queue, numbers in enumerate(self.members):
             for number, span in zip(numbers, spans[queue], strict=True):
                 events[number] = _at(events[number], span)
-        return replace(self.schedule, events=tuple(events), cycles=last_end(events))
+        found = replace(self.schedule, events=tuple(events), cycles=last_end(events))
+        if found.scope is Scope.ALL_SCHEDULES:
+            return found
+        bound = work_bound(self.asked, self.works)
+        scope = Scope.GIVEN_EVENTS if bound else None
+        return replace(found, cycles_lower_bound=bound, scope=scope)
 
 
 def _at(event: Event, span: Span) -> Event:

@@ -11,8 +11,7 @@ from fractions import Fraction
 
 from ....ir.arch import Architecture
 from ....ir.mapping import LoopNest
-from ....ir.workload import RELEVANT, Operand
-from ...analysis.view import NestView
+from ....ir.workload import DIMS, RELEVANT, Dim, Operand
 
 
 def link_loads(
@@ -27,24 +26,29 @@ def link_loads(
         out_bytes: Of an element that leaves finished; ``None`` if the tile moves as it is [byte].
     """
     (item,) = layout.allocations
-    view = NestView(
-        workload=layout.workload, temporal=layout.temporal, spatial=layout.spatial, chains={}
-    )
-    part = view.tile_elements(arch, item.operand, item.level, 0) * element_bytes
+    tile = layout.tile(arch, item)
+    part = layout.workload.elements(item.operand, tile) * element_bytes
     relevant = RELEVANT[item.operand]
+    stationary = frozenset(DIMS) - relevant
     loads: list[tuple[str, Fraction]] = []
     above = arch.fanouts_above(item.level)
     for position, fanout in enumerate(above):
         copies = 1
         for inner in above[position + 1 :]:
-            copies *= view.unrolled(inner.name, relevant, inside=True)
+            copies *= _unrolled(layout, inner.name, relevant)
             once = item.operand is Operand.O or item.operand in inner.multicast
-            copies *= 1 if once else view.unrolled(inner.name, relevant, inside=False)
+            copies *= 1 if once else _unrolled(layout, inner.name, stationary)
         sums_joined = math.prod(
-            view.unrolled(outer.name, relevant, inside=False) for outer in above[: position + 1]
+            _unrolled(layout, outer.name, stationary) for outer in above[: position + 1]
         )
         size = Fraction(part * copies)
         if out_bytes is not None and sums_joined == 1:
             size *= Fraction(out_bytes, element_bytes)
         loads.append((fanout.name, size))
     return part, tuple(loads)
+
+
+def _unrolled(layout: LoopNest, fanout: str, dims: frozenset[Dim]) -> int:
+    """Return the unrolling over a fan-out along some dimensions."""
+    own = (loop for loop in layout.spatial if loop.fanout == fanout and loop.dim in dims)
+    return math.prod(loop.extent for loop in own)

@@ -15,11 +15,10 @@ from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 from onnx import ModelProto
 
-from accnn.backend.footprint import read_regions, written_regions
 from accnn.backend.lower import lower
 from accnn.ir.arch import Architecture
 from accnn.ir.errors import SimulationError, VerifyError
-from accnn.ir.isa import AnyInstruction, Halt, Space, Sync, Unit
+from accnn.ir.isa import Space, Unit
 from accnn.ir.mapping import LoopNest
 from accnn.ir.module import Module
 from accnn.ir.program import Program, SymbolKind
@@ -27,17 +26,15 @@ from accnn.ir.resources import Constants
 from accnn.ir.spaces import accumulator_level
 from accnn.ir.tile_events import EventKind
 from accnn.ir.tile_places import verify_places
-from accnn.ir.tiles import Tile
 from accnn.passes.analysis.tile_cost import tile_cost
 from accnn.passes.base import Context
-from accnn.passes.mapping.map_operators import MapOperators
 from accnn.passes.scheduling.check import check_schedule
+from accnn.passes.scheduling.map_operators import MapOperators
 from accnn.passes.scheduling.schedule_in_order import ScheduleInOrder
 from accnn.passes.scheduling.schedule_tiles import ScheduleTiles
 from accnn.passes.scheduling.timing.clock import Clock, Share, fair_speeds
 from accnn.passes.scheduling.timing.spread import link_loads
 from accnn.passes.tiling.inner_nest import managed_bytes
-from accnn.runtime_sim.accesses import Way, touches
 from accnn.runtime_sim.array.run import run_on
 from accnn.runtime_sim.array.spread import spread_on
 from accnn.runtime_sim.ports import ports_of
@@ -50,7 +47,6 @@ from tests.end_to_end.faults.fault import Exam, Judge
 from tests.end_to_end.faults.hazards import Stream, blocks, contents
 from tests.end_to_end.faults.networks import (
     CASES,
-    RESIDENT,
     Case,
     halfway_biases,
     joined,
@@ -74,6 +70,7 @@ from tests.runtime_sim.array.test_against_execution import check as check_execut
 from tests.runtime_sim.step_by_step import executed
 from tests.runtime_sim.test_loopnest import check as check_whole
 from tests.runtime_sim.test_timing import programs
+from tests.tiles import by_themselves, tiles_of
 
 
 def objection(exam: str) -> str | None:
@@ -157,7 +154,7 @@ def _descriptors() -> None:
     for case in CASES:
         module = scheduled(case)
         machine = case.machine.for_npu(case.machine.npus[0])
-        for schedule in module.tile_schedules:
+        for schedule in by_themselves(module):
             found = {
                 (schedule.graph.ops[event.subject].nests[0], event.clear)
                 for event in schedule.events
@@ -180,7 +177,7 @@ def _descriptors() -> None:
 def _layouts() -> None:
     for case in CASES:
         machine = case.machine.for_npu(case.machine.npus[0])
-        for schedule in scheduled(case).tile_schedules:
+        for schedule in by_themselves(scheduled(case)):
             for tile in schedule.graph.tiles:
                 if tile.layout is None:
                     continue
@@ -238,60 +235,25 @@ def _hazards() -> None:
     _drawn(check, 200, contents())
 
 
-def _footprints() -> None:
-    """What lowering says that an instruction touches of a resident tensor holds all it does."""
-    module = scheduled(RESIDENT)
-    program = lower(module).program
-    operators = [item.graph for item in module.tile_schedules]
-    for queue in program.queues:
-        for instruction in queue.instructions:
-            if instruction.op < 0 or isinstance(instruction, Sync | Halt):
-                continue
-            for tile in operators[instruction.op].tiles:
-                types = module.graph.types
-                if tile.is_resident and tile.bytes == types[tile.tensor].bytes:
-                    _covers(instruction, tile)
-
-
-def _covers(instruction: AnyInstruction, tile: Tile) -> None:
-    assert tile.address is not None
-    for way, regions in (
-        (Way.READ, read_regions(instruction, tile)),
-        (Way.WRITE, written_regions(instruction, tile)),
-    ):
-        if regions is None:
-            continue
-        found = np.zeros(tile.bytes, np.bool_)
-        for region in regions:
-            region.within(found)[...] = True
-        for touch in touches(instruction):
-            first = touch.access.address - tile.address
-            if touch.way is way and touch.access.space is Space.GB and 0 <= first < tile.bytes:
-                for lattice in touch.region.lattices:
-                    place = first + lattice.offset
-                    touched = np.ndarray(lattice.shape, np.bool_, found, place, lattice.strides)
-                    assert touched.all(), f"{instruction} touches more of %{tile.tensor}"
-
-
 def _alone() -> Iterable[tuple[Module, Program]]:
     """Yield the operators of all cases, each with a program of its own."""
     for case in CASES:
         module = scheduled(case)
-        for schedule in module.tile_schedules:
+        for schedule in by_themselves(module):
             single = alone(module, schedule)
             yield single, lower(single).program
 
 
 def _events() -> None:
     for module, program in _alone():
-        (schedule,) = module.tile_schedules
+        schedule = tiles_of(module)
         for ours, theirs in zip(predicted(schedule), simulated(program), strict=True):
             assert ours == theirs, f"{program.name}: predicted {ours}, simulated {theirs}"
 
 
 def _accounts() -> None:
     for module, program in _alone():
-        (schedule,) = module.tile_schedules
+        schedule = tiles_of(module)
         assert module.arch is not None
         _none(difference(Account(schedule, module.arch), counted(program)))
 
@@ -303,7 +265,7 @@ def _traffic() -> None:
         plan = module.graph_schedule
         assert plan is not None
         planned = check_schedule(module.graph, plan, module.arch)
-        tiles = sum(schedule.transferred_bytes for schedule in module.tile_schedules)
+        tiles = sum(schedule.transferred_bytes for schedule in by_themselves(module))
         moved = counted(lower(module).program).off_chip
         whole = planned.total - planned.streams
         assert whole + tiles == sum(item.read + item.written for item in moved)
@@ -420,19 +382,17 @@ def _multiples() -> None:
 def _run() -> None:
     for case in CASES:
         module = scheduled(case)
-        for schedule in module.tile_schedules:
-            schedule.verify()
+        tiles_of(module).verify()
         plan = module.graph_schedule
         assert plan is not None
-        verify_places(module.graph, plan, module.tile_schedules)
+        verify_places(plan, tiles_of(module))
         _run_of(case)
 
 
 def _joint() -> None:
     for case in CASES[:4]:
         module = joined(case)
-        for schedule in module.tile_schedules:
-            schedule.verify()
+        tiles_of(module).verify()
         inputs = random_inputs(module.graph, 0)
         _same_outputs(module, inputs, _simulated(module, inputs))
 
@@ -446,7 +406,6 @@ EXAMS: Mapping[Exam, Callable[[], None]] = {
     Exam.ARRAY: _array,
     Exam.WHOLE_NESTS: _whole_nests,
     Exam.HAZARDS: _hazards,
-    Exam.FOOTPRINTS: _footprints,
     Exam.CLOCK: _clock,
     Exam.TIMING: _timing,
     Exam.VALUES: _values,

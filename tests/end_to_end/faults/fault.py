@@ -31,7 +31,6 @@ class Exam(StrEnum):
     ARRAY = "descriptors, executed"
     WHOLE_NESTS = "whole nests, executed"
     HAZARDS = "random hazards"
-    FOOTPRINTS = "elements that instructions touch"
     CLOCK = "compiler's clock, cycle by cycle"
     TIMING = "simulator's clock, cycle by cycle"
     VALUES = "every tensor"
@@ -62,7 +61,6 @@ _JUDGES = {
     Exam.ARRAY: Judge.AGAINST_ORACLE,
     Exam.WHOLE_NESTS: Judge.AGAINST_ORACLE,
     Exam.HAZARDS: Judge.AGAINST_ORACLE,
-    Exam.FOOTPRINTS: Judge.AGAINST_ORACLE,
     Exam.CLOCK: Judge.AGAINST_ORACLE,
     Exam.TIMING: Judge.AGAINST_ORACLE,
     Exam.VALUES: Judge.AGAINST_ORACLE,

@@ -7,8 +7,6 @@ from hypothesis import strategies as st
 
 from accnn.ir.hazards import HazardTracker, Ticks, waits_for
 from accnn.ir.isa import Space
-from accnn.ir.regions import Region
-from accnn.ir.schedule_hazards import Content
 
 QUEUES = 3
 SIZE = 8
@@ -88,46 +86,42 @@ def blocks(draw: st.DrawFn) -> Stream:
                 queue,
                 touched,
                 f"{id(block)} {author}",
-                tracker.before_write(block, author),
+                block.before_write(author),
                 writes=True,
             )
-            tracker.note_write(block, queue, tick, author)
+            block.note_write(queue, tick, author)
         else:
-            stream.add(queue, touched, "", tracker.before_read(block), writes=False)
-            tracker.note_read(block, queue, tick)
+            stream.add(queue, touched, "", block.before_read(), writes=False)
+            block.note_read(queue, tick)
     return stream
 
 
 @st.composite
 def contents(draw: st.DrawFn) -> Stream:
-    """Draw contents of which every element is written once, in parts, before it is read."""
+    """Draw tensors of which every cell, one byte here, is written once before it is read."""
     stream, tracker = Stream(), HazardTracker()
     for number in range(draw(st.integers(1, 4))):
         low = draw(st.integers(0, SIZE - 2))
         size = draw(st.integers(2, SIZE - low))
-        content = Content(tracker.claim(Space.GB, 0, low, size), size)
+        block = tracker.claim(Space.GB, 0, low, size)
         cut = draw(st.integers(1, size - 1))
         for first, last in ((0, cut), (cut, size)):
             queue = draw(st.integers(0, QUEUES - 1))
-            region = _part(first, last)
-            ticks = content.before_write(region, f"{number}")
+            cells = tuple(range(first, last))
+            ticks = block.before_write(f"{number}", cells)
             tick = stream.next_tick(queue)
             stream.add(queue, _bytes(low, first, last), f"{number}", ticks, writes=True)
-            content.note_write(region, queue, tick, f"{number}")
+            block.note_write(queue, tick, f"{number}", cells)
         for _ in range(draw(st.integers(0, 3))):
             first = draw(st.integers(0, size - 1))
             last = draw(st.integers(first + 1, size))
             queue = draw(st.integers(0, QUEUES - 1))
             tick = stream.next_tick(queue)
-            ticks = content.before_read(_part(first, last))
+            ticks = block.before_read(tuple(range(first, last)))
             stream.add(queue, _bytes(low, first, last), "", ticks, writes=False)
-            tracker.note_read(content.block, queue, tick)
+            block.note_read(queue, tick)
     return stream
 
 
 def _bytes(low: int, first: int, last: int) -> frozenset[int]:
     return frozenset(range(low + first, low + last))
-
-
-def _part(first: int, last: int) -> Region:
-    return Region(first, (last - first,), (1,))

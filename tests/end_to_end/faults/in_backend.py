@@ -18,13 +18,6 @@ _MACHINE = (
         Exam.FORGED_PROGRAMS,
     ),
     Fault(
-        "exp costs what an addition costs",
-        "ir/latency.py",
-        "EXP_COST = 4",
-        "EXP_COST = 1",
-        Exam.EVENTS,
-    ),
-    Fault(
         "copies on chip start at once",
         "ir/latency.py",
         "ON_CHIP_STARTUP = 4",
@@ -44,15 +37,15 @@ _HAZARDS = (
     Fault(
         "a write does not wait for readers",
         "ir/hazards.py",
-        "merge(found, block.readers)",
+        "merge(found, self.readers)",
         "merge(found, {})",
         Exam.HAZARDS,
     ),
     Fault(
         "a read does not wait for writers",
         "ir/hazards.py",
-        "return block.writers or block.inherited",
-        "return block.inherited",
+        "return self.writers or self.inherited",
+        "return self.inherited",
         Exam.RUN,
     ),
     Fault(
@@ -70,24 +63,24 @@ _HAZARDS = (
         Exam.RUN,
     ),
     Fault(
-        "across operators, a read does not wait for writers",
-        "ir/schedule_hazards.py",
-        "return self._writers(region) or self.block.inherited",
-        "return self.block.inherited",
+        "a read of a tensor does not wait for writers",
+        "ir/hazards.py",
+        "return self._wrote(cells) or self.inherited",
+        "return self.inherited",
         Exam.JOINT,
     ),
     Fault(
-        "across operators, a write does not wait for what lay there",
-        "ir/schedule_hazards.py",
-        "ticks = dict(self.block.inherited)",
-        "ticks: Ticks = {}",
+        "a write does not wait for what lay there",
+        "ir/hazards.py",
+        "found = dict(self.inherited)",
+        "found: Ticks = {}",
         Exam.HAZARDS,
     ),
     Fault(
-        "across operators, the first element of a region stands for all",
-        "ir/schedule_hazards.py",
-        "found = {queue: int(region.within(ticks).max()) for queue, ticks in self.written.items()}",
-        "found = {queue: int(region.within(ticks).min()) for queue, ticks in self.written.items()}",
+        "the first cell of a tile stands for all",
+        "ir/cells.py",
+        "tuple(np.flatnonzero(is_met).tolist())",
+        "tuple(np.flatnonzero(is_met).tolist()[:1])",
         Exam.JOINT,
     ),
 )
@@ -167,6 +160,20 @@ _VERIFIERS = (
 
 _LOWERING = (
     Fault(
+        "operands of a sum change places",
+        "backend/select_vector.py",
+        "scales=(quants[0][0], quants[1][0], quants[2][0]),",
+        "scales=(quants[1][0], quants[0][0], quants[2][0]),",
+        Exam.VALUES,
+    ),
+    Fault(
+        "a reused address of a tensor off chip",
+        "backend/layout.py",
+        "self.end = address + type.bytes",
+        "self.end = address + type.bytes - 1",
+        Exam.RUN,
+    ),
+    Fault(
         "the multiplier's operations in another order",
         "backend/layout.py",
         "factor = np.float32(x.scale[0]) * weights / np.float32(y.scale[0])",
@@ -232,10 +239,10 @@ _LOWERING = (
         Exam.RUN,
     ),
     Fault(
-        "the first DMA channel does everything",
-        "backend/lower_event.py",
-        "self.streams.emit((self.event.unit, self.event.index), copy, (from_,), (into,), author)",
-        "self.streams.emit((self.event.unit, 0), copy, (from_,), (into,), author)",
+        "the first engine of a kind does everything",
+        "backend/lower.py",
+        "queue = self.streams.queue(event.unit, event.index)",
+        "queue = self.streams.queue(event.unit, 0)",
         Exam.EVENTS,
     ),
     Fault(
@@ -254,49 +261,30 @@ _LOWERING = (
     ),
     Fault(
         "a finish is not told that its parameters are read",
-        "backend/lower_event.py",
-        "reads = [*(tile for tile in step.reads if self._is_parameter(tile)), step.acc]",
-        "reads = [step.acc]",
-        Exam.RUN,
-    ),
-)
-
-_REGIONS = (
-    Fault(
-        "windows skip rows that they touch",
-        "backend/footprint.py",
-        "step = stride if taps == 1 else dilation if outputs == 1 else 1",
-        "step = stride",
-        Exam.FOOTPRINTS,
-    ),
-    Fault(
-        "the last row of a window is not waited for",
-        "backend/footprint.py",
-        "return first, max(0, (last - first) // step + 1), step",
-        "return first, max(0, (last - first) // step), step",
-        Exam.FOOTPRINTS,
-    ),
-    Fault(
-        "across operators, parameters are not read",
         "ir/touches.py",
         "return Touches(self._tiles((*params, op.acc), number), self._tiles((op.out,), number))",
         "return Touches(self._tiles((op.acc,), number), self._tiles((op.out,), number))",
-        Exam.JOINT,
-    ),
-    Fault(
-        "operands of a sum change places",
-        "backend/select_vector.py",
-        "scales=(quants[0][0], quants[1][0], quants[2][0]),",
-        "scales=(quants[1][0], quants[0][0], quants[2][0]),",
-        Exam.VALUES,
-    ),
-    Fault(
-        "a reused address of a tensor off chip",
-        "backend/layout.py",
-        "self.end = address + type.bytes",
-        "self.end = address + type.bytes - 1",
         Exam.RUN,
     ),
 )
 
-BACKEND = (*_REGIONS, *_MACHINE, *_HAZARDS, *_VERIFIERS, *_LOWERING)
+_WINDOWS = (
+    Fault(
+        "the last row of a window is not waited for",
+        "passes/scheduling/network/windows.py",
+        "box = tuple(Range(axis.start, axis.stop, step) for axis, step in zip(box, steps, "
+        "strict=True))",
+        "box = tuple(Range(axis.start, max(axis.start + 1, axis.stop - 1), step) for axis, step "
+        "in zip(box, steps, strict=True))",
+        Exam.RUN,
+    ),
+    Fault(
+        "windows lie where their tensor does",
+        "passes/scheduling/network/windows.py",
+        "shift = region_of(part).offset - region_of(tile).offset",
+        "shift = 0",
+        Exam.RUN,
+    ),
+)
+
+BACKEND = (*_WINDOWS, *_MACHINE, *_HAZARDS, *_VERIFIERS, *_LOWERING)

@@ -184,8 +184,8 @@ _TIME = (
     Fault(
         "slow functions in two cycles",
         "runtime_sim/vector_cost.py",
-        "_SLOW_CYCLES = 4",
-        "_SLOW_CYCLES = 2",
+        "return FUNCTIONS[act].cycles",
+        "return min(2, FUNCTIONS[act].cycles)",
         Exam.EVENTS,
     ),
     Fault(

@@ -15,8 +15,8 @@ from accnn.ir.resources import Constants
 from accnn.ir.types import DType, Quantization
 from accnn.ir.workload import REDUCTION
 from accnn.passes.base import Context
-from accnn.passes.mapping.map_operators import MapOperators
 from accnn.passes.scheduling.across.schedule_across import ScheduleAcross
+from accnn.passes.scheduling.map_operators import MapOperators
 from accnn.passes.scheduling.schedule_in_order import ScheduleInOrder
 from accnn.passes.scheduling.schedule_tiles import ScheduleTiles
 from tests.inputs import Array
@@ -77,12 +77,9 @@ class Case:
 
 NETWORKS = {"halos": halos, "deep": deep, "floats": lambda: float_network(6)}
 
-RESIDENT = Case("simba", "halos", 3200)
-"""A case whose tensors all stay on chip."""
-
 CASES = (
     Case("simba", "halos", 3000, sums_outside=True),
-    RESIDENT,
+    Case("simba", "halos", 3200),
     Case("edge-1m", "halos", 4000, sums_outside=True),
     Case("flexer-arch5", "deep", 8000, sums_outside=True),
     Case("eyeriss", "halos", 3000),
@@ -99,7 +96,7 @@ def network(name: str) -> tuple[Graph, Mapping[str, Array]]:
 
 @cache
 def scheduled(case: Case) -> Module:
-    """Return the network with one tile schedule per operator."""
+    """Return the network with the tiles of its operators in turn."""
     graph, data = network(case.network)
     module = Module(graph=graph, arch=case.machine, constants=Constants(data))
     module = ScheduleInOrder(scratchpad=str(case.budget)).run(module, Context())
@@ -122,7 +119,7 @@ def _sums_outside(nest: LoopNest) -> LoopNest:
 
 @cache
 def joined(case: Case) -> Module:
-    """Return the network with one tile schedule of all operators."""
+    """Return the network with tiles that cross operators."""
     return ScheduleAcross().run(scheduled(case), Context())
 
 

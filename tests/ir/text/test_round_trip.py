@@ -69,8 +69,8 @@ def test_any_mappings(module: Module) -> None:
 
 
 @few
-@given(any_modules(tile_schedules=st.lists(fields_of(TileSchedule), max_size=2).map(tuple)))
-def test_any_tile_schedules(module: Module) -> None:
+@given(any_modules(tile_schedule=fields_of(TileSchedule)))
+def test_any_tile_schedule(module: Module) -> None:
     check(module)
 
 

@@ -1,15 +1,19 @@
 """A small builder of ONNX models, and the comparison of an import with onnxruntime."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 import pytest
 from onnx import ModelProto, NodeProto, TensorProto, helper, numpy_helper
 
+from accnn.compiler.pipelines import REWRITES
+from accnn.ir.module import Module
 from accnn.models.onnx_import import ImportedNetwork, import_model
 from accnn.models.session import Optimisation, make_session, run
+from accnn.passes.manager import run_pipeline
+from accnn.passes.pipeline import Pipeline
 from accnn.runtime_sim.reference import run as run_reference
 
 TYPES = {
@@ -87,12 +91,25 @@ def new_sketch() -> type[Sketch]:
     return Sketch
 
 
+def rewritten(model: ModelProto) -> ImportedNetwork:
+    """Import a model and rewrite its graph as a compilation does."""
+    network = import_model(model)
+    module = Module(graph=network.graph, constants=network.constants)
+    after = run_pipeline(Pipeline(REWRITES), module).module
+    return replace(network, graph=after.graph, constants=after.constants)
+
+
+@pytest.fixture
+def rewrite() -> Callable[[ModelProto], ImportedNetwork]:
+    return rewritten
+
+
 Compare = Callable[[ModelProto, Mapping[str, Any]], ImportedNetwork]
 
 
 def compare(model: ModelProto, feeds: Mapping[str, Any]) -> ImportedNetwork:
-    """Import a model, run both, compare: integers bit by bit, floats within 4e-6 of the maximum."""
-    network = import_model(model)
+    """Import, rewrite, run; compare with onnxruntime: integers bit by bit, floats within 4e-6."""
+    network = rewritten(model)
     names = dict(network.input_names)
     tensors = run_reference(
         network.graph, network.constants, {names[key]: feeds[key] for key in feeds}

@@ -181,6 +181,39 @@ def test_a_dynamic_shape_can_be_fixed(saved):
     assert network.graph.ops[0].result.type.shape == (2, 4, 6, 7)
 
 
+def test_a_dynamic_axis_can_be_fixed_by_its_name(saved):
+    saved.write_bytes(model(("N", 3, "size", "size")).SerializeToString())
+
+    found = load_model(saved, shapes={"N": (2,), "size": (8,)})
+
+    assert import_model(found).graph.inputs[0].type.shape == (2, 3, 8, 8)
+
+
+def test_an_input_goes_before_an_axis(saved):
+    saved.write_bytes(model(("x", 3, 8, 8)).SerializeToString())
+
+    found = load_model(saved, shapes={"x": (2, 3, 8, 8)})
+
+    assert import_model(found).graph.inputs[0].type.shape == (2, 3, 8, 8)
+
+
+@pytest.mark.parametrize(
+    ("shapes", "text"),
+    [
+        ({"M": (2,)}, "no input of the model and no axis\n  hint: inputs: x; axes: N, H"),
+        ({"N": (2, 3)}, "--shape N=2,3: an axis has one extent, 1 or more"),
+        ({"N": (0,)}, "--shape N=0: an axis has one extent, 1 or more"),
+    ],
+)
+def test_an_axis_that_does_not_suit(saved, shapes, text):
+    saved.write_bytes(model(("N", 3, "H", 8)).SerializeToString())
+
+    with pytest.raises(OptionError) as caught:
+        load_model(saved, shapes=shapes)
+
+    assert text in str(caught.value)
+
+
 def test_an_input_without_any_shape_can_be_fixed(saved):
     saved.write_bytes(model(None).SerializeToString())
 
@@ -192,7 +225,7 @@ def test_an_input_without_any_shape_can_be_fixed(saved):
 @pytest.mark.parametrize(
     ("shapes", "text"),
     [
-        ({"z": (1,)}, "--shape names 'z', which is no input of the model\n  hint: inputs: x"),
+        ({"z": (1,)}, "--shape names 'z', which is no input of the model and no axis"),
         ({"x": (1, 3, 8)}, "--shape x=1,3,8 has rank 3, the model says 4"),
         ({"x": (1, 5, 8, 8)}, "--shape x=1,5,8,8 contradicts the model's 3"),
         ({"x": (0, 3, 8, 8)}, "extents must be 1 to"),

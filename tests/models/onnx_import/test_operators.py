@@ -80,11 +80,11 @@ def test_reduce_mean_over_the_image_is_a_global_pool(
     assert kinds_of(network)[0] == "global_avg_pool"
 
 
-def test_reduce_mean_over_channels_is_refused(sketch):
+def test_reduce_mean_over_channels(sketch, assert_same, kinds_of, rng):
     out = sketch.node("ReduceMean", "x", axes=[1])
 
-    with pytest.raises(ModelError, match=r"ReduceMean node 'n_t0' reduces axes \(1,\)"):
-        import_model(sketch.model({"x": (1, 2, 3, 3)}, out))
+    network = assert_same(sketch.model({"x": (1, 2, 3, 3)}, out), {"x": floats(rng, 1, 2, 3, 3)})
+    assert kinds_of(network) == ["reduce_mean"]
 
 
 @pytest.mark.parametrize(
@@ -125,11 +125,12 @@ def test_clip(sketch, assert_same, rng, bounds):
     assert_same(sketch.model({"x": (3, 4)}, out), {"x": floats(rng, 3, 4)})
 
 
-def test_the_bounds_of_clip_must_be_constant(sketch):
+def test_the_bounds_of_clip_may_be_computed(sketch, assert_same, kinds_of, rng):
     out = sketch.node("Clip", "x", "lo")
 
-    with pytest.raises(ModelError, match="needs a constant lower bound; 'lo' is computed"):
-        import_model(sketch.model({"x": (3, 4), "lo": ()}, out))
+    feeds = {"x": floats(rng, 3, 4), "lo": np.array(0.25, np.float32)}
+    network = assert_same(sketch.model({"x": (3, 4), "lo": ()}, out), feeds)
+    assert kinds_of(network) == ["max"]
 
 
 @pytest.mark.parametrize("kind", ["Add", "Mul"])
@@ -175,11 +176,34 @@ def test_matmul_with_a_matrix(sketch, assert_same, rng, shape):
     assert_same(sketch.model({"x": shape}, out), {"x": floats(rng, *shape)})
 
 
-def test_matmul_of_stacks_is_refused(sketch):
+@pytest.mark.parametrize(
+    "shapes",
+    [
+        ((2, 3, 4), (2, 4, 5)),
+        ((2, 1, 3, 4), (5, 4, 2)),
+        ((3, 4), (2, 4, 5)),
+        ((4,), (2, 4, 5)),
+        ((2, 3, 4), (4,)),
+        ((3, 4), (4, 5)),
+        ((4,), (4,)),
+    ],
+)
+def test_products_of_two_computed_tensors(sketch, assert_same, rng, shapes):
     out = sketch.node("MatMul", "x", "y")
 
-    with pytest.raises(ModelError, match="supported: a matrix"):
-        import_model(sketch.model({"x": (2, 3, 4), "y": (2, 4, 3)}, out))
+    feeds = {name: floats(rng, *shape) for name, shape in zip("xy", shapes, strict=True)}
+    assert_same(sketch.model(dict(zip("xy", shapes, strict=True)), out), feeds)
+
+
+@pytest.mark.parametrize("attrs", [{}, {"transA": 1, "transB": 1, "alpha": 0.5, "beta": 2.0}])
+def test_a_gemm_of_inputs(sketch, assert_same, rng, attrs):
+    out = sketch.node("Gemm", "x", "y", "z", **attrs)
+
+    shapes = {"x": (3, 4), "y": (4, 3), "z": (3,)}
+    if attrs:
+        shapes = {"x": (4, 3), "y": (3, 4), "z": (3,)}
+    feeds = {name: floats(rng, *shape) for name, shape in shapes.items()}
+    assert_same(sketch.model(shapes, out), feeds)
 
 
 def test_concat(sketch, assert_same, rng):
@@ -293,14 +317,16 @@ def test_an_activation_stays_where_others_read_its_operand(sketch, assert_same, 
 
 
 def test_an_unsupported_operator_is_named(sketch):
-    out = sketch.node("Einsum", "x", equation="ij->ji")
+    out = sketch.node("NonZero", "x")
+    other = sketch.node("Det", sketch.node("Relu", "x"))
 
     with pytest.raises(ModelError) as caught:
-        import_model(sketch.model({"x": (2, 3)}, out))
+        import_model(sketch.model({"x": (2, 2)}, out, other))
 
     text = str(caught.value)
-    assert "Einsum node 'n_t0' is not supported (domain ai.onnx, opset 17)" in text
-    assert "hint: supported in ai.onnx: Add, AveragePool, " in text
+    assert "NonZero node 'n_t0' is not supported (domain ai.onnx, opset 17)" in text
+    assert "Det node 'n_t2' is not supported (domain ai.onnx, opset 17)" in text
+    assert "hint: supported in ai.onnx: Abs, Acos, " in text
 
 
 def test_an_unknown_domain_is_named(sketch):
@@ -310,15 +336,15 @@ def test_an_unknown_domain_is_named(sketch):
         import_model(sketch.model({"x": (2, 3)}, out))
 
 
-@pytest.mark.parametrize("opset", [10, 27])
+@pytest.mark.parametrize("opset", [6, 27])
 def test_an_opset_out_of_range_is_refused(sketch, opset):
     out = sketch.node("Relu", "x")
 
-    with pytest.raises(ModelError, match=rf"opset {opset} is not supported \(11 to 26\)"):
+    with pytest.raises(ModelError, match=rf"opset {opset} is not supported \(7 to 26\)"):
         import_model(sketch.model({"x": (2, 3)}, out, opset=opset))
 
 
-@pytest.mark.parametrize("opset", [11, 26])
+@pytest.mark.parametrize("opset", [7, 26])
 def test_the_ends_of_the_opset_range_work(sketch, opset):
     import_model(sketch.model({"x": (2, 3)}, sketch.node("Relu", "x"), opset=opset))
 
@@ -390,8 +416,9 @@ def test_a_normalisation_with_quantised_parameters(sketch, assert_same, rng):
     assert_same(model, {"x": rng.standard_normal((1, 3, 4, 5)).astype(np.float32)})
 
 
-def test_a_network_that_computes_nothing_is_refused(sketch):
-    y = sketch.node("Identity", "x")
+def test_an_output_that_nothing_computes_is_copied(sketch, assert_same, kinds_of, rng):
+    y, z = sketch.node("Identity", "x"), sketch.node("Shape", "x")
 
-    with pytest.raises(ModelError, match="computes nothing"):
-        import_model(sketch.model({"x": (1, 3)}, y))
+    model = sketch.model({"x": (1, 3)}, y, z, dtypes=("float32", "int64"))
+    network = assert_same(model, {"x": floats(rng, 1, 3)})
+    assert kinds_of(network) == ["reshape", "reshape"]

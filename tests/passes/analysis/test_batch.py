@@ -12,15 +12,15 @@ from accnn.ir.workload import Operand, Workload
 from accnn.passes.analysis.batch import evaluate_batch
 from accnn.passes.analysis.cost import evaluate
 from accnn.passes.analysis.nest_batch import batch_nests
-from accnn.passes.mapping.base import check_nest
-from accnn.passes.mapping.output_stationary import map_output_stationary
+from accnn.passes.mapping.problem import MappingProblem
+from accnn.passes.mapping.recipes.output_stationary import map_output_stationary
 
 from ...nest_strategies import architectures, nests
 
 
 def fits(nest, arch, placement=frozenset()):
     try:
-        check_nest(nest, arch, placement)
+        MappingProblem(workload=nest.workload, arch=arch, resident=placement).check(nest)
     except (InfeasibleError, VerifyError):
         return False
     return True

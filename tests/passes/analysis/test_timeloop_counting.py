@@ -11,8 +11,8 @@ from accnn.ir.workload import Dim, Operand, Workload
 from accnn.passes.analysis.cost import Counting, evaluate
 from accnn.passes.analysis.sliding import fetched_elements
 from accnn.passes.analysis.traffic import Direction
-from accnn.passes.mapping.base import MapOptions
-from accnn.passes.mapping.cosa.mapper import Cosa
+from accnn.passes.mapping.problem import MappingProblem
+from accnn.passes.mapping.recipes.cosa import Cosa
 from accnn.passes.mapping.timeloop import (
     read_mapping,
     write_arch,
@@ -189,7 +189,7 @@ def test_mappings_survive_a_round_trip():
 def test_a_mapping_that_was_found_is_written_as_timeloop_reads_it():
     arch = load_architecture("simba.toml")
     work = Workload(P=16, C=64, K=64)
-    found = Cosa().map(work, arch, options=MapOptions(even=True)).nest
+    found = Cosa().map(MappingProblem(workload=work, arch=arch, even=True)).nest
 
     again = read_mapping(write_mapping(found, arch), work, arch)
 

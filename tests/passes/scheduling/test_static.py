@@ -22,6 +22,7 @@ from accnn.passes.scheduling.static import (
 )
 from tests.flow import compile_graph
 from tests.networks import NetworkBuilder
+from tests.tiles import tiles_of
 from tests.timed import program_cycles
 
 EDGE = load_architecture("edge-1m")
@@ -215,7 +216,7 @@ def test_the_prediction_of_one_operator_follows_from_its_program(
     net.conv(net.input("x", (1, channels, size, size)), "y", outputs, kernel, stride=stride)
     arch, budget = machine
     compiled = compile_graph(net.build("y"), net.data, arch, budget=budget, all_off_chip=False)
-    (schedule,) = compiled.module.tile_schedules
+    schedule = tiles_of(compiled.module)
     plan = compiled.module.graph_schedule
     assert plan is not None
     cycles = program_cycles(compiled.program)

@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 from accnn.backend.load import load_architecture
 from accnn.ir.errors import InfeasibleError, VerifyError
 from accnn.ir.graph import Graph, Value
-from accnn.ir.ops import make_op
+from accnn.ir.ops import make_op, parts_of
 from accnn.ir.tiles import Range, Role
 from accnn.ir.types import DType, TensorType
 from accnn.passes.tiling.residency import Residency
-from accnn.passes.tiling.vector import pieces_of, tile_vector
+from accnn.passes.tiling.vector import tile_vector
 from tests.flow import compile_graph
 from tests.networks import NetworkBuilder, per_tensor
 
@@ -109,9 +109,9 @@ def test_resident_tensors_are_whole_tiles_and_cut_work_is_dealt_out():
 
 def test_pools_read_their_halo_within_the_image():
     graph, _ = network("max_pool")
-    (piece,) = pieces_of(graph, graph.ops[0])
+    (part,) = parts_of(graph.ops[0], graph.types)
 
-    (box,) = piece.needs((Range(0, 1), Range(2, 3), Range(1, 2), Range(0, 5)))
+    box = part.reads[0].box((Range(0, 1), Range(2, 3), Range(1, 2), Range(0, 5)))
 
     assert box == (Range(0, 1), Range(2, 3), Range(1, 4), Range(0, 5))
 
@@ -119,7 +119,7 @@ def test_pools_read_their_halo_within_the_image():
 def test_each_operand_of_a_concat_is_a_part_of_its_own():
     graph, _ = network("concat")
 
-    domains = [piece.domain[1] for piece in pieces_of(graph, graph.ops[0])]
+    domains = [part.domain[1] for part in parts_of(graph.ops[0], graph.types)]
 
     assert domains == [Range(0, 210), Range(210, 315), Range(315, 525)]
 
@@ -130,8 +130,8 @@ def test_an_operator_that_nothing_executes_is_refused():
     types = {"x": net.types["x"].__class__(DType.F32, (1, 4))}
     op = make_op("softmax", ("x",), types, "y", attrs={"axis": 1}, dtype=DType.F32)
 
-    with pytest.raises(VerifyError, match="softmax %y cannot be cut"):
-        pieces_of(net.build(), op)
+    with pytest.raises(VerifyError, match="softmax %y: cannot be cut"):
+        parts_of(op, types)
 
 
 def test_float_operators_keep_their_values():

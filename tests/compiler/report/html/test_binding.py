@@ -3,7 +3,13 @@
 import pytest
 
 from accnn.backend.load import load_architecture
-from accnn.compiler.report.html.binding import Binding, Share, binding, simulated_shares, told
+from accnn.compiler.report.html.binding import (
+    Binding,
+    Share,
+    binding,
+    simulated_shares,
+    spelled_shares,
+)
 from accnn.ir.isa import Unit
 from accnn.runtime_sim.result import Energy, OperatorAccount, UnitBusy
 
@@ -47,4 +53,4 @@ def test_shares_are_told_busiest_first():
     shares = simulated_shares(account((Unit.DMA, 100), (Unit.MX, 300)), ARCH)
 
     assert shares == (Share(Unit.MX, 0.75), Share(Unit.DMA, 0.5))
-    assert told(shares) == "mx 75%, dma 50%"
+    assert spelled_shares(shares) == "mx 75%, dma 50%"

@@ -7,7 +7,8 @@ import pytest
 from accnn.compiler.report.html.event_times import event_times
 from accnn.ir.isa import Unit
 from accnn.ir.tile_events import EventKind
-from tests.compiler.report.html.conftest import Made, compiled
+from tests.compiler.report.html.conftest import Made
+from tests.tiles import tiles_of
 
 
 @pytest.fixture(params=["static", "flexer"])
@@ -17,39 +18,39 @@ def made(request: pytest.FixtureRequest) -> Made:
 
 def test_events_follow_each_other_and_lie_within_their_operator(made: Made):
     assert made.simulation is not None
-    times = event_times(made.module, made.simulation)
+    schedule = tiles_of(made.module)
+    times = event_times(schedule, made.simulation)
     accounts = {item.name: item for item in made.simulation.operators}
 
     assert times.are_simulated
-    for schedule, spans in zip(made.module.tile_schedules, times.spans, strict=True):
-        account = accounts[schedule.graph.operators[0]]
-        latest: dict[tuple[Unit, int], int] = {}
-        for event, (first, end) in zip(schedule.events, spans, strict=True):
-            queue = (event.unit, event.index)
-            assert latest.get(queue, 0) <= first < end
-            latest[queue] = end
-        assert min(first for first, _ in spans) >= account.first_cycle
-        assert max(end for _, end in spans) <= account.last_cycle
+    latest: dict[tuple[Unit, int], int] = {}
+    for event, (first, end) in zip(schedule.events, times.spans, strict=True):
+        queue = (event.unit, event.index)
+        assert latest.get(queue, 0) <= first < end
+        latest[queue] = end
+        account = accounts[schedule.graph.operators[event.step]]
+        assert account.first_cycle <= first < end <= account.last_cycle
 
 
-def test_a_schedule_of_all_operators_is_followed_through_all_its_events(across: Made):
-    times = event_times(across.module, across.simulation)
-    (schedule,) = across.module.tile_schedules
+@pytest.mark.parametrize("name", ["static", "across"])
+def test_events_run_when_their_schedule_says(name: str, request: pytest.FixtureRequest):
+    made: Made = request.getfixturevalue(name)
+    schedule = tiles_of(made.module)
+
+    times = event_times(schedule, made.simulation)
 
     assert times.are_simulated
-    (spans,) = times.spans
-    for event, (first, end) in zip(schedule.events, spans, strict=True):
+    for event, (first, end) in zip(schedule.events, times.spans, strict=True):
         assert first == event.begin
         assert event.done <= end <= event.end
 
 
-def test_an_operator_is_never_read_before_it_is_written(made: Made):
-    times = event_times(made.module, made.simulation)
+def test_sums_are_finished_after_all_were_added(made: Made):
+    schedule = tiles_of(made.module)
+    spans = event_times(schedule, made.simulation).spans
 
-    for schedule, spans in zip(made.module.tile_schedules, times.spans, strict=True):
-        for number, event in enumerate(schedule.events):
-            if event.kind is not EventKind.FINISH:
-                continue
+    for number, event in enumerate(schedule.events):
+        if event.kind is EventKind.FINISH:
             adds = [
                 spans[other][1]
                 for other, item in enumerate(schedule.events)
@@ -59,22 +60,15 @@ def test_an_operator_is_never_read_before_it_is_written(made: Made):
 
 
 def test_without_a_simulation_they_are_the_predicted_ones(static: Made):
-    times = event_times(static.module, None)
+    schedule = tiles_of(static.module)
+    times = event_times(schedule, None)
 
     assert not times.are_simulated
-    assert times.spans[0] == tuple(
-        (event.begin, event.done) for event in static.module.tile_schedules[0].events
-    )
-
-
-def test_a_run_of_something_else_is_not_taken(static: Made):
-    other = compiled("simba", scratchpad=9000)
-
-    assert not event_times(static.module, other.simulation).are_simulated
+    assert times.spans == tuple((event.begin, event.done) for event in schedule.events)
 
 
 def test_a_run_without_a_trace_has_no_times(static: Made):
     assert static.simulation is not None
     untraced = replace(static.simulation, timelines=None)
 
-    assert not event_times(static.module, untraced).are_simulated
+    assert not event_times(tiles_of(static.module), untraced).are_simulated

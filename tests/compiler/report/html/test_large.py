@@ -6,15 +6,15 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from accnn.compiler.report.html import tile_rows
 from accnn.compiler.report.html.run_bars import MOST_BARS, all_bars, queue_bars
-from accnn.compiler.report.html.tile_chart import marks_needed
-from accnn.compiler.report.html.tile_rows import MOST_TILE_MARKS
 from accnn.compiler.report.html.view import view_of
 from accnn.ir.isa import Access, Copy, Halt, Space, Unit
 from accnn.ir.program import Program, Queue
 from accnn.runtime_sim.result import SimulationResult, Timeline
 from tests.compiler.report.html.conftest import Made
 from tests.compiler.report.html.pages import parse
+from tests.tiles import tiles_of
 
 DMA, NPUS, LONG = 2, 4, 50_000
 
@@ -67,21 +67,18 @@ def test_a_long_bar_keeps_its_operator(static: Made):
     assert [bar.operator for bar in bars] == [number % 2 for number in range(LONG)]
 
 
-def test_pictures_of_tile_schedules_are_chosen_longest_first(flexer: Made):
-    many = replace(
-        flexer.module,
-        tile_schedules=tuple(
-            replace(item, placements=item.placements * (MOST_TILE_MARKS // (3 * len(item.events))))
-            for item in flexer.module.tile_schedules
-        ),
-    )
-    view = view_of(flexer.report, many, None)
+def test_pictures_of_tiles_are_chosen_longest_first(flexer: Made, monkeypatch: pytest.MonkeyPatch):
+    schedule = tiles_of(flexer.module)
+    monkeypatch.setattr(tile_rows, "MOST_TILE_MARKS", len(schedule.events) // 2)
+    view = view_of(flexer.report, flexer.module, None)
 
-    pairs = list(zip(view.tiles, many.tile_schedules, strict=True))
+    pairs = list(zip(view.tiles, schedule.alone, strict=True))
     drawn = [item for row, item in pairs if row.chart is not None]
     left = [item for row, item in pairs if row.chart is None]
+    views = tile_rows.tile_views(schedule, [(0, 1)] * len(schedule.events), 1)
+    needed = {schedule.graph.operators[step]: item.marks_needed for step, item in views.items()}
     assert view.undrawn == len(left) > 0
-    assert sum(map(marks_needed, drawn)) <= MOST_TILE_MARKS
+    assert 0 < sum(needed[item.operator] for item in drawn) <= len(schedule.events) // 2
     assert max(item.cycles for item in drawn) > max(item.cycles for item in left)
 
 

@@ -18,6 +18,7 @@ from accnn.ir.report import (
 from accnn.ir.report import Quantization as QuantizationReport
 from tests.compiler.report.html.conftest import Made, report_on
 from tests.compiler.report.html.pages import Element, parse
+from tests.tiles import tiles_of
 
 SECTIONS = ("verdict", "totals", "time", "table", "scratchpad", "tiles", "energy", "made")
 
@@ -57,7 +58,7 @@ class TestStructure:
 
         assert all(item.all("caption") for item in root.all("table"))
         charts = root.all("figure")
-        assert len(charts) > len(flexer.module.tile_schedules)
+        assert len(charts) > len(tiles_of(flexer.module).graph.operators)
         for chart in charts:
             pictures = chart.all("svg")
             assert all(item.children[0].tag == "title" for item in pictures)
@@ -149,24 +150,23 @@ def renamed(made: Made, hostile: str) -> Made:
         residences=tuple(replace(item, tensor=name(item.tensor)) for item in plan.residences),
         streams=tuple(replace(item, tensor=name(item.tensor)) for item in plan.streams),
     )
-    schedules = tuple(
-        replace(
-            item,
-            graph=replace(
-                item.graph,
-                operators=tuple(map(name, item.graph.operators)),
-                ops=tuple(replace(part, operator=name(part.operator)) for part in item.graph.ops),
-                tiles=tuple(replace(tile, tensor=name(tile.tensor)) for tile in item.graph.tiles),
-            ),
-        )
-        for item in module.tile_schedules
+    found = tiles_of(module)
+    tiles = replace(
+        found,
+        graph=replace(
+            found.graph,
+            operators=tuple(map(name, found.graph.operators)),
+            ops=tuple(replace(part, operator=name(part.operator)) for part in found.graph.ops),
+            tiles=tuple(replace(tile, tensor=name(tile.tensor)) for tile in found.graph.tiles),
+        ),
+        alone=tuple(replace(item, operator=name(item.operator)) for item in found.alone),
     )
     changed = Module(
         graph=graph,
         arch=module.arch,
         graph_schedule=plan,
         mappings=tuple(replace(item, operator=name(item.operator)) for item in module.mappings),
-        tile_schedules=schedules,
+        tile_schedule=tiles,
     )
     program = replace(simulation.program, operators=tuple(map(name, simulation.program.operators)))
     accounts = tuple(replace(item, name=name(item.name)) for item in simulation.operators)

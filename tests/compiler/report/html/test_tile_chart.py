@@ -4,6 +4,7 @@ from accnn.compiler.report.html.event_times import event_times
 from accnn.ir.isa import Space
 from tests.compiler.report.html.conftest import Made
 from tests.compiler.report.html.pages import Element, bars_of, boxes_of, parse
+from tests.tiles import tiles_of
 
 
 def charts(made: Made) -> list[Element]:
@@ -15,18 +16,25 @@ def charts(made: Made) -> list[Element]:
 
 
 def test_every_event_has_a_bar_at_the_simulators_time(flexer: Made):
-    times = event_times(flexer.module, flexer.simulation)
+    schedule = tiles_of(flexer.module)
+    times = event_times(schedule, flexer.simulation)
 
     assert times.are_simulated
-    for chart, spans in zip(charts(flexer), times.spans, strict=True):
+    for chart, numbers in zip(charts(flexer), schedule.by_step.values(), strict=True):
+        spans = [times.spans[number] for number in numbers]
         bars = [bar for path in chart.all("svg")[0].all("path") for bar in bars_of(path)]
         assert sorted(bars) == sorted(spans)
 
 
 def test_every_stay_in_the_scratchpad_has_a_box(flexer: Made):
-    for chart, schedule in zip(charts(flexer), flexer.module.tile_schedules, strict=True):
-        tiles = schedule.graph.tiles
-        stays = [stay for stay in schedule.placements if tiles[stay.tile].space is Space.GB]
+    schedule = tiles_of(flexer.module)
+    tiles = schedule.graph.tiles
+    for step, chart in enumerate(charts(flexer)):
+        stays = [
+            stay
+            for stay in schedule.placements
+            if tiles[stay.tile].space is Space.GB and schedule.events[stay.first_event].step == step
+        ]
         pictures = chart.all("svg")[1:]
         boxes = [box for item in pictures for path in item.all("path") for box in boxes_of(path)]
         size = 262144
@@ -58,11 +66,10 @@ def test_rows_lead_to_their_pictures(flexer: Made):
     assert {f"#{name}" for name in names} <= links
 
 
-def test_every_operator_of_a_joint_schedule_leads_to_its_one_picture(across: Made):
+def test_every_operator_leads_to_its_own_picture_where_tiles_cross_operators(across: Made):
     root = parse(across.page)
     rows = [item for item in root.all("tbody") if (item.attrs.get("id") or "").startswith("op-")]
 
-    assert len(charts(across)) == 1
-    assert len(rows) == len(across.report.operators)
-    for row in rows:
-        assert "#tiles-0" in {item.attrs["href"] for item in row.all("a")}
+    assert len(charts(across)) == len(rows) == len(across.report.operators)
+    for number, row in enumerate(rows):
+        assert f"#tiles-{number}" in {item.attrs["href"] for item in row.all("a")}

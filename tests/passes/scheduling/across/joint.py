@@ -13,14 +13,15 @@ from accnn.ir.resources import Constants
 from accnn.ir.tile_schedule import TileSchedule
 from accnn.passes.base import Context
 from accnn.passes.manager import run_pipeline
-from accnn.passes.mapping.map_operators import MapOperators
 from accnn.passes.pipeline import Pipeline
 from accnn.passes.scheduling.across.schedule_across import ScheduleAcross
+from accnn.passes.scheduling.map_operators import MapOperators
 from accnn.passes.scheduling.schedule_in_order import ScheduleInOrder
 from accnn.passes.scheduling.schedule_tiles import ScheduleTiles
 from accnn.runtime_sim.reference.run import run as run_reference
 from tests.flow import Array, Compiled, random_inputs
 from tests.networks import NetworkBuilder, per_tensor
+from tests.tiles import tiles_of
 
 
 def chain(size: int = 14) -> tuple[Graph, Mapping[str, Array]]:
@@ -58,9 +59,8 @@ class Both:
 
     @property
     def schedule(self) -> TileSchedule:
-        """The joint schedule."""
-        (schedule,) = self.across.tile_schedules
-        return schedule
+        """The tiles that cross operators."""
+        return tiles_of(self.across)
 
 
 def both(

@@ -4,8 +4,9 @@ from dataclasses import replace
 
 from accnn.backend.load import load_architecture
 from accnn.ir.isa import Unit
-from accnn.passes.scheduling.across.engines import Engine
-from accnn.passes.scheduling.across.npus import are_alike, dealt
+from accnn.passes.scheduling.across.npus import dealt
+from accnn.passes.scheduling.timing.engines import Engine
+from accnn.passes.scheduling.timing.work_bound import are_alike
 
 FOUR = load_architecture("flexer-arch5")
 

@@ -1,5 +1,9 @@
 """Rooms of the scratchpad and until when they were held."""
 
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
 from accnn.passes.scheduling.across.occupancy import AddressSpace
 
 
@@ -7,7 +11,7 @@ def held(*ranges: tuple[int, int, int]) -> AddressSpace:
     """Return a space whose ranges were held until some cycle."""
     space = AddressSpace()
     for low, high, end in ranges:
-        space.claim(low, high).end = end
+        space.use(space.claim(low, high), end)
     return space
 
 
@@ -20,7 +24,7 @@ def test_a_content_begins_when_all_that_it_covers_has_ended():
 
 def test_what_sticks_out_of_a_claim_stays():
     space = held((0, 30, 50))
-    space.claim(10, 20).end = 60
+    space.use(space.claim(10, 20), 60)
 
     assert [space.free_at(low, low + 10) for low in (0, 10, 20)] == [50, 60, 50]
 
@@ -40,3 +44,45 @@ def test_of_equal_rooms_the_tightest_gap_is_taken():
 def test_room_in_pieces_is_no_room():
     assert AddressSpace().earliest(11, ((10, 20),), 30) is None
     assert AddressSpace().earliest(10, ((10, 20),), 30) == 0
+
+
+def test_live_contents_are_walls_until_they_leave():
+    space = AddressSpace()
+    stay = space.claim(10, 20, is_live=True)
+
+    assert space.earliest(16, (), 30) is None
+    assert space.earliest(8, (), 30) == 0
+    assert space.leave(stay) == 0
+    assert space.earliest(16, (), 30) == 0
+
+
+def test_a_copy_goes_on_by_itself():
+    space = held((0, 10, 50))
+    twin = space.copy()
+    twin.use(twin.claim(0, 10), 90)
+
+    assert space.free_at(0, 10) == 50
+    assert twin.free_at(0, 10) == 90
+
+
+@settings(deadline=None, max_examples=60)
+@given(st.lists(st.tuples(st.integers(0, 30), st.integers(1, 9), st.integers(0, 9), st.booleans())))
+def test_the_address_is_the_best_of_all(claims):
+    """Every address is tried: none is free sooner, or as soon in a tighter gap."""
+    space, live = AddressSpace(), np.zeros(40, np.bool_)
+    held_until = np.zeros(40, np.int64)
+    for low, size, end, stays in claims:
+        if live[low : low + size].any():
+            continue
+        space.use(space.claim(low, low + size, is_live=stays), end)
+        held_until[low : low + size] = max(end, held_until[low : low + size].max())
+        live[low : low + size] = stays
+
+    found = space.earliest(4, ((36, 38),), 40)
+
+    live[36:38] = True
+    fitting = [at for at in range(37) if not live[at : at + 4].any()]
+    soonest = {at: int(held_until[at : at + 4].max()) for at in fitting}
+    assert (found is None) == (not fitting)
+    if found is not None:
+        assert soonest[found] == min(soonest.values())

@@ -6,13 +6,13 @@ import pytest
 
 from accnn.ir.isa import Space
 from accnn.ir.touches import Accesses
-from accnn.passes.scheduling.across.insertion import insert
-from accnn.passes.scheduling.across.join import join
+from accnn.passes.scheduling.across.insertion import InTurn, insert
 from accnn.passes.scheduling.across.rooms import NoRoom, Rooms
 from tests.passes.scheduling.across.joint import both, chain
+from tests.tiles import tiles_of
 
 MODULE = both(chain(), "flexer-arch5", all_off_chip=False).in_turn
-JOINED = join(MODULE)
+IN_TURN = tiles_of(MODULE)
 
 
 def rooms(budget: int | None = None) -> Rooms:
@@ -21,31 +21,28 @@ def rooms(budget: int | None = None) -> Rooms:
     chosen = replace(plan, residences=(), budget=budget or plan.budget)
     arch = MODULE.arch
     assert arch is not None
-    return Rooms(Accesses(JOINED.schedule), chosen, arch)
+    return Rooms(Accesses(IN_TURN), chosen, arch)
 
 
 def on_chip() -> list:
-    tiles = JOINED.schedule.graph.tiles
-    return [item for item in JOINED.schedule.placements if tiles[item.tile].space is Space.GB]
+    tiles = IN_TURN.graph.tiles
+    return [item for item in IN_TURN.placements if tiles[item.tile].space is Space.GB]
 
 
 def test_a_tile_takes_the_room_that_was_given_up_first():
     one, two, three = on_chip()[:3]
-    size = JOINED.schedule.graph.tiles
+    size = IN_TURN.graph.tiles
     space = rooms()
     for item in (one, two):
         space.place(item, 0, 0, move=True)
     for item, end in ((one, 900), (two, 500)):
-        stay = space.stay(item)
-        assert stay is not None
-        stay.end = end
+        space.use(item, end)
         space.leave(item)
     space.place(three, 0, 0, move=True)
 
     used = {space.moved(item).address for item in (one, two)}
     assert len(used) == 2
-    stay = space.stay(three)
-    assert stay is not None and stay.begin == 0
+    assert space.begin(three) == 0
     assert space.moved(three).address >= size[one.tile].bytes + size[two.tile].bytes
 
 
@@ -72,7 +69,8 @@ def test_a_step_without_room_keeps_its_addresses():
     place = replace(plan.residences[0], first_step=0, last_step=count - 1)
     tight = replace(plan, residences=(replace(place, address=0, bytes=plan.budget),))
 
-    with pytest.raises(NoRoom):
-        insert(JOINED, tight, arch, [False] * count)
-    kept = insert(JOINED, tight, arch, [True] * count)
-    assert kept.events
+    made = insert(InTurn(IN_TURN, tight, arch), move=True)
+
+    assert sorted(item.address for item in made.placements) == sorted(
+        item.address for item in IN_TURN.placements
+    )

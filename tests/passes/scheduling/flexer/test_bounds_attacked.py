@@ -10,16 +10,15 @@ from hypothesis import strategies as st
 from accnn.ir.errors import InfeasibleError
 from accnn.ir.module import Mapping
 from accnn.ir.proof import Scope
-from accnn.passes.mapping.base import with_workspace
-from accnn.passes.mapping.even import even_space
-from accnn.passes.mapping.map_operators import map_tasks
-from accnn.passes.mapping.sampling import draw_filling
+from accnn.passes.mapping.search.even.draws import draw_filling
+from accnn.passes.mapping.search.even.space import even_space
 from accnn.passes.scheduling.flexer import bounds
 from accnn.passes.scheduling.flexer.bounds import site_bound
 from accnn.passes.scheduling.flexer.candidate import schedule_of
 from accnn.passes.scheduling.flexer.latency import TileTimer
 from accnn.passes.scheduling.flexer.options import FlexerOptions
 from accnn.passes.scheduling.flexer.search import Search
+from accnn.passes.scheduling.map_operators import MapOperators
 from accnn.passes.scheduling.schedule_tiles import schedule_operator
 from tests.passes.scheduling.flexer.sites import alone, convolution, machine, site
 
@@ -27,11 +26,8 @@ from tests.passes.scheduling.flexer.sites import alone, convolution, machine, si
 def drawn_schedules(net, arch, count=6):
     """Yield static tile schedules of random nests."""
     module = alone(net, arch)
-    ((name, task),) = map_tasks(module.graph, module.graph_schedule, arch)
-    one = with_workspace(arch.for_npu(arch.npus[0]), task.workspace)
-    batch = draw_filling(
-        even_space(task.workload, one, task.resident), 200, np.random.default_rng(0)
-    )
+    ((name, problem),) = MapOperators().problems(module.graph, module.graph_schedule, arch, 0)
+    batch = draw_filling(even_space(problem), 200, np.random.default_rng(0))
     for row in np.flatnonzero(batch.cost().fits)[:count]:
         mapping = Mapping(
             operator=name, nest=batch.nest(int(row)), mapper="draw", status="heuristic", objective=1

@@ -57,7 +57,7 @@ def schedules(timing: TimedTiling, options: FlexerOptions) -> list[TileSchedule]
 def judge(net: NetworkBuilder, room: int, npus: int, schedule: TileSchedule) -> None:
     """Verify, lower, simulate; compare times event by event, and values."""
     schedule.verify()
-    module = replace(alone(net, machine(room, npus)), tile_schedules=(schedule,))
+    module = replace(alone(net, machine(room, npus)), tile_schedule=schedule)
     lowered = lower(module)
     lowered.program.verify()
     inputs = random_inputs(module.graph, 0)

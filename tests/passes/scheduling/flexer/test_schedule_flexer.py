@@ -7,19 +7,20 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from accnn.backend.load import load_architecture, source_text
+from accnn.backend.load import find_source, load_architecture
 from accnn.ir.errors import InfeasibleError, OptionError
 from accnn.ir.module import Module
 from accnn.ir.resources import Constants
 from accnn.passes.base import Context
 from accnn.passes.manager import run_pipeline
-from accnn.passes.mapping.map_operators import MapOperators
 from accnn.passes.pipeline import Pipeline
 from accnn.passes.scheduling.flexer.schedule_flexer import ScheduleFlexer
+from accnn.passes.scheduling.map_operators import MapOperators
 from accnn.passes.scheduling.schedule_in_order import ScheduleInOrder
 from tests.flow import compile_graph
 from tests.networks import residual_network
 from tests.passes.scheduling.flexer.sites import alone, convolution, machine
+from tests.tiles import tiles_of
 
 
 @pytest.mark.parametrize("arch", ["flexer-arch1", "flexer-arch5"])
@@ -27,15 +28,14 @@ from tests.passes.scheduling.flexer.sites import alone, convolution, machine
 def test_a_network_is_exact(arch: str, budget: int | None):
     compiled = compile_graph(*residual_network(), arch, budget=budget, tiles="flexer")
 
-    for schedule in compiled.module.tile_schedules:
-        schedule.verify()
+    tiles_of(compiled.module).verify()
     assert compiled.wrong(compiled.run(detect_races=True)) == []
 
 
 def test_machines_without_weights_in_the_scratchpad_keep_the_static_order():
     compiled = compile_graph(*residual_network(), "simba", tiles="flexer")
 
-    assert {item.scheduler for item in compiled.module.tile_schedules} == {"static"}
+    assert {item.scheduler for item in tiles_of(compiled.module).alone} == {"static"}
     assert compiled.wrong(compiled.run()) == []
 
 
@@ -46,7 +46,7 @@ def test_npus_of_different_size_share_the_work():
         for number, npu in enumerate(arch.npus)
     )
     module = _scheduled(alone(convolution(14, 64, 128, 3), replace(arch, npus=slow)))
-    (schedule,) = module.tile_schedules
+    schedule = tiles_of(module)
     schedule.verify()
     work = [0] * 4
     for event in schedule.events:
@@ -69,14 +69,13 @@ sizes = { row = 16, column = 8 }
 
 @pytest.mark.parametrize("budget", [None, 16384])
 def test_a_network_on_npus_of_different_size_is_exact(tmp_path: Path, budget: int | None):
-    text = source_text("flexer-arch1")
+    text = find_source("flexer-arch1").text
     path = tmp_path / "unequal.toml"
     path.write_text(re.sub(r"\[npus\]\ncount = 2.*\n", UNEQUAL, text))
     compiled = compile_graph(*residual_network(), str(path), budget=budget, tiles="flexer")
 
     assert [npu.name for npu in load_architecture(str(path)).npus] == ["big", "small"]
-    for schedule in compiled.module.tile_schedules:
-        schedule.verify()
+    tiles_of(compiled.module).verify()
     assert compiled.wrong(compiled.run(detect_races=True)) == []
 
 
@@ -87,7 +86,7 @@ def test_the_number_of_processes_changes_nothing():
     source = Module(graph=graph, arch=arch, constants=Constants(data))
     module = run_pipeline(steps, source).module
     alone, together = (
-        ScheduleFlexer(steps=500, processes=processes).run(module, Context()).tile_schedules
+        ScheduleFlexer(steps=500, processes=processes).run(module, Context()).tile_schedule
         for processes in (1, 2)
     )
 
@@ -100,7 +99,7 @@ def test_the_same_decisions_serve_equal_operators():
     first = ScheduleFlexer().run(_mapped(module), context)
     again = ScheduleFlexer().run(_mapped(module), Context())
 
-    assert first.tile_schedules == again.tile_schedules
+    assert first.tile_schedule == again.tile_schedule
     assert dict(context.counters.values)["distinct operators"] == 1
 
 

@@ -1,7 +1,10 @@
 """Operators of a network as programs of their own, timed by the model and by the simulator."""
 
+from dataclasses import replace
+
 from accnn.backend.lower import lower
-from accnn.compiler.alone import alone
+from accnn.ir.graph import Graph, Value
+from accnn.ir.graph_schedule import GraphSchedule
 from accnn.ir.module import Module
 from accnn.ir.program import Program
 from accnn.ir.tile_events import Event
@@ -10,6 +13,39 @@ from accnn.runtime_sim.timing import Timing, time_of
 
 Times = list[tuple[str, int, int]]
 """Per instruction its queue, when it begins to work, and when it retires [cycle]."""
+
+
+def alone(module: Module, schedule: TileSchedule) -> Module:
+    """Return a module of one operator; what was resident at its step lies there from the start."""
+    graph, plan = module.graph, module.graph_schedule
+    assert plan is not None
+    (name,) = schedule.graph.operators
+    op, step = graph.producer[name], plan.step_of[name]
+    inputs = dict.fromkeys(item for item in op.inputs if not graph.is_constant(item))
+    return replace(
+        module,
+        graph=Graph(
+            name=name,
+            inputs=tuple(Value(item, graph.types[item]) for item in inputs),
+            constants=tuple(item for item in graph.constants if item.name in op.inputs),
+            ops=(op,),
+            outputs=(name,),
+        ),
+        graph_schedule=GraphSchedule(
+            budget=plan.budget,
+            order=(name,),
+            residences=tuple(
+                replace(item, first_step=0, last_step=0)
+                for item in plan.residences
+                if item.first_step <= step <= item.last_step
+            ),
+            workspaces=tuple(
+                replace(item, step=0) for item in plan.workspaces if item.step == step
+            ),
+            streams=tuple(replace(item, step=0) for item in plan.streams if item.step == step),
+        ),
+        tile_schedule=schedule,
+    )
 
 
 def predicted(schedule: TileSchedule) -> Times:

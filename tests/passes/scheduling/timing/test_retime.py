@@ -11,7 +11,7 @@ from accnn.ir.isa import Unit
 from accnn.ir.text.parser import parse_module
 from accnn.ir.text.printer import print_module
 from accnn.ir.tile_events import EventKind
-from accnn.passes.scheduling.timing.retime import retimed
+from accnn.passes.scheduling.timing.retime import timed
 from accnn.passes.scheduling.timing.work import Work, Works
 from accnn.runtime_sim import timing
 from accnn.runtime_sim.array.arrays import Arrays
@@ -22,6 +22,7 @@ from tests.networks import residual_network
 from tests.passes.scheduling.across.joint import branches, chain
 from tests.passes.scheduling.timing.floats import float_network
 from tests.passes.scheduling.timing.operators import predicted, program_of, simulated
+from tests.tiles import by_themselves, tiles_of
 
 Network = Callable[[], tuple[Graph, Mapping[str, Array]]]
 
@@ -45,29 +46,29 @@ def test_every_schedule_of_one_operator_is_timed_as_the_simulator_does(
 ):
     module = compiled(arch, make, budget).module
 
-    for schedule in module.tile_schedules:
+    for schedule in by_themselves(module):
         schedule.verify()
         assert predicted(schedule) == simulated(program_of(module, schedule))
         assert schedule.cycles == max(event.end for event in schedule.events)
 
 
+@pytest.mark.parametrize("tiles", ["static", "flexer"])
 @pytest.mark.parametrize("budget", [None, 9000])
-def test_schedules_out_of_order_are_timed_as_the_simulator_does(budget: int | None):
+def test_a_network_is_timed_as_the_simulator_does(budget: int | None, tiles: str):
     graph, data = chain()
     made = compile_graph(
-        graph, data, "flexer-arch5", budget=budget, all_off_chip=False, tiles="flexer"
+        graph, data, "flexer-arch5", budget=budget, all_off_chip=False, tiles=tiles
     )
 
-    assert differing(made) == 0
-    assert any(event.drain for item in made.module.tile_schedules for event in item.events)
+    assert predicted(tiles_of(made.module)) == simulated(made.program)
 
 
 def test_retiming_twice_is_retiming_once():
     module = compiled("simba", chain, None).module
     assert module.arch is not None
 
-    for schedule in module.tile_schedules:
-        assert retimed(schedule, module.arch) == schedule
+    for schedule in by_themselves(module):
+        assert timed(schedule, module.arch) == schedule
 
 
 @pytest.fixture(scope="module")
@@ -76,27 +77,10 @@ def tight() -> Compiled:
     return compiled("edge-1m", residual_network, 9000)
 
 
-def differing(compiled: Compiled) -> int:
-    """Return how many operators model and simulator time differently."""
-    module = compiled.module
-    return sum(
-        predicted(schedule) != simulated(program_of(module, schedule))
-        for schedule in module.tile_schedules
-    )
-
-
 def test_tiles_of_a_tight_network_share_ports(tight: Compiled):
-    module = tight.module
+    lines = timing.time_of(tight.program).queues
 
-    programs = [program_of(module, schedule) for schedule in module.tile_schedules]
-    stalls = [
-        stall
-        for program in programs
-        for line in timing.time_of(program).queues
-        for issue in line
-        for stall in issue.stalls
-    ]
-    assert stalls
+    assert any(issue.stalls for line in lines for issue in line)
 
 
 Fault = Callable[[Work], Work]
@@ -119,10 +103,10 @@ def test_a_mistake_of_the_model_shows(tight: Compiled, fault: str, monkeypatch: 
         Works, "of", lambda self, event, npu: FAULTS[fault](right(self, event, npu))
     )
 
-    wrong = tuple(retimed(item, module.arch) for item in module.tile_schedules)
+    wrong = timed(tiles_of(module), module.arch)
     monkeypatch.undo()
 
-    assert differing(replace(tight, module=replace(module, tile_schedules=wrong))) > 0
+    assert predicted(tiles_of(module)) == simulated(tight.program) != predicted(wrong)
 
 
 SIMULATED_FAULTS = {
@@ -134,25 +118,22 @@ SIMULATED_FAULTS = {
 
 @pytest.mark.parametrize("fault", SIMULATED_FAULTS)
 def test_a_mistake_of_the_simulator_shows(tight: Compiled, fault: str):
-    module, differing = tight.module, 0
-    for schedule in module.tile_schedules:
-        program = program_of(module, schedule)
-        demands = Demands(program, ports_of(program.arch), Arrays(program))
-        work = [
-            [SIMULATED_FAULTS[fault](demands.work(number, item)) for item in queue.instructions]
-            for number, queue in enumerate(program.queues)
-        ]
-        found = timing.time_of(program, work)
-        differing += predicted(schedule) != simulated(program, found)
+    program = tight.program
+    demands = Demands(program, ports_of(program.arch), Arrays(program))
+    work = [
+        [SIMULATED_FAULTS[fault](demands.work(number, item)) for item in queue.instructions]
+        for number, queue in enumerate(program.queues)
+    ]
 
-    assert differing > 0
+    found = simulated(program, timing.time_of(program, work))
+
+    assert predicted(tiles_of(tight.module)) != found
 
 
 def test_the_array_fills_while_it_computes_what_came_before():
-    schedules = compiled("simba", residual_network, 9000).module.tile_schedules
+    schedule = tiles_of(compiled("simba", residual_network, 9000).module)
 
-    macs = [[event for event in item.events if event.unit is Unit.MX] for item in schedules]
-    pairs = [pair for line in macs for pair in pairwise(line)]
+    pairs = list(pairwise(event for event in schedule.events if event.unit is Unit.MX))
     assert any(after.start < before.done for before, after in pairs)
     assert all(after.begin >= before.done for before, after in pairs)
 
@@ -160,11 +141,10 @@ def test_the_array_fills_while_it_computes_what_came_before():
 def test_times_survive_as_text(tight: Compiled):
     module = replace(tight.module, program=None)
 
-    assert parse_module(print_module(module)).tile_schedules == module.tile_schedules
+    assert parse_module(print_module(module)).tile_schedule == module.tile_schedule
 
 
 def test_only_the_array_fills_and_drains():
-    for item in compiled("simba", residual_network, None).module.tile_schedules:
-        for event in item.events:
-            if event.kind is not EventKind.COMPUTE or event.unit is not Unit.MX:
-                assert (event.fill, event.drain) == (0, 0)
+    for event in tiles_of(compiled("simba", residual_network, None).module).events:
+        if event.kind is not EventKind.COMPUTE or event.unit is not Unit.MX:
+            assert (event.fill, event.drain) == (0, 0)

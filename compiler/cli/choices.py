@@ -1,0 +1,34 @@
+"""The words that options of the command line choose from, without importing what they name.
+
+``--help`` shows them in a moment because of that; ``tests/compiler/cli/test_choices.py`` holds each
+to what it names.
+"""
+
+from typing import Literal, TypeAlias
+
+ObjectiveName: TypeAlias = Literal["latency", "energy", "edp"]
+VerifyName: TypeAlias = Literal["outputs", "layers", "off"]
+MetricName: TypeAlias = Literal["product", "latency", "transfers", "energy", "weighted"]
+PriorityName: TypeAlias = Literal["best", "default", "min-transfer", "min-spill"]
+MemoryName: TypeAlias = Literal["best", "eager", "default", "first-fit", "small-spill"]
+CountingName: TypeAlias = Literal["accnn", "timeloop", "zigzag", "zigzag-sound"]
+
+MAPPER_NAMES = (
+    "cosa",
+    "cosa-paper",
+    "salsa",
+    "loma",
+    "output-stationary",
+    "random",
+    "random-pruned",
+    "exhaustive",
+)
+SCHEDULER_NAMES = (
+    "in-order",
+    "cosma",
+    "default-belady",
+    "default-greedy",
+    "mpmf-belady",
+    "mpmf-greedy",
+)
+TILE_NAMES = ("static", "flexer", "static-across", "flexer-across")

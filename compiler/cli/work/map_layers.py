@@ -1,0 +1,191 @@
+"""Map single layers, compare mappers or tile schedulers."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import typer
+from rich.console import Console
+
+from ....backend.load import load_architecture
+from ....ir.arch import Architecture
+from ....ir.errors import InfeasibleError, OptionError
+from ....ir.files import check_writable
+from ....passes.mapping.mapper import MappingResult
+from ....passes.mapping.problem import MappingProblem, Objective
+from ....passes.mapping.registry import find_mapper
+from ....passes.scheduling.flexer.options import FlexerOptions, Memory, Metric, Priority
+from ...cache import MapJob, MappingCache, default_folder
+from ...layers import Layer, parse_layer, parse_spatial, read_layers
+from ...map_schedulers import rows_text, schedule_layers, write_rows
+from ...mapping import Answer, solve_all
+from ...report.layer_table import (
+    LayerCounting,
+    Row,
+    nest_text,
+    row_of,
+    rules_of,
+    table_of,
+    write_csv,
+)
+from ...timeloop_files import folder_names, write_timeloop
+
+_FILE_WIDTH = 160
+"""Columns of a table that goes to a file."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """What the command line asks for.
+
+    Attributes:
+        arch: Name or path of an architecture.
+        layer: A layer as text, or
+        layers: a table of them.
+        mappers: Names of the mappers to compare.
+        schedulers: Names of tile schedulers to compare instead; ``None`` compares mappers.
+        metric: What tile schedulers minimise.
+        weight: Of transfers in the weighted metric.
+        priority: Which tile operations come next.
+        memory: Which tiles make way for others.
+        trade: Whether more cycles or bytes than static are allowed.
+        objective: What mappers minimise.
+        counting: Whose rules count in the figures.
+        spatial: Unrolled loops as text, where they are given.
+        csv: File for one row per layer and mapper.
+        emit: Another tool to write files for.
+        directory: Folder of these files.
+        seed: Of mappers that draw at random.
+        cached: Whether answers of before count.
+        processes: Processes at most.
+    """
+
+    arch: str
+    layer: str | None
+    layers: Path | None
+    mappers: tuple[str, ...]
+    schedulers: tuple[str, ...] | None
+    metric: str
+    weight: float
+    priority: str
+    memory: str
+    trade: bool
+    objective: str
+    counting: str
+    spatial: str | None
+    csv: Path | None
+    emit: str | None
+    directory: Path | None
+    seed: int
+    cached: bool
+    processes: int
+
+
+def map_layers(request: Request) -> None:
+    """Map layers and show what each mapper found.
+
+    Raises:
+        AccnnError: An option is wrong, a file cannot be read, or nothing fits.
+    """
+    _check_options(request)
+    chosen = _layers(request.layer, request.layers)
+    machine = load_architecture(request.arch)
+    if request.schedulers is not None:
+        _compare_schedulers(request, chosen, machine)
+        return
+    single = machine.for_npu(machine.npus[0])
+    counting = LayerCounting(request.counting)
+    problems = [
+        MappingProblem(
+            workload=item.workload,
+            arch=single,
+            objective=Objective(request.objective),
+            seed=request.seed,
+            even=request.emit is not None,
+            rules=rules_of(counting),
+            spatial=None if request.spatial is None else parse_spatial(request.spatial, single),
+        )
+        for item in chosen
+    ]
+    mappers = [find_mapper(name) for name in request.mappers]
+    jobs = [MapJob(problem, mapper) for problem in problems for mapper in mappers]
+    cache = MappingCache(default_folder()) if request.cached else None
+    answers = solve_all(jobs, cache, processes=request.processes)
+    layers = [item for item in chosen for _ in request.mappers]
+    rows = [
+        _row(layer, job, answer, counting)
+        for layer, job, answer in zip(layers, jobs, answers, strict=True)
+    ]
+    _show(rows, answers, single)
+    if request.csv is not None:
+        write_csv(request.csv, rows)
+    if request.directory is not None:
+        _emit(request.directory, rows, answers, single)
+
+
+def _emit(
+    directory: Path, rows: list[Row], answers: tuple[Answer, ...], arch: Architecture
+) -> None:
+    names = folder_names([f"{row.layer}.{row.mapper}" for row in rows])
+    for name, answer in zip(names, answers, strict=True):
+        if isinstance(answer, MappingResult):
+            write_timeloop(directory / name, answer.nest, arch)
+
+
+def _layers(layer: str | None, path: Path | None) -> tuple[Layer, ...]:
+    if layer is not None and path is None:
+        return (parse_layer(layer),)
+    if path is not None and layer is None:
+        return read_layers(path)
+    raise OptionError("give either --layer or --layers")
+
+
+def _compare_schedulers(request: Request, layers: tuple[Layer, ...], machine: Architecture) -> None:
+    options = FlexerOptions(
+        metric=Metric(request.metric),
+        weight=request.weight,
+        priority=Priority(request.priority),
+        memory=Memory(request.memory),
+        trade=request.trade,
+    )
+    rows = schedule_layers(layers, machine, request.schedulers or (), options)
+    typer.echo(rows_text(rows))
+    if request.csv is not None:
+        write_rows(request.csv, rows)
+
+
+def _check_options(request: Request) -> None:
+    """Check, before any work, what no type says.
+
+    Raises:
+        OptionError: A number is too small, or a file cannot be written.
+    """
+    if request.seed < 0:
+        raise OptionError(f"seed is {request.seed}, must be 0 or more")
+    if request.processes < 1:
+        raise OptionError(f"processes is {request.processes}, must be 1 or more")
+    if request.csv is not None:
+        check_writable(request.csv)
+    emit, directory = request.emit, request.directory
+    if emit not in (None, "timeloop"):
+        raise OptionError(f"--emit knows no tool {emit!r}", hint="known: timeloop")
+    if (emit is None) != (directory is None):
+        raise OptionError("--emit needs a tool and a folder", hint="--emit timeloop DIR")
+    if directory is not None and directory.exists() and not directory.is_dir():
+        raise OptionError(f"cannot write {directory}: it is not a folder")
+
+
+def _row(layer: Layer, job: MapJob, answer: Answer, counting: LayerCounting) -> Row:
+    if isinstance(answer, InfeasibleError):
+        raise InfeasibleError(f"{layer.name}: {answer.message}", hint=answer.hint)
+    return row_of(layer.name, job, answer, counting)
+
+
+def _show(rows: list[Row], answers: tuple[Answer, ...], arch: Architecture) -> None:
+    console = Console()
+    if not console.is_terminal:
+        console = Console(width=_FILE_WIDTH)
+    for row, answer in zip(rows, answers, strict=True):
+        if isinstance(answer, MappingResult) and len(rows) <= 4:
+            console.print(f"{row.layer}, {row.mapper}:", markup=False, highlight=False)
+            console.print(nest_text(answer.nest, arch), markup=False, highlight=False)
+    console.print(table_of(rows))

@@ -1,0 +1,199 @@
+"""Run passes on the text of a module, and list those that there are."""
+
+import sys
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import typer
+
+from ....ir.errors import OptionError, ParseError
+from ....ir.files import check_writable, replacing
+from ....ir.module import Module, Stage
+from ....ir.resources import Constants
+from ....ir.text.parser import parse_module
+from ....ir.text.printer import print_module
+from ....passes.base import STAGES, Context
+from ....passes.header import Header, read_header
+from ....passes.instrument import Instrument, PrintAfter, Timing, WriteReproducer
+from ....passes.manager import run_pipeline
+from ....passes.options import option_fields
+from ....passes.pipeline import Pipeline, find_pass
+from ....passes.registry import PASSES, pipeline, plugin_passes
+from ...cache import MappingCache, default_folder
+from ...mapping import CachedSolver, cores
+from ...pipelines import pipeline_text
+from .broken import tell_broken
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """What the command line asks for.
+
+    Attributes:
+        file: Text of a module; ``-`` is stdin.
+        passes: Text or file of the pipeline; the header's if absent.
+        output: File to write; stdout if absent.
+        constants: Data of the constants.
+        seed: The header's if absent.
+        verify_each: Whether to verify the module after each pass.
+        print_ir_after: Names of passes, or ``all``.
+        timing: Whether to show the time of each pass.
+        reproducer: Where to write what reproduces a crash.
+    """
+
+    file: Path | None
+    passes: str | None
+    output: Path | None
+    constants: Path | None
+    seed: int | None
+    verify_each: bool
+    print_ir_after: tuple[str, ...]
+    timing: bool
+    reproducer: Path
+
+
+def run_passes(request: Request) -> None:
+    """Read a module, run passes on it, and print it.
+
+    Raises:
+        AccnnError: The file cannot be read, or a pass refuses or fails.
+    """
+    clock = Timing()
+    with _shown(clock, wanted=request.timing):
+        if request.output is not None:
+            check_writable(request.output)
+        job = _read(request)
+        printers = _printers(request.print_ir_after)
+        watchers = (*printers, clock, WriteReproducer(request.reproducer))
+        _write(job.run(watchers, verify_each=request.verify_each), request.output)
+
+
+@contextmanager
+def _shown(clock: Timing, *, wanted: bool) -> Generator[None]:
+    """Show the time of each pass at the end, also where one fails."""
+    try:
+        yield
+    finally:
+        if wanted:
+            typer.echo(clock.table(), err=True, nl=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Job:
+    """What a file asks for: a module, and passes to run on it."""
+
+    module: Module
+    pipeline: Pipeline
+    seed: int
+
+    def run(self, watchers: Sequence[Instrument], *, verify_each: bool) -> Module:
+        """Return the module after all passes."""
+        outcome = run_pipeline(
+            self.pipeline,
+            self.module,
+            Context(
+                seed=self.seed, solve_jobs=CachedSolver(MappingCache(default_folder()), cores())
+            ),
+            instruments=watchers,
+            verify_each=verify_each,
+        )
+        return outcome.module
+
+
+def _read(request: Request) -> _Job:
+    """Read a file with its header; what is given wins over the header.
+
+    Raises:
+        InputError: The file cannot be read, or is not the text of a module.
+        VerifyError: The module breaks an invariant.
+    """
+    file = request.file
+    if file is None:
+        raise OptionError("no file given", hint="see acc-opt --help")
+    text = _text(file)
+    header = read_header(text)
+    chosen = pipeline(
+        header.pipeline or "" if request.passes is None else pipeline_text(request.passes)
+    )
+    data = _constants(file, header, request.constants)
+    source = "<stdin>" if str(file) == "-" else str(file)
+    return _Job(
+        module=parse_module(text, source=source, constants=data, verify=request.verify_each),
+        pipeline=chosen,
+        seed=header.seed if request.seed is None else request.seed,
+    )
+
+
+def _text(file: Path) -> str:
+    try:
+        return sys.stdin.read() if str(file) == "-" else file.read_text(encoding="utf-8")
+    except OSError as error:
+        raise OptionError(f"cannot read {file}: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise ParseError(f"{file}: not a text in UTF-8") from error
+
+
+def _constants(file: Path, header: Header, given: Path | None) -> Constants | None:
+    if given is not None:
+        return Constants.load(given)
+    if header.constants is None:
+        return None
+    if Path(header.constants).name != header.constants:
+        raise ParseError(f"{file}: constants must lie beside the file, not at {header.constants}")
+    return Constants.load(file.parent / header.constants)
+
+
+def _printers(names: Sequence[str]) -> tuple[PrintAfter, ...]:
+    """Return what prints after the chosen passes.
+
+    Raises:
+        PipelineError: There is no such pass.
+    """
+    known = (*PASSES, *plugin_passes().usable.values())
+    chosen = frozenset(find_pass(name, known).name for name in names if name != "all")
+    if not names:
+        return ()
+    return (PrintAfter(_to_stderr, None if "all" in names else chosen),)
+
+
+def _to_stderr(text: str) -> None:
+    typer.echo(text, err=True)
+
+
+def _write(module: Module, output: Path | None) -> None:
+    """Write the text, and constants beside it where there are any."""
+    if output is None:
+        typer.echo(print_module(module), nl=False)
+        return
+    header = Header()
+    if module.constants:
+        data = output.with_suffix(".safetensors")
+        _write_file(data, module.constants.to_bytes())
+        header = Header(constants=data.name)
+    _write_file(output, f"{header}{print_module(module)}".encode())
+
+
+def _write_file(path: Path, content: bytes) -> None:
+    with replacing(path) as partial:
+        partial.write_bytes(content)
+
+
+def list_passes() -> None:
+    """Print the registered passes with stages and options, and which plug-ins are broken."""
+    others = plugin_passes()
+    lines: list[str] = []
+    for item in (*PASSES, *others.usable.values()):
+        lines += [item.name, f"    {item.summary()}"]
+        lines.append(f"    {_joined(item.needs)} -> {_joined(item.gives)}")
+        lines += [
+            f"    {option.name}={option.print(option.default)}  ({option.type_text})"
+            for option in option_fields(item)
+        ]
+    typer.echo("\n".join(lines))
+    tell_broken(others)
+
+
+def _joined(stages: frozenset[Stage]) -> str:
+    return ", ".join(stage for stage in STAGES if stage in stages)

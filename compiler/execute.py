@@ -1,0 +1,70 @@
+"""Compile a model in memory for a machine, and run its program on given inputs."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import numpy as np
+import numpy.typing as npt
+
+from ..models.session import Model, save_model
+from .driver import Result, compile, run_program
+from .options import CompileOptions, VerifyMode
+
+Array = npt.NDArray[np.generic]
+
+QUICK = CompileOptions(
+    mapper="output-stationary", scheduler="in-order", verify=VerifyMode.OFF, cache=None, processes=1
+)
+"""Schedulers that take no time; what a program computes does not depend on them."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CompiledModel:
+    """A model with its program.
+
+    Attributes:
+        result: What the compilation made.
+        options: Its options.
+    """
+
+    result: Result
+    options: CompileOptions
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        """Return the names of what the model reads, in order."""
+        return tuple(original for original, _ in self.result.network.imported.input_names)
+
+    def run(self, inputs: Mapping[str, Array]) -> dict[str, Array]:
+        """Simulate the program and return its outputs in order, by ONNX name.
+
+        Raises:
+            SimulationError: The program does what the machine forbids.
+        """
+        imported = self.result.network.imported
+        found = run_program(self.result.module, inputs, imported.input_names, self.options)
+        return {original: found.outputs[name] for original, name in imported.output_names}
+
+
+def compile_model(
+    model: Model, arch: str, options: CompileOptions = QUICK, *, name: str = "model"
+) -> CompiledModel:
+    """Return a model compiled for an architecture; nothing is compared with a reference.
+
+    Args:
+        model: The ONNX model.
+        arch: Name of the catalogue, or path of a TOML file.
+        options: What to choose.
+        name: What messages call the model.
+
+    Raises:
+        AccnnError: The root of all errors; ``InputError`` for what the machine cannot do.
+    """
+    chosen = replace(options, verify=VerifyMode.OFF)
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / f"{name}.onnx"
+        save_model(model, path)
+        result = compile(path, arch=arch, options=chosen)
+    return CompiledModel(result=result, options=chosen)

@@ -1,0 +1,137 @@
+"""Convolutions and pools of one and three dimensions, by those of two."""
+
+from collections.abc import Callable
+
+from onnx import NodeProto, helper
+
+from ..builder import Builder
+from ..node import Node
+from .chain import Chain
+
+Run = Callable[[Node, Builder], None]
+
+_SIZES = ("kernel_shape", "strides", "dilations", "output_padding", "output_shape")
+
+
+def of_any_rank(run: Run) -> Run:
+    """Return the import of an operator on images that takes rows ``[N, C, W]`` as well."""
+
+    def lifted(node: Node, b: Builder) -> None:
+        shape = b.type_of(node.input(0)).shape
+        if len(shape) != 3:
+            run(node, b)
+            return
+        chain, inner = Chain(node, b), f"{node.outputs[0]}/image"
+        names = list(node.inputs)
+        for index in (0, 1):
+            if index < len(names) and len(b.type_of(names[index]).shape) == 3:
+                source = chain.input(index)
+                extents = chain.shape(source)
+                names[index] = f"{inner}/{index}"
+                b.bind(names[index], _as_image(chain, source, (*extents[:2], 1, extents[2])))
+        run(Node(_lifted(node.proto, names, inner), node.opset), b)
+        result = b.value(inner)
+        N, K, _, Q = chain.shape(result)
+        chain.bind(chain.reshape(result, (N, K, Q)))
+
+    return lifted
+
+
+def _as_image(chain: Chain, value: str, shape: tuple[int, ...]) -> str:
+    if value in chain.b.arrays:
+        return chain.constant(chain.b.arrays[value].reshape(shape), chain.dtype(value))
+    return chain.reshape(value, shape)
+
+
+def _lifted(proto: NodeProto, names: list[str], out: str) -> NodeProto:
+    """Return the node with a first spatial axis of extent one."""
+    copy = NodeProto()
+    copy.CopyFrom(proto)
+    copy.input[:], copy.output[:] = names, [out, *proto.output[1:]]
+    for attribute in copy.attribute:
+        given = [int(item) for item in attribute.ints]
+        if attribute.name in _SIZES:
+            first = 0 if attribute.name == "output_padding" else 1
+            attribute.CopyFrom(helper.make_attribute(attribute.name, [first, *given]))
+        elif attribute.name == "pads":
+            attribute.CopyFrom(helper.make_attribute("pads", [0, given[0], 0, given[1]]))
+    return copy
+
+
+def conv3d(node: Node, b: Builder) -> None:
+    """``Conv`` in three dimensions: for each tap in depth one over images, added up."""
+    chain, x, w = Chain(node, b), b.value(node.input(0)), b.value(node.input(1))
+    if node.str("auto_pad", "NOTSET") not in ("NOTSET", "VALID"):
+        raise node.refusal("pads itself in three dimensions, which is not supported")
+    _, _, T, R, S = chain.shape(w)
+    stride, dilation = node.ints("strides", (1, 1, 1)), node.ints("dilations", (1, 1, 1))
+    pads = node.ints("pads", (0,) * 6)
+    if pads[0] or pads[3]:
+        ends = (0, 0, pads[0], 0, 0, 0, 0, pads[3], 0, 0)
+        x = chain("pad", x, chain.constant([0.0]), pads=ends, mode="constant")
+    N, C, D, H, W = chain.shape(x)
+    depth = (D - (T - 1) * dilation[0] - 1) // stride[0] + 1
+    total = ""
+    for tap in range(T):
+        at = chain.slice(x, 2, tap * dilation[0], depth, stride[0])
+        images = chain.reshape(chain.transpose(at, (0, 2, 1, 3, 4)), (N * depth, C, H, W))
+        weights = chain.reshape(chain.slice(w, 2, tap, 1), (*chain.shape(w)[:2], R, S))
+        bias = (chain.input(2),) if node.has_input(2) and not tap else ()
+        part = chain(
+            "conv2d",
+            images,
+            weights,
+            *bias,
+            stride=stride[1:],
+            dilation=dilation[1:],
+            pads=(*pads[1:3], *pads[4:6]),
+            groups=node.int("group", 1),
+        )
+        total = chain("add", total, part) if total else part
+    _, K, P, Q = chain.shape(total)
+    chain.bind(chain.transpose(chain.reshape(total, (N, depth, K, P, Q)), (0, 2, 1, 3, 4)))
+
+
+def pool3d(run: Run) -> Run:
+    """Return the import of a pool in three dimensions: over images, then over depth.
+
+    The two make one window where padding counts always or never, which a maximum does not mind.
+    """
+
+    def both(node: Node, b: Builder) -> None:
+        shape = b.type_of(node.input(0)).shape
+        if len(shape) != 5:
+            run(node, b)
+            return
+        pads, counts = node.ints("pads", (0,) * 6), node.int("count_include_pad", 0)
+        if node.kind != "MaxPool" and any(pads) and not counts:
+            raise node.refusal("averages over padding in three dimensions without counting it")
+        if node.str("auto_pad", "NOTSET") != "NOTSET" or node.int("ceil_mode", 0):
+            raise node.refusal("pads itself in three dimensions, which is not supported")
+        chain, (N, C, D, H, W) = Chain(node, b), shape
+        value = chain.reshape(chain.input(0), (N, C * D, H, W))
+        value = _pooled(node, b, run, value, (1, 2))
+        P, Q = chain.shape(value)[2:]
+        value = _pooled(node, b, run, chain.reshape(value, (N, C, D, P * Q)), (0, None))
+        chain.bind(chain.reshape(value, (N, C, chain.shape(value)[2], P, Q)))
+
+    return both
+
+
+def _pooled(node: Node, b: Builder, run: Run, value: str, axes: tuple[int | None, ...]) -> str:
+    """Return the pool over some of a node's axes, the two last of a value; ``None``: none."""
+    copy, name = NodeProto(), f"{node.outputs[0]}/{axes}"
+    copy.CopyFrom(node.proto)
+    copy.input[:], copy.output[:] = [f"{name}/x"], [name]
+    for attribute in copy.attribute:
+        given = [int(item) for item in attribute.ints]
+        if attribute.name in _SIZES:
+            kept = [1 if axis is None else given[axis] for axis in axes]
+            attribute.CopyFrom(helper.make_attribute(attribute.name, kept))
+        elif attribute.name == "pads":
+            ends = [*axes, *(None if axis is None else 3 + axis for axis in axes)]
+            kept = [0 if end is None else given[end] for end in ends]
+            attribute.CopyFrom(helper.make_attribute("pads", kept))
+    b.bind(f"{name}/x", value)
+    run(Node(copy, node.opset), b)
+    return b.value(name)

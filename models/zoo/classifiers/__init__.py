@@ -1,0 +1,1 @@
+"""Networks that classify images, designed by people."""

@@ -1,0 +1,1 @@
+"""Networks that say something about every position of an image: segmentation, detection."""

@@ -1,0 +1,1 @@
+"""Networks that classify images, found by neural architecture search."""

@@ -1,0 +1,1 @@
+"""Networks on sequences: words, and the patches of an image."""

@@ -1,0 +1,303 @@
+"""The flow table with an unrolling filled in: ``a`` and ``b`` of every flow.
+
+Arrays have one row per flow ``F`` and one column per unrolling ``U``: one for each nest of a batch,
+or one for all of them. All of them are whole numbers.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+
+import numpy as np
+
+from ...ir.arch import Architecture
+from ...ir.workload import OPERANDS, RELEVANT, Dim, Operand, Workload
+from .flows import Boundary, Factors, Flow, FlowTable, Kind, children, others, relevant
+from .nest_batch import Floats, Ints
+from .traffic import Direction, energy_of
+
+Group = tuple[str, Operand, Direction]
+
+
+@dataclass(frozen=True, eq=False)
+class Index:
+    """Where the arrays of a table have what; made once for each table.
+
+    Attributes:
+        table: The table.
+    """
+
+    table: FlowTable
+
+    @cached_property
+    def flows(self) -> tuple[Flow, ...]:
+        """The flows, sorted by group."""
+        places = [item.name for item in (*self.table.arch.levels, *self.table.arch.fanouts)]
+        directions = list(Direction)
+        return tuple(
+            sorted(
+                self.table.flows,
+                key=lambda flow: (
+                    places.index(flow.place),
+                    OPERANDS.index(flow.operand),
+                    directions.index(flow.direction),
+                ),
+            )
+        )
+
+    @cached_property
+    def groups(self) -> tuple[Group, ...]:
+        """Place, operand and direction: by places, memories first, each from outermost inwards."""
+        return tuple(dict.fromkeys((i.place, i.operand, i.direction) for i in self.flows))
+
+    @cached_property
+    def first_of_group(self) -> Ints:
+        """The first flow of each group ``[G]``."""
+        keys = [(flow.place, flow.operand, flow.direction) for flow in self.flows]
+        return np.array([keys.index(group) for group in self.groups], np.int64)
+
+    @cached_property
+    def prices(self) -> tuple[Floats, Floats]:
+        """Bits of one access of a memory, and its energy; links cost nothing ``[G, 1]`` each."""
+        arch = self.table.arch
+        memories = {level.name for level in arch.levels}
+        found = [
+            energy_of(arch, place, direction) if place in memories else (1, 0.0)
+            for place, _, direction in self.groups
+        ]
+        words, energies = np.array(found).T
+        return words[:, None], energies[:, None]
+
+    @cached_property
+    def products(self) -> Mapping[tuple[Operand, Factors], int]:
+        """All products of unrolled extents that are asked for, by their rows."""
+        found: dict[tuple[Operand, Factors], int] = {}
+
+        def add(operand: Operand, factors: Factors) -> None:
+            found.setdefault((operand, factors), len(found))
+
+        for flow in self.flows:
+            add(flow.operand, flow.tiles)
+            add(flow.operand, flow.instances)
+            if flow.open is not None:
+                add(flow.operand, flow.open)
+        for boundary in self.table.of(Operand.O):
+            add(Operand.O, others(boundary.hops))
+            add(Operand.O, self.first_children(boundary))
+            add(Operand.O, children((*boundary.above, *boundary.hops)))
+        return found
+
+    def first_children(self, boundary: Boundary) -> Factors:
+        """Return the instances beneath an outputs' boundary to which sums come back first.
+
+        One of those that are added up on their way, beneath each instance of the source: what is
+        unrolled above the source is never added up.
+        """
+        source = self.table.of(Operand.O)[0]
+        return relevant((*boundary.above, *boundary.hops)) | others(source.above)
+
+    def product(self, operand: Operand, factors: Factors) -> int:
+        """Return the row of a product."""
+        return self.products[operand, factors]
+
+    def _rows(self, of: Callable[[Flow], int]) -> Ints:
+        """Return a number for each flow ``[F]``."""
+        return np.array([of(flow) for flow in self.flows], np.int64)
+
+    @cached_property
+    def boundary(self) -> Ints:
+        """Boundary of each flow ``[F]``."""
+        return self._rows(lambda flow: self.table.boundaries.index(flow.boundary))
+
+    @cached_property
+    def tiles(self) -> Ints:
+        """Product of tiles of each flow ``[F]``."""
+        return self._rows(lambda flow: self.product(flow.operand, flow.tiles))
+
+    @cached_property
+    def instances(self) -> Ints:
+        """Product of instances of each flow ``[F]``."""
+        return self._rows(lambda flow: self.product(flow.operand, flow.instances))
+
+    @cached_property
+    def is_visit(self) -> Ints:
+        """Whether a flow is there in every visit ``[F, 1]``."""
+        return self._rows(lambda flow: int(flow.kind is not Kind.START))[:, None]
+
+    @cached_property
+    def is_fresh(self) -> Ints:
+        """Whether a flow is not there in the first visit of a tile ``[F, 1]``."""
+        return self._rows(lambda flow: int(flow.kind in (Kind.BACK, Kind.START)))[:, None]
+
+    @cached_property
+    def closing(self) -> Ints:
+        """Flows whose last visit may carry finished outputs."""
+        own = [at for at, flow in enumerate(self.flows) if flow.open is not None]
+        return np.array(own, np.int64)
+
+    @cached_property
+    def open(self) -> Ints:
+        """Product that is 1 where these are finished ``[len(closing)]``."""
+        own = (self.flows[int(at)] for at in self.closing)
+        return np.array([self.product(i.operand, i.open or frozenset()) for i in own], np.int64)
+
+    @cached_property
+    def sums(self) -> tuple[int, ...]:
+        """Boundaries of the outputs, outermost first; the last one is at the MACs."""
+        return tuple(self.table.boundaries.index(item) for item in self.table.of(Operand.O))
+
+    @cached_property
+    def inputs(self) -> tuple[int, ...]:
+        """Boundaries of the inputs, outermost first; the last one is at the MACs."""
+        return tuple(self.table.boundaries.index(item) for item in self.table.of(Operand.I))
+
+
+@lru_cache(maxsize=64)
+def index_of(table: FlowTable) -> Index:
+    """Return the index of a table."""
+    return Index(table)
+
+
+@dataclass(frozen=True, slots=True)
+class Restarts:
+    """Tiles that start from zero once more with each visit of a boundary further out.
+
+    They move as often as that boundary has visits, times the tiles inside each of its own.
+
+    Attributes:
+        flow: Row of the flow.
+        outer: Position of the other boundary in the chain of the outputs.
+        bits: Per element ``[U]``.
+    """
+
+    flow: int
+    outer: int
+    bits: Ints
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Widths:
+    """Bits of one element.
+
+    Attributes:
+        W: Of a weight.
+        I: Of an input.
+        O: Of a finished output.
+        psum: Of a partial sum.
+    """
+
+    W: int
+    I: int  # noqa: E741
+    O: int  # noqa: E741
+    psum: int
+
+
+def widths_of(workload: Workload, arch: Architecture) -> Widths:
+    """Return the widths of a workload's elements on a machine."""
+    return Widths(
+        W=workload.weight_bits,
+        I=workload.input_bits,
+        O=workload.output_bits,
+        psum=max(arch.accumulator_bits, workload.output_bits),
+    )
+
+
+class Coefficients:
+    """What multiplies visits and tiles: ``elements x (visits x a + tiles x b)`` bits.
+
+    Args:
+        table: The flows.
+        unrolled: Fan-out and dimension of each unrolled loop.
+        extents: Extents of the unrolled loops, ``[U, len(unrolled)]``.
+        widths: Of elements.
+        has_sums: Whether the source of the outputs holds sums already, which are added to.
+
+    Attributes:
+        visit: ``a`` of each flow through the busiest instance ``[F, U]``.
+        tile: ``b`` of the same.
+        all_visit: ``a`` of each flow through all instances ``[F, U]``.
+        all_tile: ``b`` of the same.
+        restarts: What is to be taken off that neither of them tells.
+        last: Bits per element in the last visit of a tile, busiest instance ``[F, U]``.
+    """
+
+    def __init__(
+        self,
+        table: FlowTable,
+        unrolled: Sequence[tuple[str, Dim]],
+        extents: Ints,
+        widths: Widths,
+        *,
+        has_sums: bool = False,
+    ) -> None:
+        self.index = index = index_of(table)
+        self.products = _products(index, unrolled, extents)
+        bits = {Operand.W: widths.W, Operand.I: widths.I, Operand.O: widths.psum}
+        self.widths = np.array([[bits[flow.operand]] for flow in index.flows], np.int64)
+        each = self.products[index.tiles] * self.widths
+        instances = self.products[index.instances]
+        self.visit, self.tile = each * index.is_visit, -each * index.is_fresh
+        if has_sums:
+            self.tile = np.zeros_like(self.tile)
+        done = self.products[index.open] == 1
+        narrower = (widths.psum - widths.O) * done * self.products[index.tiles[index.closing]]
+        self.tile[index.closing] = -narrower
+        self.last = each.copy()
+        self.last[index.closing] -= narrower
+        self.all_visit, self.all_tile = self.visit * instances, self.tile * instances
+        self.restarts = tuple(self._returned(widths.psum, 0 if has_sums else 1))
+
+    def _returned(self, psum_bits: int, fresh: int) -> Iterator[Restarts]:
+        """Fill in the flows of sums that come back, of which not all instances take part.
+
+        The first of the children that add up read each tile back in all visits but its first. The
+        others, beneath a parent that is not the first child of its own boundary, start from zero
+        with each visit of that parent, and read back in all other visits.
+        """
+        bounds = self.index.table.of(Operand.O)
+        for row, flow in enumerate(self.index.flows):
+            if flow.at_macs or flow.kind not in (Kind.BACK, Kind.START):
+                continue
+            first_children = self.index.first_children(flow.boundary)
+            first = left = psum_bits * self.product(Operand.O, first_children)
+            self.all_visit[row], self.all_tile[row] = first, -fresh * first
+            for outer in reversed(range(flow.boundary.position)):
+                reduced = self.product(Operand.O, others(bounds[outer].hops))
+                more = left * (reduced - 1)
+                if more.any():
+                    self.all_visit[row] += more
+                    yield Restarts(row, outer, more)
+                left = left * reduced
+            if flow.kind is Kind.START:
+                self.all_visit[row] -= psum_bits * self.product(Operand.O, flow.instances)
+
+    def product(self, operand: Operand, factors: Factors) -> Ints:
+        """Return the value of a product of unrolled extents ``[U]``."""
+        return self.products[self.index.product(operand, factors)]
+
+
+def _products(index: Index, unrolled: Sequence[tuple[str, Dim]], extents: Ints) -> Ints:
+    """Return the value of each product of unrolled extents ``[products, U]``."""
+    found = np.ones((len(index.products), len(extents)), np.int64)
+    for column, (fanout, dim) in enumerate(unrolled):
+        own = [
+            row
+            for (operand, factors), row in index.products.items()
+            if (fanout, dim in RELEVANT[operand]) in factors
+        ]
+        found[own] *= extents[:, column]
+    return found
+
+
+@lru_cache(maxsize=256)
+def coefficients_of(
+    table: FlowTable,
+    unrolled: tuple[tuple[str, Dim], ...],
+    extents: tuple[int, ...],
+    widths: Widths,
+    *,
+    has_sums: bool = False,
+) -> Coefficients:
+    """Return the coefficients of one unrolling; see :class:`Coefficients`."""
+    one = np.array([extents], np.int64)
+    return Coefficients(table, unrolled, one, widths, has_sums=has_sums)

@@ -1,0 +1,182 @@
+"""Visits, tiles and elements of every nest of a batch, and with them all that moves.
+
+Arrays have one row per boundary ``J``, flow ``F`` or group of flows ``G`` (those of one operand in
+one direction at one place), and one column per nest ``B``. All of them are whole numbers.
+"""
+
+import math
+from collections.abc import Mapping
+from functools import cached_property
+
+import numpy as np
+
+from ...ir.arch import Architecture
+from ...ir.workload import DIMS, OPERANDS, RELEVANT, Operand, Workload
+from .coefficients import Coefficients, coefficients_of, widths_of
+from .flows import Boundary, Chains, flow_table
+from .nest_batch import Ints, NestBatch
+
+
+def chains_of(
+    levels: Mapping[Operand, tuple[str, ...]], arch: Architecture, placement: frozenset[Operand]
+) -> Chains:
+    """Return the chains of operands kept in some memories, their sources first.
+
+    An operand of the placement lies whole in the scratchpad: the scratchpad is its source, and what
+    is said about it there and further out is disregarded. An operand that the scratchpad cannot
+    hold is streamed nevertheless.
+    """
+    found: list[tuple[str, ...]] = []
+    inside = arch.index(arch.scratchpad)
+    for operand in OPERANDS:
+        own = levels[operand]
+        if operand in placement and operand in arch.scratchpad_level.holds:
+            own = (arch.scratchpad, *(name for name in own if arch.index(name) > inside))
+        found.append(own)
+    return tuple(found)
+
+
+class Counts:
+    """What moves, for every nest of a batch.
+
+    Args:
+        batch: The nests.
+        arch: The machine.
+        placement: Operands that lie whole in the scratchpad.
+        has_sums: Whether the source of the outputs holds sums already, which are added to.
+        fetched: Elements that the inputs' boundaries move in all visits together, where that is
+            not the whole tile in each; by position in the chain.
+
+    Attributes:
+        visits: ``[J, B]``.
+        tiles: ``[J, B]``.
+        elements: ``[J, B]``.
+    """
+
+    def __init__(
+        self,
+        batch: NestBatch,
+        arch: Architecture,
+        placement: frozenset[Operand] = frozenset(),
+        *,
+        has_sums: bool = False,
+        fetched: Mapping[int, int] | None = None,
+    ) -> None:
+        self.batch = batch
+        self.arch = arch
+        self.placement = placement
+        self.has_sums = has_sums
+        self.coefficients = self._coefficients()
+        self.index = self.coefficients.index
+        self._fill()
+        self._moved = self.elements * self.visits
+        for position, elements in (fetched or {}).items():
+            self._moved[self.index.inputs[position]] = elements
+
+    def _coefficients(self) -> Coefficients:
+        """Return one column of coefficients where all nests are unrolled alike."""
+        batch, extents = self.batch, self.batch.unrolled_extents
+        table = flow_table(self.arch, chains_of(batch.levels, self.arch, self.placement))
+        widths = widths_of(batch.workload, self.arch)
+        if (extents == extents[0]).all():
+            one = tuple(extents[0].tolist())
+            return coefficients_of(table, batch.unrolled, one, widths, has_sums=self.has_sums)
+        return Coefficients(table, batch.unrolled, extents, widths, has_sums=self.has_sums)
+
+    def _fill(self) -> None:
+        boundaries = self.index.table.boundaries
+        shape = (len(boundaries), len(self.batch))
+        self.visits, self.tiles = np.empty(shape, np.int64), np.empty(shape, np.int64)
+        self.elements = np.ones(shape, np.int64)
+        last = np.full(len(self.batch), self.batch.extents.shape[1])
+        for row, boundary in enumerate(boundaries):
+            turns = self.batch.turns[boundary.operand]
+            start = last if boundary.child is None else self._start(boundary)
+            self.tiles[row] = turns.tiles(start)
+            if boundary.child is None:
+                self.visits[row] = self.batch.steps
+            else:
+                self.visits[row] = turns.visits(start)
+                self.elements[row] = self.tile(boundary.operand, start, boundary.child)
+
+    def _start(self, boundary: Boundary) -> Ints:
+        """Return where the child's tile starts, ``[B]``."""
+        assert boundary.child is not None
+        levels = self.batch.levels[boundary.operand]
+        return self.batch.starts[boundary.operand][:, levels.index(boundary.child)]
+
+    def tile(self, operand: Operand, start: Ints, level: str) -> Ints:
+        """Return the elements of tiles that start at given loops, in one instance, ``[B]``.
+
+        Args:
+            operand: Of whose tiles.
+            start: The loops ``[B]``.
+            level: Name of the memory.
+        """
+        extents = self.batch.inside(start)
+        beneath = {fanout.name for fanout in self.arch.fanouts_beneath(level)}
+        unrolled = np.ones((len(self.batch), len(DIMS)), np.int64)
+        for column, (name, dim) in enumerate(self.batch.unrolled):
+            if name in beneath:
+                unrolled[:, DIMS.index(dim)] *= self.batch.unrolled_extents[:, column]
+        return tile_elements(self.batch.workload, operand, extents * unrolled)
+
+    @cached_property
+    def busiest_bits(self) -> Ints:
+        """Bits of each group through the busiest instance, ``[G, B]``."""
+        own = self.coefficients
+        return self._grouped(self._bits(own.visit, own.tile))
+
+    @cached_property
+    def _all_bits(self) -> Ints:
+        """Bits of each flow through all instances, ``[F, B]``."""
+        found = self._bits(self.coefficients.all_visit, self.coefficients.all_tile)
+        for item in self.coefficients.restarts:
+            row, outer = self.index.boundary[item.flow], self.index.sums[item.outer]
+            again = self.visits[outer] * (self.tiles[row] // self.tiles[outer])
+            found[item.flow] -= item.bits * again * self.elements[row]
+        return found
+
+    def _bits(self, visit: Ints, tile: Ints) -> Ints:
+        rows = self.index.boundary
+        found: Ints = visit * self._moved[rows]
+        found += tile * (self.elements * self.tiles)[rows]
+        return found
+
+    @cached_property
+    def bits(self) -> Ints:
+        """Bits of each group through all instances, ``[G, B]``."""
+        return self._grouped(self._all_bits)
+
+    @property
+    def group_elements(self) -> Ints:
+        """Elements of each group through all instances, ``[G, B]``."""
+        bits, closing = self._all_bits.copy(), self.index.closing
+        rows = self.index.boundary[closing]
+        saved = self.coefficients.all_tile[closing] * (self.elements * self.tiles)[rows]
+        bits[closing] -= saved
+        return self._grouped(bits // self.coefficients.widths)
+
+    def _grouped(self, flows: Ints) -> Ints:
+        return np.add.reduceat(flows, self.index.first_of_group, axis=0)
+
+
+_INDEXES = {x: np.array([DIMS.index(d) for d in DIMS if d in RELEVANT[x]]) for x in OPERANDS}
+
+
+def tile_elements(workload: Workload, operand: Operand, extents: Ints) -> Ints:
+    """Return the elements of tiles of given extents ``[B, 8]``; halo as in ``Workload``."""
+    if operand is not Operand.I:
+        found: Ints = extents[:, _INDEXES[operand]].prod(axis=1)
+        return found
+    r, s, p, q, c, _, n, g = extents.T
+    rows = _touched(p, r, workload.stride[0], workload.dilation[0])
+    columns = _touched(q, s, workload.stride[1], workload.dilation[1])
+    return rows * columns * c * n * g
+
+
+def _touched(outputs: Ints, taps: Ints, stride: int, dilation: int) -> Ints:
+    """Vectorise :func:`accnn.ir.workload.touched`."""
+    common = math.gcd(stride, dilation)
+    step_p, step_r = dilation // common, stride // common
+    return outputs * taps - np.maximum(0, outputs - step_p) * np.maximum(0, taps - step_r)

@@ -1,1 +1,0 @@
-"""CoSA: a loop nest as the solution of one integer program."""

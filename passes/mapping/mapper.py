@@ -1,0 +1,105 @@
+"""What a mapper is, and what it answers."""
+
+import time
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from typing import ClassVar
+
+from ...ir.mapping import LoopNest
+from ...ir.proof import Scope, gap_of
+from .problem import MappingProblem
+
+
+class MappingStatus(StrEnum):
+    """How far a mapper can vouch for its result.
+
+    ``optimal`` and ``bounded`` come with a bound that was proven of some nests, the scope: no nest
+    of these is better than an optimal one by more than the mapper's tolerance; ``bounded`` has not
+    closed the gap. ``heuristic`` promises nothing, though a bound may be known; ``fallback`` came
+    from a simpler mapper after a failure.
+    """
+
+    OPTIMAL = "optimal"
+    BOUNDED = "bounded"
+    HEURISTIC = "heuristic"
+    FALLBACK = "fallback"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MappingResult:
+    """A nest and what its mapper says about it.
+
+    Attributes:
+        nest: The nest; it satisfies ``verify`` on the machine it was made for.
+        mapper: Name of the mapper.
+        status: What the mapper vouches for.
+        objective: Value of the objective in the cost model.
+        bound: Proven lower bound of the objective, ``None`` where nothing is proven.
+        scope: The nests that the bound holds for; the nest itself may lie outside, and below.
+        estimate: What the cost model and the tiles' own cost come to, where nests were chosen by
+            that; nothing is proven of it [cycle].
+        seconds: Wall time of the search; does not take part in comparisons [s].
+        cpu_seconds: CPU time of the search; does not take part in comparisons [s].
+        note: What else a reader should know, e.g. why a fallback was taken.
+    """
+
+    nest: LoopNest
+    mapper: str
+    status: MappingStatus
+    objective: float
+    bound: float | None = None
+    scope: Scope | None = None
+    estimate: float | None = None
+    seconds: float = field(default=0.0, compare=False)
+    cpu_seconds: float = field(default=0.0, compare=False)
+    note: str = ""
+
+    @property
+    def gap(self) -> float | None:
+        """See :func:`~accnn.ir.proof.gap_of`."""
+        return gap_of(self.objective, self.bound)
+
+
+class Mapper(ABC):
+    """Finds a nest for one problem; subclasses are frozen dataclasses, their fields the settings.
+
+    Attributes:
+        name: Spelling on the command line.
+        makes_large_tiles: Whether its nests suit whole networks as they are. Those of others are
+            improved until their tiles are few; see :mod:`.recipes.in_tiles`.
+    """
+
+    name: str
+    makes_large_tiles: ClassVar[bool] = False
+
+    @property
+    def stand_in(self) -> "Mapper":
+        """Who maps in its place where answers are wanted by the thousand; mostly itself.
+
+        Where it is another one, its nests compete in whole networks, by the cycles of their tiles.
+        """
+        return self
+
+    def prepare(self) -> None:
+        """Do what is done once per process, so that the seconds of no answer include it."""
+        return
+
+    def map(self, problem: MappingProblem) -> MappingResult:
+        """Return a nest that fits, and how long it took to find.
+
+        Raises:
+            InfeasibleError: There is none.
+        """
+        self.prepare()
+        wall, cpu = time.perf_counter(), time.process_time()
+        found = self.find(problem)
+        return replace(
+            found,
+            seconds=time.perf_counter() - wall,
+            cpu_seconds=time.process_time() - cpu,
+        )
+
+    @abstractmethod
+    def find(self, problem: MappingProblem) -> MappingResult:
+        """Return a nest that fits; :meth:`map` takes the time."""

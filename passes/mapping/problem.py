@@ -1,0 +1,146 @@
+"""What a mapper is asked: one workload on one machine, and what counts."""
+
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from functools import cached_property
+
+from ...ir.arch import Architecture
+from ...ir.errors import VerifyError
+from ...ir.mapping import LoopNest, SpatialLoop
+from ...ir.workload import Operand, Workload
+from ..analysis.bounds import cycles_lower_bound, energy_lower_bound
+from ..analysis.cost import CostReport, evaluate
+
+
+class Objective(StrEnum):
+    """What a mapper minimises."""
+
+    LATENCY = "latency"
+    ENERGY = "energy"
+    EDP = "edp"
+
+    def of(self, report: CostReport) -> float:
+        """Return the figure of a cost report: [cycle], [pJ] or [pJ * cycle]."""
+        match self:
+            case Objective.LATENCY:
+                return report.cycles
+            case Objective.ENERGY:
+                return report.energy_pj
+            case Objective.EDP:
+                return report.edp
+
+
+class Rules(StrEnum):
+    """Whose rules count while searching, for mappers that know others than ours (SALSA, LOMA).
+
+    ``zigzag`` is for comparison with ZigZag's figures: its energies, and its idea of capacity, by
+    which outputs take the width at which they leave a memory, and padding takes none. Nests found
+    so may fail :meth:`~accnn.ir.mapping.LoopNest.verify`. ``zigzag-sound`` has the energies, but
+    the capacity that partial sums really need. Latency is ours under all rules.
+    """
+
+    ACCNN = "accnn"
+    ZIGZAG = "zigzag"
+    ZIGZAG_SOUND = "zigzag-sound"
+
+
+@dataclass(frozen=True, kw_only=True)
+class MappingProblem:
+    """The question that every mapper answers.
+
+    Attributes:
+        workload: What is computed.
+        arch: The machine that one NPU sees.
+        workspace: Bytes of the scratchpad that tiles may take, both halves of the double buffer
+            together; ``None`` leaves the architecture's own figure [byte].
+        resident: Operands that lie whole in the scratchpad, outside of the workspace. Nests do not
+            allocate them there.
+        objective: What to minimise.
+        even: Whether all operands of a level must start their tiles at the same loop.
+        padding: Whether extents may be padded where that pays.
+        rules: Whose rules count; mappers that know only ours disregard it.
+        spatial: The unrolled loops, where these are given; mappers that choose them themselves
+            disregard it.
+        seed: Of mappers that draw at random.
+        evaluations: Of searches: how many mappings to look at; ``None`` is the mapper's default.
+    """
+
+    workload: Workload
+    arch: Architecture
+    workspace: int | None = None
+    resident: frozenset[Operand] = frozenset()
+    objective: Objective = Objective.LATENCY
+    even: bool = False
+    padding: bool = True
+    rules: Rules = Rules.ACCNN
+    spatial: tuple[SpatialLoop, ...] | None = None
+    seed: int = 0
+    evaluations: int | None = None
+
+    @cached_property
+    def machine(self) -> Architecture:
+        """The machine with only the workspace of its scratchpad, used by halves."""
+        if self.workspace is None:
+            return self.arch
+        level = replace(self.arch.scratchpad_level, capacity=self.workspace, double_buffered=True)
+        levels = (level if item.name == level.name else item for item in self.arch.levels)
+        return replace(self.arch, levels=tuple(levels))
+
+    @cached_property
+    def held(self) -> frozenset[Operand]:
+        """The resident operands that the scratchpad can hold; others are streamed."""
+        return frozenset(item for item in self.resident if item in self.arch.scratchpad_level.holds)
+
+    @property
+    def bypassed(self) -> frozenset[tuple[Operand, str]]:
+        """The allocations that resident operands do without."""
+        return frozenset((operand, self.arch.scratchpad) for operand in self.held)
+
+    @cached_property
+    def cycles_bound(self) -> float:
+        """See :func:`~accnn.passes.analysis.bounds.cycles_lower_bound` [cycle]."""
+        return cycles_lower_bound(self.workload, self.machine, self.held)
+
+    @cached_property
+    def energy_bound(self) -> float:
+        """See :func:`~accnn.passes.analysis.bounds.energy_lower_bound` [pJ]."""
+        return energy_lower_bound(self.workload, self.machine, self.held)
+
+    @property
+    def bound(self) -> float:
+        """What no nest can beat, by simple counts: [cycle], [pJ] or [pJ * cycle]."""
+        match self.objective:
+            case Objective.LATENCY:
+                return self.cycles_bound
+            case Objective.ENERGY:
+                return self.energy_bound
+            case Objective.EDP:
+                return self.cycles_bound * self.energy_bound
+
+    def cost(self, nest: LoopNest) -> CostReport:
+        """Return what a nest costs."""
+        return evaluate(nest, self.machine, placement=self.held)
+
+    def value(self, nest: LoopNest) -> float:
+        """Return the objective of a nest in the cost model: [cycle], [pJ] or [pJ * cycle]."""
+        return self.objective.of(self.cost(nest))
+
+    def check(self, nest: LoopNest) -> None:
+        """Check that a nest fits the machine and its resident operands.
+
+        Raises:
+            VerifyError: The nest does not compute its workload, or partial sums would come back to
+                outputs that lie finished in the scratchpad.
+            InfeasibleError: Something does not fit.
+        """
+        nest.verify(self.machine)
+        if self.returns_sums(nest):
+            raise VerifyError("partial sums return to outputs that lie in the scratchpad")
+
+    def returns_sums(self, nest: LoopNest) -> bool:
+        """Whether partial sums would come back to outputs that lie finished in the scratchpad."""
+        if Operand.O not in self.held:
+            return False
+        inner = [item for item in nest.of(Operand.O) if self.arch.index(item.level) > 0]
+        leaves = any(item.level != self.arch.scratchpad for item in inner)
+        return leaves and nest.holds_psums(self.machine, self.arch.scratchpad)

@@ -1,0 +1,1 @@
+"""The mappers: how searches and certificates are put together to answer one question."""

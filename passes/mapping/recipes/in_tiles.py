@@ -1,0 +1,172 @@
+"""Mappers for whole networks: another mapper's nests, judged by the tiles that they make.
+
+A mapper for one NPU minimises the cost model, in which a thousand small tiles cost as much as ten
+large ones. Here its nest is improved step by step until instructions and transfers are few, too
+(:mod:`...analysis.tile_batch`), and the better of it and of the greedy mapper's nest is taken.
+
+What is minimised so is an estimate, and nothing is proven of estimates. The result tells the cost
+model's value of the nest that was taken, beside the bound that the mapper proved of the same
+function, and the estimate apart from them.
+
+On several NPUs the mapper sees one of them with its share of the off-chip bandwidth: all of them
+together are as fast as that one on its part of the work. Cycles are told for all of them.
+"""
+
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ....ir.arch import Architecture
+from ....ir.errors import InfeasibleError
+from ....ir.mapping import LoopNest
+from ...analysis.batch import BatchCost, evaluate_batch
+from ...analysis.nest_batch import NestBatch, batch_nests
+from ...analysis.tile_batch import TileBatch
+from ..mapper import Mapper, MappingResult, MappingStatus
+from ..problem import MappingProblem, Objective
+from ..search.measures import measure_of
+from ..search.uneven import Judge, improve
+from .output_stationary import OutputStationary
+
+_ROUNDS = 60
+_SACRIFICE = 1.01
+"""How much energy fewer cycles may cost where energy is the objective."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class InTiles(Mapper):
+    """A mapper whose nests make few tiles.
+
+    Attributes:
+        mapper: Who finds the nests.
+        npus: Among how many NPUs the work is shared.
+    """
+
+    mapper: Mapper
+    npus: int = 1
+    name: str = field(init=False, default="", repr=False)
+    makes_large_tiles: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "name", self.mapper.name)
+
+    def prepare(self) -> None:
+        """Do what the mapper does once."""
+        self.mapper.prepare()
+
+    def find(self, problem: MappingProblem) -> MappingResult:
+        """Return a nest of few tiles."""
+        shared = Shared(problem, self.npus)
+        found = self.mapper.find(shared.problem)
+        judge = shared.judge(found.objective)
+        starts = [found.nest, *_greedy(shared.problem)]
+        nests = [improve(nest, shared.problem, judge, rounds=_ROUNDS) for nest in starts]
+        nest = min(nests, key=lambda item: shared.value(item, judge))
+        shared.problem.check(nest)
+        return shared.restated(shared.divided(found), nest)
+
+
+@dataclass(frozen=True)
+class Shared:
+    """A problem whose work several NPUs share.
+
+    Attributes:
+        whole: The problem.
+        npus: Number of NPUs.
+    """
+
+    whole: MappingProblem
+    npus: int
+
+    @cached_property
+    def problem(self) -> MappingProblem:
+        """What one of them is asked, with its share of the off-chip bandwidth."""
+        return replace(self.whole, arch=share_of(self.whole.arch, self.npus))
+
+    @property
+    def _parts(self) -> int:
+        """Among how many the objective is divided: energy is spent by all together."""
+        return 1 if self.whole.objective is Objective.ENERGY else self.npus
+
+    def divided(self, found: MappingResult) -> MappingResult:
+        """Return a mapper's result for one NPU with its figures divided among all."""
+        return replace(
+            found,
+            objective=found.objective / self._parts,
+            bound=None if found.bound is None else found.bound / self._parts,
+        )
+
+    def restated(self, found: MappingResult, nest: LoopNest) -> MappingResult:
+        """Return a divided result with another nest: its own figures, beside the same bound.
+
+        What was optimal stays so if the other nest is as good.
+        """
+        batch = batch_nests([nest])
+        cost = self._cost(batch)
+        value = float(measure_of(self.whole.objective)(cost)[0]) / self._parts
+        status = found.status
+        if status is MappingStatus.OPTIMAL and value > found.objective * (1.0 + 1e-9):
+            status = MappingStatus.BOUNDED
+        return replace(
+            found,
+            nest=nest,
+            status=status,
+            objective=value,
+            estimate=float(self._cycles(batch, cost)[0]) / self.npus,
+        )
+
+    def _cost(self, batch: NestBatch) -> BatchCost:
+        return evaluate_batch(batch, self.problem.machine, placement=self.problem.held)
+
+    def _cycles(self, batch: NestBatch, cost: BatchCost) -> NDArray[np.float64]:
+        tiles = TileBatch(batch, self.problem.machine, self.problem.held, self.npus)
+        return tiles.estimate(cost)
+
+    def judge(self, least: float) -> Judge:
+        """Return what is minimised: the objective with tiles charged.
+
+        Args:
+            least: The objective of the best nest in the cost model; energy may be a little more.
+        """
+
+        def judge(batch: NestBatch, cost: BatchCost) -> NDArray[np.float64]:
+            cycles = self._cycles(batch, cost)
+            match self.whole.objective:
+                case Objective.LATENCY:
+                    return cycles
+                case Objective.EDP:
+                    return cycles * cost.energy_pj
+                case Objective.ENERGY:
+                    spare = cost.energy_pj <= _SACRIFICE * least
+                    return np.where(spare, cycles, 1e30 * cost.energy_pj)
+
+        return judge
+
+    def value(self, nest: LoopNest, judge: Judge) -> float:
+        """Return what a judge says of one nest."""
+        batch = batch_nests([nest])
+        return float(judge(batch, self._cost(batch))[0])
+
+
+def share_of(arch: Architecture, npus: int) -> Architecture:
+    """Return a machine with its share of the off-chip bandwidth."""
+    if npus == 1:
+        return arch
+    dram = arch.off_chip
+    part = replace(
+        dram,
+        read_bandwidth=None if dram.read_bandwidth is None else dram.read_bandwidth / npus,
+        write_bandwidth=None if dram.write_bandwidth is None else dram.write_bandwidth / npus,
+    )
+    return replace(arch, levels=(part, *arch.levels[1:]))
+
+
+def _greedy(problem: MappingProblem) -> tuple[LoopNest, ...]:
+    plain = replace(problem, objective=Objective.LATENCY)
+    try:
+        return (OutputStationary().find(plain).nest,)
+    except InfeasibleError:
+        return ()

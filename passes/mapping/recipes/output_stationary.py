@@ -1,0 +1,311 @@
+"""A simple mapper: unroll what fills the array, keep outputs where they accumulate.
+
+All reduction loops stand inside of all other loops that run outside of the accumulators, so no
+partial sum ever leaves them. Tiles grow greedily from the inside out, as far as the memories
+allow. No search, no proof; every other mapper is measured against it.
+"""
+
+import itertools
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from ....ir.arch import Architecture, Fanout
+from ....ir.errors import InfeasibleError
+from ....ir.mapping import Loop, LoopNest, SpatialLoop, even_nest
+from ....ir.workload import DIMS, REDUCTION, Dim, Operand, Workload
+from ..mapper import Mapper, MappingResult, MappingStatus
+from ..problem import MappingProblem
+
+_NEAR_MACS = (Dim.C, Dim.R, Dim.S, Dim.G, Dim.K, Dim.Q, Dim.P, Dim.N)
+_FARTHER = (Dim.K, Dim.G, Dim.Q, Dim.P, Dim.N, Dim.C, Dim.R, Dim.S)
+_REDUCTIONS = (Dim.C, Dim.S, Dim.R)
+_OUTPUTS = (Dim.Q, Dim.P, Dim.K, Dim.N, Dim.G)
+
+Factors = dict[str, dict[Dim, int]]
+"""Temporal extents of each level."""
+
+
+@dataclass(frozen=True)
+class OutputStationary(Mapper):
+    """The greedy output-stationary mapper."""
+
+    name: str = "output-stationary"
+    makes_large_tiles: ClassVar[bool] = True
+
+    def find(self, problem: MappingProblem) -> MappingResult:
+        """Return an output-stationary nest.
+
+        Raises:
+            InfeasibleError: One element of each operand does not fit; the shortage says where.
+        """
+        nest = _Greedy(problem).solve()
+        return MappingResult(
+            nest=nest,
+            mapper=self.name,
+            status=MappingStatus.HEURISTIC,
+            objective=problem.value(nest),
+        )
+
+
+def map_output_stationary(workload: Workload, arch: Architecture) -> MappingResult:
+    """Return an output-stationary nest of few cycles on a machine with nothing resident.
+
+    Raises:
+        InfeasibleError: One element of each operand does not fit; the shortage says where.
+    """
+    return OutputStationary().map(MappingProblem(workload=workload, arch=arch))
+
+
+@dataclass(frozen=True, slots=True)
+class _Greedy:
+    problem: MappingProblem
+
+    @property
+    def workload(self) -> Workload:
+        return self.problem.workload
+
+    @property
+    def arch(self) -> Architecture:
+        return self.problem.machine
+
+    def solve(self) -> LoopNest:
+        spatial = self._spatial_that_fits()
+        factors: Factors = {level.name: dict.fromkeys(DIMS, 1) for level in self.arch.levels}
+        left = _left(self.workload.dims, spatial)
+        inside, outside = self._levels_around_sums()
+        for level in inside:
+            for dim in (*_REDUCTIONS, *_OUTPUTS):
+                self._grow(factors, left, spatial, level, dim)
+        for level in outside:
+            for dim in _REDUCTIONS:
+                self._grow(factors, left, spatial, level, dim)
+            if all(left[dim] == 1 for dim in _REDUCTIONS):
+                self._grow_together(factors, left, spatial, level)
+        factors[self.arch.off_chip.name] = left
+        return self._best_order(factors, spatial)
+
+    def _levels_around_sums(self) -> tuple[list[str], list[str]]:
+        """Return on-chip levels from the accumulators inwards and outside of them, inner first."""
+        names = [level.name for level in self.arch.levels[1:]]
+        sums = max(
+            index for index, level in enumerate(self.arch.levels[1:]) if Operand.O in level.holds
+        )
+        return names[sums:][::-1], names[:sums][::-1]
+
+    def _spatial_that_fits(self) -> tuple[SpatialLoop, ...]:
+        spatial = unroll(self.workload, self.arch)
+        while True:
+            try:
+                nest = self._nest(
+                    _no_factors(self.arch, _left(self.workload.dims, spatial)), spatial
+                )
+                nest.verify(self.arch)
+                return spatial
+            except InfeasibleError:
+                if not spatial:
+                    raise
+                spatial = _smaller(spatial)
+
+    def _nest(
+        self,
+        factors: Factors,
+        spatial: Sequence[SpatialLoop],
+        outer: Sequence[Dim] = (Dim.N, Dim.G, Dim.P, Dim.Q, Dim.K),
+    ) -> LoopNest:
+        order = (*outer, *_REDUCTIONS)
+        temporal = {
+            level: [Loop(dim, extents[dim]) for dim in order] for level, extents in factors.items()
+        }
+        bypass = self.problem.bypassed
+        return even_nest(self.workload, self.arch, temporal, spatial, bypass)
+
+    def _fits(
+        self, factors: Factors, left: Mapping[Dim, int], spatial: Sequence[SpatialLoop]
+    ) -> bool:
+        whole = {**factors, self.arch.off_chip.name: dict(left)}
+        try:
+            self._nest(whole, spatial).verify(self.arch)
+        except InfeasibleError:
+            return False
+        return True
+
+    def _grow(
+        self,
+        factors: Factors,
+        left: dict[Dim, int],
+        spatial: Sequence[SpatialLoop],
+        level: str,
+        dim: Dim,
+    ) -> None:
+        """Give a level the largest share of a dimension that fits."""
+        for share in _shares(left[dim]):
+            if share == 1:
+                return
+            tried, rest = _with(factors, left, level, dim, share)
+            if self._fits(tried, rest, spatial):
+                factors[level][dim] *= share
+                left[dim] = rest[dim]
+                return
+
+    def _grow_together(
+        self,
+        factors: Factors,
+        left: dict[Dim, int],
+        spatial: Sequence[SpatialLoop],
+        level: str,
+    ) -> None:
+        """Grow the output dimensions of a level step by step, the most useful one first."""
+        start = {dim: left[dim] for dim in _OUTPUTS}
+        if all(_next_share(start[dim], factors[level][dim]) is None for dim in _OUTPUTS):
+            return
+        best = self._cost(factors, left, spatial)
+        while True:
+            choice: tuple[Dim, int, int] | None = None
+            for dim in _OUTPUTS:
+                share = _next_share(start[dim], factors[level][dim])
+                if share is None:
+                    continue
+                tried = {**factors, level: {**factors[level], dim: share}}
+                rest = {**left, dim: math.ceil(start[dim] / share)}
+                if not self._fits(tried, rest, spatial):
+                    continue
+                cost = self._cost(tried, rest, spatial)
+                if cost < best or (choice is None and cost == best):
+                    best, choice = cost, (dim, share, rest[dim])
+            if choice is None:
+                return
+            dim, share, remainder = choice
+            factors[level][dim], left[dim] = share, remainder
+
+    def _cost(
+        self, factors: Factors, left: Mapping[Dim, int], spatial: Sequence[SpatialLoop]
+    ) -> tuple[float, float]:
+        nest = self._nest({**factors, self.arch.off_chip.name: dict(left)}, spatial)
+        cost = self.problem.cost(nest)
+        return self.problem.objective.of(cost), cost.offchip_bytes
+
+    def _best_order(self, factors: Factors, spatial: Sequence[SpatialLoop]) -> LoopNest:
+        """Return the better of weights outside and images outside."""
+        if not any(_turns_both(extents) for extents in factors.values()):
+            return self._nest(factors, spatial, (Dim.G, Dim.N, Dim.P, Dim.Q, Dim.K))
+        orders = (
+            (Dim.G, Dim.N, Dim.P, Dim.Q, Dim.K),
+            (Dim.G, Dim.K, Dim.N, Dim.P, Dim.Q),
+        )
+        nests = [self._nest(factors, spatial, order) for order in orders]
+        return min(nests, key=self.problem.value)
+
+
+def _turns_both(extents: Mapping[Dim, int]) -> bool:
+    """Whether loops over weights and over images turn, so that their order matters."""
+    return extents[Dim.K] > 1 and any(extents[dim] > 1 for dim in (Dim.N, Dim.P, Dim.Q))
+
+
+def _no_factors(arch: Architecture, left: dict[Dim, int]) -> Factors:
+    factors: Factors = {level.name: dict.fromkeys(DIMS, 1) for level in arch.levels}
+    factors[arch.off_chip.name] = left
+    return factors
+
+
+def _left(dims: Mapping[Dim, int], spatial: Sequence[SpatialLoop]) -> dict[Dim, int]:
+    left = dict(dims)
+    for loop in spatial:
+        left[loop.dim] = math.ceil(left[loop.dim] / loop.extent)
+    return left
+
+
+def _with(
+    factors: Factors, left: Mapping[Dim, int], level: str, dim: Dim, share: int
+) -> tuple[Factors, dict[Dim, int]]:
+    extents = {**factors[level], dim: factors[level][dim] * share}
+    return {**factors, level: extents}, {**left, dim: math.ceil(left[dim] / share)}
+
+
+def _shares(extent: int) -> Iterator[int]:
+    """Yield sensible shares of an extent, largest first: each leaves the least padding."""
+    last = 0
+    parts = 1
+    while last != 1:
+        share = math.ceil(extent / parts)
+        if share != last:
+            yield share
+        last = share
+        parts += 1
+
+
+def _next_share(extent: int, share: int) -> int | None:
+    """Return the next larger share, at least half as large again, or ``None``."""
+    bigger = [item for item in _shares(extent) if item > share]
+    if not bigger:
+        return None
+    enough = [item for item in bigger if 2 * item >= 3 * share]
+    return min(enough or bigger)
+
+
+def unroll(workload: Workload, arch: Architecture) -> tuple[SpatialLoop, ...]:
+    """Return an unrolling that keeps as much of the array busy as one or two dimensions can.
+
+    Fan-outs are filled from the MACs outwards; of equal unrollings, the innermost fan-out
+    prefers input channels, the others output channels.
+    """
+    left = dict(workload.dims)
+    limits = {fanout.name: _limit(arch, fanout) for fanout in arch.fanouts}
+    loops: list[SpatialLoop] = []
+    for position, fanout in enumerate(reversed(arch.fanouts)):
+        preference = _NEAR_MACS if position == 0 else _FARTHER
+        chosen = _fill(fanout, limits[fanout.name], left, preference)
+        for dim, extent in chosen:
+            left[dim] = math.ceil(left[dim] / extent)
+            loops.append(SpatialLoop(dim, extent, fanout.name))
+        used = math.prod(extent for _, extent in chosen)
+        for group in arch.groups:
+            if fanout.name in group.fanouts:
+                for name in group.fanouts:
+                    limits[name] = min(limits[name], max(1, group.limit // used))
+    return tuple(loops[::-1])
+
+
+def _limit(arch: Architecture, fanout: Fanout) -> int:
+    joint = [group.limit for group in arch.groups if fanout.name in group.fanouts]
+    return min([fanout.size, *joint])
+
+
+def _fill(
+    fanout: Fanout, limit: int, left: Mapping[Dim, int], preference: Sequence[Dim]
+) -> tuple[tuple[Dim, int], ...]:
+    """Return the one or two unrollings of a fan-out with the largest speed-up."""
+    allowed = [
+        dim
+        for dim in preference
+        if dim in fanout.dims and left[dim] > 1 and (fanout.reduction or dim not in REDUCTION)
+    ]
+    best: tuple[tuple[Dim, int], ...] = ()
+    best_speedup = 1.0
+    options: list[tuple[tuple[Dim, int], ...]] = []
+    for first in allowed:
+        options += [((first, extent),) for extent in _unrollings(left[first], limit)]
+    for first, second in itertools.combinations(allowed, 2):
+        for extent in _unrollings(left[first], limit):
+            rest = _unrollings(left[second], limit // extent)
+            options += [((first, extent), (second, other)) for other in rest]
+    for option in options:
+        speedup = math.prod(left[dim] / math.ceil(left[dim] / extent) for dim, extent in option)
+        if speedup > best_speedup * (1 + 1e-9):
+            best, best_speedup = option, speedup
+    return best
+
+
+def _unrollings(extent: int, limit: int) -> list[int]:
+    """Return useful unrollings of an extent, largest first."""
+    found = [share for share in _shares(extent) if 1 < share <= limit]
+    return found[:24]
+
+
+def _smaller(spatial: tuple[SpatialLoop, ...]) -> tuple[SpatialLoop, ...]:
+    """Return the unrolling with its outermost loop halved."""
+    first, *rest = spatial
+    extent = first.extent // 2
+    shrunk = [SpatialLoop(first.dim, extent, first.fanout)] if extent > 1 else []
+    return (*shrunk, *rest)

@@ -1,1 +1,0 @@
-"""SALSA: a loop order found by simulated annealing."""

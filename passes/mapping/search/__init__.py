@@ -1,0 +1,7 @@
+"""Looking for good nests; nothing is proven here.
+
+- ``orders``: the order of loops, by annealing or exhaustion, tiles allocated exactly (compiled);
+- ``even``: factors and stationary operands of even mappings: draws and local search (vectorised);
+- :mod:`.uneven`: order and tiles of one nest, step by step (vectorised);
+- :mod:`.first_nests`: what stands before anything is proven.
+"""

@@ -1,0 +1,1 @@
+"""Orders of loops: SALSA's and LOMA's searches, and the kernel that allocates and counts."""

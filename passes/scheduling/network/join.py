@@ -1,0 +1,222 @@
+"""Join the schedules of all operators into one, in the same order.
+
+    schedule of a; schedule of b    ->    schedule of a, b: moves of a, tiles of a, moves of b, ..
+
+Whole tensors that the graph schedule moves become events between the operators. Operations on
+resident tensors get *windows*: tiles of just the part that they touch, so that each of them waits
+for no more than that.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import starmap, zip_longest
+
+from ....ir.arch import Architecture
+from ....ir.errors import VerifyError
+from ....ir.graph import Graph, Op
+from ....ir.graph_schedule import GraphSchedule, Residence, Transfer
+from ....ir.isa import Space, Unit
+from ....ir.mapping import LoopNest
+from ....ir.module import Module
+from ....ir.tile_events import Event, EventKind, Placement
+from ....ir.tile_schedule import OperatorTiles, TileSchedule
+from ....ir.tiles import Range, Role, Tile, TileGraph, TileOp
+from ....ir.types import TensorType
+from ...base import require_arch
+from ..timing.retime import timed
+from .windows import Box, Reads, reads_of, window
+
+
+def join(module: Module, schedules: Sequence[TileSchedule], scheduler: str) -> TileSchedule:
+    """Return the schedule of a network, its operators in turn.
+
+    Args:
+        module: With its plan of the scratchpad.
+        schedules: Of each operator by itself, in the order of the plan.
+        scheduler: Who made them.
+    """
+    plan, arch = module.graph_schedule, require_arch(module)
+    assert plan is not None
+    run = _Join(module.graph, plan, arch)
+    for step, (name, schedule) in enumerate(zip(plan.order, schedules, strict=True)):
+        run.add_step(step, module.graph.producer[name], schedule)
+    return timed(run.finish(scheduler), arch)
+
+
+@dataclass
+class _Join:
+    """The schedule of the network in the making."""
+
+    network: Graph
+    plan: GraphSchedule
+    arch: Architecture
+    tiles: list[Tile] = field(default_factory=list[Tile])
+    ops: list[TileOp] = field(default_factory=list[TileOp])
+    nests: dict[LoopNest, int] = field(default_factory=dict[LoopNest, int])
+    events: list[Event] = field(default_factory=list[Event])
+    placements: list[Placement] = field(default_factory=list[Placement])
+    alone: list[OperatorTiles] = field(default_factory=list[OperatorTiles])
+    wholes: dict[Tile, int] = field(default_factory=dict[Tile, int])
+
+    def __post_init__(self) -> None:
+        self.loads = [0] * self.arch.dma.channels
+
+    def add_step(self, step: int, op: Op, schedule: TileSchedule) -> None:
+        """Add what a step does: moves, tiles, stores."""
+        for item in _at(step, self.plan.spills):
+            self._move(EventKind.SPILL, item, step - 1, step)
+        for item in _at(step, self.plan.loads):
+            self._move(EventKind.LOAD, item, step, step)
+        for item in _at(step, self.plan.retrieves):
+            self._move(EventKind.RETRIEVE, item, step, step)
+        self._add_schedule(step, op, schedule)
+        for item in _at(step, self.plan.stores):
+            self._move(EventKind.STORE, item, step, step)
+
+    def finish(self, scheduler: str) -> TileSchedule:
+        """Return the frozen schedule; when its events run is still to be told."""
+        graph = TileGraph(
+            operators=self.plan.order,
+            tiles=tuple(self.tiles),
+            ops=tuple(self.ops),
+            nests=tuple(self.nests),
+        )
+        return TileSchedule(
+            graph=graph,
+            events=tuple(self.events),
+            placements=tuple(self.placements),
+            scheduler=scheduler,
+            cycles=0,
+            alone=tuple(self.alone),
+        )
+
+    def _move(self, kind: EventKind, item: Transfer, place_step: int, step: int) -> None:
+        """Add the transfer of a whole tensor, on the channel that has the fewest."""
+        place = self.plan.resident(item.tensor, place_step)
+        if place is None:
+            raise VerifyError(f"%{item.tensor} is moved at step {step} but not resident there")
+        tile = whole_tile(place, self.network.types[item.tensor])
+        if tile not in self.wholes:
+            self.wholes[tile] = len(self.tiles)
+            self.tiles.append(tile)
+        channel = self.loads.index(min(self.loads))
+        self._append(
+            Event(
+                kind=kind,
+                subject=self.wholes[tile],
+                unit=Unit.DMA,
+                index=channel,
+                start=0,
+                end=0,
+                step=step,
+            )
+        )
+
+    def _append(self, event: Event) -> None:
+        if event.unit is Unit.DMA:
+            self.loads[event.index] += 1
+        self.events.append(event)
+
+    def _add_schedule(self, step: int, op: Op, schedule: TileSchedule) -> None:
+        first_event, first_op = len(self.events), len(self.ops)
+        part = _Part(
+            schedule.graph,
+            reads_of(self.network, op, self.arch),
+            [self.nests.setdefault(item, len(self.nests)) for item in schedule.graph.nests],
+            len(self.tiles),
+        )
+        self.ops += [part.operation(item) for item in schedule.graph.ops]
+        self.tiles += part.found
+        for event in schedule.events:
+            is_operation = event.kind in (EventKind.COMPUTE, EventKind.FINISH)
+            subject = first_op + event.subject if is_operation else part.tile(event.subject)
+            self._append(replace(event, subject=subject, step=step))
+        self.placements += [
+            replace(
+                item,
+                tile=part.tile(item.tile),
+                first_event=first_event + item.first_event,
+                last_event=first_event + item.last_event,
+            )
+            for item in schedule.placements
+        ]
+        self.alone.append(_by_itself(op.name, schedule))
+
+
+def _by_itself(operator: str, schedule: TileSchedule) -> OperatorTiles:
+    return OperatorTiles(
+        operator=operator,
+        scheduler=schedule.scheduler,
+        cycles=schedule.cycles,
+        begin=min((event.begin for event in schedule.events), default=0),
+        cycles_lower_bound=schedule.cycles_lower_bound,
+        scope=schedule.scope,
+    )
+
+
+@dataclass
+class _Part:
+    """Translates the tile graph of one operator.
+
+    Attributes:
+        graph: The tile graph.
+        reads: Tells the boxes that operations read.
+        nests: New numbers of its nests.
+        first: Number of its first tile.
+        found: Its tiles, windows instead of resident ones.
+    """
+
+    graph: TileGraph
+    reads: Reads
+    nests: list[int]
+    first: int
+    found: list[Tile] = field(default_factory=list[Tile])
+    _numbers: dict[Tile, int] = field(default_factory=dict[Tile, int])
+
+    def operation(self, op: TileOp) -> TileOp:
+        """Return an operation on tiles and windows."""
+        boxes = self.reads(op)
+        acc = None if op.acc is None else self.tile(op.acc)
+        box = op.box if op.acc is None else self.graph.tiles[op.acc].box
+        return replace(
+            op,
+            reads=tuple(starmap(self._window, zip_longest(op.reads, boxes))),
+            acc=acc,
+            out=self._window(op.out, box),
+            nests=tuple(self.nests[item] for item in op.nests),
+        )
+
+    def tile(self, number: int) -> int:
+        """Return the new number of a tile."""
+        return self._add(self.graph.tiles[number])
+
+    def _window(self, number: int, box: Box | None) -> int:
+        tile = self.graph.tiles[number]
+        if not tile.is_resident:
+            return self._add(tile)
+        assert box is not None, "biases and tables are never resident"
+        return self._add(window(tile, box))
+
+    def _add(self, tile: Tile) -> int:
+        if tile not in self._numbers:
+            self._numbers[tile] = self.first + len(self.found)
+            layout = None if tile.layout is None else self.nests[tile.layout]
+            self.found.append(replace(tile, layout=layout))
+        return self._numbers[tile]
+
+
+def whole_tile(place: Residence, type: TensorType) -> Tile:
+    """Return the tile that is a whole resident tensor."""
+    return Tile(
+        tensor=place.tensor,
+        role=Role.I,
+        view=(1,),
+        box=(Range(0, type.elements),),
+        element_bytes=type.dtype.bytes,
+        space=Space.GB,
+        address=place.address,
+    )
+
+
+def _at(step: int, transfers: Iterable[Transfer]) -> list[Transfer]:
+    return [item for item in transfers if item.step == step]

@@ -1,0 +1,53 @@
+"""What no order of given events can beat: the work of the busiest engines, and of the ports."""
+
+from collections import Counter
+from collections.abc import Iterable
+from fractions import Fraction
+
+from ....ir.arch import Architecture
+from ....ir.isa import Unit
+from ...analysis.traffic import Direction
+from .work import Work, Works
+
+
+def are_alike(arch: Architecture) -> bool:
+    """Whether any NPU can take another one's place."""
+    return len({npu.sizes for npu in arch.npus}) == 1
+
+
+def work_bound(asked: Iterable[tuple[Unit, Work]], works: Works) -> int:
+    """Return the work of the busiest kind of engine, or off-chip port, that events ask for [cycle].
+
+    An event keeps its engine busy as long as it takes alone, or longer; the array only while it
+    computes, since it fills and drains beside that. No order of these events is faster. NPUs that
+    differ need different times for the same work, so that only transfers count on such machines.
+
+    Args:
+        asked: Per event the kind of its engine, and its work.
+        works: Of the machine.
+    """
+    asked = tuple(asked)
+    return max(_of_engines(asked, works), _of_ports(asked, works))
+
+
+def _of_engines(asked: Iterable[tuple[Unit, Work]], works: Works) -> int:
+    arch = works.arch
+    busy: Counter[Unit] = Counter()
+    for unit, work in asked:
+        if unit is Unit.DMA or are_alike(arch):
+            busy[unit] += work.length(works.ports.bandwidths) + work.lead
+    engines = {unit: len(arch.npus) for unit in busy} | {Unit.DMA: arch.dma.channels}
+    return max((-(-cycles // engines[unit]) for unit, cycles in busy.items()), default=0)
+
+
+def _of_ports(asked: Iterable[tuple[Unit, Work]], works: Works) -> int:
+    """Return what the off-chip ports take for all bytes; whoever moves them [cycle]."""
+    ports = works.ports
+    shared = {*ports.off_chip(Direction.READ), *ports.off_chip(Direction.WRITE)}
+    moved: Counter[str] = Counter()
+    for _, work in asked:
+        for port, size in work.moved:
+            if port in shared:
+                moved[port] += size
+    times = [size / Fraction(ports.bandwidths[port]) for port, size in moved.items()]
+    return max((-(-time.numerator // time.denominator) for time in times), default=0)

@@ -1,0 +1,216 @@
+"""Draws and local search, which know no bound, against what CoSA proves of even mappings."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from accnn.ir.arch import Architecture, Fanout, MemoryLevel
+from accnn.ir.errors import InfeasibleError
+from accnn.ir.workload import OPERANDS, Dim, Operand, Workload
+from accnn.passes.analysis.bounds import cycles_lower_bound
+from accnn.passes.mapping.certificate import formulation
+from accnn.passes.mapping.certificate.certify import Effort, plain_bound, solve_space
+from accnn.passes.mapping.certificate.formulation import Formulation
+from accnn.passes.mapping.certificate.unrolling import least_steps
+from accnn.passes.mapping.problem import MappingProblem, Objective
+from accnn.passes.mapping.recipes.drawn import Exhaustive
+from accnn.passes.mapping.search.even.draws import draw_uniform
+from accnn.passes.mapping.search.even.local_search import polish
+from accnn.passes.mapping.search.even.space import even_space, with_all_orders
+from accnn.passes.mapping.search.measures import measure_of
+from accnn.passes.mip.model import MipLimits
+
+from ....nest_strategies import architectures
+
+_ROUNDING = 1.0 + 1e-6
+
+
+@st.composite
+def spaces(draw):
+    """Draw a small workload on a random machine, some of its operands in the scratchpad."""
+    arch = draw(architectures(capacity=draw(st.sampled_from((64, 512, 1 << 20)))))
+    work = Workload(
+        R=draw(st.sampled_from((1, 2, 3))),
+        S=draw(st.sampled_from((1, 1, 3))),
+        P=draw(st.sampled_from((1, 2, 4, 6))),
+        C=draw(st.sampled_from((1, 2, 4, 5))),
+        K=draw(st.sampled_from((1, 2, 4, 6))),
+        G=draw(st.sampled_from((1, 1, 2))),
+        N=draw(st.sampled_from((1, 1, 2))),
+        stride=(draw(st.integers(1, 2)), 1),
+    )
+    resident = draw(st.sets(st.sampled_from(OPERANDS)))
+    try:
+        return even_space(MappingProblem(workload=work, arch=arch, resident=frozenset(resident)))
+    except InfeasibleError:
+        assume(False)
+
+
+def least_found(space, objective):
+    """Return the best of seeded draws, all their orders, and local search from a few of them."""
+    measure = measure_of(objective)
+    drawn = with_all_orders(draw_uniform(space, 200, np.random.default_rng(1)))
+    cost = drawn.cost()
+    values = np.where(cost.fits, measure(cost), np.inf)
+    polished = polish(drawn.take(np.argsort(values, kind="stable")[:4]), measure, rounds=40)
+    return min(values.min(), polished.values.min())
+
+
+def minimising(space, objective):
+    return replace(space, problem=replace(space.problem, objective=objective))
+
+
+def proven_by_the_program(space):
+    program = Formulation(space)
+    return program.proven_by(program.model.solve(MipLimits(gap_abs=0.01, gap_rel=0.01, nodes=50)))
+
+
+def assert_no_mapping_beats_a_bound(space, objective):
+    found = least_found(space, objective) * _ROUNDING
+    space = minimising(space, objective)
+    assert plain_bound(space) <= found
+    assert proven_by_the_program(space) <= found
+    assert solve_space(space, Effort()).bound <= found
+
+
+@settings(max_examples=15, deadline=None, derandomize=True)
+@given(spaces(), st.sampled_from(Objective))
+def test_no_even_mapping_is_below_a_certificate(space, objective):
+    assert_no_mapping_beats_a_bound(space, objective)
+
+
+@pytest.mark.slow
+@settings(max_examples=100, deadline=None)
+@given(spaces(), st.sampled_from(Objective))
+def test_no_even_mapping_is_below_one_of_many_certificates(space, objective):
+    assert_no_mapping_beats_a_bound(space, objective)
+
+
+def where_outputs_add_up(*, shared_port: bool) -> Architecture:
+    """Return a machine whose only memory of sums is the scratchpad."""
+    return Architecture(
+        name="sums-in-gb",
+        scratchpad="gb",
+        levels=(
+            MemoryLevel(name="dram", holds=OPERANDS, capacity=None, read_bandwidth=8.0),
+            MemoryLevel(
+                name="gb",
+                holds=(Operand.I, Operand.O),
+                capacity=4096,
+                shared_port=shared_port,
+                read_bandwidth=1.5,
+                write_bandwidth=1.5,
+                read_energy=5.0,
+                write_energy=5.0,
+            ),
+            MemoryLevel(name="near", holds=(Operand.W, Operand.I), capacity=4096),
+        ),
+        fanouts=(Fanout(name="lane", below="gb", size=4, dims=(Dim.P, Dim.K), reduction=False),),
+    )
+
+
+@pytest.mark.parametrize("shared_port", [False, True])
+@pytest.mark.parametrize("channels", [1, 2])
+@pytest.mark.parametrize("objective", Objective)
+def test_outputs_that_add_up_where_they_lie_are_not_read_out(objective, channels, shared_port):
+    arch, work = where_outputs_add_up(shared_port=shared_port), Workload(P=8, K=4, C=channels)
+    problem = MappingProblem(
+        workload=work, arch=arch, resident=frozenset({Operand.O}), objective=objective
+    )
+    best = Exhaustive().map(problem).objective
+
+    space = even_space(problem)
+
+    assert plain_bound(space) <= best * _ROUNDING
+    assert proven_by_the_program(space) <= best * _ROUNDING
+    streamed = replace(problem, resident=frozenset())
+    fewer = least_steps(problem, work.dims) < least_steps(streamed, work.dims)
+    assert fewer or not shared_port
+
+
+def where_sums_of_neighbours_come_back() -> Architecture:
+    """Return a machine that adds up sums of neighbours and whose weights are dear to read."""
+    sums = (Operand.O,)
+    return Architecture(
+        name="reducing",
+        scratchpad="gb",
+        levels=(
+            MemoryLevel(name="dram", holds=OPERANDS, capacity=None, read_energy=1000.0),
+            MemoryLevel(name="gb", holds=sums, capacity=1 << 16, read_energy=0.01),
+            MemoryLevel(name="ab", holds=sums, capacity=6, read_energy=50.0),
+            MemoryLevel(name="wb", holds=(Operand.W,), capacity=2, read_energy=0.01),
+        ),
+        fanouts=(Fanout(name="pe", below="gb", size=4, multicast=(Operand.W, Operand.I)),),
+    )
+
+
+@pytest.mark.parametrize("work", [Workload(P=8, C=16), Workload(P=4, C=8, K=2)])
+def test_only_the_first_of_the_children_that_add_up_reads_sums_back(work):
+    arch = where_sums_of_neighbours_come_back()
+    problem = MappingProblem(workload=work, arch=arch, objective=Objective.ENERGY)
+    best = Exhaustive().map(problem).objective
+
+    proven = proven_by_the_program(even_space(problem))
+
+    assert 0.95 * best < proven <= best * _ROUNDING
+
+
+def test_a_program_that_leaves_out_slow_mappings_proves_nothing_of_them(monkeypatch):
+    space = even_space(
+        MappingProblem(workload=Workload(R=3, P=8), arch=where_outputs_add_up(shared_port=True))
+    )
+    exact = proven_by_the_program(space)
+
+    monkeypatch.setattr(formulation, "_WORST", 0.01)
+    cut_off = proven_by_the_program(space)
+
+    roofline = cycles_lower_bound(space.workload, space.arch)
+    assert cut_off == pytest.approx(0.01 * 1024 / space.arch.macs * roofline)
+    assert cut_off < exact
+
+
+@pytest.mark.parametrize("objective", Objective)
+def test_a_machine_without_energies_is_mapped_and_nothing_is_proven_of_its_energy(objective):
+    levels = (
+        MemoryLevel(name="dram", holds=OPERANDS, capacity=None, read_bandwidth=8.0),
+        MemoryLevel(name="gb", holds=OPERANDS, capacity=4096, read_energy=0.0),
+    )
+    space = even_space(
+        MappingProblem(
+            workload=Workload(P=8, K=4),
+            arch=Architecture(name="free", levels=levels, scratchpad="gb"),
+            objective=objective,
+        )
+    )
+
+    found = solve_space(space, Effort())
+
+    assert found.nest is not None
+    assert (found.bound > 0.0) is (objective is Objective.LATENCY)
+
+
+@pytest.mark.parametrize("guilty", ["plain_bound", "proven_by_the_program", "solve_space"])
+def test_the_attack_notices_two_per_cent_too_much(monkeypatch, guilty):
+    resident = frozenset({Operand.I, Operand.O})
+    space = even_space(
+        MappingProblem(
+            workload=Workload(C=64, K=64),
+            arch=where_outputs_add_up(shared_port=False),
+            resident=resident,
+        )
+    )
+    honest = globals()[guilty]
+
+    def lying(*given):
+        found = honest(*given)
+        if guilty == "solve_space":
+            return replace(found, bound=1.02 * found.bound)
+        return 1.02 * found
+
+    monkeypatch.setitem(globals(), guilty, lying)
+
+    with pytest.raises(AssertionError):
+        assert_no_mapping_beats_a_bound(space, Objective.LATENCY)

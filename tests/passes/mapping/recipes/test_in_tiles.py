@@ -1,0 +1,131 @@
+"""Nests judged by their tiles: what is estimated is what tiling and scheduling make of them."""
+
+from collections import Counter
+from dataclasses import replace
+
+import pytest
+
+from accnn.backend.load import load_architecture
+from accnn.ir.module import Module
+from accnn.ir.proof import gap_of
+from accnn.ir.tile_events import EventKind
+from accnn.passes.analysis.batch import evaluate_batch
+from accnn.passes.analysis.nest_batch import batch_nests
+from accnn.passes.analysis.tile_batch import TileBatch
+from accnn.passes.base import Context
+from accnn.passes.mapping.mapper import MappingStatus
+from accnn.passes.mapping.problem import Objective
+from accnn.passes.mapping.recipes.cosa import Cosa
+from accnn.passes.mapping.recipes.in_tiles import InTiles, Shared
+from accnn.passes.mapping.recipes.output_stationary import OutputStationary
+from accnn.passes.mapping.search.measures import measure_of
+from accnn.passes.scheduling.map_operators import MapOperators, mapping_of
+from accnn.passes.scheduling.schedule_in_order import ScheduleInOrder
+from accnn.passes.scheduling.schedule_tiles import schedule_operator
+from tests.networks import NetworkBuilder
+
+
+def planned(arch, channels, outputs, kernel, size, stride=1):
+    """Return a convolution whose operands are streamed, and what is asked of its mapper."""
+    net = NetworkBuilder()
+    y = net.conv(net.input("x", (1, channels, size, size)), "y", outputs, kernel, stride=stride)
+    module = Module(graph=net.build(y), arch=load_architecture(arch))
+    module = ScheduleInOrder(scratchpad="16384").run(module, Context())
+    asked = MapOperators().problems(module.graph, module.graph_schedule, module.arch, 0)
+    ((_, problem),) = asked
+    return module, problem
+
+
+def tiles_of(nest, problem, npus):
+    own = Shared(problem, npus).problem
+    batch = batch_nests([nest])
+    tiles = TileBatch(batch, own.machine, own.held, npus)
+    return tiles, evaluate_batch(batch, own.machine, placement=own.held)
+
+
+@pytest.mark.parametrize("arch", ["simba", "edge-1m", "flexer-arch5"])
+@pytest.mark.parametrize("layer", [(64, 64, 3, 16), (128, 64, 1, 16), (16, 128, 1, 16)])
+@pytest.mark.parametrize("mapper", ["cosa", "greedy"])
+def test_counts_are_those_of_the_tile_graph_and_the_estimate_is_near(arch, layer, mapper):
+    module, problem = planned(arch, *layer)
+    npus = len(module.arch.npus)
+    found = InTiles(mapper=Cosa(), npus=npus) if mapper == "cosa" else OutputStationary()
+    result = found.map(problem)
+
+    schedule = schedule_operator(
+        replace(module, mappings=(mapping_of("y", result),)), module.graph.ops[0]
+    )
+
+    tiles, cost = tiles_of(result.nest, problem, npus)
+    kinds = Counter(event.kind for event in schedule.events)
+    assert int(tiles.operations[0]) == kinds[EventKind.COMPUTE]
+    assert int(tiles.accumulations[0]) == kinds[EventKind.FINISH]
+    estimate = float(tiles.estimate(cost)[0]) / npus
+    assert mapper != "cosa" or result.estimate == pytest.approx(estimate)
+    assert estimate >= 0.75 * schedule.cycles
+    if mapper == "cosa":  # others may keep more on chip than the estimate dares to hope
+        assert estimate <= 1.25 * schedule.cycles
+
+
+def test_few_tiles_are_made_where_they_cost_nothing():
+    _, problem = planned("simba", 64, 64, 1, 28)
+
+    plain = Cosa().map(problem)
+    result = InTiles(mapper=Cosa()).map(problem)
+
+    before, _ = tiles_of(plain.nest, problem, 1)
+    after, cost = tiles_of(result.nest, problem, 1)
+    assert int(after.operations[0]) <= int(before.operations[0])
+    assert result.estimate == pytest.approx(float(after.estimate(cost)[0]))
+    assert result.objective == pytest.approx(float(cost.cycles[0]))
+    assert result.mapper == "cosa"
+
+
+def test_it_is_never_estimated_slower_than_the_greedy_nest():
+    _, problem = planned("edge-1m", 24, 40, 3, 14, 2)
+
+    greedy = OutputStationary().map(problem)
+    result = InTiles(mapper=Cosa()).map(problem)
+
+    tiles, cost = tiles_of(greedy.nest, problem, 1)
+    assert result.estimate <= float(tiles.estimate(cost)[0]) * (1 + 1e-9)
+
+
+def test_energy_is_kept_where_it_is_the_objective():
+    _, problem = planned("edge-1m", 32, 32, 3, 14)
+    problem = replace(problem, objective=Objective.ENERGY)
+
+    plain = Cosa().map(problem)
+    result = InTiles(mapper=Cosa()).map(problem)
+
+    _, cost = tiles_of(result.nest, problem, 1)
+    assert result.objective == pytest.approx(float(cost.energy_pj[0]))
+    assert result.objective <= 1.01 * plain.objective
+
+
+@pytest.mark.parametrize("objective", Objective)
+@pytest.mark.parametrize("layer", [(64, 64, 1, 28), (24, 40, 3, 14)])
+def test_the_bound_is_what_the_mapper_proved_of_the_same_function(layer, objective):
+    _, problem = planned("simba", *layer)
+    problem = replace(problem, objective=objective)
+
+    plain = Cosa().map(problem)
+    result = InTiles(mapper=Cosa()).map(problem)
+
+    _, cost = tiles_of(result.nest, problem, 1)
+    assert (result.bound, result.scope) == (plain.bound, plain.scope)
+    assert result.objective == pytest.approx(float(measure_of(objective)(cost)[0]))
+    assert result.gap == gap_of(result.objective, plain.bound)
+    worse = result.objective > plain.objective * (1 + 1e-9)
+    assert not (worse and result.status is MappingStatus.OPTIMAL)
+
+
+def test_a_bound_is_not_lowered_to_an_estimate():
+    module, problem = planned("flexer-arch5", 64, 64, 1, 28)
+    npus = len(module.arch.npus)
+
+    alone = Cosa().map(Shared(problem, npus).problem)
+    result = InTiles(mapper=Cosa(), npus=npus).map(problem)
+
+    assert result.bound == alone.bound / npus
+    assert result.estimate != pytest.approx(result.objective)

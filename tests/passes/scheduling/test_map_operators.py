@@ -1,0 +1,99 @@
+from dataclasses import replace
+
+import pytest
+
+from accnn.ir.errors import InfeasibleError
+from accnn.ir.mapping import Loop
+from accnn.ir.proof import Scope
+from accnn.passes.base import Context
+from accnn.passes.mapping.recipes.cosa import Cosa
+from accnn.passes.mapping.recipes.in_tiles import Shared
+from accnn.passes.scheduling.map_operators import MapOperators, tile_cycles, winner
+from accnn.passes.scheduling.schedule_in_order import ScheduleInOrder
+from tests.flow import compile_graph
+from tests.networks import NetworkBuilder
+from tests.tiles import tiles_of
+
+
+@pytest.fixture(scope="module")
+def module():
+    net = NetworkBuilder()
+    y = net.conv(net.input("x", (1, 32, 12, 12)), "y", 48, 3)
+    return compile_graph(net.build(y), net.data, "simba", budget=8192, all_off_chip=False).module
+
+
+def rolled_up(mapping, fanout):
+    """Return the mapping with one child of a fan-out: what was unrolled is a loop inside."""
+    nest = mapping.nest
+    inner = tuple(Loop(item.dim, item.extent) for item in nest.spatial if item.fanout == fanout)
+    spatial = tuple(item for item in nest.spatial if item.fanout != fanout)
+    nest = replace(nest, temporal=(*nest.temporal, *inner), spatial=spatial)
+    return replace(mapping, nest=nest, mapper="slow")
+
+
+def test_the_shorter_tile_schedule_wins_and_says_why(module):
+    (good,) = module.mappings
+    slow = rolled_up(good, "mac")
+    fast, long = tile_cycles(module, good), tile_cycles(module, slow)
+    assert fast < long
+
+    assert winner(module, good, slow) is good
+    chosen = winner(module, slow, good)
+
+    assert chosen.nest == good.nest
+    assert (
+        chosen.note == f"its tiles take {fast} cycles, those of the nest by slow take {long} cycles"
+    )
+
+
+def test_the_first_wins_among_equals(module):
+    (good,) = module.mappings
+
+    assert winner(module, good, replace(good, mapper="other")) is good
+
+
+def test_cosa_is_never_slower_than_the_greedy_mapper():
+    net = NetworkBuilder()
+    a = net.conv(net.input("x", (1, 16, 14, 14)), "a", 40, 3)
+    y = net.conv(a, "y", 24, 1)
+
+    cycles = {}
+    for mapper in ("cosa", "output-stationary"):
+        made = compile_graph(
+            net.build(y), net.data, "flexer-arch5", budget=16384, all_off_chip=False, mapper=mapper
+        )
+        cycles[mapper] = [item.cycles for item in tiles_of(made.module).alone]
+
+    assert all(
+        ours <= greedy
+        for ours, greedy in zip(cycles["cosa"], cycles["output-stationary"], strict=True)
+    )
+
+
+def test_where_nothing_fits_the_operator_is_named(module):
+    bare = replace(module, mappings=(), tile_schedule=None, program=None)
+    tiny = ScheduleInOrder(scratchpad="2").run(bare, Context())
+
+    with pytest.raises(InfeasibleError, match="%y"):
+        MapOperators().run(tiny, Context())
+
+
+def test_whoever_wins_stands_beside_what_cosa_proved_of_the_same_function():
+    net = NetworkBuilder()
+    a = net.conv(net.input("x", (1, 16, 14, 14)), "a", 40, 3)
+    y = net.conv(a, "y", 24, 1)
+    made = compile_graph(
+        net.build(y), net.data, "flexer-arch5", budget=16384, all_off_chip=False, mapper="cosa"
+    ).module
+    npus = len(made.arch.npus)
+
+    asked = MapOperators().problems(made.graph, made.graph_schedule, made.arch, 0)
+    problems = {name: Shared(problem, npus).problem for name, problem in asked}
+    for mapping in made.mappings:
+        problem = problems[mapping.operator]
+        proven = Cosa().map(problem).bound
+        assert mapping.objective == pytest.approx(problem.value(mapping.nest) / npus)
+        assert mapping.bound == pytest.approx(proven / npus)
+        assert mapping.scope is Scope.EVEN_NESTS
+        assert mapping.estimate is not None
+    assert {mapping.mapper for mapping in made.mappings} <= {"cosa", "output-stationary"}

@@ -1,0 +1,133 @@
+"""Names and docstrings use the words of the glossary, and docstrings say what parameters mean."""
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+FOLDERS = ("backend", "compiler", "ir", "models")
+"""Folders that are looked at; `passes` and `runtime_sim` are not there yet."""
+
+NOT_YET = (
+    "backend/addressing.py",
+    "backend/lower",
+    "backend/select",
+    "backend/streams.py",
+    "compiler/mapping.py",
+    "ir/elementary.py",
+    "ir/hazards.py",
+    "ir/op",
+    "ir/tile_",
+    "ir/touches.py",
+    "models/onnx_import/",
+    "models/zoo/",
+)
+"""Beginnings of paths that still have words of before."""
+
+
+def sources() -> list[Path]:
+    paths = (path for folder in FOLDERS for path in sorted((ROOT / folder).rglob("*.py")))
+    return [path for path in paths if not str(path.relative_to(ROOT)).startswith(NOT_YET)]
+
+
+def forbidden() -> frozenset[str]:
+    """Return the words that the glossary lists as not used."""
+    section = (ROOT / "docs/glossary.md").read_text().partition("## Words that are not used")[2]
+    cells = re.findall(r"^\| ([a-z, ]+) \|", section, re.MULTILINE)
+    return frozenset(word for cell in cells for word in cell.split(", ")) - {"not"}
+
+
+def words_of(name: str) -> frozenset[str]:
+    """Return the words of an identifier, plurals in the singular."""
+    parts = re.findall(r"[A-Z]?[a-z]+", name)
+    return frozenset(word for part in parts for word in (part.lower(), part.lower().rstrip("s")))
+
+
+def names_in(tree: ast.AST) -> Iterator[tuple[int, str]]:
+    """Yield line and name of all that a module defines."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ClassDef | ast.FunctionDef):
+            yield node.lineno, node.name
+        elif isinstance(node, ast.arg):
+            yield node.lineno, node.arg
+        elif isinstance(node, ast.Name | ast.Attribute) and isinstance(node.ctx, ast.Store):
+            yield node.lineno, node.id if isinstance(node, ast.Name) else node.attr
+
+
+def docstrings_in(tree: ast.AST) -> Iterator[tuple[int, str]]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef):
+            yield getattr(node, "lineno", 1), ast.get_docstring(node) or ""
+
+
+def wrong_words(text: str) -> list[str]:
+    """Return what the glossary forbids in a module, as ``line: word``."""
+    tree, bad = ast.parse(text), forbidden()
+    found = [
+        (line, word)
+        for line, piece in (*names_in(tree), *docstrings_in(tree))
+        for word in sorted(words_of(piece) & bad)
+    ]
+    found += [
+        (node.lineno, "found")
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ClassDef) and "found" in words_of(node.name)
+    ]
+    return [f"{line}: {word}" for line, word in found]
+
+
+@pytest.mark.parametrize("path", sources(), ids=lambda path: str(path.relative_to(ROOT)))
+def test_words_are_those_of_the_glossary(path: Path) -> None:
+    assert wrong_words(path.read_text()) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("def find_room(): ...", ["1: room"]),
+        ('"""Where tiles stay."""', ["1: stay"]),
+        ("x.told = 1", ["1: told"]),
+        ("def f(untold): ...", ["1: untold"]),
+        ("class Found: ...", ["1: found"]),
+        ("class WovenOrders: ...", ["1: woven"]),
+        ("found = mushroom = 1", []),
+        ("x = f('room')  # room", []),
+    ],
+)
+def test_the_test_finds(text: str, expected: list[str]) -> None:
+    assert wrong_words(text) == expected
+
+
+def undocumented(text: str) -> list[str]:
+    """Return public functions with three or more parameters whose docstrings lack ``Args:``."""
+    return [function.name for function in _public(ast.parse(text)) if _lacks_args(function)]
+
+
+def _public(node: ast.AST) -> Iterator[ast.FunctionDef]:
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.ClassDef) and not child.name.startswith("_"):
+            yield from _public(child)
+        if isinstance(child, ast.FunctionDef) and not child.name.startswith("_"):
+            yield child
+
+
+def _lacks_args(function: ast.FunctionDef) -> bool:
+    arguments = function.args
+    names = [item.arg for item in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)]
+    is_command = any("command" in ast.unparse(item) for item in function.decorator_list)
+    text = ast.get_docstring(function) or ""
+    return len(set(names) - {"self", "cls"}) >= 3 and "Args:" not in text and not is_command
+
+
+@pytest.mark.parametrize("path", sources(), ids=lambda path: str(path.relative_to(ROOT)))
+def test_parameters_are_explained(path: Path) -> None:
+    assert undocumented(path.read_text()) == []
+
+
+def test_the_test_finds_what_lacks_an_explanation() -> None:
+    assert undocumented("def f(a, b, c): ...\ndef g(a, b): ...\ndef _h(a, b, c): ...") == ["f"]
+    assert undocumented('def f(a, b, c):\n  """Do.\n\n  Args:\n    a: x\n  """') == []
+    assert undocumented("class A:\n  def f(self, a, *, b, c): ...") == ["f"]
