@@ -166,20 +166,15 @@ def _walls(parts: Ints, is_live: NDArray[np.bool_], blocked: Ints, top: int) -> 
 def _in_gap(parts: Ints, ends: Ints, low: int, high: int, size: int) -> tuple[int, int]:
     """Return when the room of a gap that is free first is free, and its lowest address.
 
-    Addresses that touch the edges of the gap, or those of a part, are looked at.
+    A room moves down without becoming worse until it touches the end of a part, or the gap's edge:
+    no other addresses are looked at.
     """
     best_end, best = _free_at(parts, ends, low, low + size), low
-    last = high - size
-    end = _free_at(parts, ends, last, high)
-    if end < best_end:
-        best_end, best = end, last
     k = _first_beyond(parts, low)
-    while k < parts.shape[0] and parts[k, 0] < high:
-        for address in (parts[k, 0], parts[k, 1] - size):
-            if low <= address <= last:
-                end = _free_at(parts, ends, address, address + size)
-                if end < best_end or (end == best_end and address < best):
-                    best_end, best = end, address
+    while k < parts.shape[0] and parts[k, 1] <= high - size:
+        end = _free_at(parts, ends, parts[k, 1], parts[k, 1] + size)
+        if end < best_end:
+            best_end, best = end, parts[k, 1]
         k += 1
     return best_end, best
 

@@ -1,6 +1,7 @@
 """The command line of the conformance runner."""
 
 import json
+import sys
 from pathlib import Path
 
 import pytest
@@ -28,7 +29,17 @@ def test_shows_the_page_where_no_file_is_given(capsys: pytest.CaptureFixture[str
 
     shown = capsys.readouterr()
     assert "# Conformance" in shown.out
-    assert "1/" in shown.err
+    assert shown.err == ""
+
+
+def test_counts_the_cases_on_a_terminal(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+
+    main([*RELU])
+
+    assert "2/2\n" in capsys.readouterr().err
 
 
 def test_a_listed_case_that_does_not_pass_is_an_error(

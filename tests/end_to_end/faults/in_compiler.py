@@ -104,8 +104,8 @@ _COST = (
     Fault(
         "instances of the sums' home forgotten",
         "passes/analysis/coefficients.py",
-        "fanouts = (*flow.boundary.above, *flow.boundary.hops)",
-        "fanouts = flow.boundary.hops",
+        "return relevant((*boundary.above, *boundary.hops)) | others(source.above)",
+        "return relevant(boundary.hops) | others(source.above)",
         Exam.NESTS,
     ),
     Fault(
