@@ -50,7 +50,7 @@ def read_network(
         OptionError: The model is quantised and the architecture computes in float.
     """
     with watch.step("read"):
-        model = load_model(path, shapes=options.shapes)
+        model = load_model(path, shapes=options.shapes, constants=options.constants)
         identity = FileIdentity(path.name, hashlib.sha256(path.read_bytes()).hexdigest())
     record, notes = None, ()
     if arch.precision is Precision.FP32:

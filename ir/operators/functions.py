@@ -354,7 +354,6 @@ PAIRS: Mapping[BinaryKind, PairFunction] = {
         evaluate=np.mod,
         cycles=SLOW,
         is_rounded=False,
-        dtypes=INTEGERS,
     ),
     BinaryKind.FMOD: PairFunction(
         summary="Remainder with the sign of a.", evaluate=np.fmod, cycles=SLOW, is_rounded=False

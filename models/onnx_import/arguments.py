@@ -5,6 +5,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from ...ir.elementary import Array
+from ...ir.errors import ComputedOperandError
 from ...ir.graph import Attr
 from ...ir.op_views import Window
 from ...ir.types import DType, Quantization
@@ -16,12 +17,19 @@ def constant_input(b: Builder, node: Node, index: int, what: str) -> Array:
     """Return an input that must be constant.
 
     Raises:
-        ModelError: It is absent or computed at run time.
+        ModelError: It is absent.
+        ComputedOperandError: It is computed at run time.
     """
-    array = b.numbers(node.input(index))
-    if array is None:
-        raise node.refusal(f"needs a constant {what}; {node.input(index)!r} is computed")
-    return array
+    name = node.input(index)
+    array = b.numbers(name)
+    if array is not None:
+        return array
+    sources = b.sources(name)
+    raise ComputedOperandError(
+        f"{node.loc} needs a constant {what}; {name!r} is computed",
+        inputs=sources,
+        hint=f"bind what it is computed from: {', '.join(f'--constant {x}=...' for x in sources)}",
+    )
 
 
 def scalar_input(b: Builder, node: Node, index: int, what: str) -> float | None:

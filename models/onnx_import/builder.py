@@ -28,7 +28,7 @@ class Builder:
         self.namer = Namer()
         self.types: dict[str, TensorType] = {}
         self.arrays: dict[str, Array] = {}
-        self._inputs: list[str] = []
+        self._inputs: dict[str, str] = {}
         self._ops: dict[str, Op] = {}
         self._known: dict[str, Array] = {}
         self._values: dict[str, str] = {}
@@ -66,6 +66,17 @@ class Builder:
         """Let an ONNX tensor be a value of the graph."""
         self._values[name] = value
 
+    def sources(self, name: str) -> tuple[str, ...]:
+        """Return the ONNX names of the network's inputs that a tensor is computed from."""
+        waiting, seen = [self._values[name]], dict[str, None]()
+        while waiting:
+            value = waiting.pop()
+            if value not in seen:
+                seen[value] = None
+                op = self._ops.get(value)
+                waiting += op.inputs if op is not None else ()
+        return tuple(name for name, value in self._inputs.items() if value in seen)
+
     def alias(self, name: str, source: str) -> None:
         """Let an ONNX tensor be another one."""
         if source in self._known:
@@ -91,7 +102,7 @@ class Builder:
     def add_input(self, name: str, found: TensorType) -> str:
         """Add an input of the network."""
         value = self.namer.fresh(name)
-        self._inputs.append(value)
+        self._inputs[name] = value
         self.types[value] = found
         self.bind(name, value)
         return value
@@ -170,7 +181,7 @@ class Builder:
     def adopt_quantisation(self, value: str, quant: Quantization) -> bool:
         """Give a quantisation to an 8-bit input of the network that has none; tell if it was so."""
         found = self.types[value]
-        if value not in self._inputs or found.quant is not None:
+        if value not in self._inputs.values() or found.quant is not None:
             return False
         self.types[value] = TensorType(found.dtype, found.shape, quant)
         return True
@@ -183,7 +194,7 @@ class Builder:
         named = tuple(self._computed(output) for output in outputs)
         return Graph(
             name=Namer().fresh(name or "network"),
-            inputs=tuple(Value(value, self.types[value]) for value in self._inputs),
+            inputs=tuple(Value(value, self.types[value]) for value in self._inputs.values()),
             constants=tuple(Value(value, self.types[value]) for value in self.arrays),
             ops=tuple(self._ops.values()),
             outputs=named,

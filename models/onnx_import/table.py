@@ -17,7 +17,7 @@ from .operators.resizing import resize, upsample
 from .operators.transposed import conv_transpose
 
 OLDEST_OPSET = 7
-NEWEST_OPSET = 26
+NEWEST_OPSET = 28
 
 ONNX = ""
 MICROSOFT = "com.microsoft"

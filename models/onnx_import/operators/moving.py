@@ -230,7 +230,8 @@ def space_to_depth(node: Node, b: Builder) -> None:
     """``SpaceToDepth``."""
     chain, size = Chain(node, b), node.int("blocksize", 1)
     N, C, H, W = _image(node, b)
-    factors, perm = (N, C, H // size, size, W // size, size), (0, 3, 5, 1, 2, 4)
+    factors = (N, C, H // size, size, W // size, size)
+    perm = (0, 3, 5, 1, 2, 4) if node.str("mode", "DCR") == "DCR" else (0, 1, 3, 5, 2, 4)
     shape = (N, C * size**2, H // size, W // size)
     chain.bind(chain("rearrange", chain.input(0), factors=factors, perm=perm, shape=shape))
 
