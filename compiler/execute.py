@@ -38,14 +38,25 @@ class CompiledModel:
         return tuple(original for original, _ in self.result.network.imported.input_names)
 
     def run(self, inputs: Mapping[str, Array]) -> dict[str, Array]:
-        """Simulate the program and return its outputs in order, by ONNX name.
+        """Simulate the program and return its outputs in order, by ONNX name and of ONNX's types.
 
         Raises:
             SimulationError: The program does what the machine forbids.
         """
-        imported = self.result.network.imported
-        found = run_program(self.result.module, inputs, imported.input_names, self.options)
-        return {original: found.outputs[name] for original, name in imported.output_names}
+        network = self.result.network
+        imported, types = network.imported, network.types
+        given = {
+            name: array.astype(np.float32) if name in types else array
+            for name, array in inputs.items()
+        }
+        found = run_program(self.result.module, given, imported.input_names, self.options)
+        with np.errstate(over="ignore"):
+            return {
+                original: found.outputs[name].astype(types[original], copy=False)
+                if original in types
+                else found.outputs[name]
+                for original, name in imported.output_names
+            }
 
 
 def compile_model(

@@ -17,7 +17,9 @@ class DType(StrEnum):
     S16 = "s16"
     U16 = "u16"
     S32 = "s32"
+    U32 = "u32"
     S64 = "s64"
+    U64 = "u64"
     BOOL = "bool"
 
     @property
@@ -53,7 +55,9 @@ _BYTES = {
     DType.S16: 2,
     DType.U16: 2,
     DType.S32: 4,
+    DType.U32: 4,
     DType.S64: 8,
+    DType.U64: 8,
     DType.BOOL: 1,
 }
 

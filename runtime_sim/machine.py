@@ -32,7 +32,9 @@ NUMPY_TYPES: Mapping[DType, np.dtype[Any]] = {
     DType.S16: np.dtype("<i2"),
     DType.U16: np.dtype("<u2"),
     DType.S32: np.dtype("<i4"),
+    DType.U32: np.dtype("<u4"),
     DType.S64: np.dtype("<i8"),
+    DType.U64: np.dtype("<u8"),
     DType.BOOL: np.dtype("?"),
 }
 """NumPy's name of each element type."""

@@ -94,7 +94,7 @@ class Builder:
         """Return the type of an ONNX tensor."""
         if name in self._known:
             array = self._known[name]
-            return TensorType(dtype_of(array.dtype), array.shape)
+            return TensorType(_dtype(name, array), array.shape)
         return self.types[self._values[name]]
 
     # Adding to the graph ------------------------------------------------------------------------

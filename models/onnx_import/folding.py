@@ -1,7 +1,7 @@
 """Evaluate nodes whose inputs are all constant, with ONNX's own reference implementation.
 
-This serves shape arithmetic (``Shape -> Gather -> Concat -> Reshape``) and the small sums that
-exporters leave behind.
+This serves shape arithmetic (``Shape -> Gather -> Concat -> Reshape``), the small sums that
+exporters leave behind, and tensors without elements, which no machine stores.
 """
 
 import math

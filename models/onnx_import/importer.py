@@ -10,6 +10,7 @@ from ...ir.graph import Graph, eliminate_dead
 from ...ir.ops import verify_graph
 from ...ir.resources import Constants
 from ...ir.types import TensorType
+from .arguments import constant_input
 from .builder import Builder
 from .expansion import body_of, has_body
 from .folding import fold, is_foldable
@@ -81,10 +82,14 @@ def _import_node(node: Node, builder: Builder) -> None:
         raise node.refusal("has no output")
     known = [builder.known(name) if name else None for name in node.inputs]
     is_constant = all(builder.known(name) is not None for name in node.inputs if name)
-    if node.inputs and is_constant and is_foldable(node):
+    is_empty = any(array is not None and not array.size for array in known)
+    if node.inputs and is_constant and (is_foldable(node) or (is_empty and not node.domain)):
         for name, array in zip(node.outputs, fold(node, known), strict=False):
             builder.set_known(name, array)
         return
+    if not is_supported(node) and is_foldable(node):
+        for index in range(len(node.inputs)):
+            constant_input(builder, node, index, f"input {index}")
     if not is_supported(node) and has_body(node):
         for inner in body_of(node, builder):
             _import_node(inner, builder)
@@ -121,14 +126,14 @@ def _opsets(model: ModelProto) -> Mapping[str, int]:
     """Return the version of each domain.
 
     Raises:
-        ModelError: The default domain has a version that is not supported, or local functions.
+        ModelError: The default domain has a version that is not known yet.
     """
     opsets = {
         "" if entry.domain == "ai.onnx" else entry.domain: entry.version
         for entry in model.opset_import
     }
     version = opsets.get("", OLDEST_OPSET)
-    if not OLDEST_OPSET <= version <= NEWEST_OPSET:
+    if version > NEWEST_OPSET:
         raise ModelError(
             f"opset {version} is not supported ({OLDEST_OPSET} to {NEWEST_OPSET})",
             hint="convert the model with onnx.version_converter",

@@ -3,10 +3,21 @@
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
+import onnx.defs
+
 from ...ir.errors import ModelError
 from .builder import Builder
 from .node import Node
-from .operators import convolution, layout, moving, normalisation, products, qdq, qoperator
+from .operators import (
+    convolution,
+    layout,
+    moving,
+    normalisation,
+    products,
+    qdq,
+    qoperator,
+    recurrent,
+)
 from .operators import elementwise as each
 from .operators import reductions as reduce
 from .operators.dimensions import of_any_rank, pool3d
@@ -191,6 +202,12 @@ _MAC: Mapping[str, _Run] = {
     "QuantizeLinear": qdq.quantize_linear,
 }
 
+_RECURRENT: Mapping[str, _Run] = {
+    "GRU": recurrent.gru,
+    "LSTM": recurrent.lstm,
+    "RNN": recurrent.rnn,
+}
+
 _MICROSOFT: Mapping[str, _Run] = {
     "DequantizeLinear": qdq.dequantize_linear,
     "QGemm": qoperator.qgemm,
@@ -204,7 +221,7 @@ _MICROSOFT: Mapping[str, _Run] = {
     "QuantizeLinear": qdq.quantize_linear,
 }
 
-_FAMILIES = (_FUNCTIONS, _PAIRS, _REDUCTIONS, _NORMALISATIONS, _MOVES, _MAC)
+_FAMILIES = (_FUNCTIONS, _PAIRS, _REDUCTIONS, _NORMALISATIONS, _MOVES, _MAC, _RECURRENT)
 
 OPERATORS: Mapping[tuple[str, str], Operator] = {
     **{(ONNX, kind): Operator(run=run) for family in _FAMILIES for kind, run in family.items()},
@@ -262,9 +279,18 @@ def operator_for(node: Node) -> Operator:
     found = OPERATORS.get((node.domain, node.kind))
     if found is None:
         raise _unsupported((node,))
-    if not found.first <= node.opset <= found.last:
+    if not (found.first <= node.opset <= found.last or _is_as_at(node, found.first)):
         raise node.refusal(
             f"is not supported at opset {node.opset} of {_shown(node.domain)} "
             f"({found.first} to {found.last})"
         )
     return found
+
+
+def _is_as_at(node: Node, opset: int) -> bool:
+    """Whether an operator of an older opset is defined as it still is at a newer one."""
+    try:
+        now = onnx.defs.get_schema(node.kind, opset, node.domain)
+    except onnx.defs.SchemaError:
+        return False
+    return now.since_version <= node.opset < opset

@@ -95,7 +95,8 @@ def conv3d(node: Node, b: Builder) -> None:
 def pool3d(run: Run) -> Run:
     """Return the import of a pool in three dimensions: over images, then over depth.
 
-    The two make one window where padding counts always or never, which a maximum does not mind.
+    The two make one window: what an average counts of a box is the product of what it counts of
+    each axis.
     """
 
     def both(node: Node, b: Builder) -> None:
@@ -103,11 +104,6 @@ def pool3d(run: Run) -> Run:
         if len(shape) != 5:
             run(node, b)
             return
-        pads, counts = node.ints("pads", (0,) * 6), node.int("count_include_pad", 0)
-        if node.kind != "MaxPool" and any(pads) and not counts:
-            raise node.refusal("averages over padding in three dimensions without counting it")
-        if node.str("auto_pad", "NOTSET") != "NOTSET" or node.int("ceil_mode", 0):
-            raise node.refusal("pads itself in three dimensions, which is not supported")
         chain, (N, C, D, H, W) = Chain(node, b), shape
         value = chain.reshape(chain.input(0), (N, C * D, H, W))
         value = _pooled(node, b, run, value, (1, 2))

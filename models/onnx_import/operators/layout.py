@@ -32,10 +32,11 @@ def identity(node: Node, b: Builder) -> None:
 
 
 def dropout(node: Node, b: Builder) -> None:
-    """``Dropout`` in inference, which does nothing."""
+    """``Dropout`` in inference, or of nothing: the operand itself."""
     training = scalar_input(b, node, 2, "training mode")
-    if training:
-        raise node.refusal("runs in training mode")
+    ratio = scalar_input(b, node, 1, "ratio") if training else 0.0
+    if ratio != 0.0:
+        raise node.refusal("drops at random in training mode")
     if any(node.outputs[1:]):
         b.set_known(node.outputs[1], np.ones(b.type_of(node.input(0)).shape, bool))
     b.alias(node.outputs[0], node.input(0))

@@ -21,7 +21,7 @@ def _integers(b: Builder, node: Node, index: int, what: str) -> tuple[int, ...]:
 
 
 def slices(node: Node, b: Builder) -> None:
-    """``Slice`` with constant bounds."""
+    """``Slice`` with constant bounds; one that takes nothing is a constant without elements."""
     chain, value = Chain(node, b), b.value(node.input(0))
     shape = chain.shape(value)
     starts, ends, given, steps = _bounds(node, b)
@@ -29,7 +29,8 @@ def slices(node: Node, b: Builder) -> None:
         axis = normal_axis(node, axis, len(shape))
         taken = range(*slice(start, end, step).indices(shape[axis]))
         if not taken:
-            raise node.refusal(f"takes nothing of axis {axis} of {shape}; a tensor needs elements")
+            b.set_known(node.outputs[0], _empty(chain, value, axis))
+            return
         value = chain.slice(value, axis, taken[0], len(taken), step)
     chain.bind(value)
 
