@@ -419,6 +419,7 @@ def _position(summary: str, evaluate: Callable[[Array], Array]) -> Reduction:
         summary=summary,
         evaluate=lambda x: evaluate(x).astype(np.int64),
         is_rounded=False,
+        dtypes=NUMBERS | {DType.BOOL},
         result=DType.S64,
     )
 

@@ -13,10 +13,13 @@ from .operators import (
     layout,
     moving,
     normalisation,
+    ordering,
+    pooling,
     products,
     qdq,
     qoperator,
     recurrent,
+    scattering,
 )
 from .operators import elementwise as each
 from .operators import reductions as reduce
@@ -143,6 +146,7 @@ _REDUCTIONS: Mapping[str, _Run] = {
     "ReduceSum": reduction("sum", axes_input=13),
     "ReduceSumSquare": reduction("sum", before=reduce.square),
     "Softmax": reduce.softmax,
+    "TopK": ordering.top_k,
 }
 
 _NORMALISATIONS: Mapping[str, _Run] = {
@@ -170,15 +174,16 @@ _MOVES: Mapping[str, _Run] = {
     "OneHot": moving.one_hot,
     "Pad": moving.pad,
     "Reshape": layout.reshape,
-    "Scatter": moving.scatter_elements,
-    "ScatterElements": moving.scatter_elements,
-    "ScatterND": moving.scatter_nd,
+    "Scatter": scattering.scatter_elements,
+    "ScatterElements": scattering.scatter_elements,
+    "ScatterND": scattering.scatter_nd,
     "Shape": layout.shape,
     "Size": layout.size,
     "Slice": moving.slices,
     "SpaceToDepth": moving.space_to_depth,
     "Split": moving.split,
     "Squeeze": layout.squeeze,
+    "TensorScatter": scattering.tensor_scatter,
     "Tile": moving.tile,
     "Transpose": layout.transpose,
     "Trilu": moving.triangle,
@@ -195,8 +200,10 @@ _MAC: Mapping[str, _Run] = {
     "Gemm": products.gemm,
     "GlobalAveragePool": of_any_rank(convolution.global_average_pool),
     "GlobalMaxPool": of_any_rank(convolution.global_max_pool),
+    "GlobalLpPool": pooling.global_lp_pool,
+    "LpPool": of_any_rank(pool3d(pooling.lp_pool)),
     "MatMul": products.matmul,
-    "MaxPool": of_any_rank(pool3d(convolution.max_pool)),
+    "MaxPool": of_any_rank(pool3d(pooling.max_pool_with_places)),
     "QLinearConv": qoperator.qlinear_conv,
     "QLinearMatMul": qoperator.qlinear_matmul,
     "QuantizeLinear": qdq.quantize_linear,

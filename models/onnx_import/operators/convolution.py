@@ -36,10 +36,7 @@ def conv_attrs(node: Node, b: Builder, x: str, weight: tuple[int, ...]) -> dict[
 
 
 def max_pool(node: Node, b: Builder) -> None:
-    """``MaxPool`` without indices."""
-    node.require("storage_order", 0, 0)
-    if any(node.outputs[1:]):
-        raise node.refusal("returns indices, which is not supported")
+    """``MaxPool`` without places."""
     found = window(node, node.ints("kernel_shape"), image_extent(b, node, node.input(0)))
     import_unary("max_pool", node, b, window_attrs(found, is_pool=True))
 

@@ -30,9 +30,10 @@ def of_any_rank(run: Run) -> Run:
                 names[index] = f"{inner}/{index}"
                 b.bind(names[index], _as_image(chain, source, (*extents[:2], 1, extents[2])))
         run(Node(_lifted(node.proto, names, inner), node.opset), b)
-        result = b.value(inner)
-        N, K, _, Q = chain.shape(result)
-        chain.bind(chain.reshape(result, (N, K, Q)))
+        for number in range(len(node.outputs)):
+            result = b.value(f"{inner}/{number}/out")
+            N, K, _, Q = chain.shape(result)
+            chain.bind(chain.reshape(result, (N, K, Q)), number)
 
     return lifted
 
@@ -47,7 +48,8 @@ def _lifted(proto: NodeProto, names: list[str], out: str) -> NodeProto:
     """Return the node with a first spatial axis of extent one."""
     copy = NodeProto()
     copy.CopyFrom(proto)
-    copy.input[:], copy.output[:] = names, [out, *proto.output[1:]]
+    copy.input[:] = names
+    copy.output[:] = [f"{out}/{number}/out" for number in range(len(proto.output))]
     for attribute in copy.attribute:
         given = [int(item) for item in attribute.ints]
         if attribute.name in _SIZES:
@@ -104,6 +106,8 @@ def pool3d(run: Run) -> Run:
         if len(shape) != 5:
             run(node, b)
             return
+        if any(node.outputs[1:]):
+            raise node.refusal("returns places in three dimensions, which is not supported")
         chain, (N, C, D, H, W) = Chain(node, b), shape
         value = chain.reshape(chain.input(0), (N, C * D, H, W))
         value = _pooled(node, b, run, value, (1, 2))

@@ -83,19 +83,27 @@ def gather(node: Node, b: Builder) -> None:
     if indices is None:
         chain.bind(chain("gather", value, chain.input(1), axis=axis))
         return
-    wanted = _from_the_front(node, indices, shape[axis])
+    wanted = indices_from_the_front(node, indices, shape[axis])
     target = (*shape[:axis], *wanted.shape, *shape[axis + 1 :])
-    chain.bind(chain.reshape(_taken(chain, value, axis, wanted.reshape(-1)), target))
+    chain.bind(chain.reshape(taken(chain, value, axis, wanted.reshape(-1)), target))
 
 
-def _taken(chain: Chain, value: str, axis: int, indices: Array) -> str:
+def taken(chain: Chain, value: str, axis: int, indices: Array) -> str:
+    """Return slices along an axis by constant indices: copies of few runs, or a gather.
+
+    Args:
+        chain: Where operators are added.
+        value: The value.
+        axis: The axis.
+        indices: What to take, from the front.
+    """
     steps = np.diff(indices)
     if 1 + np.count_nonzero(np.diff(steps)) > _MOST_RUNS:
         return chain("gather", value, chain.constant(indices, DType.S64), axis=axis)
     return chain("take", value, axis=axis, indices=tuple(int(index) for index in indices))
 
 
-def _from_the_front(node: Node, indices: Array, extent: int) -> Array:
+def indices_from_the_front(node: Node, indices: Array, extent: int) -> Array:
     """Return constant indices counted from the front.
 
     Raises:
@@ -135,44 +143,6 @@ def gather_nd(node: Node, b: Builder) -> None:
     rows = chain.reshape(value, (math.prod(shape[: batch + places[-1]]), math.prod(rest)))
     found = chain("gather", rows, chain.reshape(flat, (math.prod(places[:-1]),)), axis=0)
     chain.bind(chain.reshape(found, (*places[:-1], *rest)))
-
-
-def scatter_nd(node: Node, b: Builder) -> None:
-    """``ScatterND`` to constant places."""
-    chain, value = Chain(node, b), b.value(node.input(0))
-    shape = chain.shape(value)
-    indices = constant_input(b, node, 1, "place to scatter to")
-    count = indices.shape[-1]
-    front = np.where(indices < 0, indices + np.array(shape[:count]), indices)
-    grid = np.arange(math.prod(shape)).reshape(shape)
-    _scatter(chain, value, grid[tuple(np.moveaxis(front, -1, 0))])
-
-
-def scatter_elements(node: Node, b: Builder) -> None:
-    """``ScatterElements`` to constant places."""
-    chain, value = Chain(node, b), b.value(node.input(0))
-    shape = chain.shape(value)
-    axis = normal_axis(node, node.int("axis", 0), len(shape))
-    indices = _from_the_front(node, constant_input(b, node, 1, "place to scatter to"), shape[axis])
-    grid = np.arange(math.prod(shape)).reshape(shape)
-    within = tuple(
-        slice(None) if other == axis else slice(extent)
-        for other, extent in enumerate(indices.shape)
-    )
-    _scatter(chain, value, np.take_along_axis(grid[within], indices, axis))
-
-
-def _scatter(chain: Chain, value: str, places: Array) -> None:
-    """Bind a value with updates at flat places: each element is picked from both, end to end."""
-    if chain.node.str("reduction", "none") != "none":
-        raise chain.node.refusal("adds up what it scatters, which is not supported")
-    shape, updates = chain.shape(value), chain.input(2)
-    elements = math.prod(shape)
-    source = np.arange(elements)
-    np.put(source, places, elements + np.arange(places.size))
-    both = (chain.reshape(value, (elements,)), chain.reshape(updates, (places.size,)))
-    joined = chain("concat", *both, axis=0)
-    chain.bind(chain.reshape(_taken(chain, joined, 0, source), shape))
 
 
 def pad(node: Node, b: Builder) -> None:
