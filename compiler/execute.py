@@ -50,12 +50,14 @@ class CompiledModel:
             for name, array in inputs.items()
         }
         found = run_program(self.result.module, given, imported.input_names, self.options)
+        made = {name: found.outputs[value] for name, value in imported.output_names}
+        made |= dict(imported.empty_outputs)
         with np.errstate(over="ignore"):
             return {
-                original: found.outputs[name].astype(types[original], copy=False)
-                if original in types
-                else found.outputs[name]
-                for original, name in imported.output_names
+                output.name: made[output.name].astype(types.get(output.name), copy=False)
+                if output.name in types
+                else made[output.name]
+                for output in network.model.graph.output
             }
 
 

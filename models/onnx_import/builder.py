@@ -22,9 +22,13 @@ class Builder:
 
     An ONNX tensor is either *known* (a constant array that may still be folded) or a *value* of the
     graph. A known tensor becomes a constant of the graph when an operator reads it.
+
+    Args:
+        opsets: Version of each domain that the model imports.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, opsets: Mapping[str, int] | None = None) -> None:
+        self.opsets = dict(opsets or {})
         self.namer = Namer()
         self.types: dict[str, TensorType] = {}
         self.arrays: dict[str, Array] = {}

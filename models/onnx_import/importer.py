@@ -1,10 +1,11 @@
 """Import an ONNX model as a graph of our operators and its constants."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from onnx import ModelProto, NodeProto
 
+from ...ir.elementary import Array
 from ...ir.errors import ModelError, VerifyError
 from ...ir.graph import Graph, eliminate_dead
 from ...ir.ops import verify_graph
@@ -12,6 +13,7 @@ from ...ir.resources import Constants
 from ...ir.types import TensorType
 from .arguments import constant_input
 from .builder import Builder
+from .control_flow import bodies, has_bodies, unrolled
 from .expansion import body_of, has_body
 from .folding import fold, is_foldable
 from .node import Node
@@ -36,6 +38,7 @@ class ImportedNetwork:
         input_names: ONNX name and name in the graph of each input, in order.
         output_names: The same for each output, in order; several may be one tensor.
         tensor_names: The same for every ONNX tensor that is computed.
+        empty_outputs: ONNX name and value of outputs without elements, which nothing computes.
     """
 
     graph: Graph
@@ -43,6 +46,7 @@ class ImportedNetwork:
     input_names: tuple[tuple[str, str], ...]
     output_names: tuple[tuple[str, str], ...]
     tensor_names: tuple[tuple[str, str], ...]
+    empty_outputs: tuple[tuple[str, Array], ...] = ()
 
 
 def import_model(model: ModelProto) -> ImportedNetwork:
@@ -56,18 +60,28 @@ def import_model(model: ModelProto) -> ImportedNetwork:
     Raises:
         ModelError: An operator, element type or opset is not supported, or the model is malformed.
     """
-    builder = Builder()
     opsets = _opsets(model)
+    builder = Builder(opsets)
     for tensor in model.graph.initializer:
         builder.set_known(tensor.name, to_array(tensor))
     for value in run_time_inputs(model):
         dtype = element_type(value.type.tensor_type.elem_type, f"input {value.name!r}")
         builder.add_input(value.name, TensorType(dtype, static_shape(value)))
     nodes = [Node(proto, opsets.get(_domain(proto), 0)) for proto in model.graph.node]
-    refuse_unsupported(node for node in nodes if not (is_foldable(node) or has_body(node)))
+    refuse_unsupported(_not_replaced(nodes))
     for node in nodes:
         _import_node(node, builder)
     return _finish(model, builder)
+
+
+def _not_replaced(nodes: Iterable[Node]) -> Iterator[Node]:
+    """Yield the nodes that the table must have, those of bodies included."""
+    for node in nodes:
+        if has_bodies(node):
+            inner = (proto for body in bodies(node) for proto in body.node)
+            yield from _not_replaced(Node(proto, node.opset) for proto in inner)
+        elif not (is_foldable(node) or has_body(node)):
+            yield node
 
 
 def _domain(proto: NodeProto) -> str:
@@ -87,6 +101,10 @@ def _import_node(node: Node, builder: Builder) -> None:
         for name, array in zip(node.outputs, fold(node, known), strict=False):
             builder.set_known(name, array)
         return
+    if has_bodies(node):
+        for inner in unrolled(node, builder):
+            _import_node(inner, builder)
+        return
     if not is_supported(node) and is_foldable(node):
         for index in range(len(node.inputs)):
             constant_input(builder, node, index, f"input {index}")
@@ -103,6 +121,11 @@ def _finish(model: ModelProto, builder: Builder) -> ImportedNetwork:
         if not builder.is_defined(name):
             raise ModelError(f"output {name!r} is not defined by any node")
     inputs = tuple(value.name for value in run_time_inputs(model))
+    known = ((name, builder.known(name)) for name in outputs)
+    empty = {name: array for name, array in known if array is not None and not array.size}
+    outputs = tuple(name for name in outputs if name not in empty)
+    if not outputs:
+        raise ModelError(f"no output has elements: {', '.join(empty)}; nothing is to be computed")
     try:
         graph = eliminate_dead(builder.graph(model.graph.name, outputs))
         verify_graph(graph)
@@ -119,6 +142,7 @@ def _finish(model: ModelProto, builder: Builder) -> ImportedNetwork:
         tensor_names=tuple(
             (name, value) for name, value in builder.values.items() if value in graph.types
         ),
+        empty_outputs=tuple(empty.items()),
     )
 
 
