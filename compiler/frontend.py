@@ -14,7 +14,7 @@ from ..ir.report import FileIdentity, Quantization
 from ..models.onnx_import.importer import ImportedNetwork, import_model
 from ..models.onnx_import.load import load_model
 from ..models.onnx_import.widen import compute_in_float32, told
-from ..models.quantize import is_quantized, quantize
+from ..models.quantize import is_dynamically_quantized, is_quantized, quantize
 from ..models.session import Model
 from .options import CompileOptions
 from .stopwatch import Stopwatch
@@ -67,7 +67,7 @@ def read_network(
                 f"{path.name} is quantised, {arch.name} computes in {arch.precision}",
                 hint="choose an int8 architecture, or give the float model",
             )
-    elif not is_quantized(model):
+    elif not (is_quantized(model) or is_dynamically_quantized(model)):
         with watch.step("quantise"):
             model, record, notes = _quantise(model, options)
     with watch.step("import"):

@@ -10,6 +10,7 @@ from .builder import Builder
 from .node import Node
 from .operators import (
     convolution,
+    integers,
     layout,
     moving,
     normalisation,
@@ -194,6 +195,7 @@ _MOVES: Mapping[str, _Run] = {
 _MAC: Mapping[str, _Run] = {
     "AveragePool": of_any_rank(pool3d(convolution.average_pool)),
     "Conv": of_any_rank(convolution.conv),
+    "ConvInteger": of_any_rank(integers.conv_integer),
     "ConvTranspose": of_any_rank(conv_transpose),
     "DequantizeLinear": qdq.dequantize_linear,
     "Einsum": einsum,
@@ -203,6 +205,7 @@ _MAC: Mapping[str, _Run] = {
     "GlobalLpPool": pooling.global_lp_pool,
     "LpPool": of_any_rank(pool3d(pooling.lp_pool)),
     "MatMul": products.matmul,
+    "MatMulInteger": integers.matmul_integer,
     "MaxPool": of_any_rank(pool3d(pooling.max_pool_with_places)),
     "QLinearConv": qoperator.qlinear_conv,
     "QLinearMatMul": qoperator.qlinear_matmul,

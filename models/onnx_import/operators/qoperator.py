@@ -10,7 +10,9 @@ from ....ir.types import DType, Quantization
 from ..arguments import constant_input, image_extent, normal_axis, quantization_input
 from ..builder import Builder
 from ..node import Node
+from .chain import Chain
 from .convolution import average_attrs, conv_attrs
+from .products import batched_product
 from .qdq import quantised_value
 
 
@@ -51,10 +53,14 @@ def qlinear_conv(node: Node, b: Builder) -> None:
 
 
 def qlinear_matmul(node: Node, b: Builder) -> None:
-    """``QLinearMatMul`` of an activation with a constant matrix."""
+    """``QLinearMatMul`` of two matrices, or of batches of them."""
+    if any(len(b.type_of(node.input(index)).shape) != 2 for index in (0, 3)):
+        x, w = _operand(b, node, 0), _operand(b, node, 3)
+        dtype, quant = _target(b, node, 6, x)
+        chain = Chain(node, b)
+        chain.bind(batched_product(chain, x, w, dtype, quant))
+        return
     x, w = _operand(b, node, 0), _operand(b, node, 3, axis=1)
-    if len(b.types[x].shape) != 2 or len(b.types[w].shape) != 2:
-        raise node.refusal("multiplies tensors that are not matrices")
     w = b.transpose(w, (1, 0), f"{node.outputs[0]}.w", node)
     _finish(b, node, "dense", (x, w), 6)
 
