@@ -20,7 +20,9 @@ from .operators import (
     qdq,
     qoperator,
     recurrent,
+    sampling,
     scattering,
+    transforms,
 )
 from .operators import elementwise as each
 from .operators import reductions as reduce
@@ -29,7 +31,7 @@ from .operators.einsum import einsum
 from .operators.elementwise import pair, swapped, unary
 from .operators.reductions import reduction
 from .operators.resizing import resize, upsample
-from .operators.transposed import conv_transpose
+from .operators.transposed import col2im, conv_transpose
 
 OLDEST_OPSET = 7
 NEWEST_OPSET = 28
@@ -133,6 +135,7 @@ _PAIRS: Mapping[str, _Run] = {
 _REDUCTIONS: Mapping[str, _Run] = {
     "ArgMax": reduce.position("arg_max"),
     "ArgMin": reduce.position("arg_min"),
+    "CumProd": reduce.cumulative_product,
     "CumSum": reduce.cumulative_sum,
     "Hardmax": reduce.hardmax,
     "LogSoftmax": reduce.log_softmax,
@@ -162,11 +165,13 @@ _NORMALISATIONS: Mapping[str, _Run] = {
 }
 
 _MOVES: Mapping[str, _Run] = {
+    "Compress": moving.compress,
     "Concat": layout.concat,
     "Constant": layout.constant,
     "DepthToSpace": moving.depth_to_space,
     "Dropout": layout.dropout,
     "Expand": moving.expand,
+    "EyeLike": layout.eye_like,
     "Flatten": layout.flatten,
     "Gather": moving.gather,
     "GatherElements": moving.gather_elements,
@@ -174,7 +179,10 @@ _MOVES: Mapping[str, _Run] = {
     "Identity": layout.identity,
     "OneHot": moving.one_hot,
     "Pad": moving.pad,
+    "OptionalGetElement": layout.identity,
+    "OptionalHasElement": layout.has_element,
     "Reshape": layout.reshape,
+    "ReverseSequence": moving.reverse_sequence,
     "Scatter": scattering.scatter_elements,
     "ScatterElements": scattering.scatter_elements,
     "ScatterND": scattering.scatter_nd,
@@ -194,6 +202,7 @@ _MOVES: Mapping[str, _Run] = {
 
 _MAC: Mapping[str, _Run] = {
     "AveragePool": of_any_rank(pool3d(convolution.average_pool)),
+    "Col2Im": col2im,
     "Conv": of_any_rank(convolution.conv),
     "ConvInteger": of_any_rank(integers.conv_integer),
     "ConvTranspose": of_any_rank(conv_transpose),
@@ -203,6 +212,9 @@ _MAC: Mapping[str, _Run] = {
     "GlobalAveragePool": of_any_rank(convolution.global_average_pool),
     "GlobalMaxPool": of_any_rank(convolution.global_max_pool),
     "GlobalLpPool": pooling.global_lp_pool,
+    "DFT": transforms.dft,
+    "GridSample": sampling.grid_sample,
+    "STFT": transforms.stft,
     "LpPool": of_any_rank(pool3d(pooling.lp_pool)),
     "MatMul": products.matmul,
     "MatMulInteger": integers.matmul_integer,

@@ -4,10 +4,11 @@ import math
 
 import numpy as np
 
+from ....ir.resources import numpy_dtype
 from ..arguments import constant_input, normal_axis, scalar_input
 from ..builder import Builder
 from ..node import Node
-from ..tensors import to_array
+from ..tensors import computed_type, to_array
 from .elementwise import import_unary
 
 
@@ -24,6 +25,22 @@ def constant(node: Node, b: Builder) -> None:
         b.set_known(node.outputs[0], np.array(node.ints("value_ints"), np.int64))
     else:
         raise node.refusal("holds neither a tensor nor a number")
+
+
+def eye_like(node: Node, b: Builder) -> None:
+    """``EyeLike``: a constant."""
+    found = b.type_of(node.input(0))
+    if len(found.shape) != 2:
+        raise node.refusal(f"makes a matrix of a tensor of shape {found.shape}")
+    code = node.int("dtype", 0)
+    dtype = computed_type(code, f"{node.loc} makes what") if code else found.dtype
+    rows, columns = found.shape
+    b.set_known(node.outputs[0], np.eye(rows, columns, node.int("k", 0), numpy_dtype(dtype)))
+
+
+def has_element(node: Node, b: Builder) -> None:
+    """``OptionalHasElement``: a constant; a tensor is always there."""
+    b.set_known(node.outputs[0], np.array(node.has_input(0)))
 
 
 def identity(node: Node, b: Builder) -> None:

@@ -145,6 +145,36 @@ def gather_nd(node: Node, b: Builder) -> None:
     chain.bind(chain.reshape(found, (*places[:-1], *rest)))
 
 
+def compress(node: Node, b: Builder) -> None:
+    """``Compress`` by a constant condition."""
+    chain, value = Chain(node, b), b.value(node.input(0))
+    (chosen,) = np.nonzero(constant_input(b, node, 1, "condition").reshape(-1))
+    if not node.has("axis"):
+        value = chain.reshape(value, (b.types[value].elements,))
+    axis = normal_axis(node, node.int("axis", 0), len(chain.shape(value)))
+    if not chosen.size:
+        b.set_known(node.outputs[0], _empty(chain, value, axis))
+        return
+    front = indices_from_the_front(node, chosen, chain.shape(value)[axis])
+    chain.bind(taken(chain, value, axis, front))
+
+
+def reverse_sequence(node: Node, b: Builder) -> None:
+    """``ReverseSequence`` with constant lengths."""
+    chain, value = Chain(node, b), b.value(node.input(0))
+    shape = chain.shape(value)
+    batch, time = node.int("batch_axis", 1), node.int("time_axis", 0)
+    lengths = constant_input(b, node, 1, "length of sequences").reshape(-1)
+    if len(lengths) != shape[batch] or lengths.min() < 0 or lengths.max() > shape[time]:
+        raise node.refusal(f"has lengths {lengths.tolist()} for {shape}")
+    places = np.arange(math.prod(shape)).reshape(shape)
+    rows = np.moveaxis(places, (batch, time), (0, 1))
+    for row, length in zip(rows, lengths, strict=True):
+        row[:length] = row[:length][::-1].copy()
+    flat = chain.reshape(value, (places.size,))
+    chain.bind(chain.reshape(taken(chain, flat, 0, places.reshape(-1)), shape))
+
+
 def pad(node: Node, b: Builder) -> None:
     """``Pad`` by constant widths; negative ones cut off."""
     chain, value = Chain(node, b), b.value(node.input(0))
