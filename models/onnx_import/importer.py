@@ -94,25 +94,41 @@ def _import_node(node: Node, builder: Builder) -> None:
             raise node.refusal(f"reads {name!r} before it is defined")
     if not node.outputs:
         raise node.refusal("has no output")
-    known = [builder.known(name) if name else None for name in node.inputs]
-    is_constant = all(builder.known(name) is not None for name in node.inputs if name)
-    is_empty = any(array is not None and not array.size for array in known)
-    if node.inputs and is_constant and (is_foldable(node) or (is_empty and not node.domain)):
+    if _is_folded(node, builder):
+        known = [builder.known(name) if name else None for name in node.inputs]
         for name, array in zip(node.outputs, fold(node, known), strict=False):
             builder.set_known(name, array)
-        return
-    if has_bodies(node):
-        for inner in unrolled(node, builder):
-            _import_node(inner, builder)
-        return
-    if not is_supported(node) and is_foldable(node):
+    elif has_bodies(node):
+        _import_all(unrolled(node, builder), builder)
+    elif not is_supported(node) and has_body(node):
+        _import_all(body_of(node, builder), builder)
+    else:
+        operator_for(node).run(node, builder)
+
+
+def _import_all(nodes: Iterable[Node], builder: Builder) -> None:
+    """Import nodes one by one; which come next may depend on those that were imported."""
+    for node in nodes:
+        _import_node(node, builder)
+
+
+def _is_folded(node: Node, builder: Builder) -> bool:
+    """Whether a node is evaluated at once.
+
+    Raises:
+        ComputedOperandError: It cannot be imported otherwise, and an input is computed.
+    """
+    if node.domain or not node.inputs or has_bodies(node):
+        return False
+    first = builder.known(node.inputs[0]) if node.inputs[0] else None
+    is_empty = first is not None and not first.size and node.kind != "Concat"
+    if is_empty or (is_foldable(node) and not is_supported(node)):
         for index in range(len(node.inputs)):
-            constant_input(builder, node, index, f"input {index}")
-    if not is_supported(node) and has_body(node):
-        for inner in body_of(node, builder):
-            _import_node(inner, builder)
-        return
-    operator_for(node).run(node, builder)
+            if node.has_input(index):
+                constant_input(builder, node, index, f"input {index}")
+        return True
+    names = [name for name in node.inputs if name]
+    return is_foldable(node) and all(builder.known(name) is not None for name in names)
 
 
 def _finish(model: ModelProto, builder: Builder) -> ImportedNetwork:
