@@ -51,6 +51,32 @@ class Machines:
     integer: str = "edge-1m"
 
 
+@dataclass(frozen=True, slots=True)
+class Help:
+    """What a case was helped with, of what a user may do as well.
+
+    Attributes:
+        bound: Inputs that were compiled in as constants, because an operator needs them so.
+        in_float32: Whether other floats than float32 were computed in it.
+        evaluated: Whether nothing was left that depends on an input.
+    """
+
+    bound: tuple[str, ...] = ()
+    in_float32: bool = False
+    evaluated: bool = False
+
+    def joined(self, other: "Help") -> "Help":
+        """Return what either says."""
+        return Help(
+            tuple(dict.fromkeys((*self.bound, *other.bound))),
+            self.in_float32 or other.in_float32,
+            self.evaluated or other.evaluated,
+        )
+
+
+_NO_HELP = Help()
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
     """A case and its verdict.
@@ -63,7 +89,7 @@ class Outcome:
         expanded: Whether the model is the operator's definition by other operators.
         status: The verdict.
         reason: Why it did not pass; empty otherwise.
-        bound: Inputs that were compiled in as constants, because an operator needs them so.
+        help: What the case was helped with so that it could be compiled.
     """
 
     case: str
@@ -73,7 +99,7 @@ class Outcome:
     expanded: bool
     status: Status
     reason: str = ""
-    bound: tuple[str, ...] = ()
+    help: Help = _NO_HELP
 
 
 def judge(case: NodeCase, machines: Machines) -> Outcome:
@@ -88,17 +114,17 @@ def judge(case: NodeCase, machines: Machines) -> Outcome:
         found = _Verdict(Status.UNSUPPORTED, error.message)
     except Exception as error:
         found = _Verdict(Status.FAILED, f"{type(error).__name__}: {error}")
-    return outcome(case, found.status, found.reason, found.bound)
+    return outcome(case, found.status, found.reason, found.help)
 
 
-def outcome(case: NodeCase, status: Status, reason: str, bound: tuple[str, ...] = ()) -> Outcome:
+def outcome(case: NodeCase, status: Status, reason: str, help: Help = _NO_HELP) -> Outcome:
     """Return a case with its verdict.
 
     Args:
         case: The case.
         status: The verdict.
         reason: Why; its first line is kept.
-        bound: Inputs that were compiled in as constants.
+        help: What the case was helped with.
     """
     return Outcome(
         case=case.name,
@@ -108,30 +134,30 @@ def outcome(case: NodeCase, status: Status, reason: str, bound: tuple[str, ...] 
         expanded=case.expanded,
         status=status,
         reason=_FILE.sub("", reason.partition("\n")[0]),
-        bound=bound,
+        help=help,
     )
 
 
 @dataclass(frozen=True, slots=True)
 class _Verdict:
-    """What became of a case, why it did not pass, and which inputs were bound to constants."""
+    """What became of a case, why it did not pass, and what it was helped with."""
 
     status: Status
     reason: str = ""
-    bound: tuple[str, ...] = ()
+    help: Help = _NO_HELP
 
 
 def _verdict(case: NodeCase, machines: Machines) -> _Verdict:
     arch = machines.integer if is_quantized(case.model) else machines.float
-    status, bound = Status.ACCELERATOR, dict[str, None]()
+    status, help = Status.ACCELERATOR, _NO_HELP
     for data in case.data_sets:
         arrays = case.arrays(data)
         compiled = _compiled(case, arch, arrays)
-        bound |= dict.fromkeys(compiled.options.constants)
+        help = help.joined(_help(compiled))
         for difference in _differences(compiled.run(arrays), data.outputs, case):
             return _Verdict(Status.FAILED, difference)
         status = Status.HOST if _uses_host(compiled) else status
-    return _Verdict(status, bound=tuple(bound))
+    return _Verdict(status, help=help)
 
 
 def _compiled(case: NodeCase, arch: str, arrays: Mapping[str, Array]) -> CompiledModel:
@@ -150,6 +176,17 @@ def _compiled(case: NodeCase, arch: str, arrays: Mapping[str, Array]) -> Compile
             if not missing:
                 raise
             constants |= {name: as_rows(arrays[name]) for name in missing}
+
+
+def _help(compiled: CompiledModel) -> Help:
+    result = compiled.result
+    graph = result.module.graph
+    inputs = {value.name for value in graph.inputs}
+    return Help(
+        bound=tuple(compiled.options.constants),
+        in_float32=bool(result.network.types),
+        evaluated=not any(inputs.intersection(op.inputs) for op in graph.ops),
+    )
 
 
 def _differences(

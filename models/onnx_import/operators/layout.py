@@ -147,6 +147,9 @@ def concat(node: Node, b: Builder) -> None:
     known = {name: b.known(name) for name in node.inputs}
     filled = (name for name in node.inputs if (array := known[name]) is None or array.size)
     operands = tuple(b.value(name) for name in filled)
+    if len(operands) == 1:
+        b.bind(out, operands[0])
+        return
     rank = len(b.types[operands[0]].shape)
     axis = normal_axis(node, node.int("axis", 0), rank)
     b.bind(out, b.emit("concat", operands, out, node, attrs={"axis": axis}))

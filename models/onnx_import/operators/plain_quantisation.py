@@ -52,6 +52,10 @@ def _spread(chain: Chain, index: int) -> str:
     """Return scales or zero points in a shape that broadcasts to the operand's."""
     node, value = chain.node, chain.input(index)
     source, shape = chain.b.type_of(node.input(0)).shape, chain.shape(value)
+    scales = chain.b.type_of(node.input(1))
+    if chain.b.types[value].elements != scales.elements:
+        points = chain.b.types[value].elements
+        raise node.refusal(f"has {scales.elements} scales and {points} zero points")
     block = node.int("block_size", 0)
     if chain.b.types[value].elements == 1 and not block:
         return chain.reshape(value, ())

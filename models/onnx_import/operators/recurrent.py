@@ -28,6 +28,9 @@ _NUMBERS: dict[str, tuple[tuple[str, float], ...]] = {
 }
 """Functions that a recurrent operator may apply, with the defaults of their numbers."""
 
+_GATE_FUNCTIONS = 2
+"""Functions whose operand ``clip`` limits; as in onnxruntime not what an LSTM shows of its cell."""
+
 _KINDS = {
     "Relu": "relu",
     "Tanh": "tanh",
@@ -273,7 +276,8 @@ def _functions(chain: Chain, defaults: tuple[str, ...], d: int) -> Iterator[Step
             key: given[key].pop(0) if given[key] else default for key, default in _NUMBERS[name]
         }
         if number // count == d:
-            yield _function(chain, _KINDS[name], attrs, limit)
+            is_gate = number % count < _GATE_FUNCTIONS
+            yield _function(chain, _KINDS[name], attrs, limit if is_gate else 0.0)
 
 
 def _function(chain: Chain, kind: str, attrs: dict[str, Attr], limit: float) -> Step:
