@@ -17,10 +17,10 @@ class DType(StrEnum):
     S16 = "s16"
     U16 = "u16"
     S32 = "s32"
-    U32 = "u32"
     S64 = "s64"
-    U64 = "u64"
     BOOL = "bool"
+    U32 = "u32"
+    U64 = "u64"
 
     @property
     def bytes(self) -> int:

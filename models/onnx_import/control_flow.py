@@ -5,11 +5,13 @@ are handed out one by one, each imported before the next is asked for, so that a
 iteration computes from constants can be looked at.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass
 
+import numpy as np
 from onnx import AttributeProto, GraphProto, NodeProto, helper
 
+from ...ir.elementary import Array
 from .arguments import constant_input, normal_axis
 from .builder import Builder
 from .node import Node
@@ -69,13 +71,13 @@ def _loop(node: Node, b: Builder) -> Iterator[Node]:
     if node.has_input(0):
         trips = int(constant_input(b, node, 0, "number of iterations").reshape(-1)[0])
     condition = node.inputs[1] if node.has_input(1) else ""
-    carried, rows, number = tuple(node.inputs[2:]), list[tuple[str, ...]](), 0
+    carried, rows, number = node.inputs[2:], list[tuple[str, ...]](), 0
     while number < trips and (not condition or _holds(node, b, condition)):
         if number == MOST_ITERATIONS:
             raise node.refusal(f"runs more than {MOST_ITERATIONS} times")
         count = f"{node.outputs[0]}/{number}/number"
         b.set_known(count, _integer(number))
-        b.set_known(f"{count}/condition", to_array(helper.make_tensor("", 9, (), [True])))
+        b.set_known(f"{count}/condition", np.array(True))
         given = (count, condition or f"{count}/condition", *carried)
         results = yield from body.run(str(number), given)
         condition, carried = results[0], results[1 : 1 + len(carried)]
@@ -138,8 +140,8 @@ def _scan(node: Node, b: Builder) -> Iterator[Node]:
         yield from body.stacked(parts, out, out_axes[position])
 
 
-def _integer(number: int):
-    return to_array(helper.make_tensor("", 7, (), [number]))
+def _integer(number: int) -> Array:
+    return np.array(number, np.int64)
 
 
 def _named(
@@ -147,10 +149,9 @@ def _named(
 ) -> Iterator[Node]:
     """Yield one node that makes an output, unless nobody wants it."""
     if out:
-        attrs = {} if axis is None else {"axis": axis}
-        proto = helper.make_node(
-            kind, inputs, [out], f"{kind} of {node.proto.name or out}", **attrs
-        )
+        proto = helper.make_node(kind, inputs, [out], f"{kind} of {node.proto.name or out}")
+        if axis is not None:
+            proto.attribute.append(helper.make_attribute("axis", axis))
         yield Node(proto, node.opset)
 
 
@@ -168,7 +169,7 @@ class _Body:
     b: Builder
     graph: GraphProto
 
-    def run(self, label: str, given: Sequence[str]) -> "Iterator[Node]":
+    def run(self, label: str, given: Sequence[str]) -> Generator[Node, None, tuple[str, ...]]:
         """Yield the body's nodes, and return the names of its outputs.
 
         Args:

@@ -16,6 +16,7 @@ from .builder import Builder
 from .control_flow import bodies, has_bodies, unrolled
 from .expansion import body_of, has_body
 from .folding import fold, is_foldable
+from .fused import is_fused, unfused
 from .node import Node
 from .shapes import run_time_inputs, static_shape
 from .table import (
@@ -80,7 +81,7 @@ def _not_replaced(nodes: Iterable[Node]) -> Iterator[Node]:
         if has_bodies(node):
             inner = (proto for body in bodies(node) for proto in body.node)
             yield from _not_replaced(Node(proto, node.opset) for proto in inner)
-        elif not (is_foldable(node) or has_body(node)):
+        elif not (is_foldable(node) or is_fused(node) or has_body(node)):
             yield node
 
 
@@ -98,6 +99,8 @@ def _import_node(node: Node, builder: Builder) -> None:
         known = [builder.known(name) if name else None for name in node.inputs]
         for name, array in zip(node.outputs, fold(node, known), strict=False):
             builder.set_known(name, array)
+    elif is_fused(node):
+        _import_all(unfused(node), builder)
     elif has_bodies(node):
         _import_all(unrolled(node, builder), builder)
     elif not is_supported(node) and has_body(node):

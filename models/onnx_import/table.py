@@ -240,6 +240,7 @@ _MICROSOFT: Mapping[str, _Run] = {
     "QLinearLeakyRelu": qoperator.qlinear_leaky_relu,
     "QLinearMul": qoperator.qlinear_mul,
     "QLinearSigmoid": qoperator.qlinear_sigmoid,
+    "QLinearSoftmax": qoperator.qlinear_softmax,
     "QuantizeLinear": qdq.quantize_linear,
 }
 

@@ -43,7 +43,7 @@ def conv_integer(node: Node, b: Builder) -> None:
     def part(start: int, count: int) -> str:
         whole = chain.shape(x)[1] if groups > 1 else count
         at = chain.slice(x, 1, start, whole)
-        return chain("conv2d", at, chain.slice(w, 1, start, count), **attrs)
+        return chain.emit("conv2d", (at, chain.slice(w, 1, start, count)), attrs)
 
     chain.bind(_summed(chain, _pieces(per_group, channels), part))
 

@@ -22,7 +22,7 @@ def lp_pool(node: Node, b: Builder) -> None:
     found = window(node, node.ints("kernel_shape"), image_extent(b, node, node.input(0)))
     attrs |= window_attrs(found.counting_overhang(), is_pool=True)
     count = chain.constant(found.kernel[0] * found.kernel[1])
-    mean = chain("avg_pool", _powers(chain, chain.input(0), p), **attrs)
+    mean = chain.emit("avg_pool", (_powers(chain, chain.input(0), p),), attrs)
     chain.bind(_root(chain, chain("mul", mean, count), p))
 
 

@@ -167,10 +167,7 @@ def batched_product(
     b = chain.expand(chain.reshape(b, right), (*batch, *right[-2:]))
     count, (M, L), J = math.prod(batch), left[-2:], right[-1]
     x, w = chain.reshape(b, (1, count * L, 1, J)), chain.reshape(a, (count * M, L, 1, 1))
-    name, attrs = f"{chain.node.outputs[0]}.conv2d", {"groups": count}
-    product = chain.b.emit(
-        "conv2d", (x, w), name, chain.node, attrs=attrs, dtype=dtype, quant=quant
-    )
+    product = chain.emit("conv2d", (x, w), {"groups": count}, dtype=dtype, quant=quant)
     return chain.reshape(product, (*batch, *rows, *columns))
 
 

@@ -1,5 +1,6 @@
 """Import of operators that compute on quantised tensors (QOperator format)."""
 
+import math
 from collections.abc import Callable, Mapping
 
 import numpy as np
@@ -168,3 +169,18 @@ def _lookup(
     table = quantize(function(real), quant.scale[0], quant.zero_point[0], target)
     entry = b.constant(f"{name}.table", table)
     return b.emit("lookup", (x, entry), name, node, dtype=dtype, quant=quant)
+
+
+def qlinear_softmax(node: Node, b: Builder) -> None:
+    """``QLinearSoftmax``: in floats, between dequantisation and quantisation."""
+    chain, x = Chain(node, b), _operand(b, node, 0)
+    dtype, quant = _target(b, node, 3, x)
+    axis = normal_axis(node, node.int("axis", -1), len(chain.shape(x)))
+    real = chain("dequantize", x, dtype=DType.F32)
+    shape = chain.shape(real)
+    if node.int("opset", 13) < 13:
+        flat = (math.prod(shape[:axis]), math.prod(shape[axis:]))
+        real, axis = chain.reshape(real, flat), 1
+    result = chain.reshape(chain("softmax", real, axis=axis), shape)
+    out = node.outputs[0]
+    b.bind(out, b.emit("quantize", (result,), out, node, dtype=dtype, quant=quant))

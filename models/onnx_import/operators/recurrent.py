@@ -284,6 +284,6 @@ def _function(chain: Chain, kind: str, attrs: dict[str, Attr], limit: float) -> 
     def run(value: str) -> str:
         if limit:
             value = chain("clip", value, lo=-limit, hi=limit)
-        return chain(kind, value, **attrs)
+        return chain.emit(kind, (value,), attrs)
 
     return run

@@ -260,6 +260,8 @@ def qoperator(sketch, dtype, kind, inputs, feeds, *, domain="com.microsoft", mor
         ("QLinearConcat", "ys,yz,x,xs,xz,b,bs,bz", {"axis": 1}),
         ("QLinearLeakyRelu", "x,xs,xz,ys,yz", {"alpha": 0.1}),
         ("QLinearSigmoid", "x,xs,xz,ys,yz", {}),
+        ("QLinearSoftmax", "x,xs,xz,ys,yz", {"axis": 1, "opset": 13}),
+        ("QLinearSoftmax", "x,xs,xz,ys,yz", {"axis": 2, "opset": 12}),
     ],
 )
 def test_qoperators(sketch, assert_same, rng, dtype, kind, inputs, attrs):

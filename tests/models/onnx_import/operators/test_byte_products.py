@@ -77,3 +77,28 @@ def test_as_many_zero_points_as_scales(sketch):
 
     with pytest.raises(ModelError, match="has 3 scales and 2 zero points"):
         import_model(sketch.model({"x": (2, 3)}, out, dtypes=("int8",)))
+
+
+@pytest.mark.parametrize("bias", [False, True])
+def test_what_onnxruntime_fuses(sketch, assert_same, rng, bias):
+    w = sketch.constant(any_bytes(rng, np.uint8, 20, 4))
+    scale, zero = sketch.constant(np.float32(0.02)), sketch.constant(np.uint8(120))
+    extra = (sketch.constant(rng.normal(size=4).astype(np.float32)),) if bias else ()
+    inputs = ("x", w, scale, zero, *extra)
+    out = sketch.node("DynamicQuantizeMatMul", *inputs, domain="com.microsoft")
+
+    model = sketch.model({"x": (3, 20)}, out)
+    assert_same(model, {"x": rng.normal(size=(3, 20)).astype(np.float32)})
+
+
+def test_a_product_with_its_scales(sketch, assert_same, rng):
+    w = sketch.constant(any_bytes(rng, np.int8, 20, 4))
+    scales = [sketch.constant(np.float32(0.02)), sketch.constant(np.float32([0.1, 0.2, 0.3, 0.4]))]
+    out = sketch.node(
+        "MatMulIntegerToFloat",
+        *("x", w, *scales, sketch.constant(np.uint8(120))),
+        domain="com.microsoft",
+    )
+
+    x = any_bytes(rng, np.uint8, 3, 20)
+    assert_same(sketch.model({"x": x}, out), {"x": x})
