@@ -41,15 +41,14 @@ from ....ir.elementary import Array
 from ....ir.graph import Attr, Graph, Op, Value
 from ....ir.names import Namer
 from ....ir.op_views import window_of
-from ....ir.ops import make_op
+from ....ir.operators.checks import BYTE_TYPES
+from ....ir.ops import is_mac, make_op
 from ....ir.resources import Constants, dtype_of
 from ....ir.types import DType, Quantization, TensorType
 from .byte_tables import UNARY, Target, byte_table, subsumes
 
 _MOVING = frozenset({"reshape", "transpose", "concat", "max_pool"})
-_MAC = frozenset({"conv2d", "dense"})
-_INTEGER = frozenset({*_MAC, "add", "mul", "avg_pool", "global_avg_pool"})
-_BYTES = frozenset({DType.S8, DType.U8})
+_INTEGER = frozenset({"conv2d", "dense", "add", "mul", "avg_pool", "global_avg_pool"})
 
 
 def form_integers(graph: Graph, constants: Constants) -> tuple[Graph, Constants]:
@@ -164,7 +163,7 @@ class _Rewriter:
         if not all(name in self.source for name in operands):
             return False
         found = [self.types[self.source[name]] for name in operands]
-        return len({(one.dtype, one.quant) for one in found}) == 1 and found[0].dtype in _BYTES
+        return len({(one.dtype, one.quant) for one in found}) == 1 and found[0].dtype in BYTE_TYPES
 
     # Backwards ----------------------------------------------------------------------------------
 
@@ -205,7 +204,9 @@ class _Rewriter:
                 return None
             value = op.operands[0]
         found = self.types[self.source[value]]
-        is_plain = found.dtype in _BYTES and found.quant is not None and found.quant.axis is None
+        is_plain = (
+            found.dtype in BYTE_TYPES and found.quant is not None and found.quant.axis is None
+        )
         return value if is_plain else None
 
     def by_table(self, value: str, base: str, target: Target, name: str) -> str:
@@ -267,10 +268,10 @@ class _Rewriter:
             return None
         operands = tuple(self.source[name] for name in names)
         types = tuple(self.types[name] for name in operands)
-        checked = types[:1] if op.kind in _MAC else types
+        checked = types[:1] if is_mac(op) else types
         if any(found.dtype is not target.dtype or not _per_tensor(found) for found in checked):
             return None
-        if op.kind in _MAC and not (_is_weight(types[1]) and self.has_integer_bias(op, operands)):
+        if is_mac(op) and not (_is_weight(types[1]) and self.has_integer_bias(op, operands)):
             return None
         if op.kind == "avg_pool" and window_of(op).dilation != (1, 1):
             return None
@@ -376,7 +377,7 @@ def _per_tensor(found: TensorType) -> bool:
 
 
 def _is_weight(found: TensorType) -> bool:
-    is_byte = found.dtype in _BYTES and found.quant is not None
+    is_byte = found.dtype in BYTE_TYPES and found.quant is not None
     return is_byte and found.quant is not None and found.quant.axis in (None, 0)
 
 
