@@ -16,43 +16,25 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from .....ir.arch import Architecture
 from .....ir.errors import InfeasibleError
 from .....ir.mapping import LoopNest
-from .....ir.workload import DIMS, OPERANDS, REDUCTION, RELEVANT, Dim, Operand, Workload
+from .....ir.workload import DIMS, OPERANDS, REDUCTION, RELEVANT, Dim, Operand
 from ....analysis.batch import BatchCost, evaluate_batch
 from ....analysis.nest_batch import LevelledBatch, NestBatch
-from ...problem import MappingProblem
+from ...problem import MappingProblem, OfProblem
 
 Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True, kw_only=True)
-class EvenSpace:
+class EvenSpace(OfProblem):
     """The even mappings of one problem.
 
     Attributes:
-        problem: What is mapped.
         extents: Extent of every dimension, padding included; loops multiply to exactly these.
     """
 
-    problem: MappingProblem
     extents: Mapping[Dim, int]
-
-    @property
-    def workload(self) -> Workload:
-        """What is computed."""
-        return self.problem.workload
-
-    @property
-    def arch(self) -> Architecture:
-        """The machine, its scratchpad cut down to the workspace."""
-        return self.problem.machine
-
-    @property
-    def resident(self) -> frozenset[Operand]:
-        """Operands that lie whole in the scratchpad."""
-        return self.problem.held
 
     @cached_property
     def dims(self) -> tuple[Dim, ...]:
@@ -79,14 +61,10 @@ class EvenSpace:
     @cached_property
     def chains(self) -> Mapping[Operand, tuple[int, ...]]:
         """Levels that keep each operand, by index, its source first."""
-        return {operand: self._chain(operand) for operand in Operand}
-
-    def _chain(self, operand: Operand) -> tuple[int, ...]:
-        own = [at for at, level in enumerate(self.arch.levels) if operand in level.holds]
-        if operand in self.resident:
-            scratchpad = self.arch.index(self.arch.scratchpad)
-            own = [scratchpad, *(at for at in own if at > scratchpad)]
-        return tuple(own)
+        return {
+            operand: tuple(self.arch.index(level.name) for level in self.chain(operand))
+            for operand in Operand
+        }
 
     @cached_property
     def unrollable(self) -> tuple[tuple[str, Dim], ...]:
