@@ -9,7 +9,6 @@ from typer.testing import CliRunner
 
 from accnn.compiler.cli.acc_compile import app
 from accnn.ir.report import from_json
-from tests.end_to_end.conftest import Networks
 from tests.flow import compile_graph
 from tests.networks import residual_network
 
@@ -28,10 +27,10 @@ def without_seconds(value):
 
 
 @pytest.fixture(scope="module")
-def twice(zoo: Networks, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+def twice(branched: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     folder = tmp_path_factory.mktemp("twice")
     for name in ("one", "two"):
-        arguments = [str(zoo("squeezenet")), "--arch", "simba", "-o", str(folder / name)]
+        arguments = [str(branched), "--arch", "simba", "-o", str(folder / name)]
         done = CliRunner().invoke(app, arguments)
         assert done.exit_code == 0, done.output
     return folder / "one", folder / "two"
