@@ -36,7 +36,7 @@ class _Log:
 
     Attributes:
         entries: By first byte and region: position, first byte, one past the last, and the access.
-            Regions are told apart by identity; entries keep theirs alive.
+            Regions are distinguished by identity; entries keep theirs alive.
         queue: Number of the queue.
         last: Position of its last access.
     """
@@ -168,7 +168,7 @@ class RaceDetector:
 
 
 def _awaited(program: Program) -> list[dict[int, tuple[int, ...]]]:
-    """Return, per queue, the positions that others wait for, with room for their clocks."""
+    """Return, per queue, the positions that others wait for, with arrays for their clocks."""
     found: list[dict[int, tuple[int, ...]]] = [{} for _ in program.queues]
     for queue in program.queues:
         for instruction in queue.instructions:

@@ -11,6 +11,25 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
 
 
+LONGEST = (
+    "end_to_end/test_networks.py",
+    "end_to_end/test_draws.py",
+    "end_to_end/test_faults.py",
+    "recipes/test_cosa.py",
+    "recipes/test_in_tiles.py",
+    "flexer/test_kernel.py",
+    "end_to_end/test_mutations.py",
+    "end_to_end/test_computed_operands.py",
+)
+"""Files of tests that take longest."""
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with the longest files: the processes that share the tests end together then."""
+    items.sort(key=lambda item: not str(item.path).endswith(LONGEST))
+
+
 @pytest.fixture(autouse=True, scope="session")
 def _mapping_cache(
     tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest

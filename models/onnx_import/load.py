@@ -31,7 +31,7 @@ def load_model(
 
     Raises:
         ModelError: The file is missing, no ONNX model, truncated, inconsistent or too large, its
-            external data is missing or outside of its folder, or an input stays dynamic.
+            external data is missing or outside of its folder, or an input remains dynamic.
     """
     path = Path(path)
     model = _parse(_read(path), path)

@@ -302,7 +302,7 @@ def _starts_in_padding(shape: Shape, kernel: Shape, stride: Shape, pad: int) -> 
 def branched_network() -> ModelProto:
     """Return a small classifier with branches: a residual sum, a concatenation, a gate, a pool."""
     net = Sketch(random.Random(0).choice)
-    x = net.conv(net.input(1, 8, 12, 12), 16)
+    x = net.conv(net.input(1, 8, 8, 8), 16)
     x = net.concat(net.residual(net.node("Relu", [x.name], x.shape)))
     x = net.gate(x)
     x = net.node("GlobalAveragePool", [x.name], (*x.shape[:2], 1, 1))

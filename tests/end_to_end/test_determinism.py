@@ -12,6 +12,8 @@ from accnn.ir.report import from_json
 from tests.flow import compile_graph
 from tests.networks import residual_network
 
+QUICKLY = ("--mapper", "output-stationary")
+"""Other mappers: ``tests/compiler/test_cached_compile.py``."""
 EQUAL = ("program.acc", "program.asm", "module.ir", "model.onnx", "trace.json")
 
 
@@ -30,7 +32,7 @@ def without_seconds(value):
 def twice(branched: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     folder = tmp_path_factory.mktemp("twice")
     for name in ("one", "two"):
-        arguments = [str(branched), "--arch", "simba", "-o", str(folder / name)]
+        arguments = [str(branched), "--arch", "simba", "-o", str(folder / name), *QUICKLY]
         done = CliRunner().invoke(app, arguments)
         assert done.exit_code == 0, done.output
     return folder / "one", folder / "two"
@@ -70,10 +72,10 @@ def test_nothing_else_is_in_the_folder(twice: tuple[Path, Path]):
 
 @pytest.mark.parametrize("arch", ["simba", "flexer-arch5"])
 def test_every_legal_order_gives_the_same_values(arch: str):
-    compiled = compile_graph(*residual_network(), arch, budget=6000)
+    compiled = compile_graph(*residual_network(8), arch, budget=6000)
     in_time = compiled.run()
 
-    for seed in range(5):
+    for seed in range(4):
         shuffled = compiled.run(interleaving_seed=seed)
         assert compiled.wrong(shuffled) == []
         assert shuffled.cycles == in_time.cycles

@@ -97,6 +97,11 @@ def batched_product(chain: Chain, a: str, b: str) -> str:
 
     Every batch is a group of a 1x1 convolution whose weights are ``a`` and whose columns are those
     of ``b``: nothing has to be transposed.
+
+    Args:
+        chain: Adds the operators.
+        a: Name of the first factor.
+        b: Name of the second factor.
     """
     left, right = chain.shape(a), chain.shape(b)
     rows, columns = left[-2:-1], right[-1:] if len(right) > 1 else ()
@@ -110,7 +115,14 @@ def batched_product(chain: Chain, a: str, b: str) -> str:
 
 
 def product_with_matrix(node: Node, b: Builder, x: str, w: str) -> None:
-    """Emit ``dense`` for an activation of any rank, flattened to two axes and back."""
+    """Emit ``dense`` for an activation of any rank, flattened to two axes and back.
+
+    Args:
+        node: The node.
+        b: Adds the operators.
+        x: Name of the activation.
+        w: Name of the matrix.
+    """
     out, shape = node.outputs[0], b.types[x].shape
     if len(shape) == 2:
         b.bind(out, b.emit("dense", (x, w), out, node))

@@ -1,8 +1,8 @@
 """Even mappings as arrays: factors per level and fan-out, and a stationary operand per level.
 
 All operands that a level keeps have the same tile start there. Of the orders of one level's loops
-only the innermost ones matter, for they decide which operand stays: the dimensions that do not
-index W, I and O, that is {P Q N}, {K} and {R S C}, have none in common, so an order is told by its
+only the innermost ones matter, for they decide which operand is kept: the dimensions that do not
+index W, I and O, that is {P Q N}, {K} and {R S C}, have none in common, so an order is given by its
 *stationary operand*, whose irrelevant loops stand innermost. ``G`` indexes all three and stands
 outermost.
 """
@@ -78,7 +78,7 @@ class EvenSpace(OfProblem):
 
     @cached_property
     def movable(self) -> tuple[tuple[Operand, ...], ...]:
-        """Per slot, the operands whose tiles further in may stay while its loops run."""
+        """Per slot, the operands whose tiles further in may remain while its loops run."""
         return tuple(
             tuple(item for item in Operand if any(at > level for at in self.chains[item][1:]))
             for level in self.slots
@@ -212,7 +212,7 @@ def with_all_orders(batch: EvenBatch) -> EvenBatch:
 
 def stationary_choices(space: EvenSpace) -> Ints:
     """Return all choices of stationary operands, ``[choices, slots]``."""
-    options = [[OPERANDS.index(item) for item in stay] or [0] for stay in space.movable]
+    options = [[OPERANDS.index(item) for item in items] or [0] for items in space.movable]
     return np.array(list(itertools.product(*options)), np.int64)
 
 

@@ -113,7 +113,7 @@ class UnrolledProblem(OfProblem):
         return self.nest(loops, starts)
 
     def shortage(self) -> Shortage | None:
-        """Return what one step of the unrolled loops lacks room for, ``None`` if it fits."""
+        """Return what one step of the unrolled loops lacks capacity for, ``None`` if it fits."""
         for level in self.bounded:
             terms = self.smallest.bytes_at(self.arch, level.name)
             demand, usable = sum(amount for _, amount in terms), level.usable

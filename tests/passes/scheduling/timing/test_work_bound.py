@@ -23,7 +23,7 @@ ATTACKS = 8
 @pytest.fixture(scope="module", params=["edge-1m", "flexer-arch5"])
 def made(request):
     arch = request.param
-    return compile_graph(*residual_network(), arch, budget=4096, all_off_chip=False).module
+    return compile_graph(*residual_network(10), arch, budget=4096, all_off_chip=False).module
 
 
 def tasks_of(schedule, arch):
@@ -77,7 +77,7 @@ def test_the_attack_notices_two_per_cent_too_much(made):
 
 
 def test_of_npus_that_differ_only_transfers_count():
-    module = compile_graph(*residual_network(), "flexer-arch5", all_off_chip=False).module
+    module = compile_graph(*residual_network(10), "flexer-arch5", all_off_chip=False).module
     first, *others = module.arch.npus
     fanout = module.arch.fanouts[-1]
     slower = replace(first, sizes=((fanout.name, fanout.size // 2),))
