@@ -42,7 +42,13 @@ Progress: TypeAlias = Callable[[str, int, int], None]
 
 
 def silent(what: str, done: int, total: int) -> None:
-    """Report no progress."""
+    """Report no progress.
+
+    Args:
+        what: What is done.
+        done: Steps so far.
+        total: All steps.
+    """
 
 
 class Counters:

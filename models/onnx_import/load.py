@@ -36,7 +36,7 @@ def load_model(
 
     Raises:
         ModelError: The file is missing, no ONNX model, truncated, inconsistent or too large, its
-            external data is missing or outside of its folder, or an input stays dynamic.
+            external data is missing or outside of its folder, or an input remains dynamic.
         OptionError: A shape or a constant does not suit the model.
     """
     path = Path(path)

@@ -75,6 +75,12 @@ class _Cut:
 def tile_vector(graph: Graph, op: Op, arch: Architecture, place: Residency) -> TileGraph:
     """Return the tile graph of an operator that the MAC array does not run.
 
+    Args:
+        graph: The network.
+        op: The operator.
+        arch: The machine.
+        place: What the plan says about its step.
+
     Raises:
         InfeasibleError: Not even one element at a time fits the workspace.
         VerifyError: The kind of operator cannot be cut.
