@@ -8,8 +8,8 @@ from pathlib import Path
 from ..ir.errors import OptionError
 from ..passes.mapping.problem import Objective
 from ..passes.scheduling.cosma.budgets import NamedBudget
-from .cache import default_folder
 from .mapping import cores
+from .store import default_folder
 
 LOWER = "lower"
 """The last step of a compilation, after all passes."""

@@ -60,6 +60,11 @@ class _Cut:
             for read in self.part.reads
         )
 
+    @property
+    def least(self) -> int:
+        """What the tiles of one element of the domain take [byte]."""
+        return self.moved_bytes(_central(self.part.domain, [1] * len(self.part.domain)))
+
     def moved_bytes(self, box: Box) -> int:
         """Return the bytes of the tiles that are not resident (of the result, if all are)."""
         moved = [
@@ -84,6 +89,22 @@ def tile_vector(graph: Graph, op: Op, arch: Architecture, place: Residency) -> T
         for box in _boxes(cut, arch):
             collector.add(_tile_op(cut, box, collector, cost))
     return collector.finish()
+
+
+def least_workspace(graph: Graph, op: Op, arch: Architecture, resident: frozenset[str]) -> int:
+    """Return the workspace below which not even one element at a time fits [byte].
+
+    Args:
+        graph: The network.
+        op: An operator that the MAC array does not run.
+        arch: The machine.
+        resident: The tensors that lie in the scratchpad beside the workspace.
+    """
+    place = Residency(addresses=dict.fromkeys(resident, 0), workspace_address=0, workspace_bytes=0)
+    found = [_Cut(graph, op, part, place) for part in parts_of(op, graph.types)]
+    streamed = [cut for cut in found if any(name not in resident for name, _ in cut.views)]
+    least = max((cut.least for cut in streamed), default=0)
+    return 2 * len(arch.npus) * least
 
 
 def _boxes(cut: _Cut, arch: Architecture) -> list[Box]:
