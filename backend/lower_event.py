@@ -9,7 +9,6 @@ from ..ir.tiles import Role, TileGraph
 from ..ir.touches import Accesses
 from .addressing import off_chip, on_chip, squeeze
 from .select import select_compute
-from .select_mac import select_finish
 from .site import Site
 from .streams import Streams
 
@@ -40,8 +39,6 @@ class EventLowering:
 
     def instruction(self) -> AnyInstruction:
         """Return the instruction, without waits."""
-        if self.event.kind is EventKind.FINISH:
-            return select_finish(self._site(), self._nest)
         if self.event.kind is EventKind.COMPUTE:
             return select_compute(self._site(), self._nest, clear=self.event.clear)
         return self._copy()

@@ -1,7 +1,7 @@
 """Instruction selection: from a tile operation on placed tiles to one instruction."""
 
 from ..ir.isa import AnyInstruction
-from .select_mac import Numbers, select_mac
+from .select_mac import Numbers, select_finish, select_mac
 from .select_vector import select_vector
 from .site import Site
 
@@ -12,6 +12,8 @@ def select_compute(site: Site, numbers: Numbers, *, clear: bool) -> AnyInstructi
     Raises:
         PassError: The machine has no instruction for the operator.
     """
-    if site.step.acc is not None:
+    if site.step.accumulates:
         return select_mac(site, numbers, clear=clear)
+    if site.tiles.finishes(site.step):
+        return select_finish(site, numbers)
     return select_vector(site)

@@ -19,15 +19,14 @@ Numbers: TypeAlias = Callable[[int | None], int]
 def select_mac(site: Site, numbers: Numbers, *, clear: bool) -> Mac:
     """Return the instruction that adds the products of a tile operation to its accumulators."""
     ranges = dict(zip(DIMS, site.step.box, strict=True))
-    x, w = site.step.reads[:2]
-    assert site.step.acc is not None
+    (x, w), acc = site.step.reads, site.step.out
     x_type, w_type = (site.type(name) for name in site.op.operands[:2])
     box = site.tile(x).box
-    layout = site.tile(site.step.acc).layout
+    layout = site.tile(acc).layout
     wanted = (ranges[Dim.N], ranges[Dim.G], ranges[Dim.C], box[3], box[4])
     window = _mac_window(site, box, ranges)
     return Mac(
-        acc=site.access(site.step.acc, site.step.sums),
+        acc=site.access(acc, site.step.sums),
         x=site.access(x, wanted),
         w=site.access(w, tuple(ranges[dim] for dim in (Dim.G, Dim.K, Dim.C, Dim.R, Dim.S))),
         extents=tuple(ranges[dim].size for dim in DIMS),  # type: ignore[arg-type]
@@ -36,10 +35,10 @@ def select_mac(site: Site, numbers: Numbers, *, clear: bool) -> Mac:
         w_dtype=w_type.dtype,
         x_zero=0 if x_type.quant is None else x_type.quant.zero_point[0],
         w_zero=_weight_zero(site, w_type),
-        acc_bytes=site.tile(site.step.acc).element_bytes,
+        acc_bytes=site.tile(acc).element_bytes,
         accumulate=not clear,
         nest=numbers(site.step.nests[site.npu]),
-        tile=0 if layout is None else site.locate(site.step.acc),
+        tile=0 if layout is None else site.locate(acc),
         layout=numbers(layout),
     )
 
@@ -79,11 +78,10 @@ def _mac_window(site: Site, box: tuple[Range, ...], ranges: dict[Dim, Range]) ->
 
 def select_finish(site: Site, numbers: Numbers) -> AnyInstruction:
     """Return the instruction that turns a finished accumulator tile into outputs."""
-    assert site.step.acc is not None
-    box = site.tile(site.step.acc).box
+    box, sums = site.step.box, site.tile(site.step.reads[0])
     shape = tuple(axis.size for axis in box)
-    acc = site.access(site.step.acc, box)
-    layout = numbers(site.tile(site.step.acc).layout)
+    acc = site.access(site.step.reads[0], box)
+    layout = numbers(sums.layout)
     dst = site.access(site.step.out, box)
     channels = {
         site.tile(index).tensor: _per_channel(site, index, box) for index in site.parameters
@@ -113,7 +111,7 @@ def select_finish(site: Site, numbers: Numbers) -> AnyInstruction:
         zero_point=result.quant.zero_point[0],
         low=low,
         high=high,
-        acc_bytes=site.tile(site.step.acc).element_bytes,
+        acc_bytes=sums.element_bytes,
         layout=layout,
     )
 

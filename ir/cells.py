@@ -55,7 +55,8 @@ class TensorCells:
         found: dict[str, dict[Region, None]] = defaultdict(dict)
         for number in self.graph.writers:
             tile = self.graph.tiles[number]
-            found[tile.tensor][region_of(tile)] = None
+            if tile.role is not Role.PSUM:
+                found[tile.tensor][region_of(tile)] = None
         return {tensor: tuple(regions) for tensor, regions in found.items()}
 
     def count(self, tensor: str) -> int:

@@ -7,7 +7,7 @@ from enum import StrEnum
 from functools import cached_property
 
 from .isa import Unit
-from .tiles import Role, TileGraph
+from .tiles import TileGraph
 
 
 class EventKind(StrEnum):
@@ -18,7 +18,6 @@ class EventKind(StrEnum):
     SPILL = "spill"
     RETRIEVE = "retrieve"
     COMPUTE = "compute"
-    FINISH = "finish"
 
 
 TRANSFERS = frozenset({EventKind.LOAD, EventKind.STORE, EventKind.SPILL, EventKind.RETRIEVE})
@@ -31,13 +30,13 @@ class Event:
 
     ``load`` brings a tile in, ``store`` writes a finished output tile to its tensor, ``spill``
     and ``retrieve`` move an unfinished accumulator tile (at accumulator width) out and back.
-    ``compute`` is a tile operation; ``finish`` turns an accumulator tile into its outputs.
+    ``compute`` is a tile operation.
 
     Transfers of resident tiles are the whole tensors that the graph schedule moves.
 
     Attributes:
         kind: What it does.
-        subject: Index of the tile (transfers) or of the operation (``compute``, ``finish``).
+        subject: Index of the tile (transfers) or of the operation (``compute``).
         unit: Kind of engine.
         index: DMA channel or NPU.
         step: Position of the operator that it works for among those of the tile graph.
@@ -127,8 +126,3 @@ class TileEvents:
             if item.first_event <= event <= item.last_event and (shared or item.npu == npu):
                 return item
         return None
-
-
-def parameters_of(graph: TileGraph, reads: tuple[int, ...]) -> frozenset[int]:
-    """Return the tiles of role parameter among those that an operation reads."""
-    return frozenset(tile for tile in reads if graph.tiles[tile].role is Role.PARAM)

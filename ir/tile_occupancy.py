@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from .errors import VerifyError
 from .isa import Space, Unit
 from .regions import base_of, region_of
-from .tile_events import INWARDS, TRANSFERS, Event, EventKind, Placement, TileEvents, parameters_of
+from .tile_events import INWARDS, TRANSFERS, Event, Placement, TileEvents
 from .tiles import Role, TileGraph
 
 
@@ -133,12 +133,7 @@ def _tiles_of(graph: TileGraph, event: Event) -> frozenset[int]:
     if event.kind in TRANSFERS:
         return frozenset({event.subject})
     op = graph.ops[event.subject]
-    acc: frozenset[int] = frozenset(() if op.acc is None else (op.acc,))
-    if event.kind is EventKind.FINISH:
-        return acc | {op.out} | parameters_of(graph, op.reads)
-    if op.acc is None:
-        return frozenset((*op.reads, op.out))
-    return (frozenset(op.reads) - parameters_of(graph, op.reads)) | acc
+    return frozenset((*op.reads, op.out))
 
 
 def _resident_spans(

@@ -5,7 +5,7 @@ from collections import defaultdict
 from .errors import VerifyError
 from .isa import Unit
 from .tile_contents import TensorContents
-from .tile_events import INWARDS, Event, EventKind, Placement, TileEvents, parameters_of
+from .tile_events import INWARDS, Event, EventKind, Placement, TileEvents
 from .tile_sums import TileSums
 from .tiles import Role, Tile
 
@@ -34,8 +34,6 @@ class Replay:
         for number, event in enumerate(self.schedule.events):
             if event.kind is EventKind.COMPUTE:
                 self._compute(number, event)
-            elif event.kind is EventKind.FINISH:
-                self._finish(number, event)
             else:
                 self._transfer(number, event)
         self._all_done()
@@ -60,12 +58,14 @@ class Replay:
             raise VerifyError(f"operation {event.subject} is executed twice")
         op = self.graph.ops[event.subject]
         for tile in op.reads:
-            if self.graph.tiles[tile].role is not Role.PARAM or op.acc is None:
+            if self.graph.tiles[tile].role is Role.PSUM:
+                self._take_sums(tile, number, event)
+            else:
                 self._await_content(tile, number, event)
-        if op.acc is None:
-            self._write_output(op.out, number, event)
+        if op.accumulates:
+            self._accumulate(op.out, number, event)
         else:
-            self._accumulate(op.acc, number, event)
+            self._write_output(op.out, number, event)
         self.done.add(event.subject)
 
     def _accumulate(self, acc: int, number: int, event: Event) -> None:
@@ -77,27 +77,21 @@ class Replay:
             raise VerifyError(f"event {number} {error}") from error
         self.added[acc].add(event.subject)
 
-    def _finish(self, number: int, event: Event) -> None:
-        op = self.graph.ops[event.subject]
-        if op.acc is None:
-            raise VerifyError(f"event {number} finishes an operation without accumulators")
-        if self.added[op.acc] != set(self.graph.accumulating[op.acc]):
-            raise VerifyError(f"event {number} finishes tile {op.acc} before all sums are in it")
-        item = self._place(op.acc, number, event.index)
+    def _take_sums(self, acc: int, number: int, event: Event) -> None:
+        """Read accumulators, which are no longer needed then."""
+        if self.added[acc] != set(self.graph.writers[acc]):
+            raise VerifyError(f"event {number} finishes tile {acc} before all sums are in it")
+        item = self._place(acc, number, event.index)
         if self.sums.ready(item) > event.start:
-            raise VerifyError(f"event {number} reads tile {op.acc} before it is there")
+            raise VerifyError(f"event {number} reads tile {acc} before it is there")
         self.sums.finish(item)
-        for tile in parameters_of(self.graph, op.reads):
-            self._await_content(tile, number, event)
-        self._write_output(op.out, number, event)
-        self.done |= {-1 - op.acc}
 
     def _write_output(self, out: int, number: int, event: Event) -> None:
         self.finished[out] += 1
         self.finish_time[out] = max(self.finish_time[out], event.end)
         if not self.graph.tiles[out].is_resident:
             self.ready[self._place(out, number, event.index)] = self.finish_time[out]
-        elif self.finished[out] == self._parts(out):
+        elif self.finished[out] == len(self.graph.writers[out]):
             self._note_on_chip(out, number, self.finish_time[out])
 
     def _note_on_chip(self, tile: int, number: int, end: int) -> None:
@@ -141,7 +135,7 @@ class Replay:
             place = self._leave(number, event, tile, Role.O)
             if self.ready.get(place, event.start + 1) > event.start:
                 raise VerifyError(f"event {number} writes tile {event.subject} off too early")
-            if self.finished[event.subject] != self._parts(event.subject):
+            if self.finished[event.subject] != len(self.graph.writers[event.subject]):
                 raise VerifyError(f"event {number} stores tile {event.subject} unfinished")
             self.stored.add(event.subject)
             if not self.tensors.write_off_chip(event.subject, event.end):
@@ -162,18 +156,12 @@ class Replay:
                 return item
         raise VerifyError(f"event {number}: tile {event.subject} is not on chip")
 
-    def _parts(self, out: int) -> int:
-        """How many writes complete an output tile."""
-        ops = [self.graph.ops[number] for number in self.graph.writers[out]]
-        direct = sum(op.acc is None for op in ops)
-        return direct + len({op.acc for op in ops if op.acc is not None})
-
     def _all_done(self) -> None:
         missing = set(range(len(self.graph.ops))) - self.done
         if missing:
             raise VerifyError(f"{len(missing)} operations are not executed, e.g. {min(missing)}")
         for out in self.graph.writers:
-            if self.finished[out] != self._parts(out):
-                raise VerifyError(f"output tile {out} is not finished")
+            if self.graph.tiles[out].role is Role.PSUM:
+                continue
             if not self.graph.tiles[out].is_resident and out not in self.stored:
                 raise VerifyError(f"output tile {out} is never stored")

@@ -2,9 +2,9 @@
 
 A tile is a box of one tensor, the unit that is placed and transferred. A tile operation is the
 work of one NPU on such tiles: one instruction of the MAC array, the vector unit or a copy.
-Operations that add into the same accumulator tile, or into the same part of it, commute; the
-schedule says which one clears each part, and which one finishes the tile (turns accumulators into
-outputs).
+Operations of the MAC array add into accumulator tiles; those that add into the same one, or into
+the same part of it, commute, and the schedule says which one clears each part. When all sums are in
+it, one more operation *finishes* the tile: it turns accumulators into outputs.
 """
 
 import math
@@ -14,7 +14,7 @@ from enum import StrEnum
 from functools import cached_property
 
 from .errors import VerifyError
-from .isa import Space
+from .isa import Space, Unit
 from .mapping import LoopNest
 from .workload import DIMS, Dim
 
@@ -119,26 +119,34 @@ class TileOp:
 
     Attributes:
         operator: Name of the operator it is part of.
-        box: For the MAC array: index ranges over R S P Q C K N G. Otherwise over the axes of the
-            result (of the operand, for copies that gather into a result).
-        reads: Indices of the tiles it reads, in the order of the operator's operands.
-        acc: Index of the accumulator tile it adds to, ``None`` if it does not accumulate.
-        out: Index of the tile that gets the finished result.
+        unit: The kind of engine that executes it.
+        box: For the MAC array: index ranges over R S P Q C K N G. For finishing: those of the
+            accumulators, ``N G K P Q``. Otherwise over the axes of the result (of the operand, for
+            copies that gather into a result).
+        reads: Indices of the tiles it reads, in the order of the operator's operands; for
+            finishing the accumulators, then the parameters.
+        out: Index of the tile that it writes; on the MAC array the accumulators that it adds to.
         nests: Index of the loops that the array of each NPU runs, for the MAC array; else empty.
         cost: Lane cycles of one element on the vector unit; zero for the MAC array and for copies.
-        read_bytes: What it reads of the scratchpad, if it does not run on the MAC array [byte].
+        read_bytes: What it reads of the scratchpad, if it neither runs on the MAC array nor
+            finishes [byte].
         written_bytes: What it writes there [byte].
     """
 
     operator: str
+    unit: Unit
     box: tuple[Range, ...]
     reads: tuple[int, ...]
-    acc: int | None
     out: int
     nests: tuple[int, ...] = ()
     cost: int = 0
     read_bytes: int = 0
     written_bytes: int = 0
+
+    @property
+    def accumulates(self) -> bool:
+        """Whether it adds to accumulators."""
+        return self.unit is Unit.MX
 
     @property
     def sums(self) -> tuple[Range, ...]:
@@ -166,18 +174,19 @@ class TileGraph:
     nests: tuple[LoopNest, ...] = ()
     preloaded: tuple[str, ...] = ()
 
-    @cached_property
-    def accumulating(self) -> Mapping[int, tuple[int, ...]]:
-        """Operations that add into each accumulator tile, by tile."""
-        found: dict[int, list[int]] = {}
-        for number, op in enumerate(self.ops):
-            if op.acc is not None:
-                found.setdefault(op.acc, []).append(number)
-        return {tile: tuple(ops) for tile, ops in found.items()}
+    def sums_of(self, op: TileOp) -> int | None:
+        """Return the accumulator tile that an operation adds to or finishes, if there is one."""
+        if op.accumulates:
+            return op.out
+        return op.reads[0] if self.finishes(op) else None
+
+    def finishes(self, op: TileOp) -> bool:
+        """Whether an operation turns accumulators into outputs."""
+        return bool(op.reads) and self.tiles[op.reads[0]].role is Role.PSUM
 
     @cached_property
     def writers(self) -> Mapping[int, tuple[int, ...]]:
-        """Operations that contribute to each output tile, by tile."""
+        """Operations that write, or add to, each tile, by tile."""
         found: dict[int, list[int]] = {}
         for number, op in enumerate(self.ops):
             found.setdefault(op.out, []).append(number)
@@ -209,15 +218,19 @@ class TileGraph:
                 raise VerifyError(f"tile {number} of %{tile.tensor} is larger than its footprint")
         count = len(self.tiles)
         for number, op in enumerate(self.ops):
-            used = (*op.reads, op.out, *(() if op.acc is None else (op.acc,)))
-            if any(not 0 <= tile < count for tile in used):
+            if any(not 0 <= tile < count for tile in (*op.reads, op.out)):
                 raise VerifyError(f"tile operation {number} uses a tile that does not exist")
             if any(not 0 <= item < len(self.nests) for item in op.nests):
                 raise VerifyError(f"tile operation {number} has a nest that does not exist")
-            if op.acc is not None and not _covers(self.tiles[op.acc].box, op.sums):
-                raise VerifyError(f"tile operation {number} adds outside of tile {op.acc}")
+            if op.accumulates and not _covers(self.tiles[op.out].box, op.sums):
+                raise VerifyError(f"tile operation {number} adds outside of tile {op.out}")
+            if op.accumulates != (self.tiles[op.out].role is Role.PSUM):
+                raise VerifyError(f"tile operation {number} cannot write tile {op.out}")
             if op.operator not in self.operators:
                 raise VerifyError(f"tile operation {number} works for unknown %{op.operator}")
+        for number, tile in enumerate(self.tiles):
+            if tile.role is Role.PSUM and len(self.readers.get(number, ())) != 1:
+                raise VerifyError(f"sums in tile {number} of %{tile.tensor} are not finished once")
 
 
 def _covers(outer: tuple[Range, ...], inner: tuple[Range, ...]) -> bool:

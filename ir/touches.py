@@ -76,8 +76,6 @@ class Accesses:
         event = self.schedule.events[number]
         if event.kind is EventKind.COMPUTE:
             return self._compute(number, event)
-        if event.kind is EventKind.FINISH:
-            return self._finish(number, event)
         return self._transfer(number, event)
 
     def starts_residence(self, number: int) -> bool:
@@ -118,17 +116,8 @@ class Accesses:
 
     def _compute(self, number: int, event: Event) -> Touches:
         op = self.graph.ops[event.subject]
-        if op.acc is None:
-            return Touches(self._tiles(op.reads, number), self._tiles((op.out,), number))
-        inputs = [tile for tile in op.reads if self.graph.tiles[tile].role is not Role.PARAM]
-        before = () if event.clear else (op.acc,)
-        return Touches(self._tiles((*inputs, *before), number), self._tiles((op.acc,), number))
-
-    def _finish(self, number: int, event: Event) -> Touches:
-        op = self.graph.ops[event.subject]
-        assert op.acc is not None
-        params = [tile for tile in op.reads if self.graph.tiles[tile].role is Role.PARAM]
-        return Touches(self._tiles((*params, op.acc), number), self._tiles((op.out,), number))
+        before = (op.out,) if op.accumulates and not event.clear else ()
+        return Touches(self._tiles((*op.reads, *before), number), self._tiles((op.out,), number))
 
     def _transfer(self, number: int, event: Event) -> Touches:
         tile = self.graph.tiles[event.subject]

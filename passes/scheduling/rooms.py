@@ -5,23 +5,18 @@ that "needed next" is a position in that order. What was touched last decides wh
 for something else.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ...ir.isa import Space, Unit
 from ...ir.tile_events import Placement
-from ...ir.tiles import Role, TileGraph, TileOp
+from ...ir.tiles import Role, TileGraph
+from .issue_order import Turn
 from .room import AT_ONCE, NEVER, Room, Stay
 from .timeline import Timeline
 
 RoomKey = tuple[Space, int]
 """A space, and the NPU that it belongs to; 0 where NPUs share it."""
-
-
-def tiles_of(op: TileOp) -> tuple[int, ...]:
-    """Return the tiles that an operation reads, adds to and writes."""
-    acc = () if op.acc is None else (op.acc,)
-    return (*dict.fromkeys(op.reads), *acc, op.out)
 
 
 @dataclass
@@ -32,14 +27,14 @@ class Rooms:
         graph: Tiles and operations.
         time: Events so far.
         spaces: First byte and size of the range of each space that tiles may use.
-        order: Operations and their NPUs, as they are issued.
+        order: Operations as they are issued, each with its NPU.
         placements: Stays that have ended.
     """
 
     graph: TileGraph
     time: Timeline
     spaces: Mapping[Space, tuple[int, int]]
-    order: Sequence[tuple[int, int]]
+    order: Sequence[Turn]
     placements: list[Placement] = field(default_factory=list[Placement])
 
     def __post_init__(self) -> None:
@@ -52,10 +47,15 @@ class Rooms:
         """Positions in the order at which an NPU touches a tile, last first."""
         uses: dict[tuple[int, int], list[int]] = {}
         for position in reversed(range(len(self.order))):
-            number, npu = self.order[position]
-            for tile in tiles_of(self.graph.ops[number]):
-                uses.setdefault(self.owned(tile, npu), []).append(position)
+            turn = self.order[position]
+            for tile in self.tiles_of(turn.ops):
+                uses.setdefault(self.owned(tile, turn.npu), []).append(position)
         return uses
+
+    def tiles_of(self, ops: Iterable[int]) -> tuple[int, ...]:
+        """Return the tiles that operations read and write, in the order of their first touch."""
+        chosen = (self.graph.ops[number] for number in ops)
+        return tuple(dict.fromkeys(tile for op in chosen for tile in (*op.reads, op.out)))
 
     def _result_room(self) -> dict[Space, int]:
         """Return the bytes of each space that two operations' outputs and sums take at most."""
@@ -144,11 +144,11 @@ class Rooms:
 
     def passed(self, position: int) -> None:
         """Note that the operation at a position was issued: what it touched is needed later."""
-        number, npu = self.order[position]
-        for tile in tiles_of(self.graph.ops[number]):
-            uses = self._uses[self.owned(tile, npu)]
+        turn = self.order[position]
+        for tile in self.tiles_of(turn.ops):
+            uses = self._uses[self.owned(tile, turn.npu)]
             uses.pop()
-            stay = self.room(tile, npu).stays.get(tile)
+            stay = self.room(tile, turn.npu).stays.get(tile)
             if stay is not None and stay.next_use != AT_ONCE:
                 stay.next_use = uses[-1] if uses else NEVER
 

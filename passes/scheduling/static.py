@@ -16,9 +16,10 @@ from ...ir.hazards import Block
 from ...ir.isa import Space, Unit
 from ...ir.tile_events import Event, EventKind
 from ...ir.tile_schedule import TileSchedule
-from ...ir.tiles import Range, Role, TileGraph, TileOp
+from ...ir.tiles import Range, Role, TileGraph
+from .issue_order import Turn, issue_order
 from .room import Room
-from .rooms import Rooms, tiles_of
+from .rooms import Rooms
 from .timeline import Timeline
 from .timing.retime import timed
 
@@ -50,30 +51,8 @@ def schedule_static(
     return timed(schedule, arch)
 
 
-def issue_order(graph: TileGraph, npus: int) -> tuple[tuple[int, int], ...]:
-    """Return (operation, NPU) pairs: accumulations dealt out in turn, interleaved."""
-    groups: dict[tuple[str, int], list[int]] = {}
-    for number, op in enumerate(graph.ops):
-        key = ("op", number) if op.acc is None else ("acc", op.acc)
-        groups.setdefault(key, []).append(number)
-    if npus == 1:
-        return tuple((number, 0) for number in range(len(graph.ops)))
-    order: list[tuple[int, int]] = []
-    chains = list(groups.values())
-    for first in range(0, len(chains), npus):
-        batch = chains[first : first + npus]
-        for position in range(max(len(chain) for chain in batch)):
-            order += [
-                (chain[position], npu) for npu, chain in enumerate(batch) if position < len(chain)
-            ]
-    return tuple(order)
-
-
-def unit_of(op: TileOp) -> Unit:
-    """Return the engine that executes an operation."""
-    if op.nests:
-        return Unit.MX
-    return Unit.VX if op.cost else Unit.ST
+LOADED = frozenset({Role.W, Role.I, Role.PARAM})
+"""Roles of tiles that come from off-chip memory."""
 
 
 @dataclass
@@ -90,66 +69,46 @@ class _Run:
         self.rooms = Rooms(self.graph, self.time, self.spaces, self.order)
         self.blocks: dict[tuple[int, int], Block] = {}
         self.resident: dict[tuple[str, int], Block] = {}
-        self.last = self._last_of_sums()
         self.horizon = 0
         self.scout = 0
-        self.added: dict[int, int] = {}
+        self.written: dict[int, int] = {}
         self.cleared: set[tuple[int, tuple[Range, ...]]] = set()
-        self.finished: dict[int, int] = {}
         self.spilled: set[int] = set()
-        self.parts = {tile: self._part_count(ops) for tile, ops in self.graph.writers.items()}
-
-    def _part_count(self, ops: Sequence[int]) -> int:
-        members = [self.graph.ops[number] for number in ops]
-        direct = sum(op.acc is None for op in members)
-        return direct + len({op.acc for op in members if op.acc is not None})
 
     def execute(self) -> None:
         ahead = len(self.arch.npus)
         ready = 0
-        for position, (number, npu) in enumerate(self.order):
+        for position, turn in enumerate(self.order):
             while ready <= position:
                 self.horizon = ready
-                self._fetch(*self.order[ready], must=True)
+                self._fetch(self.order[ready], must=True)
                 ready += 1
             while ready < min(position + 1 + ahead, len(self.order)):
                 self.horizon = ready
-                if not self._fetch(*self.order[ready], must=False):
+                if not self._fetch(self.order[ready], must=False):
                     break
                 ready += 1
             self.scout = max(self.scout, ready)
-            self._issue(number, npu)
+            for number in turn.ops:
+                self._issue(number, turn.npu)
             self.rooms.passed(position)
         self.rooms.end_all()
 
-    def _fetch(self, number: int, npu: int, *, must: bool) -> bool:
-        """Bring the tiles of an operation in and make room for its results."""
-        op = self.graph.ops[number]
-        for tile in tiles_of(op):
-            if tile == op.out and not self._completes(number):
-                continue
+    def _fetch(self, turn: Turn, *, must: bool) -> bool:
+        """Bring the tiles of operations in and make room for their results."""
+        for tile in self.rooms.tiles_of(turn.ops):
             item = self.graph.tiles[tile]
-            if item.is_resident or self.rooms.is_here(tile, npu):
+            if item.is_resident or self.rooms.is_here(tile, turn.npu):
                 continue
-            if item.role is Role.O and self.finished.get(tile, 0) == self.parts[tile]:
+            if item.role is Role.O and self._is_complete(tile):
                 continue
-            if not self._bring(tile, npu, must=must):
+            if not self._bring(tile, turn.npu, must=must):
                 return False
         return True
 
-    def _completes(self, number: int) -> bool:
-        """Whether an operation writes its output: it is direct, or the last of its sums."""
-        acc = self.graph.ops[number].acc
-        return acc is None or self.last[acc] == number
-
-    def _last_of_sums(self) -> dict[int, int]:
-        """Return the operation that is issued last among those that add to an accumulator."""
-        found: dict[int, int] = {}
-        for number, _ in self.order:
-            acc = self.graph.ops[number].acc
-            if acc is not None:
-                found[acc] = number
-        return found
+    def _is_complete(self, tile: int) -> bool:
+        """Whether all operations that write a tile, or add to it, have been issued."""
+        return self.written.get(tile, 0) == len(self.graph.writers[tile])
 
     def _run_ahead(self, npu: int) -> None:
         """Fetch what later operations read while a channel is idle before the array.
@@ -157,17 +116,20 @@ class _Run:
         This comes before the store of what the array is at, which would keep its channel waiting.
         """
         while self.scout < len(self.order):
-            number, other = self.order[self.scout]
+            turn = self.order[self.scout]
             self.horizon = self.scout
-            for tile in self.graph.ops[number].reads:
-                if self.graph.tiles[tile].is_resident or self.rooms.is_here(tile, other):
+            for tile in self.rooms.tiles_of(turn.ops):
+                item = self.graph.tiles[tile]
+                if item.is_resident or item.role not in LOADED:
+                    continue
+                if self.rooms.is_here(tile, turn.npu):
                     continue
                 busy = self.time.free_at(Unit.DMA, self.time.dma_channel())
                 if busy >= self.time.free_at(Unit.MX, npu):
                     return
-                if not self.rooms.leaves_room(tile, other, self.horizon):
+                if not self.rooms.leaves_room(tile, turn.npu, self.horizon):
                     return
-                if not self._bring(tile, other, must=False):
+                if not self._bring(tile, turn.npu, must=False):
                     return
             self.scout += 1
 
@@ -185,7 +147,7 @@ class _Run:
         self.rooms.enter(tile, npu, address)
         block = self.time.claim(space, owner, address, item.occupied)
         self.blocks[tile, owner] = block
-        if item.role in (Role.W, Role.I, Role.PARAM):
+        if item.role in LOADED:
             self._transfer(EventKind.LOAD, tile, npu, writes=(block,))
         elif tile in self.spilled:
             self._transfer(EventKind.RETRIEVE, tile, npu, writes=(block,))
@@ -195,7 +157,7 @@ class _Run:
     def _leave(self, tile: int, npu: int) -> None:
         """End the stay of a tile; unfinished accumulators are written off first."""
         is_sum = self.graph.tiles[tile].role is Role.PSUM
-        if is_sum and self.added.get(tile, 0) > 0:
+        if is_sum and self.written.get(tile, 0) > 0:
             self._transfer(EventKind.SPILL, tile, npu, reads=(self.blocks[tile, npu],))
             self.spilled.add(tile)
         self.rooms.end(tile, npu)
@@ -233,69 +195,31 @@ class _Run:
 
     def _issue(self, number: int, npu: int) -> None:
         op = self.graph.ops[number]
-        if op.acc is None:
-            self._compute_direct(number, op, npu)
-            return
-        inputs = [tile for tile in op.reads if self.graph.tiles[tile].role is not Role.PARAM]
-        clear = (op.acc, op.sums) not in self.cleared
-        self.cleared.add((op.acc, op.sums))
-        acc = self._block(op.acc, npu)
-        reads = [self._block(tile, npu) for tile in inputs] + ([] if clear else [acc])
+        clear = op.accumulates and (op.out, op.sums) not in self.cleared
+        if clear:
+            self.cleared.add((op.out, op.sums))
+        before = (op.out,) if op.accumulates and not clear else ()
         event = self.time.add(
             EventKind.COMPUTE,
             number,
-            unit_of(op),
+            op.unit,
             npu,
-            reads=reads,
-            writes=(acc,),
+            reads=[self._block(tile, npu) for tile in (*op.reads, *before)],
+            writes=(self._block(op.out, npu),),
             author=op.operator,
             clear=clear,
         )
-        for tile in (*inputs, op.acc):
-            self.rooms.touch(tile, npu, event)
-        self._run_ahead(npu)
-        self.added[op.acc] = self.added.get(op.acc, 0) + 1
-        if self.added[op.acc] == len(self.graph.accumulating[op.acc]):
-            self._finish(number, op, npu)
-
-    def _finish(self, number: int, op: TileOp, npu: int) -> None:
-        assert op.acc is not None
-        params = [tile for tile in op.reads if self.graph.tiles[tile].role is Role.PARAM]
-        event = self.time.add(
-            EventKind.FINISH,
-            number,
-            Unit.VX,
-            npu,
-            reads=[self._block(tile, npu) for tile in (*params, op.acc)],
-            writes=(self._block(op.out, npu),),
-            author=op.operator,
-        )
-        for tile in (*params, op.acc, op.out):
-            self.rooms.touch(tile, npu, event)
-        self.rooms.end(op.acc, npu)
-        self._complete_part(op.out, npu)
-
-    def _compute_direct(self, number: int, op: TileOp, npu: int) -> None:
-        event = self.time.add(
-            EventKind.COMPUTE,
-            number,
-            unit_of(op),
-            npu,
-            reads=[self._block(tile, npu) for tile in op.reads],
-            writes=(self._block(op.out, npu),),
-            author=op.operator,
-        )
         for tile in (*op.reads, op.out):
             self.rooms.touch(tile, npu, event)
-        self._complete_part(op.out, npu)
-
-    def _complete_part(self, out: int, npu: int) -> None:
-        """Count a finished part of an output tile; store the tile when it is complete."""
-        self.finished[out] = self.finished.get(out, 0) + 1
-        if self.finished[out] < self.parts[out] or self.graph.tiles[out].is_resident:
+        self.written[op.out] = self.written.get(op.out, 0) + 1
+        if op.accumulates:
+            self._run_ahead(npu)
             return
-        self._transfer(EventKind.STORE, out, npu, reads=(self._block(out, npu),))
-        self.rooms.end(out, npu)
+        if self.graph.finishes(op):
+            self.rooms.end(op.reads[0], npu)
+        if self._is_complete(op.out) and not self.graph.tiles[op.out].is_resident:
+            self._transfer(EventKind.STORE, op.out, npu, reads=(self._block(op.out, npu),))
+            self.rooms.end(op.out, npu)
 
     def _shortage(self, tile: int, room: Room) -> InfeasibleError:
         item = self.graph.tiles[tile]

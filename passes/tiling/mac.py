@@ -12,7 +12,7 @@ the NPU where the nest completes them there, else in the scratchpad at their own
 """
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import product
@@ -20,7 +20,7 @@ from itertools import product
 from ...ir.arch import Architecture
 from ...ir.errors import VerifyError
 from ...ir.graph import Graph, Op
-from ...ir.isa import Space
+from ...ir.isa import Space, Unit
 from ...ir.mapping import LoopNest
 from ...ir.op_views import window_of
 from ...ir.operators.access import dense_strides, whole
@@ -374,25 +374,46 @@ def tile_mac(
             )
         return memo[(kind, index)]
 
+    products: list[TileOp] = []
+    finishing: dict[int, TileOp] = {}
     for index in cuts.iterations():
         ranges = cuts.ranges(index)
         if ranges is None:
             continue
         acc_index = index[:acc_start]
         inputs = tiles("I", index[: starts[Operand.I]], lambda at: (tiler.inputs(at),))
+        weights = tiles("W", index[: starts[Operand.W]], lambda at: (tiler.weights(at),))
         nest_number = placer.operation(ranges, collector.tiles[inputs[0]])
-        collector.add(
+        (acc,) = tiles("acc", acc_index, lambda at: (tiler.accumulators(at),))
+        products.append(
             TileOp(
                 operator=op.name,
+                unit=Unit.MX,
                 box=tuple(ranges[dim] for dim in DIMS),
-                reads=(
-                    *inputs,
-                    *tiles("W", index[: starts[Operand.W]], lambda at: (tiler.weights(at),)),
-                    *tiles("param", acc_index, tiler.parameter_tiles),
-                ),
-                acc=tiles("acc", acc_index, lambda at: (tiler.accumulators(at),))[0],
-                out=tiles("O", index[: starts[Operand.O]], lambda at: (tiler.outputs(at),))[0],
+                reads=(*inputs, *weights),
+                out=acc,
                 nests=(nest_number,) * len(arch.npus),
             )
         )
+        parameters = tiles("param", acc_index, tiler.parameter_tiles)
+        (out,) = tiles("O", index[: starts[Operand.O]], lambda at: (tiler.outputs(at),))
+        finishing[acc] = finish_of(op, acc, collector.tiles[acc], parameters, out)
+    last = {item.out: number for number, item in enumerate(products)}
+    for number, item in enumerate(products):
+        collector.add(item)
+        if last[item.out] == number:
+            collector.add(finishing[item.out])
     return collector.finish()
+
+
+def finish_of(op: Op, acc: int, sums: Tile, parameters: Sequence[int], out: int) -> TileOp:
+    """Return the operation that turns accumulators into outputs.
+
+    Args:
+        op: The operator.
+        acc: Index of the accumulator tile.
+        sums: That tile.
+        parameters: Indices of the parameter tiles.
+        out: Index of the tile of outputs.
+    """
+    return TileOp(operator=op.name, unit=Unit.VX, box=sums.box, reads=(acc, *parameters), out=out)

@@ -12,7 +12,7 @@ from itertools import product
 from ...ir.arch import Architecture
 from ...ir.errors import InfeasibleError, Shortage
 from ...ir.graph import Graph, Op
-from ...ir.isa import Space
+from ...ir.isa import Space, Unit
 from ...ir.operators.access import Box, Part, View, size_of, whole
 from ...ir.ops import operand_types, parts_of, spec_of
 from ...ir.tiles import Range, Role, Tile, TileGraph, TileOp
@@ -185,9 +185,9 @@ def _tile_op(cut: _Cut, box: Box, collector: TileCollector, cost: int) -> TileOp
     reads += [collector.tile(_table(cut.graph, name)) for name in parameters]
     return TileOp(
         operator=cut.op.name,
+        unit=Unit.VX if cost else Unit.ST,
         box=box,
         reads=tuple(reads),
-        acc=None,
         out=tile(cut.op.name, cut.part.out, box, Role.O),
         cost=cost,
         read_bytes=cut.read_bytes(box),

@@ -55,9 +55,7 @@ class Account:
             self._add(event, memory_owner(accesses, number))
 
     def _add(self, event: Event, npu: int) -> None:
-        if event.kind is EventKind.FINISH:
-            self._finish(event, npu)
-        elif event.kind is not EventKind.COMPUTE:
+        if event.kind is not EventKind.COMPUTE:
             tile, inwards = self.graph.tiles[event.subject], event.kind in INWARDS
             self._move(self.arch.off_chip.name, READ if inwards else WRITE, tile.bytes)
             self._on_chip(tile, npu, inwards=inwards)
@@ -69,6 +67,8 @@ class Account:
             self.macs_pj += cost.steps * lanes * self.arch.mac_energy
             for item in cost.traffic:
                 self.bits[item.place, item.direction] += item.bits
+        elif self.graph.finishes(self.graph.ops[event.subject]):
+            self._finish(event, npu)
         else:
             op = self.graph.ops[event.subject]
             self._move(self.arch.scratchpad, READ, op.read_bytes)
@@ -77,8 +77,7 @@ class Account:
 
     def _finish(self, event: Event, npu: int) -> None:
         op = self.graph.ops[event.subject]
-        assert op.acc is not None
-        sums, out = self.graph.tiles[op.acc], self.graph.tiles[op.out]
+        sums, out = self.graph.tiles[op.reads[0]], self.graph.tiles[op.out]
         elements = sums.bytes // sums.element_bytes
         self._on_chip(sums, npu, inwards=False, width=out.element_bytes)
         self._move(self.arch.scratchpad, WRITE, elements * out.element_bytes)

@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from accnn.ir.cells import TensorCells, cut
-from accnn.ir.isa import Space
+from accnn.ir.isa import Space, Unit
 from accnn.ir.regions import Region, region_of
 from accnn.ir.tiles import Range, Role, Tile, TileGraph, TileOp
 
@@ -27,7 +27,7 @@ def tile(role: Role, box: tuple[Range, ...], view: tuple[int, ...]) -> Tile:
 
 
 def operation(out: int) -> TileOp:
-    return TileOp(operator="op", box=(Range(0, 1),), reads=(), acc=None, out=out)
+    return TileOp(operator="op", unit=Unit.VX, box=(Range(0, 1),), reads=(), out=out)
 
 
 @settings(deadline=None)

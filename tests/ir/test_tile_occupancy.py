@@ -38,8 +38,8 @@ def overlapping() -> TileSchedule:
     )
     box = tuple(Range(0, 16) if dim is Dim.Q else Range(0, 1) for dim in DIMS)
     ops = (
-        TileOp(operator="a", box=box, reads=(0,), acc=1, out=3),
-        TileOp(operator="b", box=box, reads=(3,), acc=2, out=4),
+        TileOp(operator="a", unit=Unit.MX, box=box, reads=(0,), out=1),
+        TileOp(operator="b", unit=Unit.MX, box=box, reads=(3,), out=2),
     )
     event = {"kind": EventKind.COMPUTE, "unit": Unit.MX, "index": 0, "clear": True}
     return TileSchedule(

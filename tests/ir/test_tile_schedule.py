@@ -51,16 +51,19 @@ def graph() -> TileGraph:
     ops = tuple(
         TileOp(
             operator="op",
+            unit=Unit.MX,
             box=box_of(Range(0, 1), Range(0, 16)),
-            reads=(I0, weights, PARAM),
-            acc=ACC,
-            out=OUT,
+            reads=(I0, weights),
+            out=ACC,
             nests=(0,),
         )
         for weights in (W0, W1)
     )
+    finish = TileOp(
+        operator="op", unit=Unit.VX, box=accumulators(1).box, reads=(ACC, PARAM), out=OUT
+    )
     nests = (nest_of(Workload(Q=16), dict.fromkeys(Operand, "gb")),)
-    return TileGraph(operators=("op",), tiles=tiles, ops=ops, nests=nests)
+    return TileGraph(operators=("op",), tiles=tiles, ops=(*ops, finish), nests=nests)
 
 
 def event(kind: EventKind, subject: int, unit: Unit, start: int, **more: object) -> Event:
@@ -85,7 +88,7 @@ def schedule() -> TileSchedule:
         event(EventKind.RETRIEVE, ACC, dma, 50),
         event(EventKind.COMPUTE, 1, mx, 60),
         event(EventKind.LOAD, PARAM, dma, 60),
-        event(EventKind.FINISH, 1, vx, 70),
+        event(EventKind.COMPUTE, 2, vx, 70),
         event(EventKind.STORE, OUT, dma, 80),
     )
     placements = (
@@ -182,7 +185,9 @@ def in_parts() -> TileSchedule:
     rows, columns = (Range(0, 1), Range(1, 2)), Range(0, 8)
     tiles = [*old.graph.tiles]
     tiles[ACC] = accumulators(2)
-    ops = tuple(replace(op, box=box_of(row, columns)) for row in rows for op in old.graph.ops)
+    *products, finish = old.graph.ops
+    halves = (replace(op, box=box_of(row, columns)) for row in rows for op in products)
+    ops = (*halves, replace(finish, box=accumulators(2).box))
     mx, dma = Unit.MX, Unit.DMA
     events = (
         event(EventKind.LOAD, I0, dma, 0),
@@ -195,7 +200,7 @@ def in_parts() -> TileSchedule:
         event(EventKind.COMPUTE, 2, mx, 70, clear=True),
         event(EventKind.COMPUTE, 3, mx, 80),
         event(EventKind.LOAD, PARAM, dma, 80),
-        event(EventKind.FINISH, 3, Unit.VX, 90),
+        event(EventKind.COMPUTE, 4, Unit.VX, 90),
         event(EventKind.STORE, OUT, dma, 100),
     )
     placements = (
@@ -233,7 +238,8 @@ def only_part_made() -> TileSchedule:
     """Return sums of which both products make the left half only."""
     left = Range(0, 8)
     old = schedule()
-    ops = tuple(replace(op, box=box_of(Range(0, 1), left)) for op in old.graph.ops)
+    *products, finish = old.graph.ops
+    ops = (*(replace(op, box=box_of(Range(0, 1), left)) for op in products), finish)
     return replace(old, graph=replace(old.graph, ops=ops))
 
 

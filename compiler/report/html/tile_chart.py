@@ -15,9 +15,10 @@ from .marks import LANE, Chart, Key, Label, Mark, Panel, Shape, bars, boxes
 from .names import short
 
 _MAP = 220
+_FINISH = "finish"
 _LOOKS = {
     EventKind.COMPUTE: "blue",
-    EventKind.FINISH: "teal",
+    _FINISH: "teal",
     EventKind.LOAD: "ochre",
     EventKind.STORE: "slate",
     EventKind.SPILL: "red",
@@ -25,7 +26,7 @@ _LOOKS = {
 }
 _MEANINGS = {
     EventKind.COMPUTE: "tile operation",
-    EventKind.FINISH: "requantise, finish a tile",
+    _FINISH: "requantise, finish a tile",
     EventKind.LOAD: "load",
     EventKind.STORE: "store",
     EventKind.SPILL: "spill a partial sum",
@@ -108,11 +109,12 @@ def tile_chart(view: TileView, *, are_simulated: bool) -> Chart:
         are_simulated: Whether its times are the simulator's; predicted ones otherwise.
     """
     schedule, spans = view.schedule, [view.spans[number] for number in view.numbers]
+    events = [schedule.events[number] for number in view.numbers]
     start, end = min(first for first, _ in spans), max(last for _, last in spans)
     name = short(schedule.graph.operators[view.step])
-    operations = sum(schedule.events[item].kind is EventKind.COMPUTE for item in view.numbers)
+    operations = sum(event.unit is not Unit.DMA for event in events)
     placed = [item for item in view.placed if schedule.graph.tiles[item.tile].space is Space.GB]
-    kinds = {schedule.events[number].kind for number in view.numbers}
+    kinds = {_kind(schedule, event) for event in events}
     roles = {schedule.graph.tiles[item.tile].role for item in placed}
     clock = "simulated" if are_simulated else "predicted"
     return Chart(
@@ -165,11 +167,11 @@ def _lane(
     view: TileView, lane: tuple[Unit, int], numbers: Sequence[int], row: int
 ) -> Iterator[Mark]:
     """Yield one mark per kind of event and what it works on; neighbours differ in strength."""
-    groups: dict[tuple[EventKind, str, str], list[Span]] = defaultdict(list)
+    groups: dict[tuple[str, str, str], list[Span]] = defaultdict(list)
     for place, number in enumerate(numbers):
         event = view.schedule.events[number]
         strength = "soft" if place % 2 else "full"
-        key = (event.kind, _what(view.schedule, event), strength)
+        key = (_kind(view.schedule, event), _what(view.schedule, event), strength)
         groups[key].append(view.spans[number])
     for (kind, what, strength), spans in groups.items():
         yield Mark(
@@ -178,6 +180,14 @@ def _lane(
             path=bars(spans, LANE * row + LANE / 2),
             title=f"{lane[0]}{lane[1]}: {kind} {what}",
         )
+
+
+def _kind(schedule: TileSchedule, event: Event) -> str:
+    """Return the kind of an event; finishing is one of its own."""
+    graph = schedule.graph
+    if event.kind is EventKind.COMPUTE and graph.finishes(graph.ops[event.subject]):
+        return _FINISH
+    return event.kind
 
 
 def _what(schedule: TileSchedule, event: Event) -> str:

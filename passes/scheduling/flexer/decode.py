@@ -18,7 +18,7 @@ _KINDS = (
     EventKind.SPILL,
     EventKind.RETRIEVE,
     EventKind.COMPUTE,
-    EventKind.FINISH,
+    EventKind.COMPUTE,
 )
 
 
@@ -64,6 +64,7 @@ class _Reader:
             len(graph.tiles),
         )
         sizes = timing.problem.size
+        self.finish_of = timing.tiling.finishing
         self.has_output = not timing.site.resident[Operand.O]
         for number, tile in enumerate(graph.tiles[: self.first_param]):
             assert tile.is_resident or tile.bytes == sizes[number]
@@ -73,6 +74,8 @@ class _Reader:
         if kind in (COMPUTE, FINISH):
             unit = Unit.MX if kind == COMPUTE else Unit.VX
             number = int(order[subject])
+            if kind == FINISH:
+                number = int(self.finish_of[number])
         else:
             unit, number = Unit.DMA, self._tile(subject)
         return Event(

@@ -12,10 +12,12 @@ from functools import cached_property
 
 import numpy as np
 
+from ....ir.isa import Unit
 from ....ir.mapping import LoopNest
 from ....ir.tiles import Range, Tile, TileGraph, TileOp
 from ....ir.workload import DIMS, Dim, Operand
 from ...tiling.collect import cuts, resident_operands
+from ...tiling.mac import finish_of
 from .kernel.arrays import Ints
 from .site import Site
 
@@ -173,8 +175,14 @@ class Tiling:
         distinct = tuple(tuple(int(item) for item in row) for row in found)
         return distinct, inverse.reshape(-1).astype(np.int64)
 
+    @property
+    def finishing(self) -> Ints:
+        """The operation that finishes what every operation adds to ``[ops]``."""
+        first_acc = self.counts[0] + self.counts[1]
+        return self.op_count + self.reads[:, 2] - first_acc
+
     def graph(self, nests: Sequence[tuple[LoopNest, ...]]) -> TileGraph:
-        """Return the tile graph, its operations in canonical order.
+        """Return the tile graph: its operations in canonical order, then the finishing ones.
 
         Args:
             nests: For each of :attr:`shapes` what the array of every NPU runs.
@@ -190,13 +198,17 @@ class Tiling:
             ops.append(
                 TileOp(
                     operator=self.site.op.name,
+                    unit=Unit.MX,
                     box=tuple(ranges[dim] for dim in DIMS),
-                    reads=(x, w, *params[acc - first_acc]),
-                    acc=acc,
-                    out=self.outputs_at(acc, accs),
+                    reads=(x, w),
+                    out=acc,
                     nests=index[int(shape_of[number])],
                 )
             )
+        for number, parameters in enumerate(params):
+            acc = first_acc + number
+            out = self.outputs_at(acc, accs)
+            ops.append(finish_of(self.site.op, acc, tiles[acc], parameters, out))
         return TileGraph(
             operators=(self.site.op.name,),
             tiles=tiles,

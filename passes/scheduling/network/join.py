@@ -128,7 +128,7 @@ class _Join:
         self.ops += [part.operation(item) for item in schedule.graph.ops]
         self.tiles += part.found
         for event in schedule.events:
-            is_operation = event.kind in (EventKind.COMPUTE, EventKind.FINISH)
+            is_operation = event.kind is EventKind.COMPUTE
             subject = first_op + event.subject if is_operation else part.tile(event.subject)
             self._append(replace(event, subject=subject, step=step))
         self.placements += [
@@ -176,13 +176,10 @@ class _Part:
     def operation(self, op: TileOp) -> TileOp:
         """Return an operation on tiles and windows."""
         boxes = self.reads(op)
-        acc = None if op.acc is None else self.tile(op.acc)
-        box = op.box if op.acc is None else self.graph.tiles[op.acc].box
         return replace(
             op,
             reads=tuple(starmap(self._window, zip_longest(op.reads, boxes))),
-            acc=acc,
-            out=self._window(op.out, box),
+            out=self._window(op.out, op.box),
             nests=tuple(self.nests[item] for item in op.nests),
         )
 

@@ -67,9 +67,8 @@ def _writes(schedule: TileSchedule, place: Residence) -> list[int]:
         for number, tile in enumerate(graph.tiles)
         if tile.tensor == place.tensor and tile.is_resident and base_of(tile) == place.address
     }
-    last = (EventKind.COMPUTE, EventKind.FINISH)
     return [
         number
         for number, event in enumerate(schedule.events)
-        if event.kind in last and graph.ops[event.subject].out in windows
+        if event.kind is EventKind.COMPUTE and graph.ops[event.subject].out in windows
     ]

@@ -53,6 +53,8 @@ def _mac_reads(graph: Graph, op: Op, arch: Architecture) -> Reads:
     tiler = MacTiler(graph, op, load, Space.GB, _NOWHERE, arch, 0)
 
     def reads(step: TileOp) -> tuple[Box, ...]:
+        if not step.accumulates:
+            return ()
         ranges = dict(zip(DIMS, step.box, strict=True))
         return tiler.inputs(ranges).box, tiler.weights(ranges).box
 

@@ -97,8 +97,6 @@ class Works:
         """
         if event.kind is EventKind.COMPUTE:
             return self._operation(self.graph.ops[event.subject], npu, clear=event.clear)
-        if event.kind is EventKind.FINISH:
-            return self._finish(self.graph.ops[event.subject], npu)
         tile = self.graph.tiles[event.subject]
         return self._transfer(tile, npu, inwards=event.kind in INWARDS)
 
@@ -145,8 +143,10 @@ class Works:
     # -- operations -----------------------------------------------------------------------------
 
     def _operation(self, op: TileOp, npu: int, *, clear: bool) -> Work:
-        if op.nests:
+        if op.accumulates:
             return self._mac(op, npu, clear=clear)
+        if self.graph.finishes(op):
+            return self._finish(op, npu)
         elements = math.prod(axis.size for axis in op.box)
         key = ("direct", elements, op.cost, op.read_bytes, op.written_bytes, npu)
         if key not in self._known:
@@ -186,8 +186,7 @@ class Works:
         return self._known[key]
 
     def _finish(self, op: TileOp, npu: int) -> Work:
-        assert op.acc is not None
-        sums, width = self.graph.tiles[op.acc], self.graph.tiles[op.out].element_bytes
+        sums, width = self.graph.tiles[op.reads[0]], self.graph.tiles[op.out].element_bytes
         key = ("finish", sums.space, sums.bytes, sums.element_bytes, width, sums.layout, npu)
         if key not in self._known:
             elements = sums.bytes // sums.element_bytes

@@ -262,8 +262,8 @@ _LOWERING = (
     Fault(
         "a finish is not told that its parameters are read",
         "ir/touches.py",
-        "return Touches(self._tiles((*params, op.acc), number), self._tiles((op.out,), number))",
-        "return Touches(self._tiles((op.acc,), number), self._tiles((op.out,), number))",
+        "self._tiles((*op.reads, *before), number)",
+        "self._tiles((*op.reads[:1], *before), number)",
         Exam.RUN,
     ),
 )

@@ -16,9 +16,7 @@ from accnn.ir.tiles import Range, Role, Tile, TileGraph, TileOp
 from accnn.ir.workload import DIMS, Dim, Operand, Workload
 from accnn.passes.scheduling.static import (
     busy_cycles,
-    issue_order,
     schedule_static,
-    unit_of,
 )
 from tests.flow import compile_graph
 from tests.networks import NetworkBuilder
@@ -61,18 +59,29 @@ def product(outputs: int, depth: int, size: int = 64, acc: Space = Space.AB) -> 
     results = [tile(Role.O, number, size) for number in range(outputs)]
     tiles = (*weights, *inputs, *sums, *results)
     index = {item: number for number, item in enumerate(tiles)}
-    ops = tuple(
+    products = [
         TileOp(
             operator="op",
+            unit=Unit.MX,
             box=box_of(Range(out * size, (out + 1) * size)),
             reads=(index[inputs[k]], index[weights[out * depth + k]]),
-            acc=index[sums[out]],
-            out=index[results[out]],
+            out=index[sums[out]],
             nests=(0,) * 4,
         )
         for out in range(outputs)
         for k in range(depth)
-    )
+    ]
+    finishing = [
+        TileOp(
+            operator="op",
+            unit=Unit.VX,
+            box=sums[out].box,
+            reads=(index[sums[out]],),
+            out=index[results[out]],
+        )
+        for out in range(outputs)
+    ]
+    ops = (*products, *finishing)
     return TileGraph(operators=("op",), tiles=tiles, ops=ops, nests=(fifty_steps(),))
 
 
@@ -113,7 +122,7 @@ def test_schedules_are_valid_where_tiles_fit(
     assert schedule.cycles == max(event.end for event in schedule.events)
     computes = [event for event in schedule.events if event.kind is EventKind.COMPUTE]
     assert len(computes) == len(graph.ops)
-    assert busy_cycles(schedule.events, Unit.MX) >= 50 * len(graph.ops)
+    assert busy_cycles(schedule.events, Unit.MX) >= 50 * outputs * depth
     for item in schedule.placements:
         base, extent = rooms(size)[graph.tiles[item.tile].space]
         assert base <= item.address
@@ -130,7 +139,7 @@ def test_tiles_are_loaded_once_where_everything_fits():
 
 def test_unfinished_sums_are_spilled_and_retrieved_where_room_is_short():
     graph = product(2, 3, acc=Space.GB)
-    shuffled = replace(graph, ops=tuple(graph.ops[number] for number in (0, 3, 1, 4, 2, 5)))
+    shuffled = replace(graph, ops=tuple(graph.ops[number] for number in (0, 3, 1, 4, 2, 5, 6, 7)))
 
     schedule = schedule_static(shuffled, EDGE, rooms(4 * 64 + 256))
 
@@ -142,15 +151,17 @@ def test_unfinished_sums_are_spilled_and_retrieved_where_room_is_short():
 def test_every_part_of_the_sums_starts_from_zero():
     graph = product(1, 4)
     left, right = Range(0, 32), Range(32, 64)
+    *products, finish = graph.ops
     ops = tuple(
         replace(op, box=box_of(part))
-        for op, part in zip(graph.ops, (left, right, left, right), strict=True)
+        for op, part in zip(products, (left, right, left, right), strict=True)
     )
+    ops = (*ops, finish)
 
     schedule = schedule_static(replace(graph, ops=ops), EDGE, rooms(1 << 16))
 
     schedule.verify()
-    computes = [event for event in schedule.events if event.kind is EventKind.COMPUTE]
+    computes = [event for event in schedule.events if event.unit is Unit.MX]
     assert [event.clear for event in computes] == [True, True, False, False]
 
 
@@ -172,32 +183,6 @@ def test_what_does_not_fit_is_told_with_its_terms():
 
     assert caught.value.shortage is not None
     assert ("I of %I", 64) in caught.value.shortage.terms
-
-
-def test_one_npu_keeps_the_order_of_the_nest():
-    graph = product(3, 2)
-
-    assert issue_order(graph, 1) == tuple((number, 0) for number in range(6))
-
-
-def test_accumulations_are_dealt_out_whole():
-    order = issue_order(product(5, 2), 4)
-
-    home: dict[int, set[int]] = {}
-    for number, npu in order:
-        home.setdefault(number // 2, set()).add(npu)
-    assert sorted(number for number, _ in order) == list(range(10))
-    assert [home[chain] for chain in range(5)] == [{0}, {1}, {2}, {3}, {0}]
-    assert [npu for _, npu in order[:4]] == [0, 1, 2, 3]
-
-
-@pytest.mark.parametrize(
-    ("nests", "cost", "unit"), [((0,), 0, Unit.MX), ((), 3, Unit.VX), ((), 0, Unit.ST)]
-)
-def test_the_engine_follows_from_the_operation(nests: tuple[int, ...], cost: int, unit: Unit):
-    op = TileOp(operator="op", box=(), reads=(), acc=None, out=0, nests=nests, cost=cost)
-
-    assert unit_of(op) is unit
 
 
 @settings(max_examples=25, deadline=None)

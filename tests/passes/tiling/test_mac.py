@@ -50,9 +50,21 @@ def test_off_chip_loops_become_operations(edge: Architecture):
     tiles = _tiled(edge, ROWS)
 
     tiles.verify()
-    boxes = [(op.box[2], op.box[5]) for op in tiles.ops]
+    boxes = [(op.box[2], op.box[5]) for op in tiles.ops if op.accumulates]
     halves = (Range(0, 4), Range(4, 8)), (Range(0, 8), Range(8, 16))
     assert boxes == [(p, k) for p in halves[0] for k in halves[1]]
+
+
+def test_sums_are_finished_after_the_last_operation_that_adds_to_them(edge: Architecture):
+    loops = {**ROWS, "dram": [*ROWS["dram"], Loop(Dim.C, 2)]}
+    loops["ab"] = [Loop(loop.dim, 4 if loop.dim is Dim.C else loop.extent) for loop in ROWS["ab"]]
+    tiles = _tiled(edge, loops)
+
+    assert [op.accumulates for op in tiles.ops] == [True, True, False] * 4
+    for number in range(0, 12, 3):
+        first, second, finish = tiles.ops[number : number + 3]
+        assert first.out == second.out == finish.reads[0]
+        assert tiles.sums_of(first) == tiles.sums_of(finish) == first.out
 
 
 def test_each_distinct_tile_is_there_once(edge: Architecture):
@@ -87,7 +99,11 @@ def test_padded_iterations_are_dropped_and_edges_clipped(edge: Architecture):
     }
     tiles = _tiled(edge, loops)
 
-    assert [op.box[2] for op in tiles.ops] == [Range(0, 3), Range(3, 6), Range(6, 8)]
+    assert [op.box[2] for op in tiles.ops if op.accumulates] == [
+        Range(0, 3),
+        Range(3, 6),
+        Range(6, 8),
+    ]
 
 
 def test_a_resident_operand_is_one_whole_tile(edge: Architecture):
@@ -126,7 +142,9 @@ def test_all_sums_of_an_output_meet_in_one_tile():
     }
     tiles = _tiled(simba, loops)
 
-    assert {len(ops) for ops in tiles.accumulating.values()} == {8}
+    sums = [number for number, tile in enumerate(tiles.tiles) if tile.role is Role.PSUM]
+    assert {len(tiles.writers[number]) for number in sums} == {8}
+    assert {len(tiles.readers[number]) for number in sums} == {1}
 
 
 def test_the_steps_of_a_nest_multiply_up(edge: Architecture):

@@ -6,7 +6,6 @@ import pytest
 
 from accnn.compiler.report.html.event_times import event_times
 from accnn.ir.isa import Unit
-from accnn.ir.tile_events import EventKind
 from tests.compiler.report.html.conftest import Made
 from tests.tiles import tiles_of
 
@@ -48,13 +47,15 @@ def test_events_run_when_their_schedule_says(name: str, request: pytest.FixtureR
 def test_sums_are_finished_after_all_were_added(made: Made):
     schedule = tiles_of(made.module)
     spans = event_times(schedule, made.simulation).spans
+    graph = schedule.graph
 
     for number, event in enumerate(schedule.events):
-        if event.kind is EventKind.FINISH:
+        if event.unit is Unit.VX and graph.finishes(graph.ops[event.subject]):
+            sums = graph.ops[event.subject].reads[0]
             adds = [
                 spans[other][1]
                 for other, item in enumerate(schedule.events)
-                if item.kind is EventKind.COMPUTE and item.subject == event.subject
+                if item.unit is Unit.MX and graph.ops[item.subject].out == sums
             ]
             assert max(adds) <= spans[number][0]
 

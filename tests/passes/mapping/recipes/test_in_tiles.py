@@ -6,9 +6,9 @@ from dataclasses import replace
 import pytest
 
 from accnn.backend.load import load_architecture
+from accnn.ir.isa import Unit
 from accnn.ir.module import Module
 from accnn.ir.proof import gap_of
-from accnn.ir.tile_events import EventKind
 from accnn.passes.analysis.batch import evaluate_batch
 from accnn.passes.analysis.nest_batch import batch_nests
 from accnn.passes.analysis.tile_batch import TileBatch
@@ -57,9 +57,9 @@ def test_counts_are_those_of_the_tile_graph_and_the_estimate_is_near(arch, layer
     )
 
     tiles, cost = tiles_of(result.nest, problem, npus)
-    kinds = Counter(event.kind for event in schedule.events)
-    assert int(tiles.operations[0]) == kinds[EventKind.COMPUTE]
-    assert int(tiles.accumulations[0]) == kinds[EventKind.FINISH]
+    engines = Counter(event.unit for event in schedule.events)
+    assert int(tiles.operations[0]) == engines[Unit.MX]
+    assert int(tiles.accumulations[0]) == engines[Unit.VX]
     estimate = float(tiles.estimate(cost)[0]) / npus
     assert mapper != "cosa" or result.estimate == pytest.approx(estimate)
     assert estimate >= 0.75 * schedule.cycles

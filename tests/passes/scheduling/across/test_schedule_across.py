@@ -38,7 +38,7 @@ def told(module: Module) -> int:
 
 def is_of(schedule: TileSchedule, event: Event, operator: str) -> bool:
     """Whether an event works for an operator."""
-    is_work = event.kind in (EventKind.COMPUTE, EventKind.FINISH)
+    is_work = event.kind is EventKind.COMPUTE
     return is_work and schedule.graph.ops[event.subject].operator == operator
 
 

@@ -6,6 +6,7 @@ from dataclasses import replace
 import pytest
 
 from accnn.ir.errors import VerifyError
+from accnn.ir.isa import Unit
 from accnn.ir.tile_events import Event, EventKind
 from accnn.ir.tile_schedule import TileSchedule
 from tests.passes.scheduling.across.joint import both, chain
@@ -59,7 +60,7 @@ def test_a_window_must_have_been_computed():
     graph = RESIDENT.graph
     number = first(
         RESIDENT,
-        lambda event: event.kind is EventKind.FINISH and graph.ops[event.subject].operator == "b",
+        lambda event: event.unit is Unit.VX and graph.ops[event.subject].operator == "b",
     )
 
     with pytest.raises(VerifyError, match="reads resident tile .* before it is there"):

@@ -9,6 +9,7 @@ import pytest
 
 from accnn.backend.load import find_source, load_architecture
 from accnn.ir.errors import InfeasibleError, OptionError
+from accnn.ir.isa import Unit
 from accnn.ir.module import Module
 from accnn.ir.resources import Constants
 from accnn.passes.base import Context
@@ -50,7 +51,7 @@ def test_npus_of_different_size_share_the_work():
     schedule.verify()
     work = [0] * 4
     for event in schedule.events:
-        if event.kind == "compute":
+        if event.unit is Unit.MX:
             nest = schedule.graph.ops[event.subject].nests[event.index]
             work[event.index] += schedule.graph.nests[nest].workload.macs
 

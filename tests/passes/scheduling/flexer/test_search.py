@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from accnn.backend.load import load_architecture
 from accnn.ir.errors import OptionError
+from accnn.ir.isa import Unit
 from accnn.ir.tile_events import EventKind
 from accnn.passes.scheduling.flexer.bounds import site_bound, tiling_bound, timed_bound
 from accnn.passes.scheduling.flexer.candidate import Found, schedule_of
@@ -184,7 +185,7 @@ def test_more_room_never_forces_spills():
 
 def _npus_used(found: Found) -> int:
     events = schedule_of(found.best, found.bound).events
-    return len({event.index for event in events if event.kind is EventKind.FINISH})
+    return len({event.index for event in events if event.unit is Unit.VX})
 
 
 def test_sizes_of_cuts():
