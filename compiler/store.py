@@ -29,7 +29,7 @@ def default_folder() -> Path:
 
 
 def digest_of(*parts: str) -> str:
-    """Return the digest of a question that is told in parts."""
+    """Return the digest of a question that is given in parts."""
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()
 
 
@@ -82,7 +82,13 @@ class Store:
         _LOG.warning("%s: %s; solving anew", self.path(key, suffix), error)
 
     def write(self, key: str, suffix: str, content: bytes) -> None:
-        """Store an entry, whole or not at all."""
+        """Store an entry, whole or not at all.
+
+        Args:
+            key: Digest of the question.
+            suffix: What kind of answer it is.
+            content: The answer.
+        """
         path = self.path(key, suffix)
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -98,7 +104,7 @@ class Store:
 
         Args:
             suffix: The kind.
-            count: How many stay.
+            count: How many are kept.
         """
         try:
             found = sorted(self.folder.glob(f"??/*{suffix}"), key=lambda item: item.stat().st_mtime)

@@ -124,7 +124,7 @@ def test_a_damaged_entry_is_made_anew(tmp_path, caplog):
 
 
 def test_a_plan_that_is_wrong_is_made_anew(tmp_path, caplog):
-    """The text is fine, but the independent checker finds that the plan does not say what it moves."""
+    """The text is fine, but the independent checker finds that nothing is moved."""
     ctx = Context(run_pass=PassMemory(Store(tmp_path)))
     pipeline = Pipeline((ScheduleCosma(rounds=0),))
     first = run_pipeline(pipeline, module(), ctx).module
