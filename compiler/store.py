@@ -78,7 +78,13 @@ class Store:
             return None
 
     def refuse(self, key: str, suffix: str, error: Exception) -> None:
-        """Tell that an entry is damaged and will be replaced."""
+        """Tell that an entry is damaged and will be replaced.
+
+        Args:
+            key: Digest of the question.
+            suffix: What kind of answer it is.
+            error: What is wrong with it.
+        """
         _LOG.warning("%s: %s; solving anew", self.path(key, suffix), error)
 
     def write(self, key: str, suffix: str, content: bytes) -> None:

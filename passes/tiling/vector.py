@@ -148,7 +148,8 @@ def _byte_limit(cut: _Cut, arch: Architecture) -> int:
     share = -(-size_of(cut.part.domain) // (4 * len(arch.npus)))
     if all(name in cut.place.addresses for name, _ in cut.views):
         return max(share, 1)
-    return min(cut.place.workspace_bytes // (2 * len(arch.npus)), max(4096, 4 * share))
+    large = max(4096, 4 * share, cut.least)  # a gather reads much for one element
+    return min(cut.place.workspace_bytes // (2 * len(arch.npus)), large)
 
 
 def _axis_size(sizes: list[int], axis: int, fits: Callable[[], bool]) -> int:
