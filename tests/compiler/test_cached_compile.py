@@ -1,4 +1,4 @@
-"""Loop nests that are remembered, or found by several processes, make the same program."""
+"""What is remembered, or found by several processes, makes the same program."""
 
 import dataclasses
 from pathlib import Path
@@ -25,7 +25,6 @@ def run(network: Path, cache: Path | None, processes: int) -> Result:
         cache=cache,
         processes=processes,
         samples=1,
-        scheduler="in-order",
         verify=accnn.VerifyMode.OFF,
     )
     return accnn.compile(network, arch="simba", options=options)
