@@ -2,18 +2,23 @@
 
     python -m benchmarks.zoo --small
     python -m benchmarks.zoo --network bert_base vit_b_16 --arch edge-fp32
+    python -m benchmarks.zoo --resume --docs
 
 Mappers and schedulers are those that take no time: what a program computes does not depend on
-them. The table is printed, and written to ``benchmarks/results/zoo.md``. The exit code is 1 if a
-network compiled and was not verified.
+them. ``--default`` takes those that ``acc-compile`` takes. Every row is written to
+``benchmarks/results/zoo.csv`` when it is known; ``--resume`` keeps the rows that are there. The
+table is printed, and written to ``benchmarks/results/zoo.md``; with ``--docs`` also to
+``docs/zoo.md``. The exit code is 1 if a network compiled and was not verified.
 """
 
 import argparse
+import csv
 import logging
+import os
 import sys
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 
 from accnn.compiler.driver import compile
@@ -22,9 +27,11 @@ from accnn.ir.errors import InfeasibleError, InputError
 from accnn.ir.report import Report, VerificationStatus
 from accnn.models.session import save_model
 from accnn.models.zoo.build import build
-from accnn.models.zoo.registry import NETWORKS, find, published
+from accnn.models.zoo.registry import NETWORKS
 
 RESULTS = Path(__file__).with_name("results")
+DOCS = Path(__file__).parents[1] / "docs" / "zoo.md"
+BEGIN, END = "<!-- benchmarks.zoo -->\n", "<!-- end of benchmarks.zoo -->\n"
 ARCHS = ("edge-fp32", "edge-1m", "simba")
 QUICK = CompileOptions(mapper="output-stationary", scheduler="in-order", races=False, samples=2)
 LEAST_SIZE = {"inception_v3": 96}
@@ -34,29 +41,44 @@ _LOG = logging.getLogger("benchmarks.zoo")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Row:
-    """One network on one machine.
+    """One network on one machine; figures are 0 where it was refused.
 
     Attributes:
         network: Name in the zoo.
         arch: Name in the catalogue.
         verdict: What the comparison with onnxruntime says, or ``refused``.
         detail: Why it was refused, or how well a quantised network keeps the float one's outputs.
+        cycles: Simulated [cycle].
+        offchip_bytes: Moved to and from off-chip memory [byte].
+        cpu_seconds: From the file to the verdict, of all processes [s].
     """
 
     network: str
     arch: str
     verdict: str
     detail: str
+    cycles: int = 0
+    offchip_bytes: int = 0
+    cpu_seconds: float = 0.0
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Compile what the command line asks for; return the exit code."""
     chosen = _parser().parse_args(arguments)
     logging.basicConfig(level=logging.INFO, format="%(message)s")
-    rows = list(measure(chosen.network, chosen.arch, small=chosen.small))
-    table = markdown(rows, chosen.arch)
     chosen.output.mkdir(parents=True, exist_ok=True)
+    kept = chosen.output / "zoo.csv"
+    rows = read_rows(kept) if chosen.resume else []
+    known = frozenset((row.network, row.arch) for row in rows)
+    options = replace(CompileOptions(), races=False) if chosen.default else QUICK
+    for row in measure(chosen.network, chosen.arch, options, small=chosen.small, known=known):
+        rows.append(row)
+        write_rows(kept, rows)
+    table = markdown(rows, chosen.arch)
     (chosen.output / "zoo.md").write_text(table, encoding="utf-8")
+    if chosen.docs:
+        text = DOCS.read_text(encoding="utf-8")
+        DOCS.write_text(with_table(text, table), encoding="utf-8")
     sys.stdout.write(table)
     right = (VerificationStatus.VERIFIED, _REFUSED)
     return int(any(row.verdict not in right for row in rows))
@@ -69,30 +91,85 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--network", nargs="+", choices=names, default=names)
     parser.add_argument("--arch", nargs="+", default=list(ARCHS))
     parser.add_argument("--small", action="store_true", help="small images, a quarter of channels")
+    parser.add_argument("--default", action="store_true", help="mappers and schedulers as usual")
+    parser.add_argument("--resume", action="store_true", help="keep the rows that are known")
+    parser.add_argument("--docs", action="store_true", help="write the table to docs/zoo.md")
     parser.add_argument("--output", type=Path, default=RESULTS, help="folder of results")
     return parser
 
 
-def measure(networks: Iterable[str], archs: Sequence[str], *, small: bool) -> Iterator[Row]:
-    """Compile, simulate and verify, one row after the other."""
+def measure(
+    networks: Iterable[str],
+    archs: Sequence[str],
+    options: CompileOptions = QUICK,
+    *,
+    small: bool,
+    known: frozenset[tuple[str, str]] = frozenset(),
+) -> Iterator[Row]:
+    """Compile, simulate and verify, one row after the other.
+
+    Args:
+        networks: Names in the zoo.
+        archs: Names in the catalogue.
+        options: Mappers and schedulers.
+        small: Whether to build small variants.
+        known: Pairs of network and machine that are left out.
+    """
     for name in networks:
+        wanted = [arch for arch in archs if (name, arch) not in known]
+        if not wanted:
+            continue
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / f"{name}.onnx"
             size = {"image_size": LEAST_SIZE.get(name, 64), "sequence": 16}
             save_model(build(name, **size, width=0.25) if small else build(name), path)
-            for arch in archs:
-                row = _row(name, arch, path)
-                _LOG.info("%s on %s: %s %s", name, arch, row.verdict, row.detail)
+            for arch in wanted:
+                row = _row(name, arch, path, options)
+                _LOG.info("%s on %s: %s", name, arch, _cell(row))
                 yield row
 
 
-def _row(network: str, arch: str, path: Path) -> Row:
+def _row(network: str, arch: str, path: Path, options: CompileOptions) -> Row:
+    start = _cpu_seconds()
     try:
-        report = compile(path, arch=arch, options=QUICK).report
+        report = compile(path, arch=arch, options=options).report
     except (InputError, InfeasibleError) as error:
         return Row(network=network, arch=arch, verdict=_REFUSED, detail=error.message)
-    verdict = report.verification.status.value
-    return Row(network=network, arch=arch, verdict=verdict, detail=_snr(report))
+    return Row(
+        network=network,
+        arch=arch,
+        verdict=report.verification.status.value,
+        detail=_snr(report),
+        cycles=report.totals.cycles_simulated or 0,
+        offchip_bytes=report.totals.offchip_bytes or 0,
+        cpu_seconds=round(_cpu_seconds() - start, 1),
+    )
+
+
+def _cpu_seconds() -> float:
+    """Return the CPU time of this process and of those that it has waited for [s]."""
+    return sum(os.times()[:4])
+
+
+def read_rows(path: Path) -> list[Row]:
+    """Return the rows of an earlier run; none where there is no file."""
+    if not path.exists():
+        return []
+    kinds = {item.name: item.type for item in fields(Row)}
+    with path.open(encoding="utf-8", newline="") as file:
+        return [
+            Row(**{name: kinds[name](text) for name, text in line.items()})
+            for line in csv.DictReader(file)
+        ]
+
+
+def write_rows(path: Path, rows: Iterable[Row]) -> None:
+    """Write rows as CSV."""
+    with path.open("w", encoding="utf-8", newline="") as file:
+        names = [item.name for item in fields(Row)]
+        writer = csv.DictWriter(file, names, lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(asdict(row) for row in rows)
 
 
 def _snr(report: Report) -> str:
@@ -101,31 +178,39 @@ def _snr(report: Report) -> str:
 
 
 def markdown(rows: Sequence[Row], archs: Sequence[str]) -> str:
-    """Return a line for each network, with its size, and a column for each machine."""
-    lines = [
-        f"| network | parameters | GMACs | operators | source | {' | '.join(archs)} |",
-        f"|---|---:|---:|---:|---|{'---|' * len(archs)}",
-    ]
-    for name in dict.fromkeys(row.network for row in rows):
-        cells = {row.arch: row for row in rows if row.network == name}
-        found = " | ".join(_cell(cells[arch]) for arch in archs)
-        lines.append(f"{_size(name)} {found} |")
+    """Return a line for each network, and a column for each machine."""
+    lines = [f"| network | {' | '.join(archs)} |", f"|---|{'---|' * len(archs)}"]
+    cells = {(row.network, row.arch): _cell(row) for row in rows}
+    for network in NETWORKS:
+        found = [cells.get((network.name, arch), "") for arch in archs]
+        if any(found):
+            lines.append(f"| `{network.name}` | {' | '.join(found)} |")
     return "\n".join(lines) + "\n"
 
 
-def _size(name: str) -> str:
-    network = find(name)
-    built = published(network)
-    figures = f"{network.parameters:,} | {built.macs / 1e9:.3f} | {built.operator_count}"
-    return f"| {name} | {figures} | {network.source} |"
-
-
 def _cell(row: Row) -> str:
-    return (
-        f"{row.verdict}: {row.detail}"
-        if row.verdict == _REFUSED
-        else " ".join(part for part in (row.verdict, row.detail) if part)
+    if row.verdict == _REFUSED:
+        return f"{row.verdict}: {row.detail}"
+    figures = (
+        row.detail,
+        f"{row.cycles / 1e6:.3g} Mcycles",
+        f"{row.offchip_bytes / 1e6:.3g} MB",
+        f"{row.cpu_seconds:.0f} s",
     )
+    return f"{row.verdict}: {', '.join(item for item in figures if item)}"
+
+
+def with_table(text: str, table: str) -> str:
+    """Return a document with the table between its two marks.
+
+    Raises:
+        ValueError: The document has no such marks.
+    """
+    before, found, rest = text.partition(BEGIN)
+    _, also, after = rest.partition(END)
+    if not found or not also:
+        raise ValueError(f"no {BEGIN.strip()} and {END.strip()} in the document")
+    return f"{before}{BEGIN}\n{table}\n{END}{after}"
 
 
 if __name__ == "__main__":

@@ -3,19 +3,12 @@
 A key is the digest of the workload, the machine, the mapper with its options, workspace and
 placement, and the version of the code that decides: the text of the mappers (those of other
 packages, too), of the cost model and of the values they work on, and the solvers' releases.
-Whoever changes any of these asks another key; nothing is ever invalidated. An entry that cannot be
-read counts as absent.
 """
 
 import dataclasses
 import hashlib
-import importlib.metadata
 import json
-import logging
-import os
 import sys
-import tempfile
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from enum import Enum
 from functools import cache
@@ -27,9 +20,8 @@ from ..ir.proof import Scope
 from ..ir.workload import Dim, Operand, Workload
 from ..passes.mapping.jobs import MapJob
 from ..passes.mapping.mapper import MappingResult, MappingStatus
+from .store import Store, code_version, digest_of
 
-_LOG = logging.getLogger(__name__)
-_ROOT = Path(__file__).parent.parent
 _DECIDING = (
     "ir/arch.py",
     "ir/mapping.py",
@@ -40,30 +32,18 @@ _DECIDING = (
     "passes/mip",
 )
 _PACKAGES = ("accnn", "mip", "highspy", "numpy", "numba")
+_SUFFIX = ".json"
 
 
 def key_of(job: MapJob) -> str:
     """Return the digest of everything that the answer to a question depends on."""
-    parts = (
+    return digest_of(
         repr(job.mapper),
         ",".join(sorted(job.problem.resident)),
         repr(replace(job.problem, resident=frozenset())),
-        code_version(),
+        code_version(_DECIDING, _PACKAGES),
         *map(_package_version, sorted(_foreign_packages(job.mapper))),
     )
-    return hashlib.sha256("\n".join(parts).encode()).hexdigest()
-
-
-@cache
-def code_version() -> str:
-    """Return the digest of the code that decides on mappings."""
-    digest = hashlib.sha256()
-    for path in sorted(_deciding_files()):
-        digest.update(str(path.relative_to(_ROOT)).encode())
-        digest.update(path.read_bytes())
-    for package in _PACKAGES:
-        digest.update(f"{package}={importlib.metadata.version(package)}".encode())
-    return digest.hexdigest()
 
 
 def _foreign_packages(value: object) -> frozenset[str]:
@@ -87,53 +67,29 @@ def _package_version(name: str) -> str:
     return digest.hexdigest()
 
 
-def _deciding_files() -> Iterator[Path]:
-    for name in _DECIDING:
-        path = _ROOT / name
-        yield from path.rglob("*.py") if path.is_dir() else (path,)
-
-
-def default_folder() -> Path:
-    """Return the user's folder of cached mappings: ``$ACCNN_CACHE``, or below ``~/.cache``."""
-    named = os.environ.get("ACCNN_CACHE")
-    if named:
-        return Path(named)
-    base = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
-    return Path(base) / "accnn" / "mappings"
-
-
 @dataclass(frozen=True, slots=True)
 class MappingCache:
     """Results in files of one folder."""
 
     folder: Path
 
+    @property
+    def _store(self) -> Store:
+        return Store(self.folder)
+
     def find(self, job: MapJob) -> MappingResult | None:
         """Return the stored answer, ``None`` where there is none that can be read."""
-        path = self._path(job)
+        key = key_of(job)
+        found = self._store.read(key, _SUFFIX)
         try:
-            return _decode(json.loads(path.read_text()), job.problem.workload)
-        except FileNotFoundError:
-            return None
-        except (OSError, ValueError, KeyError, TypeError) as error:
-            _LOG.warning("%s: %s; solving anew", path, error)
+            return None if found is None else _decode(json.loads(found), job.problem.workload)
+        except (ValueError, KeyError, TypeError) as error:
+            self._store.refuse(key, _SUFFIX, error)
             return None
 
     def store(self, job: MapJob, result: MappingResult) -> None:
         """Store an answer; a folder that cannot be written to is no error."""
-        path = self._path(job)
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            handle, name = tempfile.mkstemp(dir=path.parent, suffix=".tmp")
-            with os.fdopen(handle, "w") as file:
-                json.dump(_encode(result), file)
-            Path(name).replace(path)
-        except OSError as error:
-            _LOG.warning("cannot store a mapping: %s", error)
-
-    def _path(self, job: MapJob) -> Path:
-        key = key_of(job)
-        return self.folder / key[:2] / f"{key[2:]}.json"
+        self._store.write(key_of(job), _SUFFIX, json.dumps(_encode(result)).encode())
 
 
 def _encode(result: MappingResult) -> dict[str, Any]:

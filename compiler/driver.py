@@ -27,9 +27,12 @@ from .frontend import Network, read_network
 from .mapping import CachedSolver
 from .observe import observed
 from .options import LOWER, CompileOptions, VerifyMode
+from .pass_memory import PassMemory
 from .pipelines import chosen_pipeline
+from .quantised_networks import QuantisedNetworks
 from .reporting import build_report
 from .stopwatch import Observer, Stopwatch, unobserved
+from .store import Store
 from .verdict import verify_run
 from .verify import verification_inputs
 
@@ -92,7 +95,8 @@ def compile(
     machine = parse_architecture(source.text, file=source.path.name)
     if chosen.lowers:
         check_executable(machine)
-    network = read_network(Path(model), machine, chosen, watch)
+    store = None if chosen.cache is None else Store(chosen.cache)
+    network = read_network(Path(model), machine, chosen, watch, QuantisedNetworks(store))
     inputs = verification_inputs(network.model, chosen.seed, chosen.inputs)
     module = Module(
         graph=network.imported.graph, arch=machine, constants=network.imported.constants
@@ -102,6 +106,7 @@ def compile(
         seed=chosen.seed,
         progress=watch.progress,
         solve_jobs=CachedSolver(cache, chosen.processes),
+        run_pass=PassMemory(store),
     )
     watchers = (ReportProgress(lambda item, done, total: watch.progress(item.name, 0, 0)),)
     outcome = run_pipeline(passes, module, context, instruments=(*watchers, *instruments))

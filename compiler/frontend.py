@@ -14,10 +14,14 @@ from ..ir.report import FileIdentity, Quantization
 from ..models.onnx_import.importer import ImportedNetwork, import_model
 from ..models.onnx_import.load import load_model
 from ..models.onnx_import.widen import compute_in_float32, told
-from ..models.quantize import is_dynamically_quantized, is_quantized, quantize
+from ..models.quantize import is_dynamically_quantized, is_quantized
 from ..models.session import Model
 from .options import CompileOptions
+from .quantised_networks import QuantisedNetworks
 from .stopwatch import Stopwatch
+
+ANEW = QuantisedNetworks(None)
+"""Quantises without recalling anything."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,7 +46,11 @@ class Network:
 
 
 def read_network(
-    path: Path, arch: Architecture, options: CompileOptions, watch: Stopwatch
+    path: Path,
+    arch: Architecture,
+    options: CompileOptions,
+    watch: Stopwatch,
+    quantise: QuantisedNetworks = ANEW,
 ) -> Network:
     """Read a model and make it fit the precision of an architecture.
 
@@ -51,6 +59,7 @@ def read_network(
         arch: The accelerator.
         options: Shapes of inputs, calibration data and seed.
         watch: Takes the time of each step.
+        quantise: Quantises where that is needed, or recalls it.
 
     Raises:
         ModelError: The model cannot be read or has unsupported operators.
@@ -69,7 +78,7 @@ def read_network(
             )
     elif not (is_quantized(model) or is_dynamically_quantized(model)):
         with watch.step("quantise"):
-            model, record, notes = _quantise(model, options)
+            model, record, notes = _quantise(model, options, quantise)
     with watch.step("import"):
         imported = import_model(model)
     return Network(
@@ -82,10 +91,10 @@ def read_network(
     )
 
 
-def _quantise(model: Model, options: CompileOptions) -> tuple[Model, Quantization, tuple[str, ...]]:
-    result = quantize(
-        model, calibration=options.calibration, seed=options.seed, samples=options.samples
-    )
+def _quantise(
+    model: Model, options: CompileOptions, quantise: QuantisedNetworks
+) -> tuple[Model, Quantization, tuple[str, ...]]:
+    result = quantise(model, options)
     source = (
         f"{result.samples} made-up samples, seed {options.seed}"
         if options.calibration is None

@@ -9,8 +9,8 @@ from ..ir.errors import OptionError
 from ..models.onnx_import.constants import ConstantValue, flat
 from ..passes.mapping.problem import Objective
 from ..passes.scheduling.cosma.budgets import NamedBudget
-from .cache import default_folder
 from .mapping import cores
+from .store import default_folder
 
 LOWER = "lower"
 """The last step of a compilation, after all passes."""

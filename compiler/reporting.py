@@ -14,7 +14,7 @@ from ..ir.tile_schedule import TileSchedule
 from ..ir.workload import Operand
 from ..passes.analysis.accumulator_range import accumulator_bounds
 from ..passes.analysis.compulsory import compulsory_network_bytes
-from ..passes.base import require_arch
+from ..passes.base import SECONDS_OF, require_arch
 from ..passes.instrument import PassRecord
 from ..passes.mapping.mapper import MappingStatus
 from .findings import Findings
@@ -115,12 +115,11 @@ def _off_chip_bytes(found: Findings) -> int | None:
 
 
 def _solve_seconds(records: tuple[PassRecord, ...]) -> Mapping[str, float]:
-    prefix = "seconds of "
     return {
-        name.removeprefix(prefix): float(value)
+        name.removeprefix(SECONDS_OF): float(value)
         for record in records
         for name, value in record.counters
-        if name.startswith(prefix)
+        if name.startswith(SECONDS_OF)
     }
 
 

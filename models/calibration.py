@@ -84,10 +84,15 @@ def read_samples(path: Path, specs: tuple[InputSpec, ...]) -> Iterator[Sample]:
         OptionError: Nothing is there, a file is damaged or holds pickled objects, or an array's
             name, shape or dtype is not the model's.
     """
-    return chain.from_iterable(_samples_of(file, specs) for file in _files(path))
+    return chain.from_iterable(_samples_of(file, specs) for file in data_files(path))
 
 
-def _files(path: Path) -> list[Path]:
+def data_files(path: Path) -> list[Path]:
+    """Return the files of a data set, in the order in which they are read.
+
+    Raises:
+        OptionError: There is none.
+    """
     if not path.exists():
         raise OptionError(f"{path} does not exist")
     files = sorted(p for p in path.iterdir() if p.suffix in _SUFFIXES) if path.is_dir() else [path]

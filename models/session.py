@@ -170,4 +170,9 @@ def run(
 
 def save_model(model: Model, path: Path) -> None:
     """Write a model, the same bytes for the same model."""
-    path.write_bytes(model.SerializeToString(deterministic=True))
+    path.write_bytes(serialized(model))
+
+
+def serialized(model: Model) -> bytes:
+    """Return the bytes of a model, the same for the same model."""
+    return model.SerializeToString(deterministic=True)

@@ -19,7 +19,7 @@ From the fields come the pipeline text (``in-order{budget=65536}``), the help an
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import ClassVar, TypeAlias
+from typing import ClassVar, Protocol, TypeAlias
 
 from ..ir.arch import Architecture
 from ..ir.errors import VerifyError
@@ -37,12 +37,21 @@ _ABSENT: Mapping[Stage, tuple[()] | None] = {
     Stage.PROGRAM: None,
 }
 
+SECONDS_OF = "seconds of "
+"""What names of counters begin with that tell how long finding an operator's loop nest took."""
+
 Progress: TypeAlias = Callable[[str, int, int], None]
 """Called as ``progress(what, done, total)`` while a long pass works."""
 
 
 def silent(what: str, done: int, total: int) -> None:
-    """Report no progress."""
+    """Report no progress.
+
+    Args:
+        what: What is done.
+        done: Steps so far.
+        total: All steps.
+    """
 
 
 class Counters:
@@ -61,6 +70,19 @@ class Counters:
         return tuple(sorted(self._values.items()))
 
 
+class PassRunner(Protocol):
+    """Runs a pass; the compiler's recalls what slow ones made of the same module before."""
+
+    def __call__(self, item: "Pass", module: Module, ctx: "Context") -> Module:
+        """Return the module after the pass."""
+        ...
+
+
+def run_anew(item: "Pass", module: Module, ctx: "Context") -> Module:
+    """Run a pass; a :class:`PassRunner`."""
+    return item.run(module, ctx)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Context:
     """What a pass gets beside the module.
@@ -70,12 +92,14 @@ class Context:
         counters: Where the pass tells what it did.
         progress: Where a long pass tells how far it is.
         solve_jobs: Answers questions to mappers.
+        run_pass: Runs the passes.
     """
 
     seed: int = 0
     counters: Counters = field(default_factory=Counters)
     progress: Progress = silent
     solve_jobs: JobSolver = solve_in_turn
+    run_pass: PassRunner = run_anew
 
     def with_counters(self, counters: Counters) -> "Context":
         """Return the context of another pass of the same run."""
@@ -95,15 +119,29 @@ class Pass(ABC):
         needs: Stages that must be present.
         gives: Stages that are present, and new, afterwards. Later stages that the pass does not
             give are derived from what it replaced, so the manager drops them.
+        is_slow: Whether what it gives is worth keeping for the next run. It then depends on its
+            options, on the stages, on the seed and on mappers alone; it gets no data of constants.
     """
 
     name: ClassVar[str]
     needs: ClassVar[frozenset[Stage]] = frozenset({Stage.GRAPH})
     gives: ClassVar[frozenset[Stage]] = frozenset()
+    is_slow: ClassVar[bool] = False
 
     @abstractmethod
     def run(self, module: Module, ctx: Context) -> Module:
         """Return the module after the pass; the same object where nothing changed."""
+
+    def check(self, module: Module) -> None:
+        """Check what was kept of an earlier run; passes with a checker of their own add it.
+
+        Args:
+            module: As the pass would return it.
+
+        Raises:
+            AccnnError: It is not what the pass would give.
+        """
+        module.verify()
 
     @classmethod
     def summary(cls) -> str:

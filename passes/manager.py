@@ -69,7 +69,7 @@ def _run_step(
         watcher.started(step, before)
     try:
         start = time.perf_counter()
-        after = step.item.run(before, step.ctx)
+        after = step.ctx.run_pass(step.item, before, step.ctx)
         seconds = time.perf_counter() - start
         after = _settle(step.item, before, after)
         record = _record(step, seconds, after is not before)

@@ -118,7 +118,13 @@ class NestGeometry:
     def tile(
         self, stage: Stage, child: tuple[int, ...], now: tuple[int, ...]
     ) -> frozenset[Element]:
-        """Return the elements that a child instance needs while the loops outside stand still."""
+        """Return the elements that a child instance needs while the loops outside stand still.
+
+        Args:
+            stage: From one memory to the next inner one.
+            child: Coordinates of the instance.
+            now: Positions of the loops outside.
+        """
         base = self.index(
             child + (0,) * (len(self.spatial) - len(child)),
             now[: stage.start] + (0,) * (len(now) - stage.start),

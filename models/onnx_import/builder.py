@@ -114,6 +114,11 @@ class Builder:
     def constant(self, name: str, array: Array, quant: Quantization | None = None) -> str:
         """Add a constant, once per name, shape and quantisation.
 
+        Args:
+            name: Of the constant.
+            array: Its value.
+            quant: Its quantisation.
+
         Raises:
             ModelError: The type is unsupported, or the quantisation does not suit the array.
         """
@@ -175,7 +180,14 @@ class Builder:
         return op.name
 
     def transpose(self, value: str, perm: tuple[int, ...], name: str, node: Node) -> str:
-        """Return a value with its axes permuted; a constant is permuted at once."""
+        """Return a value with its axes permuted; a constant is permuted at once.
+
+        Args:
+            value: Name of the operand.
+            perm: Which axis of the operand stands where.
+            name: Of the result.
+            node: Where it comes from.
+        """
         if value not in self.arrays:
             return self.emit("transpose", (value,), name, node, attrs={"perm": perm})
         array = np.ascontiguousarray(self.arrays[value].transpose(perm))

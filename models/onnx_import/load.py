@@ -36,7 +36,7 @@ def load_model(
 
     Raises:
         ModelError: The file is missing, no ONNX model, truncated, inconsistent or too large, its
-            external data is missing or outside of its folder, or an input stays dynamic.
+            external data is missing or outside of its folder, or an input remains dynamic.
         OptionError: A shape or a constant does not suit the model.
     """
     path = Path(path)
@@ -65,14 +65,28 @@ def _read(path: Path) -> bytes:
         raise ModelError(f"{path}: cannot be read: {error.strerror}") from error
 
 
-def _parse(blob: bytes, path: Path) -> ModelProto:
-    if not blob:
-        raise ModelError(f"{path}: the file is empty")
+def parse_model(blob: bytes, name: str) -> ModelProto:
+    """Return the model of some bytes; nothing is checked.
+
+    Args:
+        blob: The bytes.
+        name: What messages call them.
+
+    Raises:
+        ModelError: They are no model.
+    """
     model = ModelProto()
     try:
         model.ParseFromString(blob)
     except DecodeError as error:
-        raise ModelError(f"{path}: not an ONNX model, or truncated") from error
+        raise ModelError(f"{name}: not an ONNX model, or truncated") from error
+    return model
+
+
+def _parse(blob: bytes, path: Path) -> ModelProto:
+    if not blob:
+        raise ModelError(f"{path}: the file is empty")
+    model = parse_model(blob, str(path))
     if not model.HasField("graph") or not model.opset_import:
         raise ModelError(f"{path}: not an ONNX model, or truncated (no graph or no opset)")
     _check_outputs(model, path)

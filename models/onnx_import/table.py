@@ -282,11 +282,11 @@ def _unsupported(nodes: tuple[Node, ...]) -> ModelError:
     hint = "; ".join(
         f"supported in {_shown(name)}: {text or 'nothing'}" for name, text in known.items()
     )
-    told = "; ".join(
+    reasons = "; ".join(
         f"{node.loc} is not supported (domain {_shown(node.domain)}, opset {node.opset})"
         for node in nodes
     )
-    return ModelError(told, hint=hint)
+    return ModelError(reasons, hint=hint)
 
 
 def _shown(domain: str) -> str:

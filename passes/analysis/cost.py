@@ -102,7 +102,13 @@ class CostReport:
         return slowest.name
 
     def accesses(self, place: str, operand: Operand, direction: Direction) -> Traffic | None:
-        """Return the traffic at one place, ``None`` where there is none."""
+        """Return the traffic at one place, ``None`` where there is none.
+
+        Args:
+            place: A memory level or a fan-out.
+            operand: The tensor.
+            direction: Which way.
+        """
         for item in self.traffic:
             if (item.place, item.operand, item.direction) == (place, operand, direction):
                 return item

@@ -5,7 +5,7 @@
     %a = conv2d(%x, %w) : f32      ->     %b = conv2d(%x, %w) {act = "relu"} : f32
     %b = relu(%a) : f32
 
-An activation whose operand others read, or that is quantised, stays.
+An activation whose operand others read, or that is quantised, is kept.
 """
 
 from collections.abc import Mapping

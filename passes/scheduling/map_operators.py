@@ -12,7 +12,7 @@ from ...ir.module import Mapping as OperatorMapping
 from ...ir.module import Module, Stage
 from ...ir.ops import workload
 from ...ir.workload import Operand
-from ..base import Context, Pass, require_arch
+from ..base import SECONDS_OF, Context, Pass, require_arch
 from ..mapping.jobs import MapJob
 from ..mapping.mapper import Mapper, MappingResult, MappingStatus
 from ..mapping.problem import MappingProblem, Objective
@@ -38,6 +38,7 @@ class MapOperators(Pass):
     name: ClassVar[str] = "map-operators"
     needs: ClassVar[frozenset[Stage]] = frozenset({Stage.ARCH, Stage.GRAPH_SCHEDULE})
     gives: ClassVar[frozenset[Stage]] = frozenset({Stage.MAPPINGS})
+    is_slow: ClassVar[bool] = True
 
     mapper: str = "cosa"
     objective: Objective = Objective.LATENCY
@@ -52,7 +53,7 @@ class MapOperators(Pass):
             first.setdefault(problem, name)
         results = self.solve(tuple(first.items()), arch, ctx)
         for problem, result in results.items():
-            ctx.counters.add(f"seconds of {first[problem]}", result.seconds)
+            ctx.counters.add(f"{SECONDS_OF}{first[problem]}", result.seconds)
         ctx.counters.add("distinct workloads", len(results))
         rival = find_mapper(self.mapper).stand_in
         if rival.name != self.mapper and self.objective is Objective.LATENCY:
@@ -190,8 +191,8 @@ def winner(module: Module, first: OperatorMapping, second: OperatorMapping) -> O
     cycles, others = tile_cycles(module, first), tile_cycles(module, second)
     if others is None or (cycles is not None and cycles <= others):
         return first
-    told = "cannot be scheduled" if cycles is None else f"take {cycles} cycles"
-    note = f"its tiles take {others} cycles, those of the nest by {first.mapper} {told}"
+    fate = "cannot be scheduled" if cycles is None else f"take {cycles} cycles"
+    note = f"its tiles take {others} cycles, those of the nest by {first.mapper} {fate}"
     return replace(second, note=note)
 
 

@@ -37,6 +37,7 @@ class ScheduleCosma(Pass):
     name: ClassVar[str] = "schedule-cosma"
     needs: ClassVar[frozenset[Stage]] = frozenset({Stage.GRAPH, Stage.ARCH})
     gives: ClassVar[frozenset[Stage]] = frozenset({Stage.GRAPH_SCHEDULE})
+    is_slow: ClassVar[bool] = True
 
     scratchpad: str | None = None
     parameters: bool = False
@@ -75,6 +76,12 @@ class ScheduleCosma(Pass):
         ctx.counters.add("spills", len(plan.spills))
         ctx.counters.add("streams", len(plan.streams))
         return replace(module, graph_schedule=plan)
+
+    def check(self, module: Module) -> None:
+        """Replay a plan by the independent checker, too."""
+        super().check(module)
+        assert module.graph_schedule is not None
+        check_schedule(module.graph, module.graph_schedule, require_arch(module))
 
     def _exact(self, module: Module, ctx: Context) -> TrafficModel:
         return tiled_traffic(

@@ -62,6 +62,17 @@ class _Cut:
             for read in self.part.reads
         )
 
+    @property
+    def least(self) -> int:
+        """What the tiles of one element of the domain take [byte]."""
+        return self.moved_bytes(_central(self.part.domain, [1] * len(self.part.domain)))
+
+    def is_cheap(self, axis: int) -> bool:
+        """Whether a whole axis takes hardly more than one element, as the indices of a gather."""
+        sizes = [1] * len(self.part.domain)
+        sizes[axis] = self.part.domain[axis].size
+        return 2 * self.moved_bytes(_central(self.part.domain, sizes)) < 3 * self.least
+
     def moved_bytes(self, box: Box) -> int:
         """Return the bytes of the tiles that are not resident (of the result, if all are)."""
         moved = [
@@ -74,6 +85,12 @@ class _Cut:
 
 def tile_vector(graph: Graph, op: Op, arch: Architecture, place: Residency) -> TileGraph:
     """Return the tile graph of an operator that the MAC array does not run.
+
+    Args:
+        graph: The network.
+        op: The operator.
+        arch: The machine.
+        place: What the plan says about its step.
 
     Raises:
         InfeasibleError: Not even one element at a time fits the workspace.
@@ -88,8 +105,26 @@ def tile_vector(graph: Graph, op: Op, arch: Architecture, place: Residency) -> T
     return collector.finish()
 
 
+def least_workspace(graph: Graph, op: Op, arch: Architecture, resident: frozenset[str]) -> int:
+    """Return the workspace below which not even one element at a time fits [byte].
+
+    Args:
+        graph: The network.
+        op: An operator that the MAC array does not run.
+        arch: The machine.
+        resident: The tensors that lie in the scratchpad beside the workspace.
+    """
+    place = Residency(addresses=dict.fromkeys(resident, 0), workspace_address=0, workspace_bytes=0)
+    found = [_Cut(graph, op, part, place) for part in parts_of(op, graph.types)]
+    streamed = [cut for cut in found if any(name not in resident for name, _ in cut.views)]
+    least = max((cut.least for cut in streamed), default=0)
+    return 2 * len(arch.npus) * least
+
+
 def _boxes(cut: _Cut, arch: Architecture) -> list[Box]:
     """Cut the domain into boxes whose tiles fit the workspace twice.
+
+    Axes are cut from the outermost in until tiles fit, those last that cost next to nothing.
 
     Raises:
         InfeasibleError: One element does not fit.
@@ -97,12 +132,13 @@ def _boxes(cut: _Cut, arch: Architecture) -> list[Box]:
     domain = cut.part.domain
     limit = _byte_limit(cut, arch)
     sizes = [axis.size for axis in domain]
-    sizes[: max(0, len(sizes) - _MOST_LOOPS)] = [1] * max(0, len(sizes) - _MOST_LOOPS)
+    first = max(0, len(sizes) - _MOST_LOOPS)
+    sizes[:first] = [1] * first
 
     def demand() -> int:
         return cut.moved_bytes(_central(domain, sizes))
 
-    for axis in range(len(sizes)):
+    for axis in sorted(range(len(sizes)), key=cut.is_cheap):
         if demand() <= limit:
             break
         sizes[axis] = _axis_size(sizes, axis, lambda: demand() <= limit)
@@ -130,7 +166,8 @@ def _byte_limit(cut: _Cut, arch: Architecture) -> int:
     share = -(-size_of(cut.part.domain) // (4 * len(arch.npus)))
     if all(name in cut.place.addresses for name, _ in cut.views):
         return max(share, 1)
-    return min(cut.place.workspace_bytes // (2 * len(arch.npus)), max(4096, 4 * share))
+    large = max(4096, 4 * share, 2 * cut.least)  # a gather reads much for one element
+    return min(cut.place.workspace_bytes // (2 * len(arch.npus)), large)
 
 
 def _axis_size(sizes: list[int], axis: int, fits: Callable[[], bool]) -> int:

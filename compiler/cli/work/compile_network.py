@@ -9,13 +9,13 @@ from ....ir.report import VerificationStatus
 from ....passes.instrument import WriteReproducer
 from ....passes.mapping.problem import Objective
 from ...artifacts import write_results
-from ...cache import default_folder
 from ...driver import Result, compile
 from ...mapping import cores
 from ...options import CompileOptions, VerifyMode
 from ...output import check_target
 from ...pipelines import pipeline_text
 from ...report.table import report_tables
+from ...store import default_folder
 from .constants import parse_constants
 from .progress import shown_progress
 from .shapes import parse_shapes

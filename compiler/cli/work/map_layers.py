@@ -14,7 +14,7 @@ from ....passes.mapping.mapper import MappingResult
 from ....passes.mapping.problem import MappingProblem, Objective
 from ....passes.mapping.registry import find_mapper
 from ....passes.scheduling.flexer.options import FlexerOptions, Memory, Metric, Priority
-from ...cache import MapJob, MappingCache, default_folder
+from ...cache import MapJob, MappingCache
 from ...layers import Layer, parse_layer, parse_spatial, read_layers
 from ...map_schedulers import rows_text, schedule_layers, write_rows
 from ...mapping import Answer, solve_all
@@ -27,6 +27,7 @@ from ...report.layer_table import (
     table_of,
     write_csv,
 )
+from ...store import default_folder
 from ...timeloop_files import folder_names, write_timeloop
 
 _FILE_WIDTH = 160

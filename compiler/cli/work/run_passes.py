@@ -21,9 +21,11 @@ from ....passes.manager import run_pipeline
 from ....passes.options import option_fields
 from ....passes.pipeline import Pipeline, find_pass
 from ....passes.registry import PASSES, pipeline, plugin_passes
-from ...cache import MappingCache, default_folder
+from ...cache import MappingCache
 from ...mapping import CachedSolver, cores
+from ...pass_memory import PassMemory
 from ...pipelines import pipeline_text
+from ...store import Store, default_folder
 from .broken import tell_broken
 
 
@@ -94,7 +96,9 @@ class _Job:
             self.pipeline,
             self.module,
             Context(
-                seed=self.seed, solve_jobs=CachedSolver(MappingCache(default_folder()), cores())
+                seed=self.seed,
+                solve_jobs=CachedSolver(MappingCache(default_folder()), cores()),
+                run_pass=PassMemory(Store(default_folder())),
             ),
             instruments=watchers,
             verify_each=verify_each,

@@ -24,6 +24,12 @@ def conv(node: Node, b: Builder) -> None:
 def conv_attrs(node: Node, b: Builder, x: str, weight: tuple[int, ...]) -> dict[str, Attr]:
     """Return the attributes of a convolution of the ONNX tensor ``x``.
 
+    Args:
+        node: The node.
+        b: Knows the shapes.
+        x: Name of the input.
+        weight: Shape of the weights.
+
     Raises:
         ModelError: It is not two-dimensional, or its kernel is not that of its weights.
     """

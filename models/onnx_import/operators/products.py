@@ -172,7 +172,14 @@ def batched_product(
 
 
 def product_with_matrix(node: Node, b: Builder, x: str, w: str) -> None:
-    """Emit ``dense`` for an activation of any rank, flattened to two axes and back."""
+    """Emit ``dense`` for an activation of any rank, flattened to two axes and back.
+
+    Args:
+        node: The node.
+        b: Adds the operators.
+        x: Name of the activation.
+        w: Name of the matrix.
+    """
     out, shape = node.outputs[0], b.types[x].shape
     if len(shape) == 2:
         b.bind(out, b.emit("dense", (x, w), out, node))

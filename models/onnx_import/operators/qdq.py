@@ -59,6 +59,12 @@ def quantised_value(b: Builder, node: Node, name: str, quant: Quantization) -> s
     Constants and 8-bit inputs of the network take it on. Where a tensor has another one, its bytes
     are given a new meaning by a table that maps each byte to itself.
 
+    Args:
+        b: Adds the operators.
+        node: Where it is read.
+        name: Of the tensor.
+        quant: The quantisation.
+
     Raises:
         ModelError: The tensor is not of an integer type.
     """

@@ -26,7 +26,7 @@ def square(chain: Chain, value: str) -> str:
 
 
 def reduced(chain: Chain, kind: str, value: str, axes: Sequence[int]) -> str:
-    """Return a value reduced along axes, which stay with extent one.
+    """Return a value reduced along axes, which are kept with extent one.
 
     Neighbouring axes are reduced as one.
 
@@ -71,7 +71,13 @@ def reduction(
 
 
 def reduced_axes(node: Node, b: Builder, since: int = 18) -> tuple[int, ...] | None:
-    """Return the axes of a reduction, from the front and in order; ``None``: nothing is done."""
+    """Return the axes of a reduction, from the front and in order; ``None``: nothing is done.
+
+    Args:
+        node: The node.
+        b: Knows the constants.
+        since: Opset from which on axes are an input.
+    """
     rank, given = len(b.type_of(node.input(0)).shape), tuple[int, ...]()
     if node.opset < since:
         given = node.ints("axes", ())
@@ -83,7 +89,13 @@ def reduced_axes(node: Node, b: Builder, since: int = 18) -> tuple[int, ...] | N
 
 
 def kept(node: Node, shape: tuple[int, ...], axes: Sequence[int]) -> tuple[int, ...]:
-    """Return the shape after a reduction: reduced axes have extent one, or are gone."""
+    """Return the shape after a reduction: reduced axes have extent one, or are gone.
+
+    Args:
+        node: Says whether reduced axes stand.
+        shape: Before.
+        axes: The reduced ones.
+    """
     if node.int("keepdims", 1):
         return tuple(1 if axis in axes else extent for axis, extent in enumerate(shape))
     return tuple(extent for axis, extent in enumerate(shape) if axis not in axes)

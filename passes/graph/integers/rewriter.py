@@ -11,7 +11,7 @@ The question asked is "what is float tensor %v, quantised as T?". The answer dep
   use: the integer operator;
 - relu or clip that quantising subsumes (T holds no value that they would change): its operand
   quantised as T;
-- else: stays a float operator followed by ``quantize``.
+- else: remains a float operator followed by ``quantize``.
 
 What is found by going forwards: layout operators and max pools of dequantised tensors move in front
 of the dequantisation, so that integer operators meet behind them.
@@ -20,11 +20,11 @@ These rules reproduce what onnxruntime 1.31 does at the extended level; found by
 optimised models:
 
 - *Bias.* A dequantised int32 bias counts only if its scale is ``sx * sw``; else the convolution
-  stays in float. A float constant bias is quantised to ``rint(b / (sx * sw))`` in int32.
+  remains in float. A float constant bias is quantised to ``rint(b / (sx * sw))`` in int32.
 - *Types.* Operand and result of an integer operator have the same type (weights may differ).
 - *Relu between convolution and quantise.* With a zero point other than the type's minimum the
-  convolution stays in float; with the minimum the relu vanishes.
-- *A result with several readers*, being an output of the network among them, stays in float.
+  convolution remains in float; with the minimum the relu vanishes.
+- *A result with several readers*, being an output of the network among them, remains in float.
 - *Flatten* between an integer operator and quantise makes onnxruntime compute in float, a reshape
   does not. Here both give the integer operator; onnxruntime's own two results may differ by one
   step where a value lies next to a tie.

@@ -21,6 +21,7 @@ from ....ir.arch import Architecture
 from ....ir.graph import Graph, Op
 from ....ir.ops import OPS, workload
 from ....ir.workload import Operand, Workload
+from ...tiling.vector import least_workspace
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,16 +59,23 @@ _ROWWISE = frozenset({"softmax", "layer_norm"})
 
 
 def analytic_traffic(graph: Graph, arch: Architecture) -> TrafficModel:
-    """Return the traffic model of a graph on a machine."""
+    """Return the traffic model of a graph on a machine; it remembers its answers."""
     nests: dict[str, _Tilings | None] = {}
+    known: dict[tuple[str, frozenset[str], int], Traffic | None] = {}
 
     def model(op: Op, resident: frozenset[str], workspace: int) -> Traffic | None:
+        key = op.name, resident, workspace
+        if key not in known:
+            known[key] = find(op, resident, workspace)
+        return known[key]
+
+    def find(op: Op, resident: frozenset[str], workspace: int) -> Traffic | None:
         if op.name not in nests:
             found = _workload_of(graph, op)
             nests[op.name] = None if found is None else _Tilings(graph, op, found, arch)
         tilings = nests[op.name]
         if tilings is None:
-            return _touch_once(graph, op, resident, workspace)
+            return _touch_once(graph, op, arch, resident, workspace)
         return tilings.best(resident, workspace)
 
     return model
@@ -82,12 +90,16 @@ def _workload_of(graph: Graph, op: Op) -> Workload | None:
     return None
 
 
-def _touch_once(graph: Graph, op: Op, resident: frozenset[str], workspace: int) -> Traffic | None:
+def _touch_once(
+    graph: Graph, op: Op, arch: Architecture, resident: frozenset[str], workspace: int
+) -> Traffic | None:
     """Return the traffic of an operator without reuse: every tensor once."""
     names = dict.fromkeys((*op.inputs, *(value.name for value in op.results)))
     moved = [(name, graph.types[name].bytes) for name in names if name not in resident]
     activations = tuple(item for item in moved if not graph.is_constant(item[0]))
     least = 2 * sum(min(size, _least_tile(graph, op, name)) for name, size in activations)
+    if op.kind in OPS and OPS[op.kind].access is not None:
+        least = max(least, least_workspace(graph, op, arch, resident))
     if least > workspace:
         return None
     return Traffic(

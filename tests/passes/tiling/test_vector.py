@@ -14,7 +14,7 @@ from accnn.ir.ops import make_op, parts_of
 from accnn.ir.tiles import Range, Role
 from accnn.ir.types import DType, TensorType
 from accnn.passes.tiling.residency import Residency
-from accnn.passes.tiling.vector import tile_vector
+from accnn.passes.tiling.vector import least_workspace, tile_vector
 from tests.flow import compile_graph
 from tests.networks import NetworkBuilder, per_tensor
 
@@ -193,3 +193,45 @@ def test_a_gather_that_does_not_fit_says_why(kind: str, is_told: bool):
     with pytest.raises(InfeasibleError, match="no tile of %y fits") as caught:
         tile_vector(graph, op, EDGE, streamed(2048))
     assert ("holds all of the indexed axis" in str(caught.value)) == is_told
+
+
+def lookup_of_rows(rows: int) -> Graph:
+    """Return a network that picks 8 of ``rows`` rows of 12 numbers; it reads all for one number."""
+    types = {"t": TensorType(DType.F32, (rows, 12)), "i": TensorType(DType.S64, (8,))}
+    op = make_op("gather", ("t", "i"), types, "y", attrs={"axis": 0})
+    return Graph(
+        name="net",
+        inputs=tuple(Value(name, item) for name, item in types.items()),
+        constants=(),
+        ops=(op,),
+        outputs=("y",),
+    )
+
+
+def test_a_gather_reads_its_table_once_though_one_column_exceeds_the_share_of_an_npu():
+    graph = lookup_of_rows(5000)
+    arch = load_architecture("edge-fp32")
+
+    tiles = tile_vector(graph, graph.ops[0], arch, streamed(1 << 17))
+
+    loaded = sum(tile.bytes for tile in tiles.tiles if tile.tensor == "t")
+    assert loaded == graph.types["t"].bytes
+    assert len(tiles.ops) == 12
+
+
+def test_the_least_workspace_is_the_least_that_can_be_cut():
+    graph = lookup_of_rows(5000)
+    arch = load_architecture("edge-fp32")
+    least = least_workspace(graph, graph.ops[0], arch, frozenset())
+
+    tile_vector(graph, graph.ops[0], arch, streamed(least))
+    with pytest.raises(InfeasibleError, match="no tile of %y fits"):
+        tile_vector(graph, graph.ops[0], arch, streamed(least - 1))
+
+
+def test_resident_tensors_take_no_workspace():
+    graph = lookup_of_rows(5000)
+    arch = load_architecture("edge-fp32")
+
+    assert least_workspace(graph, graph.ops[0], arch, frozenset("tiy")) == 0
+    assert least_workspace(graph, graph.ops[0], arch, frozenset("t")) < 100
