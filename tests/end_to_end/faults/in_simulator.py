@@ -170,8 +170,8 @@ _TIME = (
     Fault(
         "whoever shares a port takes all of it",
         "runtime_sim/sharing.py",
-        "room[port] -= share * level >> _BITS",
-        "room[port] -= share",
+        "left[port] -= share * level >> _BITS",
+        "left[port] -= share",
         Exam.TIMING,
     ),
     Fault(
