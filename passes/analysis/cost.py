@@ -1,6 +1,6 @@
 """The cost of one loop nest on one NPU: a batch of one (:mod:`.batch`), with all its parts.
 
-The exact simulator (``runtime_sim/loopnest.py``) executes nests by the same rules with real
+The exact simulator (``tests/runtime_sim/execution.py``) executes nests by the same rules with real
 buffers; its counts equal these.
 """
 

@@ -4,9 +4,9 @@ import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from ..ir.arch import Architecture, Fanout
-from ..ir.mapping import Loop, LoopNest, SpatialLoop
-from ..ir.workload import DIMS, REDUCTION, RELEVANT, Dim, Operand
+from accnn.ir.arch import Architecture, Fanout
+from accnn.ir.mapping import Loop, LoopNest, SpatialLoop
+from accnn.ir.workload import DIMS, REDUCTION, RELEVANT, Dim, Operand
 
 Element = tuple[int, ...]
 """Index of a weight ``(g, k, c, r, s)``, an input ``(n, g, c, y, x)`` or an output

@@ -26,12 +26,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..ir.arch import Architecture
-from ..ir.errors import SimulationError
-from ..ir.mapping import LoopNest
-from ..ir.workload import DIMS, REDUCTION, RELEVANT, Dim, Operand
-from .array.counts import Side
-from .nest_geometry import Element, NestGeometry, Stage
+from accnn.ir.arch import Architecture
+from accnn.ir.errors import SimulationError
+from accnn.ir.mapping import LoopNest
+from accnn.ir.workload import DIMS, REDUCTION, RELEVANT, Dim, Operand
+from accnn.runtime_sim.array.counts import Side
+from tests.runtime_sim.nest_geometry import Element, NestGeometry, Stage
 
 
 @dataclass(frozen=True, slots=True)
