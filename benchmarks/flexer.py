@@ -22,7 +22,7 @@ from pathlib import Path
 
 from accnn.backend.load import load_architecture
 from accnn.ir.arch import Architecture
-from accnn.passes.scheduling.flexer.candidate import Candidate, Found, schedule_of
+from accnn.passes.scheduling.flexer.candidate import Candidate, SearchOutcome, schedule_of
 from accnn.passes.scheduling.flexer.latency import TileTimer
 from accnn.passes.scheduling.flexer.layer import schedule_layer
 from accnn.passes.scheduling.flexer.options import FlexerOptions, Memory, Metric, Priority
@@ -125,7 +125,7 @@ def measure(pair: tuple[str, str]) -> list[Line]:
     ]
 
 
-def _line(network: str, arch: str, row: Row, found: Found) -> Line:
+def _line(network: str, arch: str, row: Row, found: SearchOutcome) -> Line:
     return Line(
         network=network,
         arch=arch,
@@ -207,7 +207,9 @@ def fig9b() -> str:
     return _table("Figure 9b: metrics", ("layer", "metric", "speed-up", "transfers saved"), rows)
 
 
-def _schedule(network: str, layer: str, arch: Architecture, options: FlexerOptions) -> Found:
+def _schedule(
+    network: str, layer: str, arch: Architecture, options: FlexerOptions
+) -> SearchOutcome:
     return schedule_layer(_find(network, layer).layer, arch, options)
 
 
@@ -234,7 +236,9 @@ def fig10_and_11() -> str:
     return figure + _table("Figure 11: sharing", ("layer", "schedule", "sets"), shared)
 
 
-def _reloads(layer: str, who: str, item: Candidate, found: Found) -> Iterator[tuple[str, ...]]:
+def _reloads(
+    layer: str, who: str, item: Candidate, found: SearchOutcome
+) -> Iterator[tuple[str, ...]]:
     for move in movements(schedule_of(item, found.bound)):
         times = ", ".join(f"{tiles} x {count}" for count, tiles in move.times)
         yield layer, who, move.role.value, str(move.bytes), times
@@ -248,7 +252,7 @@ def fig12(layers: int) -> str:
         values: list[float] = []
         for _, priority, memory in _POLICIES:
             options = FlexerOptions(
-                priority=priority, memory=memory, steps=6000, weaves=0, keep_free=True
+                priority=priority, memory=memory, steps=6000, block_orders=0, keep_free=True
             )
             values.append(_free_value(schedule_layer(row.layer, arch, options, timer)))
         rows.append((row.layer.name, *(f"{value / values[0]:.3f}" for value in values)))
@@ -256,7 +260,7 @@ def fig12(layers: int) -> str:
     return _table("Figure 12: policies on arch5 (lower is better)", head, rows)
 
 
-def _free_value(found: Found) -> float:
+def _free_value(found: SearchOutcome) -> float:
     return found.best.value if found.free is None else found.free.value
 
 

@@ -74,12 +74,12 @@ def region_costs(timing: TimedTiling, flow: Dataflow) -> Iterator[tuple[Cost, Co
     roles = [_region(problem.reads[order, role], sets, scopes, problem.size) for role in range(3)]
     accs = len(problem.finish)
     outputs = float(problem.size[len(problem.size) - accs :].sum())
-    room = problem.room - npus * int(problem.size[len(problem.size) - accs :].max())
+    capacity = problem.capacity - npus * int(problem.size[len(problem.size) - accs :].max())
     partial = float(np.unique(problem.reads[:, 2]).size)
     first = float(problem.size[np.unique(problem.reads[:, 2])].sum()) if partial else 0.0
     rate = timing.site.arch.off_chip.read_bandwidth or math.inf
     for chosen in itertools.product(*roles):
-        if sum(region for region, _ in chosen) > room:
+        if sum(region for region, _ in chosen) > capacity:
             continue
         moved = chosen[0][1] + chosen[1][1] + 2 * (chosen[2][1] - first) + outputs
         moving = moved / rate
@@ -189,7 +189,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             priority=Priority.DEFAULT,
             memory=Memory.DEFAULT,
             steps=60_000,
-            weaves=0,
+            block_orders=0,
             keep_free=True,
         )
         listed = schedule_layer(row.layer, arch, paper, timer).free or found.static

@@ -203,7 +203,7 @@ class _Replay:
         return direct_operands(self._graph, op, self._arch)
 
     def _passes_too(self, op: Op, name: str) -> bool:
-        """Whether an operator also reads a direct operand as one that takes room on chip."""
+        """Whether an operator also reads a direct operand as one that takes space on chip."""
         return op.operands.count(name) > 1
 
     def _check_stream(self, step: int, op: Op, name: str) -> None:

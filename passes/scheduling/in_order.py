@@ -1,6 +1,6 @@
 """Schedule a graph in its own order with a greedy allocator; nothing is ever spilled.
 
-A tensor is placed when it is produced (or, a network input, when it is first read) and stays
+A tensor is placed when it is produced (or, a network input, when it is first read) and remains
 until its last reader has run. Where it does not fit it is streamed: its producer writes it off
 chip tile by tile and each reader fetches it in the same way, through a workspace. This works
 down to a budget of one tile, and is the baseline that better schedulers are measured against.
@@ -40,12 +40,12 @@ def schedule_in_order(
     Raises:
         InfeasibleError: The budget is below one byte.
     """
-    room = scratchpad_budget(arch, budget)
+    allowed = scratchpad_budget(arch, budget)
     weights_stream = Operand.W in arch.scratchpad_level.holds
     direct = frozenset(name for op in graph.ops for name in direct_operands(graph, op, arch))
-    plan = _plan(graph, room, 0, weights_stream, direct)
+    plan = _plan(graph, allowed, 0, weights_stream, direct)
     if plan.is_streaming:
-        plan = _plan(graph, room, workspace_reserve(room), weights_stream, direct)
+        plan = _plan(graph, allowed, workspace_reserve(allowed), weights_stream, direct)
     return plan.finish()
 
 
@@ -56,24 +56,24 @@ def scratchpad_budget(arch: Architecture, budget: int | None) -> int:
         InfeasibleError: There is not one byte, or more is asked for than the machine has.
     """
     capacity = arch.scratchpad_level.capacity
-    room = capacity if budget is None else budget
-    if room is None or room < 1:
+    allowed = capacity if budget is None else budget
+    if allowed is None or allowed < 1:
         raise InfeasibleError(
             "no tile fits",
-            shortage=Shortage(resource=arch.scratchpad, demand=1, capacity=room or 0),
+            shortage=Shortage(resource=arch.scratchpad, demand=1, capacity=allowed or 0),
             hint="give the scratchpad a budget of at least one tile",
         )
-    if capacity is None or room > capacity:
+    if capacity is None or allowed > capacity:
         raise InfeasibleError(
             f"the budget is larger than the scratchpad of {arch.name}",
-            shortage=Shortage(resource=arch.scratchpad, demand=room, capacity=capacity or 0),
+            shortage=Shortage(resource=arch.scratchpad, demand=allowed, capacity=capacity or 0),
         )
-    return room
+    return allowed
 
 
-def workspace_reserve(room: int) -> int:
-    """Return the room that plans keep for tiles where any tensor passes in tiles [byte]."""
-    return min(room, max(MIN_WORKSPACE, room // 2))
+def workspace_reserve(allowed: int) -> int:
+    """Return the space that plans keep for tiles where any tensor passes in tiles [byte]."""
+    return min(allowed, max(MIN_WORKSPACE, allowed // 2))
 
 
 @dataclass(slots=True)
@@ -81,7 +81,7 @@ class _Planner:
     """The plan in the making: what is resident now, and what has been decided."""
 
     graph: Graph
-    room: int
+    allowed: int
     reserve: int
     weights_stream: bool
     direct: frozenset[str]
@@ -112,7 +112,7 @@ class _Planner:
         """Return the frozen plan."""
         moved = (*self.loads, *self.stores, *self.streams)
         return GraphSchedule(
-            budget=self.room,
+            budget=self.allowed,
             order=tuple(op.name for op in self.graph.ops),
             residences=tuple(self.residences),
             loads=tuple(self.loads),
@@ -155,7 +155,7 @@ class _Planner:
         if name in self.direct:
             return False
         last = max(step, self.last_use[name])
-        top = self.room
+        top = self.allowed
         for item in sorted(self.live.values(), key=lambda item: -item.address):
             if top - (item.address + item.bytes) >= size:
                 break
@@ -175,12 +175,12 @@ class _Planner:
         for item in sorted(self.live.values(), key=lambda item: item.address):
             best = max(best, (item.address - start, start))
             start = item.address + item.bytes
-        size, address = max(best, (self.room - start, start))
+        size, address = max(best, (self.allowed - start, start))
         return Workspace(step=step, address=address, bytes=size)
 
 
 def _plan(
-    graph: Graph, room: int, reserve: int, weights_stream: bool, direct: frozenset[str]
+    graph: Graph, allowed: int, reserve: int, weights_stream: bool, direct: frozenset[str]
 ) -> _Planner:
     last_use = dict.fromkeys(graph.types, -1)
     for step, op in enumerate(graph.ops):
@@ -188,7 +188,7 @@ def _plan(
         last_use.update((value.name, step) for value in op.results)
     planner = _Planner(
         graph=graph,
-        room=room,
+        allowed=allowed,
         reserve=reserve,
         weights_stream=weights_stream,
         direct=direct,

@@ -86,13 +86,13 @@ def plan_linear(
     Raises:
         InfeasibleError: The budget is below one byte, or above what the machine has.
     """
-    room = scratchpad_budget(arch, budget)
-    problem = problem_of(graph, room, menu=resident_menu(graph, arch))
+    allowed = scratchpad_budget(arch, budget)
+    problem = problem_of(graph, allowed, menu=resident_menu(graph, arch))
     steps = tuple(range(len(graph.ops)))
     if order is Order.MPMF:
         _, steps, _ = least_peak(problem)
     weights_pass = Operand.W in arch.scratchpad_level.holds and bool(graph.constants)
     plan = schedule_linear(problem, steps, rule)
     if plan.streams or weights_pass:
-        plan = schedule_linear(problem, steps, rule, reserve=workspace_reserve(room))
+        plan = schedule_linear(problem, steps, rule, reserve=workspace_reserve(allowed))
     return grow_workspaces(plan)

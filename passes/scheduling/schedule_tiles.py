@@ -56,16 +56,16 @@ def schedule_operator(module: Module, op: Op) -> TileSchedule:
     tiles = tile_operator(module, op, place)
     sizes = space_bytes(arch)
     half = sizes[Space.PB] // 2
-    rooms = {space: (0, size) for space, size in sizes.items()}
-    rooms[Space.GB] = (place.workspace_address, place.workspace_bytes)
-    rooms[Space.PB] = (half * (plan.step_of[op.name] % 2), half)
+    ranges = {space: (0, size) for space, size in sizes.items()}
+    ranges[Space.GB] = (place.workspace_address, place.workspace_bytes)
+    ranges[Space.PB] = (half * (plan.step_of[op.name] % 2), half)
     mapping = module.mapping(op.name)
     if mapping is not None:
         for space in (Space.WB, Space.AB):
             if space in sizes:
                 taken = managed_bytes(mapping.nest, arch, level_of_space(arch)[space])
-                rooms[space] = (0, max(0, sizes[space] - taken))
-    return schedule_static(tiles, arch, rooms)
+                ranges[space] = (0, max(0, sizes[space] - taken))
+    return schedule_static(tiles, arch, ranges)
 
 
 def tile_operator(module: Module, op: Op, place: Residency) -> TileGraph:

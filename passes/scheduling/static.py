@@ -2,9 +2,9 @@
 
 Operations keep the order of the nest. On several NPUs whole accumulations are dealt out in turn,
 which unrolls the innermost loop that changes the output. Before an operation is issued, the tiles
-of the next ones are fetched as far as there is room; the tile whose next use is furthest away
-makes room. A channel that would be idle before the array is fetches what later operations read, if
-that leaves room for outputs. Accumulator tiles that leave unfinished are spilled and retrieved.
+of the next ones are fetched as far as there is space; the tile whose next use is furthest away
+makes space. A channel that would be idle before the array is fetches what later operations read, if
+that leaves space for outputs. Accumulator tiles that leave unfinished are spilled and retrieved.
 """
 
 from collections.abc import Mapping, Sequence
@@ -17,9 +17,9 @@ from ...ir.isa import Space, Unit
 from ...ir.tile_events import Event, EventKind
 from ...ir.tile_schedule import TileSchedule
 from ...ir.tiles import Range, Role, TileGraph
+from .allocator import Allocator
 from .issue_order import Turn, issue_order
-from .room import Room
-from .rooms import Rooms
+from .tile_memory import TileMemory
 from .timeline import Timeline
 from .timing.retime import timed
 
@@ -27,24 +27,24 @@ from .timing.retime import timed
 def schedule_static(
     graph: TileGraph,
     arch: Architecture,
-    rooms: Mapping[Space, tuple[int, int]],
+    ranges: Mapping[Space, tuple[int, int]],
 ) -> TileSchedule:
     """Return the schedule of a tile graph in its own order.
 
     Args:
         graph: Tiles and operations.
         arch: The machine.
-        rooms: First byte and size of the range of each space that tiles may use.
+        ranges: First byte and size of the range of each space that tiles may use.
 
     Raises:
         InfeasibleError: The tiles of one operation do not fit together.
     """
-    run = _Run(graph, arch, rooms)
+    run = _Run(graph, arch, ranges)
     run.execute()
     schedule = TileSchedule(
         graph=graph,
         events=tuple(run.time.events),
-        placements=tuple(run.rooms.placements),
+        placements=tuple(run.memory.placements),
         scheduler="static",
         cycles=0,  # the clock tells
     )
@@ -66,7 +66,7 @@ class _Run:
     def __post_init__(self) -> None:
         self.time = Timeline(self.arch, self.graph)
         self.order = issue_order(self.graph, len(self.arch.npus))
-        self.rooms = Rooms(self.graph, self.time, self.spaces, self.order)
+        self.memory = TileMemory(self.graph, self.time, self.spaces, self.order)
         self.blocks: dict[tuple[int, int], Block] = {}
         self.resident: dict[tuple[str, int], Block] = {}
         self.horizon = 0
@@ -91,14 +91,14 @@ class _Run:
             self.scout = max(self.scout, ready)
             for number in turn.ops:
                 self._issue(number, turn.npu)
-            self.rooms.passed(position)
-        self.rooms.end_all()
+            self.memory.passed(position)
+        self.memory.end_all()
 
     def _fetch(self, turn: Turn, *, must: bool) -> bool:
-        """Bring the tiles of operations in and make room for their results."""
-        for tile in self.rooms.tiles_of(turn.ops):
+        """Bring the tiles of operations in and make space for their results."""
+        for tile in self.memory.tiles_of(turn.ops):
             item = self.graph.tiles[tile]
-            if item.is_resident or self.rooms.is_here(tile, turn.npu):
+            if item.is_resident or self.memory.is_here(tile, turn.npu):
                 continue
             if item.role is Role.O and self._is_complete(tile):
                 continue
@@ -118,16 +118,16 @@ class _Run:
         while self.scout < len(self.order):
             turn = self.order[self.scout]
             self.horizon = self.scout
-            for tile in self.rooms.tiles_of(turn.ops):
+            for tile in self.memory.tiles_of(turn.ops):
                 item = self.graph.tiles[tile]
                 if item.is_resident or item.role not in LOADED:
                     continue
-                if self.rooms.is_here(tile, turn.npu):
+                if self.memory.is_here(tile, turn.npu):
                     continue
                 busy = self.time.free_at(Unit.DMA, self.time.dma_channel())
                 if busy >= self.time.free_at(Unit.MX, npu):
                     return
-                if not self.rooms.leaves_room(tile, turn.npu, self.horizon):
+                if not self.memory.leaves_space(tile, turn.npu, self.horizon):
                     return
                 if not self._bring(tile, turn.npu, must=False):
                     return
@@ -135,16 +135,16 @@ class _Run:
 
     def _bring(self, tile: int, npu: int, *, must: bool) -> bool:
         item = self.graph.tiles[tile]
-        found = self.rooms.find(tile, npu, self.horizon)
+        found = self.memory.find(tile, npu, self.horizon)
         if found is None:
             if must:
-                raise self._shortage(tile, self.rooms.room(tile, npu))
+                raise self._shortage(tile, self.memory.allocator(tile, npu))
             return False
         address, leaving = found
-        space, owner = self.rooms.key(tile, npu)
-        for stay in leaving:
-            self._leave(stay.tile, owner)
-        self.rooms.enter(tile, npu, address)
+        space, owner = self.memory.key(tile, npu)
+        for occupant in leaving:
+            self._leave(occupant.tile, owner)
+        self.memory.enter(tile, npu, address)
         block = self.time.claim(space, owner, address, item.occupied)
         self.blocks[tile, owner] = block
         if item.role in LOADED:
@@ -155,12 +155,12 @@ class _Run:
         return True
 
     def _leave(self, tile: int, npu: int) -> None:
-        """End the stay of a tile; unfinished accumulators are written off first."""
+        """End the placement of a tile; unfinished accumulators are written off first."""
         is_sum = self.graph.tiles[tile].role is Role.PSUM
         if is_sum and self.written.get(tile, 0) > 0:
             self._transfer(EventKind.SPILL, tile, npu, reads=(self.blocks[tile, npu],))
             self.spilled.add(tile)
-        self.rooms.end(tile, npu)
+        self.memory.end(tile, npu)
 
     def _transfer(
         self,
@@ -181,12 +181,12 @@ class _Run:
             author=kind.value,
             npu=npu,
         )
-        self.rooms.touch(tile, npu, number)
+        self.memory.touch(tile, npu, number)
 
     def _block(self, tile: int, npu: int) -> Block:
         item = self.graph.tiles[tile]
         if not item.is_resident:
-            return self.blocks[self.rooms.owned(tile, npu)]
+            return self.blocks[self.memory.owned(tile, npu)]
         assert item.address is not None
         key = (item.tensor, item.address)
         if key not in self.resident:
@@ -210,39 +210,37 @@ class _Run:
             clear=clear,
         )
         for tile in (*op.reads, op.out):
-            self.rooms.touch(tile, npu, event)
+            self.memory.touch(tile, npu, event)
         self.written[op.out] = self.written.get(op.out, 0) + 1
         if op.accumulates:
             self._run_ahead(npu)
             return
         if self.graph.finishes(op):
-            self.rooms.end(op.reads[0], npu)
+            self.memory.end(op.reads[0], npu)
         if self._is_complete(op.out) and not self.graph.tiles[op.out].is_resident:
             self._transfer(EventKind.STORE, op.out, npu, reads=(self._block(op.out, npu),))
-            self.rooms.end(op.out, npu)
+            self.memory.end(op.out, npu)
 
-    def _shortage(self, tile: int, room: Room) -> InfeasibleError:
+    def _shortage(self, tile: int, allocator: Allocator) -> InfeasibleError:
         item = self.graph.tiles[tile]
+        tiles = self.graph.tiles
         taken = [
-            (
-                f"{self.graph.tiles[stay.tile].role} of %{self.graph.tiles[stay.tile].tensor}",
-                stay.bytes,
-            )
-            for stay in room.stays.values()
+            (f"{tiles[occupant.tile].role} of %{tiles[occupant.tile].tensor}", occupant.bytes)
+            for occupant in allocator.occupants.values()
         ]
         terms = ((f"{item.role} of %{item.tensor}", item.occupied), *taken)
         demand = sum(amount for _, amount in terms)
         operator = self.graph.operators[0]
-        if demand <= room.size:
+        if demand <= allocator.size:
             return InfeasibleError(
                 f"a tile of %{operator} needs {item.occupied} byte of {item.space} in one piece; "
-                f"{room.size - demand + item.occupied} are free, in several",
+                f"{allocator.size - demand + item.occupied} are free, in several",
                 hint="give it a larger scratchpad, or another mapper",
             )
         return InfeasibleError(
             f"the tiles of one operation of %{operator} do not fit together",
             shortage=Shortage(
-                resource=item.space.value, demand=demand, capacity=room.size, terms=terms
+                resource=item.space.value, demand=demand, capacity=allocator.size, terms=terms
             ),
         )
 

@@ -5,7 +5,7 @@
 
 Events are taken layer by layer. Each starts as soon as what it reads is there and its place is
 free, in the first gap of its engine that is long enough, even before events of earlier operators.
-A tile may move to whatever room of its memory is free first. No event is ever put off for a
+A tile may move to whatever space of its memory is free first. No event is ever put off for a
 later one, and places are given out in the order of the events, so that none waits for ever.
 
 References:
@@ -26,9 +26,9 @@ from ....ir.touches import Accesses, OnChip, Storage, Touches
 from ..timing.engines import Engine
 from ..timing.ports import Ports
 from ..timing.retime import lone_works
+from .allocators import Allocators, Fragmented
 from .contents import Contents
 from .npus import dealt
-from .rooms import NoRoom, Rooms
 
 
 @dataclass(frozen=True)
@@ -68,19 +68,19 @@ def insert(given: InTurn, *, move: bool, deal: bool = False) -> TileSchedule:
 
     Args:
         given: All operators, layer by layer.
-        move: Whether tiles may take other room; those of steps whose room is in pieces stay where
-            they were.
+        move: Whether tiles may take other addresses; those of steps whose space is in pieces remain
+            where they were.
         deal: Whether the NPUs of an operator change places, so that those work that are idle;
             all NPUs must be alike.
     """
-    rooms = Rooms(given.accesses, given.plan, given.arch)
-    run = _Insertion(given, move, deal, Contents(given.accesses), rooms)
+    allocators = Allocators(given.accesses, given.plan, given.arch)
+    run = _Insertion(given, move, deal, Contents(given.accesses), allocators)
     numbers = given.schedule.by_step
     for step in range(len(given.schedule.graph.operators)):
         before = run.copy() if move else run
         try:
             run.add_step(step, numbers.get(step, ()))
-        except NoRoom:
+        except Fragmented:
             run = replace(before, move=False)
             run.add_step(step, numbers.get(step, ()))
             run.move = True
@@ -95,7 +95,7 @@ class _Insertion:
     move: bool
     deal: bool
     contents: Contents
-    rooms: Rooms
+    allocators: Allocators
     events: list[Event] = field(default_factory=list[Event])
     engines: dict[tuple[Unit, int], Engine] = field(default_factory=dict[tuple[Unit, int], Engine])
     ports: dict[bool, Engine] = field(default_factory=dict[bool, Engine])
@@ -108,7 +108,7 @@ class _Insertion:
         return replace(
             self,
             contents=self.contents.copy(),
-            rooms=self.rooms.copy(),
+            allocators=self.allocators.copy(),
             events=list(self.events),
             engines={key: engine.copy() for key, engine in self.engines.items()},
             ports={key: engine.copy() for key, engine in self.ports.items()},
@@ -119,7 +119,7 @@ class _Insertion:
         """Insert the events of an operator.
 
         Raises:
-            NoRoom: Its tiles may move, and free room is too fragmented for one of them.
+            Fragmented: Its tiles may move, and free space is too fragmented for one of them.
         """
         self.step, self.npus = step, tuple(range(len(self.given.arch.npus)))
         if self.deal:
@@ -141,28 +141,28 @@ class _Insertion:
         touches, event = self.given.touches[number], self.given.schedule.events[number]
         if self.given.accesses.starts_residence(number):
             for touch in touches.writes:
-                self.rooms.forget(touch.storage)
+                self.allocators.forget(touch.storage)
                 self.contents.forget(touch.storage)
         added = self._run(event, self.given.cycles[number], self._ready(touches))
         self.events.append(added)
         self._note(number, touches, added.end)
 
     def _ready(self, touches: Touches) -> int:
-        """Return when the contents that an event reads and the room that it fills are there."""
+        """Return when the contents that an event reads and the space that it fills are there."""
         ready = max((self.contents.written(touch) for touch in touches.reads), default=0)
-        return max([ready, *(self._room(touch.storage) for touch in touches.both)])
+        return max([ready, *(self._free_from(touch.storage) for touch in touches.both)])
 
-    def _room(self, storage: Storage) -> int:
-        """Return when a content's room is free, given at its first use; 0 off chip [cycle]."""
-        begin = self.rooms.begin(storage)
+    def _free_from(self, storage: Storage) -> int:
+        """Return when a content's space is free, given at its first use; 0 off chip [cycle]."""
+        begin = self.allocators.begin(storage)
         if begin is not None:
             return begin
         if isinstance(storage, OnChip):
-            return self.rooms.hold(storage)
+            return self.allocators.hold(storage)
         if isinstance(storage, Placement):
             shared = self.given.schedule.graph.tiles[storage.tile].space.is_shared
             npu = 0 if shared else self.npus[storage.npu]
-            return self.rooms.place(storage, self.step, npu, move=self.move)
+            return self.allocators.place(storage, self.step, npu, move=self.move)
         return 0
 
     def _run(self, event: Event, cycles: int, ready: int) -> Event:
@@ -204,11 +204,11 @@ class _Insertion:
             self.contents.write(touch, end)
         for touch in touches.both:
             storage = touch.storage
-            self.rooms.use(storage, end)
+            self.allocators.use(storage, end)
             if isinstance(storage, Placement):
                 self.touching.setdefault(storage, []).append(number)
                 if storage.last_event == number:
-                    self.rooms.leave(storage)
+                    self.allocators.leave(storage)
 
     def finish(self) -> TileSchedule:
         """Return the schedule, its events sorted by time."""
@@ -216,7 +216,7 @@ class _Insertion:
         position = {number: place for place, number in enumerate(order)}
         placements = [
             replace(
-                self.rooms.moved(item),
+                self.allocators.moved(item),
                 first_event=min(position[number] for number in numbers),
                 last_event=max(position[number] for number in numbers),
             )

@@ -26,7 +26,7 @@ def _compiled(function: _Function) -> _Function:
 
 
 @dataclass(frozen=True, slots=True)
-class Stay:
+class Claim:
     """A content of an address range.
 
     Attributes:
@@ -57,7 +57,7 @@ class AddressSpace:
         twin._ends, twin._is_live = self._ends.copy(), self._is_live.copy()
         return twin
 
-    def claim(self, low: int, high: int, *, is_live: bool = False) -> Stay:
+    def claim(self, low: int, high: int, *, is_live: bool = False) -> Claim:
         """Give a range a new content, which begins when the old ones end.
 
         Args:
@@ -65,31 +65,31 @@ class AddressSpace:
             high: Behind the last byte.
             is_live: Whether it is needed to the end.
         """
-        stay = Stay(self._contents, self.free_at(low, high))
-        if stay.number == len(self._ends):
+        claim = Claim(self._contents, self.free_at(low, high))
+        if claim.number == len(self._ends):
             self._ends = np.concatenate([self._ends, np.zeros_like(self._ends)])
             self._is_live = np.concatenate([self._is_live, np.zeros_like(self._is_live)])
         self._contents += 1
-        self._ends[stay.number] = stay.begin
-        self._is_live[stay.number] = is_live
-        self._parts = _claimed(self._parts, low, high, stay.number)
-        return stay
+        self._ends[claim.number] = claim.begin
+        self._is_live[claim.number] = is_live
+        self._parts = _claimed(self._parts, low, high, claim.number)
+        return claim
 
-    def use(self, stay: Stay, end: int) -> None:
+    def use(self, claim: Claim, end: int) -> None:
         """Note that a content is used until a cycle."""
-        self._ends[stay.number] = max(end, int(self._ends[stay.number]))
+        self._ends[claim.number] = max(end, int(self._ends[claim.number]))
 
-    def leave(self, stay: Stay) -> int:
+    def leave(self, claim: Claim) -> int:
         """Note that a content has been used for the last time; return when that ends [cycle]."""
-        self._is_live[stay.number] = False
-        return int(self._ends[stay.number])
+        self._is_live[claim.number] = False
+        return int(self._ends[claim.number])
 
     def free_at(self, low: int, high: int) -> int:
         """Return when the last use of a range so far ends [cycle]."""
         return int(_free_at(self._parts, self._ends, low, high))
 
     def earliest(self, size: int, blocked: Sequence[tuple[int, int]], top: int) -> int | None:
-        """Return the address of the room that is free first, ``None`` if there is none.
+        """Return the address of the space that is free first, ``None`` if there is none.
 
         Of equal ones the one in the tightest gap between live contents is taken, then the lowest.
 
@@ -170,9 +170,9 @@ def _walls(parts: Ints, is_live: NDArray[np.bool_], blocked: Ints, top: int) -> 
 
 @_compiled
 def _in_gap(parts: Ints, ends: Ints, low: int, high: int, size: int) -> tuple[int, int]:
-    """Return when the room of a gap that is free first is free, and its lowest address.
+    """Return when the space of a gap that is free first is free, and its lowest address.
 
-    A room moves down without becoming worse until it touches the end of a part, or the gap's edge:
+    A space moves down without becoming worse until it touches the end of a part, or the gap's edge:
     no other addresses are looked at.
     """
     best_end, best = _free_at(parts, ends, low, low + size), low

@@ -26,7 +26,7 @@ class ScheduleAcross(Pass):
         tile_schedule: operators in turn    ->    tile_schedule: tiles cross their boundaries
 
     A tile of the next operator is loaded while engines wait for the last tiles of this one, and
-    computed once the tiles that its window overlaps are there. Tilings stay as they are; tiles may
+    computed once the tiles that its window overlaps are there. Tilings do not change; tiles may
     move in their memory, NPUs that are alike may change places. The result is never slower than
     layer by layer.
     """

@@ -11,7 +11,7 @@ from typing import TypeAlias
 
 from .candidate import Candidate
 from .kernel.arrays import APART, EAGER, FURTHEST
-from .orders import Weave, estimate, weaves, woven
+from .orders import BlockOrder, block_orders, estimate, in_blocks
 from .problem import CANONICAL, TimedTiling
 from .trials import STATIC_MEMORIES, Rows, Trials
 
@@ -24,11 +24,11 @@ _NEAR = 1.2
 _FIRST_MEMORIES = (EAGER + FURTHEST, FURTHEST, APART + EAGER + FURTHEST, APART + FURTHEST)
 _OTHER_MEMORIES = tuple(item for item in STATIC_MEMORIES if item not in _FIRST_MEMORIES)
 
-_Ranked: TypeAlias = tuple[float, int, TimedTiling, Weave]
+_Ranked: TypeAlias = tuple[float, int, TimedTiling, BlockOrder]
 """A metric, a number that breaks ties, and a pattern."""
 
 
-def best_woven(trials: Trials, rows: Rows, limit: float) -> Candidate | None:
+def best_in_blocks(trials: Trials, rows: Rows, limit: float) -> Candidate | None:
     """Return the best schedule below a limit that walks blocks to and fro, ``None`` if none.
 
     Patterns are tried in the order of their estimates; the best ones with every memory rule.
@@ -36,47 +36,52 @@ def best_woven(trials: Trials, rows: Rows, limit: float) -> Candidate | None:
     best: Candidate | None = None
     good: list[_Ranked] = []
     ranked = sorted(_estimated(trials, rows, limit), key=lambda row: row[:2])
-    for rank, (value, _, timing, weave) in enumerate(ranked[: trials.options.weaves]):
+    for rank, (value, _, timing, pattern) in enumerate(ranked[: trials.options.block_orders]):
         if value >= _WORTH * limit:
             break
         ends = [
             found
             for memory in _FIRST_MEMORIES
-            if (found := _schedule(trials, timing, weave, memory, limit, _NEAR))
+            if (found := _schedule(trials, timing, pattern, memory, limit, _NEAR))
         ]
         if ends:
-            good.append((min(found.value for found in ends), rank, timing, weave))
+            good.append((min(found.value for found in ends), rank, timing, pattern))
         for found in ends:
             if found.value < limit and trials.allows(found):
                 best, limit = found, found.value
     good.sort(key=lambda row: row[:2])
-    for _, _, timing, weave in good[: trials.options.weaves // 8]:
+    for _, _, timing, pattern in good[: trials.options.block_orders // 8]:
         for memory in _OTHER_MEMORIES:
-            found = _schedule(trials, timing, weave, memory, limit, 1.0)
+            found = _schedule(trials, timing, pattern, memory, limit, 1.0)
             if found is not None and found.value < limit:
                 best, limit = found, found.value
     return best
 
 
 def _estimated(trials: Trials, rows: Rows, limit: float) -> Iterator[_Ranked]:
-    """Yield patterns of tilings that may stay below a limit, with their estimated metric."""
+    """Yield patterns of tilings that may remain below a limit, with their estimated metric."""
     count = 0
     for _, number, _ in rows:
         timing = trials.timed.get(number)
         if timing is None or trials.least(number) >= limit:
             continue
-        for weave in weaves(timing.tiling, trials.npus):
-            about = estimate(timing, weave)
+        for pattern in block_orders(timing.tiling, trials.npus):
+            about = estimate(timing, pattern)
             if about is not None:
                 count += 1
-                yield trials.value_of(about, timing), count, timing, weave
+                yield trials.value_of(about, timing), count, timing, pattern
 
 
 def _schedule(
-    trials: Trials, timing: TimedTiling, weave: Weave, memory: int, limit: float, slack: float
+    trials: Trials,
+    timing: TimedTiling,
+    pattern: BlockOrder,
+    memory: int,
+    limit: float,
+    slack: float,
 ) -> Candidate | None:
     """Return the schedule of a pattern, ``None`` where it is beyond ``slack`` times the limits."""
-    sets = woven(timing.tiling, weave, trials.npus)
+    sets = in_blocks(timing.tiling, pattern, trials.npus)
     goal = trials.goal(limit, timing, slack)
-    trials.effort.woven += 1
+    trials.effort.blocks += 1
     return trials.in_order(timing, CANONICAL, timing.problem, sets, memory, goal, "flexer")

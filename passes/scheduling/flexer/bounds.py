@@ -112,7 +112,7 @@ def _alone(problem: Problem, tiles: Ints) -> Ints:
 def forced_bytes(tiling: Tiling) -> int:
     """Return bytes that must be transferred because the scratchpad is small.
 
-    Cut a schedule where every ``4 M`` bytes have been transferred, ``M`` the room for tiles. A part
+    Cut a schedule where every ``4 M`` bytes have been transferred, ``M`` those for tiles. A part
     touches inputs and weights that lay there at its start or came in, and accumulators that lay
     there at its start or end, came in, or left as outputs: tiles of at most ``6 M`` bytes,
     accumulators counted as the smaller of themselves and their outputs. ``a`` inputs, ``b`` weights
@@ -129,7 +129,7 @@ def forced_bytes(tiling: Tiling) -> int:
         int(size[inputs:first].min()),
         int(min(size[first : first + accs].min(), size[first + accs :].min())),
     ]
-    room = site.place.workspace_bytes
-    together = (2.0 * room) ** 1.5 / math.sqrt(math.prod(least))
+    capacity = site.place.workspace_bytes
+    together = (2.0 * capacity) ** 1.5 / math.sqrt(math.prod(least))
     parts = math.ceil(tiling.op_count / together * (1 - 1e-12))
-    return 4 * room * max(0, parts - 1)
+    return 4 * capacity * max(0, parts - 1)

@@ -26,7 +26,7 @@ class Candidate:
         dataflow: The loop order.
         order: Operations as issued, numbered in loop order.
         group: Sizes of the sets.
-        memory: Who makes room.
+        memory: Who makes space.
         scheduler: Who made it: ``static`` or ``flexer``.
     """
 
@@ -51,11 +51,11 @@ class Effort:
         static: Schedules in loop order that were begun.
         free: Schedules out of order that were begun.
         steps: Operations that these scheduled.
-        woven: Schedules of blocks that were begun.
+        blocks: Schedules of blocks that were begun.
         abandoned: Of all, given up before their end.
         cpu_seconds: CPU time.
         static_seconds: Of it, until the best static order was known.
-        woven_seconds: Of it, for patterns of blocks.
+        block_seconds: Of it, for patterns of blocks.
     """
 
     tilings: int = 0
@@ -63,15 +63,15 @@ class Effort:
     static: int = 0
     free: int = 0
     steps: int = 0
-    woven: int = 0
+    blocks: int = 0
     abandoned: int = 0
     cpu_seconds: float = 0.0
     static_seconds: float = 0.0
-    woven_seconds: float = 0.0
+    block_seconds: float = 0.0
 
 
 @dataclass(frozen=True, kw_only=True)
-class Found:
+class SearchOutcome:
     """What a search found for one operator.
 
     Attributes:

@@ -9,7 +9,7 @@ from ....ir.tile_schedule import TileSchedule
 from ....ir.tiles import Role, TileGraph
 from ....ir.workload import Operand
 from ..timing.retime import timed
-from .kernel.arrays import COMPUTE, EVENTS, FINISH, MAKESPAN, STAYS, Ints, State
+from .kernel.arrays import COMPUTE, EVENTS, FINISH, MAKESPAN, PLACEMENTS, Ints, State
 from .problem import TimedTiling
 
 _KINDS = (
@@ -40,7 +40,9 @@ def decode(
     graph = timing.tiling.graph([tuple(item.nest for item in row) for row in timing.nests])
     reader = _Reader(timing, graph)
     events = tuple(reader.event(row, order) for row in state.event[: state.scalar[EVENTS]].tolist())
-    places = tuple(reader.place(row) for row in state.stay[: state.scalar[STAYS]].tolist())
+    places = tuple(
+        reader.place(row) for row in state.placement[: state.scalar[PLACEMENTS]].tolist()
+    )
     schedule = TileSchedule(
         graph=graph,
         events=events,
@@ -57,7 +59,10 @@ class _Reader:
     """Translates numbers of tiles; parameters are numbered on their own."""
 
     def __init__(self, timing: TimedTiling, graph: TileGraph) -> None:
-        self.base, self.room = (timing.site.place.workspace_address, timing.site.parameter_room)
+        self.base, self.capacity = (
+            timing.site.place.workspace_address,
+            timing.site.parameter_range,
+        )
         self.tensors = np.atleast_2d(timing.problem.param_bytes)
         self.first_param = next(
             (number for number, tile in enumerate(graph.tiles) if tile.role is Role.PARAM),
@@ -90,7 +95,7 @@ class _Reader:
 
     def place(self, row: list[int]) -> Placement:
         tile, npu, address, first, last = row
-        start = self.room[0] + address * int(self.tensors.max()) if tile < 0 else 0
+        start = self.capacity[0] + address * int(self.tensors.max()) if tile < 0 else 0
         return Placement(
             tile=self._tile(tile),
             npu=npu,

@@ -10,7 +10,7 @@ from ....ir.graph_schedule import GraphSchedule, Stream, Workspace
 from ....ir.ops import make_op
 from ....ir.types import DType, Quantization, TensorType
 from ....ir.workload import Operand, Workload
-from .candidate import Found
+from .candidate import SearchOutcome
 from .latency import TileTimer
 from .options import FlexerOptions
 from .search import Search
@@ -70,13 +70,13 @@ def layer_of(name: str, workload: Workload) -> Layer:
 def layer_site(layer: Layer, arch: Architecture) -> Site:
     """Return a layer that has the whole scratchpad as workspace and streams everything."""
     graph = _graph(layer, arch.precision is Precision.INT8)
-    room = arch.scratchpad_level.usable or 0
+    capacity = arch.scratchpad_level.usable or 0
     if arch.scratchpad_level.double_buffered:
-        room *= 2
+        capacity *= 2
     plan = GraphSchedule(
-        budget=room,
+        budget=capacity,
         order=("y",),
-        workspaces=(Workspace(step=0, address=0, bytes=room),),
+        workspaces=(Workspace(step=0, address=0, bytes=capacity),),
         streams=tuple(
             Stream(tensor=name, step=0, bytes=graph.types[name].bytes) for name in ("x", "y")
         ),
@@ -132,7 +132,7 @@ class LayerRow:
 
 def schedule_layer(
     layer: Layer, arch: Architecture, options: FlexerOptions, timer: TileTimer | None = None
-) -> Found:
+) -> SearchOutcome:
     """Return the best static and the best schedule of a layer.
 
     Args:
@@ -170,7 +170,7 @@ def layer_rows(
         )
     chosen_options = options or FlexerOptions()
     if "flexer" not in schedulers:
-        chosen_options = replace(chosen_options, steps=0, weaves=0)
+        chosen_options = replace(chosen_options, steps=0, block_orders=0)
     found = schedule_layer(layer_of(name, workload), arch, chosen_options)
     effort = found.effort
     chosen = {

@@ -1,4 +1,4 @@
-"""What the out-of-order scheduler may be told."""
+"""What the out-of-order scheduler can be asked for."""
 
 import math
 from dataclasses import dataclass
@@ -44,10 +44,10 @@ class Priority(StrEnum):
 
 
 class Memory(StrEnum):
-    """Who gets which room (section 4.1 and Table 2).
+    """Who gets which space (section 4.1 and Table 2).
 
     ``default`` is the paper's order: in place of an equal, best fit, Algorithm 2. ``eager`` takes
-    the room that is free first, then Algorithm 2. ``best`` tries both.
+    the space that is free first, then Algorithm 2. ``best`` tries both.
     """
 
     BEST = "best"
@@ -79,7 +79,7 @@ class FlexerOptions:
         metric: What is minimised.
         weight: Of transfers, for ``weighted``, 0 .. 2.
         priority: Which set comes next.
-        memory: Which tiles make room.
+        memory: Which tiles make space.
         max_ops: Largest number of operations of a tiling, see ``viable_tilings`` ...
         more_ops: ... where the best static order of these is ``far`` from the bounds.
         far: How many times the lower bounds of cycles and of bytes that is.
@@ -89,7 +89,7 @@ class FlexerOptions:
             the best static one.
         trade: Whether a schedule may take more cycles, or move more bytes, than the best static one
             where its metric is better.
-        weaves: Patterns of blocks that are tried, see ``orders``; zero leaves them out.
+        block_orders: Patterns of blocks that are tried, see ``orders``; zero leaves them out.
         beam: Sets of each size that are extended.
         window: Operations that are considered in each step.
         trials: Complete sets whose memory operations are worked out in each step.
@@ -106,7 +106,7 @@ class FlexerOptions:
     steps: int = 8_000
     keep_free: bool = False
     trade: bool = False
-    weaves: int = 480
+    block_orders: int = 480
     beam: int = 8
     window: int = 48
     trials: int = 8

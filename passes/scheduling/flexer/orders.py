@@ -27,7 +27,7 @@ _MOST_SETS = 4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Weave:
+class BlockOrder:
     """A pattern of blocks.
 
     Attributes:
@@ -43,7 +43,7 @@ class Weave:
     channels_outside: bool
 
 
-def weaves(tiling: Tiling, npus: int) -> Iterator[Weave]:
+def block_orders(tiling: Tiling, npus: int) -> Iterator[BlockOrder]:
     """Yield the distinct patterns that suit a tiling."""
     trips = tiling.trips
     most, spots = trips[Dim.K], trips[Dim.P] * trips[Dim.Q]
@@ -61,7 +61,7 @@ def weaves(tiling: Tiling, npus: int) -> Iterator[Weave]:
         for outside in (False, True):
             if outside and (channels == most or positions == spots):
                 continue
-            yield Weave(
+            yield BlockOrder(
                 across=across,
                 channels=channels,
                 positions=positions,
@@ -69,27 +69,27 @@ def weaves(tiling: Tiling, npus: int) -> Iterator[Weave]:
             )
 
 
-def woven(tiling: Tiling, weave: Weave, npus: int) -> tuple[Ints, Ints]:
+def in_blocks(tiling: Tiling, pattern: BlockOrder, npus: int) -> tuple[Ints, Ints]:
     """Return canonical numbers of the operations in the order of a pattern, and the sets.
 
     Args:
         tiling: The operations.
-        weave: The pattern.
+        pattern: The pattern.
         npus: How many.
     """
     trips, index = tiling.trips, tiling.indices
-    along = npus // weave.across
+    along = npus // pattern.across
     k, c = index[Dim.K], index[Dim.C]
     s = index[Dim.P] * trips[Dim.Q] + index[Dim.Q]
     block = _to_and_fro(
         *(
-            (k // weave.channels, s // weave.positions)
-            if weave.channels_outside
-            else (s // weave.positions, k // weave.channels)
+            (k // pattern.channels, s // pattern.positions)
+            if pattern.channels_outside
+            else (s // pattern.positions, k // pattern.channels)
         )
     )
     step = np.where(block % 2, trips[Dim.C] - 1 - c, c)
-    inside = _to_and_fro(k % weave.channels // weave.across, s % weave.positions // along)
+    inside = _to_and_fro(k % pattern.channels // pattern.across, s % pattern.positions // along)
     inside = np.where((block + step) % 2, inside.max(initial=0) - inside, inside)
     keys = (index[Dim.G], index[Dim.N], block, step, inside)
     order = np.lexsort((s, k, *keys[::-1])).astype(np.int64)
@@ -104,7 +104,7 @@ def _to_and_fro(outer: Ints, inner: Ints) -> Ints:
     return outer * width + np.where(outer % 2, width - 1 - inner, inner)
 
 
-def estimate(timing: TimedTiling, weave: Weave) -> Bound | None:
+def estimate(timing: TimedTiling, pattern: BlockOrder) -> Bound | None:
     """Return about what a pattern takes, ``None`` where its accumulators do not fit.
 
     Weights come once per block of positions, inputs once per block of channels. Where tiles of the
@@ -114,26 +114,26 @@ def estimate(timing: TimedTiling, weave: Weave) -> Bound | None:
     trips, size = tiling.trips, tiling.tile_bytes
     inputs, weights, accs = tiling.counts
     npus = timing.latency.shape[1]
-    along = npus // weave.across
+    along = npus // pattern.across
     x, w = int(size[0]), int(size[inputs])
     sums, out = int(size[inputs + weights]), int(size[-1])
     spots = trips[Dim.P] * trips[Dim.Q]
-    held = weave.channels * weave.positions * sums
-    once = weave.across * w + along * x
-    if held + once > problem.room:
+    held = pattern.channels * pattern.positions * sums
+    once = pattern.across * w + along * x
+    if held + once > problem.capacity:
         return None
-    turns = -(-spots // weave.positions) * trips[Dim.N]
-    again = -(-trips[Dim.K] // weave.channels)
+    turns = -(-spots // pattern.positions) * trips[Dim.N]
+    again = -(-trips[Dim.K] // pattern.channels)
     moved = (
         turns * int(size[inputs : inputs + weights].sum())
         + again * int(size[:inputs].sum())
         + int(size[-accs:].sum())
     )
     sets = trips[Dim.G] * trips[Dim.N] * trips[Dim.C]
-    sets *= -(-trips[Dim.K] // weave.across) * -(-spots // along)
+    sets *= -(-trips[Dim.K] // pattern.across) * -(-spots // along)
     work = sets * int(timing.latency.max())
     bandwidth = arch.off_chip.read_bandwidth
     moving = 0 if bandwidth is None else int(moved / bandwidth)
-    if held + once + npus * out + weave.across * w + along * x > problem.room:
+    if held + once + npus * out + pattern.across * w + along * x > problem.capacity:
         return Bound(work + moving, moved)
     return Bound(max(work, moving), moved)

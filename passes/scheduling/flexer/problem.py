@@ -33,7 +33,7 @@ class Dataflow:
 
     @property
     def stationary(self) -> str:
-        """The operand that stays longest: the one that the innermost loop leaves alone."""
+        """The operand that remains longest: the one that the innermost loop leaves alone."""
         return {"spatial": "W", "K": "I", "C": "O"}[self.loops[-1]]
 
     def __str__(self) -> str:
@@ -92,7 +92,7 @@ class TimedTiling:
         keys, tensors = self._parameters()
         slots = self._slots(tensors)
         return Problem(
-            room=self.site.place.workspace_bytes,
+            capacity=self.site.place.workspace_bytes,
             channels=arch.dma.channels,
             reads=tiling.reads,
             latency=self.latency,
@@ -148,7 +148,7 @@ class TimedTiling:
         """Return which parameters each accumulator tile needs, and their sizes [byte]."""
         tiling, names = self.tiling, len(self.site.parameters)
         work = self.site.workload
-        if 4 * work.G * work.K * names <= self.site.parameter_room[1]:
+        if 4 * work.G * work.K * names <= self.site.parameter_range[1]:
             whole = np.full((1, names), 4 * work.G * work.K, np.int64)
             return np.zeros(tiling.counts[2], np.int64), whole
         groups, channels = tiling.acc_channels
@@ -164,7 +164,7 @@ class TimedTiling:
         if tensors.size == 0:
             return 1
         wanted = int(tensors.max()) * tensors.shape[1]
-        return max(1, min(len(tensors), self.site.parameter_room[1] // wanted))
+        return max(1, min(len(tensors), self.site.parameter_range[1] // wanted))
 
 
 def off_chip_bandwidth(arch: Architecture) -> float | None:

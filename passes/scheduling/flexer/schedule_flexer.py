@@ -13,7 +13,7 @@ from ...base import Context, Pass, require_arch
 from ..network.join import join
 from ..schedule_tiles import schedule_operator
 from ..timing.work_bound import are_alike
-from .candidate import Found, adopt, schedule_of
+from .candidate import SearchOutcome, adopt, schedule_of
 from .kernel.goal import metric
 from .options import FlexerOptions, Memory, Metric, Priority
 from .side_by_side import search_all
@@ -124,7 +124,9 @@ class ScheduleFlexer(Pass):
         goal = self.options().goal(math.inf, byte_pj=1.0)
         return metric(goal, schedule.cycles, schedule.transferred_bytes)
 
-    def _search(self, sites: tuple[Site, ...], ctx: Context) -> dict[Likeness, Found | None]:
+    def _search(
+        self, sites: tuple[Site, ...], ctx: Context
+    ) -> dict[Likeness, SearchOutcome | None]:
         """Return what was found for each distinct operator."""
         distinct: dict[Likeness, Site] = {}
         for site in sites:
@@ -149,8 +151,8 @@ def _in_order(module: Module, op: Op) -> TileSchedule | None:
         return None
 
 
-def _count(found: Found, ctx: Context) -> None:
+def _count(found: SearchOutcome, ctx: Context) -> None:
     ctx.counters.add("distinct operators")
     ctx.counters.add("schedules in order", found.effort.static)
-    ctx.counters.add("schedules out of order", found.effort.free + found.effort.woven)
+    ctx.counters.add("schedules out of order", found.effort.free + found.effort.blocks)
     ctx.counters.add("won out of order", found.best.scheduler == "flexer")

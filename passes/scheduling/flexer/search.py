@@ -14,9 +14,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from ....ir.errors import InfeasibleError, Shortage
-from .block_orders import best_woven
+from .block_orders import best_in_blocks
 from .bounds import Bound, site_bound, tiling_bound
-from .candidate import Candidate, Found, schedule_of
+from .candidate import Candidate, SearchOutcome, schedule_of
 from .kernel.goal import metric
 from .latency import TileTimer
 from .list_orders import best_free
@@ -42,7 +42,7 @@ class Search:
     options: FlexerOptions
     timer: TileTimer
 
-    def run(self) -> Found:
+    def run(self) -> SearchOutcome:
         """Return the best static and the best schedule of all.
 
         Raises:
@@ -59,7 +59,7 @@ class Search:
             free = self._by_the_clock(trials, free, bound)
         best = static if free is None or not self._is_better(free, static) else free
         trials.effort.cpu_seconds = time.process_time() - begin
-        return Found(static=static, free=free, best=best, bound=bound, effort=trials.effort)
+        return SearchOutcome(static=static, free=free, best=best, bound=bound, effort=trials.effort)
 
     def _by_the_clock(self, trials: Trials, found: Candidate, bound: Bound) -> Candidate:
         """Return a candidate with the cycles that the machine needs, and its metric."""
@@ -96,8 +96,8 @@ class Search:
                 trials.most = static.cycles, static.bytes
         best: Candidate | None = None
         for rows in tilings:
-            best = best_woven(trials, rows, limit if best is None else best.value) or best
-        trials.effort.woven_seconds = time.process_time() - begin - trials.effort.static_seconds
+            best = best_in_blocks(trials, rows, limit if best is None else best.value) or best
+        trials.effort.block_seconds = time.process_time() - begin - trials.effort.static_seconds
         every = [row for rows in tilings for row in rows]
         return best_free(trials, every, limit if best is None else best.value) or best
 

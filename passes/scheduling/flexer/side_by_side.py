@@ -7,7 +7,7 @@ from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 
 from ....ir.errors import InfeasibleError
-from .candidate import Found
+from .candidate import SearchOutcome
 from .latency import TileTimer
 from .options import FlexerOptions
 from .search import Search
@@ -19,7 +19,7 @@ _WORTH_PROCESSES = 4
 
 def search_all(
     sites: Sequence[Site], options: FlexerOptions, mapper: str, processes: int
-) -> tuple[Found | None, ...]:
+) -> tuple[SearchOutcome | None, ...]:
     """Return what was found for each operator, ``None`` where no tiling fits its workspace.
 
     The first one is searched in this process, so that others find the kernel compiled.
@@ -43,7 +43,7 @@ def search_all(
 
 def _search(
     site: Site, *, options: FlexerOptions, mapper: str, timer: TileTimer | None = None
-) -> Found | None:
+) -> SearchOutcome | None:
     try:
         return Search(site, options, timer or TileTimer(site.arch, mapper)).run()
     except InfeasibleError:

@@ -27,15 +27,15 @@ class Site:
         graph: The network.
         op: The operator.
         arch: The machine; its scratchpad holds weights.
-        place: What is resident, and the room for tiles.
-        parameter_room: First byte and size of the room for parameters in every NPU.
+        place: What is resident, and the space for tiles.
+        parameter_range: First byte and size of the space for parameters in every NPU.
     """
 
     graph: Graph
     op: Op
     arch: Architecture
     place: Residency
-    parameter_room: tuple[int, int]
+    parameter_range: tuple[int, int]
 
     @cached_property
     def workload(self) -> Workload:
@@ -55,7 +55,7 @@ class Site:
             Space.GB,
             self.place,
             self.arch,
-            self.parameter_room[1],
+            self.parameter_range[1],
         )
 
     @cached_property
@@ -93,7 +93,7 @@ def site_of(graph: Graph, plan: GraphSchedule, op: Op, arch: Architecture) -> Si
         op=op,
         arch=arch,
         place=residency(graph, plan, op),
-        parameter_room=(half * (plan.step_of[op.name] % 2), half),
+        parameter_range=(half * (plan.step_of[op.name] % 2), half),
     )
 
 
@@ -112,5 +112,5 @@ def likeness(site: Site) -> Likeness:
         tuple(site.resident.items()),
         site.place.workspace_bytes,
         len(site.parameters),
-        site.parameter_room[1],
+        site.parameter_range[1],
     )

@@ -120,7 +120,7 @@ class Trials:
             dataflow: The loop order in which operations of ``problem`` are numbered.
             problem: The tiling's arrays in that order.
             sets: Operations, and the sizes of their sets.
-            memory: Who makes room.
+            memory: Who makes space.
             goal: What is minimised, and when to give up.
             scheduler: Who made the order.
         """

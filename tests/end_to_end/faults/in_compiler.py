@@ -315,9 +315,9 @@ _TILES = (
     ),
     Fault(
         "tiles overlap by a byte",
-        "passes/scheduling/room.py",
-        "starts = [self.base, *(stay.address + stay.bytes for stay in ordered)]",
-        "starts = [self.base, *(stay.address + stay.bytes - 1 for stay in ordered)]",
+        "passes/scheduling/allocator.py",
+        "starts = [self.base, *(occupant.address + occupant.bytes for occupant in ordered)]",
+        "starts = [self.base, *(occupant.address + occupant.bytes - 1 for occupant in ordered)]",
         Exam.RUN,
     ),
 )

@@ -95,7 +95,7 @@ def fifty_steps() -> LoopNest:
     )
 
 
-def rooms(size: int, accumulators: int = 1 << 16) -> dict[Space, tuple[int, int]]:
+def ranges(size: int, accumulators: int = 1 << 16) -> dict[Space, tuple[int, int]]:
     return {Space.GB: (128, size), Space.AB: (0, accumulators), Space.PB: (0, 1024)}
 
 
@@ -112,9 +112,10 @@ def test_schedules_are_valid_where_tiles_fit(
 ):
     graph = product(outputs, depth, acc=acc)
     try:
-        schedule = schedule_static(graph, arch, rooms(size))
+        schedule = schedule_static(graph, arch, ranges(size))
     except InfeasibleError as error:
-        assert error.shortage is not None and error.shortage.resource == "gb"
+        assert "gb" in error.message
+        assert (error.shortage is None) == ("in several" in error.message)
         assert size < 2500
         return
 
@@ -124,24 +125,24 @@ def test_schedules_are_valid_where_tiles_fit(
     assert len(computes) == len(graph.ops)
     assert busy_cycles(schedule.events, Unit.MX) >= 50 * outputs * depth
     for item in schedule.placements:
-        base, extent = rooms(size)[graph.tiles[item.tile].space]
+        base, extent = ranges(size)[graph.tiles[item.tile].space]
         assert base <= item.address
         assert item.address + graph.tiles[item.tile].bytes <= base + extent
 
 
 def test_tiles_are_loaded_once_where_everything_fits():
-    schedule = schedule_static(product(4, 3), EDGE, rooms(1 << 16))
+    schedule = schedule_static(product(4, 3), EDGE, ranges(1 << 16))
 
     loads = [event.subject for event in schedule.events if event.kind is EventKind.LOAD]
     assert len(loads) == len(set(loads))
     assert schedule.transferred_bytes == 64 * (12 + 3 + 4)
 
 
-def test_unfinished_sums_are_spilled_and_retrieved_where_room_is_short():
+def test_unfinished_sums_are_spilled_and_retrieved_where_space_is_short():
     graph = product(2, 3, acc=Space.GB)
     shuffled = replace(graph, ops=tuple(graph.ops[number] for number in (0, 3, 1, 4, 2, 5, 6, 7)))
 
-    schedule = schedule_static(shuffled, EDGE, rooms(4 * 64 + 256))
+    schedule = schedule_static(shuffled, EDGE, ranges(4 * 64 + 256))
 
     schedule.verify()
     kinds = [event.kind for event in schedule.events]
@@ -158,7 +159,7 @@ def test_every_part_of_the_sums_starts_from_zero():
     )
     ops = (*ops, finish)
 
-    schedule = schedule_static(replace(graph, ops=ops), EDGE, rooms(1 << 16))
+    schedule = schedule_static(replace(graph, ops=ops), EDGE, ranges(1 << 16))
 
     schedule.verify()
     computes = [event for event in schedule.events if event.unit is Unit.MX]
@@ -166,7 +167,7 @@ def test_every_part_of_the_sums_starts_from_zero():
 
 
 def test_transfers_run_ahead_of_the_array():
-    schedule = schedule_static(product(6, 1), EDGE, rooms(1 << 16))
+    schedule = schedule_static(product(6, 1), EDGE, ranges(1 << 16))
 
     computes = [event for event in schedule.events if event.kind is EventKind.COMPUTE]
     loads = [event for event in schedule.events if event.kind is EventKind.LOAD]
@@ -179,7 +180,7 @@ def test_transfers_run_ahead_of_the_array():
 
 def test_what_does_not_fit_is_told_with_its_terms():
     with pytest.raises(InfeasibleError, match="do not fit together: gb: needs 192 byte") as caught:
-        schedule_static(product(1, 1), EDGE, rooms(150))
+        schedule_static(product(1, 1), EDGE, ranges(150))
 
     assert caught.value.shortage is not None
     assert ("I of %I", 64) in caught.value.shortage.terms

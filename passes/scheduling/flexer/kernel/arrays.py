@@ -16,13 +16,13 @@ LOAD, STORE, SPILL, RETRIEVE, COMPUTE, FINISH = range(6)
 """Kinds of events."""
 
 BALANCED, FIRST_FIT, SMALL_SPILL, FURTHEST = range(4)
-"""Who makes room."""
+"""Who makes space."""
 
 EAGER = 4
-"""Added to one of these: a tile takes the room that is free first, not that of an equal."""
+"""Added to one of these: a tile takes the space that is free first, not that of an equal."""
 
 APART = 8
-"""Added to one of these: accumulators take free room from its end, other tiles from its start."""
+"""Added to one of these: accumulators take free space from its end, other tiles from its start."""
 
 BENEFIT, MIN_TRANSFER, MIN_SPILL = range(3)
 """Which set of operations comes next."""
@@ -38,9 +38,9 @@ ADDRESS, SIZE, TILE, TOUCHED = range(4)
 
 AT, READY, LAST_TOUCH, LEFT, FIRST, LAST, SPILLED, SEEN, PINNED, NEXT, END, BY = range(12)
 """Columns of a tile: address or -1; when its content is complete; when it was last touched;
-operations that will still touch it; first and last event of its stay; when its spill was complete
-or -1; whether it was moved or made before; equals the stamp where it must stay; index into ``uses``
-of its next use, and past its last; the NPU that added to it last, or -1."""
+operations that will still touch it; first and last event of its placement; when its spill was
+complete or -1; whether it was moved or made before; equals the stamp where it must remain; index
+into ``uses`` of its next use, and past its last; the NPU that added to it last, or -1."""
 
 FREE, GAP_START, GAP_END = range(3)
 """Columns of a port: when it has served all transfers so far; from when to when it is idle before
@@ -53,7 +53,7 @@ KEPT_READY, KEPT_TOUCHED, KEPT_FIRST, KEPT_LAST = range(4)
     SEGMENTS,
     BYTES,
     EVENTS,
-    STAYS,
+    PLACEMENTS,
     PENDING,
     STAMP,
     BYTES_LEFT,
@@ -75,7 +75,7 @@ class Problem(NamedTuple):
     """One tiling of one operator; operations in the order of a dataflow.
 
     Attributes:
-        room: Bytes of the scratchpad that tiles may take.
+        capacity: Bytes of the scratchpad that tiles may take.
         channels: DMA channels.
         reads: Input, weight and accumulator tile of every operation ``[ops, 3]``.
         latency: Of every operation on every NPU, where sums start from zero [cycle]
@@ -87,7 +87,7 @@ class Problem(NamedTuple):
         startup: Of every transfer, before the port is asked for anything [cycle].
         sides: 2 where off-chip memory has a port for each direction, 1 where both share one.
         xfer: Of moving a tile through the whole port [cycle] ``[tiles]``.
-        resident: Whether a tile needs neither room nor transfer ``[tiles]``.
+        resident: Whether a tile needs neither space nor transfer ``[tiles]``.
         finish: Of turning accumulators into outputs [cycle] ``[accs]``.
         first_acc: Number of the first accumulator tile.
         params: Which parameters an accumulator tile is finished with ``[accs]``.
@@ -97,7 +97,7 @@ class Problem(NamedTuple):
         commute: Whether operations that add into one tile may run in any order.
     """
 
-    room: int
+    capacity: int
     channels: int
     reads: Ints
     latency: Ints
@@ -129,7 +129,7 @@ class Goal(NamedTuple):
         latency_power: See above.
         bytes_power: See above.
         fixed: See above.
-        limit: A schedule that cannot stay below this is abandoned ...
+        limit: A schedule that cannot remain below this is abandoned ...
         most_cycles: ... and one that cannot end by then [cycle] ...
         most_bytes: ... or moves more than this [byte].
     """
@@ -147,7 +147,7 @@ class Choice(NamedTuple):
     """How a schedule is made.
 
     Attributes:
-        memory: Who makes room: ``BALANCED``, ``FIRST_FIT``, ``SMALL_SPILL``, or ``FURTHEST``
+        memory: Who makes space: ``BALANCED``, ``FIRST_FIT``, ``SMALL_SPILL``, or ``FURTHEST``
             (only where the order is known); ``EAGER`` and ``APART`` may be added.
         priority: ``BENEFIT``, ``MIN_TRANSFER`` or ``MIN_SPILL``.
         beam: Sets of each size that are extended.
@@ -185,15 +185,15 @@ class State(NamedTuple):
         queue: When operands of a member are there, the member, its NPU; and when each NPU is
             free ``[npus, 4]``.
         needed: Tiles that the set has to bring ``[.]``.
-        position: Where those without room stood in that list ``[.]``.
+        position: Where those without space stood in that list ``[.]``.
         take: The plan: tile (or -1), first and last segment of the run that it takes, its
             position among the needed, and whether it lies at the end of the run ``[., 5]``.
-        arrival: When the room of a placed tile is free, the tile, its position ``[., 3]``.
+        arrival: When the space of a placed tile is free, the tile, its position ``[., 3]``.
         scalar: See the constants ``[SCALARS]``.
         order: Operations as issued ``[ops]``.
         group: Sizes of the sets ``[ops]``.
         event: Kind, subject, engine, start, end, clear; empty unless kept ``[., 6]``.
-        stay: Tile (parameters: -1 - number), NPU, address, first and last event ``[., 5]``.
+        placement: Tile (parameters: -1 - number), NPU, address, first and last event ``[., 5]``.
     """
 
     segment: Ints
@@ -220,4 +220,4 @@ class State(NamedTuple):
     order: Ints
     group: Ints
     event: Ints
-    stay: Ints
+    placement: Ints

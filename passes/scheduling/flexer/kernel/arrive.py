@@ -1,4 +1,4 @@
-"""Carry out a plan of room: tiles leave, tiles get their room and are brought in."""
+"""Carry out a plan of space: tiles leave, tiles get their space and are brought in."""
 
 # pyright: reportArgumentType=false, reportReturnType=false
 
@@ -29,7 +29,7 @@ from .timing import move
 
 @inner
 def _arrive(p: Problem, s: State, tile: int, touched: int) -> None:
-    """Bring a placed tile in, or clear the room of a new one."""
+    """Bring a placed tile in, or clear the space of a new one."""
     s.tile[tile, READY] = touched
     s.tile[tile, BY] = -1
     s.tile[tile, LAST_TOUCH] = touched
@@ -47,7 +47,7 @@ def _arrive(p: Problem, s: State, tile: int, touched: int) -> None:
 
 @inner
 def _carry_out(p: Problem, s: State, k: int) -> int:
-    """Carry out one take; return when its room was last touched."""
+    """Carry out one take; return when its space was last touched."""
     tile, low, high = s.take[k, 0], s.take[k, 1], s.take[k, 2]
     for j in range(low, high + 1):
         if s.segment[j, TILE] >= 0:
@@ -73,7 +73,7 @@ def _is_written_off(p: Problem, s: State, k: int) -> bool:
 
 @inner
 def _wait_in_line(s: State, count: int, time: int, tile: int, position: int) -> None:
-    """Put a tile whose room is free at a time among the ``count`` that are to be brought in."""
+    """Put a tile whose space is free at a time among the ``count`` that are to be brought in."""
     j = count
     while j > 0 and (
         s.arrival[j - 1, 0] > time
@@ -86,10 +86,10 @@ def _wait_in_line(s: State, count: int, time: int, tile: int, position: int) -> 
 
 
 @inner
-def make_room(p: Problem, s: State) -> None:
-    """Carry out the plan: give every missing tile its room, and issue spills and loads.
+def make_space(p: Problem, s: State) -> None:
+    """Carry out the plan: give every missing tile its space, and issue spills and loads.
 
-    Where nothing has to be written off, tiles come in by the time at which their room is free.
+    Where nothing has to be written off, tiles come in by the time at which their space is free.
     """
     waiting = 0
     for k in range(s.scalar[TAKES]):

@@ -1,6 +1,6 @@
 """The driver: a schedule set by set, in a given order or out of order.
 
-A schedule is made set by set. For a set of operations the tiles that are missing get room, spills
+A schedule is made set by set. For a set of operations the tiles that are missing get space, spills
 and loads are issued, then the operations; finished outputs are stored after the loads of the next
 set, so that no load waits behind a store. ``decode`` turns the arrays into a frozen schedule.
 
@@ -38,8 +38,8 @@ from .compiled import entry, inner, maker
 from .goal import is_hopeless
 from .issue import do_set
 from .leaving import flush, store
-from .room import plan_room
 from .sets import select, start_sets
+from .space_plan import plan_space
 from .start import start
 from .timing import leave_chip
 
@@ -59,7 +59,7 @@ def _list_uses(p: Problem, s: State, order: Ints) -> None:
 def _try_set(p: Problem, s: State, count: int, rule: int) -> int:
     """Schedule as many of the first members of a set as fit together; return how many."""
     is_flushed = False
-    while not plan_room(p, s, count, rule)[0]:
+    while not plan_space(p, s, count, rule)[0]:
         if count > 1:
             count -= 1
         elif is_flushed:
@@ -73,7 +73,7 @@ def _try_set(p: Problem, s: State, count: int, rule: int) -> int:
 
 @inner
 def _close(p: Problem, s: State) -> None:
-    """Store what is finished and close all stays."""
+    """Store what is finished and close all placements."""
     while s.scalar[PENDING] > 0:
         store(p, s, s.pending[0])
     for npu in range(s.kept.shape[0]):
@@ -98,9 +98,9 @@ def schedule_in_order(
         p: The tiling.
         order: Operations.
         group: Size of each set; it is split where its tiles do not fit together.
-        memory: Who makes room.
+        memory: Who makes space.
         goal: When to give up.
-        keep: Whether to keep events and stays.
+        keep: Whether to keep events and placements.
 
     Returns:
         ``DONE``, ``ABORTED`` (beyond the goal's limit) or ``STUCK`` (an operation does not fit).
@@ -140,9 +140,9 @@ def schedule_freely(p: Problem, choice: Choice, goal: Goal) -> tuple[int, State]
     s = start(p, False)
     ops = p.reads.shape[0]
     _list_uses(p, s, np.arange(ops))
-    room = start_sets(p, choice)
+    sets = start_sets(p, choice)
     while s.scalar[ISSUED] < ops:
-        size = select(p, s, choice, room)
+        size = select(p, s, choice, sets)
         if size:
             do_set(p, s, size)
         else:

@@ -26,7 +26,7 @@ from .arrays import (
     Problem,
     State,
 )
-from .arrive import make_room
+from .arrive import make_space
 from .compiled import inner
 from .leaving import free, store
 from .scratchpad import tidy
@@ -140,7 +140,7 @@ def _assign(p: Problem, s: State, count: int) -> None:
 
 @inner
 def do_set(p: Problem, s: State, count: int) -> None:
-    """Schedule the set in ``members``, whose room is planned.
+    """Schedule the set in ``members``, whose space is planned.
 
     Args:
         p: The problem.
@@ -150,7 +150,7 @@ def do_set(p: Problem, s: State, count: int) -> None:
     waiting = s.scalar[PENDING]
     for k in range(waiting):
         s.oldest[k] = s.pending[k]
-    make_room(p, s)
+    make_space(p, s)
     for k in range(waiting):
         if s.tile[s.oldest[k], AT] >= 0:
             store(p, s, s.oldest[k])

@@ -34,7 +34,7 @@ from .timing import leave_chip, move
 
 @inner
 def free(p: Problem, s: State, tile: int) -> None:
-    """End the stay of a tile that nobody needs any more."""
+    """End the placement of a tile that nobody needs any more."""
     k = find(s.segment, s.scalar[SEGMENTS], s.tile[tile, AT])
     s.segment[k, TILE] = -1
     s.segment[k, TOUCHED] = s.tile[tile, LAST_TOUCH]
@@ -45,7 +45,7 @@ def free(p: Problem, s: State, tile: int) -> None:
 
 @inner
 def store(p: Problem, s: State, tile: int) -> None:
-    """Write a finished output tile off chip and free its room."""
+    """Write a finished output tile off chip and free its space."""
     move(p, s, int(STORE), tile, s.tile[tile, READY], p.xfer[tile], p.size[tile])
     s.scalar[BYTES_LEFT] -= p.size[tile]
     s.scalar[XFER_LEFT] -= p.xfer[tile]

@@ -61,7 +61,7 @@ def carve(segment: Ints, count: int, low: int, high: int, size: int, tile: int, 
     """Put a tile at the start or end of free segments ``low .. high``; return how many there are.
 
     The touch of the new segment is the latest of those that it covers; what is left over of the
-    last (or first) one stays behind (or before) it.
+    last (or first) one remains behind (or before) it.
     """
     total, touched = 0, 0
     for k in range(low, high + 1):
@@ -128,7 +128,7 @@ def in_place(segment: Ints, count: int, size: int) -> int:
 def best_fit(segment: Ints, count: int, size: int) -> int:
     """Return the first segment of the smallest run of free ones that is large enough, -1 if none.
 
-    Of equal runs the one whose room is free first.
+    Of equal runs the one whose space is free first.
     """
     best, best_total, best_touched = -1, NEVER, NEVER
     k = 0
@@ -162,7 +162,7 @@ def free_at(segment: Ints, low: int, size: int, quiet: int) -> int:
 
 @inner
 def soonest(segment: Ints, count: int, size: int, quiet: int) -> int:
-    """Return the free segment from which on there is room first, -1 if none.
+    """Return the free segment from which on there is space first, -1 if none.
 
     Of equal ones the one in the smallest run of free segments, then the first of its run.
     """

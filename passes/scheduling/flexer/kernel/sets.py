@@ -12,7 +12,7 @@ from .candidates import candidates
 from .compiled import inner, maker, small
 from .flow_map import dataflow_map
 from .priority import priority_of
-from .room import plan_room
+from .space_plan import plan_space
 
 
 class Sets(NamedTuple):
@@ -37,7 +37,7 @@ class Sets(NamedTuple):
 
 @maker
 def start_sets(p: Problem, choice: Choice) -> Sets:
-    """Return room for the sets of one step."""
+    """Return space for the sets of one step."""
     npus = p.latency.shape[1]
     return Sets(
         np.zeros(choice.window + 8, np.int64),
@@ -123,7 +123,7 @@ def _grow(p: Problem, s: State, q: Sets, level: int, parent: int, found: int) ->
 
 @inner
 def select(p: Problem, s: State, choice: Choice, q: Sets) -> int:
-    """Make the set with the highest priority the members, and plan its room.
+    """Make the set with the highest priority the members, and plan its space.
 
     Sets grow operation by operation; of each size the ``beam`` sets that reuse most are extended.
     Returns its size, 0 where nothing fits.
@@ -147,7 +147,7 @@ def select(p: Problem, s: State, choice: Choice, q: Sets) -> int:
         if best >= 0:
             for j in range(level):
                 s.members[j] = q.member[level, best, j]
-            plan_room(p, s, level, choice.memory)
+            plan_space(p, s, level, choice.memory)
             return level
     return 0
 
@@ -162,7 +162,7 @@ def _best_of(p: Problem, s: State, choice: Choice, q: Sets, level: int) -> int:
             break
         for j in range(level):
             s.members[j] = q.member[level, k, j]
-        fits, spilled, used, overhead, moved = plan_room(p, s, level, choice.memory)
+        fits, spilled, used, overhead, moved = plan_space(p, s, level, choice.memory)
         if not fits:
             continue
         a, b, c = priority_of(choice.priority, reused, spilled, used, overhead, moved)

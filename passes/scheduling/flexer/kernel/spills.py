@@ -1,4 +1,4 @@
-"""Who makes room (Algorithm 2), and the other rules of Table 2.
+"""Who makes space (Algorithm 2), and the other rules of Table 2.
 
 Args:
     p: The problem.
@@ -43,7 +43,7 @@ def _next_use(s: State, tile: int) -> int:
 
 @inner
 def victims(p: Problem, s: State, count: int, size: int, rule: int) -> tuple[int, int]:
-    """Return first and last segment of the run that makes room; -1 where there is none.
+    """Return first and last segment of the run that makes space; -1 where there is none.
 
     For every start the shortest run of neighbours that is large enough is looked at (Algorithm 2).
     ``BALANCED`` takes the one with the smallest rest, then with the smallest sum of size times
@@ -54,7 +54,7 @@ def victims(p: Problem, s: State, count: int, size: int, rule: int) -> tuple[int
 
     Deviation: the printed algorithm never resets ``pick`` inside its loop, so every longer run
     would replace a better shorter one; it breaks out of the outer loop; its end runs one past the
-    list; and it knows only allocated blocks, though free room between them is part of a run. Free
+    list; and it knows only allocated blocks, though free space between them is part of a run. Free
     segments count here as blocks without uses.
     """
     best_low, best_high = -1, -1

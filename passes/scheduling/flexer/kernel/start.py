@@ -29,7 +29,7 @@ from .compiled import inner, maker
 
 _MAX_SEGMENTS = 1024
 _EVENT_FIELDS = 6
-_STAY_FIELDS = 5
+_PLACEMENT_FIELDS = 5
 
 
 @maker
@@ -64,9 +64,9 @@ def start(p: Problem, keep: bool) -> State:
         np.zeros(ops, np.int64),
         np.zeros(ops, np.int64),
         np.zeros((events, _EVENT_FIELDS), np.int64),
-        np.zeros((events, _STAY_FIELDS), np.int64),
+        np.zeros((events, _PLACEMENT_FIELDS), np.int64),
     )
-    s.segment[0, SIZE] = p.room
+    s.segment[0, SIZE] = p.capacity
     s.segment[0, TILE] = -1
     s.scalar[SEGMENTS] = 1
     for npu in range(npus):

@@ -38,8 +38,8 @@ from .arrays import (
     LOAD,
     MAKESPAN,
     MOVED,
+    PLACEMENTS,
     RETRIEVE,
-    STAYS,
     Problem,
     State,
 )
@@ -61,11 +61,11 @@ def note(s: State, kind: int, subject: int, engine: int, start: int, end: int, c
 
 @small
 def leave_chip(s: State, tile: int, npu: int, address: int, first: int, last: int) -> None:
-    """Record a stay that has ended."""
+    """Record a placement that has ended."""
     if s.event.shape[0] and first >= 0:
-        row = s.stay[s.scalar[STAYS]]
+        row = s.placement[s.scalar[PLACEMENTS]]
         row[0], row[1], row[2], row[3], row[4] = tile, npu, address, first, last
-        s.scalar[STAYS] += 1
+        s.scalar[PLACEMENTS] += 1
 
 
 @small

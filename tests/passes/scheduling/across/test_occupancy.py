@@ -1,4 +1,4 @@
-"""Rooms of the scratchpad and until when they were held."""
+"""Addresses of the scratchpad and until when they were held."""
 
 import numpy as np
 from hypothesis import given, settings
@@ -22,14 +22,14 @@ def test_a_content_begins_when_all_that_it_covers_has_ended():
     assert space.claim(30, 40).begin == 0
 
 
-def test_what_sticks_out_of_a_claim_stays():
+def test_what_sticks_out_of_a_claim_remains():
     space = held((0, 30, 50))
     space.use(space.claim(10, 20), 60)
 
     assert [space.free_at(low, low + 10) for low in (0, 10, 20)] == [50, 60, 50]
 
 
-def test_the_room_that_is_free_first_is_taken():
+def test_the_space_that_is_free_first_is_taken():
     space = held((0, 10, 50), (10, 20, 20), (20, 40, 30))
 
     assert space.earliest(10, (), 40) == 10
@@ -37,22 +37,22 @@ def test_the_room_that_is_free_first_is_taken():
     assert space.earliest(20, (), 40) == 10
 
 
-def test_of_equal_rooms_the_tightest_gap_is_taken():
+def test_of_equal_spaces_the_tightest_gap_is_taken():
     assert AddressSpace().earliest(8, ((10, 20), (28, 60)), 100) == 20
 
 
-def test_room_in_pieces_is_no_room():
+def test_space_in_pieces_is_none():
     assert AddressSpace().earliest(11, ((10, 20),), 30) is None
     assert AddressSpace().earliest(10, ((10, 20),), 30) == 0
 
 
 def test_live_contents_are_walls_until_they_leave():
     space = AddressSpace()
-    stay = space.claim(10, 20, is_live=True)
+    claim = space.claim(10, 20, is_live=True)
 
     assert space.earliest(16, (), 30) is None
     assert space.earliest(8, (), 30) == 0
-    assert space.leave(stay) == 0
+    assert space.leave(claim) == 0
     assert space.earliest(16, (), 30) == 0
 
 
@@ -71,12 +71,12 @@ def test_the_address_is_the_best_of_all(claims):
     """Every address is tried: none is free sooner, or as soon in a tighter gap."""
     space, live = AddressSpace(), np.zeros(40, np.bool_)
     held_until = np.zeros(40, np.int64)
-    for low, size, end, stays in claims:
+    for low, size, end, remains in claims:
         if live[low : low + size].any():
             continue
-        space.use(space.claim(low, low + size, is_live=stays), end)
+        space.use(space.claim(low, low + size, is_live=remains), end)
         held_until[low : low + size] = max(end, held_until[low : low + size].max())
-        live[low : low + size] = stays
+        live[low : low + size] = remains
 
     found = space.earliest(4, ((36, 38),), 40)
 

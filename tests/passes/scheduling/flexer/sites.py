@@ -12,11 +12,11 @@ from accnn.passes.scheduling.flexer.site import Site, site_of
 from tests.networks import NetworkBuilder
 
 
-def machine(room: int, npus: int | None = None, name: str = "flexer-arch5") -> Architecture:
+def machine(capacity: int, npus: int | None = None, name: str = "flexer-arch5") -> Architecture:
     """A machine of the catalogue with another scratchpad size and number of NPUs."""
     arch = load_architecture(name)
     levels = tuple(
-        replace(level, capacity=room) if level.name == arch.scratchpad else level
+        replace(level, capacity=capacity) if level.name == arch.scratchpad else level
         for level in arch.levels
     )
     return replace(arch, levels=levels, npus=arch.npus[:npus])
@@ -34,11 +34,11 @@ def convolution(
 def alone(net: NetworkBuilder, arch: Architecture) -> Module:
     """The module of one operator that streams everything."""
     graph = net.build("y")
-    room = arch.scratchpad_level.capacity or 0
+    capacity = arch.scratchpad_level.capacity or 0
     plan = GraphSchedule(
-        budget=room,
+        budget=capacity,
         order=("y",),
-        workspaces=(Workspace(step=0, address=0, bytes=room),),
+        workspaces=(Workspace(step=0, address=0, bytes=capacity),),
         streams=tuple(
             Stream(tensor=name, step=0, bytes=graph.types[name].bytes) for name in ("x", "y")
         ),

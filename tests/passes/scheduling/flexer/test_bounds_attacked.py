@@ -49,17 +49,17 @@ def assert_no_schedule_beats_the_bound(net, arch):
 
 @settings(max_examples=15, deadline=None, derandomize=True)
 @given(
-    room=st.sampled_from((8000, 30000, 120000)),
+    capacity=st.sampled_from((8000, 30000, 120000)),
     size=st.integers(4, 10),
     channels=st.sampled_from([8, 32]),
     kernel=st.sampled_from([1, 3]),
     stride=st.integers(1, 3),
     npus=st.integers(1, 4),
 )
-def test_no_schedule_of_any_nest_beats_a_bound(room, size, channels, kernel, stride, npus):
+def test_no_schedule_of_any_nest_beats_a_bound(capacity, size, channels, kernel, stride, npus):
     net = convolution(size, channels, 32, kernel, stride=stride)
 
-    assert_no_schedule_beats_the_bound(net, machine(room, npus))
+    assert_no_schedule_beats_the_bound(net, machine(capacity, npus))
 
 
 def test_schedules_out_of_order_tell_of_what_their_bound_is_one():

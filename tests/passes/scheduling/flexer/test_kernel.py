@@ -54,10 +54,10 @@ def schedules(timing: TimedTiling, options: FlexerOptions) -> list[TileSchedule]
     return found
 
 
-def judge(net: NetworkBuilder, room: int, npus: int, schedule: TileSchedule) -> None:
+def judge(net: NetworkBuilder, capacity: int, npus: int, schedule: TileSchedule) -> None:
     """Verify, lower, simulate; compare times event by event, and values."""
     schedule.verify()
-    module = replace(alone(net, machine(room, npus)), tile_schedule=schedule)
+    module = replace(alone(net, machine(capacity, npus)), tile_schedule=schedule)
     lowered = lower(module)
     lowered.program.verify()
     inputs = random_inputs(module.graph, 0)
@@ -88,8 +88,8 @@ def test_predicted_times_are_the_simulators_and_results_are_exact(data: st.DataO
         kernel,
         stride=stride,
     )
-    room, npus = data.draw(st.integers(2500, 20000)), data.draw(st.integers(1, 4))
-    where = site(net, machine(room, npus))
+    capacity, npus = data.draw(st.integers(2500, 20000)), data.draw(st.integers(1, 4))
+    where = site(net, machine(capacity, npus))
     tilings = viable_tilings(where, max_ops=48, ratio=1.5, reach=1)
     if not tilings:
         return
@@ -99,7 +99,7 @@ def test_predicted_times_are_the_simulators_and_results_are_exact(data: st.DataO
     )
     found = schedules(timed(tiling, TileTimer(where.arch)), options)
     for schedule in data.draw(st.permutations(found))[:3]:
-        judge(net, room, npus, schedule)
+        judge(net, capacity, npus, schedule)
     for schedule in found:
         schedule.verify()
 
@@ -107,8 +107,8 @@ def test_predicted_times_are_the_simulators_and_results_are_exact(data: st.DataO
 @pytest.mark.parametrize("groups", [1, 32])
 def test_partial_sums_that_leave_are_retrieved(groups: int):
     net = convolution(6, 64 if groups == 1 else 32, 64, 3, groups=groups)
-    room = 14000
-    where = site(net, machine(room, 2))
+    capacity = 14000
+    where = site(net, machine(capacity, 2))
     timer = TileTimer(where.arch)
     every = [
         schedule
@@ -119,9 +119,9 @@ def test_partial_sums_that_leave_are_retrieved(groups: int):
         item for item in every if any(event.kind is EventKind.SPILL for event in item.events)
     ]
     for schedule in every[::15]:
-        judge(net, room, 2, schedule)
+        judge(net, capacity, 2, schedule)
     for schedule in spilling[:2]:
-        judge(net, room, 2, schedule)
+        judge(net, capacity, 2, schedule)
     assert bool(spilling) == (groups == 1)
 
 
@@ -140,9 +140,9 @@ def test_parameters_that_do_not_fit_pass_in_parts():
         assert {event.unit for event in loads} == {Unit.DMA}
 
 
-@pytest.mark.parametrize("room", [1500, 3000, 5000])
-def test_an_operation_that_just_fits_is_never_stuck(room: int):
-    where = site(convolution(5, 64, 64, 1), machine(room, 1))
+@pytest.mark.parametrize("capacity", [1500, 3000, 5000])
+def test_an_operation_that_just_fits_is_never_stuck(capacity: int):
+    where = site(convolution(5, 64, 64, 1), machine(capacity, 1))
     timer = TileTimer(where.arch)
     tilings = viable_tilings(where, max_ops=100, reach=1)
     largest = max(int(tiling.tile_bytes.max()) for tiling in tilings)
@@ -167,9 +167,9 @@ def test_accumulators_lie_apart_from_other_tiles_only_if_told(memory: int):
     end = where.place.workspace_bytes
     first = problem.first_acc
     sums = [
-        stay.address + int(problem.size[stay.tile])
-        for stay in schedule.placements
-        if first <= stay.tile < first + len(problem.finish)
+        placement.address + int(problem.size[placement.tile])
+        for placement in schedule.placements
+        if first <= placement.tile < first + len(problem.finish)
     ]
 
     assert status == DONE

@@ -11,7 +11,7 @@ from accnn.passes.scheduling.flexer.kernel.arrays import DONE
 from accnn.passes.scheduling.flexer.kernel.drive import result_of, schedule_in_order
 from accnn.passes.scheduling.flexer.latency import TileTimer
 from accnn.passes.scheduling.flexer.options import FlexerOptions
-from accnn.passes.scheduling.flexer.orders import Weave, estimate, weaves, woven
+from accnn.passes.scheduling.flexer.orders import BlockOrder, block_orders, estimate, in_blocks
 from accnn.passes.scheduling.flexer.problem import timed
 from accnn.passes.scheduling.flexer.tilings import TileSizes, Tiling
 from accnn.passes.scheduling.flexer.trials import STATIC_MEMORIES
@@ -25,8 +25,8 @@ ENDLESS = FlexerOptions().goal(math.inf)
 def test_every_operation_runs_once_in_sets_of_different_accumulators(npus: int):
     where = site(convolution(8, 96, 160, 3), machine(40000, npus))
     for tiling in viable_tilings(where, max_ops=120, ratio=1.5)[::5]:
-        for weave in weaves(tiling, npus):
-            order, group = woven(tiling, weave, npus)
+        for pattern in block_orders(tiling, npus):
+            order, group = in_blocks(tiling, pattern, npus)
             assert sorted(order.tolist()) == list(range(tiling.op_count))
             assert group.sum() == tiling.op_count
             assert group.max() <= npus
@@ -40,8 +40,8 @@ def test_every_operation_runs_once_in_sets_of_different_accumulators(npus: int):
 def test_a_block_turns_back_where_it_ends():
     where = site(convolution(4, 64, 64, 1), machine(60000, 1))
     tiling = Tiling(where, TileSizes(G=1, N=1, P=2, Q=4, K=32, C=32))
-    weave = Weave(across=1, channels=1, positions=1, channels_outside=False)
-    order, _ = woven(tiling, weave, 1)
+    pattern = BlockOrder(across=1, channels=1, positions=1, channels_outside=False)
+    order, _ = in_blocks(tiling, pattern, 1)
     steps = [tuple(int(tiling.indices[dim][op]) for dim in (Dim.P, Dim.K, Dim.C)) for op in order]
 
     assert steps[:5] == [(0, 0, 0), (0, 0, 1), (0, 1, 1), (0, 1, 0), (1, 1, 0)]
@@ -52,8 +52,8 @@ def test_schedules_of_blocks_verify():
     timer = TileTimer(where.arch)
     for tiling in viable_tilings(where, max_ops=60, ratio=1.5)[::9]:
         timing = timed(tiling, timer)
-        for weave in weaves(tiling, 3):
-            order, group = woven(tiling, weave, 3)
+        for pattern in block_orders(tiling, 3):
+            order, group = in_blocks(tiling, pattern, 3)
             for memory in STATIC_MEMORIES[:2]:
                 problem = timing.problem
                 status, state = schedule_in_order(problem, order, group, memory, ENDLESS, True)
@@ -68,8 +68,8 @@ def test_schedules_of_blocks_verify():
 def test_accumulators_that_do_not_fit_have_no_estimate():
     where = site(convolution(16, 32, 128, 1), machine(60000, 4))
     timing = timed(Tiling(where, TileSizes(G=1, N=1, P=8, Q=16, K=32, C=32)), TileTimer(where.arch))
-    small = Weave(across=1, channels=1, positions=1, channels_outside=False)
-    large = Weave(across=2, channels=4, positions=2, channels_outside=False)
+    small = BlockOrder(across=1, channels=1, positions=1, channels_outside=False)
+    large = BlockOrder(across=2, channels=4, positions=2, channels_outside=False)
 
     assert estimate(timing, large) is None
     assert estimate(timing, small) is not None

@@ -120,9 +120,11 @@ def test_options_out_of_range_are_rejected():
 
 
 def test_every_machine_of_the_paper_loads():
-    rooms = [load_architecture(f"flexer-arch{k}").scratchpad_level.capacity for k in range(1, 9)]
+    capacities = [
+        load_architecture(f"flexer-arch{k}").scratchpad_level.capacity for k in range(1, 9)
+    ]
 
-    np.testing.assert_array_equal(np.array(rooms) // 1024, [256, 256, 512, 512] * 2)
+    np.testing.assert_array_equal(np.array(capacities) // 1024, [256, 256, 512, 512] * 2)
 
 
 def _mapped(module: Module) -> Module:

@@ -11,7 +11,7 @@ from accnn.ir.errors import OptionError
 from accnn.ir.isa import Unit
 from accnn.ir.tile_events import EventKind
 from accnn.passes.scheduling.flexer.bounds import site_bound, tiling_bound, timed_bound
-from accnn.passes.scheduling.flexer.candidate import Found, schedule_of
+from accnn.passes.scheduling.flexer.candidate import SearchOutcome, schedule_of
 from accnn.passes.scheduling.flexer.kernel.arrays import DONE
 from accnn.passes.scheduling.flexer.kernel.drive import (
     result_of,
@@ -32,17 +32,17 @@ from tests.passes.scheduling.flexer.sites import convolution, machine, site
 ENDLESS = FlexerOptions().goal(math.inf)
 
 
-def small_tilings(room: int, npus: int, most: int):
-    where = site(convolution(6, 64, 64, 3), machine(room, npus))
+def small_tilings(capacity: int, npus: int, most: int):
+    where = site(convolution(6, 64, 64, 3), machine(capacity, npus))
     timer = TileTimer(where.arch)
     for tiling in viable_tilings(where, max_ops=most, ratio=1.5):
         if 2 <= tiling.op_count <= most:
             yield timed(tiling, timer)
 
 
-@pytest.mark.parametrize("room", [22000, 30000, 60000])
-def test_the_list_scheduler_is_close_to_the_best_order(room: int):
-    for timing in list(small_tilings(room, 2, 4))[:6]:
+@pytest.mark.parametrize("capacity", [22000, 30000, 60000])
+def test_the_list_scheduler_is_close_to_the_best_order(capacity: int):
+    for timing in list(small_tilings(capacity, 2, 4))[:6]:
         best = exhaustive_metric(timing, ENDLESS)
         heuristic = math.inf
         for flow in dataflows(timing.tiling):
@@ -81,14 +81,14 @@ def test_compositions_of_three():
 
 @settings(max_examples=10, deadline=None, derandomize=True)
 @given(
-    room=st.integers(3000, 60000),
+    capacity=st.integers(3000, 60000),
     size=st.integers(4, 12),
     channels=st.sampled_from([32, 64]),
     kernel=st.sampled_from([1, 3]),
     npus=st.integers(1, 4),
 )
-def test_no_schedule_beats_a_bound(room: int, size: int, channels: int, kernel: int, npus: int):
-    where = site(convolution(size, channels, 64, kernel), machine(room, npus))
+def test_no_schedule_beats_a_bound(capacity: int, size: int, channels: int, kernel: int, npus: int):
+    where = site(convolution(size, channels, 64, kernel), machine(capacity, npus))
     timer = TileTimer(where.arch)
     least = site_bound(where)
     for tiling in viable_tilings(where, max_ops=40, ratio=2.0, reach=1)[::3]:
@@ -173,7 +173,7 @@ def test_more_operations_are_allowed_where_the_bounds_are_far():
     assert wide.best.bytes <= wide.static.bytes
 
 
-def test_more_room_never_forces_spills():
+def test_more_space_never_forces_spills():
     where = site(convolution(6, 64, 64, 3), machine(200000, 2))
     options = FlexerOptions(steps=500, metric=Metric.TRANSFERS)
     found = Search(where, options, TileTimer(where.arch)).run()
@@ -183,7 +183,7 @@ def test_more_room_never_forces_spills():
     assert found.best.bytes == found.bound.bytes + 2 * 4 * 64 * (_npus_used(found) - 1)
 
 
-def _npus_used(found: Found) -> int:
+def _npus_used(found: SearchOutcome) -> int:
     events = schedule_of(found.best, found.bound).events
     return len({event.index for event in events if event.unit is Unit.VX})
 

@@ -1,4 +1,4 @@
-"""Give tiles and resident tensors their room, in the order of the layers."""
+"""Give tiles and resident tensors their space, in the order of the layers."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -10,12 +10,12 @@ from ....ir.isa import Space
 from ....ir.spaces import space_bytes
 from ....ir.tile_events import Placement
 from ....ir.touches import Accesses, OnChip, Storage
-from .occupancy import AddressSpace, Stay
+from .occupancy import AddressSpace, Claim
 
 
 @dataclass(frozen=True, slots=True)
-class NoRoom(Exception):  # noqa: N818 - a signal, not an error
-    """A tile of a step finds no room; the step must keep its addresses."""
+class Fragmented(Exception):  # noqa: N818 - a signal, not an error
+    """A tile of a step finds no space; the step must keep its addresses."""
 
     step: int
 
@@ -25,7 +25,7 @@ _Memory: TypeAlias = tuple[Space, int]
 
 
 @dataclass
-class Rooms:
+class Allocators:
     """Who is where on chip; local to one scheduling run.
 
     Attributes:
@@ -38,8 +38,8 @@ class Rooms:
     plan: GraphSchedule
     arch: Architecture
     _spaces: dict[_Memory, AddressSpace] = field(default_factory=dict[_Memory, AddressSpace])
-    _stays: dict[Storage, tuple[_Memory, Stay]] = field(
-        default_factory=dict[Storage, tuple[_Memory, Stay]]
+    _claims: dict[Storage, tuple[_Memory, Claim]] = field(
+        default_factory=dict[Storage, tuple[_Memory, Claim]]
     )
     _left: dict[tuple[int, int], int] = field(default_factory=dict[tuple[int, int], int])
     _moved: dict[Placement, Placement] = field(default_factory=dict[Placement, Placement])
@@ -48,19 +48,19 @@ class Rooms:
         self._blocked = _blocked(self.plan)
         self._sizes = {**space_bytes(self.arch), Space.GB: self.plan.budget}
 
-    def copy(self) -> "Rooms":
-        """Return rooms that may go on in another way."""
+    def copy(self) -> "Allocators":
+        """Return spaces that may go on in another way."""
         return replace(
             self,
             _spaces={memory: space.copy() for memory, space in self._spaces.items()},
-            _stays=dict(self._stays),
+            _claims=dict(self._claims),
             _left=dict(self._left),
             _moved=dict(self._moved),
         )
 
     def begin(self, storage: Storage) -> int | None:
-        """Return when the room of a content is free; ``None`` if it has none, or is off chip."""
-        found = self._stays.get(storage)
+        """Return when the space of a content is free; ``None`` if it has none, or is off chip."""
+        found = self._claims.get(storage)
         return None if found is None else found[1].begin
 
     def moved(self, item: Placement) -> Placement:
@@ -69,26 +69,26 @@ class Rooms:
 
     def forget(self, storage: Storage) -> None:
         """Note that a tensor is about to be brought in anew."""
-        self._stays.pop(storage, None)
+        self._claims.pop(storage, None)
 
     def hold(self, tensor: OnChip) -> int:
-        """Give a resident tensor the room that the plan has for it; return when it is free."""
+        """Give a resident tensor the space that the plan has for it; return when it is free."""
         memory = Space.GB, 0
-        stay = self._space(memory).claim(tensor.base, tensor.base + self.accesses.bytes(tensor))
-        self._stays[tensor] = memory, stay
-        return stay.begin
+        claim = self._space(memory).claim(tensor.base, tensor.base + self.accesses.bytes(tensor))
+        self._claims[tensor] = memory, claim
+        return claim.begin
 
     def place(self, item: Placement, step: int, npu: int, *, move: bool) -> int:
-        """Give a tile its room; return when that is free and its last stay is over [cycle].
+        """Give a tile its space; return when that is free and its last placement is over [cycle].
 
         Args:
-            item: The tile's stay as it was.
+            item: The tile's placement as it was.
             step: Step that it belongs to.
             npu: Whose private space it goes to, 0 for shared ones.
-            move: Whether it may take other room of its space.
+            move: Whether it may take other addresses of its space.
 
         Raises:
-            NoRoom: Free room is in pieces.
+            Fragmented: Free space is in pieces.
         """
         tile = self.accesses.graph.tiles[item.tile]
         memory = tile.space, npu
@@ -98,23 +98,23 @@ class Rooms:
             blocked = self._blocked[step] if tile.space is Space.GB else ()
             address = space.earliest(tile.occupied, blocked, self._sizes[tile.space])
             if address is None:
-                raise NoRoom(step)
-        stay = space.claim(address, address + tile.occupied, is_live=True)
-        stay = replace(stay, begin=max(stay.begin, self._left.get((item.tile, npu), 0)))
-        self._stays[item] = memory, stay
+                raise Fragmented(step)
+        claim = space.claim(address, address + tile.occupied, is_live=True)
+        claim = replace(claim, begin=max(claim.begin, self._left.get((item.tile, npu), 0)))
+        self._claims[item] = memory, claim
         self._moved[item] = replace(item, npu=npu, address=address)
-        return stay.begin
+        return claim.begin
 
     def use(self, storage: Storage, end: int) -> None:
         """Note that a content on chip is used until a cycle; nothing, off chip."""
-        if storage in self._stays:
-            memory, stay = self._stays[storage]
-            self._spaces[memory].use(stay, max(end, stay.begin))
+        if storage in self._claims:
+            memory, claim = self._claims[storage]
+            self._spaces[memory].use(claim, max(end, claim.begin))
 
     def leave(self, item: Placement) -> None:
         """Note that a tile has been used for the last time."""
-        memory, stay = self._stays[item]
-        self._left[item.tile, memory[1]] = self._spaces[memory].leave(stay)
+        memory, claim = self._claims[item]
+        self._left[item.tile, memory[1]] = self._spaces[memory].leave(claim)
 
     def _space(self, memory: _Memory) -> AddressSpace:
         return self._spaces.setdefault(memory, AddressSpace())

@@ -1,4 +1,4 @@
-"""Place tiles in an address range, making room by the furthest next use."""
+"""Place tiles in an address range, making space by the furthest next use."""
 
 from bisect import bisect_left, bisect_right, insort
 from collections.abc import Callable, Iterator
@@ -12,7 +12,7 @@ AT_ONCE = -1
 
 
 @dataclass(slots=True)
-class Stay:
+class Occupant:
     """A tile at an address.
 
     Attributes:
@@ -35,42 +35,42 @@ class Stay:
     last_event: int = -1
 
 
-def _address(stay: Stay) -> int:
-    return stay.address
+def _address(occupant: Occupant) -> int:
+    return occupant.address
 
 
-class Room:
+class Allocator:
     """One address range and the tiles in it; local to one scheduling run.
 
     Attributes:
         base: First byte.
         size: Number of bytes.
-        stays: The tiles that are there now, by tile.
+        occupants: The tiles that are there now, by tile.
     """
 
     def __init__(self, base: int, size: int) -> None:
         self.base = base
         self.size = size
-        self.stays: dict[int, Stay] = {}
-        self._ordered: list[Stay] = []
+        self.occupants: dict[int, Occupant] = {}
+        self._ordered: list[Occupant] = []
 
-    def add(self, stay: Stay) -> None:
-        """Begin a stay, at free addresses."""
-        self.stays[stay.tile] = stay
-        insort(self._ordered, stay, key=_address)
+    def add(self, occupant: Occupant) -> None:
+        """Add an occupant, at free addresses."""
+        self.occupants[occupant.tile] = occupant
+        insort(self._ordered, occupant, key=_address)
 
-    def remove(self, stay: Stay) -> None:
-        """End a stay."""
-        del self.stays[stay.tile]
-        del self._ordered[bisect_left(self._ordered, stay.address, key=_address)]
+    def remove(self, occupant: Occupant) -> None:
+        """Remove an occupant."""
+        del self.occupants[occupant.tile]
+        del self._ordered[bisect_left(self._ordered, occupant.address, key=_address)]
 
-    def between(self, low: int, high: int) -> Iterator[Stay]:
-        """Yield the stays that overlap an address range."""
+    def between(self, low: int, high: int) -> Iterator[Occupant]:
+        """Yield the occupants that overlap an address range."""
         position = max(0, bisect_right(self._ordered, low, key=_address) - 1)
         while position < len(self._ordered) and self._ordered[position].address < high:
-            stay = self._ordered[position]
-            if stay.address + stay.bytes > low:
-                yield stay
+            occupant = self._ordered[position]
+            if occupant.address + occupant.bytes > low:
+                yield occupant
             position += 1
 
     def find(
@@ -80,26 +80,26 @@ class Room:
         high: bool,
         horizon: int,
         ready: Callable[[int, int], int] = lambda address, size: 0,
-    ) -> tuple[int, tuple[Stay, ...]] | None:
+    ) -> tuple[int, tuple[Occupant, ...]] | None:
         """Return an address and who must leave for it; ``None`` where pinned tiles forbid it.
 
-        Room that is free, or taken by tiles that are not used again, is preferred, and of that
+        Allocator that is free, or taken by tiles that are not used again, is preferred, and of that
         what is ready first; else the window of tiles whose earliest next use is furthest away,
         then the one that loses the fewest bytes.
 
         Args:
             size: Bytes that are needed.
             high: Whether to place at the high end of what is chosen.
-            horizon: Tiles that are used up to then are pinned: they stay.
+            horizon: Tiles that are used up to then are pinned: they remain.
             ready: When all that touched an address range so far is done.
         """
         if size > self.size:
             return None
-        best: tuple[tuple[int, int, int, int, int], tuple[Stay, ...]] | None = None
+        best: tuple[tuple[int, int, int, int, int], tuple[Occupant, ...]] | None = None
         for start, stop, leaving, soonest in self._windows(size, horizon):
             if best is not None and -soonest > best[0][0]:
                 continue
-            lost = sum(stay.bytes for stay in leaving)
+            lost = sum(occupant.bytes for occupant in leaving)
             address = stop - size if high else start
             wait = ready(address, size) if soonest == NEVER else 0
             rating = -soonest, wait, lost, stop - start, address
@@ -109,20 +109,22 @@ class Room:
             return None
         address = best[0][-1]
         return address, tuple(
-            stay
-            for stay in best[1]
-            if stay.address < address + size and address < stay.address + stay.bytes
+            occupant
+            for occupant in best[1]
+            if occupant.address < address + size and address < occupant.address + occupant.bytes
         )
 
-    def _windows(self, size: int, horizon: int) -> Iterator[tuple[int, int, tuple[Stay, ...], int]]:
+    def _windows(
+        self, size: int, horizon: int
+    ) -> Iterator[tuple[int, int, tuple[Occupant, ...], int]]:
         """Yield, for each start, the shortest window that is large enough and has no pinned tile.
 
         Each has its first byte, its end, the tiles in it, and the earliest of their next uses.
         """
         ordered = self._ordered
-        uses = [stay.next_use for stay in ordered]
-        starts = [self.base, *(stay.address + stay.bytes for stay in ordered)]
-        stops = [*(stay.address for stay in ordered), self.base + self.size]
+        uses = [occupant.next_use for occupant in ordered]
+        starts = [self.base, *(occupant.address + occupant.bytes for occupant in ordered)]
+        stops = [*(occupant.address for occupant in ordered), self.base + self.size]
         last = 0
         for first, start in enumerate(starts):
             last = max(last, first)

@@ -1,4 +1,4 @@
-"""Rooms: moved where they are free first, refused where they are in pieces."""
+"""Allocators: moved where they are free first, refused where they are in pieces."""
 
 from dataclasses import replace
 
@@ -6,8 +6,8 @@ import pytest
 
 from accnn.ir.isa import Space
 from accnn.ir.touches import Accesses
+from accnn.passes.scheduling.across.allocators import Allocators, Fragmented
 from accnn.passes.scheduling.across.insertion import InTurn, insert
-from accnn.passes.scheduling.across.rooms import NoRoom, Rooms
 from tests.passes.scheduling.across.joint import both, chain
 from tests.tiles import tiles_of
 
@@ -15,13 +15,13 @@ MODULE = both(chain(), "flexer-arch5", all_off_chip=False).in_turn
 IN_TURN = tiles_of(MODULE)
 
 
-def rooms(budget: int | None = None) -> Rooms:
+def allocators(budget: int | None = None) -> Allocators:
     plan = MODULE.graph_schedule
     assert plan is not None
     chosen = replace(plan, residences=(), budget=budget or plan.budget)
     arch = MODULE.arch
     assert arch is not None
-    return Rooms(Accesses(IN_TURN), chosen, arch)
+    return Allocators(Accesses(IN_TURN), chosen, arch)
 
 
 def on_chip() -> list:
@@ -29,10 +29,10 @@ def on_chip() -> list:
     return [item for item in IN_TURN.placements if tiles[item.tile].space is Space.GB]
 
 
-def test_a_tile_takes_the_room_that_was_given_up_first():
+def test_a_tile_takes_the_space_that_was_given_up_first():
     one, two, three = on_chip()[:3]
     size = IN_TURN.graph.tiles
-    space = rooms()
+    space = allocators()
     for item in (one, two):
         space.place(item, 0, 0, move=True)
     for item, end in ((one, 900), (two, 500)):
@@ -46,23 +46,23 @@ def test_a_tile_takes_the_room_that_was_given_up_first():
     assert space.moved(three).address >= size[one.tile].bytes + size[two.tile].bytes
 
 
-def test_tiles_that_keep_their_address_stay_there():
+def test_tiles_that_keep_their_address_remain_there():
     item = on_chip()[0]
-    space = rooms()
+    space = allocators()
     space.place(item, 0, 0, move=False)
 
     assert space.moved(item) == item
 
 
-def test_no_room_names_the_step():
+def test_fragments_name_the_step():
     item = on_chip()[0]
 
-    with pytest.raises(NoRoom) as found:
-        rooms(budget=16).place(item, 3, 0, move=True)
+    with pytest.raises(Fragmented) as found:
+        allocators(budget=16).place(item, 3, 0, move=True)
     assert found.value.step == 3
 
 
-def test_a_step_without_room_keeps_its_addresses():
+def test_a_step_without_space_keeps_its_addresses():
     arch, plan = MODULE.arch, MODULE.graph_schedule
     assert arch is not None and plan is not None
     count = len(plan.order)

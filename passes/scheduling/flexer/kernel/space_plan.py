@@ -1,4 +1,4 @@
-"""Room for the tiles of a set: in place of equals, in free room, then by spilling (section 4.1).
+"""Space for the tiles of a set: in place of equals, in free space, then by spilling (section 4.1).
 
 A plan is made on a copy of the map and noted as a list of *takes*: a tile takes a run of segments,
 whose tiles leave. It is then carried out, or forgotten.
@@ -75,12 +75,12 @@ def _place_free(
 ) -> tuple[int, int]:
     """Place needed tiles where nobody has to leave: in place of equals first, then best fit.
 
-    If ``eager``, not in place of an equal where other room is free earlier, and then in the room
-    that is free first. The room of an equal is often that of the operation just issued; waiting
-    for it would leave no room to load ahead. If ``apart``, accumulators take the end of the last
-    free room, so that tiles of other sizes, which come and go, lie side by side.
+    If ``eager``, not in place of an equal where other space is free earlier, and then in the space
+    that is free first. The space of an equal is often that of the operation just issued; waiting
+    for it would leave no space to load ahead. If ``apart``, accumulators take the end of the last
+    free space, so that tiles of other sizes, which come and go, lie side by side.
 
-    Returns the number of segments and of tiles that are still without room, which stand at the
+    Returns the number of segments and of tiles that are still without space, which stand at the
     front of ``needed`` then. An empty scratchpad is filled from the start, so that any set fits
     whose sizes do.
     """
@@ -125,7 +125,7 @@ def _place_free(
 
 
 @inner
-def plan_room(p: Problem, s: State, count: int, rule: int) -> tuple[bool, float, int, int, int]:
+def plan_space(p: Problem, s: State, count: int, rule: int) -> tuple[bool, float, int, int, int]:
     """Work out what the set in ``members`` would do to memory, without doing it.
 
     Returns whether it fits, the spilled data weighted as in section 4.3, the bytes on chip
