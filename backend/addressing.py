@@ -13,7 +13,14 @@ def offset_in(tile: Tile, box: tuple[Range, ...]) -> int:
 
 
 def on_chip(tile: Tile, npu: int, address: int, box: tuple[Range, ...]) -> Access:
-    """Return the access to a box of a tile that lies at an address."""
+    """Return the access to a box of a tile that lies at an address.
+
+    Args:
+        tile: The tile.
+        npu: Whose memory, 0 where all share it.
+        address: Of the tile.
+        box: What is accessed.
+    """
     private = 0 if tile.space.is_shared else npu
     return Access(tile.space, private, address + offset_in(tile, box), tile.strides)
 

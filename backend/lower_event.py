@@ -59,11 +59,11 @@ class EventLowering:
         item = self.graph.tiles[tile]
         if item.is_resident or item.space.is_shared:
             return 0
-        return self.accesses.stay(tile, self.number).npu
+        return self.accesses.placement(tile, self.number).npu
 
     def _address(self, tile: int) -> int:
         address = self.graph.tiles[tile].address
-        return self.accesses.stay(tile, self.number).address if address is None else address
+        return self.accesses.placement(tile, self.number).address if address is None else address
 
     def _outside(self) -> str:
         """Return the symbol off chip of the tile that is transferred."""

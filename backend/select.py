@@ -9,6 +9,11 @@ from .site import Site
 def select_compute(site: Site, numbers: Numbers, *, clear: bool) -> AnyInstruction:
     """Return the instruction of a tile operation.
 
+    Args:
+        site: The operation and where its tiles lie.
+        numbers: Of the program's descriptors.
+        clear: Whether sums start from zero.
+
     Raises:
         PassError: The machine has no instruction for the operator.
     """

@@ -17,7 +17,13 @@ Numbers: TypeAlias = Callable[[int | None], int]
 
 
 def select_mac(site: Site, numbers: Numbers, *, clear: bool) -> Mac:
-    """Return the instruction that adds the products of a tile operation to its accumulators."""
+    """Return the instruction that adds the products of a tile operation to its accumulators.
+
+    Args:
+        site: The operation and where its tiles lie.
+        numbers: Of the program's descriptors.
+        clear: Whether sums start from zero.
+    """
     ranges = dict(zip(DIMS, site.step.box, strict=True))
     (x, w), acc = site.step.reads, site.step.out
     x_type, w_type = (site.type(name) for name in site.op.operands[:2])

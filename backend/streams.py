@@ -63,13 +63,13 @@ class Streams:
         self._queues[queue].append(replace(instruction, waits=waits, op=step))
 
     def symbol(self, tensor: str) -> Symbol:
-        """Return the room of a tensor off chip."""
+        """Return the block of a tensor off chip."""
         if tensor not in self.layout.symbols:
             self.layout.add(tensor, SymbolKind.ACTIVATION, self.graph.types[tensor])
         return self.layout.symbols[tensor]
 
     def store_symbol(self, tensor: str) -> Symbol:
-        """Return the room that the store of a whole tensor fills.
+        """Return the block that the store of a whole tensor fills.
 
         An output has its own; of other tensors, observers get a copy, so that what they look at
         does not change what the program reads.
@@ -80,7 +80,7 @@ class Streams:
         return self.layout.add(observed_name(tensor), SymbolKind.ACTIVATION, type)
 
     def spill_symbol(self, graph: TileGraph, tile: int) -> str:
-        """Return the name of the off-chip room of an accumulator tile."""
+        """Return the name of the off-chip block of an accumulator tile."""
         item = graph.tiles[tile]
         name = f"{item.tensor}.psum{tile}"
         self.layout.add(name, SymbolKind.ACTIVATION, TensorType(DType.U8, (item.bytes,)))

@@ -33,8 +33,8 @@ from accnn.passes.mapping.registry import find_mapper
 from accnn.passes.mapping.search.orders.allocation import allocate_in
 from accnn.passes.mapping.search.orders.engine import (
     Engine,
-    Found,
     SearchOptions,
+    SearchResult,
     anneal_once,
     prepare,
     search,
@@ -66,7 +66,7 @@ EXHAUST = SearchOptions(engine=Engine.EXHAUSTIVE)
 class Timed:
     """A result and the CPU time that it took [s]."""
 
-    found: Found
+    found: SearchResult
     seconds: float
 
     @property

@@ -38,14 +38,27 @@ class CompiledModel:
         return tuple(original for original, _ in self.result.network.imported.input_names)
 
     def run(self, inputs: Mapping[str, Array]) -> dict[str, Array]:
-        """Simulate the program and return its outputs in order, by ONNX name.
+        """Simulate the program and return its outputs in order, by ONNX name and of ONNX's types.
 
         Raises:
             SimulationError: The program does what the machine forbids.
         """
-        imported = self.result.network.imported
-        found = run_program(self.result.module, inputs, imported.input_names, self.options)
-        return {original: found.outputs[name] for original, name in imported.output_names}
+        network = self.result.network
+        imported, types = network.imported, network.types
+        given = {
+            name: array.astype(np.float32) if name in types else array
+            for name, array in inputs.items()
+        }
+        found = run_program(self.result.module, given, imported.input_names, self.options)
+        made = {name: found.outputs[value] for name, value in imported.output_names}
+        made |= dict(imported.empty_outputs)
+        with np.errstate(over="ignore"):
+            return {
+                output.name: made[output.name].astype(types.get(output.name), copy=False)
+                if output.name in types
+                else made[output.name]
+                for output in network.model.graph.output
+            }
 
 
 def compile_model(

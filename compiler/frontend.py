@@ -1,15 +1,20 @@
 """From an ONNX file to a graph that the architecture can run: read, quantise, import."""
 
 import hashlib
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
+
+import numpy as np
 
 from ..ir.arch import Architecture, Precision
 from ..ir.errors import OptionError
 from ..ir.report import FileIdentity, Quantization
 from ..models.onnx_import.importer import ImportedNetwork, import_model
 from ..models.onnx_import.load import load_model
-from ..models.quantize import is_quantized
+from ..models.onnx_import.widen import compute_in_float32, note_of
+from ..models.quantize import is_dynamically_quantized, is_quantized
 from ..models.session import Model
 from .options import CompileOptions
 from .quantised_networks import QuantisedNetworks
@@ -29,6 +34,7 @@ class Network:
         imported: Its graph, constants and original names.
         quantization: How it was quantised, ``None`` where it was not.
         notes: What the user should know.
+        types: Element types of inputs and outputs that are float32 here, by ONNX name.
     """
 
     identity: FileIdentity
@@ -36,6 +42,7 @@ class Network:
     imported: ImportedNetwork
     quantization: Quantization | None = None
     notes: tuple[str, ...] = ()
+    types: Mapping[str, np.dtype[Any]] = field(default_factory=dict[str, "np.dtype[Any]"])
 
 
 def read_network(
@@ -59,7 +66,8 @@ def read_network(
         OptionError: The model is quantised and the architecture computes in float.
     """
     with watch.step("read"):
-        model = load_model(path, shapes=options.shapes)
+        model = load_model(path, shapes=options.shapes, constants=options.constants)
+        types = compute_in_float32(model)
         identity = FileIdentity(path.name, hashlib.sha256(path.read_bytes()).hexdigest())
     record, notes = None, ()
     if arch.precision is Precision.FP32:
@@ -68,13 +76,18 @@ def read_network(
                 f"{path.name} is quantised, {arch.name} computes in {arch.precision}",
                 hint="choose an int8 architecture, or give the float model",
             )
-    elif not is_quantized(model):
+    elif not (is_quantized(model) or is_dynamically_quantized(model)):
         with watch.step("quantise"):
             model, record, notes = _quantise(model, options, quantise)
     with watch.step("import"):
         imported = import_model(model)
     return Network(
-        identity=identity, model=model, imported=imported, quantization=record, notes=notes
+        identity=identity,
+        model=model,
+        imported=imported,
+        quantization=record,
+        notes=(*note_of(types), *notes),
+        types=types,
     )
 
 

@@ -4,7 +4,7 @@ import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from ..passes.mapping.jobs import Answer, MapJob, Told
+from ..passes.mapping.jobs import Answer, MapJob, Progress
 from ..passes.mapping.mapper import MappingResult
 from .cache import MappingCache, key_of
 from .map_pool import solve_side_by_side
@@ -35,10 +35,10 @@ class CachedSolver:
     cache: MappingCache | None
     processes: int
 
-    def __call__(self, jobs: Sequence[MapJob], told: Told) -> tuple[Answer, ...]:
+    def __call__(self, jobs: Sequence[MapJob], progress: Progress) -> tuple[Answer, ...]:
         """Return one answer per question."""
         return solve_all(
-            jobs, self.cache, processes=self.processes, progress=told, timeless_cache=True
+            jobs, self.cache, processes=self.processes, progress=progress, timeless_cache=True
         )
 
 
@@ -47,7 +47,7 @@ def solve_all(
     cache: MappingCache | None = None,
     *,
     processes: int = 2,
-    progress: Told = unobserved,
+    progress: Progress = unobserved,
     timeless_cache: bool = False,
 ) -> tuple[Answer, ...]:
     """Return the answers, in the order of the questions; the number of processes is no matter.

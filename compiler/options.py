@@ -6,6 +6,7 @@ from enum import StrEnum
 from pathlib import Path
 
 from ..ir.errors import OptionError
+from ..models.onnx_import.constants import ConstantValue, flat
 from ..passes.mapping.problem import Objective
 from ..passes.scheduling.cosma.budgets import NamedBudget
 from .mapping import cores
@@ -48,6 +49,7 @@ class CompileOptions:
         calibration: Data set for quantising a float model on an integer architecture.
         samples: Number of made-up calibration samples.
         shapes: Shapes of dynamic inputs, and extents of dynamic axes, by name.
+        constants: Values of inputs that are compiled in as constants, by name.
         verify: What is compared with onnxruntime.
         races: Whether the simulator looks for unordered accesses while verifying.
         inputs: ``.npz`` with the inputs to verify on; made-up ones otherwise.
@@ -68,6 +70,7 @@ class CompileOptions:
     calibration: Path | None = None
     samples: int = 4
     shapes: Mapping[str, tuple[int, ...]] = field(default_factory=dict[str, tuple[int, ...]])
+    constants: Mapping[str, ConstantValue] = field(default_factory=dict[str, ConstantValue])
     verify: VerifyMode = VerifyMode.OUTPUTS
     races: bool = True
     inputs: Path | None = None
@@ -113,7 +116,9 @@ class CompileOptions:
         """Return the options that decide something as plain values, for the report."""
         idle = _IDLE if self.pipeline is None else {*_IDLE, *_CHOICES}
         names = [item.name for item in fields(self) if item.name not in idle]
-        return {name: _plain(getattr(self, name)) for name in names}
+        values = {name: getattr(self, name) for name in names}
+        values["constants"] = {name: flat(given) for name, given in self.constants.items()}
+        return {name: _plain(value) for name, value in values.items()}
 
 
 def _plain(value: object) -> bool | int | float | str | None:

@@ -50,7 +50,14 @@ def all_bytes(dtype: npt.DTypeLike) -> Array:
 def quantize(
     values: Array, scale: npt.ArrayLike, zero_point: npt.ArrayLike, dtype: npt.DTypeLike
 ) -> Array:
-    """Return ``sat(rint(values / scale) + zero_point)`` in ``np.int8`` or ``np.uint8``."""
+    """Return ``sat(rint(values / scale) + zero_point)`` in ``np.int8`` or ``np.uint8``.
+
+    Args:
+        values: Numbers.
+        scale: Of the result.
+        zero_point: Of the result.
+        dtype: Of the result.
+    """
     low, high = byte_range(dtype)
     with np.errstate(over="ignore", invalid="ignore"):
         steps = np.rint(values.astype(np.float32) / np.asarray(scale, np.float32))
@@ -59,7 +66,13 @@ def quantize(
 
 
 def dequantize(values: Array, scale: npt.ArrayLike, zero_point: npt.ArrayLike) -> Floats:
-    """Return ``f32(values - zero_point) * scale``."""
+    """Return ``f32(values - zero_point) * scale``.
+
+    Args:
+        values: Integers.
+        scale: Of the integers.
+        zero_point: Of the integers.
+    """
     steps = values.astype(np.int64) - np.asarray(zero_point, np.int64)
     with np.errstate(over="ignore"):
         return steps.astype(np.float32) * np.asarray(scale, np.float32)
@@ -81,7 +94,13 @@ def relu(values: Array) -> Array:
 
 
 def clip(values: Array, lo: float | None, hi: float | None) -> Array:
-    """Limit values to ``[lo, hi]``; ``None`` does not limit."""
+    """Limit values to ``[lo, hi]``; ``None`` does not limit.
+
+    Args:
+        values: Numbers.
+        lo: Least.
+        hi: Greatest.
+    """
     bounded = values if lo is None else np.maximum(values, np.float32(lo))
     return bounded if hi is None else np.minimum(bounded, np.float32(hi))
 
@@ -127,6 +146,11 @@ def fma(a: npt.ArrayLike, b: npt.ArrayLike, c: npt.ArrayLike) -> Floats:
 
     The product of two float32 is exact in float64. Their sum is rounded *to odd* in float64, so
     that the second rounding to float32 sees on which side of a tie the exact value lies.
+
+    Args:
+        a: First factor.
+        b: Second factor.
+        c: Summand.
     """
     product = np.asarray(a, np.float32).astype(np.float64) * np.asarray(b, np.float32)
     addend = np.asarray(c, np.float32).astype(np.float64)

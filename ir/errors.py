@@ -5,6 +5,7 @@
     AccnnError                  anything that accnn reports; catch this one
     |- InputError               what the user gave cannot be used (exit code 2)
     |  |- ModelError            the ONNX model: missing, truncated, unsupported
+    |  |  `- ComputedOperandError  an operand must be constant, and is computed
     |  |- ArchitectureError     the architecture description
     |  |- OptionError           a command-line or library option
     |  `- ParseError            text of a module, pipeline or assembly
@@ -47,6 +48,18 @@ class InputError(AccnnError):
 
 class ModelError(InputError):
     """The ONNX model is missing, malformed or uses what accnn does not support."""
+
+
+class ComputedOperandError(ModelError):
+    """An operator needs a constant operand, and it is computed at run time.
+
+    Attributes:
+        inputs: The network's inputs that it is computed from.
+    """
+
+    def __init__(self, message: str, *, inputs: tuple[str, ...], hint: str | None = None) -> None:
+        super().__init__(message, hint=hint)
+        self.inputs = inputs
 
 
 class ArchitectureError(InputError):

@@ -76,7 +76,14 @@ class Block:
         self.readers[queue] = tick
 
     def note_write(self, queue: int, tick: int, author: str, cells: Cells | None = None) -> None:
-        """Record a write by an operator."""
+        """Record a write by an operator.
+
+        Args:
+            queue: Number of the writer's queue.
+            tick: Instructions that the queue has issued, this one included.
+            author: The operator.
+            cells: What is written; everything if ``None``.
+        """
         if cells is not None:
             for cell in cells:
                 self.cells.setdefault(cell, {})[queue] = tick
@@ -115,6 +122,12 @@ class HazardTracker:
         """Make a block over an address range; older blocks there end.
 
         Parts of older blocks that stick out remain blocks of their own.
+
+        Args:
+            space: Address space.
+            npu: Whose, 0 where all share it.
+            address: First byte.
+            size: [byte].
         """
         low, high = address, address + size
         block = Block(low, high)
@@ -166,7 +179,14 @@ class ScheduleHazards:
         return touches, ticks
 
     def note(self, number: int, touches: Touches, queue: int, tick: int) -> None:
-        """Record that an event was appended to a queue."""
+        """Record that an event was appended to a queue.
+
+        Args:
+            number: Of the event.
+            touches: What it touches.
+            queue: Number of the queue.
+            tick: Events that the queue has, this one included.
+        """
         author = self._author(number)
         for touch in touches.reads:
             self._content(touch).note_read(queue, tick)

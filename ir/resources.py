@@ -26,7 +26,9 @@ _DTYPES: Mapping[np.dtype[np.generic], DType] = {
     np.dtype(np.int16): DType.S16,
     np.dtype(np.uint16): DType.U16,
     np.dtype(np.int32): DType.S32,
+    np.dtype(np.uint32): DType.U32,
     np.dtype(np.int64): DType.S64,
+    np.dtype(np.uint64): DType.U64,
     np.dtype(np.bool_): DType.BOOL,
 }
 _NUMPY = {dtype: kind for kind, dtype in _DTYPES.items()}

@@ -101,7 +101,7 @@ class TileEvents:
     Attributes:
         graph: What is scheduled.
         events: In program order.
-        placements: Every stay of a tile on chip.
+        placements: Every time that a tile is on chip.
     """
 
     graph: TileGraph
@@ -109,7 +109,7 @@ class TileEvents:
     placements: tuple[Placement, ...]
 
     @cached_property
-    def stays(self) -> Mapping[int, tuple[Placement, ...]]:
+    def placements_of(self) -> Mapping[int, tuple[Placement, ...]]:
         """Placements of each tile, by time."""
         found: dict[int, list[Placement]] = defaultdict(list)
         for item in self.placements:
@@ -120,9 +120,15 @@ class TileEvents:
         }
 
     def placement(self, tile: int, event: int, npu: int = 0) -> Placement | None:
-        """Return where a tile is during an event, as seen by an NPU."""
+        """Return where a tile is during an event, as seen by an NPU.
+
+        Args:
+            tile: Number of the tile.
+            event: Number of the event.
+            npu: Who looks; counts for tiles in private memories.
+        """
         shared = self.graph.tiles[tile].space.is_shared
-        for item in self.stays.get(tile, ()):
+        for item in self.placements_of.get(tile, ()):
             if item.first_event <= event <= item.last_event and (shared or item.npu == npu):
                 return item
         return None

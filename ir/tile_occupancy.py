@@ -102,7 +102,7 @@ def _placed_span(
 
 
 def _holding(event: Event, role: Role) -> tuple[int, int]:
-    """Return from when to when an event needs the room of a tile.
+    """Return from when to when an event needs the block of a tile.
 
     The array reads operands from the start on until it is done, and writes new sums only once it
     computes: it may start where the operation before it reads what it takes over.

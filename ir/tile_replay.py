@@ -142,7 +142,7 @@ class Replay:
                 raise VerifyError(f"event {number} stores what was stored before")
 
     def _arrive(self, number: int, event: Event) -> Placement:
-        for item in self.schedule.stays.get(event.subject, ()):
+        for item in self.schedule.placements_of.get(event.subject, ()):
             if item.first_event == number:
                 self.ready[item] = event.end
                 return item
@@ -151,7 +151,7 @@ class Replay:
     def _leave(self, number: int, event: Event, tile: Tile, role: Role) -> Placement:
         if tile.role is not role:
             raise VerifyError(f"event {number}: {event.kind} of a tile of role {tile.role}")
-        for item in self.schedule.stays.get(event.subject, ()):
+        for item in self.schedule.placements_of.get(event.subject, ()):
             if item.first_event <= number <= item.last_event:
                 return item
         raise VerifyError(f"event {number}: tile {event.subject} is not on chip")

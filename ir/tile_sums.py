@@ -41,6 +41,11 @@ class TileSums:
         An array adds in the order of its queue, so that what it has itself added last may still be
         on its way.
 
+        Args:
+            place: Where the tile is.
+            part: What is added to, one range for each axis.
+            event: Who adds.
+
         Raises:
             VerifyError: The part is cleared although it holds sums, or is added to while it is
                 not cleared or not there.
@@ -72,7 +77,13 @@ class TileSums:
         self._adders.pop(place, None)
 
     def spill(self, place: Placement, start: int, end: int) -> bool:
-        """Write off what a tile holds; return whether all sums so far were there."""
+        """Write off what a tile holds; return whether all sums so far were there.
+
+        Args:
+            place: Where the tile is.
+            start: When the transfer begins [cycle].
+            end: When it ends [cycle].
+        """
         cleared = self._cleared.get(place.tile)
         if cleared is None or place not in self._on_chip:
             return False
@@ -80,7 +91,13 @@ class TileSums:
         return bool((self._on_chip[place][cleared] <= start).all())
 
     def retrieve(self, place: Placement, start: int, end: int) -> bool:
-        """Bring back what was spilled; return whether it was off chip by then."""
+        """Bring back what was spilled; return whether it was off chip by then.
+
+        Args:
+            place: Where the tile comes to.
+            start: When the transfer begins [cycle].
+            end: When it ends [cycle].
+        """
         spilled = self._spilled.get(place.tile)
         if spilled is None or int(spilled.min()) > start:
             return False

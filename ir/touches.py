@@ -134,14 +134,14 @@ class Accesses:
         return tuple(self._tile(tile, number) for tile in dict.fromkeys(tiles))
 
     def _tile(self, tile: int, number: int) -> Touch:
-        return self._windows.get(tile) or Touch(self.stay(tile, number))
+        return self._windows.get(tile) or Touch(self.placement(tile, number))
 
-    def stay(self, tile: int, number: int) -> Placement:
+    def placement(self, tile: int, number: int) -> Placement:
         """Return where a placed tile is for an event: its own NPU's, or the one transferred."""
         event = self.schedule.events[number]
         here = [
             item
-            for item in self.schedule.stays[tile]
+            for item in self.schedule.placements_of[tile]
             if item.first_event <= number <= item.last_event
         ]
         if event.unit is not Unit.DMA and not self.graph.tiles[tile].space.is_shared:

@@ -19,6 +19,8 @@ class DType(StrEnum):
     S32 = "s32"
     S64 = "s64"
     BOOL = "bool"
+    U32 = "u32"
+    U64 = "u64"
 
     @property
     def bytes(self) -> int:
@@ -53,7 +55,9 @@ _BYTES = {
     DType.S16: 2,
     DType.U16: 2,
     DType.S32: 4,
+    DType.U32: 4,
     DType.S64: 8,
+    DType.U64: 8,
     DType.BOOL: 1,
 }
 

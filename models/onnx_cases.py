@@ -13,6 +13,7 @@ from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
+from onnx import TensorProto, numpy_helper
 from onnx.backend.test.case import node as _node
 
 from .session import Model
@@ -127,5 +128,7 @@ def _node_case(case: Any, operators: dict[str, tuple[str, str]]) -> NodeCase:
 
 
 def _content(value: Any) -> Content:
-    """Return a value; ONNX gives some tensors without axes as scalars of NumPy."""
+    """Return a value; ONNX gives some tensors as messages, or as scalars of NumPy."""
+    if isinstance(value, TensorProto):
+        return np.asarray(numpy_helper.to_array(value))
     return np.asarray(cast(Any, value)) if isinstance(value, np.generic) else value

@@ -52,8 +52,10 @@ from .synthetic import synthetic
 _quantiser = cast(Any, ort_quantization)  # no type stubs
 _CALIBRATION, _HELD_OUT = 1, 2  # streams of random numbers
 _HELD_OUT_SAMPLES = 2
-_INTEGER_OPS = frozenset(
-    {"QuantizeLinear", "DequantizeLinear", "QLinearConv", "QLinearMatMul", "ConvInteger"}
+_INTEGER_OPS = frozenset({"QuantizeLinear", "DequantizeLinear", "QLinearConv", "QLinearMatMul"})
+_DYNAMIC_OPS = frozenset(
+    {"ConvInteger", "DynamicQuantizeLinear", "DynamicQuantizeMatMul"}
+    | {"MatMulInteger", "MatMulIntegerToFloat"}
 )
 
 _LEFT_IN_FLOAT = frozenset({"Softmax"})
@@ -155,9 +157,14 @@ def is_quantized(model: ModelProto) -> bool:
     return any(node.op_type in _INTEGER_OPS for node in model.graph.node)
 
 
+def is_dynamically_quantized(model: ModelProto) -> bool:
+    """Return whether a model quantises its activations by what they are at run time."""
+    return any(node.op_type in _DYNAMIC_OPS for node in model.graph.node)
+
+
 def _check_is_float(model: ModelProto) -> None:
     for node in model.graph.node:
-        if node.op_type in _INTEGER_OPS:
+        if node.op_type in _INTEGER_OPS | _DYNAMIC_OPS:
             raise ModelError(
                 f"the model is quantised already: node {node.name!r} is {node.op_type}"
             )

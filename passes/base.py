@@ -45,7 +45,13 @@ Progress: TypeAlias = Callable[[str, int, int], None]
 
 
 def silent(what: str, done: int, total: int) -> None:
-    """Report no progress."""
+    """Report no progress.
+
+    Args:
+        what: What is done.
+        done: Steps so far.
+        total: All steps.
+    """
 
 
 class Counters:
@@ -73,7 +79,13 @@ class PassRunner(Protocol):
 
 
 def run_anew(item: "Pass", module: Module, ctx: "Context") -> Module:
-    """Run a pass; a :class:`PassRunner`."""
+    """Run a pass; a :class:`PassRunner`.
+
+    Args:
+        item: The pass.
+        module: What it is run on.
+        ctx: What it gets beside the module.
+    """
     return item.run(module, ctx)
 
 

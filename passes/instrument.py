@@ -1,4 +1,12 @@
-"""Observers around every pass: verify, time, print, reproduce, report progress."""
+"""Observers around every pass: verify, time, print, reproduce, report progress.
+
+Args:
+    step: The pass and its position.
+    before: The module that the pass got.
+    after: The module that it made.
+    record: Its time and counters.
+    error: Why it failed.
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -76,7 +76,7 @@ class Contention:
 
     @property
     def next_finish(self) -> int | None:
-        """When the next data phase ends, if rates stay as they are [cycle]."""
+        """When the next data phase ends, if rates remain as they are [cycle]."""
         return min((phase.finish for phase in self._active.values()), default=None)
 
     def finished(self, time: int) -> Iterable[int]:
@@ -84,7 +84,13 @@ class Contention:
         return [queue for queue, phase in self._active.items() if phase.finish == time]
 
     def begin(self, queue: int, work: Work, time: int) -> bool:
-        """Begin a data phase, unless it is empty; return whether it is not."""
+        """Begin a data phase, unless it is empty; return whether it is not.
+
+        Args:
+            queue: Number of the queue.
+            work: What the instruction asks for.
+            time: Now [cycle].
+        """
         demand = self._demand(work)
         if not demand.length:
             return False

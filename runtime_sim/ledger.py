@@ -88,6 +88,12 @@ class Ledger:
     ) -> None:
         """Count one instruction.
 
+        Args:
+            unit: Kind of queue that executes it.
+            instruction: The instruction.
+            touched: What it reads and writes.
+            issue: When it ran.
+
         Raises:
             SimulationError: It writes a constant.
         """

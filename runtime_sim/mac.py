@@ -1,6 +1,6 @@
 """The MAC array at tile fidelity: one matrix product per instruction, exact for integers.
 
-A float32 product of integers is exact while every partial sum stays below 2^24. With ``M`` the
+A float32 product of integers is exact while every partial sum is below 2^24. With ``M`` the
 largest magnitude of ``x``, ``x - x_zero`` and ``x_zero``, that holds if ``max_k sum |w| * M`` is
 below; it is checked with the range of the types first, then with the weights, and else the product
 runs in float64.

@@ -32,7 +32,9 @@ NUMPY_TYPES: Mapping[DType, np.dtype[Any]] = {
     DType.S16: np.dtype("<i2"),
     DType.U16: np.dtype("<u2"),
     DType.S32: np.dtype("<i4"),
+    DType.U32: np.dtype("<u4"),
     DType.S64: np.dtype("<i8"),
+    DType.U64: np.dtype("<u8"),
     DType.BOOL: np.dtype("?"),
 }
 """NumPy's name of each element type."""
@@ -67,7 +69,13 @@ class Memory:
 
     @classmethod
     def create(cls, space: Space, npu: int, size: int) -> "Memory":
-        """Return a memory of ``size`` bytes: zeros off chip, poison on chip."""
+        """Return a memory of ``size`` bytes: zeros off chip, poison on chip.
+
+        Args:
+            space: Address space.
+            npu: Whose, 0 where all share it.
+            size: [byte].
+        """
         if space is Space.DRAM:
             guarded = np.zeros(size + 2 * GUARD, np.uint8)
         else:
@@ -84,6 +92,14 @@ class Port:
         pending: Results of its instructions that are not visible yet.
         plans: Prepared geometry of instructions, by whatever the instruction's code chooses.
         buffers: Scratch arrays of the simulator itself, by purpose.
+
+    Args:
+        access: Where.
+        shape: Extents of the loops.
+        dtype: Element type.
+        size: Of one element [byte].
+        values: What is written.
+        purpose: What a buffer is for.
     """
 
     reach: Mapping[tuple[Space, int], Memory]
@@ -111,7 +127,7 @@ class Port:
         """
         if 0 in access.strides:
             check_single_writes(shape, access.strides)
-        return self.pending.room(self.view(access, shape, dtype))
+        return self.pending.buffer_for(self.view(access, shape, dtype))
 
     def load_accumulators(self, access: Access, shape: tuple[int, ...], size: int) -> Array:
         """Return accumulators of 3 or 4 bytes as int32 (a view, if they have 4)."""
@@ -166,7 +182,13 @@ class Port:
 
 
 def out_of_bounds(memory: Memory, low: int, high: int) -> SimulationError:
-    """Return the error that an access to bytes ``low .. high-1`` leaves its memory."""
+    """Return the error that an access to bytes ``low .. high-1`` leaves its memory.
+
+    Args:
+        memory: Whose bytes they are not.
+        low: First byte.
+        high: Behind the last byte.
+    """
     return SimulationError(
         f"access to bytes {low}..{high - 1} of {memory.name}, which has {memory.bytes.size}"
     )

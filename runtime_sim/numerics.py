@@ -16,13 +16,27 @@ F32_EXACT = 2**24
 
 
 def saturate(values: Floats, zero_point: int, lo: int, hi: int, dtype: npt.DTypeLike) -> Array:
-    """Return ``clamp(rint(values) + zero_point, lo, hi)`` as integers of a type."""
+    """Return ``clamp(rint(values) + zero_point, lo, hi)`` as integers of a type.
+
+    Args:
+        values: Numbers.
+        zero_point: Added after rounding.
+        lo: Least result.
+        hi: Greatest result.
+        dtype: Of the result.
+    """
     bounded = np.clip(np.rint(values), np.float32(lo - zero_point), np.float32(hi - zero_point))
     return (bounded.astype(np.int32) + np.int32(zero_point)).astype(dtype)
 
 
 def multiplier(input_scale: float, weight_scale: npt.ArrayLike, output_scale: float) -> Floats:
-    """Return the requantisation factor ``(sx * sw) / sy``, each step in float32."""
+    """Return the requantisation factor ``(sx * sw) / sy``, each step in float32.
+
+    Args:
+        input_scale: Of the input.
+        weight_scale: Of the weights, one or one for each channel.
+        output_scale: Of the output.
+    """
     product = np.float32(input_scale) * np.asarray(weight_scale, np.float32)
     return np.asarray(product / np.float32(output_scale), np.float32)
 
@@ -88,7 +102,16 @@ def qmul_table(
     lo: int,
     hi: int,
 ) -> Array:
-    """Return the product of every pair of bytes as a table ``[256, 256]``; see ``qadd_table``."""
+    """Return the product of every pair of bytes as a table ``[256, 256]``; see ``qadd_table``.
+
+    Args:
+        dtype: Of operands and result.
+        a: Scale and zero point of the first operand.
+        b: Of the second one.
+        y: Of the result.
+        lo: Least result.
+        hi: Greatest result.
+    """
     factor = multiplier(a[0], b[0], y[0])
     values = all_bytes(dtype).astype(np.int32)
     product = (values[:, None] - a[1]) * (values[None, :] - b[1])
@@ -97,12 +120,24 @@ def qmul_table(
 
 
 def lookup_pair(a: Array, b: Array, table: Array) -> Array:
-    """Return ``table[a, b]`` with both operands as unsigned bytes and NumPy broadcasting."""
+    """Return ``table[a, b]`` with both operands as unsigned bytes and NumPy broadcasting.
+
+    Args:
+        a: First operand.
+        b: Second operand.
+        table: Of all pairs, ``[256, 256]``.
+    """
     return table[a.view(np.uint8), b.view(np.uint8)]
 
 
 def average_factor(input_scale: float, output_scale: float, count: int) -> np.float32:
-    """Return the factor of a global average over ``count`` elements: ``sx / (sy * count)``."""
+    """Return the factor of a global average over ``count`` elements: ``sx / (sy * count)``.
+
+    Args:
+        input_scale: Of the input.
+        output_scale: Of the output.
+        count: Elements.
+    """
     return np.float32(input_scale) / (np.float32(output_scale) * np.float32(count))
 
 

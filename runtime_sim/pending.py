@@ -32,7 +32,7 @@ class PendingResults:
             # each copy was made before any was written, so the order does not matter
             _write(hidden)
 
-    def room(self, target: Array) -> Array:
+    def buffer_for(self, target: Array) -> Array:
         """Return an array to fill, which becomes the content of ``target`` at retirement."""
         values = np.empty(target.shape, target.dtype)
         self.put(target, values)

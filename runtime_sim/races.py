@@ -16,7 +16,9 @@ References:
 
 from bisect import bisect_right
 from collections.abc import Sequence
-from itertools import takewhile
+from itertools import accumulate, compress
+
+import numpy as np
 
 from ..ir.errors import RaceError
 from ..ir.isa import Space
@@ -24,59 +26,33 @@ from ..ir.program import Program, SymbolKind
 from .machine import Memory
 from .overlap import Overlaps
 from .placed import Placed
+from .race_kernel import BEFORE, POSITION, QUEUE, Clocks, meetings
 
-_FORGET_EVERY = 256
-"""Instructions after which accesses are dropped that all to come are ordered behind."""
-
-
-class _Log:
-    """The accesses of one queue to one memory in one direction, by position.
-
-    Of equal accesses the last stands for all: who is ordered behind it is behind them.
-
-    Attributes:
-        entries: By first byte and region: position, first byte, one past the last, and the access.
-            Regions are told apart by identity; entries keep theirs alive.
-        queue: Number of the queue.
-        last: Position of its last access.
-    """
-
-    __slots__ = ("entries", "last", "queue")
-
-    def __init__(self, queue: int) -> None:
-        self.entries: dict[tuple[int, int], tuple[int, int, int, Placed]] = {}
-        self.queue = queue
-        self.last = -1
-
-    def add(self, position: int, placed: Placed) -> None:
-        """Take an access in, behind all others."""
-        key = (placed.low, id(placed.touch.region))
-        self.entries.pop(key, None)
-        self.entries[key] = (position, placed.low, placed.high, placed)
-        self.last = position
-
-    def forget(self, before: int) -> None:
-        """Drop the accesses of instructions in front of a position."""
-        old = [key for key, _ in takewhile(lambda item: item[1][0] < before, self.entries.items())]
-        for key in old:
-            del self.entries[key]
+_AT_ONCE = 256
+"""Instructions that are compared together."""
 
 
 class RaceDetector:
-    """Vector clocks of all instructions, and the accesses that are not yet ordered behind all."""
+    """Vector clocks of all instructions, and the accesses that are not yet ordered behind all.
+
+    Instructions are compared some at a time, so that a race may be reported a while after it has
+    been observed; :meth:`finish` reports what is left.
+    """
 
     def __init__(self, program: Program, memories: Sequence[Memory]) -> None:
         self._program = program
         self._memories = memories
-        self._lengths = [len(queue.instructions) for queue in program.queues]
-        self._latest = [[0] * len(program.queues) for _ in program.queues]
-        self._awaited = _awaited(program)
-        self._reads: list[dict[int, _Log]] = [{} for _ in memories]
-        self._writes: list[dict[int, _Log]] = [{} for _ in memories]
         self._off_chip = [memory.space is Space.DRAM for memory in memories]
         self._constants = _constant_ranges(program)
         self._overlaps = Overlaps()
-        self._observed = 0
+        self._lengths = np.array([len(queue.instructions) for queue in program.queues], np.int64)
+        self._clocks = _clocks(program)
+        self._heads = np.full((len(memories), 2, len(program.queues)), -1, np.int64)
+        self._log = np.zeros((0, BEFORE + 1), np.int64)
+        self._logged: list[Placed] = []
+        self._instructions: list[tuple[int, int, int]] = []
+        self._rows: list[tuple[int, ...]] = []
+        self._crowd = 0
 
     def observe(self, queue: int, position: int, touched: Sequence[Placed]) -> None:
         """Take account of an instruction, after all that it waits for.
@@ -87,76 +63,67 @@ class RaceDetector:
             touched: What it reads and writes.
 
         Raises:
-            RaceError: It conflicts with an earlier one; names both, and the byte.
+            RaceError: It, or one observed before, conflicts with an earlier one; names both, and
+                the byte.
         """
-        known = self._advance(queue, position)
         for placed in touched:
             if not self._is_constant(placed):
-                self._check(placed, queue, position, known)
-        self._observed += 1
-        if self._observed % _FORGET_EVERY == 0:
+                _, memory, low, high, writes = placed
+                self._rows.append((queue, position, memory, writes, low, high, -1))
+                self._logged.append(placed)
+        self._instructions.append((queue, position, len(self._logged)))
+        if len(self._instructions) == _AT_ONCE:
+            self.finish()
+
+    def finish(self) -> None:
+        """Compare what was observed and not compared yet.
+
+        Raises:
+            RaceError: Two accesses conflict.
+        """
+        if not self._instructions:
+            return
+        begin = len(self._log)
+        fresh = np.array(self._rows, np.int64).reshape(-1, BEFORE + 1)
+        self._log = np.concatenate((self._log, fresh))
+        instructions = np.array(self._instructions, np.int64)
+        self._rows, self._instructions = [], []
+        pairs = meetings(self._clocks, instructions, self._log, begin, self._heads)
+        for later, earlier in pairs.tolist():
+            self._look_at(later, earlier)
+        if len(self._log) > 2 * self._crowd:
             self._forget()
+            self._crowd = len(self._log)
 
-    def _advance(self, queue: int, position: int) -> list[int]:
-        """Set the clock of an instruction's retirement and return it."""
-        known = self._latest[queue]
-        for wait in self._program.queues[queue].instructions[position].waits:
-            if known[wait.queue] < wait.count:  # else what it waits for is known with all before it
-                other = self._awaited[wait.queue][wait.count - 1]
-                known = [a if a > b else b for a, b in zip(known, other, strict=True)]
-        known[queue] = position + 1
-        self._latest[queue] = known
-        if position in self._awaited[queue]:
-            self._awaited[queue][position] = tuple(known)
-        return known
+    def _look_at(self, later: int, earlier: int) -> None:
+        """Compare two concurrent accesses byte by byte."""
+        second, first = self._logged[later], self._logged[earlier]
+        byte = self._overlaps.common_byte(second.touch, first.touch)
+        if byte is not None:
+            raise RaceError(
+                f"{self._where(later)}: race on byte {byte:#x} of "
+                f"{self._memories[second.memory].name}: it {second.touch.way}s what "
+                f"{self._where(earlier)} {'wrote' if first.writes else 'read'}, and no wait "
+                "orders them"
+            )
 
-    def _check(self, placed: Placed, queue: int, position: int, known: list[int]) -> None:
-        reads, writes = self._reads[placed.memory], self._writes[placed.memory]
-        self._compare(writes, placed, queue, known)
-        if placed.writes:
-            self._compare(reads, placed, queue, known)
-        logs = writes if placed.writes else reads
-        log = logs.get(queue)
-        if log is None:
-            log = logs[queue] = _Log(queue)
-        log.add(position, placed)
-
-    def _compare(self, logs: dict[int, _Log], placed: Placed, queue: int, known: list[int]) -> None:
-        """Compare an access with all concurrent ones in one direction."""
-        for log in logs.values():
-            if log.last >= known[log.queue] and log.queue != queue:
-                self._compare_with(log, placed, known[log.queue])
-
-    def _compare_with(self, log: _Log, placed: Placed, done: int) -> None:
-        """Compare an access with those of another queue from position ``done`` on."""
-        low, high = placed.low, placed.high
-        for position, first, end, earlier in reversed(log.entries.values()):
-            if position < done:
-                break
-            if first < high and low < end:
-                byte = self._overlaps.common_byte(placed.touch, earlier.touch)
-                if byte is not None:
-                    self._report(placed, earlier, byte, (log.queue, position))
-
-    def _report(self, placed: Placed, earlier: Placed, byte: int, place: tuple[int, int]) -> None:
-        memory = self._memories[placed.memory]
-        raise RaceError(
-            f"race on byte {byte:#x} of {memory.name}: it {placed.touch.way}s what "
-            f"{self._program.where(*place)} {'wrote' if earlier.writes else 'read'}, and no wait "
-            "orders them"
-        )
+    def _where(self, access: int) -> str:
+        """Return which instruction an access is of."""
+        queue, position = self._log[access, [QUEUE, POSITION]].tolist()
+        return self._program.where(queue, position)
 
     def _forget(self) -> None:
         """Drop accesses that every instruction to come is ordered behind."""
-        for queue, length in enumerate(self._lengths):
-            known = [
-                latest[queue]
-                for other, latest in enumerate(self._latest)
-                if other != queue and latest[other] < self._lengths[other]
-            ]
-            for logs in (*self._reads, *self._writes):
-                if queue in logs:
-                    logs[queue].forget(min(known, default=length))
+        latest = self._clocks.latest.copy()
+        np.fill_diagonal(latest, self._lengths)
+        latest[np.diag(self._clocks.latest) >= self._lengths] = self._lengths
+        is_kept = self._log[:, POSITION] >= latest.min(axis=0)[self._log[:, QUEUE]]
+        number = np.where(is_kept, np.cumsum(is_kept) - 1, -1)
+        number = np.append(number, -1)  # what -1 stands for
+        self._log = self._log[is_kept]
+        self._log[:, BEFORE] = number[self._log[:, BEFORE]]
+        self._heads = number[self._heads]
+        self._logged = list(compress(self._logged, is_kept.tolist()))
 
     def _is_constant(self, placed: Placed) -> bool:
         """Whether a read lies in one constant, which nothing may write."""
@@ -167,14 +134,25 @@ class RaceDetector:
         return found >= 0 and placed.high <= ends[found]
 
 
-def _awaited(program: Program) -> list[dict[int, tuple[int, ...]]]:
-    """Return, per queue, the positions that others wait for, with room for their clocks."""
-    found: list[dict[int, tuple[int, ...]]] = [{} for _ in program.queues]
-    for queue in program.queues:
-        for instruction in queue.instructions:
-            for wait in instruction.waits:
-                found[wait.queue][wait.count - 1] = ()
-    return found
+def _clocks(program: Program) -> Clocks:
+    """Return the clocks before the first instruction."""
+    queues = [queue.instructions for queue in program.queues]
+    first = np.array([0, *accumulate(len(items) for items in queues)], np.int64)
+    waits = [item.waits for items in queues for item in items]
+    flat = np.array([(w.queue, w.count) for own in waits for w in own], np.int64).reshape(-1, 2)
+    awaited = first[flat[:, 0]] + flat[:, 1] - 1
+    distinct, wait_row = np.unique(awaited, return_inverse=True)
+    row = np.full(first[-1], -1, np.int64)
+    row[distinct] = np.arange(len(distinct))
+    return Clocks(
+        latest=np.zeros((len(queues), len(queues)), np.int64),
+        awaited=np.zeros((len(distinct), len(queues)), np.int64),
+        row=row,
+        first=first,
+        wait=np.stack((flat[:, 0], wait_row), axis=1),
+        least=flat[:, 1].copy(),
+        wait_from=np.array([0, *accumulate(map(len, waits))], np.int64),
+    )
 
 
 def _constant_ranges(program: Program) -> tuple[list[int], list[int]]:

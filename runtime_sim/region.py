@@ -76,7 +76,13 @@ def check_form(access: Access, shape: tuple[int, ...]) -> None:
 
 @lru_cache(maxsize=1 << 16)
 def strided_region(shape: tuple[int, ...], strides: tuple[int, ...], size: int) -> Region:
-    """Return the bytes of a strided access to elements of ``size`` bytes."""
+    """Return the bytes of a strided access to elements of ``size`` bytes.
+
+    Args:
+        shape: Extents of the loops.
+        strides: Of each loop [byte].
+        size: Of one element [byte].
+    """
     return Region((_lattice(0, tuple(zip(shape, strides, strict=True)), size),))
 
 
@@ -110,7 +116,14 @@ def window_region(
 
 
 def progressions(outputs: int, taps: int, window: Window, axis: int) -> list[tuple[int, int, int]]:
-    """Return the rows (axis 0) or columns that windows touch as (first, count, step) triples."""
+    """Return the rows (axis 0) or columns that windows touch as (first, count, step) triples.
+
+    Args:
+        outputs: Number of windows.
+        taps: Of a window.
+        window: Geometry.
+        axis: 0 for rows, 1 for columns.
+    """
     step, dilation = window.stride[axis], window.dilation[axis]
     before, size = ((window.top, window.rows), (window.left, window.columns))[axis]
     by_tap = [

@@ -42,15 +42,15 @@ _UNHINDERED = Rate(FULL, -1)
 def fair_rates(active: Sequence[Shares]) -> list[Rate]:
     """Return the rate of each active instruction; ties go to the port of the lowest number."""
     rates = [_UNHINDERED] * len(active)
-    room = {port: FULL for shares in active for port, _ in shares}
-    load = dict.fromkeys(room, 0)
+    left = {port: FULL for shares in active for port, _ in shares}
+    load = dict.fromkeys(left, 0)
     for shares in active:
         for port, share in shares:
             load[port] += share
     growing = set(range(len(active)))
     level = 0
     while growing:
-        reached = [(-(-room[port] * FULL // load[port]), port) for port in room if load[port] > 0]
+        reached = [(-(-left[port] * FULL // load[port]), port) for port in left if load[port] > 0]
         if not reached or min(reached)[0] >= FULL:
             break
         limit, port = min(reached)
@@ -59,11 +59,11 @@ def fair_rates(active: Sequence[Shares]) -> list[Rate]:
             if any(number == port for number, share in active[index] if share):
                 rates[index] = Rate(level, port)
                 growing.discard(index)
-                _freeze(active[index], level, room, load)
+                _freeze(active[index], level, left, load)
     return rates
 
 
-def _freeze(shares: Shares, level: int, room: dict[int, int], load: dict[int, int]) -> None:
+def _freeze(shares: Shares, level: int, left: dict[int, int], load: dict[int, int]) -> None:
     for port, share in shares:
-        room[port] -= share * level >> _BITS
+        left[port] -= share * level >> _BITS
         load[port] -= share

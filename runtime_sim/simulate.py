@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 from threadpoolctl import threadpool_limits
 
-from ..ir.errors import InputError, SimulationError
+from ..ir.errors import InputError, RaceError, SimulationError
 from ..ir.isa import AnyInstruction, Mac
 from ..ir.program import Program, Symbol, SymbolKind
 from .accesses import Touch, touches
@@ -121,7 +121,11 @@ class _Run:
             self._account(issue, instruction)
             self._tiles.observe(self._program.queues[queue].index, instruction)
             begin(self._machine.ports[queue], instruction)
+        except RaceError:
+            raise
         except SimulationError as error:
+            if self._judges is not None:
+                self._judges.finish()  # a race is the cause of what follows from it
             where = self._program.where(queue, issue.position)
             raise type(error)(f"{where}: {error.message}") from error
         self._cycles = max(self._cycles, issue.end)
@@ -141,7 +145,13 @@ class _Run:
             self._judges.observe(issue, touched)
 
     def result(self) -> SimulationResult:
-        """Return what was found, once all instructions have run."""
+        """Return what was found, once all instructions have run.
+
+        Raises:
+            RaceError: Two of the last accesses conflict, and nothing orders them.
+        """
+        if self._judges is not None:
+            self._judges.finish()
         dram = self._machine.dram
         return SimulationResult(
             program=self._program,
@@ -184,6 +194,14 @@ class _Judges:
         placed = self._places.of(touched)
         self._races.observe(issue.queue, issue.position, placed)
         self._written.observe(placed)
+
+    def finish(self) -> None:
+        """Look at what was observed and not looked at yet.
+
+        Raises:
+            RaceError: Two accesses conflict, and nothing orders them.
+        """
+        self._races.finish()
 
 
 def _load(

@@ -11,9 +11,36 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
 
 
+LONGEST = (
+    "end_to_end/test_networks.py",
+    "end_to_end/test_draws.py",
+    "end_to_end/test_faults.py",
+    "recipes/test_cosa.py",
+    "recipes/test_in_tiles.py",
+    "flexer/test_kernel.py",
+    "end_to_end/test_mutations.py",
+    "end_to_end/test_computed_operands.py",
+)
+"""Files of tests that take longest."""
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with the longest files: the processes that share the tests end together then."""
+    items.sort(key=lambda item: not str(item.path).endswith(LONGEST))
+
+
 @pytest.fixture(autouse=True, scope="session")
-def _mapping_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Keep loop nests in a folder of this run: tests neither read nor write the user's."""
+def _mapping_cache(
+    tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest
+) -> Iterator[None]:
+    """Keep loop nests in a folder of this run: tests neither read nor write the user's.
+
+    Processes that run tests side by side share it.
+    """
+    base = tmp_path_factory.getbasetemp()
+    is_worker = hasattr(request.config, "workerinput")
+    folder = (base.parent if is_worker else base) / "mappings"
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("ACCNN_CACHE", str(tmp_path_factory.mktemp("mappings")))
+        patch.setenv("ACCNN_CACHE", str(folder))
         yield

@@ -1,7 +1,8 @@
 """The whole flow on a graph with data: no ONNX, no files."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from accnn.compiler.driver import constants_of
 from accnn.compiler.observe import observed, symbol_of
 from accnn.compiler.options import CompileOptions
 from accnn.compiler.pipelines import default_pipeline
+from accnn.ir.arch import Architecture
 from accnn.ir.graph import Graph
 from accnn.ir.module import Module
 from accnn.ir.program import Program
@@ -55,6 +57,20 @@ class Compiled:
         ]
 
 
+@dataclass(frozen=True, kw_only=True)
+class _Asked:
+    """All that decides on what :func:`compile_graph` returns."""
+
+    text: str
+    content: tuple[tuple[str, str, bytes], ...]
+    arch: Architecture
+    seed: int
+    all_off_chip: bool
+    graph: Graph = field(compare=False)
+    options: CompileOptions = field(compare=False)
+    data: Mapping[str, Array] = field(compare=False)
+
+
 def compile_graph(
     graph: Graph,
     data: Mapping[str, Array],
@@ -79,16 +95,34 @@ def compile_graph(
         tiles: Who orders tiles.
         scheduler: Who plans the scratchpad.
         mapper: Who finds loop nests; the greedy one is fast, and what it finds is like any other.
+
+    Returns:
+        The same for the same arguments: tests leave it as it is.
     """
     options = CompileOptions(scratchpad=budget, tiles=tiles, scheduler=scheduler, mapper=mapper)
-    pipeline = default_pipeline(options)
-    source = Module(graph=graph, arch=load_architecture(arch), constants=Constants(data))
-    module = run_pipeline(pipeline, source).module
-    if all_off_chip:
+    content = ((name, array.dtype.str, array.tobytes()) for name, array in sorted(data.items()))
+    asked = _Asked(
+        text=repr((graph, options)),
+        content=tuple(content),
+        arch=load_architecture(arch),
+        options=options,
+        seed=seed,
+        all_off_chip=all_off_chip,
+        graph=graph,
+        data=data,
+    )
+    return _compile(asked)
+
+
+@lru_cache(maxsize=32)
+def _compile(asked: _Asked) -> Compiled:
+    source = Module(graph=asked.graph, arch=asked.arch, constants=Constants(asked.data))
+    module = run_pipeline(default_pipeline(asked.options), source).module
+    if asked.all_off_chip:
         module = observed(module)
     lowered = lower(module)
     lowered.program.verify()
     constants = module.constants.with_arrays(lowered.derived)
     module = replace(module, program=lowered.program, constants=constants)
-    inputs = random_inputs(graph, seed)
-    return Compiled(module, inputs, run_reference(graph, source.constants, inputs))
+    inputs = random_inputs(asked.graph, asked.seed)
+    return Compiled(module, inputs, run_reference(asked.graph, source.constants, inputs))

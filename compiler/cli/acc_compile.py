@@ -75,6 +75,14 @@ def acc_compile(
             "repeatable.",
         ),
     ] = None,
+    constant: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME=VALUES",
+            help="Compile an input in as a constant, e.g. axes=0,1, where an operator needs one; "
+            "repeatable.",
+        ),
+    ] = None,
     inputs: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="Inputs to verify on, .npz; made up if not given."),
@@ -145,6 +153,7 @@ def acc_compile(
             seed=seed,
             calibration=calibration,
             shapes=work.parse_shapes(shape or []),
+            constants=work.parse_constants(constant or []),
             verify=work.VerifyMode(verify),
             races=races,
             inputs=inputs,

@@ -8,8 +8,9 @@ from enum import StrEnum
 import numpy as np
 import numpy.typing as npt
 
-from ...ir.errors import InfeasibleError, InputError
+from ...ir.errors import ComputedOperandError, InfeasibleError, InputError
 from ...models.onnx_cases import Content, NodeCase
+from ...models.onnx_import.constants import as_rows
 from ...models.quantize import is_quantized
 from ..execute import QUICK, CompiledModel, compile_model
 from .tiers import tier_of
@@ -50,6 +51,32 @@ class Machines:
     integer: str = "edge-1m"
 
 
+@dataclass(frozen=True, slots=True)
+class Help:
+    """What a case was helped with, of what a user may do as well.
+
+    Attributes:
+        bound: Inputs that were compiled in as constants, because an operator needs them so.
+        in_float32: Whether other floats than float32 were computed in it.
+        evaluated: Whether nothing was left that depends on an input.
+    """
+
+    bound: tuple[str, ...] = ()
+    in_float32: bool = False
+    evaluated: bool = False
+
+    def joined(self, other: "Help") -> "Help":
+        """Return what either says."""
+        return Help(
+            tuple(dict.fromkeys((*self.bound, *other.bound))),
+            self.in_float32 or other.in_float32,
+            self.evaluated or other.evaluated,
+        )
+
+
+_NO_HELP = Help()
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
     """A case and its verdict.
@@ -62,6 +89,7 @@ class Outcome:
         expanded: Whether the model is the operator's definition by other operators.
         status: The verdict.
         reason: Why it did not pass; empty otherwise.
+        help: What the case was helped with so that it could be compiled.
     """
 
     case: str
@@ -71,6 +99,7 @@ class Outcome:
     expanded: bool
     status: Status
     reason: str = ""
+    help: Help = _NO_HELP
 
 
 def judge(case: NodeCase, machines: Machines) -> Outcome:
@@ -80,21 +109,22 @@ def judge(case: NodeCase, machines: Machines) -> Outcome:
     is any other exception: whatever a case brings to light, the others are still judged.
     """
     try:
-        status, reason = _verdict(case, machines)
+        found = _verdict(case, machines)
     except (InputError, InfeasibleError) as error:
-        status, reason = Status.UNSUPPORTED, error.message
+        found = _Verdict(Status.UNSUPPORTED, error.message)
     except Exception as error:
-        status, reason = Status.FAILED, f"{type(error).__name__}: {error}"
-    return outcome(case, status, reason)
+        found = _Verdict(Status.FAILED, f"{type(error).__name__}: {error}")
+    return outcome(case, found.status, found.reason, found.help)
 
 
-def outcome(case: NodeCase, status: Status, reason: str) -> Outcome:
+def outcome(case: NodeCase, status: Status, reason: str, help: Help = _NO_HELP) -> Outcome:
     """Return a case with its verdict.
 
     Args:
         case: The case.
         status: The verdict.
         reason: Why; its first line is kept.
+        help: What the case was helped with.
     """
     return Outcome(
         case=case.name,
@@ -104,19 +134,59 @@ def outcome(case: NodeCase, status: Status, reason: str) -> Outcome:
         expanded=case.expanded,
         status=status,
         reason=_FILE.sub("", reason.partition("\n")[0]),
+        help=help,
     )
 
 
-def _verdict(case: NodeCase, machines: Machines) -> tuple[Status, str]:
+@dataclass(frozen=True, slots=True)
+class _Verdict:
+    """What became of a case, why it did not pass, and what it was helped with."""
+
+    status: Status
+    reason: str = ""
+    help: Help = _NO_HELP
+
+
+def _verdict(case: NodeCase, machines: Machines) -> _Verdict:
     arch = machines.integer if is_quantized(case.model) else machines.float
-    first = case.arrays(case.data_sets[0])
-    shapes = {name: array.shape for name, array in first.items() if 0 not in array.shape}
-    compiled = compile_model(case.model, arch, replace(QUICK, shapes=shapes), name=case.name)
+    status, help = Status.ACCELERATOR, _NO_HELP
     for data in case.data_sets:
-        found = compiled.run(case.arrays(data))
-        for difference in _differences(found, data.outputs, case):
-            return Status.FAILED, difference
-    return (Status.HOST if _uses_host(compiled) else Status.ACCELERATOR), ""
+        arrays = case.arrays(data)
+        compiled = _compiled(case, arch, arrays)
+        help = help.joined(_help(compiled))
+        for difference in _differences(compiled.run(arrays), data.outputs, case):
+            return _Verdict(Status.FAILED, difference)
+        status = Status.HOST if _uses_host(compiled) else status
+    return _Verdict(status, help=help)
+
+
+def _compiled(case: NodeCase, arch: str, arrays: Mapping[str, Array]) -> CompiledModel:
+    """Return the compiled case; inputs that an operator needs as constants are bound.
+
+    So are those without elements, which have but one value.
+    """
+    constants = {name: as_rows(array) for name, array in arrays.items() if not array.size}
+    while True:
+        shapes = {name: array.shape for name, array in arrays.items() if name not in constants}
+        options = replace(QUICK, shapes=shapes, constants=constants)
+        try:
+            return compile_model(case.model, arch, options, name=case.name)
+        except ComputedOperandError as error:
+            missing = [name for name in error.inputs if name not in constants]
+            if not missing:
+                raise
+            constants |= {name: as_rows(arrays[name]) for name in missing}
+
+
+def _help(compiled: CompiledModel) -> Help:
+    result = compiled.result
+    graph = result.module.graph
+    inputs = {value.name for value in graph.inputs}
+    return Help(
+        bound=tuple(compiled.options.constants),
+        in_float32=bool(result.network.types),
+        evaluated=not any(inputs.intersection(op.inputs) for op in graph.ops),
+    )
 
 
 def _differences(

@@ -23,6 +23,11 @@ own tolerance; an operator's definition by other operators counts as a case of i
 every verdict. Tier 1 is arithmetic and tier 2 what is around it; both are to run on the
 accelerator. Operators of tier 3 may run on the host. Plain types are float32, bool, int8, uint8,
 int32 and int64. The list of passed cases, `tests/compiler/conformance/passed.txt`, must not shrink.
+
+The runner does what a user can do, too, and only where it must: it fixes dynamic shapes to those of
+the test's inputs (`--shape`); inputs that an operator needs as constants (axes, sizes, widths,
+places to write to, scales) and inputs without elements it binds to the test's values
+(`--constant`). float16 and double are computed in float32 and cast back.
 """
 
 
@@ -41,6 +46,7 @@ def to_markdown(outcomes: Sequence[Outcome], machines: Machines) -> str:
             f"`{machines.integer}`.\n",
             "## By tier\n",
             _tiers(outcomes),
+            _helped(outcomes),
             "## Failed\n",
             _failed(outcomes),
             "## Why cases are not supported\n",
@@ -69,6 +75,16 @@ def _tiers(outcomes: Sequence[Outcome]) -> str:
     unexpanded = [item for item in outcomes if not item.expanded]
     rows.append(["all", "not expanded", *_counts(unexpanded)])
     return _table(["tier", "cases", *Status, "total", "on accelerator"], rows)
+
+
+def _helped(outcomes: Sequence[Outcome]) -> str:
+    helps = [item.help for item in outcomes if item.status.passed]
+    return (
+        f"Of the {len(helps)} passed cases {sum(bool(item.bound) for item in helps)} have inputs "
+        f"bound to constants, {sum(item.in_float32 for item in helps)} compute float16 or double "
+        f"in float32, and of {sum(item.evaluated for item in helps)} nothing is left to compute "
+        "once their constants are known.\n"
+    )
 
 
 def _operators(outcomes: Sequence[Outcome]) -> str:

@@ -205,6 +205,35 @@ class Part:
         )
 
 
+def one_part(out: View, *reads: Read) -> tuple[Part, ...]:
+    """Return the part that makes all of a result."""
+    return (Part(out, whole(out.shape), reads),)
+
+
+def all_along(axis: int, extent: int, rank: int) -> tuple[AxisMap, ...]:
+    """Return the maps of an operand that is read as a whole along one axis.
+
+    Args:
+        axis: The axis.
+        extent: The operand's extent along it.
+        rank: How many axes there are.
+    """
+    return tuple(AxisMap(step=0, taps=extent) if at == axis else SAME for at in range(rank))
+
+
+def broadcast(operand: int, shape: tuple[int, ...], result: tuple[int, ...]) -> Read:
+    """Return what is read of an operand that broadcasts to a result.
+
+    Args:
+        operand: Its position.
+        shape: Its shape.
+        result: The result's, of at least as many axes.
+    """
+    padded = (1,) * (len(result) - len(shape)) + shape
+    axes = (ONCE if own < extent else SAME for own, extent in zip(padded, result, strict=True))
+    return Read(operand, View.dense(padded), tuple(axes))
+
+
 def move(parts: Iterable[Part], operands: tuple[Array, ...], shape: tuple[int, ...]) -> Array:
     """Return the result of an operator that only moves elements: the meaning of its access map.
 

@@ -1,4 +1,10 @@
-"""Rules on element types and quantisation that the operator table refers to."""
+"""Rules on element types and quantisation that the operator table refers to.
+
+Args:
+    op: The operator.
+    types: Of all tensors, by name.
+    result: Type of the result.
+"""
 
 from ..graph import Op
 from ..op_views import clamp_of, has_attr

@@ -3,7 +3,7 @@
 from functools import partial
 
 from ..graph import Op
-from .access import ONCE, SAME, Part, Read, View, whole
+from .access import SAME, Part, Read, View, broadcast, one_part
 from .attributes import TAIL
 from .checks import (
     check_cast,
@@ -75,21 +75,14 @@ def broadcast_parts(op: Op, types: Types) -> tuple[Part, ...]:
     operands = [present(op, types, index).shape for index in range(len(types))]
     if all(operand == shape for operand in operands):
         return _flat(op.result.type.elements, len(operands))
-    reads = tuple(_broadcast(index, operand, shape) for index, operand in enumerate(operands))
-    return (Part(View.dense(shape), whole(shape), reads),)
+    reads = (broadcast(index, operand, shape) for index, operand in enumerate(operands))
+    return one_part(View.dense(shape), *reads)
 
 
 def _flat(elements: int, count: int) -> tuple[Part, ...]:
     """Return the part that treats all tensors as one row of elements."""
     row = View.dense((elements,))
-    reads = tuple(Read(index, row, (SAME,)) for index in range(count))
-    return (Part(row, whole(row.shape), reads),)
-
-
-def _broadcast(index: int, shape: tuple[int, ...], result: tuple[int, ...]) -> Read:
-    padded = (1,) * (len(result) - len(shape)) + shape
-    axes = (ONCE if own < extent else SAME for own, extent in zip(padded, result, strict=True))
-    return Read(index, View.dense(padded), tuple(axes))
+    return one_part(row, *(Read(index, row, (SAME,)) for index in range(count)))
 
 
 ELEMENTWISE = (

@@ -354,7 +354,6 @@ PAIRS: Mapping[BinaryKind, PairFunction] = {
         evaluate=np.mod,
         cycles=SLOW,
         is_rounded=False,
-        dtypes=INTEGERS,
     ),
     BinaryKind.FMOD: PairFunction(
         summary="Remainder with the sign of a.", evaluate=np.fmod, cycles=SLOW, is_rounded=False
@@ -420,6 +419,7 @@ def _position(summary: str, evaluate: Callable[[Array], Array]) -> Reduction:
         summary=summary,
         evaluate=lambda x: evaluate(x).astype(np.int64),
         is_rounded=False,
+        dtypes=NUMBERS | {DType.BOOL},
         result=DType.S64,
     )
 

@@ -3,7 +3,7 @@
 import math
 
 from ..graph import Op
-from .access import ONCE, SAME, AxisMap, Part, Read, View, whole
+from .access import ONCE, SAME, Part, Read, View, all_along, one_part
 from .attributes import AXIS
 from .checks import check_gather
 from .spec import Family, OpSpec, Rounding, Types, present, refusal
@@ -31,11 +31,8 @@ def _gather_parts(op: Op, types: Types) -> tuple[Part, ...]:
     before, extent, after = source.shape
     count = present(op, types, 1).elements
     out, index = View.dense((before, count, after)), View.dense((1, count, 1))
-    reads = (
-        Read(0, source, (SAME, AxisMap(step=0, taps=extent), SAME)),
-        Read(1, index, (ONCE, SAME, ONCE)),
-    )
-    return (Part(out, whole(out.shape), reads),)
+    everything = Read(0, source, all_along(1, extent, 3))
+    return one_part(out, everything, Read(1, index, (ONCE, SAME, ONCE)))
 
 
 def _elements_shape(op: Op, types: Types) -> tuple[int, ...]:
@@ -52,10 +49,8 @@ def _elements_shape(op: Op, types: Types) -> tuple[int, ...]:
 def _elements_parts(op: Op, types: Types) -> tuple[Part, ...]:
     source, axis = gathered_axis(op, types)
     out = View.dense(op.result.type.shape)
-    everything = AxisMap(step=0, taps=source.shape[axis])
-    axes = tuple(everything if number == axis else SAME for number in range(len(out.shape)))
-    reads = (Read(0, source, axes), Read(1, out, (SAME,) * len(axes)))
-    return (Part(out, whole(out.shape), reads),)
+    axes = all_along(axis, source.shape[axis], len(out.shape))
+    return one_part(out, Read(0, source, axes), Read(1, out, (SAME,) * len(axes)))
 
 
 GATHERS = (

@@ -10,7 +10,7 @@ from itertools import product
 
 from ..graph import Op
 from ..tiles import Range
-from .access import ONCE, SAME, AxisMap, Part, Read, View, whole
+from .access import ONCE, SAME, AxisMap, Part, Read, View, broadcast, one_part, whole
 from .attributes import AXIS
 from .checks import check_same_type
 from .spec import AttrSpec, AttrType, Family, OpSpec, Rounding, Types, present, refusal
@@ -54,10 +54,9 @@ def move_spec(
     )
 
 
-def one_part(out: View, source: View) -> tuple[Part, ...]:
+def same_elements(out: View, source: View) -> tuple[Part, ...]:
     """Return the part in which two views of equal shape agree element by element."""
-    read = Read(0, source, (SAME,) * len(source.shape))
-    return (Part(out, whole(out.shape), (read,)),)
+    return one_part(out, Read(0, source, (SAME,) * len(source.shape)))
 
 
 def _reshape_shape(op: Op, types: Types) -> tuple[int, ...]:
@@ -70,7 +69,7 @@ def _reshape_shape(op: Op, types: Types) -> tuple[int, ...]:
 
 def _reshape(op: Op, types: Types) -> tuple[Part, ...]:
     row = View.dense((op.result.type.elements,))
-    return one_part(row, row)
+    return same_elements(row, row)
 
 
 def _transpose_shape(op: Op, types: Types) -> tuple[int, ...]:
@@ -83,7 +82,7 @@ def _transpose_shape(op: Op, types: Types) -> tuple[int, ...]:
 
 def _transpose(op: Op, types: Types) -> tuple[Part, ...]:
     source = View.dense(present(op, types, 0).shape)
-    return one_part(View.dense(op.result.type.shape), source.permuted(op.ints("perm")))
+    return same_elements(View.dense(op.result.type.shape), source.permuted(op.ints("perm")))
 
 
 def _concat_shape(op: Op, types: Types) -> tuple[int, ...]:
@@ -130,7 +129,7 @@ def _slice_shape(op: Op, types: Types) -> tuple[int, ...]:
 def _slice(op: Op, types: Types) -> tuple[Part, ...]:
     source, out = View.dense(present(op, types, 0).shape), View.dense(op.result.type.shape)
     axes = map(AxisMap, op.ints("starts"), op.ints("steps"))
-    return (Part(out, whole(out.shape), (Read(0, source, tuple(axes)),)),)
+    return one_part(out, Read(0, source, tuple(axes)))
 
 
 def _expand_shape(op: Op, types: Types) -> tuple[int, ...]:
@@ -144,9 +143,7 @@ def _expand_shape(op: Op, types: Types) -> tuple[int, ...]:
 
 def _expand(op: Op, types: Types) -> tuple[Part, ...]:
     source, shape = present(op, types, 0).shape, op.result.type.shape
-    padded = (1,) * (len(shape) - len(source)) + source
-    axes = (ONCE if own < extent else SAME for own, extent in zip(padded, shape, strict=True))
-    return (Part(View.dense(shape), whole(shape), (Read(0, View.dense(padded), tuple(axes)),)),)
+    return one_part(View.dense(shape), broadcast(0, source, shape))
 
 
 def _repeated_shape(op: Op, types: Types) -> tuple[int, ...]:
@@ -176,8 +173,7 @@ def _repeat(
             shape.append(size)
             axes.append(axis)
             source.append(size if axis is SAME else 1)
-    read = Read(0, View.dense(source), tuple(axes))
-    return (Part(View.dense(shape), whole(tuple(shape)), (read,)),)
+    return one_part(View.dense(shape), Read(0, View.dense(source), tuple(axes)))
 
 
 def _rearrange_shape(op: Op, types: Types) -> tuple[int, ...]:
@@ -193,7 +189,7 @@ def _rearrange_shape(op: Op, types: Types) -> tuple[int, ...]:
 
 def _rearrange(op: Op, types: Types) -> tuple[Part, ...]:
     source = View.dense(op.ints("factors")).permuted(op.ints("perm"))
-    return one_part(View.dense(source.shape), source)
+    return same_elements(View.dense(source.shape), source)
 
 
 def _take_shape(op: Op, types: Types) -> tuple[int, ...]:

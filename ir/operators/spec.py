@@ -199,6 +199,11 @@ def refusal(op: Op, text: str) -> VerifyError:
 def present(op: Op, types: Types, index: int) -> TensorType:
     """Return the type of a mandatory operand.
 
+    Args:
+        op: The operator.
+        types: Of all tensors, by name.
+        index: Position of the operand.
+
     Raises:
         VerifyError: The operand is absent.
     """

@@ -5,7 +5,7 @@ from functools import partial
 
 from ..graph import Op
 from ..op_views import Window, has_attr, window_of
-from .access import SAME, AxisMap, Part, Read, View, whole
+from .access import SAME, AxisMap, Part, Read, View, all_along, one_part
 from .attributes import AXIS, CLAMP, STEPS
 from .checks import check_average, check_dtypes, check_float, check_max_pool
 from .functions import REDUCTIONS, ReduceKind, Reduction
@@ -42,9 +42,8 @@ def reduction_spec(kind: ReduceKind, reduction: Reduction) -> OpSpec:
 def _reduction_parts(op: Op, types: Types) -> tuple[Part, ...]:
     source, axis = View.dense(present(op, types, 0).shape), op.int("axis")
     out = View.dense(op.result.type.shape)
-    all_of_it = AxisMap(step=0, taps=source.shape[axis])
-    axes = tuple(all_of_it if number == axis else SAME for number in range(len(out.shape)))
-    return (Part(out, whole(out.shape), (Read(0, source, axes),)),)
+    axes = all_along(axis, source.shape[axis], len(out.shape))
+    return one_part(out, Read(0, source, axes))
 
 
 def pool_window(op: Op, source: tuple[int, ...]) -> Window:
@@ -64,7 +63,7 @@ def _pool_parts(op: Op, types: Types) -> tuple[Part, ...]:
         AxisMap(-window.pads[axis], window.stride[axis], window.kernel[axis], window.dilation[axis])
         for axis in (0, 1)
     )
-    return (Part(out, whole(out.shape), (Read(0, source, (SAME, SAME, *axes)),)),)
+    return one_part(out, Read(0, source, (SAME, SAME, *axes)))
 
 
 def _pool_cost(op: Op, types: Types) -> int:

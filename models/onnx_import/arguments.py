@@ -5,6 +5,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from ...ir.elementary import Array
+from ...ir.errors import ComputedOperandError
 from ...ir.graph import Attr
 from ...ir.op_views import Window
 from ...ir.types import DType, Quantization
@@ -15,17 +16,37 @@ from .node import Node
 def constant_input(b: Builder, node: Node, index: int, what: str) -> Array:
     """Return an input that must be constant.
 
+    Args:
+        b: Knows the constants.
+        node: The node.
+        index: Position of the input.
+        what: Its name in messages.
+
     Raises:
-        ModelError: It is absent or computed at run time.
+        ModelError: It is absent.
+        ComputedOperandError: It is computed at run time.
     """
-    array = b.numbers(node.input(index))
-    if array is None:
-        raise node.refusal(f"needs a constant {what}; {node.input(index)!r} is computed")
-    return array
+    name = node.input(index)
+    array = b.numbers(name)
+    if array is not None:
+        return array
+    sources = b.sources(name)
+    raise ComputedOperandError(
+        f"{node.loc} needs a constant {what}; {name!r} is computed",
+        inputs=sources,
+        hint=f"bind what it is computed from: {', '.join(f'--constant {x}=...' for x in sources)}",
+    )
 
 
 def scalar_input(b: Builder, node: Node, index: int, what: str) -> float | None:
-    """Return an optional constant input with one element, ``None`` if it is absent."""
+    """Return an optional constant input with one element, ``None`` if it is absent.
+
+    Args:
+        b: Knows the constants.
+        node: The node.
+        index: Position of the input.
+        what: Its name in messages.
+    """
     if not node.has_input(index):
         return None
     array = constant_input(b, node, index, what)
@@ -87,6 +108,11 @@ def _zero_type(node: Node, zeros: Array) -> DType:
 def normal_axis(node: Node, axis: int, rank: int) -> int:
     """Return an axis counted from the front.
 
+    Args:
+        node: Named in messages.
+        axis: May count from the back.
+        rank: Of the tensor.
+
     Raises:
         ModelError: It lies outside of the tensor.
     """
@@ -97,6 +123,11 @@ def normal_axis(node: Node, axis: int, rank: int) -> int:
 
 def image_extent(b: Builder, node: Node, name: str) -> tuple[int, int]:
     """Return height and width of an image.
+
+    Args:
+        b: Knows the shapes.
+        node: Named in messages.
+        name: Of the tensor.
 
     Raises:
         ModelError: The tensor is not ``[N, C, H, W]``.
@@ -112,6 +143,11 @@ def window(node: Node, kernel: tuple[int, ...], extent: tuple[int, int]) -> Wind
 
     With ``ceil_mode`` a window may hang over the padded input at the bottom and right, but not
     start there.
+
+    Args:
+        node: The node.
+        kernel: Taps of each axis.
+        extent: Height and width of the input.
 
     Raises:
         ModelError: Attributes have a wrong length or value.
@@ -175,8 +211,8 @@ def _same(plain: Window, extent: tuple[int, int], axis: int, mode: str) -> tuple
 
 def _overhang(padded: Window, extent: tuple[int, int], axis: int) -> int:
     before, after, stride = padded.pads[axis], padded.pads[axis + 2], padded.stride[axis]
-    room = before + extent[axis] + after
-    outputs = -(-(room - padded.reach()[axis]) // stride) + 1
+    padded_extent = before + extent[axis] + after
+    outputs = -(-(padded_extent - padded.reach()[axis]) // stride) + 1
     if (outputs - 1) * stride >= before + extent[axis]:
         outputs -= 1
-    return max(0, (outputs - 1) * stride + padded.reach()[axis] - room)
+    return max(0, (outputs - 1) * stride + padded.reach()[axis] - padded_extent)

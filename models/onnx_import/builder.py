@@ -22,13 +22,17 @@ class Builder:
 
     An ONNX tensor is either *known* (a constant array that may still be folded) or a *value* of the
     graph. A known tensor becomes a constant of the graph when an operator reads it.
+
+    Args:
+        opsets: Version of each domain that the model imports.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, opsets: Mapping[str, int] | None = None) -> None:
+        self.opsets = dict(opsets or {})
         self.namer = Namer()
         self.types: dict[str, TensorType] = {}
         self.arrays: dict[str, Array] = {}
-        self._inputs: list[str] = []
+        self._inputs: dict[str, str] = {}
         self._ops: dict[str, Op] = {}
         self._known: dict[str, Array] = {}
         self._values: dict[str, str] = {}
@@ -66,6 +70,17 @@ class Builder:
         """Let an ONNX tensor be a value of the graph."""
         self._values[name] = value
 
+    def sources(self, name: str) -> tuple[str, ...]:
+        """Return the ONNX names of the network's inputs that a tensor is computed from."""
+        waiting, seen = [self._values[name]], dict[str, None]()
+        while waiting:
+            value = waiting.pop()
+            if value not in seen:
+                seen[value] = None
+                op = self._ops.get(value)
+                waiting += op.inputs if op is not None else ()
+        return tuple(name for name, value in self._inputs.items() if value in seen)
+
     def alias(self, name: str, source: str) -> None:
         """Let an ONNX tensor be another one."""
         if source in self._known:
@@ -83,7 +98,7 @@ class Builder:
         """Return the type of an ONNX tensor."""
         if name in self._known:
             array = self._known[name]
-            return TensorType(dtype_of(array.dtype), array.shape)
+            return TensorType(_dtype(name, array), array.shape)
         return self.types[self._values[name]]
 
     # Adding to the graph ------------------------------------------------------------------------
@@ -91,13 +106,18 @@ class Builder:
     def add_input(self, name: str, found: TensorType) -> str:
         """Add an input of the network."""
         value = self.namer.fresh(name)
-        self._inputs.append(value)
+        self._inputs[name] = value
         self.types[value] = found
         self.bind(name, value)
         return value
 
     def constant(self, name: str, array: Array, quant: Quantization | None = None) -> str:
         """Add a constant, once per name, shape and quantisation.
+
+        Args:
+            name: Of the constant.
+            array: Its value.
+            quant: Its quantisation.
 
         Raises:
             ModelError: The type is unsupported, or the quantisation does not suit the array.
@@ -160,7 +180,14 @@ class Builder:
         return op.name
 
     def transpose(self, value: str, perm: tuple[int, ...], name: str, node: Node) -> str:
-        """Return a value with its axes permuted; a constant is permuted at once."""
+        """Return a value with its axes permuted; a constant is permuted at once.
+
+        Args:
+            value: Name of the operand.
+            perm: Which axis of the operand stands where.
+            name: Of the result.
+            node: Where it comes from.
+        """
         if value not in self.arrays:
             return self.emit("transpose", (value,), name, node, attrs={"perm": perm})
         array = np.ascontiguousarray(self.arrays[value].transpose(perm))
@@ -170,7 +197,7 @@ class Builder:
     def adopt_quantisation(self, value: str, quant: Quantization) -> bool:
         """Give a quantisation to an 8-bit input of the network that has none; tell if it was so."""
         found = self.types[value]
-        if value not in self._inputs or found.quant is not None:
+        if value not in self._inputs.values() or found.quant is not None:
             return False
         self.types[value] = TensorType(found.dtype, found.shape, quant)
         return True
@@ -183,7 +210,7 @@ class Builder:
         named = tuple(self._computed(output) for output in outputs)
         return Graph(
             name=Namer().fresh(name or "network"),
-            inputs=tuple(Value(value, self.types[value]) for value in self._inputs),
+            inputs=tuple(Value(value, self.types[value]) for value in self._inputs.values()),
             constants=tuple(Value(value, self.types[value]) for value in self.arrays),
             ops=tuple(self._ops.values()),
             outputs=named,

@@ -9,6 +9,7 @@ from onnx import AttributeProto, FunctionProto, NodeProto, TypeProto, helper
 from ...ir.types import TensorType
 from .builder import Builder
 from .node import Node
+from .renaming import renamed
 from .tensors import element_code
 
 _NONE = TypeProto()
@@ -51,7 +52,18 @@ def body_of(node: Node, b: Builder) -> Iterator[Node]:
     names |= {name: out for name, out in zip(function.output, node.outputs, strict=False) if out}
     given = _attributes(node, function)
     for item in function.node:
-        yield Node(_renamed(item, names, given), opsets.get(item.domain, node.opset))
+        yield Node(renamed(item, names, given), _opset(item, node, opsets, b))
+
+
+def _opset(item: NodeProto, node: Node, opsets: Mapping[str, int], b: Builder) -> int:
+    """Return the opset of a node of a function's body.
+
+    A function of another domain does not say which opset of ONNX's own it means: the model's.
+    """
+    domain = "" if item.domain == "ai.onnx" else item.domain
+    if domain != node.domain and domain in b.opsets:
+        return b.opsets[domain]
+    return opsets.get(item.domain, node.opset)
 
 
 def _function(node: Node, b: Builder) -> FunctionProto:
@@ -81,25 +93,3 @@ def _attributes(node: Node, function: FunctionProto) -> Mapping[str, AttributePr
     }
     found |= {item.name: item for item in function.attribute_proto}
     return found | {item.name: item for item in node.proto.attribute}
-
-
-def _renamed(
-    item: NodeProto, names: Mapping[str, str], given: Mapping[str, AttributeProto]
-) -> NodeProto:
-    """Return a node of the body with the caller's tensors and attributes."""
-    copy = NodeProto()
-    copy.CopyFrom(item)
-    copy.name = f"{copy.name or copy.op_type} of {names[item.output[0]]}"
-    for place in (copy.input, copy.output):
-        for number, name in enumerate(place):
-            place[number] = names.get(name, "")
-    del copy.attribute[:]
-    for attribute in item.attribute:
-        source = attribute
-        if attribute.ref_attr_name:
-            if attribute.ref_attr_name not in given:
-                continue
-            source = given[attribute.ref_attr_name]
-        copy.attribute.add().CopyFrom(source)
-        copy.attribute[-1].name = attribute.name
-    return copy

@@ -1,7 +1,7 @@
 """Evaluate nodes whose inputs are all constant, with ONNX's own reference implementation.
 
-This serves shape arithmetic (``Shape -> Gather -> Concat -> Reshape``) and the small sums that
-exporters leave behind.
+This serves shape arithmetic (``Shape -> Gather -> Concat -> Reshape``), the small sums that
+exporters leave behind, and tensors without elements, which no machine stores.
 """
 
 import math
@@ -21,16 +21,26 @@ _ELEMENTWISE = frozenset(
     (
         *("Abs", "Add", "And", "Cast", "Ceil", "Div", "Equal", "Floor", "Greater"),
         *("GreaterOrEqual", "Less", "LessOrEqual", "Max", "Min", "Mod", "Mul", "Neg", "Not"),
-        *("Or", "Pow", "Reciprocal", "Round", "Sign", "Sqrt", "Sub", "Where", "Xor"),
+        *("Or", "Pow", "Reciprocal", "Relu", "Round", "Sign", "Sqrt", "Sub", "Where", "Xor"),
     )
 )
 _MOVING = frozenset(
     (
-        *("Concat", "Flatten", "Gather", "Identity", "ReduceMax", "ReduceMin", "ReduceProd"),
-        *("ReduceSum", "Reshape", "Slice", "Split", "Squeeze", "Transpose", "Unsqueeze"),
+        *(
+            "Concat",
+            "CumSum",
+            "Flatten",
+            "Gather",
+            "Identity",
+            "ReduceMax",
+            "ReduceMin",
+            "ReduceProd",
+        ),
+        *("ReduceMin", "ReduceProd", "ReduceSum", "Reshape", "Slice", "Split", "Squeeze"),
+        *("Transpose", "Trilu", "Unsqueeze"),
     )
 )
-_EXPANDING = frozenset({"ConstantOfShape", "Expand", "Range", "Tile"})
+_EXPANDING = frozenset({"ConstantOfShape", "Expand", "MelWeightMatrix", "Range", "Tile"})
 FOLDABLE = _ELEMENTWISE | _MOVING | _EXPANDING
 
 
@@ -82,6 +92,10 @@ def _result_bound(node: Node, inputs: Sequence[Array | None]) -> int:
         return 0 if not delta else math.ceil(min(abs((limit - start) / delta), 2.0**62))
     if node.kind == "ConstantOfShape" and arrays:
         return _product(arrays[0])
+    if node.kind == "MelWeightMatrix" and len(arrays) >= 2:
+        return _product(np.concatenate([array.reshape(-1)[:1] for array in arrays[:2]]))
+    if node.kind == "NonZero":
+        return max(1, arrays[0].ndim) * arrays[0].size
     if node.kind in ("Expand", "Tile") and len(arrays) == 2:
         return max(1, arrays[0].size) * _product(arrays[1])
     if node.kind in _ELEMENTWISE:

@@ -1,18 +1,22 @@
 """Import an ONNX model as a graph of our operators and its constants."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from onnx import ModelProto, NodeProto
 
+from ...ir.elementary import Array
 from ...ir.errors import ModelError, VerifyError
 from ...ir.graph import Graph, eliminate_dead
 from ...ir.ops import verify_graph
 from ...ir.resources import Constants
 from ...ir.types import TensorType
+from .arguments import constant_input
 from .builder import Builder
+from .control_flow import bodies, has_bodies, unrolled
 from .expansion import body_of, has_body
 from .folding import fold, is_foldable
+from .fused import is_fused, unfused
 from .node import Node
 from .shapes import run_time_inputs, static_shape
 from .table import (
@@ -35,6 +39,7 @@ class ImportedNetwork:
         input_names: ONNX name and name in the graph of each input, in order.
         output_names: The same for each output, in order; several may be one tensor.
         tensor_names: The same for every ONNX tensor that is computed.
+        empty_outputs: ONNX name and value of outputs without elements, which nothing computes.
     """
 
     graph: Graph
@@ -42,6 +47,7 @@ class ImportedNetwork:
     input_names: tuple[tuple[str, str], ...]
     output_names: tuple[tuple[str, str], ...]
     tensor_names: tuple[tuple[str, str], ...]
+    empty_outputs: tuple[tuple[str, Array], ...] = ()
 
 
 def import_model(model: ModelProto) -> ImportedNetwork:
@@ -55,18 +61,28 @@ def import_model(model: ModelProto) -> ImportedNetwork:
     Raises:
         ModelError: An operator, element type or opset is not supported, or the model is malformed.
     """
-    builder = Builder()
     opsets = _opsets(model)
+    builder = Builder(opsets)
     for tensor in model.graph.initializer:
         builder.set_known(tensor.name, to_array(tensor))
     for value in run_time_inputs(model):
         dtype = element_type(value.type.tensor_type.elem_type, f"input {value.name!r}")
         builder.add_input(value.name, TensorType(dtype, static_shape(value)))
     nodes = [Node(proto, opsets.get(_domain(proto), 0)) for proto in model.graph.node]
-    refuse_unsupported(node for node in nodes if not (is_foldable(node) or has_body(node)))
+    refuse_unsupported(_not_replaced(nodes))
     for node in nodes:
         _import_node(node, builder)
     return _finish(model, builder)
+
+
+def _not_replaced(nodes: Iterable[Node]) -> Iterator[Node]:
+    """Yield the nodes that the table must have, those of bodies included."""
+    for node in nodes:
+        if has_bodies(node):
+            inner = (proto for body in bodies(node) for proto in body.node)
+            yield from _not_replaced(Node(proto, node.opset) for proto in inner)
+        elif not (is_foldable(node) or is_fused(node) or has_body(node)):
+            yield node
 
 
 def _domain(proto: NodeProto) -> str:
@@ -79,17 +95,43 @@ def _import_node(node: Node, builder: Builder) -> None:
             raise node.refusal(f"reads {name!r} before it is defined")
     if not node.outputs:
         raise node.refusal("has no output")
-    known = [builder.known(name) if name else None for name in node.inputs]
-    is_constant = all(builder.known(name) is not None for name in node.inputs if name)
-    if node.inputs and is_constant and is_foldable(node):
+    if _is_folded(node, builder):
+        known = [builder.known(name) if name else None for name in node.inputs]
         for name, array in zip(node.outputs, fold(node, known), strict=False):
             builder.set_known(name, array)
-        return
-    if not is_supported(node) and has_body(node):
-        for inner in body_of(node, builder):
-            _import_node(inner, builder)
-        return
-    operator_for(node).run(node, builder)
+    elif is_fused(node):
+        _import_all(unfused(node), builder)
+    elif has_bodies(node):
+        _import_all(unrolled(node, builder), builder)
+    elif not is_supported(node) and has_body(node):
+        _import_all(body_of(node, builder), builder)
+    else:
+        operator_for(node).run(node, builder)
+
+
+def _import_all(nodes: Iterable[Node], builder: Builder) -> None:
+    """Import nodes one by one; which come next may depend on those that were imported."""
+    for node in nodes:
+        _import_node(node, builder)
+
+
+def _is_folded(node: Node, builder: Builder) -> bool:
+    """Whether a node is evaluated at once.
+
+    Raises:
+        ComputedOperandError: It cannot be imported otherwise, and an input is computed.
+    """
+    if node.domain or not node.inputs or has_bodies(node):
+        return False
+    first = builder.known(node.inputs[0]) if node.inputs[0] else None
+    is_empty = first is not None and not first.size and node.kind != "Concat"
+    if is_empty or (is_foldable(node) and not is_supported(node)):
+        for index in range(len(node.inputs)):
+            if node.has_input(index):
+                constant_input(builder, node, index, f"input {index}")
+        return True
+    names = [name for name in node.inputs if name]
+    return is_foldable(node) and all(builder.known(name) is not None for name in names)
 
 
 def _finish(model: ModelProto, builder: Builder) -> ImportedNetwork:
@@ -98,6 +140,11 @@ def _finish(model: ModelProto, builder: Builder) -> ImportedNetwork:
         if not builder.is_defined(name):
             raise ModelError(f"output {name!r} is not defined by any node")
     inputs = tuple(value.name for value in run_time_inputs(model))
+    known = ((name, builder.known(name)) for name in outputs)
+    empty = {name: array for name, array in known if array is not None and not array.size}
+    outputs = tuple(name for name in outputs if name not in empty)
+    if not outputs:
+        raise ModelError(f"no output has elements: {', '.join(empty)}; nothing is to be computed")
     try:
         graph = eliminate_dead(builder.graph(model.graph.name, outputs))
         verify_graph(graph)
@@ -114,6 +161,7 @@ def _finish(model: ModelProto, builder: Builder) -> ImportedNetwork:
         tensor_names=tuple(
             (name, value) for name, value in builder.values.items() if value in graph.types
         ),
+        empty_outputs=tuple(empty.items()),
     )
 
 
@@ -121,14 +169,14 @@ def _opsets(model: ModelProto) -> Mapping[str, int]:
     """Return the version of each domain.
 
     Raises:
-        ModelError: The default domain has a version that is not supported, or local functions.
+        ModelError: The default domain has a version that is not known yet.
     """
     opsets = {
         "" if entry.domain == "ai.onnx" else entry.domain: entry.version
         for entry in model.opset_import
     }
     version = opsets.get("", OLDEST_OPSET)
-    if not OLDEST_OPSET <= version <= NEWEST_OPSET:
+    if version > NEWEST_OPSET:
         raise ModelError(
             f"opset {version} is not supported ({OLDEST_OPSET} to {NEWEST_OPSET})",
             hint="convert the model with onnx.version_converter",

@@ -8,6 +8,7 @@ from google.protobuf.message import DecodeError
 from onnx import ModelProto
 
 from ...ir.errors import ModelError
+from .constants import ConstantValue, bind_constants
 from .external import embed_external_data
 from .shapes import fix_shapes
 from .table import NEWEST_OPSET, OLDEST_OPSET
@@ -19,7 +20,10 @@ _STANDARD = ("", "ai.onnx")
 
 
 def load_model(
-    path: Path | str, *, shapes: Mapping[str, tuple[int, ...]] | None = None
+    path: Path | str,
+    *,
+    shapes: Mapping[str, tuple[int, ...]] | None = None,
+    constants: Mapping[str, ConstantValue] | None = None,
 ) -> ModelProto:
     """Read, complete and check a model.
 
@@ -28,14 +32,17 @@ def load_model(
     Args:
         path: The ``.onnx`` file.
         shapes: Shapes of inputs and extents of axes, by name; they replace symbolic dimensions.
+        constants: Values of inputs that become constants, by name.
 
     Raises:
         ModelError: The file is missing, no ONNX model, truncated, inconsistent or too large, its
-            external data is missing or outside of its folder, or an input stays dynamic.
+            external data is missing or outside of its folder, or an input remains dynamic.
+        OptionError: A shape or a constant does not suit the model.
     """
     path = Path(path)
     model = _parse(_read(path), path)
     embed_external_data(model, path, LARGEST_MODEL)
+    bind_constants(model, constants or {})
     fix_shapes(model, shapes or {})
     _check(model, path)
     return model

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import cast
 
-from onnx import AttributeProto, NodeProto, TensorProto
+from onnx import AttributeProto, GraphProto, NodeProto, TensorProto
 
 from ...ir.errors import ModelError
 
@@ -109,6 +109,29 @@ class Node:
         if default is None:
             raise self.refusal(f"lacks attribute {name!r}")
         return default
+
+    def floats(self, name: "str") -> "tuple[float, ...]":
+        """Return an attribute with several numbers, none if it is absent."""
+        found = self._get(name, AttributeProto.FLOATS)
+        return () if found is None else tuple(cast("list[float]", found.floats))
+
+    def texts(self, name: "str") -> "tuple[str, ...]":
+        """Return an attribute with several texts, none if it is absent."""
+        found = self._get(name, AttributeProto.STRINGS)
+        if found is None:
+            return ()
+        return tuple(text.decode("utf-8", "replace") for text in cast("list[bytes]", found.strings))
+
+    def graph(self, name: "str") -> GraphProto:
+        """Return an attribute that is a graph.
+
+        Raises:
+            ModelError: It is absent.
+        """
+        found = self._get(name, AttributeProto.GRAPH)
+        if found is None:
+            raise self.refusal(f"lacks attribute {name!r}")
+        return found.g
 
     def tensor(self, name: "str") -> TensorProto | None:
         """Return a tensor attribute, ``None`` if it is absent."""

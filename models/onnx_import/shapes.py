@@ -28,7 +28,7 @@ def fix_shapes(model: ModelProto, shapes: Mapping[str, tuple[int, ...]]) -> None
     Raises:
         OptionError: A shape names no input and no axis, has another rank, or contradicts a fixed
             extent.
-        ModelError: An input stays dynamic.
+        ModelError: An input remains dynamic.
     """
     inputs = {value.name: value for value in run_time_inputs(model)}
     symbols: dict[str, int] = {}

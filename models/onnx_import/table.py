@@ -3,10 +3,27 @@
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
+import onnx.defs
+
 from ...ir.errors import ModelError
 from .builder import Builder
 from .node import Node
-from .operators import convolution, layout, moving, normalisation, products, qdq, qoperator
+from .operators import (
+    convolution,
+    integers,
+    layout,
+    moving,
+    normalisation,
+    ordering,
+    pooling,
+    products,
+    qdq,
+    qoperator,
+    recurrent,
+    sampling,
+    scattering,
+    transforms,
+)
 from .operators import elementwise as each
 from .operators import reductions as reduce
 from .operators.dimensions import of_any_rank, pool3d
@@ -14,10 +31,10 @@ from .operators.einsum import einsum
 from .operators.elementwise import pair, swapped, unary
 from .operators.reductions import reduction
 from .operators.resizing import resize, upsample
-from .operators.transposed import conv_transpose
+from .operators.transposed import col2im, conv_transpose
 
 OLDEST_OPSET = 7
-NEWEST_OPSET = 26
+NEWEST_OPSET = 28
 
 ONNX = ""
 MICROSOFT = "com.microsoft"
@@ -118,6 +135,7 @@ _PAIRS: Mapping[str, _Run] = {
 _REDUCTIONS: Mapping[str, _Run] = {
     "ArgMax": reduce.position("arg_max"),
     "ArgMin": reduce.position("arg_min"),
+    "CumProd": reduce.cumulative_product,
     "CumSum": reduce.cumulative_sum,
     "Hardmax": reduce.hardmax,
     "LogSoftmax": reduce.log_softmax,
@@ -132,6 +150,7 @@ _REDUCTIONS: Mapping[str, _Run] = {
     "ReduceSum": reduction("sum", axes_input=13),
     "ReduceSumSquare": reduction("sum", before=reduce.square),
     "Softmax": reduce.softmax,
+    "TopK": ordering.top_k,
 }
 
 _NORMALISATIONS: Mapping[str, _Run] = {
@@ -146,11 +165,13 @@ _NORMALISATIONS: Mapping[str, _Run] = {
 }
 
 _MOVES: Mapping[str, _Run] = {
+    "Compress": moving.compress,
     "Concat": layout.concat,
     "Constant": layout.constant,
     "DepthToSpace": moving.depth_to_space,
     "Dropout": layout.dropout,
     "Expand": moving.expand,
+    "EyeLike": layout.eye_like,
     "Flatten": layout.flatten,
     "Gather": moving.gather,
     "GatherElements": moving.gather_elements,
@@ -158,16 +179,20 @@ _MOVES: Mapping[str, _Run] = {
     "Identity": layout.identity,
     "OneHot": moving.one_hot,
     "Pad": moving.pad,
+    "OptionalGetElement": layout.identity,
+    "OptionalHasElement": layout.has_element,
     "Reshape": layout.reshape,
-    "Scatter": moving.scatter_elements,
-    "ScatterElements": moving.scatter_elements,
-    "ScatterND": moving.scatter_nd,
+    "ReverseSequence": moving.reverse_sequence,
+    "Scatter": scattering.scatter_elements,
+    "ScatterElements": scattering.scatter_elements,
+    "ScatterND": scattering.scatter_nd,
     "Shape": layout.shape,
     "Size": layout.size,
     "Slice": moving.slices,
     "SpaceToDepth": moving.space_to_depth,
     "Split": moving.split,
     "Squeeze": layout.squeeze,
+    "TensorScatter": scattering.tensor_scatter,
     "Tile": moving.tile,
     "Transpose": layout.transpose,
     "Trilu": moving.triangle,
@@ -177,18 +202,32 @@ _MOVES: Mapping[str, _Run] = {
 
 _MAC: Mapping[str, _Run] = {
     "AveragePool": of_any_rank(pool3d(convolution.average_pool)),
+    "Col2Im": col2im,
     "Conv": of_any_rank(convolution.conv),
+    "ConvInteger": of_any_rank(integers.conv_integer),
     "ConvTranspose": of_any_rank(conv_transpose),
     "DequantizeLinear": qdq.dequantize_linear,
     "Einsum": einsum,
     "Gemm": products.gemm,
     "GlobalAveragePool": of_any_rank(convolution.global_average_pool),
     "GlobalMaxPool": of_any_rank(convolution.global_max_pool),
+    "GlobalLpPool": pooling.global_lp_pool,
+    "DFT": transforms.dft,
+    "GridSample": sampling.grid_sample,
+    "STFT": transforms.stft,
+    "LpPool": of_any_rank(pool3d(pooling.lp_pool)),
     "MatMul": products.matmul,
-    "MaxPool": of_any_rank(pool3d(convolution.max_pool)),
+    "MatMulInteger": integers.matmul_integer,
+    "MaxPool": of_any_rank(pool3d(pooling.max_pool_with_places)),
     "QLinearConv": qoperator.qlinear_conv,
     "QLinearMatMul": qoperator.qlinear_matmul,
     "QuantizeLinear": qdq.quantize_linear,
+}
+
+_RECURRENT: Mapping[str, _Run] = {
+    "GRU": recurrent.gru,
+    "LSTM": recurrent.lstm,
+    "RNN": recurrent.rnn,
 }
 
 _MICROSOFT: Mapping[str, _Run] = {
@@ -201,10 +240,11 @@ _MICROSOFT: Mapping[str, _Run] = {
     "QLinearLeakyRelu": qoperator.qlinear_leaky_relu,
     "QLinearMul": qoperator.qlinear_mul,
     "QLinearSigmoid": qoperator.qlinear_sigmoid,
+    "QLinearSoftmax": qoperator.qlinear_softmax,
     "QuantizeLinear": qdq.quantize_linear,
 }
 
-_FAMILIES = (_FUNCTIONS, _PAIRS, _REDUCTIONS, _NORMALISATIONS, _MOVES, _MAC)
+_FAMILIES = (_FUNCTIONS, _PAIRS, _REDUCTIONS, _NORMALISATIONS, _MOVES, _MAC, _RECURRENT)
 
 OPERATORS: Mapping[tuple[str, str], Operator] = {
     **{(ONNX, kind): Operator(run=run) for family in _FAMILIES for kind, run in family.items()},
@@ -242,11 +282,11 @@ def _unsupported(nodes: tuple[Node, ...]) -> ModelError:
     hint = "; ".join(
         f"supported in {_shown(name)}: {text or 'nothing'}" for name, text in known.items()
     )
-    told = "; ".join(
+    reasons = "; ".join(
         f"{node.loc} is not supported (domain {_shown(node.domain)}, opset {node.opset})"
         for node in nodes
     )
-    return ModelError(told, hint=hint)
+    return ModelError(reasons, hint=hint)
 
 
 def _shown(domain: str) -> str:
@@ -262,9 +302,18 @@ def operator_for(node: Node) -> Operator:
     found = OPERATORS.get((node.domain, node.kind))
     if found is None:
         raise _unsupported((node,))
-    if not found.first <= node.opset <= found.last:
+    if not (found.first <= node.opset <= found.last or _is_as_at(node, found.first)):
         raise node.refusal(
             f"is not supported at opset {node.opset} of {_shown(node.domain)} "
             f"({found.first} to {found.last})"
         )
     return found
+
+
+def _is_as_at(node: Node, opset: int) -> bool:
+    """Whether an operator of an older opset is defined as it still is at a newer one."""
+    try:
+        now = onnx.defs.get_schema(node.kind, opset, node.domain)
+    except onnx.defs.SchemaError:
+        return False
+    return now.since_version <= node.opset < opset

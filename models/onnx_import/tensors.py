@@ -16,10 +16,19 @@ _SUPPORTED: Mapping[int, DType] = {
     TensorProto.INT16: DType.S16,
     TensorProto.UINT16: DType.U16,
     TensorProto.INT32: DType.S32,
+    TensorProto.UINT32: DType.U32,
     TensorProto.INT64: DType.S64,
+    TensorProto.UINT64: DType.U64,
     TensorProto.BOOL: DType.BOOL,
 }
 """What a network may compute with; shape arithmetic and constants may use any type."""
+
+
+OTHER_FLOATS = frozenset({TensorProto.FLOAT16, TensorProto.DOUBLE})
+"""Types of numbers that are computed in float32.
+
+Not so bfloat16: with its 8 bits, what it rounds in between shows in every result.
+"""
 
 
 def element_type(code: int, what: str) -> DType:
@@ -32,6 +41,15 @@ def element_type(code: int, what: str) -> DType:
         names = ", ".join(TensorProto.DataType.Name(known).lower() for known in _SUPPORTED)
         raise ModelError(f"{what} has element type {_type_name(code)}; supported: {names}")
     return _SUPPORTED[code]
+
+
+def computed_type(code: int, what: str) -> DType:
+    """Return the element type in which ONNX's type is computed: floats of any width in float32.
+
+    Raises:
+        ModelError: The type is not supported.
+    """
+    return DType.F32 if code in OTHER_FLOATS else element_type(code, what)
 
 
 def element_code(dtype: DType) -> int:

@@ -5,8 +5,8 @@ on the input. As batch normalisation does in training, we normalise each layer o
 pink-noise images: where the network has a normalisation, the statistics become its running mean and
 variance; where it has none, they are folded into weights and bias (data-dependent initialisation).
 The batch runs once, through a copy of the network whose normalisations compute batch statistics and
-report them as outputs. What sees one position per image (the gates of squeeze-and-excite) stays as
-it was drawn: centred over so few values, it would see nothing but their rounding.
+report them as outputs. What sees one position per image (the gates of squeeze-and-excite) is left
+as it was drawn: centred over so few values, it would see nothing but their rounding.
 
 References:
     He, Zhang, Ren, Sun: Delving Deep into Rectifiers. ICCV 2015.

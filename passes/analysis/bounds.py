@@ -56,7 +56,13 @@ def rows_read(outputs: int, taps: int, stride: int, dilation: int, before: int, 
 def compulsory_bits(
     workload: Workload, operand: Operand, placement: frozenset[Operand] = _NOWHERE
 ) -> int:
-    """Return the bits of an operand that must cross the off-chip port: each element once [bit]."""
+    """Return the bits of an operand that must cross the off-chip port: each element once [bit].
+
+    Args:
+        workload: What is computed.
+        operand: The tensor.
+        placement: Operands that lie whole in the scratchpad.
+    """
     return 0 if operand in placement else workload.elements(operand) * workload.bits(operand)
 
 
@@ -79,7 +85,13 @@ def compulsory_bytes(
 def cycles_lower_bound(
     workload: Workload, arch: Architecture, placement: frozenset[Operand] = _NOWHERE
 ) -> float:
-    """Return the roofline bound: all MACs busy, or compulsory traffic at full bandwidth [cycle]."""
+    """Return the roofline bound: all MACs busy, or compulsory traffic at full bandwidth [cycle].
+
+    Args:
+        workload: What is computed.
+        arch: The machine.
+        placement: Operands that lie whole in the scratchpad.
+    """
     compute = workload.macs / arch.macs
     read = sum(compulsory_bits(workload, item, placement) for item in (Operand.W, Operand.I))
     write = compulsory_bits(workload, Operand.O, placement)
@@ -117,6 +129,11 @@ def energy_lower_bound(
 
     What has the source as its innermost memory is not charged for the way above it: the accesses
     beneath are all there are.
+
+    Args:
+        workload: What is computed.
+        arch: The machine.
+        placement: Operands that lie whole in the scratchpad.
     """
     total = workload.macs * arch.mac_energy
     for operand in Operand:

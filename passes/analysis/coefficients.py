@@ -298,6 +298,14 @@ def coefficients_of(
     *,
     has_sums: bool = False,
 ) -> Coefficients:
-    """Return the coefficients of one unrolling; see :class:`Coefficients`."""
+    """Return the coefficients of one unrolling; see :class:`Coefficients`.
+
+    Args:
+        table: The flows.
+        unrolled: (fan-out, dimension) pairs.
+        extents: Of the unrolled loops, in this order.
+        widths: Of the operands.
+        has_sums: Whether the source of the outputs holds sums that are added to.
+    """
     one = np.array([extents], np.int64)
     return Coefficients(table, unrolled, one, widths, has_sums=has_sums)

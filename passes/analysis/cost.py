@@ -1,6 +1,6 @@
 """The cost of one loop nest on one NPU: a batch of one (:mod:`.batch`), with all its parts.
 
-The exact simulator (``runtime_sim/loopnest.py``) executes nests by the same rules with real
+The exact simulator (``tests/runtime_sim/execution.py``) executes nests by the same rules with real
 buffers; its counts equal these.
 """
 
@@ -102,7 +102,13 @@ class CostReport:
         return slowest.name
 
     def accesses(self, place: str, operand: Operand, direction: Direction) -> Traffic | None:
-        """Return the traffic at one place, ``None`` where there is none."""
+        """Return the traffic at one place, ``None`` where there is none.
+
+        Args:
+            place: A memory level or a fan-out.
+            operand: The tensor.
+            direction: Which way.
+        """
         for item in self.traffic:
             if (item.place, item.operand, item.direction) == (place, operand, direction):
                 return item

@@ -25,6 +25,11 @@ def chains_of(
     An operand of the placement lies whole in the scratchpad: the scratchpad is its source, and what
     is said about it there and further out is disregarded. An operand that the scratchpad cannot
     hold is streamed nevertheless.
+
+    Args:
+        levels: Memories of each operand, outermost first.
+        arch: The machine.
+        placement: Operands that lie whole in the scratchpad.
     """
     found: list[tuple[str, ...]] = []
     inside = arch.index(arch.scratchpad)
@@ -165,7 +170,13 @@ _INDEXES = {x: np.array([DIMS.index(d) for d in DIMS if d in RELEVANT[x]]) for x
 
 
 def tile_elements(workload: Workload, operand: Operand, extents: Ints) -> Ints:
-    """Return the elements of tiles of given extents ``[B, 8]``; halo as in ``Workload``."""
+    """Return the elements of tiles of given extents ``[B, 8]``; halo as in ``Workload``.
+
+    Args:
+        workload: What is computed.
+        operand: The tensor.
+        extents: Of the tiles, in the order of ``DIMS``.
+    """
     if operand is not Operand.I:
         found: Ints = extents[:, _INDEXES[operand]].prod(axis=1)
         return found

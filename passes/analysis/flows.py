@@ -7,8 +7,8 @@ child), or to the MACs; what moves is the child's whole tile. Over each boundary
     elements x (a x visits + b x tiles)
 
 - *elements* of one tile; at the MACs, one;
-- *visits*: how often a child gets a (new) tile. A tile stays while only loops run that do not index
-  its operand, so the innermost irrelevant loops outside of it do not count. There is no reuse
+- *visits*: how often a child gets a (new) tile. A tile is kept while only loops run that do not
+  index its operand, so the innermost irrelevant loops outside of it do not count. There is no reuse
   between neighbouring tiles: a halo is fetched again with each (whole-tile refetch). The MACs keep
   nothing: every step is a visit;
 - *tiles*: how many different ones are among them: the steps of relevant loops outside;

@@ -17,7 +17,13 @@ from ...ir.workload import DIMS, Dim, Operand, Workload
 def fetched_in_tiles(
     nest: LoopNest, arch: Architecture, placement: frozenset[Operand]
 ) -> Mapping[int, int]:
-    """Return the input elements that each memory but the source fetches, by boundary [element]."""
+    """Return the input elements that each memory but the source fetches, by boundary [element].
+
+    Args:
+        nest: The loops and tiles.
+        arch: The machine.
+        placement: Operands that lie whole in the scratchpad.
+    """
     chain = nest.of(Operand.I)
     if Operand.I in placement and Operand.I in arch.scratchpad_level.holds:
         inside = arch.index(arch.scratchpad)

@@ -129,7 +129,7 @@ class TileBatch:
         return np.where(self._is_inside, completed, others)
 
     def _steady_cycles(self, *, inside: bool) -> Floats:
-        """Return the duration if sums stay in the array, or go to the scratchpad [cycle], ``[B]``.
+        """Return the duration if sums remain in the array, or leave it [cycle], ``[B]``.
 
         They are as wide as accumulators: finishing them is another instruction's work.
         """
@@ -192,29 +192,29 @@ class TileBatch:
 
     @cached_property
     def _occupied(self) -> Mapping[Operand, Ints]:
-        """Bytes of its room that a tile from each position takes, ``[B, L + 1]``.
+        """Bytes of its memory that a tile from each position takes, ``[B, L + 1]``.
 
         In a memory of the array it takes its largest part in every instance.
         """
-        room = self._room(Operand.W)
-        if room == self.arch.scratchpad:
+        memory = self._memory(Operand.W)
+        if memory == self.arch.scratchpad:
             return self._bytes
-        beneath = [fanout.name for fanout in self.arch.fanouts_beneath(room)]
-        part = self._bytes_of(Operand.W, beneath) * self.arch.instances(room)
+        beneath = [fanout.name for fanout in self.arch.fanouts_beneath(memory)]
+        part = self._bytes_of(Operand.W, beneath) * self.arch.instances(memory)
         return {**self._bytes, Operand.W: part}
 
     def _occupied_bytes(self, operand: Operand) -> Ints:
         return self._occupied[operand][self.batch.rows, self._home(operand)]
 
-    def _room(self, operand: Operand) -> str:
+    def _memory(self, operand: Operand) -> str:
         home = self.arch.home(operand).name
         return home if operand is Operand.W else self.arch.scratchpad
 
-    def _capacity(self, room: str) -> int:
-        capacity = self.arch.level(room).capacity or 0
-        if room == self.arch.scratchpad:
+    def _capacity(self, memory: str) -> int:
+        capacity = self.arch.level(memory).capacity or 0
+        if memory == self.arch.scratchpad:
             return capacity * self.npus
-        return capacity * self.arch.instances(room)
+        return capacity * self.arch.instances(memory)
 
     @property
     def _in_flight(self) -> int:
@@ -222,13 +222,13 @@ class TileBatch:
         return self.npus + 1
 
     def _kept_from(self, operand: Operand, spare: Ints) -> Ints:
-        """Return from which loop on all tiles of an operand stay in ``spare`` bytes, ``[B]``."""
+        """Return from which loop on all tiles of an operand remain in ``spare`` bytes, ``[B]``."""
         fits = self._occupied[operand] <= spare[:, None]
         first = np.where(fits.any(axis=1), fits.argmax(axis=1), 1 << 30)
         return np.minimum(first, self._home(operand))
 
     def _loads(self, operand: Operand, kept: Ints) -> Ints:
-        """Return how often a tile is loaded if those inside of a loop stay, ``[B]``."""
+        """Return how often a tile is loaded if those inside of a loop remain, ``[B]``."""
         turns = self.batch.turns[operand]
         within = turns.tiles(self._home(operand)) // turns.tiles(kept)
         return turns.visits(kept) * within
@@ -236,30 +236,30 @@ class TileBatch:
     def _streamed(self) -> tuple[Operand, ...]:
         return tuple(item for item in (Operand.W, Operand.I) if item not in self.placement)
 
-    def _spare(self, room: str) -> Ints:
-        """Return the bytes of a room that tiles in flight leave, ``[B]``."""
-        spare = np.full(len(self.batch), self._capacity(room), np.int64)
+    def _spare(self, memory: str) -> Ints:
+        """Return the bytes of a memory that tiles in flight leave, ``[B]``."""
+        spare = np.full(len(self.batch), self._capacity(memory), np.int64)
         for operand in Operand:
-            if operand not in self.placement and self._room(operand) == room:
+            if operand not in self.placement and self._memory(operand) == memory:
                 spare = spare - self._in_flight * self._occupied_bytes(operand)
         return spare
 
     def _ways(self) -> Iterator[Mapping[Operand, Ints]]:
-        """Yield how often tiles are loaded if room is first left to one, or the other operand.
+        """Yield how often tiles are loaded if capacity is first left to one, or the other operand.
 
-        The scheduler keeps a tile that is used again as long as there is room; what loops over
+        The scheduler keeps a tile that is used again as long as it fits; what loops over
         it further out then costs nothing.
         """
         streamed = self._streamed()
         for order in (streamed, streamed[::-1]):
-            spare = {self._room(item): self._spare(self._room(item)) for item in order}
+            spare = {self._memory(item): self._spare(self._memory(item)) for item in order}
             loads: dict[Operand, Ints] = {}
             for operand in order:
-                room = self._room(operand)
+                memory = self._memory(operand)
                 own = self._in_flight * self._occupied_bytes(operand)
-                kept = self._kept_from(operand, spare[room] + own)
+                kept = self._kept_from(operand, spare[memory] + own)
                 taken = self._occupied[operand][self.batch.rows, kept] - own
-                spare[room] = spare[room] - np.maximum(0, taken)
+                spare[memory] = spare[memory] - np.maximum(0, taken)
                 loads[operand] = self._loads(operand, kept)
             yield loads
 
@@ -306,7 +306,7 @@ class TileBatch:
         beside = np.maximum(computing, finishing)
         in_turn = (
             computing + finishing
-        )  # both need the ports and the room of sums in the scratchpad
+        )  # both need the ports and the bytes of sums in the scratchpad
         busy = np.where(self._is_inside, beside, in_turn) * imbalance
         slowest: Floats = np.maximum(busy, self._dma_cycles(cost))
         steady = np.where(self._spills_sums, _SPILLING * slowest, slowest)

@@ -1,4 +1,10 @@
-"""What the cost model tells of a nest: accesses of memories, transfers over fan-outs, ports."""
+"""What the cost model tells of a nest: accesses of memories, transfers over fan-outs, ports.
+
+Args:
+    arch: The machine.
+    place: A memory level or a fan-out.
+    direction: Which way.
+"""
 
 from dataclasses import dataclass
 from enum import StrEnum

@@ -11,7 +11,7 @@ The rules, where they differ from accnn's own counting:
 5. A transfer of one tile takes ``ceil(bits / word)`` accesses at each end, and each access costs
    the energy of one word. Every instance that takes part counts.
 6. Rows and columns that padding adds are not fetched: no input footprint exceeds the stored
-   input, ``P * stride`` by ``Q * stride`` unless told otherwise ("same" padding).
+   input, ``P * stride`` by ``Q * stride`` unless said otherwise ("same" padding).
 7. At the MACs an input is read once per run of innermost stationary loops; an output is written
    (and, while the sum is open, read) in every cycle.
 8. Traffic between the outermost memory and the world is free; so is the network.
@@ -108,7 +108,14 @@ def zigzag_cost(
 def zigzag_elements(
     workload: Workload, operand: Operand, tile: Mapping[Dim, int], stored: tuple[int, int]
 ) -> int:
-    """Return the elements of an operand that a tile touches, padding left out [element]."""
+    """Return the elements of an operand that a tile touches, padding left out [element].
+
+    Args:
+        workload: What is computed.
+        operand: The tensor.
+        tile: Extents of the tile.
+        stored: Rows and columns of the input that exist.
+    """
     if operand is not Operand.I:
         return workload.elements(operand, tile)
     rows = touched(tile[Dim.P], tile[Dim.R], workload.stride[0], workload.dilation[0])
@@ -117,7 +124,13 @@ def zigzag_elements(
 
 
 def merged_start(nest: LoopNest, operand: Operand, start: int) -> int:
-    """Return where a tile starts once stationary loops just outside of it belong to it."""
+    """Return where a tile starts once stationary loops just outside of it belong to it.
+
+    Args:
+        nest: The loops.
+        operand: Whose tile.
+        start: Loop from which on it extends inwards.
+    """
     while start > 0 and nest.temporal[start - 1].dim not in RELEVANT[operand]:
         start -= 1
     return start

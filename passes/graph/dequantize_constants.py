@@ -7,7 +7,7 @@
     %y = dense(%x, %wf) : f32<1x4>
 
 Needs the constants' data; where there are none, nothing changes. An operator that makes an output
-of the network stays.
+of the network is kept.
 """
 
 from dataclasses import dataclass

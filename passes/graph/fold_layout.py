@@ -7,7 +7,7 @@
     %y = dense(%x, %t) : f32<1x3>
 
 Needs the constants' data; where there are none, nothing is folded. An operator that makes an
-output of the network stays.
+output of the network is kept.
 """
 
 from dataclasses import dataclass

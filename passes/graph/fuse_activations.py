@@ -5,7 +5,7 @@
     %a = conv2d(%x, %w) : f32      ->     %b = conv2d(%x, %w) {act = "relu"} : f32
     %b = relu(%a) : f32
 
-An activation whose operand others read, or that is quantised, stays.
+An activation whose operand others read, or that is quantised, is kept.
 """
 
 from collections.abc import Mapping
@@ -14,11 +14,15 @@ from typing import ClassVar
 
 from ...ir.graph import Attr, Graph, Op, eliminate_dead, sorted_attrs
 from ...ir.module import Module, Stage
+from ...ir.operators.functions import FUNCTIONS
+from ...ir.ops import OPS
 from ...ir.types import DType
 from ..base import Context, Pass
 
-_FUSABLE = frozenset({"conv2d", "dense", "add", "mul"})
-_ACTIVATIONS = frozenset({"relu", "clip", "leaky_relu"})
+_SOURCES = frozenset(
+    kind for kind, spec in OPS.items() if any(attr.name == "act" for attr in spec.attrs)
+)
+_ACTIVATIONS = frozenset(str(act) for act, function in FUNCTIONS.items() if function.is_fusable)
 
 
 @dataclass(frozen=True)
@@ -44,7 +48,7 @@ def _fuse(graph: Graph) -> Graph:
         if op.kind not in _ACTIVATIONS:
             return None
         source = producer.get(op.operands[0])
-        if source is None or source.kind not in _FUSABLE or use_count[source.name] > 1:
+        if source is None or source.kind not in _SOURCES or use_count[source.name] > 1:
             return None
         if source.result.type.dtype is not DType.F32 or source.str("act", "none") != "none":
             return None

@@ -7,7 +7,7 @@
 
 That is a reshape to the shape of its operand, a transposition that keeps all axes with more than
 one element in order and the shape, and a concatenation of one tensor. One that makes an output of
-the network stays.
+the network is kept.
 """
 
 from collections.abc import Mapping

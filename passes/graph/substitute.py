@@ -11,7 +11,7 @@ from ...ir.resources import Constants
 def substitute(graph: Graph, stand_in: Callable[[Op], str | None]) -> Graph:
     """Replace results by tensors that hold the same, and drop what is dead then.
 
-    Outputs of the network keep their names, so an operator that makes one stays, whatever
+    Outputs of the network keep their names, so an operator that makes one is kept, whatever
     ``stand_in`` says.
 
     Args:

@@ -11,8 +11,8 @@ from .problem import MappingProblem
 Answer: TypeAlias = MappingResult | InfeasibleError
 """A mapping, or why there is none."""
 
-Told: TypeAlias = Callable[[int, int], None]
-"""Called as ``told(done, total)`` while questions are answered."""
+Progress: TypeAlias = Callable[[int, int], None]
+"""Called as ``progress(done, total)`` while questions are answered."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,16 +46,16 @@ class MapJob:
 class JobSolver(Protocol):
     """Answers questions, in their order; the compiler's does it in parallel and remembers."""
 
-    def __call__(self, jobs: Sequence[MapJob], told: Told) -> tuple[Answer, ...]:
+    def __call__(self, jobs: Sequence[MapJob], progress: Progress) -> tuple[Answer, ...]:
         """Return one answer per question."""
         ...
 
 
-def solve_in_turn(jobs: Sequence[MapJob], told: Told) -> tuple[Answer, ...]:
+def solve_in_turn(jobs: Sequence[MapJob], progress: Progress) -> tuple[Answer, ...]:
     """Answer one question after the other; a :class:`JobSolver`."""
     answers: list[Answer] = []
     for job in jobs:
-        told(len(answers), len(jobs))
+        progress(len(answers), len(jobs))
         answers.append(job.answer())
-    told(len(answers), len(jobs))
+    progress(len(answers), len(jobs))
     return tuple(answers)

@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cached_property
 
-from ...ir.arch import Architecture
+from ...ir.arch import Architecture, MemoryLevel
 from ...ir.errors import VerifyError
 from ...ir.mapping import LoopNest, SpatialLoop
 from ...ir.workload import Operand, Workload
@@ -144,3 +144,36 @@ class MappingProblem:
         inner = [item for item in nest.of(Operand.O) if self.arch.index(item.level) > 0]
         leaves = any(item.level != self.arch.scratchpad for item in inner)
         return leaves and nest.holds_psums(self.machine, self.arch.scratchpad)
+
+
+@dataclass(frozen=True, kw_only=True)
+class OfProblem:
+    """What is made for one problem, and looks at its parts.
+
+    Attributes:
+        problem: What is mapped.
+    """
+
+    problem: MappingProblem
+
+    @property
+    def workload(self) -> Workload:
+        """What is computed."""
+        return self.problem.workload
+
+    @property
+    def arch(self) -> Architecture:
+        """The machine, its scratchpad cut down to the workspace."""
+        return self.problem.machine
+
+    @property
+    def resident(self) -> frozenset[Operand]:
+        """Operands that lie whole in the scratchpad."""
+        return self.problem.held
+
+    def chain(self, operand: Operand) -> tuple[MemoryLevel, ...]:
+        """Return the memories that keep an operand, the one it comes from first."""
+        levels = self.arch.levels
+        if operand in self.resident:
+            levels = levels[self.arch.index(self.arch.scratchpad) :]
+        return tuple(level for level in levels if operand in level.holds)

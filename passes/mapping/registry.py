@@ -1,7 +1,6 @@
 """The mappers that a user may name: those of accnn, and those of other packages."""
 
 from collections.abc import Mapping
-from typing import cast
 
 from ...ir.errors import OptionError
 from ...ir.plugins import PluginGroup, Plugins, plugins
@@ -50,8 +49,8 @@ def plugin_mappers() -> Plugins[Mapper]:
 
 
 def _check_mapper(name: str, loaded: object) -> Mapper:
-    if not callable(getattr(loaded, "map", None)) or isinstance(loaded, type):
-        raise TypeError(f"{loaded!r} is no mapper: it has no method map")
-    if getattr(loaded, "name", None) != name:
-        raise ValueError(f"its name is {getattr(loaded, 'name', None)!r}")
-    return cast("Mapper", loaded)
+    if not isinstance(loaded, Mapper):
+        raise TypeError(f"{loaded!r} is no instance of accnn.passes.mapping.mapper.Mapper")
+    if loaded.name != name:
+        raise ValueError(f"its name is {loaded.name!r}")
+    return loaded

@@ -186,15 +186,15 @@ def _unrolled(
     chosen: Mapping[tuple[str, Dim], str],
 ) -> list[SpatialLoop]:
     """Give unrolled loops to the fan-outs of a level; one that fits, the first if several do."""
-    room = {item.name: item.size for item in arch.fanouts if item.below == level}
+    left = {item.name: item.size for item in arch.fanouts if item.below == level}
     found: list[SpatialLoop] = []
     for dim, extent in loops:
         if extent == 1:
             continue
-        fitting = [name for name, size in room.items() if size % extent == 0 and size >= extent]
-        name = chosen.get((level, dim)) or next(iter(fitting or room), None)
+        fitting = [name for name, size in left.items() if size % extent == 0 and size >= extent]
+        name = chosen.get((level, dim)) or next(iter(fitting or left), None)
         if name is None:
             raise ParseError(f"mapping: {level} has no fan-out for {dim}={extent}")
         found.append(SpatialLoop(dim, extent, name))
-        room[name] = math.floor(room[name] / extent)
+        left[name] = math.floor(left[name] / extent)
     return found

@@ -191,8 +191,8 @@ def winner(module: Module, first: OperatorMapping, second: OperatorMapping) -> O
     cycles, others = tile_cycles(module, first), tile_cycles(module, second)
     if others is None or (cycles is not None and cycles <= others):
         return first
-    told = "cannot be scheduled" if cycles is None else f"take {cycles} cycles"
-    note = f"its tiles take {others} cycles, those of the nest by {first.mapper} {told}"
+    fate = "cannot be scheduled" if cycles is None else f"take {cycles} cycles"
+    note = f"its tiles take {others} cycles, those of the nest by {first.mapper} {fate}"
     return replace(second, note=note)
 
 

@@ -110,7 +110,13 @@ class Rooms:
         )
 
     def leaves_room(self, tile: int, npu: int, horizon: int) -> bool:
-        """Whether a tile fits beside all that is needed before it, and results to come."""
+        """Whether a tile fits beside all that is needed before it, and results to come.
+
+        Args:
+            tile: Number of the tile.
+            npu: Whose memory.
+            horizon: Position up to which is looked ahead.
+        """
         item, room = self.graph.tiles[tile], self.room(tile, npu)
         inputs = results = 0
         for stay in room.stays.values():
@@ -121,7 +127,13 @@ class Rooms:
         return inputs + item.occupied + max(results, self._results.get(item.space, 0)) <= room.size
 
     def enter(self, tile: int, npu: int, address: int) -> None:
-        """Begin the stay of a tile."""
+        """Begin the stay of a tile.
+
+        Args:
+            tile: Number of the tile.
+            npu: Whose memory.
+            address: Where.
+        """
         item = self.graph.tiles[tile]
         self.room(tile, npu).add(
             Stay(
@@ -134,7 +146,13 @@ class Rooms:
         )
 
     def touch(self, tile: int, npu: int, event: int) -> None:
-        """Note that an event touches a tile."""
+        """Note that an event touches a tile.
+
+        Args:
+            tile: Number of the tile.
+            npu: Whose memory.
+            event: Number of the event.
+        """
         if self.graph.tiles[tile].is_resident:
             return
         stay = self.room(tile, npu).stays[tile]

@@ -71,6 +71,11 @@ def schedule_operator(module: Module, op: Op) -> TileSchedule:
 def tile_operator(module: Module, op: Op, place: Residency) -> TileGraph:
     """Return the tile graph of one operator.
 
+    Args:
+        module: The network with its loop nests.
+        op: The operator.
+        place: What the plan says about its step.
+
     Raises:
         VerifyError: An operator of the MAC array has no loop nest.
     """

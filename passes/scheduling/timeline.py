@@ -50,7 +50,14 @@ class Timeline:
         )
 
     def claim(self, space: Space, npu: int, address: int, size: int) -> Block:
-        """Give an address range a new content."""
+        """Give an address range a new content.
+
+        Args:
+            space: Address space.
+            npu: Whose, 0 where all share it.
+            address: First byte.
+            size: [byte].
+        """
         return self.tracker.claim(space, 0 if space.is_shared else npu, address, size)
 
     def add(

@@ -48,7 +48,13 @@ def inner_nest(
 def clip_loops(
     temporal: Sequence[Loop], spatial: Sequence[SpatialLoop], dims: Mapping[Dim, int]
 ) -> tuple[tuple[Loop, ...], tuple[SpatialLoop, ...]]:
-    """Return the loops cut down to what ``dims`` needs: outer temporal loops shrink first."""
+    """Return the loops cut down to what ``dims`` needs: outer temporal loops shrink first.
+
+    Args:
+        temporal: Temporal loops, outermost first.
+        spatial: Unrolled loops.
+        dims: Extents that are needed.
+    """
     left = dict(dims)
 
     def clipped(dim: Dim, extent: int) -> int:
@@ -92,6 +98,11 @@ def managed_bytes(nest: LoopNest, arch: Architecture, level: str) -> int:
 
     That is the tiles of operands that pass through it from a home further out; two of each where
     the memory is double buffered.
+
+    Args:
+        nest: The nest.
+        arch: The machine.
+        level: Name of the memory.
     """
     homes = {operand: _home(nest, arch, operand, level) for operand in Operand}
     taken = sum(

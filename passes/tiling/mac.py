@@ -7,7 +7,7 @@
       ..
 
 The loops outside of every operand's outermost tile on chip become operations, one instruction of
-the MAC array each; the loops inside become that instruction's descriptor. Accumulators stay in
+the MAC array each; the loops inside become that instruction's descriptor. Accumulators remain in
 the NPU where the nest completes them there, else in the scratchpad at their own width.
 """
 
@@ -128,7 +128,7 @@ class MacTiler:
         psum_space: Where its accumulators lie.
         place: What is resident.
         arch: The machine.
-        parameters: Largest parameter tile that may stay for the whole operator [byte].
+        parameters: Largest parameter tile that may remain for the whole operator [byte].
     """
 
     graph: Graph
@@ -252,7 +252,14 @@ class MacTiler:
         return dense_strides(seen), seen
 
     def rows(self, outputs: Range, taps: Range, axis: int, extent: int) -> Range:
-        """Return the input rows (or columns) that outputs and taps meet, at least one."""
+        """Return the input rows (or columns) that outputs and taps meet, at least one.
+
+        Args:
+            outputs: Positions of outputs.
+            taps: Of the filter.
+            axis: 0 for rows, 1 for columns.
+            extent: Rows (or columns) that the input has.
+        """
         stride, dilation = self.workload.stride[axis], self.workload.dilation[axis]
         step = stride if taps.size == 1 else 1
         first = outputs.start * stride + taps.start * dilation - self.padding[axis]

@@ -23,7 +23,13 @@ class Residency:
 
 
 def residency(graph: Graph, schedule: GraphSchedule, op: Op) -> Residency:
-    """Return what the plan says about the step of an operator."""
+    """Return what the plan says about the step of an operator.
+
+    Args:
+        graph: The network.
+        schedule: The plan.
+        op: The operator.
+    """
     step = schedule.step_of[op.name]
     found: dict[str, int] = {}
     for name in (*op.inputs, *(value.name for value in op.results)):

@@ -14,11 +14,13 @@ from ...ir.errors import InfeasibleError, Shortage
 from ...ir.graph import Graph, Op
 from ...ir.isa import Space, Unit
 from ...ir.operators.access import Box, Part, View, size_of, whole
+from ...ir.operators.spec import Family
 from ...ir.ops import operand_types, parts_of, spec_of
 from ...ir.tiles import Range, Role, Tile, TileGraph, TileOp
 from .collect import TileCollector, cuts
 from .residency import Residency
 
+_GATHERED = "a gather by computed indices holds all of the indexed axis; a larger scratchpad helps"
 _MOST_LOOPS = 6
 """Loops of one instruction or transfer."""
 
@@ -84,6 +86,12 @@ class _Cut:
 def tile_vector(graph: Graph, op: Op, arch: Architecture, place: Residency) -> TileGraph:
     """Return the tile graph of an operator that the MAC array does not run.
 
+    Args:
+        graph: The network.
+        op: The operator.
+        arch: The machine.
+        place: What the plan says about its step.
+
     Raises:
         InfeasibleError: Not even one element at a time fits the workspace.
         VerifyError: The kind of operator cannot be cut.
@@ -136,7 +144,8 @@ def _boxes(cut: _Cut, arch: Architecture) -> list[Box]:
         sizes[axis] = _axis_size(sizes, axis, lambda: demand() <= limit)
     if demand() > limit:
         shortage = Shortage(resource=arch.scratchpad, demand=demand(), capacity=limit)
-        raise InfeasibleError(f"no tile of %{cut.op.name} fits", shortage=shortage)
+        hint = _GATHERED if spec_of(cut.op).family is Family.GATHER else None
+        raise InfeasibleError(f"no tile of %{cut.op.name} fits", shortage=shortage, hint=hint)
     parts = [
         [Range(axis.start + part.start, axis.start + part.stop) for part in cuts(axis.size, size)]
         for axis, size in zip(domain, sizes, strict=True)

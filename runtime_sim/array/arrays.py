@@ -45,6 +45,11 @@ class Arrays:
     def run(self, nest: int, npu: int, *, accumulate: bool) -> ArrayRun:
         """Return what a descriptor does on an NPU.
 
+        Args:
+            nest: Number of the descriptor.
+            npu: Number of the NPU.
+            accumulate: Whether it adds to sums that are there.
+
         Raises:
             SimulationError: The NPU cannot run it.
         """
@@ -55,7 +60,13 @@ class Arrays:
         return self._runs[key]
 
     def part(self, nest: int, npu: int, held: Spread) -> int:
-        """Return what a descriptor needs of a tile in one instance of its memory [byte]."""
+        """Return what a descriptor needs of a tile in one instance of its memory [byte].
+
+        Args:
+            nest: Number of the descriptor.
+            npu: Number of the NPU.
+            held: How the tile lies.
+        """
         key = nest, self._twins[npu], held.operand
         if key not in self._parts:
             on_array = ArrayNest(self._program.nests[nest], self._machines[key[1]])
@@ -65,6 +76,11 @@ class Arrays:
 
     def spread(self, layout: int, npu: int, element_bytes: int) -> Spread:
         """Return how a tile lies in the memories of an NPU.
+
+        Args:
+            layout: Number of the descriptor that says how.
+            npu: Number of the NPU.
+            element_bytes: Size of one element [byte].
 
         Raises:
             SimulationError: The NPU has no such unrolling.

@@ -84,7 +84,13 @@ def count_accesses(nest: ArrayNest, *, accumulate: bool) -> tuple[Count, ...]:
 
 
 def visits(nest: ArrayNest, operand: Operand, start: int) -> int:
-    """Return how many tiles that start at a loop one instance gets, one after the other."""
+    """Return how many tiles that start at a loop one instance gets, one after the other.
+
+    Args:
+        nest: The loops.
+        operand: Whose tiles.
+        start: Loop from which on they extend inwards.
+    """
     found, turns = 1, 1
     for position, loop in enumerate(nest.nest.temporal[:start]):
         changes = any(

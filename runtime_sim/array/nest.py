@@ -167,7 +167,13 @@ class ArrayNest:
         return self.steps * math.prod(loop.extent for loop in self.nest.spatial)
 
     def hops(self, operand: Operand, first: int, last: int) -> tuple[Hop, ...]:
-        """Return the fan-outs beneath memories ``first`` to ``last - 1`` on an operand's way."""
+        """Return the fan-outs beneath memories ``first`` to ``last - 1`` on an operand's way.
+
+        Args:
+            operand: What is on its way.
+            first: Index of the outer memory.
+            last: Index behind the inner one.
+        """
         return tuple(
             self._hop(operand, fanout)
             for fanout in self.arch.fanouts
@@ -205,7 +211,13 @@ class ArrayNest:
         return tuple(found)
 
     def held(self, operand: Operand, level: str, start: int) -> int:
-        """Return the elements of an operand's tile in one instance of a memory [element]."""
+        """Return the elements of an operand's tile in one instance of a memory [element].
+
+        Args:
+            operand: The tensor.
+            level: Name of the memory.
+            start: Loop from which on the tile extends inwards.
+        """
         position = self.arch.index(level)
         inside = dict.fromkeys(Dim, 1)
         for loop in self.nest.temporal[start:]:

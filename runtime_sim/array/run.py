@@ -72,7 +72,7 @@ def run_on(nest: LoopNest, arch: Architecture, *, accumulate: bool) -> ArrayRun:
 
 
 def _managed(nest: ArrayNest) -> Mapping[str, int]:
-    """Return what the memories inside of the array hold; each must have room for it [byte]."""
+    """Return what the memories inside of the array hold; each must be able to [byte]."""
     found: dict[str, int] = {}
     for name, tiles in nest.managed():
         level, taken = nest.arch.level(name), sum(size for _, size in tiles)

@@ -1,4 +1,4 @@
-"""The tiles in the memories of the arrays: every instance has room for what it is given.
+"""The tiles in the memories of the arrays: every instance holds what it is given.
 
 A tile is there from the instruction that brings or starts it until another takes over one of its
 bytes in any instance, also such bytes as no instruction addresses: copies of weights for several

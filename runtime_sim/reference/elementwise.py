@@ -1,4 +1,10 @@
-"""Functions, tables and conversions, element by element."""
+"""Functions, tables and conversions, element by element.
+
+Args:
+    op: The operator.
+    types: Of its operands.
+    operands: Their values.
+"""
 
 from collections.abc import Callable
 

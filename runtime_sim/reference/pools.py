@@ -1,4 +1,10 @@
-"""Maximum and average over windows or whole images."""
+"""Maximum and average over windows or whole images.
+
+Args:
+    op: The operator.
+    types: Of its operands.
+    operands: Their values.
+"""
 
 import numpy as np
 

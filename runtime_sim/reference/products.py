@@ -1,4 +1,10 @@
-"""Convolution and matrix product: exact on integers, float32 on floats."""
+"""Convolution and matrix product: exact on integers, float32 on floats.
+
+Args:
+    op: The operator.
+    types: Of its operands.
+    operands: Their values.
+"""
 
 import numpy as np
 import numpy.typing as npt
@@ -26,7 +32,7 @@ def dense(op: Op, types: tuple[TensorType, ...], operands: tuple[Array, ...]) ->
 
 
 def _centred(types: tuple[TensorType, ...], operands: tuple[Array, ...]) -> tuple[Array, Array]:
-    """Return both factors without zero points, in a float type whose sums stay exact."""
+    """Return both factors without zero points, in a float type whose sums are exact."""
     if types[0].quant is None:
         return operands[0], operands[1]
     x = operands[0].astype(np.float32) - np.float32(types[0].quant.zero_point[0])

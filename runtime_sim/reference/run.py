@@ -119,6 +119,11 @@ def run(graph: Graph, constants: Constants, inputs: Mapping[str, Array]) -> dict
 def run_op(op: Op, types: Mapping[str, TensorType], tensors: Mapping[str, Array]) -> Array:
     """Run one operator on the tensors that it names.
 
+    Args:
+        op: The operator.
+        types: Of all tensors, by name.
+        tensors: Their values, by name.
+
     Raises:
         VerifyError: The operator's kind is unknown.
     """

@@ -7,7 +7,13 @@ from ...ir.op_views import Window
 
 
 def pad_image(image: Array, window: Window, value: float) -> Array:
-    """Return ``[N, C, H, W]`` with the padding and overhang of a window, filled with a value."""
+    """Return ``[N, C, H, W]`` with the padding and overhang of a window, filled with a value.
+
+    Args:
+        image: ``[N, C, H, W]``.
+        window: Its padding.
+        value: What padding is filled with.
+    """
     top, left, bottom, right = window.pads
     rows, columns = (bottom + window.overhang[0], right + window.overhang[1])
     if not any((top, left, rows, columns)):

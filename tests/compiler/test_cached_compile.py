@@ -15,7 +15,7 @@ from tests.onnx_rows import convolutions_in_a_row
 @pytest.fixture
 def network(tmp_path: Path) -> Path:
     path = tmp_path / "row.onnx"
-    layers = ((8, 16, 3, 1), (16, 24, 1, 1), (24, 8, 3, 2), (8, 12, 1, 1))
+    layers = ((8, 16, 3, 2), (16, 12, 1, 1))
     onnx.save(convolutions_in_a_row(*layers, size=8), path)
     return path
 

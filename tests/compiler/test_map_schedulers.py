@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 from accnn.compiler.cli.acc_map import app
 
 COLUMNS = "layer,scheduler,cycles,transferred_bytes,cycles_lower_bound,cpu_seconds"
-LAYER = "P=4 Q=4 C=32 K=64"
+LAYER = "P=4 Q=4 C=32 K=32"
 LAYERS = Path(__file__).parents[2] / "benchmarks" / "data" / "cosa_layers.csv"
 
 

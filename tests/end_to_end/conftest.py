@@ -1,11 +1,13 @@
-"""Networks of the zoo at a small size, built once per session."""
+"""Networks of the zoo at a small size, and a smaller one, built once per session."""
 
 from collections.abc import Callable
 from pathlib import Path
 
+import onnx
 import pytest
 
 from accnn.models.zoo.build import build
+from tests.end_to_end.random_onnx import branched_network
 
 SIZES = {
     "resnet18": 32,
@@ -20,6 +22,14 @@ SIZES = {
 """Smallest sizes [pixel] at which no feature map vanishes and images differ in all stages."""
 
 Networks = Callable[..., Path]
+
+
+@pytest.fixture(scope="session")
+def branched(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the ONNX file of a network that takes no time, with branches."""
+    path = tmp_path_factory.mktemp("branched") / "branched.onnx"
+    onnx.save(branched_network(), path)
+    return path
 
 
 @pytest.fixture(scope="session")

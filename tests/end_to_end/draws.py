@@ -32,7 +32,7 @@ from accnn.ir.module import Module
 from accnn.ir.report import Verification, VerificationStatus
 from accnn.passes.base import Context, Pass
 from accnn.passes.manager import run_pipeline
-from accnn.passes.mapping.jobs import Answer, MapJob, Told, solve_in_turn
+from accnn.passes.mapping.jobs import Answer, MapJob, Progress, solve_in_turn
 from accnn.passes.mapping.problem import Objective
 from accnn.passes.mapping.registry import MAPPERS
 from accnn.passes.pipeline import Pipeline
@@ -213,9 +213,9 @@ def _brief(item: Pass) -> Pass:
     return replace(item, processes=1, steps=500, mapper=QUICK_MAPPER)
 
 
-def _solve_briefly(jobs: Sequence[MapJob], told: Told) -> tuple[Answer, ...]:
+def _solve_briefly(jobs: Sequence[MapJob], progress: Progress) -> tuple[Answer, ...]:
     brief = [replace(job, problem=replace(job.problem, evaluations=EVALUATIONS)) for job in jobs]
-    return solve_in_turn(brief, told)
+    return solve_in_turn(brief, progress)
 
 
 def _largest(model: ModelProto) -> int:

@@ -2,6 +2,7 @@
 
 import itertools
 import math
+import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -296,6 +297,16 @@ def _starts_in_padding(shape: Shape, kernel: Shape, stride: Shape, pad: int) -> 
         _pooled(*axis, pad, {"ceil_mode": 1}) <= -(-(axis[0] + 2 * pad - axis[1]) // axis[2])
         for axis in axes
     )
+
+
+def branched_network() -> ModelProto:
+    """Return a small classifier with branches: a residual sum, a concatenation, a gate, a pool."""
+    net = Sketch(random.Random(0).choice)
+    x = net.conv(net.input(1, 8, 8, 8), 16)
+    x = net.concat(net.residual(net.node("Relu", [x.name], x.shape)))
+    x = net.gate(x)
+    x = net.node("GlobalAveragePool", [x.name], (*x.shape[:2], 1, 1))
+    return net.model([net.gemm(net.flatten(x), 10)])
 
 
 def random_network(choose: Choose, *, steps: int = 6) -> ModelProto:

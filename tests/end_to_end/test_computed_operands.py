@@ -69,8 +69,14 @@ NETWORKS: Mapping[str, Callable[[], Network]] = {
 }
 
 
-@pytest.mark.parametrize("tiles", ["static", "flexer-across"])
-@pytest.mark.parametrize("scheduler", ["cosma", "in-order", "default-greedy"])
+PLANS = (("cosma", "flexer-across"), ("in-order", "static"), ("default-greedy", "flexer-across"))
+OTHER_PLANS = (("cosma", "static"), ("in-order", "flexer-across"), ("default-greedy", "static"))
+
+
+@pytest.mark.parametrize(
+    ("scheduler", "tiles"),
+    [*PLANS, *(pytest.param(*plan, marks=pytest.mark.slow) for plan in OTHER_PLANS)],
+)
 @pytest.mark.parametrize("arch", ["simba", "edge-1m", "flexer-arch5"])
 @pytest.mark.parametrize("network", NETWORKS)
 def test_values_are_right(network: str, arch: str, scheduler: str, tiles: str):

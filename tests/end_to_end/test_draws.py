@@ -4,7 +4,8 @@ import pytest
 
 from .draws import Draw, Verdict
 
-SEED, COUNT, PARTS = 20, 200, 8
+SEED, COUNT, PARTS = 20, 64, 4
+MORE = 400
 MAPPERS = ("cosa", "loma", "random", "random-pruned", "salsa")
 """Those that take no seconds for small workloads."""
 MOST_INFEASIBLE = 0.3
@@ -16,9 +17,16 @@ def verdicts() -> list[Verdict]:
     return []
 
 
-@pytest.mark.parametrize("part", range(PARTS))
-def test_programs_are_right(part: int, verdicts: list[Verdict]):
-    for number in range(part, COUNT, PARTS):
+@pytest.mark.parametrize(
+    "numbers",
+    [
+        *(range(part, COUNT, PARTS) for part in range(PARTS)),
+        pytest.param(range(COUNT, MORE), marks=pytest.mark.slow),
+    ],
+    ids=str,
+)
+def test_programs_are_right(numbers: range, verdicts: list[Verdict]):
+    for number in numbers:
         draw = Draw(SEED, number, steps=3, mappers=MAPPERS)
         outcome = draw.run()
         verdicts.append(outcome.verdict)

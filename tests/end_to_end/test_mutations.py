@@ -26,7 +26,6 @@ from accnn.models.session import make_session, run
 from accnn.runtime_sim import mac
 from accnn.runtime_sim.accesses import Touch, Way, touches
 from accnn.runtime_sim.simulate import simulate
-from tests.end_to_end.conftest import Networks
 from tests.flow import Compiled, compile_graph
 from tests.networks import NetworkBuilder, per_tensor, residual_network
 
@@ -205,7 +204,7 @@ def races(compiled: Compiled, mutant: Program) -> bool:
 
 def test_every_needed_wait_is_missed(compiled: Compiled):
     waits = true_waits(compiled.program)
-    chosen = random.Random(0).sample(waits, min(40, len(waits)))
+    chosen = random.Random(0).sample(waits, min(20, len(waits)))
 
     unnoticed = [
         compiled.program.where(*place) + f" {wait}"
@@ -225,7 +224,7 @@ def test_a_wait_for_one_instruction_less_is_noticed(compiled: Compiled):
         if wait.count > 1
         and conflict(at(program, place), at(program, (wait.queue, wait.count - 1)))
     ]
-    chosen = random.Random(1).sample(waits, min(25, len(waits)))
+    chosen = random.Random(1).sample(waits, min(12, len(waits)))
 
     def weaker(place: Place, wait: Wait) -> Program:
         item = at(compiled.program, place)
@@ -296,7 +295,7 @@ MUTATIONS: dict[str, tuple[type[AnyInstruction], Callable[[AnyInstruction], obje
 def test_a_changed_instruction_is_caught(what: str, compiled: Compiled):
     kind, mutate = MUTATIONS[what]
     everywhere = places(compiled.program, kind)
-    chosen = random.Random(2).sample(everywhere, min(12, len(everywhere)))
+    chosen = random.Random(2).sample(everywhere, min(6, len(everywhere)))
     mutants = [
         (place, with_instruction(compiled.program, place, mutant))
         for place in chosen
@@ -366,9 +365,10 @@ def test_a_changed_weight_is_caught(compiled: Compiled):
 
 
 @pytest.fixture(scope="module")
-def results(zoo: Networks, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def results(branched: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("results") / "net.acc"
-    arguments = [str(zoo("squeezenet")), "--arch", "simba", "-o", str(folder)]
+    arguments = [str(branched), "--arch", "simba", "-o", str(folder)]
+    arguments += ["--mapper", "output-stationary"]
     assert CliRunner().invoke(acc_compile, arguments).exit_code == 0
     port = load_package(folder / "program.acc").manifest.inputs[0]
     noise = np.random.default_rng(0).standard_normal(port.type.shape).astype(np.float32)

@@ -20,6 +20,7 @@ from typing import ClassVar
 
 from accnn.ir.module import Module, Stage
 from accnn.passes.base import Context, Pass
+from accnn.passes.mapping.mapper import Mapper
 
 
 @dataclass(frozen=True)
@@ -34,14 +35,22 @@ class LeaveAlone(Pass):
         return module
 
 
-class Lazy:
+class Lazy(Mapper):
     name = "lazy"
 
-    def map(self, *arguments, **options):
+    def find(self, problem):
+        raise NotImplementedError
+
+
+class Alike:
+    name = "alike"
+
+    def map(self, problem):
         raise NotImplementedError
 
 
 LAZY = Lazy()
+ALIKE = Alike()
 NUMBER = 7
 HERE = Path(__file__).with_name("mine.toml")
 NOWHERE = Path(__file__).with_name("nowhere.toml")
@@ -117,8 +126,9 @@ BROKEN = {
     "no such name": (PluginGroup.PASSES, "here:X", "AttributeError"),
     "not a pass": (PluginGroup.PASSES, "here:NUMBER", "TypeError: 7 is no subclass of accnn"),
     "another name": (PluginGroup.PASSES, "here:LeaveAlone", "the name of LeaveAlone is 'leave-alo"),
-    "not a mapper": (PluginGroup.MAPPERS, "here:NUMBER", "7 is no mapper: it has no method map"),
-    "a class": (PluginGroup.MAPPERS, "here:Lazy", "is no mapper"),
+    "not a mapper": (PluginGroup.MAPPERS, "here:NUMBER", "TypeError: 7 is no instance of accnn"),
+    "a class": (PluginGroup.MAPPERS, "here:Lazy", "is no instance of accnn"),
+    "only alike": (PluginGroup.MAPPERS, "here:ALIKE", "no instance of accnn.passes.mapping.mapp"),
     "a mapper of another name": (PluginGroup.MAPPERS, "here:LAZY", "its name is 'lazy'"),
     "not a path": (PluginGroup.TARGETS, "here:NUMBER", "7 is no Path of an architecture file"),
     "no file": (PluginGroup.TARGETS, "here:NOWHERE", "nowhere.toml: No such file"),

@@ -20,6 +20,9 @@ from tests.zoo_networks import INTEGER as ZOO
 from tests.zoo_networks import LEAST_SIZE
 
 # What onnxruntime may run at the extended level: integers, and the two ends of the network.
+ALIKE = {"densenet121", "inception_v3", "resnet34", "resnet50", "squeezenet"}
+"""Networks whose operators all stand in smaller ones, too."""
+
 INTEGER = {
     "QLinearConv",
     "QLinearAdd",
@@ -69,7 +72,10 @@ def conv_net(**options):
     return network(helper.make_node("Conv", ["x", "w", "b"], ["y"]), weights=weights(), **options)
 
 
-@pytest.mark.parametrize("name", ZOO)
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(name, marks=pytest.mark.slow if name in ALIKE else ()) for name in ZOO],
+)
 def test_every_operator_of_the_zoo_becomes_integer(name, tmp_path):
     result = quantize(small(name), samples=2)
     nodes = executed(result.model, tmp_path)

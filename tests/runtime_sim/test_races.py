@@ -96,10 +96,10 @@ def has_race(built):
 
 @settings(max_examples=300, deadline=None)
 @given(programs(), st.none() | st.integers(0, 5), st.sampled_from([1, 2, 256]))
-def test_a_race_is_found_if_and_only_if_there_is_one(built, seed, forget_every):
-    """Also if what all know is forgotten at once."""
+def test_a_race_is_found_if_and_only_if_there_is_one(built, seed, at_once):
+    """Also if instructions are compared one by one, and what all know is forgotten at once."""
     try:
-        with mock.patch.object(races, "_FORGET_EVERY", forget_every):
+        with mock.patch.object(races, "_AT_ONCE", at_once):
             simulate(built, {}, {}, detect_races=True, interleaving_seed=seed)
         found = False
     except RaceError:

@@ -16,6 +16,7 @@ from ...output import check_target
 from ...pipelines import pipeline_text
 from ...report.table import report_tables
 from ...store import default_folder
+from .constants import parse_constants
 from .progress import shown_progress
 from .shapes import parse_shapes
 from .sizes import parse_budget
@@ -28,6 +29,7 @@ __all__ = [
     "cores",
     "default_folder",
     "parse_budget",
+    "parse_constants",
     "parse_shapes",
     "pipeline_text",
 ]

@@ -10,6 +10,7 @@ from ....ir.report import Report
 from .names import shown
 
 _LIBRARIES = ("numpy", "onnx", "onnxruntime", "mip", "highspy", "numba")
+_REPEATED = {"shapes": "--shape", "constants": "--constant"}
 _NOT_OFFERED = frozenset({"samples"})  # from Python only
 
 
@@ -35,14 +36,14 @@ def command(report: Report) -> str:
 def _words(name: str, value: bool | int | float | str | None) -> list[str]:
     if value is None or value == "" or name in _NOT_OFFERED:
         return []
-    if name == "shapes":
-        return [word for item in _shapes(str(value)) for word in ("--shape", item)]
+    if name in _REPEATED:
+        return [word for item in _rows(str(value)) for word in (_REPEATED[name], item)]
     if isinstance(value, bool):
         return [f"--{name}" if value else f"--no-{name}"]
     return [f"--{name}", shown(str(value))]
 
 
-def _shapes(value: str) -> list[str]:
+def _rows(value: str) -> list[str]:
     """Return ``x=1,3`` for each of ``x=(1, 3),y=(2, 4)``."""
     parts = value.replace(" ", "").split("),")
     return [part.replace("(", "").rstrip("),") for part in parts if part]

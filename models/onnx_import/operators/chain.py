@@ -1,6 +1,6 @@
 """Several operators in a row that one ONNX node becomes."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -9,7 +9,7 @@ import numpy.typing as npt
 from ....ir.elementary import Array
 from ....ir.graph import Attr
 from ....ir.resources import numpy_dtype
-from ....ir.types import DType
+from ....ir.types import DType, Quantization
 from ..builder import Builder
 from ..node import Node
 
@@ -35,8 +35,28 @@ class Chain:
             dtype: Element type of the result where the kind does not decide it.
             attrs: Its attributes.
         """
+        return self.emit(kind, operands, attrs, dtype=dtype)
+
+    def emit(
+        self,
+        kind: str,
+        operands: Sequence[str],
+        attrs: Mapping[str, Attr],
+        *,
+        dtype: DType | None = None,
+        quant: Quantization | None = None,
+    ) -> str:
+        """Add an operator whose attributes are given as a mapping, and return its result.
+
+        Args:
+            kind: Its kind.
+            operands: Values that it reads.
+            attrs: Its attributes.
+            dtype: Element type of the result where the kind does not decide it.
+            quant: Quantisation of the result.
+        """
         name = f"{self.node.outputs[0]}.{kind}"
-        return self.b.emit(kind, operands, name, self.node, attrs=attrs, dtype=dtype)
+        return self.b.emit(kind, operands, name, self.node, attrs=attrs, dtype=dtype, quant=quant)
 
     def input(self, index: int) -> str:
         """Return an input of the node as a value of the graph."""

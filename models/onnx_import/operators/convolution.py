@@ -24,6 +24,12 @@ def conv(node: Node, b: Builder) -> None:
 def conv_attrs(node: Node, b: Builder, x: str, weight: tuple[int, ...]) -> dict[str, Attr]:
     """Return the attributes of a convolution of the ONNX tensor ``x``.
 
+    Args:
+        node: The node.
+        b: Knows the shapes.
+        x: Name of the input.
+        weight: Shape of the weights.
+
     Raises:
         ModelError: It is not two-dimensional, or its kernel is not that of its weights.
     """
@@ -36,10 +42,7 @@ def conv_attrs(node: Node, b: Builder, x: str, weight: tuple[int, ...]) -> dict[
 
 
 def max_pool(node: Node, b: Builder) -> None:
-    """``MaxPool`` without indices."""
-    node.require("storage_order", 0, 0)
-    if any(node.outputs[1:]):
-        raise node.refusal("returns indices, which is not supported")
+    """``MaxPool`` without places."""
     found = window(node, node.ints("kernel_shape"), image_extent(b, node, node.input(0)))
     import_unary("max_pool", node, b, window_attrs(found, is_pool=True))
 

@@ -1,6 +1,6 @@
 """Convolutions and pools of one and three dimensions, by those of two."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from onnx import NodeProto, helper
 
@@ -30,9 +30,10 @@ def of_any_rank(run: Run) -> Run:
                 names[index] = f"{inner}/{index}"
                 b.bind(names[index], _as_image(chain, source, (*extents[:2], 1, extents[2])))
         run(Node(_lifted(node.proto, names, inner), node.opset), b)
-        result = b.value(inner)
-        N, K, _, Q = chain.shape(result)
-        chain.bind(chain.reshape(result, (N, K, Q)))
+        for number in range(len(node.outputs)):
+            result = b.value(f"{inner}/{number}/out")
+            N, K, _, Q = chain.shape(result)
+            chain.bind(chain.reshape(result, (N, K, Q)), number)
 
     return lifted
 
@@ -47,7 +48,8 @@ def _lifted(proto: NodeProto, names: list[str], out: str) -> NodeProto:
     """Return the node with a first spatial axis of extent one."""
     copy = NodeProto()
     copy.CopyFrom(proto)
-    copy.input[:], copy.output[:] = names, [out, *proto.output[1:]]
+    copy.input[:] = names
+    copy.output[:] = [f"{out}/{number}/out" for number in range(len(proto.output))]
     for attribute in copy.attribute:
         given = [int(item) for item in attribute.ints]
         if attribute.name in _SIZES:
@@ -59,13 +61,62 @@ def _lifted(proto: NodeProto, names: list[str], out: str) -> NodeProto:
 
 
 def conv3d(node: Node, b: Builder) -> None:
-    """``Conv`` in three dimensions: for each tap in depth one over images, added up."""
+    """``Conv`` in three dimensions."""
     chain, x, w = Chain(node, b), b.value(node.input(0)), b.value(node.input(1))
-    if node.str("auto_pad", "NOTSET") not in ("NOTSET", "VALID"):
-        raise node.refusal("pads itself in three dimensions, which is not supported")
-    _, _, T, R, S = chain.shape(w)
     stride, dilation = node.ints("strides", (1, 1, 1)), node.ints("dilations", (1, 1, 1))
-    pads = node.ints("pads", (0,) * 6)
+    bias = (chain.input(2),) if node.has_input(2) else ()
+    chain.bind(
+        convolve_volumes(
+            chain,
+            x,
+            w,
+            *bias,
+            stride=stride,
+            dilation=dilation,
+            pads=_volume_pads(node, chain.shape(x)[2:], chain.shape(w)[2:]),
+            groups=node.int("group", 1),
+        )
+    )
+
+
+def _volume_pads(node: Node, extents: Sequence[int], kernel: Sequence[int]) -> tuple[int, ...]:
+    """Return padding before and after each axis."""
+    mode = node.str("auto_pad", "NOTSET")
+    if mode not in ("SAME_UPPER", "SAME_LOWER"):
+        return node.ints("pads", (0,) * 6) if mode == "NOTSET" else (0,) * 6
+    small, large = list[int](), list[int]()
+    steps = zip(node.ints("strides", (1, 1, 1)), node.ints("dilations", (1, 1, 1)), strict=True)
+    for extent, taps, (stride, dilation) in zip(extents, kernel, steps, strict=True):
+        outputs = -(-extent // stride)
+        total = max(0, (outputs - 1) * stride + (taps - 1) * dilation + 1 - extent)
+        small.append(total // 2)
+        large.append(total - total // 2)
+    return (*small, *large) if mode == "SAME_UPPER" else (*large, *small)
+
+
+def convolve_volumes(
+    chain: Chain,
+    x: str,
+    w: str,
+    *bias: str,
+    stride: Sequence[int],
+    dilation: Sequence[int],
+    pads: Sequence[int],
+    groups: int,
+) -> str:
+    """Return a convolution of volumes: for each tap in depth one over images, added up.
+
+    Args:
+        chain: Where operators are added.
+        x: The operand ``[N, C, D, H, W]``.
+        w: The weights ``[K, C/groups, T, R, S]``.
+        bias: One number per channel of the result.
+        stride: Along depth, height and width.
+        dilation: Distance of taps along these.
+        pads: Zeros before each of these, then after.
+        groups: Groups of channels.
+    """
+    T, R, S = chain.shape(w)[2:]
     if pads[0] or pads[3]:
         ends = (0, 0, pads[0], 0, 0, 0, 0, pads[3], 0, 0)
         x = chain("pad", x, chain.constant([0.0]), pads=ends, mode="constant")
@@ -76,26 +127,26 @@ def conv3d(node: Node, b: Builder) -> None:
         at = chain.slice(x, 2, tap * dilation[0], depth, stride[0])
         images = chain.reshape(chain.transpose(at, (0, 2, 1, 3, 4)), (N * depth, C, H, W))
         weights = chain.reshape(chain.slice(w, 2, tap, 1), (*chain.shape(w)[:2], R, S))
-        bias = (chain.input(2),) if node.has_input(2) and not tap else ()
         part = chain(
             "conv2d",
             images,
             weights,
-            *bias,
-            stride=stride[1:],
-            dilation=dilation[1:],
+            *(() if tap else bias),
+            stride=tuple(stride[1:]),
+            dilation=tuple(dilation[1:]),
             pads=(*pads[1:3], *pads[4:6]),
-            groups=node.int("group", 1),
+            groups=groups,
         )
         total = chain("add", total, part) if total else part
     _, K, P, Q = chain.shape(total)
-    chain.bind(chain.transpose(chain.reshape(total, (N, depth, K, P, Q)), (0, 2, 1, 3, 4)))
+    return chain.transpose(chain.reshape(total, (N, depth, K, P, Q)), (0, 2, 1, 3, 4))
 
 
 def pool3d(run: Run) -> Run:
     """Return the import of a pool in three dimensions: over images, then over depth.
 
-    The two make one window where padding counts always or never, which a maximum does not mind.
+    The two make one window: what an average counts of a box is the product of what it counts of
+    each axis.
     """
 
     def both(node: Node, b: Builder) -> None:
@@ -103,11 +154,8 @@ def pool3d(run: Run) -> Run:
         if len(shape) != 5:
             run(node, b)
             return
-        pads, counts = node.ints("pads", (0,) * 6), node.int("count_include_pad", 0)
-        if node.kind != "MaxPool" and any(pads) and not counts:
-            raise node.refusal("averages over padding in three dimensions without counting it")
-        if node.str("auto_pad", "NOTSET") != "NOTSET" or node.int("ceil_mode", 0):
-            raise node.refusal("pads itself in three dimensions, which is not supported")
+        if any(node.outputs[1:]):
+            raise node.refusal("returns places in three dimensions, which is not supported")
         chain, (N, C, D, H, W) = Chain(node, b), shape
         value = chain.reshape(chain.input(0), (N, C * D, H, W))
         value = _pooled(node, b, run, value, (1, 2))

@@ -15,9 +15,11 @@ _BATCH = "ABCDEFGH"
 
 
 def einsum(node: Node, b: Builder) -> None:
-    """``Einsum`` without repeated labels in one operand."""
+    """``Einsum``."""
     chain, values = Chain(node, b), [b.value(name) for name in node.inputs]
     labels, wanted = _labels(node, [len(chain.shape(value)) for value in values])
+    pairs = [_without_repeats(chain, *pair) for pair in zip(values, labels, strict=True)]
+    values, labels = [value for value, _ in pairs], [found for _, found in pairs]
     value, have = values[0], labels[0]
     for number in range(1, len(values)):
         later = wanted + "".join(labels[number + 1 :])
@@ -48,12 +50,27 @@ def _labels(node: Node, ranks: list[int]) -> tuple[list[str], str]:
 
 def _check(node: Node, found: list[str], ranks: list[int]) -> None:
     for labels, rank in zip(found, ranks, strict=True):
-        if len(labels) != rank or len(set(labels)) != rank:
+        if len(labels) != rank:
             raise _unsuited(node, labels, rank)
 
 
 def _unsuited(node: Node, labels: str, rank: int) -> ModelError:
     return node.refusal(f"labels {rank} axes {labels!r}; supported: one label for each axis")
+
+
+def _without_repeats(chain: Chain, value: str, labels: str) -> tuple[str, str]:
+    """Return the diagonals of axes that share a label, and what labels are left."""
+    for label in dict.fromkeys(labels):
+        while labels.count(label) > 1:
+            first = labels.index(label)
+            second = labels.index(label, first + 1)
+            others = [axis for axis in range(len(labels)) if axis not in (first, second)]
+            value = chain.transpose(value, (*others, first, second))
+            *shape, extent, _ = chain.shape(value)
+            flat = chain.reshape(value, (*shape, extent * extent))
+            value = chain.slice(flat, len(shape), 0, extent, extent + 1)
+            labels = "".join(labels[axis] for axis in others) + label
+    return value, labels
 
 
 def _summed(chain: Chain, value: str, have: str, wanted: str) -> tuple[str, str]:

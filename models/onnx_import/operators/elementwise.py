@@ -10,7 +10,7 @@ from ....ir.types import DType
 from ..arguments import scalar_input
 from ..builder import Builder
 from ..node import Node
-from ..tensors import element_type
+from ..tensors import computed_type
 from .chain import Chain
 
 
@@ -148,7 +148,7 @@ def _chosen(chain: Chain) -> tuple[str, str, str]:
 
 def cast(node: Node, b: Builder) -> None:
     """``Cast``."""
-    _cast_to(node, b, element_type(node.int("to", 0), f"{node.loc} makes what"))
+    _cast_to(node, b, computed_type(node.int("to", 0), f"{node.loc} makes what"))
 
 
 def cast_like(node: Node, b: Builder) -> None:

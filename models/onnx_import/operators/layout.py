@@ -4,10 +4,11 @@ import math
 
 import numpy as np
 
+from ....ir.resources import numpy_dtype
 from ..arguments import constant_input, normal_axis, scalar_input
 from ..builder import Builder
 from ..node import Node
-from ..tensors import to_array
+from ..tensors import computed_type, to_array
 from .elementwise import import_unary
 
 
@@ -26,16 +27,33 @@ def constant(node: Node, b: Builder) -> None:
         raise node.refusal("holds neither a tensor nor a number")
 
 
+def eye_like(node: Node, b: Builder) -> None:
+    """``EyeLike``: a constant."""
+    found = b.type_of(node.input(0))
+    if len(found.shape) != 2:
+        raise node.refusal(f"makes a matrix of a tensor of shape {found.shape}")
+    code = node.int("dtype", 0)
+    dtype = computed_type(code, f"{node.loc} makes what") if code else found.dtype
+    rows, columns = found.shape
+    b.set_known(node.outputs[0], np.eye(rows, columns, node.int("k", 0), numpy_dtype(dtype)))
+
+
+def has_element(node: Node, b: Builder) -> None:
+    """``OptionalHasElement``: a constant; a tensor is always there."""
+    b.set_known(node.outputs[0], np.array(node.has_input(0)))
+
+
 def identity(node: Node, b: Builder) -> None:
     """``Identity``."""
     b.alias(node.outputs[0], node.input(0))
 
 
 def dropout(node: Node, b: Builder) -> None:
-    """``Dropout`` in inference, which does nothing."""
+    """``Dropout`` in inference, or of nothing: the operand itself."""
     training = scalar_input(b, node, 2, "training mode")
-    if training:
-        raise node.refusal("runs in training mode")
+    ratio = scalar_input(b, node, 1, "ratio") if training else 0.0
+    if ratio != 0.0:
+        raise node.refusal("drops at random in training mode")
     if any(node.outputs[1:]):
         b.set_known(node.outputs[1], np.ones(b.type_of(node.input(0)).shape, bool))
     b.alias(node.outputs[0], node.input(0))
@@ -129,6 +147,9 @@ def concat(node: Node, b: Builder) -> None:
     known = {name: b.known(name) for name in node.inputs}
     filled = (name for name in node.inputs if (array := known[name]) is None or array.size)
     operands = tuple(b.value(name) for name in filled)
+    if len(operands) == 1:
+        b.bind(out, operands[0])
+        return
     rank = len(b.types[operands[0]].shape)
     axis = normal_axis(node, node.int("axis", 0), rank)
     b.bind(out, b.emit("concat", operands, out, node, attrs={"axis": axis}))

@@ -21,7 +21,7 @@ def _integers(b: Builder, node: Node, index: int, what: str) -> tuple[int, ...]:
 
 
 def slices(node: Node, b: Builder) -> None:
-    """``Slice`` with constant bounds."""
+    """``Slice`` with constant bounds; one that takes nothing is a constant without elements."""
     chain, value = Chain(node, b), b.value(node.input(0))
     shape = chain.shape(value)
     starts, ends, given, steps = _bounds(node, b)
@@ -29,7 +29,8 @@ def slices(node: Node, b: Builder) -> None:
         axis = normal_axis(node, axis, len(shape))
         taken = range(*slice(start, end, step).indices(shape[axis]))
         if not taken:
-            raise node.refusal(f"takes nothing of axis {axis} of {shape}; a tensor needs elements")
+            b.set_known(node.outputs[0], _empty(chain, value, axis))
+            return
         value = chain.slice(value, axis, taken[0], len(taken), step)
     chain.bind(value)
 
@@ -82,20 +83,33 @@ def gather(node: Node, b: Builder) -> None:
     if indices is None:
         chain.bind(chain("gather", value, chain.input(1), axis=axis))
         return
-    wanted = _from_the_front(node, indices, shape[axis])
+    wanted = indices_from_the_front(node, indices, shape[axis])
     target = (*shape[:axis], *wanted.shape, *shape[axis + 1 :])
-    chain.bind(chain.reshape(_taken(chain, value, axis, wanted.reshape(-1)), target))
+    chain.bind(chain.reshape(taken(chain, value, axis, wanted.reshape(-1)), target))
 
 
-def _taken(chain: Chain, value: str, axis: int, indices: Array) -> str:
+def taken(chain: Chain, value: str, axis: int, indices: Array) -> str:
+    """Return slices along an axis by constant indices: copies of few runs, or a gather.
+
+    Args:
+        chain: Where operators are added.
+        value: The value.
+        axis: The axis.
+        indices: What to take, from the front.
+    """
     steps = np.diff(indices)
     if 1 + np.count_nonzero(np.diff(steps)) > _MOST_RUNS:
         return chain("gather", value, chain.constant(indices, DType.S64), axis=axis)
     return chain("take", value, axis=axis, indices=tuple(int(index) for index in indices))
 
 
-def _from_the_front(node: Node, indices: Array, extent: int) -> Array:
+def indices_from_the_front(node: Node, indices: Array, extent: int) -> Array:
     """Return constant indices counted from the front.
+
+    Args:
+        node: The node that has them.
+        indices: The indices; those below 0 count from the end.
+        extent: Of the axis.
 
     Raises:
         ModelError: One lies outside.
@@ -136,42 +150,34 @@ def gather_nd(node: Node, b: Builder) -> None:
     chain.bind(chain.reshape(found, (*places[:-1], *rest)))
 
 
-def scatter_nd(node: Node, b: Builder) -> None:
-    """``ScatterND`` to constant places."""
+def compress(node: Node, b: Builder) -> None:
+    """``Compress`` by a constant condition."""
+    chain, value = Chain(node, b), b.value(node.input(0))
+    (chosen,) = np.nonzero(constant_input(b, node, 1, "condition").reshape(-1))
+    if not node.has("axis"):
+        value = chain.reshape(value, (b.types[value].elements,))
+    axis = normal_axis(node, node.int("axis", 0), len(chain.shape(value)))
+    if not chosen.size:
+        b.set_known(node.outputs[0], _empty(chain, value, axis))
+        return
+    front = indices_from_the_front(node, chosen, chain.shape(value)[axis])
+    chain.bind(taken(chain, value, axis, front))
+
+
+def reverse_sequence(node: Node, b: Builder) -> None:
+    """``ReverseSequence`` with constant lengths."""
     chain, value = Chain(node, b), b.value(node.input(0))
     shape = chain.shape(value)
-    indices = constant_input(b, node, 1, "place to scatter to")
-    count = indices.shape[-1]
-    front = np.where(indices < 0, indices + np.array(shape[:count]), indices)
-    grid = np.arange(math.prod(shape)).reshape(shape)
-    _scatter(chain, value, grid[tuple(np.moveaxis(front, -1, 0))])
-
-
-def scatter_elements(node: Node, b: Builder) -> None:
-    """``ScatterElements`` to constant places."""
-    chain, value = Chain(node, b), b.value(node.input(0))
-    shape = chain.shape(value)
-    axis = normal_axis(node, node.int("axis", 0), len(shape))
-    indices = _from_the_front(node, constant_input(b, node, 1, "place to scatter to"), shape[axis])
-    grid = np.arange(math.prod(shape)).reshape(shape)
-    within = tuple(
-        slice(None) if other == axis else slice(extent)
-        for other, extent in enumerate(indices.shape)
-    )
-    _scatter(chain, value, np.take_along_axis(grid[within], indices, axis))
-
-
-def _scatter(chain: Chain, value: str, places: Array) -> None:
-    """Bind a value with updates at flat places: each element is picked from both, end to end."""
-    if chain.node.str("reduction", "none") != "none":
-        raise chain.node.refusal("adds up what it scatters, which is not supported")
-    shape, updates = chain.shape(value), chain.input(2)
-    elements = math.prod(shape)
-    source = np.arange(elements)
-    np.put(source, places, elements + np.arange(places.size))
-    both = (chain.reshape(value, (elements,)), chain.reshape(updates, (places.size,)))
-    joined = chain("concat", *both, axis=0)
-    chain.bind(chain.reshape(_taken(chain, joined, 0, source), shape))
+    batch, time = node.int("batch_axis", 1), node.int("time_axis", 0)
+    lengths = constant_input(b, node, 1, "length of sequences").reshape(-1)
+    if len(lengths) != shape[batch] or lengths.min() < 0 or lengths.max() > shape[time]:
+        raise node.refusal(f"has lengths {lengths.tolist()} for {shape}")
+    places = np.arange(math.prod(shape)).reshape(shape)
+    rows = np.moveaxis(places, (batch, time), (0, 1))
+    for row, length in zip(rows, lengths, strict=True):
+        row[:length] = row[:length][::-1].copy()
+    flat = chain.reshape(value, (places.size,))
+    chain.bind(chain.reshape(taken(chain, flat, 0, places.reshape(-1)), shape))
 
 
 def pad(node: Node, b: Builder) -> None:
@@ -230,7 +236,8 @@ def space_to_depth(node: Node, b: Builder) -> None:
     """``SpaceToDepth``."""
     chain, size = Chain(node, b), node.int("blocksize", 1)
     N, C, H, W = _image(node, b)
-    factors, perm = (N, C, H // size, size, W // size, size), (0, 3, 5, 1, 2, 4)
+    factors = (N, C, H // size, size, W // size, size)
+    perm = (0, 3, 5, 1, 2, 4) if node.str("mode", "DCR") == "DCR" else (0, 1, 3, 5, 2, 4)
     shape = (N, C * size**2, H // size, W // size)
     chain.bind(chain("rearrange", chain.input(0), factors=factors, perm=perm, shape=shape))
 

@@ -1,4 +1,11 @@
-"""Import of normalisations, as means, products and quotients."""
+"""Import of normalisations, as means, products and quotients.
+
+Args:
+    chain: Adds the operators.
+    value: Name of the operand.
+    axes: What the mean is taken over.
+    epsilon: Added to the mean square.
+"""
 
 from collections.abc import Sequence
 
@@ -88,7 +95,7 @@ def mean_variance_normalization(node: Node, b: Builder) -> None:
 
 
 def lp_normalization(node: Node, b: Builder) -> None:
-    """``LpNormalization`` along an axis; what has no length stays zero."""
+    """``LpNormalization`` along an axis; what has no length is zero."""
     chain, x = Chain(node, b), b.value(node.input(0))
     node.require("p", 2, 1, 2)
     axes = (normal_axis(node, node.int("axis", -1), len(chain.shape(x))),)

@@ -3,8 +3,6 @@
 ``form-integers`` turns float operators between them into integer ones.
 """
 
-from collections.abc import Mapping
-
 import numpy as np
 
 from ....ir.elementary import quantize
@@ -12,20 +10,27 @@ from ....ir.types import DType, Quantization
 from ..arguments import normal_axis, quantization_input
 from ..builder import Builder
 from ..node import Node
+from ..tensors import element_type
+from .plain_quantisation import dequantise_plainly, quantise_plainly
 
-_OUTPUT_TYPES: Mapping[int, DType] = {2: DType.U8, 3: DType.S8}
+_UINT8 = 2
+"""ONNX's code of the type that is quantised to if nothing else is said."""
 
 
 def quantize_linear(node: Node, b: Builder) -> None:
-    """``QuantizeLinear``; a constant is quantised at once."""
+    """``QuantizeLinear``; a constant is quantised at once.
+
+    What no quantisation of a tensor can say (computed or many scales, wider types) is plain
+    arithmetic.
+    """
     out, source = node.outputs[0], node.input(0)
-    quant, dtype = quantization_input(b, node, 1, 2, axis=_axis(node, b))
-    found = dtype or _OUTPUT_TYPES.get(node.int("output_dtype", 2))
-    if found not in (DType.S8, DType.U8):
-        raise node.refusal("quantises to a type other than int8 and uint8")
+    found = _made(node, b)
+    if not _is_typed(node, b, found):
+        quantise_plainly(node, b, found)
+        return
+    quant, _ = quantization_input(b, node, 1, 2, axis=_axis(node, b))
     array = b.known(source)
     if array is None:
-        _require_one_scale(node, quant)
         b.bind(out, b.emit("quantize", (b.value(source),), out, node, dtype=found, quant=quant))
         return
     shape = [1] * array.ndim
@@ -40,6 +45,9 @@ def quantize_linear(node: Node, b: Builder) -> None:
 def dequantize_linear(node: Node, b: Builder) -> None:
     """``DequantizeLinear`` of an activation or a constant."""
     out, source = node.outputs[0], node.input(0)
+    if not _is_typed(node, b, b.type_of(source).dtype):
+        dequantise_plainly(node, b)
+        return
     quant, _ = quantization_input(b, node, 1, 2, axis=_axis(node, b))
     value = quantised_value(b, node, source, quant)
     b.bind(out, b.emit("dequantize", (value,), out, node, dtype=DType.F32))
@@ -50,6 +58,12 @@ def quantised_value(b: Builder, node: Node, name: str, quant: Quantization) -> s
 
     Constants and 8-bit inputs of the network take it on. Where a tensor has another one, its bytes
     are given a new meaning by a table that maps each byte to itself.
+
+    Args:
+        b: Adds the operators.
+        node: Where it is read.
+        name: Of the tensor.
+        quant: The quantisation.
 
     Raises:
         ModelError: The tensor is not of an integer type.
@@ -69,9 +83,30 @@ def quantised_value(b: Builder, node: Node, name: str, quant: Quantization) -> s
     return b.emit("lookup", (value, same), f"{name}.retyped", node, dtype=found.dtype, quant=quant)
 
 
+def _made(node: Node, b: Builder) -> DType:
+    """Return the element type that a node quantises to."""
+    if node.has_input(2):
+        return b.type_of(node.input(2)).dtype
+    return element_type(node.int("output_dtype", 0) or _UINT8, f"{node.loc} makes what")
+
+
+def _is_typed(node: Node, b: Builder, dtype: DType) -> bool:
+    """Whether scale and zero point can be a quantisation of the tensor of integers.
+
+    They are constant, and one for all of a tensor that is none.
+    """
+    is_constant = b.known(node.input(0)) is not None
+    if node.int("block_size", 0) or dtype not in (DType.S8, DType.U8, DType.S32):
+        return False
+    if dtype is DType.S32 and not is_constant:
+        return False
+    parameters = [b.numbers(node.input(index)) for index in (1, 2) if node.has_input(index)]
+    if any(array is None for array in parameters):
+        return False
+    return is_constant or b.type_of(node.input(1)).elements == 1
+
+
 def _axis(node: Node, b: Builder) -> int | None:
-    if node.int("block_size", 0):
-        raise node.refusal("has block-wise quantisation, which is not supported")
     rank = len(b.type_of(node.input(0)).shape)
     axis = node.int("axis", 1)
     return normal_axis(node, axis, rank) if -rank <= axis < rank else None

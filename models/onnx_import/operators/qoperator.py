@@ -1,5 +1,6 @@
 """Import of operators that compute on quantised tensors (QOperator format)."""
 
+import math
 from collections.abc import Callable, Mapping
 
 import numpy as np
@@ -10,7 +11,9 @@ from ....ir.types import DType, Quantization
 from ..arguments import constant_input, image_extent, normal_axis, quantization_input
 from ..builder import Builder
 from ..node import Node
+from .chain import Chain
 from .convolution import average_attrs, conv_attrs
+from .products import batched_product
 from .qdq import quantised_value
 
 
@@ -51,10 +54,14 @@ def qlinear_conv(node: Node, b: Builder) -> None:
 
 
 def qlinear_matmul(node: Node, b: Builder) -> None:
-    """``QLinearMatMul`` of an activation with a constant matrix."""
+    """``QLinearMatMul`` of two matrices, or of batches of them."""
+    if any(len(b.type_of(node.input(index)).shape) != 2 for index in (0, 3)):
+        x, w = _operand(b, node, 0), _operand(b, node, 3)
+        dtype, quant = _target(b, node, 6, x)
+        chain = Chain(node, b)
+        chain.bind(batched_product(chain, x, w, dtype, quant))
+        return
     x, w = _operand(b, node, 0), _operand(b, node, 3, axis=1)
-    if len(b.types[x].shape) != 2 or len(b.types[w].shape) != 2:
-        raise node.refusal("multiplies tensors that are not matrices")
     w = b.transpose(w, (1, 0), f"{node.outputs[0]}.w", node)
     _finish(b, node, "dense", (x, w), 6)
 
@@ -162,3 +169,18 @@ def _lookup(
     table = quantize(function(real), quant.scale[0], quant.zero_point[0], target)
     entry = b.constant(f"{name}.table", table)
     return b.emit("lookup", (x, entry), name, node, dtype=dtype, quant=quant)
+
+
+def qlinear_softmax(node: Node, b: Builder) -> None:
+    """``QLinearSoftmax``: in floats, between dequantisation and quantisation."""
+    chain, x = Chain(node, b), _operand(b, node, 0)
+    dtype, quant = _target(b, node, 3, x)
+    axis = normal_axis(node, node.int("axis", -1), len(chain.shape(x)))
+    real = chain("dequantize", x, dtype=DType.F32)
+    shape = chain.shape(real)
+    if node.int("opset", 13) < 13:
+        flat = (math.prod(shape[:axis]), math.prod(shape[axis:]))
+        real, axis = chain.reshape(real, flat), 1
+    result = chain.reshape(chain("softmax", real, axis=axis), shape)
+    out = node.outputs[0]
+    b.bind(out, b.emit("quantize", (result,), out, node, dtype=dtype, quant=quant))

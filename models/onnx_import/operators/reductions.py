@@ -26,7 +26,7 @@ def square(chain: Chain, value: str) -> str:
 
 
 def reduced(chain: Chain, kind: str, value: str, axes: Sequence[int]) -> str:
-    """Return a value reduced along axes, which stay with extent one.
+    """Return a value reduced along axes, which are kept with extent one.
 
     Neighbouring axes are reduced as one.
 
@@ -71,7 +71,13 @@ def reduction(
 
 
 def reduced_axes(node: Node, b: Builder, since: int = 18) -> tuple[int, ...] | None:
-    """Return the axes of a reduction, from the front and in order; ``None``: nothing is done."""
+    """Return the axes of a reduction, from the front and in order; ``None``: nothing is done.
+
+    Args:
+        node: The node.
+        b: Knows the constants.
+        since: Opset from which on axes are an input.
+    """
     rank, given = len(b.type_of(node.input(0)).shape), tuple[int, ...]()
     if node.opset < since:
         given = node.ints("axes", ())
@@ -83,7 +89,13 @@ def reduced_axes(node: Node, b: Builder, since: int = 18) -> tuple[int, ...] | N
 
 
 def kept(node: Node, shape: tuple[int, ...], axes: Sequence[int]) -> tuple[int, ...]:
-    """Return the shape after a reduction: reduced axes have extent one, or are gone."""
+    """Return the shape after a reduction: reduced axes have extent one, or are gone.
+
+    Args:
+        node: Says whether reduced axes stand.
+        shape: Before.
+        axes: The reduced ones.
+    """
     if node.int("keepdims", 1):
         return tuple(1 if axis in axes else extent for axis, extent in enumerate(shape))
     return tuple(extent for axis, extent in enumerate(shape) if axis not in axes)
@@ -171,16 +183,53 @@ def reduce_mean(node: Node, b: Builder) -> None:
 
 
 def cumulative_sum(node: Node, b: Builder) -> None:
-    """``CumSum``: a product with a triangle of ones."""
+    """``CumSum``: of floats a product with a triangle of ones."""
     chain, x = Chain(node, b), b.value(node.input(0))
-    shape, dtype = chain.shape(x), chain.dtype(x)
-    given = int(constant_input(b, node, 1, "axis").reshape(-1)[0])
-    axis = normal_axis(node, given, len(shape))
+    if chain.dtype(x) is not DType.F32:
+        _scan(chain, x, "add", 0)
+        return
+    shape, axis = chain.shape(x), _cumulated(node, b)
     ones = np.tri(shape[axis], k=-1 if node.int("exclusive", 0) else 0)
     ones = ones.T if node.int("reverse", 0) else ones
     perm = (*(other for other in range(len(shape)) if other != axis), axis)
-    turned = chain.transpose(chain.cast(x, DType.F32), perm)
+    turned = chain.transpose(x, perm)
     rows = chain.reshape(turned, (math.prod(shape) // shape[axis], shape[axis]))
     total = chain.reshape(chain("dense", rows, chain.constant(ones)), chain.shape(turned))
-    back = chain.transpose(total, tuple(perm.index(other) for other in range(len(shape))))
-    chain.bind(chain.cast(back, dtype))
+    chain.bind(chain.transpose(total, tuple(perm.index(other) for other in range(len(shape)))))
+
+
+def cumulative_product(node: Node, b: Builder) -> None:
+    """``CumProd``."""
+    _scan(Chain(node, b), b.value(node.input(0)), "mul", 1)
+
+
+def _cumulated(node: Node, b: Builder) -> int:
+    given = int(constant_input(b, node, 1, "axis").reshape(-1)[0])
+    return normal_axis(node, given, len(b.type_of(node.input(0)).shape))
+
+
+def _scan(chain: Chain, x: str, kind: str, neutral: int) -> None:
+    """Bind what a function makes of all elements up to each, in steps of twice the reach."""
+    node, axis = chain.node, _cumulated(chain.node, chain.b)
+    extent, is_reverse = chain.shape(x)[axis], bool(node.int("reverse", 0))
+    if is_reverse:
+        x = chain.slice(x, axis, extent - 1, extent, -1)
+    if node.int("exclusive", 0):
+        x = _shifted(chain, x, axis, 1, neutral)
+    reach = 1
+    while reach < extent:
+        x = chain(kind, x, _shifted(chain, x, axis, reach, neutral))
+        reach *= 2
+    chain.bind(chain.slice(x, axis, extent - 1, extent, -1) if is_reverse else x)
+
+
+def _shifted(chain: Chain, x: str, axis: int, by: int, neutral: int) -> str:
+    """Return a value moved along an axis, with a number where it came from."""
+    shape = chain.shape(x)
+    pads = [0] * (2 * len(shape))
+    pads[axis] = by
+    kept = chain.slice(x, axis, 0, shape[axis] - by) if by < shape[axis] else ""
+    value = chain.constant([neutral], chain.dtype(x))
+    if not kept:
+        return chain.expand(value, shape)
+    return chain("pad", kept, value, pads=tuple(pads), mode="constant")

@@ -1,4 +1,16 @@
-"""Attention over several heads, taken apart as exporters write it."""
+"""Attention over several heads, taken apart as exporters write it.
+
+Args:
+    net: Gets the layers.
+    x: The operand.
+    name: Beginning of the layers' names.
+    widths: Of the parts.
+    heads: How many.
+    keys: Whether they are keys.
+    operands: Queries, keys and values.
+    mask: Added to the products; ``None`` for nothing.
+    length: Positions.
+"""
 
 import math
 from dataclasses import dataclass

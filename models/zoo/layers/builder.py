@@ -21,7 +21,32 @@ class Activation(StrEnum):
 
 
 class NetBuilder(WindowLayers):
-    """Collects layers; every method returns the output of what it added."""
+    """Collects layers; every method returns the output of what it added.
+
+    Args:
+        x: The operand.
+        name: Of the layer, and the beginning of its parameters' names.
+        a: First operand.
+        b: Second operand.
+        values: The operands.
+        gain: Of a normalisation.
+        epsilon: Added to a variance.
+        act: An activation.
+        slope: Below zero.
+        axis: Along which.
+        shape: Of the result.
+        order: Which axis of the operand stands where.
+        axes: Which are cut.
+        start: First position.
+        end: Behind the last one.
+        size: Height and width.
+        corners: Whether the corners keep their places.
+        block: Height and width of a square.
+        outputs: Features.
+        ids: Indices of rows.
+        rows: Of the table.
+        width: Of a row.
+    """
 
     __slots__ = ()
 

@@ -35,7 +35,13 @@ class NetCore:
     _shapes: dict[str, tuple[int, ...]] = field(default_factory=dict[str, tuple[int, ...]])
 
     def input(self, name: str, shape: tuple[int, ...], *, below: int = 0) -> Value:
-        """Add an input: float32, or indices below a number."""
+        """Add an input: float32, or indices below a number.
+
+        Args:
+            name: Of the input.
+            shape: Of the input.
+            below: Indices lie below this; 0 for float32.
+        """
         self._inputs.append(Value(name, shape, below))
         self._shapes[name] = shape
         return self._inputs[-1]
@@ -49,7 +55,14 @@ class NetCore:
     def op(
         self, op_type: str, name: str, inputs: Sequence[Value], **attributes: Attribute
     ) -> Value:
-        """Add a node of one result and return it; ONNX says which shape it has."""
+        """Add a node of one result and return it; ONNX says which shape it has.
+
+        Args:
+            op_type: Operator of ONNX.
+            name: Of the node.
+            inputs: Its operands.
+            attributes: Its attributes.
+        """
         return self.ops(op_type, name, inputs, 1, **attributes)[0]
 
     def ops(

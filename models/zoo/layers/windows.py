@@ -11,7 +11,22 @@ Size = int | tuple[int, ...]
 
 
 class WindowLayers(NetCore):
-    """Convolutions and pools of any rank, ``[N, C, H, W]`` and ``[N, C, T, H, W]``."""
+    """Convolutions and pools of any rank, ``[N, C, H, W]`` and ``[N, C, T, H, W]``.
+
+    Args:
+        x: The operand.
+        name: Of the layer, and the beginning of its parameters' names.
+        channels: Of the result.
+        kernel: Height and width of a window.
+        stride: From one window to the next.
+        pad: Rows and columns of padding on each side.
+        groups: Of channels that do not see each other.
+        dilation: From one tap to the next.
+        bias: Whether there is one.
+        ceil: Whether a last window that is not full counts.
+        padded: Whether zeros of the padding count.
+        size: Height and width of the result.
+    """
 
     __slots__ = ()
 
@@ -106,8 +121,8 @@ class WindowLayers(NetCore):
         """
         rank = len(x.shape) - 2
         sizes, strides, pads = (each(size, rank) for size in (kernel, stride, pad))
-        rooms = zip(x.shape[2:], sizes, pads, strict=True)
-        if min(extent + 2 * p - dilation * (k - 1) for extent, k, p in rooms) < 1:
+        extents = zip(x.shape[2:], sizes, pads, strict=True)
+        if min(extent + 2 * p - dilation * (k - 1) for extent, k, p in extents) < 1:
             raise OptionError(
                 f"{self.name}: an image of {self.options.image_size} pixels is too small: "
                 f"{layer} slides a {_by(sizes)} window over {_by(x.shape[2:])}",

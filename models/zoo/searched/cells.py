@@ -1,5 +1,11 @@
 """What the cells of searched networks are made of; every convolution follows its rectifier.
 
+Args:
+    net: Gets the layer.
+    x: The operand.
+    name: Of the layer.
+    stride: From one window to the next.
+
 Deviation: windows of stride 2 are padded alike on both sides, where the TensorFlow originals put
 more padding at the end; shapes and parameters are the same.
 """

@@ -5,19 +5,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ....ir.elementary import (
-    Array,
-    all_bytes,
-    clip,
-    dequantize,
-    leaky_relu,
-    quantize,
-    relu,
-    sigmoid,
-    tanh,
-)
+from ....ir.elementary import Array, all_bytes, dequantize, quantize
 from ....ir.graph import Op
-from ....ir.op_views import optional_float
+from ....ir.op_views import call_of, optional_float
+from ....ir.operators.functions import Activation
 from ....ir.types import DType, Quantization, TensorType
 
 UNARY = frozenset({"relu", "clip", "leaky_relu", "sigmoid", "tanh"})
@@ -59,7 +50,7 @@ def byte_table(source: TensorType, chain: Sequence[Op], target: Target) -> Array
     scale, zero = source.quant.scale[0], source.quant.zero_point[0]
     values: Array = dequantize(all_bytes(_numpy(source.dtype)), scale, zero)
     for op in chain:
-        values = _apply(op, values)
+        values = call_of(op, Activation(op.kind))(values)
     return quantize(values, target.quant.scale[0], target.zero, _numpy(target.dtype))
 
 
@@ -70,20 +61,6 @@ def subsumes(target: Target, op: Op) -> bool:
         return target.zero == target.dtype.range[0]
     lo, hi = optional_float(op, "lo"), optional_float(op, "hi")
     return (lo is None or lo - low <= _EPSILON) and (hi is None or high - hi <= _EPSILON)
-
-
-def _apply(op: Op, values: Array) -> Array:
-    match op.kind:
-        case "relu":
-            return relu(values)
-        case "clip":
-            return clip(values, optional_float(op, "lo"), optional_float(op, "hi"))
-        case "leaky_relu":
-            return leaky_relu(values, op.float("alpha"))
-        case "sigmoid":
-            return sigmoid(values)
-        case _:
-            return tanh(values)
 
 
 def _numpy(dtype: DType) -> type[np.int8] | type[np.uint8]:

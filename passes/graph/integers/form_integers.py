@@ -10,7 +10,7 @@
 
 The rules are those by which onnxruntime runs a quantised model in integers; ``rewriter.py`` has
 them. Dead operators hide what may be rewritten, so ``eliminate-dead`` goes before. Needs the
-constants' data; a network whose constants have none stays as it is.
+constants' data; a network whose constants have none is left as it is.
 """
 
 from dataclasses import dataclass

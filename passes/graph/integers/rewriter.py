@@ -11,7 +11,7 @@ The question asked is "what is float tensor %v, quantised as T?". The answer dep
   use: the integer operator;
 - relu or clip that quantising subsumes (T holds no value that they would change): its operand
   quantised as T;
-- else: stays a float operator followed by ``quantize``.
+- else: remains a float operator followed by ``quantize``.
 
 What is found by going forwards: layout operators and max pools of dequantised tensors move in front
 of the dequantisation, so that integer operators meet behind them.
@@ -20,11 +20,11 @@ These rules reproduce what onnxruntime 1.31 does at the extended level; found by
 optimised models:
 
 - *Bias.* A dequantised int32 bias counts only if its scale is ``sx * sw``; else the convolution
-  stays in float. A float constant bias is quantised to ``rint(b / (sx * sw))`` in int32.
+  remains in float. A float constant bias is quantised to ``rint(b / (sx * sw))`` in int32.
 - *Types.* Operand and result of an integer operator have the same type (weights may differ).
 - *Relu between convolution and quantise.* With a zero point other than the type's minimum the
-  convolution stays in float; with the minimum the relu vanishes.
-- *A result with several readers*, being an output of the network among them, stays in float.
+  convolution remains in float; with the minimum the relu vanishes.
+- *A result with several readers*, being an output of the network among them, remains in float.
 - *Flatten* between an integer operator and quantise makes onnxruntime compute in float, a reshape
   does not. Here both give the integer operator; onnxruntime's own two results may differ by one
   step where a value lies next to a tie.
@@ -41,15 +41,14 @@ from ....ir.elementary import Array
 from ....ir.graph import Attr, Graph, Op, Value
 from ....ir.names import Namer
 from ....ir.op_views import window_of
-from ....ir.ops import make_op
+from ....ir.operators.checks import BYTE_TYPES
+from ....ir.ops import is_mac, make_op
 from ....ir.resources import Constants, dtype_of
 from ....ir.types import DType, Quantization, TensorType
 from .byte_tables import UNARY, Target, byte_table, subsumes
 
 _MOVING = frozenset({"reshape", "transpose", "concat", "max_pool"})
-_MAC = frozenset({"conv2d", "dense"})
-_INTEGER = frozenset({*_MAC, "add", "mul", "avg_pool", "global_avg_pool"})
-_BYTES = frozenset({DType.S8, DType.U8})
+_INTEGER = frozenset({"conv2d", "dense", "add", "mul", "avg_pool", "global_avg_pool"})
 
 
 def form_integers(graph: Graph, constants: Constants) -> tuple[Graph, Constants]:
@@ -164,7 +163,7 @@ class _Rewriter:
         if not all(name in self.source for name in operands):
             return False
         found = [self.types[self.source[name]] for name in operands]
-        return len({(one.dtype, one.quant) for one in found}) == 1 and found[0].dtype in _BYTES
+        return len({(one.dtype, one.quant) for one in found}) == 1 and found[0].dtype in BYTE_TYPES
 
     # Backwards ----------------------------------------------------------------------------------
 
@@ -205,7 +204,9 @@ class _Rewriter:
                 return None
             value = op.operands[0]
         found = self.types[self.source[value]]
-        is_plain = found.dtype in _BYTES and found.quant is not None and found.quant.axis is None
+        is_plain = (
+            found.dtype in BYTE_TYPES and found.quant is not None and found.quant.axis is None
+        )
         return value if is_plain else None
 
     def by_table(self, value: str, base: str, target: Target, name: str) -> str:
@@ -267,10 +268,10 @@ class _Rewriter:
             return None
         operands = tuple(self.source[name] for name in names)
         types = tuple(self.types[name] for name in operands)
-        checked = types[:1] if op.kind in _MAC else types
+        checked = types[:1] if is_mac(op) else types
         if any(found.dtype is not target.dtype or not _per_tensor(found) for found in checked):
             return None
-        if op.kind in _MAC and not (_is_weight(types[1]) and self.has_integer_bias(op, operands)):
+        if is_mac(op) and not (_is_weight(types[1]) and self.has_integer_bias(op, operands)):
             return None
         if op.kind == "avg_pool" and window_of(op).dilation != (1, 1):
             return None
@@ -376,7 +377,7 @@ def _per_tensor(found: TensorType) -> bool:
 
 
 def _is_weight(found: TensorType) -> bool:
-    is_byte = found.dtype in _BYTES and found.quant is not None
+    is_byte = found.dtype in BYTE_TYPES and found.quant is not None
     return is_byte and found.quant is not None and found.quant.axis in (None, 0)
 
 

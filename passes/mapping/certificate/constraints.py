@@ -26,9 +26,9 @@ def add_capacity(v: Variables, exponentials: Exponentials) -> None:
     for index, level in enumerate(v.space.arch.levels):
         if level.usable is None:
             continue
-        room = math.log(8 * level.usable or 0.5) - _TINY  # less than a bit, if there is none
+        usable = math.log(8 * level.usable or 0.5) - _TINY  # less than a bit, if there is none
         shares = [
-            _tile_bits(v, operand, index) - room
+            _tile_bits(v, operand, index) - usable
             for operand in Operand
             if index in v.space.chains[operand][1:]
         ]

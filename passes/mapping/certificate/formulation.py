@@ -4,8 +4,8 @@ A mapping gives every prime factor of every dimension to the temporal loops of a
 fan-out (CoSA's idea), so extents, tiles and traffic are products, and their logarithms linear.
 Deviation from the paper, which this formulation replaces where that makes it exact or faster:
 
-- equal prime factors are counted, not told apart (no symmetric copies of one mapping);
-- an order of loops is told by the operand that it keeps stationary, not by ranks and the products
+- equal prime factors are counted, not distinguished (no symmetric copies of one mapping);
+- an order of loops is given by the operand that it keeps stationary, not by ranks and the products
   ``X * Y`` of eq. (10);
 - the tile of an input has its halo; a memory that several operands share has an exact capacity;
 - the objective is the latency (and energy) of the cost model, with every port, fill and drain:

@@ -62,7 +62,13 @@ def steady_latency(v: Variables, theta: Linear) -> Linear:
 
 
 def time_at_the_ends(v: Variables, exponentials: Exponentials, unit: Linear) -> Linear:
-    """Return (a lower bound of) fill and drain, over a time whose logarithm is given."""
+    """Return (a lower bound of) fill and drain, over a time whose logarithm is given.
+
+    Args:
+        v: Variables of the program.
+        exponentials: Its exponentials.
+        unit: Logarithm of the time that is taken as one.
+    """
     drain = [_slowest(v, exponentials, logs, unit) for logs in last_tiles(v)]
     return _fill(v, exponentials, unit) + total(drain)
 

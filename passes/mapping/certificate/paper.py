@@ -7,7 +7,7 @@ yardstick; :mod:`.formulation` is what accnn uses.
 Deviation: eq. (3) as printed puts every factor on every level. What is meant (and Table III shows)
 is one place per factor over all levels; so it is here.
 
-Deviation: ranks hold one factor each (III-B1 says so, no equation does); ranks may stay empty.
+Deviation: ranks hold one factor each (III-B1 says so, no equation does); ranks may be empty.
 
 Deviation: eq. (1) adds up the levels below ``I``, but a level's own temporal loops run over parts
 of its tile; they are included, as in the authors' Listing 1.
@@ -16,9 +16,9 @@ Deviation: a memory that several tensors share cannot be bounded by a sum of log
 split evenly between them; the evaluation charges real sizes.
 
 Deviation: matrix ``A`` (Table IV) knows neither halo nor stride: an input tile counts as large as
-its outputs. A mapping whose real tiles do not fit is solved again with less room for inputs.
+its outputs. A mapping whose real tiles do not fit is solved again with less capacity for inputs.
 
-Deviation: precision, which the text adds to ``U``, is taken from the capacity instead: room is
+Deviation: precision, which the text adds to ``U``, is taken from the capacity instead: it is
 counted in elements of each tensor, partial sums at their own width where they accumulate.
 
 Deviation: in eq. (8), ``A`` tells unicast from multicast only; a fan-out that cannot multicast a
@@ -100,7 +100,7 @@ class PaperFormulation:
     Args:
         space: What is mapped.
         weights: Of the objectives.
-        input_room: Share of the inputs' room that may be used; less leaves space for halos.
+        input_share: Share of the inputs' capacity that may be used; less leaves space for halos.
         solver: Which solver will solve it.
     """
 
@@ -108,12 +108,12 @@ class PaperFormulation:
         self,
         space: EvenSpace,
         weights: PaperWeights,
-        input_room: float,
+        input_share: float,
         solver: Solver = Solver.HIGHS,
     ) -> None:
         self.model = MipModel("cosa-paper", solver)
         self.space = space
-        self.input_room = input_room
+        self.input_share = input_share
         self.factors = tuple(
             _Factor(dim, prime) for dim, prime, many in space.primes for _ in range(many)
         )
@@ -194,10 +194,10 @@ class PaperFormulation:
             bits = self.space.workload.bits(operand)
             if operand is Operand.O:
                 bits = max(bits, arch.accumulator_bits)
-            room = 8 * usable / sharing / bits
+            limit = 8 * usable / sharing / bits
             if operand is Operand.I:
-                room = max(1.0, room * self.input_room)
-            self.model.add_at_most(self._tile(operand, level), math.log(max(1.0, room)) + 1e-7)
+                limit = max(1.0, limit * self.input_share)
+            self.model.add_at_most(self._tile(operand, level), math.log(max(1.0, limit)) + 1e-7)
 
     # -- objectives (III-D) ----------------------------------------------------------------------
 

@@ -34,7 +34,13 @@ class _Group:
 
 
 def joined_logs(v: Variables, chosen: Sequence[Flow], prices: Sequence[float]) -> list[Linear]:
-    """Return logarithms of priced bits; flows of one tensor and child are added up exactly."""
+    """Return logarithms of priced bits; flows of one tensor and child are added up exactly.
+
+    Args:
+        v: Variables of the program.
+        chosen: The flows.
+        prices: What a bit of each costs.
+    """
     groups: dict[_Group, list[float]] = {}
     logs: dict[_Group, Linear] = {}
     for flow, price in zip(chosen, prices, strict=True):

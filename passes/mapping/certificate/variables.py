@@ -191,7 +191,7 @@ class Variables:
         return total(self.log(slot, RELEVANT[Operand.O]) for slot in self.slots if slot < level)
 
     def reuse(self, operand: Operand, level: int) -> Linear:
-        """Return the logarithm of the steps during which a tile at a level stays."""
+        """Return the logarithm of the steps during which a tile at a level remains."""
         if (operand, level) not in self._reuse:
             self._reuse[operand, level] = self._add_reuse(operand, level)
         return self._reuse[operand, level]

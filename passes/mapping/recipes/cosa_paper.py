@@ -15,7 +15,7 @@ from ..mapper import Mapper, MappingResult, MappingStatus
 from ..problem import MappingProblem
 from ..search.even.space import EvenSpace, even_space
 
-_ROOMS = (1.0, 0.5, 0.25, 0.1, 0.02)
+_SHARES = (1.0, 0.5, 0.25, 0.1, 0.02)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,11 +55,11 @@ class CosaPaper(Mapper):
         )
 
     def _solve(self, space: EvenSpace) -> tuple[LoopNest, MipResult]:
-        """Solve with less and less room for inputs until the real tiles fit."""
+        """Solve with less and less capacity for inputs until the real tiles fit."""
         limits = MipLimits(gap_rel=self.gap, nodes=self.nodes, seconds=self.seconds)
         last: InfeasibleError | None = None
-        for room in _ROOMS:
-            program = PaperFormulation(space, self.weights, room, self.solver)
+        for share in _SHARES:
+            program = PaperFormulation(space, self.weights, share, self.solver)
             result = program.model.solve(limits)
             if not result.values:
                 continue
@@ -91,6 +91,12 @@ def calibrated_weights(
     The paper sets the weights "using a micro-benchmark"; here: all combinations of a few
     utilisation and traffic weights (compute has weight one), judged by the latency of the cost
     model, geometric mean over the workloads; ties go to the first.
+
+    Args:
+        arch: The machine.
+        benchmarks: The workloads.
+        options: Weights to combine.
+        mapper: Solves each of them.
     """
     best: tuple[float, PaperWeights] = (math.inf, PaperWeights())
     for utilization, traffic in itertools.product(options, options):

@@ -2,7 +2,7 @@
 
 - ``random``: the best of five valid mappings drawn uniformly, as in CoSA's evaluation.
 - ``random-pruned``: draws that fill the array first and take every order of loops that matters;
-  as many evaluations as it is told (by default about what a minute of CPU time allows).
+  as many evaluations as it is asked for (by default about what a minute of CPU time allows).
 - ``exhaustive``: every mapping without padding; refuses spaces that are too large.
 
 Work is limited by evaluations, not by time, so results are the same on every machine.

@@ -9,7 +9,7 @@ model's value of the nest that was taken, beside the bound that the mapper prove
 function, and the estimate apart from them.
 
 On several NPUs the mapper sees one of them with its share of the off-chip bandwidth: all of them
-together are as fast as that one on its part of the work. Cycles are told for all of them.
+together are as fast as that one on its part of the work. Cycles are given for all of them.
 """
 
 from dataclasses import dataclass, field, replace
@@ -102,7 +102,7 @@ class Shared:
     def restated(self, found: MappingResult, nest: LoopNest) -> MappingResult:
         """Return a divided result with another nest: its own figures, beside the same bound.
 
-        What was optimal stays so if the other nest is as good.
+        What was optimal remains so if the other nest is as good.
         """
         batch = batch_nests([nest])
         cost = self._cost(batch)

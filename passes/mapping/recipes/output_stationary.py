@@ -16,7 +16,7 @@ from ....ir.errors import InfeasibleError
 from ....ir.mapping import Loop, LoopNest, SpatialLoop, even_nest
 from ....ir.workload import DIMS, REDUCTION, Dim, Operand, Workload
 from ..mapper import Mapper, MappingResult, MappingStatus
-from ..problem import MappingProblem
+from ..problem import MappingProblem, OfProblem
 
 _NEAR_MACS = (Dim.C, Dim.R, Dim.S, Dim.G, Dim.K, Dim.Q, Dim.P, Dim.N)
 _FARTHER = (Dim.K, Dim.G, Dim.Q, Dim.P, Dim.N, Dim.C, Dim.R, Dim.S)
@@ -40,7 +40,7 @@ class OutputStationary(Mapper):
         Raises:
             InfeasibleError: One element of each operand does not fit; the shortage says where.
         """
-        nest = _Greedy(problem).solve()
+        nest = _Greedy(problem=problem).solve()
         return MappingResult(
             nest=nest,
             mapper=self.name,
@@ -58,18 +58,8 @@ def map_output_stationary(workload: Workload, arch: Architecture) -> MappingResu
     return OutputStationary().map(MappingProblem(workload=workload, arch=arch))
 
 
-@dataclass(frozen=True, slots=True)
-class _Greedy:
-    problem: MappingProblem
-
-    @property
-    def workload(self) -> Workload:
-        return self.problem.workload
-
-    @property
-    def arch(self) -> Architecture:
-        return self.problem.machine
-
+@dataclass(frozen=True, kw_only=True)
+class _Greedy(OfProblem):
     def solve(self) -> LoopNest:
         spatial = self._spatial_that_fits()
         factors: Factors = {level.name: dict.fromkeys(DIMS, 1) for level in self.arch.levels}

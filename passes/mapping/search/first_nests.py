@@ -1,7 +1,7 @@
 """Uneven mappings that stand before anything is proven, found by SALSA's compiled search.
 
-Operands that start their tiles at different loops may do with less room, or a shorter first tile,
-than any even mapping. The integer program then has to beat these, or to prove that it cannot.
+Operands that start their tiles at different loops may do with less capacity, or a shorter first
+tile, than any even mapping. The integer program then has to beat these, or to prove that it cannot.
 """
 
 from collections.abc import Iterable, Mapping, Sequence

@@ -1,7 +1,7 @@
 """Best-improvement local search over loop orders and uneven tile starts of one nest.
 
 Loops are split into prime factors. A step moves one loop to another position, or lets one
-operand's tile at one memory start elsewhere; unrolling stays. Where tiles may carry loops, a loop
+operand's tile at one memory start elsewhere; unrolling is kept. Where tiles may carry loops, a loop
 may also move past the starts of tiles without another one taking its place. The result is never
 worse than the start, and need not be even.
 """

@@ -58,7 +58,13 @@ class AddressSpace:
         return twin
 
     def claim(self, low: int, high: int, *, is_live: bool = False) -> Stay:
-        """Give a range a new content, which begins when the old ones end."""
+        """Give a range a new content, which begins when the old ones end.
+
+        Args:
+            low: First byte.
+            high: Behind the last byte.
+            is_live: Whether it is needed to the end.
+        """
         stay = Stay(self._contents, self.free_at(low, high))
         if stay.number == len(self._ends):
             self._ends = np.concatenate([self._ends, np.zeros_like(self._ends)])

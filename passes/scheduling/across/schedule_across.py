@@ -51,6 +51,11 @@ def best_across(in_turn: TileSchedule, plan: GraphSchedule, arch: Architecture) 
     """Return the fastest of a schedule and of the most promising ways to insert its events.
 
     Insertion tells about how fast its result is. The clock tells exactly, but takes longer.
+
+    Args:
+        in_turn: The schedule, layer by layer.
+        plan: Of the scratchpad.
+        arch: The machine.
     """
     given = InTurn(in_turn, plan, arch)
     deals = (False, True) if are_alike(arch) and len(arch.npus) > 1 else (False,)

@@ -1,4 +1,11 @@
-"""The three scratchpad sizes of the paper, and how a user names one."""
+"""The three scratchpad sizes of the paper, and how a user names one.
+
+Args:
+    text: What the user says.
+    graph: The network.
+    arch: The machine.
+    include_parameters: Whether constants count.
+"""
 
 from dataclasses import dataclass
 from enum import StrEnum

@@ -28,6 +28,12 @@ def solve_literal(
 ) -> IlpResult:
     """Return the optimum of eqs. (1)-(12), or of (17) where the order is fixed.
 
+    Args:
+        problem: What is planned.
+        solver: Which solver.
+        limits: When to stop.
+        order: Of the operators; chosen if ``None``.
+
     Raises:
         OptionError: An operator has a menu; the paper knows none.
     """

@@ -60,7 +60,14 @@ def pack(
 def pack_exactly(
     blocks: Sequence[Block], budget: int, *, nodes: int = 2000, solver: Solver = Solver.HIGHS
 ) -> tuple[tuple[int, ...] | None, bool]:
-    """Return addresses by integer programming alone; arguments and result as of ``pack``."""
+    """Return addresses by integer programming alone; arguments and result as of ``pack``.
+
+    Args:
+        blocks: What is placed.
+        budget: Bytes that there are.
+        nodes: Branch-and-bound nodes.
+        solver: Which solver.
+    """
     if peak_bytes(blocks) > budget:
         return None, True
     unit = max(1, reduce(math.gcd, (block.bytes for block in blocks), 0))

@@ -64,7 +64,14 @@ class State(NamedTuple):
 
 @_compiled
 def solve(state: State, members: Ints, floor: int, rank: int) -> int:
-    """Place blocks that meet, directly or through others; they come by their first section."""
+    """Place blocks that meet, directly or through others; they come by their first section.
+
+    Args:
+        state: Of the search.
+        members: The blocks.
+        floor: Least address.
+        rank: Of the next block.
+    """
     _bound_addresses(state, members, floor, rank)
     order = _by_bound(state, members)
     if not _fits(state, order):

@@ -68,7 +68,13 @@ def solve_reduced(
 def solve_peak(
     problem: Problem, *, solver: Solver = Solver.HIGHS, limits: MipLimits | None = None
 ) -> tuple[int | None, int]:
-    """Return the least peak footprint by eqs. (13)-(15), and its proven bound [byte]."""
+    """Return the least peak footprint by eqs. (13)-(15), and its proven bound [byte].
+
+    Args:
+        problem: What is planned.
+        solver: Which solver.
+        limits: When to stop.
+    """
     program = OrderResidency(problem, solver=solver, spilling=False)
     peak = program.model.continuous()  # M_peak
     for step in range(program.steps):
@@ -82,7 +88,14 @@ def solve_peak(
 def outcome_of(
     program: OrderResidency, result: MipResult, plan: Plan | None, addresses: tuple[int, ...] = ()
 ) -> IlpResult:
-    """Return the outcome in our own terms; bounds are rounded up to whole units."""
+    """Return the outcome in our own terms; bounds are rounded up to whole units.
+
+    Args:
+        program: What was solved.
+        result: What the solver says.
+        plan: What that means; ``None`` where there is no solution.
+        addresses: Of the residences.
+    """
     status = {
         MipStatus.OPTIMAL: SolveStatus.OPTIMAL,
         MipStatus.LIMIT: SolveStatus.FEASIBLE,

@@ -131,6 +131,12 @@ def measured_plan(
     """Return a plan with measured bytes, or ``None`` where an operator cannot be tiled.
 
     Workspaces grow into the free room around them before they are measured.
+
+    Args:
+        graph: The network.
+        plan: The plan.
+        traffic: Of tiled operators.
+        delay: Of a plan.
     """
     streams: list[Stream] = []
     workspaces: list[Workspace] = []
@@ -164,6 +170,12 @@ def measured_plan(
 
 
 def residents(op: Op, plan: GraphSchedule, step: int) -> frozenset[str]:
-    """Return the tensors of an operator that are resident at its step."""
+    """Return the tensors of an operator that are resident at its step.
+
+    Args:
+        op: The operator.
+        plan: The plan.
+        step: Its turn.
+    """
     names = (*op.inputs, *(value.name for value in op.results))
     return frozenset(name for name in names if plan.resident(name, step) is not None)

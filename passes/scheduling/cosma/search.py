@@ -127,6 +127,11 @@ class _BestFirst:
 def beam_search(table: MoveTable, estimate: WallBound, *, width: int) -> tuple[Move, ...]:
     """Return a good plan: level by level, keep the ``width`` cheapest states.
 
+    Args:
+        table: The moves.
+        estimate: Bound of what is left.
+        width: States that are kept.
+
     Returns:
         The moves, or nothing where every state of the beam ran into a wall.
     """

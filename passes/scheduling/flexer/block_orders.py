@@ -1,4 +1,10 @@
-"""The best order of blocks: patterns of all tilings, ranked by their estimates, then measured."""
+"""The best order of blocks: patterns of all tilings, ranked by their estimates, then measured.
+
+Args:
+    trials: Schedules tilings.
+    rows: The tilings, most promising first.
+    limit: Only what is below counts.
+"""
 
 from collections.abc import Iterator
 from typing import TypeAlias

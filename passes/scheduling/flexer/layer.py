@@ -153,6 +153,13 @@ def layer_rows(
 ) -> tuple[LayerRow, ...]:
     """Return one row per scheduler (``static``, ``flexer``) for a layer.
 
+    Args:
+        name: Of the layer.
+        workload: The layer.
+        arch: The machine.
+        schedulers: Their names.
+        options: Of Flexer.
+
     Raises:
         OptionError: There is no such scheduler, or the machine's weights go around its scratchpad.
     """

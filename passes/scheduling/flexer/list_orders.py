@@ -2,6 +2,11 @@
 
 It starts from the tilings whose static schedules are best.
 
+Args:
+    trials: Schedules tilings.
+    rows: The tilings, most promising first.
+    limit: Only what is below counts.
+
 References:
     Min, Kwon, Egger: Flexer: Out-of-Order Scheduling for Multi-NPUs. CGO 2023. Algorithm 1,
     lines 1-11.

@@ -70,7 +70,13 @@ def weaves(tiling: Tiling, npus: int) -> Iterator[Weave]:
 
 
 def woven(tiling: Tiling, weave: Weave, npus: int) -> tuple[Ints, Ints]:
-    """Return canonical numbers of the operations in the order of a pattern, and the sets."""
+    """Return canonical numbers of the operations in the order of a pattern, and the sets.
+
+    Args:
+        tiling: The operations.
+        weave: The pattern.
+        npus: How many.
+    """
     trips, index = tiling.trips, tiling.indices
     along = npus // weave.across
     k, c = index[Dim.K], index[Dim.C]

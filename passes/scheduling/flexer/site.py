@@ -79,7 +79,14 @@ def is_eligible(op: Op, arch: Architecture) -> bool:
 
 
 def site_of(graph: Graph, plan: GraphSchedule, op: Op, arch: Architecture) -> Site:
-    """Return an operator at its step of a graph schedule."""
+    """Return an operator at its step of a graph schedule.
+
+    Args:
+        graph: The network.
+        plan: Of the scratchpad.
+        op: The operator.
+        arch: The machine.
+    """
     half = space_bytes(arch)[Space.PB] // 2
     return Site(
         graph=graph,

@@ -3,6 +3,11 @@
 Its innermost loop is unrolled over the NPUs. As its order is known beforehand, it may also give up
 the tile whose next use is furthest away. Nothing is left out but what proven bounds exclude.
 
+Args:
+    trials: Schedules tilings.
+    rows: The tilings, most promising first.
+    best: What is known already.
+
 References:
     Min, Kwon, Egger: Flexer: Out-of-Order Scheduling for Multi-NPUs. CGO 2023. Section 5.
 """

@@ -140,7 +140,17 @@ def measured(
     memory: int,
     scheduler: str,
 ) -> Candidate:
-    """Return a schedule that was run to its end; see :meth:`Trials.in_order`."""
+    """Return a schedule that was run to its end; see :meth:`Trials.in_order`.
+
+    Args:
+        state: Of the kernel, at the end.
+        goal: What is minimised.
+        timing: The tiling.
+        dataflow: Order of its loops.
+        sets: Order of operations, and sizes of sets.
+        memory: Rule of the memory.
+        scheduler: Who ordered them.
+    """
     cycles, bytes = result_of(state)
     return Candidate(
         value=metric(goal, cycles, bytes),

@@ -17,6 +17,11 @@ def tile_sizes(extent: int, step: int = 1, ratio: float = 1.25) -> tuple[int, ..
 
     Sizes are the least that give some number of cuts, rounded up to multiples of ``step``, and
     each is smaller than the one before by at least ``ratio``.
+
+    Args:
+        extent: What is cut.
+        step: Sizes are multiples of it.
+        ratio: Least ratio of neighbouring sizes.
     """
     found: list[int] = []
     for parts in range(1, extent + 1):

@@ -74,7 +74,7 @@ class _Join:
             self._move(EventKind.STORE, item, step, step)
 
     def finish(self, scheduler: str) -> TileSchedule:
-        """Return the frozen schedule; when its events run is still to be told."""
+        """Return the frozen schedule; when its events run is still unknown."""
         graph = TileGraph(
             operators=self.plan.order,
             tiles=tuple(self.tiles),

@@ -35,7 +35,13 @@ def window(tile: Tile, box: Box) -> Tile:
 
 
 def reads_of(graph: Graph, op: Op, arch: Architecture) -> Reads:
-    """Return what tells the boxes that the operations of an operator read."""
+    """Return what tells the boxes that the operations of an operator read.
+
+    Args:
+        graph: The network.
+        op: The operator.
+        arch: The machine.
+    """
     if is_mac(op):
         return _mac_reads(graph, op, arch)
     parts = parts_of(op, graph.types)

@@ -242,28 +242,28 @@ class Clock:
 def fair_speeds(active: Sequence[tuple[Share, ...]], ports: int) -> list[float]:
     """Return the speed of each active task, above 0 up to 1.
 
-    All rise together; where a port is full, those that use it stay, and the others go on.
+    All rise together; where a port is full, those that use it remain, and the others go on.
 
     Args:
         active: What each takes of the ports at full speed.
         ports: How many ports there are.
     """
     speeds = [1.0] * len(active)
-    room = [1.0] * ports
+    left = [1.0] * ports
     rising = set(range(len(active)))
     while rising:
         asked = [0.0] * ports
         for number in sorted(rising):
             for port, part in active[number]:
                 asked[port] += part
-        level = min((room[port] / asked[port] for port in range(ports) if asked[port]), default=1.0)
+        level = min((left[port] / asked[port] for port in range(ports) if asked[port]), default=1.0)
         if level >= 1.0 / _OVER:
             break
-        full = {p for p in range(ports) if asked[p] and room[p] / asked[p] <= level * _OVER}
+        full = {p for p in range(ports) if asked[p] and left[p] / asked[p] <= level * _OVER}
         stopped = [n for n in sorted(rising) if any(port in full for port, _ in active[n])]
         for number in stopped:
             speeds[number] = level
             for port, part in active[number]:
-                room[port] -= part * level
+                left[port] -= part * level
         rising.difference_update(stopped)
     return speeds

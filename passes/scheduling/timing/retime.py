@@ -127,7 +127,7 @@ def memory_owner(accesses: Accesses, number: int) -> int:
     tile = tiles[event.subject]
     if tile.is_resident or tile.space.is_shared:
         return 0
-    return accesses.stay(event.subject, number).npu
+    return accesses.placement(event.subject, number).npu
 
 
 def last_end(events: Iterable[Event]) -> int:

@@ -101,7 +101,13 @@ class Works:
         return self._transfer(tile, npu, inwards=event.kind in INWARDS)
 
     def cost(self, op: TileOp, npu: int, *, clear: bool) -> TileCost:
-        """Return the cost of an operation of the MAC array."""
+        """Return the cost of an operation of the MAC array.
+
+        Args:
+            op: The operation.
+            npu: Who computes it.
+            clear: Whether sums start from zero.
+        """
         key = op.nests[npu], npu, clear
         if key not in self._costs:
             inner = self.graph.nests[key[0]]

@@ -1,12 +1,16 @@
 """The verdict on a case."""
 
 import re
+from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 
-from accnn.compiler.conformance.judge import Machines, Status, judge
-from accnn.models.onnx_cases import node_cases
+from accnn.compiler.conformance.judge import Help, Machines, Status, judge
+from accnn.compiler.conformance.passed import read_passed
+from accnn.ir.operators.functions import FUNCTIONS, Activation
+from accnn.models.onnx_cases import NodeCase, node_cases
 from tests.compiler.conformance.cases import expecting, relu, right
 
 MACHINES = Machines()
@@ -65,6 +69,56 @@ def test_a_refusal_is_unsupported_and_says_why():
 
     assert (found.status, found.tier) == (Status.UNSUPPORTED, None)
     assert "string" in found.reason
+
+
+def case_of(operator: str, name: str) -> NodeCase:
+    return next(case for case in node_cases([operator]) if case.name == name)
+
+
+def test_only_what_an_operator_needs_is_bound():
+    found = judge(case_of("ReduceSum", "test_reduce_sum_keepdims_example"), MACHINES)
+
+    assert found.status is Status.ACCELERATOR
+    assert found.help == Help(bound=("axes",))
+
+
+def test_what_no_input_is_left_for_is_told():
+    found = judge(case_of("Shape", "test_shape"), MACHINES)
+
+    assert found.status is Status.ACCELERATOR
+    assert found.help == Help(evaluated=True)
+
+
+def test_inputs_without_elements_are_bound():
+    found = judge(case_of("ReduceMax", "test_reduce_max_empty_set"), MACHINES)
+
+    assert found.status is Status.ACCELERATOR
+    assert found.help.bound == ("data", "axes")
+
+
+def test_other_floats_are_told():
+    found = judge(case_of("Max", "test_max_float16"), MACHINES)
+
+    assert found.status is Status.ACCELERATOR
+    assert found.help == Help(in_float32=True)
+
+
+def test_a_case_of_every_operator_that_has_one():
+    by_operator = read_passed(Path(__file__).parent / "passed.txt")
+    chosen = {name: min(cases, key=len) for name, cases in by_operator.items()}
+    cases = {case.name: case for case in node_cases()}
+
+    found = [judge(cases[name], MACHINES) for name in chosen.values()]
+
+    assert len(found) > 160
+    assert [item for item in found if not item.status.passed] == []
+
+
+def test_a_wrong_function_is_found(monkeypatch: pytest.MonkeyPatch):
+    wrong = replace(FUNCTIONS[Activation.TANH], evaluate=lambda x, a, b: x)
+    monkeypatch.setitem(FUNCTIONS, Activation.TANH, wrong)  # type: ignore[arg-type]
+
+    assert judge(case_of("Tanh", "test_tanh"), MACHINES).status is Status.FAILED
 
 
 def test_a_reason_does_not_say_where_the_model_lay():

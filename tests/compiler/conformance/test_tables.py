@@ -2,7 +2,7 @@
 
 import json
 
-from accnn.compiler.conformance.judge import Machines, Status
+from accnn.compiler.conformance.judge import Help, Machines, Status
 from accnn.compiler.conformance.tables import share_on_accelerator, to_json, to_markdown
 from tests.compiler.conformance.cases import verdict
 
@@ -25,6 +25,20 @@ def test_tiers_are_counted():
     assert "| 1 and 2 | all | 1 | 1 | 2 | 0 | 4 | 25 % |" in page()
     assert "| all | all | 1 | 1 | 2 | 1 | 5 | 20 % |" in page()
     assert "| all | not expanded | 1 | 1 | 2 | 0 | 4 | 25 % |" in page()
+
+
+def test_help_is_counted_of_what_passed():
+    helped = (
+        verdict("test_f", Status.ACCELERATOR, help=Help(("axes",), evaluated=True)),
+        verdict("test_g", Status.ACCELERATOR, help=Help(("k",), in_float32=True)),
+        verdict("test_h", Status.FAILED, help=Help(("k",), in_float32=True, evaluated=True)),
+    )
+
+    text = to_markdown((*OUTCOMES, *helped), Machines())
+    assert (
+        "Of the 4 passed cases 2 have inputs bound to constants, 1 compute float16 or double in "
+        "float32, and of 1 nothing is left to compute once their constants are known." in text
+    )
 
 
 def test_operators_are_counted():

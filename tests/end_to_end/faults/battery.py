@@ -68,7 +68,7 @@ from tests.passes.scheduling.timing.test_clock import (
 from tests.runtime_sim import test_mac as mac_tests
 from tests.runtime_sim.array.test_against_execution import check as check_execution
 from tests.runtime_sim.step_by_step import executed
-from tests.runtime_sim.test_loopnest import check as check_whole
+from tests.runtime_sim.test_execution import check as check_whole
 from tests.runtime_sim.test_timing import programs
 from tests.tiles import by_themselves, tiles_of
 

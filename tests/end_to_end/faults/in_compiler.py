@@ -243,8 +243,8 @@ _TIMES = (
     Fault(
         "a full port is left half empty",
         "passes/scheduling/timing/clock.py",
-        "room[port] -= part * level",
-        "room[port] -= part",
+        "left[port] -= part * level",
+        "left[port] -= part",
         Exam.CLOCK,
     ),
 )

@@ -170,8 +170,8 @@ _TIME = (
     Fault(
         "whoever shares a port takes all of it",
         "runtime_sim/sharing.py",
-        "room[port] -= share * level >> _BITS",
-        "room[port] -= share",
+        "left[port] -= share * level >> _BITS",
+        "left[port] -= share",
         Exam.TIMING,
     ),
     Fault(
@@ -260,22 +260,22 @@ _CHECKS = (
     Fault(
         "reads are no part of a race",
         "runtime_sim/races.py",
-        "self._compare(reads, placed, queue, known)",
-        "self._compare({}, placed, queue, known)",
+        "if not self._is_constant(placed):",
+        "if placed.writes:",
         Exam.FORGED_RACES,
     ),
     Fault(
         "clocks of waits are not joined",
         "runtime_sim/races.py",
-        "known = [a if a > b else b for a, b in zip(known, other, strict=True)]",
-        "known[wait.queue] = max(known[wait.queue], wait.count)",
+        "row[distinct] = np.arange(len(distinct))",
+        "row[distinct[:1]] = 0",
         Exam.RUN,
     ),
     Fault(
-        "a race with the last instruction of a queue is none",
+        "the last instructions are not compared",
         "runtime_sim/races.py",
-        "if position < done:",
-        "if position <= done:",
+        "if not self._instructions:",
+        "if len(self._instructions) < _AT_ONCE:",
         Exam.FORGED_RACES,
     ),
     Fault(

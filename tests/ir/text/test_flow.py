@@ -40,11 +40,19 @@ def constants(module: Module) -> Constants:
     )
 
 
-@pytest.mark.parametrize("arch", ["simba.toml", "edge-1m.toml", "flexer-arch5.toml"])
-def test_every_stage_survives(arch: str) -> None:
+@pytest.mark.parametrize(
+    ("arch", "mapper"),
+    [
+        ("simba.toml", "output-stationary"),
+        ("edge-1m.toml", "cosa"),
+        ("flexer-arch5.toml", "output-stationary"),
+    ],
+)
+def test_every_stage_survives(arch: str, mapper: str) -> None:
     module = replace(parse_module(NET), arch=load_architecture(arch))
     module = replace(module, constants=constants(module))
-    flow = pipeline("schedule-in-order{scratchpad=2048},map-operators,schedule-tiles")
+    mapping = f"map-operators{{mapper={mapper}}}"
+    flow = pipeline(f"schedule-in-order{{scratchpad=2048}},{mapping},schedule-tiles")
 
     for item in flow.passes:
         module = run_pipeline(Pipeline((item,)), module).module

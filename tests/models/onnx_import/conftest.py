@@ -20,7 +20,11 @@ TYPES = {
     "float32": TensorProto.FLOAT,
     "int8": TensorProto.INT8,
     "uint8": TensorProto.UINT8,
+    "int16": TensorProto.INT16,
+    "uint16": TensorProto.UINT16,
+    "int32": TensorProto.INT32,
     "int64": TensorProto.INT64,
+    "bool": TensorProto.BOOL,
 }
 
 
@@ -37,11 +41,18 @@ class Sketch:
         return name
 
     def node(self, kind: str, *inputs: str, domain: str = "", **attrs: Any) -> str:
+        return self.several(1, kind, *inputs, domain=domain, **attrs)[0]
+
+    def several(
+        self, count: int, kind: str, *inputs: str, domain: str = "", **attrs: Any
+    ) -> tuple[str, ...]:
+        """Add a node with several outputs."""
         out = f"t{len(self.nodes)}"
+        outs = (out, *(f"{out}_{number}" for number in range(1, count)))
         self.nodes.append(
-            helper.make_node(kind, inputs, [out], name=f"n_{out}", domain=domain, **attrs)
+            helper.make_node(kind, inputs, outs, name=f"n_{out}", domain=domain, **attrs)
         )
-        return out
+        return outs
 
     def quantize(self, x: str, scale: float, zero: Any) -> str:
         return self.node("QuantizeLinear", x, self.constant(np.float32(scale)), self.constant(zero))

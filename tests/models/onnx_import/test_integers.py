@@ -260,6 +260,8 @@ def qoperator(sketch, dtype, kind, inputs, feeds, *, domain="com.microsoft", mor
         ("QLinearConcat", "ys,yz,x,xs,xz,b,bs,bz", {"axis": 1}),
         ("QLinearLeakyRelu", "x,xs,xz,ys,yz", {"alpha": 0.1}),
         ("QLinearSigmoid", "x,xs,xz,ys,yz", {}),
+        ("QLinearSoftmax", "x,xs,xz,ys,yz", {"axis": 1, "opset": 13}),
+        ("QLinearSoftmax", "x,xs,xz,ys,yz", {"axis": 2, "opset": 12}),
     ],
 )
 def test_qoperators(sketch, assert_same, rng, dtype, kind, inputs, attrs):
@@ -356,9 +358,10 @@ def test_bad_scales_are_refused(sketch, rng, scale, text):
         import_model(sketch.model({"x": x}, out))
 
 
-def test_activations_quantised_per_channel_are_refused(sketch, rng):
+def test_activations_quantised_per_channel_are_plain_arithmetic(sketch, assert_same, kinds_of, rng):
     x = any_bytes(rng, S8, 1, 3, 4, 4)
-    out = sketch.dequantize("x", np.ones(3, np.float32), np.zeros(3, S8))
+    zeros = np.array([0, -3, 7], S8)
+    out = sketch.dequantize("x", [0.5, 0.25, 0.1], zeros)
 
-    with pytest.raises(ModelError, match="quantises an activation per channel"):
-        import_model(sketch.model({"x": x}, out))
+    network = assert_same(sketch.model({"x": x}, out), {"x": x})
+    assert "dequantize" not in kinds_of(network)

@@ -182,6 +182,19 @@ def test_absurdly_many_tiles_are_refused(monkeypatch: pytest.MonkeyPatch):
         tile_vector(graph, graph.ops[0], EDGE, place)
 
 
+@pytest.mark.parametrize(("kind", "is_told"), [("gather", True), ("reduce_max", False)])
+def test_a_gather_that_does_not_fit_says_why(kind: str, is_told: bool):
+    types = {"x": TensorType(DType.F32, (1, 4096)), "i": TensorType(DType.S64, (3,))}
+    operands = ("x", "i") if kind == "gather" else ("x",)
+    op = make_op(kind, operands, types, "y", attrs={"axis": 1})
+    inputs = tuple(Value(name, types[name]) for name in operands)
+    graph = Graph(name="net", inputs=inputs, constants=(), ops=(op,), outputs=("y",))
+
+    with pytest.raises(InfeasibleError, match="no tile of %y fits") as caught:
+        tile_vector(graph, op, EDGE, streamed(2048))
+    assert ("holds all of the indexed axis" in str(caught.value)) == is_told
+
+
 def lookup_of_rows(rows: int) -> Graph:
     """Return a network that picks 8 of ``rows`` rows of 12 numbers; it reads all for one number."""
     types = {"t": TensorType(DType.F32, (rows, 12)), "i": TensorType(DType.S64, (8,))}

@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 from accnn.ir.workload import Operand
 from accnn.runtime_sim.array.counts import Side
 from accnn.runtime_sim.array.run import run_on
-from accnn.runtime_sim.loopnest import run_nest
-from accnn.runtime_sim.nest_geometry import NestGeometry
+from tests.runtime_sim.execution import run_nest
+from tests.runtime_sim.nest_geometry import NestGeometry
 
 from ...nest_strategies import architectures, inner_nests
-from ..test_loopnest import reference, tensors
+from ..test_execution import reference, tensors
 
 ORDER = (Operand.I, Operand.W, Operand.O)
 

@@ -1,4 +1,10 @@
-"""Draw even mappings at random: uniformly, or with the array filled first."""
+"""Draw even mappings at random: uniformly, or with the array filled first.
+
+Args:
+    space: The mappings to draw from.
+    count: How many.
+    rng: Draws.
+"""
 
 import numpy as np
 from numpy.typing import NDArray

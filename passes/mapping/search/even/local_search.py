@@ -1,10 +1,11 @@
 """Local search over even mappings, with the vectorised cost model.
 
 A *move* takes one prime factor from one place (temporal loops of a level, or a fan-out) to another;
-a *flip* changes the stationary operand of one level; a *swap* is two opposite moves between the
-same places. A step looks at all moves, then at all moves with all flips, then at all swaps, and
-takes the best of the first of these neighbourhoods that has a better mapping; a search ends where
-none has. A mapping that does not fit is first brought to fit: the less it overflows, the better.
+a *flip* changes the stationary operand of one level; an *exchange* is two opposite moves
+between the same places. A step looks at all moves, then at all moves with all flips, then at all
+exchanges, and takes the best of the first of these neighbourhoods that has a better mapping;
+a search ends where none has. A mapping that does not fit is first brought to fit: the less it
+overflows, the better.
 The result is never worse than the start. Searches from several starts share their evaluations.
 """
 

@@ -1,8 +1,8 @@
 """Even mappings as arrays: factors per level and fan-out, and a stationary operand per level.
 
 All operands that a level keeps have the same tile start there. Of the orders of one level's loops
-only the innermost ones matter, for they decide which operand stays: the dimensions that do not
-index W, I and O, that is {P Q N}, {K} and {R S C}, have none in common, so an order is told by its
+only the innermost ones matter, for they decide which operand is kept: the dimensions that do not
+index W, I and O, that is {P Q N}, {K} and {R S C}, have none in common, so an order is given by its
 *stationary operand*, whose irrelevant loops stand innermost. ``G`` indexes all three and stands
 outermost.
 """
@@ -16,43 +16,25 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from .....ir.arch import Architecture
 from .....ir.errors import InfeasibleError
 from .....ir.mapping import LoopNest
-from .....ir.workload import DIMS, OPERANDS, REDUCTION, RELEVANT, Dim, Operand, Workload
+from .....ir.workload import DIMS, OPERANDS, REDUCTION, RELEVANT, Dim, Operand
 from ....analysis.batch import BatchCost, evaluate_batch
 from ....analysis.nest_batch import LevelledBatch, NestBatch
-from ...problem import MappingProblem
+from ...problem import MappingProblem, OfProblem
 
 Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True, kw_only=True)
-class EvenSpace:
+class EvenSpace(OfProblem):
     """The even mappings of one problem.
 
     Attributes:
-        problem: What is mapped.
         extents: Extent of every dimension, padding included; loops multiply to exactly these.
     """
 
-    problem: MappingProblem
     extents: Mapping[Dim, int]
-
-    @property
-    def workload(self) -> Workload:
-        """What is computed."""
-        return self.problem.workload
-
-    @property
-    def arch(self) -> Architecture:
-        """The machine, its scratchpad cut down to the workspace."""
-        return self.problem.machine
-
-    @property
-    def resident(self) -> frozenset[Operand]:
-        """Operands that lie whole in the scratchpad."""
-        return self.problem.held
 
     @cached_property
     def dims(self) -> tuple[Dim, ...]:
@@ -79,14 +61,10 @@ class EvenSpace:
     @cached_property
     def chains(self) -> Mapping[Operand, tuple[int, ...]]:
         """Levels that keep each operand, by index, its source first."""
-        return {operand: self._chain(operand) for operand in Operand}
-
-    def _chain(self, operand: Operand) -> tuple[int, ...]:
-        own = [at for at, level in enumerate(self.arch.levels) if operand in level.holds]
-        if operand in self.resident:
-            scratchpad = self.arch.index(self.arch.scratchpad)
-            own = [scratchpad, *(at for at in own if at > scratchpad)]
-        return tuple(own)
+        return {
+            operand: tuple(self.arch.index(level.name) for level in self.chain(operand))
+            for operand in Operand
+        }
 
     @cached_property
     def unrollable(self) -> tuple[tuple[str, Dim], ...]:
@@ -100,7 +78,7 @@ class EvenSpace:
 
     @cached_property
     def movable(self) -> tuple[tuple[Operand, ...], ...]:
-        """Per slot, the operands whose tiles further in may stay while its loops run."""
+        """Per slot, the operands whose tiles further in may remain while its loops run."""
         return tuple(
             tuple(item for item in Operand if any(at > level for at in self.chains[item][1:]))
             for level in self.slots
@@ -234,7 +212,7 @@ def with_all_orders(batch: EvenBatch) -> EvenBatch:
 
 def stationary_choices(space: EvenSpace) -> Ints:
     """Return all choices of stationary operands, ``[choices, slots]``."""
-    options = [[OPERANDS.index(item) for item in stay] or [0] for stay in space.movable]
+    options = [[OPERANDS.index(item) for item in items] or [0] for items in space.movable]
     return np.array(list(itertools.product(*options)), np.int64)
 
 

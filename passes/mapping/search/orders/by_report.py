@@ -9,7 +9,7 @@ from .....ir.errors import InfeasibleError
 from .....ir.mapping import LoopNest
 from ....analysis.cost import CostReport
 from .allocation import allocate_in
-from .engine import Engine, Found, SearchOptions
+from .engine import Engine, SearchOptions, SearchResult
 from .kernel.records import Ints
 from .loops import loop_prime_factors
 from .machine import UnrolledProblem
@@ -22,7 +22,7 @@ def search_by(
     problem: UnrolledProblem,
     objective: UserObjective,
     options: SearchOptions = SearchOptions(),  # noqa: B008 - frozen
-) -> Found:
+) -> SearchResult:
     """Return the best order by a user's function of the cost report.
 
     Memory is allocated for the problem's own objective; every order is evaluated by the full cost
@@ -42,7 +42,7 @@ def search_by(
     best = min(runs, key=lambda run: run.value)
     if best.nest is None:
         raise InfeasibleError(f"no order of {problem.workload} fits")
-    return Found(
+    return SearchResult(
         nest=best.nest,
         value=best.value,
         engine=Engine.ANNEALING,

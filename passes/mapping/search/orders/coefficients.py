@@ -54,7 +54,7 @@ def coefficients(
         nest: Any of them.
         arch: The machine.
         resident: Operands that lie whole in the scratchpad.
-        depth: Boundaries to make room for, per operand.
+        depth: Boundaries that there are at most, per operand.
         timed: Whether the loads of ports are wanted; else these are zero.
     """
     counts = Counts(batch_nests([nest]), arch, resident)

@@ -4,9 +4,9 @@
 is LOMA's search, without one its result is the best order there is.
 
 *Annealing* (SALSA): runs of simulated annealing with the paper's neighbourhood, acceptance and
-schedule, each followed by a descent (every improving swap until there is none), and descents from
-random orders. Where the objective has several basins, an annealed run prefers the widest one and
-descents find the others; together they are more reliable than either for the same work.
+schedule, each followed by a descent (every improving exchange until there is none), and descents
+from random orders. Where the objective has several basins, an annealed run prefers the widest one
+and descents find the others; together they are more reliable than either for the same work.
 
 Deviation: the paper anneals once and returns the best order on the way. V in eq. (3) is relative
 to the value of the current order, so that ``T0 = 0.05`` means five per cent for every objective
@@ -88,7 +88,7 @@ class SearchOptions:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
+class SearchResult:
     """The best order of one problem.
 
     Attributes:
@@ -114,14 +114,20 @@ def prepare() -> None:
     """
     empty = machine_of({"chain": np.ones(3, np.int64), "last": -1})
     loops, order = loops_of({}), np.zeros(0, np.int64)
-    room = (new_rows(1), new_candidates(), new_state())
-    anneal(empty, loops, order, np.zeros((0, 3)), 0.05, 0.999, np.zeros(0), *room)
-    exhaust(empty, loops, order, *room)
-    evaluate(empty, loops, order, *room)
+    scratch = (new_rows(1), new_candidates(), new_state())
+    anneal(empty, loops, order, np.zeros((0, 3)), 0.05, 0.999, np.zeros(0), *scratch)
+    exhaust(empty, loops, order, *scratch)
+    evaluate(empty, loops, order, *scratch)
 
 
 def choose_engine(orders: int, loops: int, options: SearchOptions) -> Engine:
-    """Return the engine that needs fewer evaluations."""
+    """Return the engine that needs fewer evaluations.
+
+    Args:
+        orders: How many there are.
+        loops: How many are ordered.
+        options: Settings of the search.
+    """
     if options.engine is not Engine.AUTO:
         return options.engine
     return Engine.EXHAUSTIVE if orders <= expected_evaluations(loops, options) else Engine.ANNEALING
@@ -137,7 +143,7 @@ def search(
     problem: UnrolledProblem,
     options: SearchOptions = SearchOptions(),
     models: Sequence[Sequence[Loop]] = (),
-) -> Found:
+) -> SearchResult:
     """Return the best order that the chosen engine finds.
 
     Args:
@@ -160,7 +166,9 @@ def search(
         case _:
             order, evaluations = _anneal_often(space, options, models)
     nest, value = allocate_in(space, order)
-    return Found(nest=nest, value=value, engine=engine, orders=space.count, evaluations=evaluations)
+    return SearchResult(
+        nest=nest, value=value, engine=engine, orders=space.count, evaluations=evaluations
+    )
 
 
 def _exhaust(space: OrderSpace, options: SearchOptions) -> tuple[Ints, int]:

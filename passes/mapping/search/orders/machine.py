@@ -7,12 +7,12 @@ from functools import cached_property
 
 import numpy as np
 
-from .....ir.arch import Architecture, MemoryLevel
+from .....ir.arch import MemoryLevel
 from .....ir.errors import InfeasibleError, Shortage
 from .....ir.mapping import Allocation, Loop, LoopNest, SpatialLoop
-from .....ir.workload import DIMS, OPERANDS, REDUCTION, RELEVANT, Dim, Operand, Workload
+from .....ir.workload import DIMS, OPERANDS, REDUCTION, RELEVANT, Dim, Operand
 from ....analysis.zigzag import stored_input, zigzag_elements
-from ...problem import MappingProblem, Objective, Rules
+from ...problem import Objective, OfProblem, Rules
 from .coefficients import coefficients
 from .kernel import records
 from .kernel.records import Fields, Machine, machine_of
@@ -25,36 +25,19 @@ _OBJECTIVES = {
 
 
 @dataclass(frozen=True, kw_only=True)
-class UnrolledProblem:
+class UnrolledProblem(OfProblem):
     """A problem with its spatial mapping: an order of loops is wanted.
 
     Attributes:
-        problem: What is mapped.
         spatial: The unrolled loops.
         extents: Extents of all dimensions with padding; those of the workload, rounded up to
             multiples of the unrolling, if ``None``.
         greedy: Whether memory is allocated by LOMA's rule instead of exactly.
     """
 
-    problem: MappingProblem
     spatial: tuple[SpatialLoop, ...]
     extents: Mapping[Dim, int] | None = None
     greedy: bool = False
-
-    @property
-    def workload(self) -> Workload:
-        """What is computed."""
-        return self.problem.workload
-
-    @property
-    def arch(self) -> Architecture:
-        """The machine, its scratchpad cut down to the workspace."""
-        return self.problem.machine
-
-    @property
-    def resident(self) -> frozenset[Operand]:
-        """Operands that lie whole in the scratchpad."""
-        return self.problem.held
 
     @cached_property
     def temporal(self) -> Mapping[Dim, int]:
@@ -92,13 +75,7 @@ class UnrolledProblem:
     @cached_property
     def chains(self) -> tuple[tuple[MemoryLevel, ...], ...]:
         """Memories of W, I and O, innermost first; the last is where the operand comes from."""
-        return tuple(self._chain(operand) for operand in OPERANDS)
-
-    def _chain(self, operand: Operand) -> tuple[MemoryLevel, ...]:
-        levels = self.arch.levels
-        if operand in self.resident:
-            levels = levels[self.arch.index(self.arch.scratchpad) :]
-        return tuple(level for level in reversed(levels) if operand in level.holds)
+        return tuple(self.chain(operand)[::-1] for operand in OPERANDS)
 
     def nest(self, order: Sequence[Loop], starts: Sequence[Sequence[int]]) -> LoopNest:
         """Build the nest of an order and the starts of its tiles.
@@ -136,7 +113,7 @@ class UnrolledProblem:
         return self.nest(loops, starts)
 
     def shortage(self) -> Shortage | None:
-        """Return what one step of the unrolled loops lacks room for, ``None`` if it fits."""
+        """Return what one step of the unrolled loops lacks capacity for, ``None`` if it fits."""
         for level in self.bounded:
             terms = self.smallest.bytes_at(self.arch, level.name)
             demand, usable = sum(amount for _, amount in terms), level.usable

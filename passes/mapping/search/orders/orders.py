@@ -36,7 +36,7 @@ class OrderSpace:
         loops: The same as arrays.
         first: The first order in lexicographic sequence ``[n]``.
         count: How many orders there are.
-        scratch: Room for the kernel; what is in it never changes a result.
+        scratch: Arrays of the kernel; what is in it never changes a result.
     """
 
     problem: UnrolledProblem
@@ -55,7 +55,7 @@ class OrderSpace:
             every: All loops, equal ones repeated.
 
         Raises:
-            OptionError: There are more loops than the kernel has room for.
+            OptionError: There are more loops than the kernel can order.
         """
         if len(every) > MOST_LOOPS:
             raise OptionError(f"{len(every)} loops, at most {MOST_LOOPS}", hint="limit the loops")

@@ -8,7 +8,7 @@ from .....ir.errors import InfeasibleError
 from .....ir.mapping import Loop
 from .....ir.workload import DIMS, Dim
 from ..even.space import prime_factors
-from .engine import Engine, Found, SearchOptions, search
+from .engine import Engine, SearchOptions, SearchResult, search
 from .machine import UnrolledProblem
 
 _LARGEST_PRIME = 7
@@ -34,7 +34,9 @@ class Rounds:
     finalists: int = 3
 
 
-def search_best(problems: Iterable[UnrolledProblem], rounds: Rounds, whole: SearchOptions) -> Found:
+def search_best(
+    problems: Iterable[UnrolledProblem], rounds: Rounds, whole: SearchOptions
+) -> SearchResult:
     """Search all problems in short and the best of them in full.
 
     Args:
@@ -118,7 +120,7 @@ class _Entrant:
     """An unrolling and the best order found for it so far."""
 
     problem: UnrolledProblem
-    found: Found | None = None
+    found: SearchResult | None = None
 
     @property
     def value(self) -> float:

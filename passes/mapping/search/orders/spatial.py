@@ -24,18 +24,18 @@ def dataflow_unrolling(workload: Workload, arch: Architecture) -> Unrolling:
     left = dict(workload.dims)
     found: list[SpatialLoop] = []
     for fanout in arch.fanouts:
-        room = _room(arch, fanout, found)
+        size = _left_of(arch, fanout, found)
         own = _usable(fanout)
         while own:
-            best = max(own, key=lambda dim: _largest_divisor(left[dim], room))
-            if own[0] is _usable(fanout)[0] and _largest_divisor(left[own[0]], room) > 1:
+            best = max(own, key=lambda dim: _largest_divisor(left[dim], size))
+            if own[0] is _usable(fanout)[0] and _largest_divisor(left[own[0]], size) > 1:
                 best = own[0]
-            extent = _largest_divisor(left[best], room)
+            extent = _largest_divisor(left[best], size)
             own.remove(best)
             if extent > 1:
                 found.append(SpatialLoop(best, extent, fanout.name))
                 left[best] //= extent
-                room //= extent
+                size //= extent
     return tuple(found)
 
 
@@ -84,8 +84,8 @@ def _unrollings(
     for fanout in reversed(arch.fanouts):
         grown: dict[Unrolling, _Left] = {}
         for unrolling, left in states:
-            room = _room(arch, fanout, unrolling)
-            for own in _maximal(left, fanout, room, padding):
+            size = _left_of(arch, fanout, unrolling)
+            for own in _maximal(left, fanout, size, padding):
                 loops = tuple(SpatialLoop(dim, extent, fanout.name) for dim, extent in own.items())
                 rest = {dim: math.ceil(many / own.get(dim, 1)) for dim, many in left.items()}
                 grown[loops + unrolling] = rest
@@ -163,23 +163,23 @@ def _usable(fanout: Fanout) -> list[Dim]:
     return [dim for dim in fanout.dims if fanout.reduction or dim not in REDUCTION]
 
 
-def _room(arch: Architecture, fanout: Fanout, unrolled: Sequence[SpatialLoop]) -> int:
+def _left_of(arch: Architecture, fanout: Fanout, unrolled: Sequence[SpatialLoop]) -> int:
     """Return the children of a fan-out that its groups leave."""
-    room = fanout.size
+    size = fanout.size
     for group in arch.groups:
         if fanout.name in group.fanouts:
             used = math.prod(loop.extent for loop in unrolled if loop.fanout in group.fanouts)
-            room = min(room, group.limit // used)
-    return room
+            size = min(size, group.limit // used)
+    return size
 
 
-def _largest_divisor(extent: int, room: int) -> int:
-    return max(item for item in range(1, min(extent, room) + 1) if extent % item == 0)
+def _largest_divisor(extent: int, size: int) -> int:
+    return max(item for item in range(1, min(extent, size) + 1) if extent % item == 0)
 
 
-def _extents(extent: int, room: int, padding: bool) -> tuple[int, ...]:
+def _extents(extent: int, size: int, padding: bool) -> tuple[int, ...]:
     """Return the extents of a loop that make sense, ascending; one is always among them."""
-    most = min(extent, room)
+    most = min(extent, size)
     if not padding:
         return tuple(item for item in range(1, most + 1) if extent % item == 0)
     return tuple(sorted({_least(extent, item) for item in range(1, most + 1)}))
@@ -191,15 +191,15 @@ def _least(extent: int, unrolled: int) -> int:
 
 
 def _maximal(
-    left: Mapping[Dim, int], fanout: Fanout, room: int, padding: bool
+    left: Mapping[Dim, int], fanout: Fanout, size: int, padding: bool
 ) -> Iterator[Mapping[Dim, int]]:
     """Yield the ways to fill a fan-out in which no extent can grow.
 
-    The room left to a dimension is rounded down dimension by dimension, so that a few ways are
+    What is left to a dimension is rounded down dimension by dimension, so that a few ways are
     among them that could still grow: for energy, these are often better than those that cannot.
     """
     dims = [dim for dim in _usable(fanout) if left[dim] > 1]
-    choices = {dim: _extents(left[dim], room, padding) for dim in dims}
+    choices = {dim: _extents(left[dim], size, padding) for dim in dims}
     longer = {
         (dim, extent): following
         for dim, own in choices.items()
@@ -216,4 +216,4 @@ def _maximal(
         for extent in itertools.takewhile(lambda item: item <= space, choices[rest[0]]):
             yield from extend(rest[1:], (*chosen, (rest[0], extent)), space // extent)
 
-    yield from extend(dims, (), room)
+    yield from extend(dims, (), size)

@@ -1,4 +1,12 @@
-"""Operations that are worth considering in a step: those that reuse most, of every kind."""
+"""Operations that are worth considering in a step: those that reuse most, of every kind.
+
+Args:
+    p: The problem.
+    s: State of the schedule.
+    window: Most operations to list.
+    chosen: Takes them.
+    op: Number of an operation.
+"""
 
 # The compiler infers scalars; the stubs of NumPy take some of them for arrays.
 # pyright: reportArgumentType=false, reportReturnType=false, reportUnknownArgumentType=false

@@ -129,6 +129,11 @@ def schedule_in_order(
 def schedule_freely(p: Problem, choice: Choice, goal: Goal) -> tuple[int, State]:
     """Schedule operations out of order: in every step the set with the highest priority.
 
+    Args:
+        p: The problem.
+        choice: How sets are chosen.
+        goal: What is minimised.
+
     Returns:
         ``DONE``, ``ABORTED`` (beyond the goal's limit) or ``STUCK`` (an operation does not fit).
     """

@@ -1,4 +1,11 @@
-"""Dataflow maps of sets of operations (section 4.2): sets with equal maps count once."""
+"""Dataflow maps of sets of operations (section 4.2): sets with equal maps count once.
+
+Args:
+    p: The problem.
+    s: State of the schedule.
+    ops: Numbers of operations.
+    count: How many count.
+"""
 
 # The compiler infers scalars; the stubs of NumPy take some of them for arrays.
 # pyright: reportArgumentType=false, reportReturnType=false, reportUnknownArgumentType=false

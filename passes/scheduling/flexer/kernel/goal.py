@@ -20,7 +20,13 @@ from .compiled import entry, inner
 
 @entry
 def metric(goal: Goal, cycles: float, bytes: float) -> float:
-    """Return the figure that is minimised."""
+    """Return the figure that is minimised.
+
+    Args:
+        goal: What is minimised.
+        cycles: Makespan [cycle].
+        bytes: Moved off chip [byte].
+    """
     if goal.kind == SUM:
         return goal.fixed + cycles * goal.latency_power + bytes * goal.bytes_power
     value = 1.0
@@ -40,6 +46,11 @@ def is_hopeless(p: Problem, s: State, goal: Goal) -> bool:
     """Whether no continuation of the schedule can reach the goal.
 
     Work that is left fills the NPUs at best evenly, and tiles that were never moved must be.
+
+    Args:
+        p: The problem.
+        s: State of the schedule.
+        goal: What is minimised.
     """
     compute, moving = s.scalar[WORK_LEFT], s.scalar[XFER_LEFT]
     for npu in range(s.mx.shape[0]):

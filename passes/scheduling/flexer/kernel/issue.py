@@ -140,7 +140,13 @@ def _assign(p: Problem, s: State, count: int) -> None:
 
 @inner
 def do_set(p: Problem, s: State, count: int) -> None:
-    """Schedule the set in ``members``, whose room is planned."""
+    """Schedule the set in ``members``, whose room is planned.
+
+    Args:
+        p: The problem.
+        s: State of the schedule.
+        count: Operations of the set.
+    """
     waiting = s.scalar[PENDING]
     for k in range(waiting):
         s.oldest[k] = s.pending[k]

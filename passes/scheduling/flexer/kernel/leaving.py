@@ -1,4 +1,10 @@
-"""How tiles leave the chip: dropped where a copy exists elsewhere, written off where none does."""
+"""How tiles leave the chip: dropped where a copy exists elsewhere, written off where none does.
+
+Args:
+    p: The problem.
+    s: State of the schedule.
+    tile: Number of the tile.
+"""
 
 # The compiler infers scalars; the stubs of NumPy take some of them for arrays.
 # pyright: reportArgumentType=false, reportReturnType=false, reportUnknownArgumentType=false

@@ -130,6 +130,12 @@ def plan_room(p: Problem, s: State, count: int, rule: int) -> tuple[bool, float,
 
     Returns whether it fits, the spilled data weighted as in section 4.3, the bytes on chip
     afterwards, the cycles of its memory operations, and the bytes that they move.
+
+    Args:
+        p: The problem.
+        s: State of the schedule.
+        count: Operations of the set.
+        rule: Which tiles leave first.
     """
     apart, eager, rule = rule >= APART, rule % APART >= EAGER, rule % EAGER
     segments, accs = s.scalar[SEGMENTS], p.finish.shape[0]

@@ -1,4 +1,16 @@
-"""The scratchpad as segments by address: what is where, what is free, and since when."""
+"""The scratchpad as segments by address: what is where, what is free, and since when.
+
+Args:
+    segment: The segments, in the order of their addresses.
+    count: How many there are.
+    address: First byte.
+    low: First segment.
+    high: Last segment.
+    size: Of the tile [byte].
+    tile: Number of the tile.
+    at_end: Whether it lies at the end of the segments.
+    quiet: Not before this [cycle].
+"""
 
 # The compiler infers scalars; the stubs of NumPy take some of them for arrays.
 # pyright: reportArgumentType=false, reportReturnType=false, reportUnknownArgumentType=false

@@ -127,6 +127,12 @@ def select(p: Problem, s: State, choice: Choice, q: Sets) -> int:
 
     Sets grow operation by operation; of each size the ``beam`` sets that reuse most are extended.
     Returns its size, 0 where nothing fits.
+
+    Args:
+        p: The problem.
+        s: State of the schedule.
+        choice: How sets are chosen.
+        q: Takes the sets that grow.
     """
     npus = p.latency.shape[1]
     found = candidates(p, s, choice.window, q.window)

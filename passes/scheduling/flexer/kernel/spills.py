@@ -1,5 +1,12 @@
 """Who makes room (Algorithm 2), and the other rules of Table 2.
 
+Args:
+    p: The problem.
+    s: State of the schedule.
+    count: Segments.
+    size: Bytes that are needed [byte].
+    rule: Which tiles leave first.
+
 References:
     Min, Kwon, Egger: Flexer: Out-of-Order Scheduling for Multi-NPUs. CGO 2023. Section 4.1.
 """

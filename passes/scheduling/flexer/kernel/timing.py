@@ -3,6 +3,25 @@
 This is how ``ir/hazards.py`` makes instructions wait. After its start-up a transfer has the
 off-chip port for itself, in a gap or after all others: an estimate, for the machine shares it among
 those that move. The clock tells the times of what is found.
+
+Args:
+    p: The problem.
+    s: State of the schedule.
+    kind: Of the event.
+    subject: Number of its tile or operation.
+    engine: Who works.
+    start: When it begins [cycle].
+    end: When it ends [cycle].
+    clear: Whether sums start from zero.
+    tile: Number of the tile.
+    npu: Whose memory.
+    address: Where it lay.
+    first: First event that touched it.
+    last: Last event that touched it.
+    number: Of the event.
+    ready: Not before this [cycle].
+    cycles: How long it takes [cycle].
+    bytes: How many it moves [byte].
 """
 
 # pyright: reportArgumentType=false, reportReturnType=false

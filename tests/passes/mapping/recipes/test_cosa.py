@@ -83,13 +83,20 @@ def test_is_deterministic(simba):
     )
 
 
-@pytest.mark.parametrize("name", ["edge-1m", "flexer-arch5", "eyeriss", "gpu-k80"])
+DEPTHWISE = Workload(R=3, S=3, P=8, Q=8, G=32)
+GROUPED = Workload(P=16, C=32, K=16, G=4)
+STRIDED = Workload(R=3, P=14, C=16, K=24, stride=(2, 2))
+
+
 @pytest.mark.parametrize(
-    "work",
+    ("name", "work"),
     [
-        Workload(R=3, S=3, P=8, Q=8, G=32),
-        Workload(P=16, C=32, K=16, G=4),
-        Workload(R=3, P=14, C=16, K=24, stride=(2, 2)),
+        ("edge-1m", DEPTHWISE),
+        ("edge-1m", STRIDED),
+        ("flexer-arch5", GROUPED),
+        ("flexer-arch5", DEPTHWISE),
+        ("eyeriss", STRIDED),
+        ("gpu-k80", GROUPED),
     ],
     ids=str,
 )
@@ -163,13 +170,25 @@ def test_large_primes_are_solved(simba, extent):
     assert result.objective < 1.1 * evaluate(result.nest, simba).cycles_lower_bound
 
 
-@pytest.mark.parametrize("objective", Objective)
+PRIME = ("flexer-arch4", Workload(C=197))
+ODD = ("flexer-arch1", Workload(S=7, P=56, Q=55, C=14, K=197))
+SEVENS = ("eyeriss", Workload(R=7, P=49, Q=7, C=256, K=2, N=2))
+
+
 @pytest.mark.parametrize(
-    ("arch", "work"),
+    ("arch", "work", "objective"),
     [
-        ("flexer-arch4", Workload(C=197)),
-        ("flexer-arch1", Workload(S=7, P=56, Q=55, C=14, K=197)),
-        ("eyeriss", Workload(R=7, P=49, Q=7, C=256, K=2, N=2)),
+        *((*PRIME, objective) for objective in Objective),
+        (*ODD, Objective.ENERGY),
+        (*SEVENS, Objective.EDP),
+        *(
+            pytest.param(*case, objective, marks=pytest.mark.slow)
+            for case, objectives in (
+                (ODD, (Objective.LATENCY, Objective.EDP)),
+                (SEVENS, (Objective.LATENCY, Objective.ENERGY)),
+            )
+            for objective in objectives
+        ),
     ],
 )
 def test_padding_pays_under_every_objective(arch, work, objective):

@@ -118,9 +118,9 @@ def test_partial_sums_that_leave_are_retrieved(groups: int):
     spilling = [
         item for item in every if any(event.kind is EventKind.SPILL for event in item.events)
     ]
-    for schedule in every[::7]:
+    for schedule in every[::15]:
         judge(net, room, 2, schedule)
-    for schedule in spilling[:4]:
+    for schedule in spilling[:2]:
         judge(net, room, 2, schedule)
     assert bool(spilling) == (groups == 1)
 
@@ -144,12 +144,12 @@ def test_parameters_that_do_not_fit_pass_in_parts():
 def test_an_operation_that_just_fits_is_never_stuck(room: int):
     where = site(convolution(5, 64, 64, 1), machine(room, 1))
     timer = TileTimer(where.arch)
-    tilings = viable_tilings(where, max_ops=200, reach=1)
+    tilings = viable_tilings(where, max_ops=100, reach=1)
     largest = max(int(tiling.tile_bytes.max()) for tiling in tilings)
-    for tiling in tilings:
-        if int(tiling.tile_bytes.max()) == largest:
-            for schedule in schedules(timed(tiling, timer), FlexerOptions()):
-                schedule.verify()
+    tight = [tiling for tiling in tilings if int(tiling.tile_bytes.max()) == largest]
+    for tiling in tight[:4]:
+        for schedule in schedules(timed(tiling, timer), FlexerOptions()):
+            schedule.verify()
 
 
 @pytest.mark.parametrize("memory", [FURTHEST, APART + FURTHEST])

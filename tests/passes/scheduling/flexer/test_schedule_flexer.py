@@ -83,11 +83,11 @@ def test_a_network_on_npus_of_different_size_is_exact(tmp_path: Path, budget: in
 def test_the_number_of_processes_changes_nothing():
     graph, data = residual_network()
     arch = load_architecture("flexer-arch1")
-    steps = Pipeline((ScheduleInOrder(), MapOperators()))
+    steps = Pipeline((ScheduleInOrder(), MapOperators(mapper="output-stationary")))
     source = Module(graph=graph, arch=arch, constants=Constants(data))
     module = run_pipeline(steps, source).module
     alone, together = (
-        ScheduleFlexer(steps=500, processes=processes).run(module, Context()).tile_schedule
+        ScheduleFlexer(steps=200, processes=processes).run(module, Context()).tile_schedule
         for processes in (1, 2)
     )
 
@@ -126,7 +126,7 @@ def test_every_machine_of_the_paper_loads():
 
 
 def _mapped(module: Module) -> Module:
-    return MapOperators().run(module, Context())
+    return MapOperators(mapper="output-stationary").run(module, Context())
 
 
 def _scheduled(module: Module) -> Module:

@@ -12,7 +12,6 @@ from accnn.ir.isa import Unit
 from accnn.ir.tile_events import EventKind
 from accnn.passes.scheduling.flexer.bounds import site_bound, tiling_bound, timed_bound
 from accnn.passes.scheduling.flexer.candidate import Found, schedule_of
-from accnn.passes.scheduling.flexer.exhaustive import compositions, exhaustive_metric
 from accnn.passes.scheduling.flexer.kernel.arrays import DONE
 from accnn.passes.scheduling.flexer.kernel.drive import (
     result_of,
@@ -27,6 +26,7 @@ from accnn.passes.scheduling.flexer.problem import dataflows, timed, unrolled
 from accnn.passes.scheduling.flexer.search import Search
 from accnn.passes.scheduling.flexer.trials import STATIC_MEMORIES
 from accnn.passes.scheduling.flexer.viable import tile_sizes, viable_tilings
+from tests.passes.scheduling.flexer.exhaustive import compositions, exhaustive_metric
 from tests.passes.scheduling.flexer.sites import convolution, machine, site
 
 ENDLESS = FlexerOptions().goal(math.inf)

@@ -41,8 +41,8 @@ def anneal(
         decay: Factor on the temperature after each iteration.
         visited: Filled with the value of each order looked at ``[iterations]``.
         rows: Tiles that are kept from order to order.
-        candidates: Room for the tiles of an order.
-        s: Room.
+        candidates: Takes the tiles of an order.
+        s: Takes what is worked out.
 
     Returns:
         The least value and the number of evaluations.
@@ -107,7 +107,7 @@ def _descend(
     candidates: Tiles,
     s: State,
 ) -> tuple[float, int]:
-    """Take every swap that improves until none does."""
+    """Make every exchange that improves until none does."""
     evaluations = 0
     improved = True
     while improved:
@@ -132,6 +132,14 @@ def exhaust(
     m: Machine, loops: Loops, order: Ints, rows: Tiles, candidates: Tiles, s: State
 ) -> tuple[float, int]:
     """Evaluate every distinct order; ``order``, given sorted, becomes the best one.
+
+    Args:
+        m: The machine.
+        loops: The loops.
+        order: As indices of ``loops``, outermost first.
+        rows: Figures of tiles that are known.
+        candidates: Takes the tiles of an order.
+        s: Takes what is worked out.
 
     Returns:
         The least value and the number of evaluations.

@@ -6,6 +6,11 @@ Memories that several operands share couple their starts through the capacity: f
 such memory on, the state is the tuple of the starts of all operands that share anything
 (:mod:`.shared`; where only one memory is shared, its starts are chosen here). Partial sums are
 wider than finished outputs; so minima are kept apart by whether sums are finished inside.
+
+Args:
+    m: The machine.
+    candidates: Tiles of the order.
+    s: Takes what is worked out.
 """
 
 # pyright: reportArgumentType=false, reportReturnType=false, reportUnknownArgumentType=false
@@ -109,7 +114,7 @@ def _one_shared(m: Machine, candidates: Tiles, s: State, q: int) -> float:
                 continue
             if cost1 >= lowest:
                 continue
-            room = usable - size1
+            left = usable - size1
             from2, to2 = 0, s.counts[O]
             if m.even:
                 from2 = j if c1 >= 0 else i
@@ -118,7 +123,7 @@ def _one_shared(m: Machine, candidates: Tiles, s: State, q: int) -> float:
                 cost2 = cost1 + s.cost[O, c2, k]
                 for f in range(2):
                     whole = cost2 + s.least[O, f, k]
-                    if whole < lowest and candidates[O, k].size[c2, f] <= room:
+                    if whole < lowest and candidates[O, k].size[c2, f] <= left:
                         lowest, at0, at1, at2, flag = whole, i, j, k, f
     if lowest == np.inf:
         return np.inf

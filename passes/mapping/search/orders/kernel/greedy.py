@@ -1,5 +1,10 @@
 """LOMA's allocation: memory by memory, the fewest accesses to the next outer one.
 
+Args:
+    m: The machine.
+    candidates: Tiles of the order.
+    s: Takes what is worked out.
+
 References:
     Symons, Mei, Verhelst: LOMA: Fast Auto-Scheduling on DNN Accelerators through Loop-Order-based
     Memory Allocation. AICAS 2021.

@@ -1,4 +1,10 @@
-"""Latency of an allocated order: the slowest port, fill and drain."""
+"""Latency of an allocated order: the slowest port, fill and drain.
+
+Args:
+    m: The machine.
+    candidates: Tiles of the order.
+    s: What was chosen; takes the loads.
+"""
 
 # pyright: reportArgumentType=false, reportReturnType=false, reportUnknownArgumentType=false
 

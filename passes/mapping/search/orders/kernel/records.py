@@ -1,4 +1,4 @@
-"""What the kernel works on, as records: the machine, the loops, tiles, and room for one search.
+"""What the kernel works on, as records: the machine, the loops, tiles, and arrays for one search.
 
 A record goes to compiled code as one pointer, whatever it holds; passing its arrays one by one
 took most of the time of an evaluation. The price are fixed sizes (``MOST_...``). The classes tell
@@ -50,7 +50,7 @@ class Machine(Protocol):
         first: Innermost memory that several operands share; ``memories`` if none is.
         last: Outermost memory that holds a joint operand.
 
-        loose: Whether outputs take the room of the width at which they leave a memory.
+        loose: Whether outputs take the width at which they leave a memory.
         must_finish: Whether outputs must be finished where they reach their source.
         whole: Extents of all temporal loops ``[8]``.
         beneath: Unrolled extents beneath each memory ``[x, c, 8]``.
@@ -300,27 +300,27 @@ Fields = dict[str, float | NDArray[Any]]
 
 
 def machine_of(fields: Fields) -> Machine:
-    """Return a machine; arrays may be smaller than the room for them."""
+    """Return a machine; arrays may be smaller than the most there may be."""
     return cast("Machine", _record(_MACHINE, fields))
 
 
 def loops_of(fields: Fields) -> Loops:
-    """Return loops; arrays may be smaller than the room for them."""
+    """Return loops; arrays may be smaller than the most there may be."""
     return cast("Loops", _record(_LOOPS, fields))
 
 
 def new_state() -> State:
-    """Return room for one order."""
+    """Return arrays for one order."""
     return cast("State", _record(_STATE, {}))
 
 
 def new_tiles(rows: int) -> Tiles:
-    """Return room for tiles of each operand, all empty."""
+    """Return arrays for tiles of each operand, all empty."""
     return cast("Tiles", np.zeros((_X, rows), _TILE))
 
 
 def new_rows(sets: float) -> Tiles:
-    """Return room to keep tiles, by the last digits of their codes.
+    """Return arrays to keep tiles, by the last digits of their codes.
 
     Args:
         sets: How many sets of loops there are.
@@ -329,7 +329,7 @@ def new_rows(sets: float) -> Tiles:
 
 
 def new_candidates() -> Tiles:
-    """Return room for the candidates of one order."""
+    """Return arrays for the candidates of one order."""
     return new_tiles(_STARTS)
 
 

@@ -1,4 +1,4 @@
-"""Figures of one tile: footprint, visits, room and energy of its boundaries."""
+"""Figures of one tile: footprint, visits, bytes and energy of its boundaries."""
 
 # The compiler infers scalars; the stubs of NumPy take some of them for arrays.
 # pyright: reportArgumentType=false, reportReturnType=false, reportUnknownArgumentType=false
@@ -22,7 +22,7 @@ def find_row(m: Machine, loops: Loops, rows: Tiles, x: int, code: int, inside: I
         rows: All that are kept.
         x: Operand.
         code: Of the loops inside.
-        inside: Room for the extents inside ``[8]``.
+        inside: Takes the extents inside ``[8]``.
     """
     row = code & (rows.shape[1] - 1)
     tile = rows[x, row]

@@ -1,4 +1,10 @@
-"""The dynamic programme where several memories are shared: states are tuples of starts."""
+"""The dynamic programme where several memories are shared: states are tuples of starts.
+
+Args:
+    m: The machine.
+    candidates: Tiles of the order.
+    s: Takes what is worked out.
+"""
 
 # pyright: reportArgumentType=false, reportReturnType=false, reportUnknownArgumentType=false
 

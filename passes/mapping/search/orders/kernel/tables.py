@@ -11,7 +11,16 @@ from .rows import find_row
 def tabulate(
     m: Machine, loops: Loops, order: Ints, rows: Tiles, candidates: Tiles, s: State
 ) -> None:
-    """Fill the candidates of an order, given as indices of ``loops``, outermost first."""
+    """Fill the candidates of an order, given as indices of ``loops``, outermost first.
+
+    Args:
+        m: The machine.
+        loops: The loops.
+        order: As indices of ``loops``, outermost first.
+        rows: Figures of tiles that are known.
+        candidates: Takes the tiles of the order.
+        s: Takes what is worked out.
+    """
     n = len(order)
     s.codes[n] = 0
     s.times[0] = 1.0

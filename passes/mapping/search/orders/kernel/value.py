@@ -41,8 +41,8 @@ def value_of(
         loops: The distinct loops.
         order: Indices of these, outermost first ``[n]``.
         rows: Tiles that are kept from order to order.
-        candidates: Room for the tiles of the order.
-        s: Room.
+        candidates: Takes the tiles of the order.
+        s: Takes what is worked out.
     """
     tabulate(m, loops, order, rows, candidates, s)
     if m.objective != ENERGY:
@@ -64,8 +64,8 @@ def evaluate(
         loops: The distinct loops.
         order: Indices of these, outermost first ``[n]``.
         rows: Tiles that are kept from order to order.
-        candidates: Room for the tiles of the order.
-        s: Room.
+        candidates: Takes the tiles of the order.
+        s: Takes what is worked out.
 
     Returns:
         The value of the objective, infinite if nothing fits, and the start of each tile

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from .kernel.arrays import DONE, EAGER, Goal
-from .kernel.drive import result_of, schedule_in_order
-from .kernel.goal import metric
-from .problem import TimedTiling
+from accnn.passes.scheduling.flexer.kernel.arrays import DONE, EAGER, Goal
+from accnn.passes.scheduling.flexer.kernel.drive import result_of, schedule_in_order
+from accnn.passes.scheduling.flexer.kernel.goal import metric
+from accnn.passes.scheduling.flexer.problem import TimedTiling
 
 MAX_OPS = 8
 """Beyond this the number of orders is out of reach."""

@@ -4,9 +4,9 @@ import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from ..ir.arch import Architecture, Fanout
-from ..ir.mapping import Loop, LoopNest, SpatialLoop
-from ..ir.workload import DIMS, REDUCTION, RELEVANT, Dim, Operand
+from accnn.ir.arch import Architecture, Fanout
+from accnn.ir.mapping import Loop, LoopNest, SpatialLoop
+from accnn.ir.workload import DIMS, REDUCTION, RELEVANT, Dim, Operand
 
 Element = tuple[int, ...]
 """Index of a weight ``(g, k, c, r, s)``, an input ``(n, g, c, y, x)`` or an output
@@ -118,7 +118,13 @@ class NestGeometry:
     def tile(
         self, stage: Stage, child: tuple[int, ...], now: tuple[int, ...]
     ) -> frozenset[Element]:
-        """Return the elements that a child instance needs while the loops outside stand still."""
+        """Return the elements that a child instance needs while the loops outside stand still.
+
+        Args:
+            stage: From one memory to the next inner one.
+            child: Coordinates of the instance.
+            now: Positions of the loops outside.
+        """
         base = self.index(
             child + (0,) * (len(self.spatial) - len(child)),
             now[: stage.start] + (0,) * (len(now) - stage.start),

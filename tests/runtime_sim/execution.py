@@ -2,7 +2,7 @@
 
 The nest's temporal loops run step by step. Each memory instance holds the tiles that the nest
 allocates to it, as numbers; a tile is exchanged when a loop outside of it has moved it to another
-place of its tensor, and stays otherwise. Nothing here is derived from formulas of reuse: what is
+place of its tensor, and remains otherwise. Nothing here is derived from formulas of reuse: what is
 counted is what was moved.
 
 Rules of the machine:
@@ -26,12 +26,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..ir.arch import Architecture
-from ..ir.errors import SimulationError
-from ..ir.mapping import LoopNest
-from ..ir.workload import DIMS, REDUCTION, RELEVANT, Dim, Operand
-from .array.counts import Side
-from .nest_geometry import Element, NestGeometry, Stage
+from accnn.ir.arch import Architecture
+from accnn.ir.errors import SimulationError
+from accnn.ir.mapping import LoopNest
+from accnn.ir.workload import DIMS, REDUCTION, RELEVANT, Dim, Operand
+from accnn.runtime_sim.array.counts import Side
+from tests.runtime_sim.nest_geometry import Element, NestGeometry, Stage
 
 
 @dataclass(frozen=True, slots=True)
@@ -369,7 +369,7 @@ class _Machine:
         self._check_capacity(level, instance)
 
     def _widen(self, level: str, instance: tuple[int, ...]) -> None:
-        """Make room for partial sums in a tile that so far held finished outputs only."""
+        """Count the bytes of partial sums in a tile that so far held finished outputs only."""
         tile = self.tiles.get((level, instance, Operand.O))
         if tile is not None:
             self._hold(level, instance, Operand.O, tile, self.psum_bits)

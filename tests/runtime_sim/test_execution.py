@@ -13,7 +13,7 @@ from accnn.ir.workload import Dim, Operand, Workload
 from accnn.passes.analysis.cost import evaluate
 from accnn.passes.mapping.recipes.output_stationary import map_output_stationary
 from accnn.runtime_sim.array.counts import Side
-from accnn.runtime_sim.loopnest import run_nest
+from tests.runtime_sim.execution import run_nest
 
 from ..nest_strategies import architectures, nests
 
