@@ -182,7 +182,7 @@ class MoveTable:
         surplus = source.resident & ~target.resident & ~source.copied
         absent = target.resident & ~source.resident
         uncopied = source.resident & target.resident & target.copied & ~source.copied
-        return self.price_of(surplus) + self.price_of(absent) + self.price_of(uncopied)
+        return self.price_of(surplus | absent | uncopied)  # no tensor is in two of them
 
     def _finish(self, state: State, op: int, resident: int, copied: int) -> State:
         """Return the state after an operator, without what nobody will read any more."""

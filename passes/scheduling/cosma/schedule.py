@@ -1,5 +1,7 @@
 """COSMA as one function: a graph and a machine in, a graph schedule with its bound out."""
 
+from dataclasses import replace
+
 from ....ir.arch import Architecture
 from ....ir.errors import OptionError
 from ....ir.graph import Graph
@@ -14,6 +16,13 @@ from .refine import CorrectedTraffic, refine
 from .solve import CosmaOptions, Engine, solve
 from .streaming import TrafficModel, analytic_traffic
 from .workspaces import grow_workspaces
+
+_AFTER_A_GAP = 20
+"""Rounds after one that was not proven search so many times fewer nodes.
+
+What they search in vain is lost: of a search without proof only the bound is used, and plans with
+measured bytes have another one. The beam finds the plan then.
+"""
 
 
 def schedule_cosma(
@@ -60,7 +69,10 @@ def schedule_cosma(
     room = scratchpad_budget(arch, budget)
     delay = delay_on(arch, 0.0 if exact is None else latency)
 
+    is_proven = True
+
     def plan_with(model: TrafficModel | None) -> GraphSchedule:
+        nonlocal is_proven
         if model is None:
             menu = resident_menu(graph, arch)
         else:
@@ -68,7 +80,9 @@ def schedule_cosma(
                 graph, arch, room, model, include_parameters=include_parameters, delay=delay
             )
         problem = problem_of(graph, room, include_parameters=include_parameters, menu=menu)
-        found = solve(problem, options)
+        nodes = options.search_nodes if is_proven else options.search_nodes // _AFTER_A_GAP
+        found = solve(problem, replace(options, search_nodes=nodes))
+        is_proven = found.status is SolveStatus.OPTIMAL
         if delay != NO_DELAY and model is not None:
             # What is proven is proven of bytes and delays together.
             return decode(

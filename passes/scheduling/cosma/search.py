@@ -68,8 +68,7 @@ class _BestFirst:
         self._table = table
         self._estimate = estimate
         self._came_from: dict[State, tuple[State, Move]] = {}
-        self._cost: dict[State, int] = {table.start(): 0}
-        self._rivals: dict[int, list[State]] = {0: [table.start()]}
+        self._paid: dict[int, dict[State, int]] = {0: {table.start(): 0}}
 
     def run(self, node_limit: int) -> SearchResult:
         """Expand states until the goal or the limit is reached."""
@@ -79,7 +78,7 @@ class _BestFirst:
         serial, nodes, bound = 0, 0, first
         while heap:
             estimate, _, _, cost, state = heapq.heappop(heap)
-            if cost > self._cost[state]:
+            if cost > self._paid[state.executed][state]:
                 continue
             bound = max(bound, estimate)
             if state.executed == self._table.all_executed:
@@ -100,14 +99,11 @@ class _BestFirst:
 
     def _admit(self, state: State, cost: int) -> bool:
         """Record a state unless one with the same operators executed is as good."""
-        rivals = self._rivals.setdefault(state.executed, [])
-        for rival in rivals:
-            paid = self._cost[rival]
+        rivals = self._paid.setdefault(state.executed, {})
+        for rival, paid in rivals.items():
             if paid <= cost and paid + self._table.conversion(rival, state) <= cost:
                 return False
-        if state not in self._cost:
-            rivals.append(state)
-        self._cost[state] = cost
+        rivals[state] = cost
         return True
 
     def _found(self, state: State, cost: int, nodes: int) -> SearchResult:

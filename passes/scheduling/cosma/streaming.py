@@ -62,6 +62,7 @@ def analytic_traffic(graph: Graph, arch: Architecture) -> TrafficModel:
     """Return the traffic model of a graph on a machine; it remembers its answers."""
     nests: dict[str, _Tilings | None] = {}
     known: dict[tuple[str, frozenset[str], int], Traffic | None] = {}
+    least: dict[tuple[str, frozenset[str]], int] = {}
 
     def model(op: Op, resident: frozenset[str], workspace: int) -> Traffic | None:
         key = op.name, resident, workspace
@@ -75,7 +76,9 @@ def analytic_traffic(graph: Graph, arch: Architecture) -> TrafficModel:
             nests[op.name] = None if found is None else _Tilings(graph, op, found, arch)
         tilings = nests[op.name]
         if tilings is None:
-            return _touch_once(graph, op, arch, resident, workspace)
+            if (op.name, resident) not in least:
+                least[op.name, resident] = _least_workspace(graph, op, arch, resident)
+            return _touch_once(graph, op, resident, workspace, least[op.name, resident])
         return tilings.best(resident, workspace)
 
     return model
@@ -90,16 +93,27 @@ def _workload_of(graph: Graph, op: Op) -> Workload | None:
     return None
 
 
+def _moved(graph: Graph, op: Op, resident: frozenset[str]) -> list[tuple[str, int]]:
+    """Return what an operator reads and writes of what is not resident, with its bytes."""
+    names = dict.fromkeys((*op.inputs, *(value.name for value in op.results)))
+    return [(name, graph.types[name].bytes) for name in names if name not in resident]
+
+
+def _least_workspace(graph: Graph, op: Op, arch: Architecture, resident: frozenset[str]) -> int:
+    """Return the workspace below which an operator without reuse cannot be cut [byte]."""
+    activations = [item for item in _moved(graph, op, resident) if not graph.is_constant(item[0])]
+    least = 2 * sum(min(size, _least_tile(graph, op, name)) for name, size in activations)
+    if op.kind not in OPS or OPS[op.kind].access is None:
+        return least
+    return max(least, least_workspace(graph, op, arch, resident))
+
+
 def _touch_once(
-    graph: Graph, op: Op, arch: Architecture, resident: frozenset[str], workspace: int
+    graph: Graph, op: Op, resident: frozenset[str], workspace: int, least: int
 ) -> Traffic | None:
     """Return the traffic of an operator without reuse: every tensor once."""
-    names = dict.fromkeys((*op.inputs, *(value.name for value in op.results)))
-    moved = [(name, graph.types[name].bytes) for name in names if name not in resident]
+    moved = _moved(graph, op, resident)
     activations = tuple(item for item in moved if not graph.is_constant(item[0]))
-    least = 2 * sum(min(size, _least_tile(graph, op, name)) for name, size in activations)
-    if op.kind in OPS and OPS[op.kind].access is not None:
-        least = max(least, least_workspace(graph, op, arch, resident))
     if least > workspace:
         return None
     return Traffic(
