@@ -79,7 +79,13 @@ class PassRunner(Protocol):
 
 
 def run_anew(item: "Pass", module: Module, ctx: "Context") -> Module:
-    """Run a pass; a :class:`PassRunner`."""
+    """Run a pass; a :class:`PassRunner`.
+
+    Args:
+        item: The pass.
+        module: What it gets.
+        ctx: What it gets beside the module.
+    """
     return item.run(module, ctx)
 
 

@@ -45,7 +45,13 @@ class Clocks(NamedTuple):
 
 @njit(cache=True)
 def advance(clocks: Clocks, queue: int, position: int) -> None:
-    """Set the clock of an instruction's retirement."""
+    """Set the clock of an instruction's retirement.
+
+    Args:
+        clocks: The clocks, which go on.
+        queue: Number of the queue.
+        position: Of the instruction in it.
+    """
     known = clocks.latest[queue]
     number = clocks.first[queue] + position
     for k in range(clocks.wait_from[number], clocks.wait_from[number + 1]):

@@ -222,7 +222,13 @@ def all_along(axis: int, extent: int, rank: int) -> tuple[AxisMap, ...]:
 
 
 def broadcast(operand: int, shape: tuple[int, ...], result: tuple[int, ...]) -> Read:
-    """Return what is read of an operand that broadcasts to a result."""
+    """Return what is read of an operand that broadcasts to a result.
+
+    Args:
+        operand: Position of the operand.
+        shape: Of the operand.
+        result: Shape of the result.
+    """
     padded = (1,) * (len(result) - len(shape)) + shape
     axes = (ONCE if own < extent else SAME for own, extent in zip(padded, result, strict=True))
     return Read(operand, View.dense(padded), tuple(axes))

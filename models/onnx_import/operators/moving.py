@@ -106,6 +106,11 @@ def taken(chain: Chain, value: str, axis: int, indices: Array) -> str:
 def indices_from_the_front(node: Node, indices: Array, extent: int) -> Array:
     """Return constant indices counted from the front.
 
+    Args:
+        node: Named in messages.
+        indices: May count from the back.
+        extent: Of the axis.
+
     Raises:
         ModelError: One lies outside.
     """

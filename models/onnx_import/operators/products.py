@@ -135,7 +135,13 @@ def matmul(node: Node, b: Builder) -> None:
 
 
 def matrix_product(chain: Chain, a: str, b: str) -> str:
-    """Return ``a @ b`` as ONNX has it; a matrix ``b`` is the weights of one product."""
+    """Return ``a @ b`` as ONNX has it; a matrix ``b`` is the weights of one product.
+
+    Args:
+        chain: Where operators are added.
+        a: The left operand, of any rank.
+        b: The right one.
+    """
     shape = chain.shape(a)
     if len(chain.shape(b)) != 2 or not shape:
         return batched_product(chain, a, b)
