@@ -13,7 +13,7 @@ from ..ir.errors import OptionError
 from ..ir.report import FileIdentity, Quantization
 from ..models.onnx_import.importer import ImportedNetwork, import_model
 from ..models.onnx_import.load import load_model
-from ..models.onnx_import.widen import compute_in_float32, told
+from ..models.onnx_import.widen import compute_in_float32, note_of
 from ..models.quantize import is_dynamically_quantized, is_quantized
 from ..models.session import Model
 from .options import CompileOptions
@@ -86,7 +86,7 @@ def read_network(
         model=model,
         imported=imported,
         quantization=record,
-        notes=(*told(types), *notes),
+        notes=(*note_of(types), *notes),
         types=types,
     )
 

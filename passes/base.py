@@ -83,7 +83,7 @@ def run_anew(item: "Pass", module: Module, ctx: "Context") -> Module:
 
     Args:
         item: The pass.
-        module: What it gets.
+        module: What it is run on.
         ctx: What it gets beside the module.
     """
     return item.run(module, ctx)

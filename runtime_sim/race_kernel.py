@@ -49,8 +49,8 @@ def advance(clocks: Clocks, queue: int, position: int) -> None:
 
     Args:
         clocks: The clocks, which go on.
-        queue: Number of the queue.
-        position: Of the instruction in it.
+        queue: Number of its queue.
+        position: Its position there.
     """
     known = clocks.latest[queue]
     number = clocks.first[queue] + position

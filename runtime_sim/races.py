@@ -117,13 +117,13 @@ class RaceDetector:
         latest = self._clocks.latest.copy()
         np.fill_diagonal(latest, self._lengths)
         latest[np.diag(self._clocks.latest) >= self._lengths] = self._lengths
-        kept = self._log[:, POSITION] >= latest.min(axis=0)[self._log[:, QUEUE]]
-        number = np.where(kept, np.cumsum(kept) - 1, -1)
+        is_kept = self._log[:, POSITION] >= latest.min(axis=0)[self._log[:, QUEUE]]
+        number = np.where(is_kept, np.cumsum(is_kept) - 1, -1)
         number = np.append(number, -1)  # what -1 stands for
-        self._log = self._log[kept]
+        self._log = self._log[is_kept]
         self._log[:, BEFORE] = number[self._log[:, BEFORE]]
         self._heads = number[self._heads]
-        self._logged = list(compress(self._logged, kept.tolist()))
+        self._logged = list(compress(self._logged, is_kept.tolist()))
 
     def _is_constant(self, placed: Placed) -> bool:
         """Whether a read lies in one constant, which nothing may write."""

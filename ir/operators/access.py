@@ -225,9 +225,9 @@ def broadcast(operand: int, shape: tuple[int, ...], result: tuple[int, ...]) -> 
     """Return what is read of an operand that broadcasts to a result.
 
     Args:
-        operand: Position of the operand.
-        shape: Of the operand.
-        result: Shape of the result.
+        operand: Its position.
+        shape: Its shape.
+        result: The result's, of at least as many axes.
     """
     padded = (1,) * (len(result) - len(shape)) + shape
     axes = (ONCE if own < extent else SAME for own, extent in zip(padded, result, strict=True))

@@ -87,7 +87,7 @@ def _widen_tensor(tensor: TensorProto) -> None:
     tensor.CopyFrom(numpy_helper.from_array(array.astype(np.float32), tensor.name))
 
 
-def notes_of(types: Mapping[str, np.dtype[Any]]) -> tuple[str, ...]:
+def note_of(types: Mapping[str, np.dtype[Any]]) -> tuple[str, ...]:
     """Return what the user should know of inputs and outputs that were turned into float32."""
     if not types:
         return ()

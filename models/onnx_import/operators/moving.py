@@ -107,8 +107,8 @@ def indices_from_the_front(node: Node, indices: Array, extent: int) -> Array:
     """Return constant indices counted from the front.
 
     Args:
-        node: Named in messages.
-        indices: May count from the back.
+        node: The node that has them.
+        indices: The indices; those below 0 count from the end.
         extent: Of the axis.
 
     Raises:

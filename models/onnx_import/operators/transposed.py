@@ -74,8 +74,8 @@ def col2im(node: Node, b: Builder) -> None:
     pads, axes, counts = node.ints("pads", (0,) * (2 * rank)), list[_Axis](), list[int]()
     for axis, extent in enumerate(image):
         reach = (kernel[axis] - 1) * dilations[axis]
-        span = extent + pads[axis] + pads[rank + axis] - reach - 1
-        counts.append(span // strides[axis] + 1)
+        last = extent + pads[axis] + pads[rank + axis] - reach - 1
+        counts.append(last // strides[axis] + 1)
         at = _Axis(
             extent=counts[-1],
             taps=kernel[axis],

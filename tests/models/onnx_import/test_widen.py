@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
-from accnn.models.onnx_import.widen import compute_in_float32, notes_of
+from accnn.models.onnx_import.widen import compute_in_float32, note_of
 
 
 def model(code, array):
@@ -38,7 +38,7 @@ def test_everything_becomes_float32(code, dtype):
     assert graph.initializer[0].data_type == TensorProto.FLOAT
     assert graph.node[1].attribute[0].i == TensorProto.FLOAT
     assert graph.node[2].attribute[0].t.data_type == TensorProto.FLOAT
-    assert notes_of(found) == (
+    assert note_of(found) == (
         f"{np.dtype(dtype).name} is computed in float32, and so is what it is compared with",
     )
 
@@ -58,7 +58,7 @@ def test_a_network_in_float32_stays_as_it_is():
 
     assert compute_in_float32(plain) == {}
     assert plain.SerializeToString() == before
-    assert notes_of({}) == ()
+    assert note_of({}) == ()
 
 
 def test_graphs_within_are_converted():
