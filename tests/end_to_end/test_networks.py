@@ -60,7 +60,7 @@ def pairs() -> Iterator[object]:
                 )
 
 
-@pytest.mark.parametrize(("network", "arch", "options"), pairs())
+@pytest.mark.parametrize(("network", "arch", "options"), [*pairs()])
 def test_small_networks_are_bit_equal(
     network: str, arch: str, options: CompileOptions, integer: Callable[[str], Path]
 ):

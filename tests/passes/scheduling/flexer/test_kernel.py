@@ -147,7 +147,7 @@ def test_an_operation_that_just_fits_is_never_stuck(capacity: int):
     tilings = viable_tilings(where, max_ops=100, reach=1)
     largest = max(int(tiling.tile_bytes.max()) for tiling in tilings)
     tight = [tiling for tiling in tilings if int(tiling.tile_bytes.max()) == largest]
-    for tiling in tight[:4]:
+    for tiling in tight[:2]:
         for schedule in schedules(timed(tiling, timer), FlexerOptions()):
             schedule.verify()
 
