@@ -44,7 +44,8 @@ def search(table: MoveTable, *, node_limit: int = 200_000, beam: int = 200) -> S
 
     Args:
         table: The moves of the problem.
-        node_limit: States to expand before the search gives up on a proof.
+        node_limit: States to expand before the search gives up on a proof; it gives up, too, when
+            it has compared twenty times as many.
         beam: Width of the beam that finds an incumbent where the proof was given up.
     """
     estimate = WallBound(table)
@@ -61,6 +62,11 @@ def search(table: MoveTable, *, node_limit: int = 200_000, beam: int = 200) -> S
     )
 
 
+_COMPARISONS = 20
+"""Comparisons of states for each state that may be expanded. A proof needs few; where very many
+states have executed the same operators, comparing them would take nearly all of the time."""
+
+
 class _BestFirst:
     """A* with dominance; ties go to the state that has executed more."""
 
@@ -69,9 +75,10 @@ class _BestFirst:
         self._estimate = estimate
         self._came_from: dict[State, tuple[State, Move]] = {}
         self._paid: dict[int, dict[State, int]] = {0: {table.start(): 0}}
+        self._comparisons = 0
 
     def run(self, node_limit: int) -> SearchResult:
-        """Expand states until the goal or the limit is reached."""
+        """Expand states until the goal or the limit of states, or of comparisons, is reached."""
         start = self._table.start()
         first = self._estimate(start)
         heap = [(first, 0, 0, 0, start)]
@@ -83,7 +90,7 @@ class _BestFirst:
             bound = max(bound, estimate)
             if state.executed == self._table.all_executed:
                 return self._found(state, cost, nodes)
-            if nodes >= node_limit:
+            if nodes >= node_limit or self._comparisons >= _COMPARISONS * node_limit:
                 break
             nodes += 1
             for move in self._table.moves(state):
@@ -100,6 +107,7 @@ class _BestFirst:
     def _admit(self, state: State, cost: int) -> bool:
         """Record a state unless one with the same operators executed is as good."""
         rivals = self._paid.setdefault(state.executed, {})
+        self._comparisons += len(rivals)
         for rival, paid in rivals.items():
             if paid <= cost and paid + self._table.conversion(rival, state) <= cost:
                 return False
