@@ -19,7 +19,7 @@ from ..passes.pipeline import print_pass
 from .store import Store, code_version, digest_of
 
 _DECIDING = ("ir", "passes")
-_PACKAGES = ("accnn", "mip", "highspy", "networkx", "numpy", "numba")
+_PACKAGES = ("accnn", "mip", "highspy", "numpy", "numba")
 _SUFFIX = ".pass.json"
 _KEPT = frozenset({Stage.GRAPH_SCHEDULE, Stage.MAPPINGS})
 """Stages that can be recalled; others take longer to read than to make."""

@@ -1,8 +1,15 @@
 import logging
 import os
+import re
+import tomllib
+from pathlib import Path
 
+import pytest
+
+from accnn.compiler import cache, pass_memory, quantised_networks
 from accnn.compiler.store import Store, code_version, digest_of
 
+ROOT = Path(__file__).parents[2]
 KEY = "ab" + "0" * 62
 
 
@@ -46,3 +53,11 @@ def test_code_and_releases_are_part_of_a_version():
 
     assert version == code_version(("ir/arch.py",), ("numpy",))
     assert len({version, code_version(("ir",), ("numpy",)), code_version(("ir/arch.py",), ())}) == 3
+
+
+@pytest.mark.parametrize("module", [cache, pass_memory, quantised_networks])
+def test_packages_whose_releases_count_are_dependencies(module):
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    declared = {re.split("[<>=]", item)[0] for item in project["dependencies"]}
+
+    assert set(module._PACKAGES) <= declared | {project["name"]}

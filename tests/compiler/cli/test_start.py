@@ -11,7 +11,7 @@ from accnn.compiler.cli.exit_codes import INTERRUPTED
 COMMANDS = ("acc_compile", "acc_map", "acc_opt", "acc_run", "acc_zoo")
 HEAVY = {
     *("highspy", "jinja2", "lark", "mip", "numba", "numpy", "onnx", "onnxruntime", "pydantic"),
-    *("rich", "safetensors", "scipy", "sympy", "networkx", "matplotlib"),
+    *("rich", "safetensors", "scipy", "sympy", "matplotlib"),
 }
 SHOW = """
 import sys
