@@ -72,7 +72,8 @@ def test_a_difference_is_told():
 
 def test_a_difference_of_a_descriptor_is_told():
     module = scheduled(CASES[0])
-    nest = by_themselves(module)[0].graph.nests[0]
+    graph = by_themselves(module)[0].graph
+    nest = graph.nests[next(op.nests[0] for op in graph.ops if op.nests)]
     arch = CASES[0].machine
     cost = tile_cost(nest, arch)
 

@@ -295,7 +295,7 @@ def test_binary(kind):
     dst = dense(Space.GB, 2000, shape, 4)
     first, second = floats(port, a, shape, 4), floats(port, at(Space.GB, 1000, 4), (7,), 5)
     formulas = {"add": np.add, "mul": np.multiply, "sub": np.subtract, "div": np.divide}
-    formulas |= {"max": np.maximum, "min": np.minimum, "fmod": np.fmod}
+    formulas |= {"max": np.maximum, "min": np.minimum, "fmod": np.fmod, "mod": np.remainder}
     formulas |= {"prelu": lambda x, y: np.maximum(x, 0) + np.minimum(x, 0) * y, "pow": np.power}
 
     with np.errstate(all="ignore"):

@@ -571,7 +571,7 @@ def test_too_little_memory_is_told(monkeypatch: pytest.MonkeyPatch):
 
 def test_a_full_folder_of_temporary_files_is_told(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("shutil.disk_usage", lambda _: SimpleNamespace(free=10))
-    done = run("tiny.onnx", "--arch", "simba")
+    done = run("tiny.onnx", "--arch", "simba", "--no-cache")
 
     assert done.exit_code == 2
     assert "10 bytes left" in done.stderr

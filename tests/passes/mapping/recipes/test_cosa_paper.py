@@ -31,7 +31,7 @@ def test_gives_a_valid_nest_with_either_solver(simba, solver):
 
 def test_objective_parts_of_a_solution_equal_those_of_its_nest(simba):
     space = even_space(MappingProblem(workload=Workload(P=4, C=8, K=4), arch=simba))
-    program = PaperFormulation(space, PaperWeights(), input_room=1.0)
+    program = PaperFormulation(space, PaperWeights(), input_share=1.0)
 
     result = program.model.solve(MipLimits(nodes=500, gap_rel=0.001))
 
