@@ -7,8 +7,9 @@ per operator, so few are ever measured. The plan of least measured cost wins; pl
 made take part.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Protocol
 
 from ....ir.graph import Graph, Op
 from ....ir.graph_schedule import GraphSchedule, SolveStatus, Stream, Workspace
@@ -17,6 +18,22 @@ from ...analysis.compulsory import compulsory_network_bytes
 from .delay import NO_DELAY, Delay
 from .streaming import Traffic, TrafficModel
 from .workspaces import grown
+
+_PATIENCE = 2
+"""Rounds in vain after which plans that cannot be proven are no longer looked for."""
+
+
+class Planner(Protocol):
+    """Plans with a traffic model."""
+
+    def __call__(self, model: TrafficModel, *, brief: bool) -> tuple[GraphSchedule, bool]:
+        """Return a plan, and whether it is optimal in the model.
+
+        Args:
+            model: The traffic model.
+            brief: Whether to search for a short time only.
+        """
+        ...
 
 
 class CorrectedTraffic:
@@ -94,7 +111,7 @@ class Measured:
 def refine(
     graph: Graph,
     traffic: CorrectedTraffic,
-    plan_with: Callable[[TrafficModel], GraphSchedule],
+    plan_with: Planner,
     *,
     rounds: int,
     delay: Delay = NO_DELAY,
@@ -109,20 +126,26 @@ def refine(
         graph: The network.
         traffic: The model to correct.
         plan_with: Plans with a traffic model.
-        rounds: How often to plan.
+        rounds: How often to plan. Plans that cannot be proven take long to find: then planning ends
+            when it has found none better for a while.
         delay: What cycles are worth.
         others: Plans by others, with workspaces where anything streams.
     """
-    found = [measured_plan(graph, plan, traffic, delay) for plan in others]
+    measured = (measured_plan(graph, plan, traffic, delay) for plan in others)
+    best, is_proven, in_vain = min(filter(None, measured), key=_rank, default=None), True, 0
     for _ in range(rounds):
         learnt = traffic.learnt
-        found.append(measured_plan(graph, plan_with(traffic), traffic, delay))
-        if traffic.learnt == learnt:
+        plan, is_proven = plan_with(traffic, brief=not is_proven)
+        item = measured_plan(graph, plan, traffic, delay)
+        is_better = item is not None and (best is None or _rank(item) < _rank(best))
+        best, in_vain = (item, 0) if is_better else (best, in_vain + 1)
+        if traffic.learnt == learnt or (not is_proven and in_vain == _PATIENCE):
             break
-    known = [item for item in found if item is not None]
-    if not known:
-        return plan_with(traffic)
-    return min(known, key=lambda item: (item.cost, item.plan.objective)).plan
+    return plan_with(traffic, brief=not is_proven)[0] if best is None else best.plan
+
+
+def _rank(item: Measured) -> tuple[int, int]:
+    return item.cost, item.plan.objective
 
 
 def measured_plan(

@@ -69,10 +69,7 @@ def schedule_cosma(
     room = scratchpad_budget(arch, budget)
     delay = delay_on(arch, 0.0 if exact is None else latency)
 
-    is_proven = True
-
-    def plan_with(model: TrafficModel | None) -> GraphSchedule:
-        nonlocal is_proven
+    def plan_with(model: TrafficModel | None, *, brief: bool = False) -> tuple[GraphSchedule, bool]:
         if model is None:
             menu = resident_menu(graph, arch)
         else:
@@ -80,24 +77,26 @@ def schedule_cosma(
                 graph, arch, room, model, include_parameters=include_parameters, delay=delay
             )
         problem = problem_of(graph, room, include_parameters=include_parameters, menu=menu)
-        nodes = options.search_nodes if is_proven else options.search_nodes // _AFTER_A_GAP
+        nodes = options.search_nodes // (_AFTER_A_GAP if brief else 1)
         found = solve(problem, replace(options, search_nodes=nodes))
         is_proven = found.status is SolveStatus.OPTIMAL
         if delay != NO_DELAY and model is not None:
             # What is proven is proven of bytes and delays together.
-            return decode(
+            plan = decode(
                 found.plan, found.addresses, status=SolveStatus.FEASIBLE, bound=0, scope=None
             )
+            return plan, is_proven
         scope = Scope.WHOLE_TENSORS if model is None else Scope.TRAFFIC_MODEL
-        return decode(
+        plan = decode(
             found.plan, found.addresses, status=found.status, bound=found.bound, scope=scope
         )
+        return plan, is_proven
 
     if not streaming:
-        return plan_with(None)
+        return plan_with(None)[0]
     fast = traffic or analytic_traffic(graph, arch)
     if exact is None:
-        return grow_workspaces(plan_with(fast))
+        return grow_workspaces(plan_with(fast)[0])
     return refine(
         graph,
         CorrectedTraffic(fast, exact, delay),

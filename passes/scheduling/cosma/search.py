@@ -45,14 +45,16 @@ def search(table: MoveTable, *, node_limit: int = 200_000, beam: int = 200) -> S
     Args:
         table: The moves of the problem.
         node_limit: States to expand before the search gives up on a proof; it gives up, too, when
-            it has compared twenty times as many.
-        beam: Width of the beam that finds an incumbent where the proof was given up.
+            it has compared five times as many.
+        beam: Width of the beam that finds an incumbent where the proof was given up; it is
+            narrower for very many operators.
     """
     estimate = WallBound(table)
     result = _BestFirst(table, estimate).run(node_limit)
     if result.status is SolveStatus.OPTIMAL:
         return result
-    moves = beam_search(table, estimate, width=beam)
+    width = min(beam, max(_NARROWEST, _BEAM_STATES // len(table.ways)))
+    moves = beam_search(table, estimate, width=width)
     cost = sum(move.cost for move in moves)
     if not moves:
         return result
@@ -62,9 +64,15 @@ def search(table: MoveTable, *, node_limit: int = 200_000, beam: int = 200) -> S
     )
 
 
-_COMPARISONS = 20
+_COMPARISONS = 5
 """Comparisons of states for each state that may be expanded. A proof needs few; where very many
 states have executed the same operators, comparing them would take nearly all of the time."""
+
+_BEAM_STATES = 20_000
+"""States of a beam in all layers together: it is narrower where there are more than a hundred
+operators."""
+
+_NARROWEST = 20
 
 
 class _BestFirst:

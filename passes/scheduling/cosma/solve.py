@@ -93,6 +93,8 @@ class _Relaxed:
 
 _SHUFFLES = 3
 _SHRINKS = 16
+_SHORT = 20
+"""What a search that cannot prove anything is shortened by."""
 _MOST_CHOICES = 5000
 _DEEP = 50_000
 """Nodes of the compiled search for addresses of the plan that would be proven optimal."""
@@ -134,18 +136,25 @@ def solve(problem: Problem, options: CosmaOptions | None = None) -> Solution:
 def _candidates(
     problem: Problem, options: CosmaOptions, first: _Relaxed | None
 ) -> Iterator[_Relaxed]:
-    """Yield plans: the first, as cheap ones from shuffled problems, ones for less capacity."""
+    """Yield plans: the first, as cheap ones from shuffled problems, ones for less capacity.
+
+    Shuffled problems are for another plan that is proven optimal: where the first one is not,
+    they are left out, and the search for less capacity, of which only the plan is used, is short.
+    """
     if first is not None:
         yield first
+    is_proven = first is None or first.cost == first.bound
     generator = random.Random(options.seed)
-    for _ in range(_SHUFFLES):
+    for _ in range(_SHUFFLES if is_proven else 0):
         found = _relax_shuffled(problem, options, generator)
         if found is not None and (first is None or found.cost == first.cost):
             yield found
+    nodes = options.search_nodes // (1 if is_proven else _SHORT)
+    briefly = replace(options, engine=Engine.SEARCH, search_nodes=nodes)
     for shrink in range(1, _SHRINKS):
         smaller = problem.with_budget(problem.budget - problem.budget * shrink // (4 * _SHRINKS))
         try:
-            found = _relax(smaller.restrict_menus(), replace(options, engine=Engine.SEARCH))
+            found = _relax(smaller.restrict_menus(), briefly)
         except InfeasibleError:
             return
         if found is not None:
