@@ -73,3 +73,9 @@ def test_pools_of_volumes(sketch, assert_same, rng, kind, attrs):
 
     model = sketch.model({"x": (1, 2, 5, 6, 7)}, out, opset=19)
     assert_same(model, {"x": floats(rng, 1, 2, 5, 6, 7)})
+
+
+def test_the_global_average_of_a_volume(sketch, assert_same, rng):
+    out = sketch.node("GlobalAveragePool", "x")
+
+    assert_same(sketch.model({"x": (2, 3, 4, 5, 3)}, out), {"x": floats(rng, 2, 3, 4, 5, 3)})
