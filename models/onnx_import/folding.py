@@ -26,17 +26,8 @@ _ELEMENTWISE = frozenset(
 )
 _MOVING = frozenset(
     (
-        *(
-            "Concat",
-            "CumSum",
-            "Flatten",
-            "Gather",
-            "Identity",
-            "ReduceMax",
-            "ReduceMin",
-            "ReduceProd",
-        ),
-        *("ReduceMin", "ReduceProd", "ReduceSum", "Reshape", "Slice", "Split", "Squeeze"),
+        *("Concat", "CumSum", "Flatten", "Gather", "Identity", "ReduceMax", "ReduceMin"),
+        *("ReduceProd", "ReduceSum", "Reshape", "Slice", "Split", "Squeeze"),
         *("Transpose", "Trilu", "Unsqueeze"),
     )
 )

@@ -26,7 +26,7 @@ from .operators import (
 )
 from .operators import elementwise as each
 from .operators import reductions as reduce
-from .operators.dimensions import of_any_rank, pool3d
+from .operators.dimensions import global_pool, of_any_rank, pool3d
 from .operators.einsum import einsum
 from .operators.elementwise import pair, swapped, unary
 from .operators.reductions import reduction
@@ -209,8 +209,8 @@ _MAC: Mapping[str, _Run] = {
     "DequantizeLinear": qdq.dequantize_linear,
     "Einsum": einsum,
     "Gemm": products.gemm,
-    "GlobalAveragePool": of_any_rank(convolution.global_average_pool),
-    "GlobalMaxPool": of_any_rank(convolution.global_max_pool),
+    "GlobalAveragePool": global_pool(convolution.global_average_pool),
+    "GlobalMaxPool": global_pool(convolution.global_max_pool),
     "GlobalLpPool": pooling.global_lp_pool,
     "DFT": transforms.dft,
     "GridSample": sampling.grid_sample,

@@ -4,7 +4,6 @@ from ....ir.graph import Attr
 from ..arguments import image_extent, window, window_attrs
 from ..builder import Builder
 from ..node import Node
-from .chain import Chain
 from .dimensions import conv3d
 from .elementwise import import_unary
 
@@ -70,14 +69,7 @@ def average_attrs(node: Node, b: Builder, *, counts_overhang: bool) -> dict[str,
 
 
 def global_average_pool(node: Node, b: Builder) -> None:
-    """``GlobalAveragePool`` over height and width; the slices of a volume are one tall image."""
-    shape = b.type_of(node.input(0)).shape
-    if len(shape) == 5:
-        chain = Chain(node, b)
-        N, C, D, H, W = shape
-        image = chain.reshape(chain.input(0), (N, C, D * H, W))
-        chain.bind(chain.reshape(chain("global_avg_pool", image), (N, C, 1, 1, 1)))
-        return
+    """``GlobalAveragePool`` over height and width."""
     image_extent(b, node, node.input(0))
     import_unary("global_avg_pool", node, b)
 

@@ -1,5 +1,6 @@
 """Convolutions and pools of one and three dimensions, by those of two."""
 
+import math
 from collections.abc import Callable, Sequence
 
 from onnx import NodeProto, helper
@@ -164,6 +165,22 @@ def pool3d(run: Run) -> Run:
         chain.bind(chain.reshape(value, (N, C, chain.shape(value)[2], P, Q)))
 
     return both
+
+
+def global_pool(run: Run) -> Run:
+    """Return the import of a global pool: all axes after the channels are seen as one image."""
+
+    def merged(node: Node, b: Builder) -> None:
+        shape = b.type_of(node.input(0)).shape
+        if len(shape) in (3, 5):
+            chain = Chain(node, b)
+            image = (*shape[:2], math.prod(shape[2:-1]), shape[-1])
+            value = _pooled(node, b, run, chain.reshape(chain.input(0), image), ())
+            chain.bind(chain.reshape(value, (*shape[:2], *(1,) * (len(shape) - 2))))
+        else:
+            run(node, b)
+
+    return merged
 
 
 def _pooled(node: Node, b: Builder, run: Run, value: str, axes: tuple[int | None, ...]) -> str:

@@ -75,7 +75,9 @@ def test_pools_of_volumes(sketch, assert_same, rng, kind, attrs):
     assert_same(model, {"x": floats(rng, 1, 2, 5, 6, 7)})
 
 
-def test_the_global_average_of_a_volume(sketch, assert_same, rng):
-    out = sketch.node("GlobalAveragePool", "x")
+@pytest.mark.parametrize("kind", ["GlobalAveragePool", "GlobalMaxPool"])
+@pytest.mark.parametrize("extents", [(5,), (4, 5), (4, 5, 3)])
+def test_global_pools_of_any_rank(sketch, assert_same, rng, kind, extents):
+    out = sketch.node(kind, "x")
 
-    assert_same(sketch.model({"x": (2, 3, 4, 5, 3)}, out), {"x": floats(rng, 2, 3, 4, 5, 3)})
+    assert_same(sketch.model({"x": (2, 3, *extents)}, out), {"x": floats(rng, 2, 3, *extents)})
