@@ -62,7 +62,7 @@ class _Cut:
             for read in self.part.reads
         )
 
-    @property
+    @cached_property
     def least(self) -> int:
         """What the tiles of one element of the domain take [byte]."""
         return self.moved_bytes(_central(self.part.domain, [1] * len(self.part.domain)))
