@@ -6,12 +6,9 @@ packages, too), of the cost model and of the values they work on, and the solver
 """
 
 import dataclasses
-import hashlib
 import json
-import sys
 from dataclasses import dataclass, replace
 from enum import Enum
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +17,7 @@ from ..ir.proof import Scope
 from ..ir.workload import Dim, Operand, Workload
 from ..passes.mapping.jobs import MapJob
 from ..passes.mapping.mapper import MappingResult, MappingStatus
-from .store import Store, code_version, digest_of
+from .store import Store, code_version, digest_of, package_version
 
 _DECIDING = (
     "ir/arch.py",
@@ -42,7 +39,7 @@ def key_of(job: MapJob) -> str:
         ",".join(sorted(job.problem.resident)),
         repr(replace(job.problem, resident=frozenset())),
         code_version(_DECIDING, _PACKAGES),
-        *map(_package_version, sorted(_foreign_packages(job.mapper))),
+        *map(package_version, sorted(_foreign_packages(job.mapper))),
     )
 
 
@@ -55,16 +52,6 @@ def _foreign_packages(value: object) -> frozenset[str]:
         inner = frozenset[str]().union(*map(_foreign_packages, parts))
     own = type(value).__module__.partition(".")[0]
     return inner if own in (__name__.partition(".")[0], "builtins") else inner | {own}
-
-
-@cache
-def _package_version(name: str) -> str:
-    """Return the digest of a package's code."""
-    digest = hashlib.sha256(name.encode())
-    for folder in map(Path, getattr(sys.modules[name], "__path__", ())):
-        for path in sorted(folder.rglob("*.py")):
-            digest.update(path.read_bytes())
-    return digest.hexdigest()
 
 
 @dataclass(frozen=True, slots=True)

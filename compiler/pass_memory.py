@@ -12,11 +12,12 @@ from ..ir.errors import AccnnError, ParseError
 from ..ir.graph_schedule import GraphSchedule
 from ..ir.json_codec import dump_json, parse_json
 from ..ir.module import Mapping, Module, Stage
+from ..ir.plugins import plugin_packages
 from ..ir.resources import Constants
 from ..ir.text.printer import print_module
 from ..passes.base import SECONDS_OF, Context, Counters, Pass, without
 from ..passes.pipeline import print_pass
-from .store import Store, code_version, digest_of
+from .store import Store, code_version, digest_of, package_version
 
 _DECIDING = ("ir", "passes")
 _PACKAGES = ("accnn", "mip", "highspy", "numpy", "numba")
@@ -58,8 +59,7 @@ class PassMemory:
             self.store.write(key, _SUFFIX, dump_json(made).encode())
         else:
             for name, value in made.counters:
-                if not name.startswith(SECONDS_OF):
-                    ctx.counters.add(name, value)
+                ctx.counters.add(name, value)
         return replace(module, **_stages(made, item))
 
     def _recalled(self, store: Store, key: str, item: Pass, bare: Module) -> _Made | None:
@@ -84,12 +84,14 @@ def key_of(item: Pass, bare: Module, seed: int) -> str:
         bare: The stages that it may read.
         seed: Of everything that is random.
     """
+    others = map(package_version, sorted(plugin_packages()))
     version = code_version(_DECIDING, _PACKAGES)
-    return digest_of(print_pass(item), print_module(bare), str(seed), version)
+    return digest_of(print_pass(item), print_module(bare), str(seed), version, *others)
 
 
 def _made(after: Module, item: Pass, counters: Counters) -> _Made:
-    made = _Made(counters=counters.values)
+    counted = tuple(item for item in counters.values if not item[0].startswith(SECONDS_OF))
+    made = _Made(counters=counted)
     return replace(made, **{stage.value: getattr(after, stage.value) for stage in item.gives})
 
 

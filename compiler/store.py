@@ -7,8 +7,10 @@ folder that cannot be written to is no error.
 
 import hashlib
 import importlib.metadata
+import importlib.util
 import logging
 import os
+import sys
 import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -48,6 +50,32 @@ def code_version(deciding: tuple[str, ...], packages: tuple[str, ...]) -> str:
     for package in packages:
         digest.update(f"{package}={importlib.metadata.version(package)}".encode())
     return digest.hexdigest()
+
+
+@cache
+def package_version(name: str) -> str:
+    """Return the digest of the code of another package, or of a module that is none.
+
+    Args:
+        name: What is imported, without dots.
+    """
+    digest = hashlib.sha256(name.encode())
+    for path in _files_of_package(name):
+        digest.update(path.read_bytes())
+    return digest.hexdigest()
+
+
+def _files_of_package(name: str) -> list[Path]:
+    """Return the sources of what is imported, or could be; a script that runs has no spec."""
+    if name in sys.modules:
+        found: object = sys.modules[name]
+        folders, file = getattr(found, "__path__", None), getattr(found, "__file__", None)
+    else:
+        spec = importlib.util.find_spec(name)
+        folders, file = (spec.submodule_search_locations, spec.origin) if spec else (None, None)
+    if folders:
+        return sorted(path for folder in folders for path in Path(folder).rglob("*.py"))
+    return [] if file is None else [Path(file)]
 
 
 def _files(names: tuple[str, ...]) -> Iterator[Path]:

@@ -83,6 +83,12 @@ def plugins(
     return Plugins(usable, broken)
 
 
+def plugin_packages() -> frozenset[str]:
+    """Return the top-level packages whose code may run in the place of accnn's own."""
+    entries = (entry for group in PluginGroup for entry in _entries(group, tuple(sys.path)))
+    return frozenset(entry.module.partition(".")[0] for entry in entries)
+
+
 @cache
 def _entries(group: str, path: tuple[str, ...]) -> tuple[EntryPoint, ...]:
     """Return the entry points of what is installed on a path, searched once."""

@@ -11,7 +11,7 @@ import pytest
 
 from accnn.backend.load import load_architecture
 from accnn.compiler.pass_memory import PassMemory, key_of
-from accnn.compiler.store import Store
+from accnn.compiler.store import Store, package_version
 from accnn.ir.graph import Graph, Value
 from accnn.ir.module import Module
 from accnn.ir.ops import make_op
@@ -94,6 +94,21 @@ def test_stages_options_and_seed_change_the_key():
     }
 
     assert len(keys) == 5
+
+
+def test_the_code_of_installed_plug_ins_changes_the_key(tmp_path, monkeypatch):
+    before = key_of(Slow(), module(), 0)
+    (tmp_path / "mapper_of_others.py").write_text("LAZY = 1\n")
+    info = tmp_path / "mapper_of_others-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: mapper-of-others\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text("[accnn.mappers]\nlazy = mapper_of_others:LAZY\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    installed = key_of(Slow(), module(), 0)
+    (tmp_path / "mapper_of_others.py").write_text("LAZY = 2\n")
+    package_version.cache_clear()
+
+    assert len({before, installed, key_of(Slow(), module(), 0)}) == 3
 
 
 @pytest.mark.parametrize("memory", [None, Slow])
