@@ -195,6 +195,11 @@ class TileGraph:
         """Whether an operation turns accumulators into outputs."""
         return bool(op.reads) and self.tiles[op.reads[0]].role is Role.PSUM
 
+    def keeps(self, op: TileOp) -> bool:
+        """Whether an operation copies rows of an inner tile into the one that follows it."""
+        first, out = self.tiles[op.reads[0]] if op.reads else None, self.tiles[op.out]
+        return first is not None and first.role is Role.INNER and first.tensor == out.tensor
+
     @cached_property
     def writers(self) -> Mapping[int, tuple[int, ...]]:
         """Operations that write, or add to, each tile, by tile."""

@@ -12,9 +12,10 @@ from ...ir.spaces import level_of_space, space_bytes
 from ...ir.tile_schedule import TileSchedule
 from ...ir.tiles import TileGraph
 from ..base import Context, Pass, require_arch
+from ..tiling.group import tile_group
 from ..tiling.inner_nest import managed_bytes
 from ..tiling.mac import tile_mac
-from ..tiling.residency import Residency, residency
+from ..tiling.residency import Residency, residency, unit_of
 from ..tiling.vector import tile_vector
 from .network.join import join
 from .static import schedule_static
@@ -42,14 +43,19 @@ class ScheduleTiles(Pass):
         schedules: list[TileSchedule] = []
         for step, name in enumerate(plan.order):
             ctx.progress("tiles", step, len(plan.order))
-            schedules.append(schedule_operator(module, module.graph.producer[name]))
+            schedules.append(schedule_operator(module, unit_of(module.graph, plan, name)))
         found = join(module, schedules, "static")
         ctx.counters.add("events", len(found.events))
         return replace(module, tile_schedule=found)
 
 
 def schedule_operator(module: Module, op: Op) -> TileSchedule:
-    """Return the tiles of one operator of a module that is planned and mapped, by themselves."""
+    """Return the tiles of one operator of a module that is planned and mapped, by themselves.
+
+    Args:
+        module: The network with its plan and its loop nests.
+        op: The operator, or the one that stands for a group.
+    """
     arch, plan = require_arch(module), module.graph_schedule
     assert plan is not None
     place = residency(module.graph, plan, op)
@@ -59,12 +65,13 @@ def schedule_operator(module: Module, op: Op) -> TileSchedule:
     ranges = {space: (0, size) for space, size in sizes.items()}
     ranges[Space.GB] = (place.workspace_address, place.workspace_bytes)
     ranges[Space.PB] = (half * (plan.step_of[op.name] % 2), half)
-    mapping = module.mapping(op.name)
-    if mapping is not None:
-        for space in (Space.WB, Space.AB):
-            if space in sizes:
-                taken = managed_bytes(mapping.nest, arch, level_of_space(arch)[space])
-                ranges[space] = (0, max(0, sizes[space] - taken))
+    found = map(module.mapping, plan.members(op.name))
+    nests = [mapping.nest for mapping in found if mapping is not None]
+    for space in (Space.WB, Space.AB):
+        if space in sizes and nests:
+            level = level_of_space(arch)[space]
+            taken = max(managed_bytes(nest, arch, level) for nest in nests)
+            ranges[space] = (0, max(0, sizes[space] - taken))
     return schedule_static(tiles, arch, ranges)
 
 
@@ -73,17 +80,21 @@ def tile_operator(module: Module, op: Op, place: Residency) -> TileGraph:
 
     Args:
         module: The network with its loop nests.
-        op: The operator.
+        op: The operator, or the one that stands for a group.
         place: What the plan says about its step.
 
     Raises:
         VerifyError: An operator of the MAC array has no loop nest.
     """
-    arch = require_arch(module)
+    arch, plan = require_arch(module), module.graph_schedule
+    group = None if plan is None else plan.group(op.name)
+    if group is not None:
+        found = map(module.mapping, group.members)
+        nests = {item.operator: item.nest for item in found if item is not None}
+        return tile_group(module.graph, group.members, group.rows, nests, arch, place)
     if not is_mac(op):
         return tile_vector(module.graph, op, arch, place)
     mapping = module.mapping(op.name)
     if mapping is None:
         raise VerifyError(f"{op.kind} %{op.name} has no loop nest")
-    nest = mapping.nest
-    return tile_mac(module.graph, op, nest, arch, place)
+    return tile_mac(module.graph, op, mapping.nest, arch, place)

@@ -16,7 +16,7 @@ from ...ir.hazards import Block
 from ...ir.isa import Space, Unit
 from ...ir.tile_events import Event, EventKind
 from ...ir.tile_schedule import TileSchedule
-from ...ir.tiles import Range, Role, TileGraph
+from ...ir.tiles import Range, Role, TileGraph, TileOp
 from .allocator import Allocator
 from .issue_order import Turn, issue_order
 from .tile_memory import TileMemory
@@ -72,6 +72,7 @@ class _Run:
         self.horizon = 0
         self.scout = 0
         self.written: dict[int, int] = {}
+        self.read: dict[int, int] = {}
         self.cleared: set[tuple[int, tuple[Range, ...]]] = set()
         self.spilled: set[int] = set()
 
@@ -100,7 +101,7 @@ class _Run:
             item = self.graph.tiles[tile]
             if item.is_resident or self.memory.is_here(tile, turn.npu):
                 continue
-            if item.role is Role.O and self._is_complete(tile):
+            if item.role in (Role.O, Role.INNER) and self._is_complete(tile):
                 continue
             if not self._bring(tile, turn.npu, must=must):
                 return False
@@ -212,14 +213,24 @@ class _Run:
         for tile in (*op.reads, op.out):
             self.memory.touch(tile, npu, event)
         self.written[op.out] = self.written.get(op.out, 0) + 1
+        self._end_inner(op, npu)
         if op.accumulates:
             self._run_ahead(npu)
             return
         if self.graph.finishes(op):
             self.memory.end(op.reads[0], npu)
-        if self._is_complete(op.out) and not self.graph.tiles[op.out].is_resident:
+        item = self.graph.tiles[op.out]
+        if item.role is Role.O and self._is_complete(op.out) and not item.is_resident:
             self._transfer(EventKind.STORE, op.out, npu, reads=(self._block(op.out, npu),))
             self.memory.end(op.out, npu)
+
+    def _end_inner(self, op: TileOp, npu: int) -> None:
+        """End the inner tiles that nobody reads after an operation."""
+        for tile in dict.fromkeys(op.reads):
+            if self.graph.tiles[tile].role is Role.INNER:
+                self.read[tile] = self.read.get(tile, 0) + 1
+                if self.read[tile] == len(self.graph.readers[tile]):
+                    self.memory.end(tile, npu)
 
     def _shortage(self, tile: int, allocator: Allocator) -> InfeasibleError:
         item = self.graph.tiles[tile]

@@ -15,6 +15,12 @@ from .allocator import AT_ONCE, NEVER, Allocator, Occupant
 from .issue_order import Turn
 from .timeline import Timeline
 
+RESULTS = frozenset({Role.O, Role.PSUM, Role.INNER})
+"""Roles of tiles that operations write."""
+
+_FIXED = frozenset({Role.O, Role.INNER})
+"""Roles of tiles that remain until they are done with: they cannot leave and come back."""
+
 SpaceKey = tuple[Space, int]
 """A space, and the NPU that it belongs to; 0 where NPUs share it."""
 
@@ -108,7 +114,7 @@ class TileMemory:
         self._sweep(key)
         return allocator.find(
             item.occupied,
-            high=item.role in (Role.O, Role.PSUM),
+            high=item.role in RESULTS,
             horizon=horizon,
             ready=lambda address, size: self._ready(key, address, size),
         )
@@ -147,8 +153,8 @@ class TileMemory:
                 tile,
                 address,
                 item.occupied,
-                AT_ONCE if item.role is Role.O else self._uses[self.owned(tile, npu)][-1],
-                is_result=item.role in (Role.O, Role.PSUM),
+                AT_ONCE if item.role in _FIXED else self._uses[self.owned(tile, npu)][-1],
+                is_result=item.role in RESULTS,
             )
         )
 

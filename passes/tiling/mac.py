@@ -35,6 +35,9 @@ from .residency import Residency
 
 Ranges = Mapping[Dim, Range]
 
+_AXES = 5
+"""Axes under which the array sees activations; other tiles have the axes of their tensor."""
+
 
 @dataclass(frozen=True)
 class NestCuts:
@@ -323,7 +326,7 @@ def sizes_of(ranges: Ranges) -> Mapping[Dim, int]:
 
 def in_steps(workload: Workload, inputs: Tile) -> Workload:
     """Return a workload whose window steps over the rows and columns that a tile of inputs has."""
-    rows, columns = inputs.box[3].step, inputs.box[4].step
+    rows, columns = (axis.step for axis in inputs.box[3:]) if len(inputs.box) == _AXES else (1, 1)
     (down, right), (below, beside) = workload.stride, workload.dilation
     return replace(
         workload,
