@@ -32,7 +32,7 @@ def unit_of(graph: Graph, schedule: GraphSchedule, name: str) -> Op:
         name: Of the operator or group.
     """
     group = schedule.group(name)
-    return graph.producer[name] if group is None else group_op(graph, group.members)
+    return graph.producer[name] if group is None else group_op(graph, group)
 
 
 def residency(graph: Graph, schedule: GraphSchedule, op: Op) -> Residency:

@@ -10,7 +10,7 @@ for energy as well: what happens on chip hardly depends on where tensors lie.
 from dataclasses import dataclass
 
 from ....ir.arch import Architecture
-from .streaming import Traffic
+from .traffic import Traffic
 
 _HARDLY = 1.1
 
@@ -30,6 +30,10 @@ class Delay:
     def of(self, traffic: Traffic) -> int:
         """Return what the cycles beyond the transfers are worth [byte]."""
         return round(self.weight * max(0.0, traffic.cycles * self.bandwidth - traffic.total))
+
+    def cycles_of(self, size: int) -> float:
+        """Return the cycles that bytes take at the off-chip bandwidth [cycle]."""
+        return size / self.bandwidth if self.bandwidth else 0.0
 
     def is_hidden(self, traffic: Traffic) -> bool:
         """Whether an operator takes hardly longer than its transfers."""
