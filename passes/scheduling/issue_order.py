@@ -40,7 +40,7 @@ def _chains(graph: TileGraph) -> list[Chain]:
     chains: dict[tuple[str, int], Chain] = {}
     turn: list[int] = []
     for number, op in enumerate(graph.ops):
-        if turn and _goes_on(graph, turn[-1], number):
+        if any(_goes_on(graph, before, number) for before in turn):
             turn.append(number)
             continue
         sums = graph.sums_of(op)

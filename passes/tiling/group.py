@@ -12,13 +12,14 @@ of one chain that makes all rows at once is cut by the loop nest of its first me
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import pairwise
 
 from ...ir.arch import Architecture
 from ...ir.errors import InfeasibleError, VerifyError
 from ...ir.graph import Graph, Op
 from ...ir.isa import Space, Unit
 from ...ir.mapping import LoopNest
-from ...ir.operators.access import Box, Part, View, dense_strides, size_of, whole
+from ...ir.operators.access import Box, Read, View, dense_strides, size_of, whole
 from ...ir.operators.elementwise import ONE_ELEMENT
 from ...ir.ops import aligned_part, is_mac, operand_types, spec_of
 from ...ir.tiles import Range, Role, Tile, TileGraph, TileOp
@@ -27,7 +28,7 @@ from ...ir.workload import Dim, Operand
 from .collect import TileCollector, cuts
 from .mac import Ranges, mac_operations
 from .residency import Residency
-from .stripes import Stripe, row_axis, stripes
+from .stripes import Stripe, needed_rows, row_axis, rows_of, stripes
 from .vector import table_tile
 
 Chain = tuple[Op, ...]
@@ -110,6 +111,9 @@ class _GroupTiler:
     arch: Architecture
     place: Residency
     lines: dict[str, int] = field(default_factory=dict[str, int])
+    fetched: dict[str, list[tuple[Range, int]]] = field(
+        default_factory=dict[str, list[tuple[Range, int]]]
+    )
 
     def __post_init__(self) -> None:
         self.collector = TileCollector(self.final)
@@ -136,20 +140,32 @@ class _GroupTiler:
         read = {name for op in heads for name in _activations(self.graph, op)}
         return frozenset(read - self.made_here)
 
+    @cached_property
+    def row_by_row(self) -> frozenset[str]:
+        """What is read from outside row by row: each row comes once."""
+        ops = [op for chain in self.chains for op in chain]
+        return frozenset(
+            name
+            for name in self.first_reads - self.place.addresses.keys()
+            if all(reads_row_by_row(self.graph, op, name) for op in ops if name in op.inputs)
+        )
+
     def add(self, stripe: Stripe) -> None:
         """Add the operations of one stripe."""
-        for name in self.first_reads & stripe.lines.keys():
-            self._bring_lines(name, stripe.lines[name])
+        for name in sorted(self.first_reads & stripe.lines.keys()):
+            if name in self.row_by_row:
+                self._fetch_rows(name, stripe.lines[name].stop)
+            else:
+                self._bring_lines(name, stripe.lines[name])
         for chain in self.chains:
             made = stripe.made.get(chain[-1].name)
             if made is None:
                 continue
             if chain[-1].name != self.final:
                 self._next_lines(chain[-1], stripe.lines[chain[-1].name], made)
-            if is_mac(chain[0]):
-                self._add_mac(chain, made)
-            else:
-                self._add_vector(chain, made)
+            add = self._add_mac if is_mac(chain[0]) else self._add_vector
+            for rows in self._within_tiles(chain[:1], made):
+                add(chain, rows)
 
     # -- lines ----------------------------------------------------------------------------------
 
@@ -164,6 +180,29 @@ class _GroupTiler:
             return
         tile = self._tile(name, Role.I, _rows_box(self.graph.types[name], rows))
         self.lines[name] = self.collector.tile(tile)
+
+    def _fetch_rows(self, name: str, stop: int) -> None:
+        """Take the rows of an input that are not on chip yet, as a tile of their own."""
+        known = self.fetched.setdefault(name, [])
+        start = known[-1][0].stop if known else 0
+        if stop > start:
+            rows = Range(start, stop)
+            tile = self._tile(name, Role.I, _rows_box(self.graph.types[name], rows))
+            known.append((rows, self.collector.tile(tile)))
+
+    def _within_tiles(self, ops: Sequence[Op], rows: Range) -> Iterator[Range]:
+        """Yield rows cut so that each operator finds what it reads in one tile."""
+        read = {name for op in ops for name in op.inputs} & self.row_by_row
+        ends = {part.stop for name in read for part, _ in self.fetched[name]}
+        inner = sorted(end for end in ends if rows.start < end < rows.stop)
+        yield from (Range(*pair) for pair in pairwise((rows.start, *inner, rows.stop)))
+
+    def _input(self, name: str, rows: Range) -> int:
+        """Return the tile that holds rows of what the first operator of a chain reads."""
+        for part, tile in reversed(self.fetched.get(name, ())):
+            if _within(rows, part):
+                return tile
+        return self.lines[name]
 
     def _next_lines(self, op: Op, rows: Range, made: Range) -> None:
         """Begin new lines of what a chain makes, with the rows of the old ones that are kept."""
@@ -209,7 +248,7 @@ class _GroupTiler:
         )
         run.first_row = made.start
         if self.is_striped and head.operands[0] not in self.place.addresses:
-            run.lines = self.lines[head.operands[0]]
+            run.lines = self._input(head.operands[0], made)
         axes = run.tiler.axes(Dim.K)
 
         def own(ranges: Ranges) -> Box:
@@ -250,11 +289,14 @@ class _GroupTiler:
 
     def _tail(self, chain: Chain, box: Box, outer: Box) -> Iterator[TileOp]:
         """Yield the operations of what follows the first member of a chain."""
+        axis = row_axis(chain[0].result.type)
         for position, op in enumerate(chain[1:], start=1):
             before = chain[position - 1].name
             given = {before: self.collector.tile(self._target(chain, position - 1, box, outer))}
             out = self.collector.tile(self._target(chain, position, box, outer))
-            yield self._operation(op, box, outer, out, given)
+            for rows in self._within_tiles((op,), box[axis]):
+                part = (*box[:axis], rows, *box[axis + 1 :])
+                yield self._operation(op, part, outer, out, given)
 
     def _target(self, chain: Chain, position: int, box: Box, outer: Box) -> Tile:
         """Return the tile that a member of a chain writes.
@@ -288,7 +330,11 @@ class _GroupTiler:
         """
         types = operand_types(op, self.graph.types)
         part, parameters = aligned_part(op, types), op.operands[len(_tiled_operands(op)) :]
-        reads = [self._operand(op, part, number, outer, given) for number in range(len(part.reads))]
+        rows = box[row_axis(op.result.type)]
+        reads = [
+            self._operand(op, part.reads[number], rows, outer, given)
+            for number in range(len(part.reads))
+        ]
         reads += [self.collector.tile(table_tile(self.graph, name)) for name in parameters]
         found = self.collector.op(op, unit=Unit.VX, box=box, reads=tuple(reads), out=out)
         return replace(
@@ -302,17 +348,33 @@ class _GroupTiler:
         )
 
     def _operand(
-        self, op: Op, part: Part, number: int, outer: Box, given: Mapping[str, int]
+        self, op: Op, read: Read, rows: Range, outer: Box, given: Mapping[str, int]
     ) -> int:
-        read = part.reads[number]
         name = op.operands[read.operand]
         if name in given:
             return given[name]
+        if name in self.row_by_row:
+            return self._input(name, rows)
         if name in self.lines and (name in self.made_here or name in self.first_reads):
             return self.lines[name]
         if name in self.place.addresses and not self.graph.is_constant(name):
             return self.collector.tile(_seen(self._whole(name), read.view))
         return self.collector.tile(_seen(self._tile(name, Role.I, read.box(outer)), read.view))
+
+
+def reads_row_by_row(graph: Graph, op: Op, name: str) -> bool:
+    """Whether an operator reads, of one of its operands, for every row just this row.
+
+    Args:
+        graph: The network.
+        op: The operator.
+        name: The operand.
+    """
+    rows = rows_of(graph.types[name])
+    if rows != rows_of(op.result.type) or len(graph.types[name].shape) != len(op.result.type.shape):
+        return False
+    at = (Range(0, 1), Range(rows - 1, rows))
+    return all(needed_rows(graph, op, row)[name] == row for row in at)
 
 
 def _seen(tile: Tile, view: View) -> Tile:
