@@ -1,9 +1,10 @@
 """Pass: cut operators into tiles and schedule these on the NPUs."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from ...ir.errors import VerifyError
+from ...ir.errors import InfeasibleError, VerifyError
 from ...ir.graph import Op
 from ...ir.isa import Space
 from ...ir.module import Module, Stage
@@ -59,7 +60,6 @@ def schedule_operator(module: Module, op: Op) -> TileSchedule:
     arch, plan = require_arch(module), module.graph_schedule
     assert plan is not None
     place = residency(module.graph, plan, op)
-    tiles = tile_operator(module, op, place)
     sizes = space_bytes(arch)
     half = sizes[Space.PB] // 2
     ranges = {space: (0, size) for space, size in sizes.items()}
@@ -72,16 +72,39 @@ def schedule_operator(module: Module, op: Op) -> TileSchedule:
             level = level_of_space(arch)[space]
             taken = max(managed_bytes(nest, arch, level) for nest in nests)
             ranges[space] = (0, max(0, sizes[space] - taken))
-    return schedule_static(tiles, arch, ranges)
+    if plan.group(op.name) is None:
+        return schedule_static(tile_operator(module, op, place), arch, ranges)
+    return _faster(
+        lambda lags: schedule_static(tile_operator(module, op, place, lags=lags), arch, ranges)
+    )
 
 
-def tile_operator(module: Module, op: Op, place: Residency) -> TileGraph:
+def _faster(schedule: Callable[[bool], TileSchedule]) -> TileSchedule:
+    """Return the faster schedule of a group, its last chain lagging or not.
+
+    Raises:
+        InfeasibleError: Neither fits.
+    """
+    in_turn: TileSchedule | None = None
+    try:
+        in_turn = schedule(False)
+        late = schedule(True)
+    except InfeasibleError:
+        if in_turn is None:
+            raise
+        return in_turn
+    within = late.transferred_bytes <= in_turn.transferred_bytes
+    return late if within and late.cycles < in_turn.cycles else in_turn
+
+
+def tile_operator(module: Module, op: Op, place: Residency, *, lags: bool = False) -> TileGraph:
     """Return the tile graph of one operator.
 
     Args:
         module: The network with its loop nests.
         op: The operator, or the one that stands for a group.
         place: What the plan says about its step.
+        lags: Whether the last chain of a group works on the stripe before.
 
     Raises:
         VerifyError: An operator of the MAC array has no loop nest.
@@ -91,7 +114,7 @@ def tile_operator(module: Module, op: Op, place: Residency) -> TileGraph:
     if group is not None:
         found = map(module.mapping, group.members)
         nests = {item.operator: item.nest for item in found if item is not None}
-        return tile_group(module.graph, group.members, group.rows, nests, arch, place)
+        return tile_group(module.graph, group.members, group.rows, nests, arch, place, lags=lags)
     if not is_mac(op):
         return tile_vector(module.graph, op, arch, place)
     mapping = module.mapping(op.name)

@@ -7,6 +7,9 @@ Members follow each other in *chains*: an operator of the MAC array or a pool, a
 one element, which work on every tile that it finishes. What a chain hands to a later one lies in
 *lines*, an inner tile with all columns and channels of the rows that are read in a stripe. A group
 of one chain that makes all rows at once is cut by the loop nest of its first member alone.
+
+The last chain may lag one stripe behind, its operations mixed with those of the others, so that the
+vector unit finishes one stripe while the array works on the next.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -33,6 +36,10 @@ from .vector import table_tile
 
 Chain = tuple[Op, ...]
 """An operator, and those of one element that follow it."""
+
+
+Block = tuple[TileOp, ...]
+"""An operation, and those that follow it at once."""
 
 
 def chains(graph: Graph, members: Sequence[str]) -> tuple[Chain, ...]:
@@ -79,6 +86,8 @@ def tile_group(
     nests: Mapping[str, LoopNest],
     arch: Architecture,
     place: Residency,
+    *,
+    lags: bool = False,
 ) -> TileGraph:
     """Return the tile graph of a fused group.
 
@@ -89,15 +98,30 @@ def tile_group(
         nests: Loops of the members that the MAC array runs, over the rows of the largest stripe.
         arch: The machine.
         place: What is resident and what is moved in tiles.
+        lags: Whether the last chain works on the stripe before.
 
     Raises:
         InfeasibleError: A nest cuts channels so that no tile can be handed on.
         VerifyError: A member has no loop nest.
     """
     run = _GroupTiler(graph, chains(graph, members), rows, nests, arch, place)
+    late: list[Block] = []
     for stripe in stripes(graph, members, rows):
-        run.add(stripe)
+        first, last = run.blocks(stripe)
+        for block in _mixed(first, late) if lags else (*first, *last):
+            run.add(block)
+        late = last if lags else []
+    for block in late:
+        run.add(block)
     return run.collector.finish()
+
+
+def _mixed(first: Sequence[Block], second: Sequence[Block]) -> Iterator[Block]:
+    """Yield two sequences as one, evenly mixed."""
+    places = [((place + 1) / len(first), 0, block) for place, block in enumerate(first)]
+    places += [((place + 1) / len(second), 1, block) for place, block in enumerate(second)]
+    for _, _, block in sorted(places, key=lambda item: item[:2]):
+        yield block
 
 
 @dataclass
@@ -150,8 +174,15 @@ class _GroupTiler:
             if all(reads_row_by_row(self.graph, op, name) for op in ops if name in op.inputs)
         )
 
-    def add(self, stripe: Stripe) -> None:
-        """Add the operations of one stripe."""
+    def add(self, block: Block) -> None:
+        """Add operations to the tile graph."""
+        for op in block:
+            self.collector.add(op)
+
+    def blocks(self, stripe: Stripe) -> tuple[list[Block], list[Block]]:
+        """Return the operations of one stripe: of all chains but the last, and of the last."""
+        first: list[Block] = []
+        last: list[Block] = []
         for name in sorted(self.first_reads & stripe.lines.keys()):
             if name in self.row_by_row:
                 self._fetch_rows(name, stripe.lines[name].stop)
@@ -162,10 +193,11 @@ class _GroupTiler:
             if made is None:
                 continue
             if chain[-1].name != self.final:
-                self._next_lines(chain[-1], stripe.lines[chain[-1].name], made)
-            add = self._add_mac if is_mac(chain[0]) else self._add_vector
+                first += self._next_lines(chain[-1], stripe.lines[chain[-1].name], made)
+            blocks = self._mac_blocks if is_mac(chain[0]) else self._vector_blocks
             for rows in self._within_tiles(chain[:1], made):
-                add(chain, rows)
+                (last if chain[-1].name == self.final else first).extend(blocks(chain, rows))
+        return first, last
 
     # -- lines ----------------------------------------------------------------------------------
 
@@ -204,8 +236,8 @@ class _GroupTiler:
                 return tile
         return self.lines[name]
 
-    def _next_lines(self, op: Op, rows: Range, made: Range) -> None:
-        """Begin new lines of what a chain makes, with the rows of the old ones that are kept."""
+    def _next_lines(self, op: Op, rows: Range, made: Range) -> Iterator[Block]:
+        """Begin new lines of what a chain makes; yield what keeps rows of the old ones."""
         type, old = op.result.type, self.lines.get(op.name)
         new = self.collector.tile(self._tile(op.name, Role.INNER, _rows_box(type, rows)))
         self.lines[op.name] = new
@@ -214,7 +246,7 @@ class _GroupTiler:
             box = _rows_box(type, Range(rows.start, made.start))
             size = size_of(box) * type.dtype.bytes
             kept = self.collector.op(op, unit=Unit.ST, box=box, reads=(old,), out=new)
-            self.collector.add(replace(kept, read_bytes=size, written_bytes=size))
+            yield (replace(kept, read_bytes=size, written_bytes=size),)
 
     def _tile(self, name: str, role: Role, box: Box) -> Tile:
         """Return a tile along a tensor's own axes."""
@@ -236,7 +268,7 @@ class _GroupTiler:
 
     # -- chains ---------------------------------------------------------------------------------
 
-    def _add_mac(self, chain: Chain, made: Range) -> None:
+    def _mac_blocks(self, chain: Chain, made: Range) -> Iterator[Block]:
         head = chain[0]
         if head.name not in self.nests:
             raise VerifyError(f"{head.kind} %{head.name} has no loop nest")
@@ -267,7 +299,7 @@ class _GroupTiler:
             first = self._target(chain, 0, place, outer)
             return (run.finish_of(sums, piece, first), *self._tail(chain, place, outer))
 
-        run.emit(finish)
+        return run.blocks(finish)
 
     def _resident(self, chain: Chain) -> frozenset[Operand]:
         """Return the operands of a chain's first member that pass in no tiles of the nest."""
@@ -278,14 +310,13 @@ class _GroupTiler:
             found.add(Operand.O)
         return frozenset(found)
 
-    def _add_vector(self, chain: Chain, made: Range) -> None:
-        """Add a chain that begins on the vector unit, its channels dealt out to the NPUs."""
+    def _vector_blocks(self, chain: Chain, made: Range) -> Iterator[Block]:
+        """Yield a chain that begins on the vector unit, its channels dealt out to the NPUs."""
         type = chain[0].result.type
         for box in _dealt_out(_rows_box(type, made), row_axis(type), len(self.arch.npus)):
             first = self.collector.tile(self._target(chain, 0, box, box))
-            self.collector.add(self._operation(chain[0], box, box, first, {}))
-            for op in self._tail(chain, box, box):
-                self.collector.add(op)
+            head = self._operation(chain[0], box, box, first, {})
+            yield (head, *self._tail(chain, box, box))
 
     def _tail(self, chain: Chain, box: Box, outer: Box) -> Iterator[TileOp]:
         """Yield the operations of what follows the first member of a chain."""

@@ -371,8 +371,10 @@ class MacOperations:
         rows = found[Dim.P]
         return {**found, Dim.P: Range(rows.start + self.first_row, rows.stop + self.first_row)}
 
-    def emit(self, finish: Finish) -> None:
-        """Add all operations, in the order of the nest; sums are finished when they are complete.
+    def blocks(self, finish: Finish) -> Iterator[tuple[TileOp, ...]]:
+        """Yield operations in the order of the nest; sums are finished when they are complete.
+
+        Each comes with what follows it at once.
 
         Args:
             finish: Makes the operations that follow the last one on an accumulator tile.
@@ -386,10 +388,8 @@ class MacOperations:
                 self._note_finish(products[-1].out, index, finishing, finish)
         last = {item.out: number for number, item in enumerate(products)}
         for number, item in enumerate(products):
-            self.collector.add(item)
-            if last[item.out] == number:
-                for following in finishing[item.out]:
-                    self.collector.add(following)
+            following = finishing[item.out] if last[item.out] == number else ()
+            yield (item, *following)
 
     def _product(self, index: tuple[int, ...], ranges: Ranges) -> TileOp:
         inputs = self.lines
@@ -496,5 +496,7 @@ def tile_mac(
     def finish(sums: int, own: Ranges, out: Ranges) -> tuple[TileOp, ...]:
         return (run.finish_of(sums, own, run.tiler.outputs(out)),)
 
-    run.emit(finish)
+    for block in run.blocks(finish):
+        for item in block:
+            collector.add(item)
     return collector.finish()
