@@ -17,7 +17,7 @@ from ...ir.isa import Space, Unit
 from ...ir.tile_events import Event, EventKind
 from ...ir.tile_schedule import TileSchedule
 from ...ir.tiles import Range, Role, TileGraph, TileOp
-from .allocator import Allocator
+from .allocator import NEVER, Allocator
 from .issue_order import Turn, issue_order
 from .tile_memory import TileMemory
 from .timeline import Timeline
@@ -130,11 +130,19 @@ class _Run:
                     return
                 if not self.memory.leaves_space(tile, turn.npu, self.horizon):
                     return
-                if not self._bring(tile, turn.npu, must=False):
+                if not self._bring(tile, turn.npu, must=False, spare=True):
                     return
             self.scout += 1
 
-    def _bring(self, tile: int, npu: int, *, must: bool) -> bool:
+    def _bring(self, tile: int, npu: int, *, must: bool, spare: bool = False) -> bool:
+        """Bring a tile in, or make space for it; return whether that was possible.
+
+        Args:
+            tile: The tile.
+            npu: The NPU that needs it.
+            must: Whether to complain where there is no space.
+            spare: Whether tiles that are used again may not leave for it.
+        """
         item = self.graph.tiles[tile]
         found = self.memory.find(tile, npu, self.horizon)
         if found is None:
@@ -142,6 +150,8 @@ class _Run:
                 raise self._shortage(tile, self.memory.allocator(tile, npu))
             return False
         address, leaving = found
+        if spare and any(occupant.next_use < NEVER for occupant in leaving):
+            return False
         space, owner = self.memory.key(tile, npu)
         for occupant in leaving:
             self._leave(occupant.tile, owner)

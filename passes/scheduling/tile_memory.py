@@ -64,14 +64,18 @@ class TileMemory:
         return tuple(dict.fromkeys(tile for op in chosen for tile in (*op.reads, op.out)))
 
     def _result_bytes(self) -> dict[Space, int]:
-        """Return the bytes of each space that two operations' outputs and sums take at most."""
-        largest: dict[tuple[Space, Role], int] = {}
+        """Return the bytes of each space that results take at most: two of each kind.
+
+        Outputs are of one kind, sums of another; inner tiles of each tensor of one of their own.
+        """
+        largest: dict[tuple[Space, Role, str], int] = {}
         for tile in self.graph.tiles:
-            if tile.role in (Role.O, Role.PSUM) and not tile.is_resident:
-                key = tile.space, tile.role
+            if tile.role in RESULTS and not tile.is_resident:
+                tensor = tile.tensor if tile.role is Role.INNER else ""
+                key = tile.space, tile.role, tensor
                 largest[key] = max(largest.get(key, 0), tile.occupied)
         found: dict[Space, int] = {}
-        for (space, _), size in largest.items():
+        for (space, *_), size in largest.items():
             found[space] = found.get(space, 0) + 2 * size
         return found
 
