@@ -9,6 +9,7 @@ from ..ir.errors import OptionError
 from ..models.onnx_import.constants import ConstantValue, flat
 from ..passes.mapping.problem import Objective
 from ..passes.scheduling.cosma.budgets import NamedBudget
+from ..passes.scheduling.fusion import Fuse
 from .mapping import cores
 from .store import default_folder
 
@@ -22,7 +23,7 @@ BUDGET_HINT = f"e.g. 65536 or 64K, or one of {', '.join(NamedBudget)}"
 _IDLE = frozenset({"cache", "processes"})
 """Options that change seconds only."""
 
-_CHOICES = ("mapper", "objective", "scheduler", "tiles", "scratchpad")
+_CHOICES = ("mapper", "objective", "scheduler", "fuse", "tiles", "scratchpad")
 """Options that choose passes and their options."""
 
 
@@ -42,6 +43,7 @@ class CompileOptions:
         mapper: Finds loop nests; see ``passes/mapping/registry.py``.
         objective: What mappers minimise.
         scheduler: Plans the scratchpad: ``cosma`` (or another that is registered).
+        fuse: Which operators COSMA may let run together, their tensors kept on chip between them.
         tiles: Orders tiles on the NPUs: ``static`` (or another that is registered).
         scratchpad: Scratchpad bytes to use instead of the architecture's, or the name of a
             size that follows from the graph: ``mr``, ``mh``, ``mp``.
@@ -54,7 +56,7 @@ class CompileOptions:
         races: Whether the simulator looks for unordered accesses while verifying.
         inputs: ``.npz`` with the inputs to verify on; made-up ones otherwise.
         pipeline: Text of the passes to run instead of those that the options above choose (mapper,
-            objective, scheduler, tiles and scratchpad).
+            objective, scheduler, fuse, tiles and scratchpad).
         settings: Options of passes, as ``PASS.OPTION=VALUE``.
         until: Name of the last pass to run.
         cache: Folder of loop nests found earlier; ``None`` maps everything anew.
@@ -64,6 +66,7 @@ class CompileOptions:
     mapper: str = "cosa"
     objective: Objective = Objective.LATENCY
     scheduler: str = "cosma"
+    fuse: Fuse = Fuse.GROUPS
     tiles: str = "static"
     scratchpad: int | str | None = None
     seed: int = 0

@@ -48,6 +48,7 @@ GRAPH_SCHEDULERS: Mapping[str, Callable[[CompileOptions], Pass]] = {
         scratchpad=_scratchpad(options),
         mapper=OutputStationary().name,
         objective=options.objective,
+        fuse=options.fuse,
     ),
     **{f"{order}-{rule}": _linear(order, rule) for order in Order for rule in Replacement},
 }

@@ -17,7 +17,15 @@ from ..runtime_sim.result import SimulationResult
 from .frontend import Network
 from .observe import symbol_of
 from .pipelines import REWRITES
-from .verify import EQUAL, compare, judged, own_tolerance, reference_outputs, tolerances
+from .verify import (
+    EQUAL,
+    Tolerance,
+    compare,
+    judged,
+    own_tolerance,
+    reference_outputs,
+    tolerances,
+)
 
 Array = npt.NDArray[np.generic]
 
@@ -34,9 +42,10 @@ def verify_run(
     Outputs are compared with onnxruntime on the very model that was compiled. Intermediate
     tensors are compared with the NumPy meaning of the operators, which itself is held to
     onnxruntime: asking onnxruntime for intermediate tensors would change how it fuses, and with
-    that its numbers. Each operator is judged by itself, on the operands that the program computed:
-    what was rounded before it excuses nothing, and a fault shows at one operator. What outputs may
-    differ by follows from the imported network, not from what a pipeline made of it.
+    that its numbers. Each operator, or fused group, is judged by itself, on the operands that the
+    program computed: what was rounded before it excuses nothing, and a fault shows at one operator.
+    What outputs may differ by follows from the imported network, not from what a pipeline made of
+    it.
 
     Args:
         network: What was compiled.
@@ -76,11 +85,17 @@ def _layers(
     tensors = dict(module.constants)
     tensors |= {name: inputs[original] for original, name in network.imported.input_names}
     checks: list[OutputCheck] = []
+    plan = module.graph_schedule
     for name in simulation.program.operators:
-        op = graph.producer[name]
-        expected = run_op(op, graph.types, tensors)
-        tensors[name] = _observed(simulation, name)
-        checks.append(compare(tensors[name], expected, name, tolerance=own_tolerance(op)))
+        members = (name,) if plan is None else plan.members(name)
+        relative = absolute = 0.0
+        for op in map(graph.producer.__getitem__, members):
+            tensors[op.name] = run_op(op, graph.types, tensors)
+            relative += own_tolerance(op).relative
+            absolute += own_tolerance(op).absolute
+        expected, tensors[name] = tensors[name], _observed(simulation, name)
+        allowed = Tolerance(relative, absolute)
+        checks.append(compare(tensors[name], expected, name, tolerance=allowed))
     return tuple(checks)
 
 

@@ -161,7 +161,7 @@ class GraphSchedule:
 
     def group(self, name: str) -> Group | None:
         """Return the group of a name, ``None`` where it is that of a single operator."""
-        return self._groups.get(name)
+        return self.groups_by_name.get(name)
 
     def members(self, name: str) -> tuple[str, ...]:
         """Return the operators that are executed under a name of the order."""
@@ -174,7 +174,8 @@ class GraphSchedule:
         return tuple(member for name in self.order for member in self.members(name))
 
     @cached_property
-    def _groups(self) -> Mapping[str, Group]:
+    def groups_by_name(self) -> Mapping[str, Group]:
+        """All groups, by name."""
         return {group.name: group for group in self.groups}
 
     def resident(self, tensor: str, step: int) -> Residence | None:

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from .choices import MAPPER_NAMES, SCHEDULER_NAMES, TILE_NAMES, ObjectiveName, VerifyName
+from .choices import MAPPER_NAMES, SCHEDULER_NAMES, TILE_NAMES, FuseName, ObjectiveName, VerifyName
 from .exit_codes import EXIT_CODES
 from .tool import new_tool, reported
 
@@ -48,6 +48,13 @@ def acc_compile(
         str,
         typer.Option(metavar="NAME", help=f"Plans the scratchpad: {', '.join(SCHEDULER_NAMES)}."),
     ] = "cosma",
+    fuse: Annotated[
+        FuseName,
+        typer.Option(
+            help="What may run together, tensors between staying on chip: nothing; operators of "
+            "one element with the convolution before them; whole stretches, stripe by stripe."
+        ),
+    ] = "groups",
     tiles: Annotated[
         str,
         typer.Option(metavar="NAME", help=f"Orders tiles on the NPUs: {', '.join(TILE_NAMES)}."),
@@ -148,6 +155,7 @@ def acc_compile(
             mapper=mapper,
             objective=work.Objective(objective),
             scheduler=scheduler,
+            fuse=work.Fuse(fuse),
             tiles=tiles,
             scratchpad=None if scratchpad is None else work.parse_budget(scratchpad),
             seed=seed,

@@ -6,6 +6,7 @@ to what it names.
 
 from typing import Literal, TypeAlias
 
+FuseName: TypeAlias = Literal["off", "epilogues", "groups"]
 ObjectiveName: TypeAlias = Literal["latency", "energy", "edp"]
 VerifyName: TypeAlias = Literal["outputs", "layers", "off"]
 MetricName: TypeAlias = Literal["product", "latency", "transfers", "energy", "weighted"]

@@ -18,7 +18,7 @@ from .cosma.schedule import schedule_cosma
 from .cosma.solve import CosmaOptions, Engine
 from .cosma.tiled_traffic import tiled_traffic
 from .cosma.traffic import TrafficModel
-from .fusion.choice import Fuse
+from .fusion import Fuse
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ from ....ir.errors import MismatchError
 from ....ir.report import VerificationStatus
 from ....passes.instrument import WriteReproducer
 from ....passes.mapping.problem import Objective
+from ....passes.scheduling.fusion import Fuse
 from ...artifacts import write_results
 from ...driver import Result, compile
 from ...mapping import cores
@@ -23,6 +24,7 @@ from .sizes import parse_budget
 
 __all__ = [
     "CompileOptions",
+    "Fuse",
     "Objective",
     "VerifyMode",
     "compile_network",

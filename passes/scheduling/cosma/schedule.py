@@ -9,7 +9,8 @@ from ....ir.graph import Graph
 from ....ir.graph_schedule import GraphSchedule, Group, SolveStatus
 from ....ir.groups import contracted
 from ....ir.proof import Scope
-from ..fusion.choice import Fuse, fused_plan
+from ..fusion import Fuse
+from ..fusion.choice import fused_plan
 from ..in_order import schedule_in_order, scratchpad_budget
 from .decode import decode
 from .delay import NO_DELAY, delay_on

@@ -6,7 +6,6 @@ fusing never costs bytes or cycles.
 """
 
 from collections.abc import Callable, Iterable, Iterator
-from enum import StrEnum
 
 from ....ir.arch import Architecture
 from ....ir.errors import InfeasibleError
@@ -14,19 +13,12 @@ from ....ir.graph import Graph
 from ....ir.graph_schedule import Group
 from ....ir.groups import group_op
 from ..cosma.refine import CorrectedTraffic, Measured
+from . import Fuse
 from .epilogues import epilogues
 from .intervals import Intervals
 
 _ROUNDS = 8
 """How often groups are proposed anew, for what then still moves."""
-
-
-class Fuse(StrEnum):
-    """Which operators may be executed together."""
-
-    OFF = "off"
-    EPILOGUES = "epilogues"
-    GROUPS = "groups"
 
 
 def fused_plan(

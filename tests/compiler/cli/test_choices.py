@@ -12,11 +12,13 @@ from accnn.compiler.report.layer_table import LayerCounting
 from accnn.passes.mapping.problem import Objective
 from accnn.passes.mapping.registry import MAPPERS
 from accnn.passes.scheduling.flexer.options import Memory, Metric, Priority
+from accnn.passes.scheduling.fusion import Fuse
 
 
 @pytest.mark.parametrize(
     ("words", "named"),
     [
+        (get_args(choices.FuseName), Fuse),
         (get_args(choices.ObjectiveName), Objective),
         (get_args(choices.VerifyName), VerifyMode),
         (get_args(choices.MetricName), Metric),
