@@ -45,7 +45,7 @@ def operator_reports(found: Findings, seconds: Mapping[str, float]) -> tuple[Ope
     plan = module.graph_schedule
     groups: Mapping[str, Group] = {} if plan is None else plan.groups_by_name
     return tuple(
-        _group(module, groups[name], mappings, cycles.get(name), differences)
+        _group(module, groups[name], mappings, seconds, cycles.get(name), differences)
         if name in groups
         else _operator(
             module,
@@ -63,6 +63,7 @@ def _group(
     module: Module,
     group: Group,
     mappings: Mapping[str, OperatorMapping],
+    seconds: Mapping[str, float],
     cycles: int | None,
     differences: Differences,
 ) -> OperatorReport:
@@ -78,6 +79,7 @@ def _group(
         name=group.name,
         kind="+".join(dict.fromkeys(op.kind for op in ops)),
         mapper=nests[0].mapper if nests else None,
+        solve_seconds=sum(seconds.get(item.operator, 0.0) for item in nests) if nests else None,
         cycles=cycles,
         cycles_lower_bound=bound,
         cycles_predicted=differences.predicted.get(group.name),

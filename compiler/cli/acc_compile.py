@@ -51,7 +51,7 @@ def acc_compile(
     fuse: Annotated[
         FuseName,
         typer.Option(
-            help="What may run together, tensors between staying on chip: nothing; operators of "
+            help="What may run together, tensors kept on chip between them: nothing; operators of "
             "one element with the convolution before them; whole stretches, stripe by stripe."
         ),
     ] = "groups",

@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import ClassVar
 
 from ...ir.arch import Architecture
@@ -75,7 +76,7 @@ class MapOperators(Pass):
             finder = replace(self, mapper=mapper)
             asked = GroupMapping(module, group, self.objective, ctx.seed)
             try:
-                nests, schedule = asked.best(lambda items, by=finder: by.solve(items, arch, ctx))
+                nests, schedule = asked.best(partial(finder.timed, arch, ctx))
                 found.append((schedule.cycles, nests))
             except InfeasibleError as error:
                 complaint = complaint or error
@@ -109,6 +110,24 @@ class MapOperators(Pass):
                     taken = replace(taken, status=other.status)
                 found[problem] = replace(taken, mapper=other.mapper, note=best.note)
                 ctx.counters.add("greedy nests")
+        return found
+
+    def timed(
+        self, arch: Architecture, ctx: Context, problems: Sequence[tuple[MappingProblem, str]]
+    ) -> Mapping[MappingProblem, MappingResult]:
+        """Return the mapping of each problem, and note how long it took.
+
+        Args:
+            arch: The accelerator.
+            ctx: Who solves, and who counts.
+            problems: Problems, each with its operator.
+
+        Raises:
+            InfeasibleError: Nothing fits one of them; names the operator.
+        """
+        found = self.solve(tuple(problems), arch, ctx)
+        for problem, name in problems:
+            ctx.counters.add(f"{SECONDS_OF}{name}", found[problem].seconds)
         return found
 
     def solve(

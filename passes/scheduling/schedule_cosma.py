@@ -34,10 +34,10 @@ class ScheduleCosma(Pass):
     ``latency`` weighs measured cycles: 0 counts bytes alone, 1 cycles alone. The default lets
     cycles decide between plans that move nearly the same.
 
-    ``fuse`` allows groups of operators that are executed together, so that what they hand on stays
-    on chip: ``epilogues`` joins operators of one element to the convolution or product before them,
-    ``groups`` whole stretches of the network, stripe by stripe. Groups are used where they move
-    less and take no longer. They need ``rounds``.
+    ``fuse`` allows groups of operators that are executed together, so that what they hand on is
+    kept on chip: ``epilogues`` joins operators of one element to the convolution or product before
+    them, ``groups`` whole stretches of the network, stripe by stripe. Groups are used where they
+    move less and take no longer. They need ``rounds``.
     """
 
     name: ClassVar[str] = "schedule-cosma"

@@ -1,4 +1,4 @@
-"""Propose groups: consecutive steps of a plan whose tensors would stay on chip between them."""
+"""Propose groups: consecutive steps of a plan whose tensors would be kept on chip between them."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -93,8 +93,8 @@ class Intervals:
 
     def _planned_traffic(self, step: int) -> Traffic | None:
         op = unit_of(self.graph, self.plan, self.plan.order[step])
-        room = self.plan.workspace(step)
-        size = 0 if room is None else room.bytes
+        workspace = self.plan.workspace(step)
+        size = 0 if workspace is None else workspace.bytes
         return self.traffic.measure(op, residents(op, self.plan, step), size, size)
 
     def _group(self, start: int, stop: int) -> Group | None:

@@ -182,7 +182,7 @@ class _Part:
 
     def operation(self, op: TileOp) -> TileOp:
         """Return an operation on tiles and windows."""
-        boxes = self.reads[op.works_for](op)
+        boxes = () if self.graph.keeps(op) else self.reads[op.works_for](op)
         return replace(
             op,
             reads=tuple(starmap(self._window, zip_longest(op.reads, boxes))),
