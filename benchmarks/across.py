@@ -4,10 +4,10 @@
     python -m benchmarks.across --network squeezenet --arch flexer-arch8 --tiles static
 
 Both programs are lowered and run; the second one's outputs are compared with onnxruntime's. Rows
-are appended to ``benchmarks/results/across.csv``, pairs that stand there are not run again. Standard
-error names each row and the CPU seconds that it took: half a minute where tiles are ``static``, a
-minute or two where ``flexer`` orders them. The table is printed, and written beside the rows. The
-exit code is 1 if outputs differ or if a network became slower.
+are appended to ``benchmarks/results/across.csv``, pairs that stand there are not run again.
+Standard error names each row and the CPU seconds that it took: half a minute where tiles are
+``static``, a minute or two where ``flexer`` orders them. The table is printed, and written beside
+the rows. The exit code is 1 if outputs differ or if a network became slower.
 """
 
 import argparse
