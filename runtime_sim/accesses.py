@@ -31,6 +31,7 @@ from .functional import indexed, table_access
 from .region import Region, check_form, has_form, strided_region, window_region
 
 _Extents: TypeAlias = tuple[int, int, int, int, int, int, int, int]
+_Geometry: TypeAlias = tuple[tuple[int, int], tuple[int, int], int, int, int, int]
 
 
 class Way(StrEnum):
@@ -114,9 +115,10 @@ def touches(instruction: AnyInstruction) -> tuple[Touch, ...]:
 
 def _mac(instruction: Mac) -> tuple[Touch, ...]:
     accesses = x, w, acc = instruction.x, instruction.w, instruction.acc
+    window = instruction.window
     regions = _mac_regions(
         instruction.extents,
-        instruction.window,
+        (window.stride, window.dilation, window.rows, window.columns, window.top, window.left),
         (x.strides, w.strides, acc.strides),
         (instruction.x_dtype.bytes, instruction.w_dtype.bytes, instruction.acc_bytes),
     )
@@ -132,15 +134,26 @@ def _mac(instruction: Mac) -> tuple[Touch, ...]:
 @lru_cache(maxsize=1 << 16)
 def _mac_regions(
     extents: _Extents,
-    window: Window,
+    geometry: _Geometry,
     strides: tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]],
     sizes: tuple[int, int, int],
 ) -> tuple[Region, Region, Region] | None:
-    """Return the bytes of ``x``, ``w`` and ``acc``; ``None`` where one has the wrong form."""
+    """Return the bytes of ``x``, ``w`` and ``acc``; ``None`` where one has the wrong form.
+
+    Args:
+        extents: Of the loops.
+        geometry: The fields of the window; plain tuples are looked up faster than a dataclass.
+        strides: Of the three accesses [byte].
+        sizes: Of their elements [byte].
+    """
     shapes = _mac_shapes(extents)
     if not all(map(has_form, shapes, strides)):
         return None
     R, S, P, Q, C, _, N, G = extents
+    stride, dilation, rows, columns, top, left = geometry
+    window = Window(
+        stride=stride, dilation=dilation, rows=rows, columns=columns, top=top, left=left
+    )
     x = window_region((N, G, C), (P, Q), (R, S), window, strides[0], sizes[0])
     w, acc = map(strided_region, shapes[1:], strides[1:], sizes[1:])
     return x, w, acc

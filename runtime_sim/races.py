@@ -51,6 +51,7 @@ class RaceDetector:
         self._heads = np.full((len(places.memories), 2, len(program.queues)), -1, np.int64)
         self._log = np.zeros((0, BEFORE + 1), np.int64)
         self._known = np.zeros((0, _CONSTANT + 1), np.int64)
+        self._learned = 0
         self._instructions: list[tuple[int, int, int]] = []
         self._touched: list[int] = []
         self._crowd = 0
@@ -83,8 +84,8 @@ class RaceDetector:
         begin = len(self._log)
         instructions = self._enter()
         pairs = meetings(self._clocks, instructions, self._log, begin, self._heads)
-        for later, earlier in pairs.tolist():
-            self._look_at(later, earlier)
+        for numbers, touched in zip(pairs, self._log[pairs, PLACE].tolist(), strict=True):
+            self._look_at(numbers, touched)
         if len(self._log) > 2 * self._crowd:
             self._forget()
             self._crowd = len(self._log)
@@ -95,8 +96,7 @@ class RaceDetector:
         Returns:
             Queue, position and one past the last access of each instruction ``[instructions, 3]``.
         """
-        fresh = [self._row(item) for item in self._places.touched[len(self._known) :]]
-        self._known = np.concatenate((self._known, np.reshape(fresh, (-1, _CONSTANT + 1))))
+        self._learn()
         instructions = np.array(self._instructions, np.int64)
         touched = np.array(self._touched, np.int64)
         self._instructions, self._touched = [], []
@@ -113,21 +113,38 @@ class RaceDetector:
         self._log = np.concatenate((self._log, rows[is_kept]))
         return instructions
 
+    def _learn(self) -> None:
+        """Make rows of what was touched for the first time."""
+        fresh = self._places.touched[self._learned :]
+        if not fresh:
+            return
+        end = self._learned + len(fresh)
+        if end > len(self._known):
+            more = np.empty((end, _CONSTANT + 1), np.int64)
+            self._known = np.concatenate((self._known, more))
+        self._known[self._learned : end] = [self._row(item) for item in fresh]
+        self._learned = end
+
     def _row(self, placed: Placed) -> tuple[int, ...]:
         """Return the columns of a log that follow from what is touched, and ``_CONSTANT``."""
         _, memory, low, high, writes = placed
         return memory, writes, low, high, self._is_constant(placed)
 
-    def _look_at(self, later: int, earlier: int) -> None:
-        """Compare two concurrent accesses byte by byte."""
-        numbers: list[int] = self._log[[later, earlier], PLACE].tolist()
-        second, first = (self._places.touched[number] for number in numbers)
+    def _look_at(self, numbers: Ints, touched: Sequence[int]) -> None:
+        """Compare two concurrent accesses byte by byte.
+
+        Args:
+            numbers: Of the later one and the earlier one in the log.
+            touched: What they touch, by its places' numbers.
+        """
+        second, first = (self._places.touched[number] for number in touched)
         byte = self._overlaps.common_byte(second.touch, first.touch)
         if byte is not None:
+            later, earlier = map(self._where, numbers)
             raise RaceError(
-                f"{self._where(later)}: race on byte {byte:#x} of "
+                f"{later}: race on byte {byte:#x} of "
                 f"{self._places.memories[second.memory].name}: it {second.touch.way}s what "
-                f"{self._where(earlier)} {'wrote' if first.writes else 'read'}, and no wait "
+                f"{earlier} {'wrote' if first.writes else 'read'}, and no wait "
                 "orders them"
             )
 

@@ -193,7 +193,8 @@ class _Judges:
         """
         touched_before = len(self._places.touched)
         self._races.observe(issue.queue, issue.position, self._places.of(touched))
-        self._written.observe(self._places.touched[touched_before:])
+        if len(self._places.touched) > touched_before:
+            self._written.observe(self._places.touched[touched_before:])
 
     def finish(self) -> None:
         """Look at what was observed and not looked at yet.
