@@ -116,8 +116,6 @@ def test_nests_fit_all_npus(tmp_path: Path, case: str):
     """Static orders run any tile on any NPU."""
     path = tmp_path / "unequal.toml"
     npus = [f'[[npu]]\nname = "npu{n}"\nsizes = {x}\n' for n, x in enumerate(SIZES[case])]
-        f'[[npu]]\nname = "{x[2:5]}{n}"\nsizes = {x}\n' for n, x in enumerate(SIZES[case])
-    )
     text = find_source("flexer-arch1").text
     path.write_text(re.sub(r"\[npus\]\ncount = 2.*\n", "".join(npus), text))
 
