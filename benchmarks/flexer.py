@@ -2,6 +2,7 @@
 
     python -m benchmarks.flexer
     python -m benchmarks.flexer --network vgg16 --arch flexer-arch5 --jobs 2
+    python -m benchmarks.flexer --figures 9b 10 12
 
 Layers are appended to ``benchmarks/results/flexer.csv`` network by network; pairs of network and
 machine that stand there are not run again, so a run that was stopped goes on. The tables are
@@ -32,6 +33,7 @@ from .conv_layers import TABLES, Row, distinct
 
 RESULTS = Path(__file__).with_name("results")
 ARCHS = tuple(f"flexer-arch{number}" for number in range(1, 9))
+FIGURES = ("8", "9b", "10", "12")
 _POLICIES = (
     ("default", Priority.DEFAULT, Memory.DEFAULT),
     ("priority 1: min transfer", Priority.MIN_TRANSFER, Memory.DEFAULT),
@@ -88,15 +90,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
     lines = read(path)
     done = {(line.network, line.arch) for line in lines}
     pairs = [(network, arch) for arch in chosen.arch for network in chosen.network]
+    pairs = pairs if "8" in chosen.figures else []
     with ProcessPoolExecutor(chosen.jobs) as pool:
         for found in pool.map(measure, [pair for pair in pairs if pair not in done]):
             append(path, found)
             lines += found
     order = {pair: rank for rank, pair in enumerate(product(TABLES, ARCHS))}
     lines.sort(key=lambda line: order.get((line.network, line.arch), len(order)))
-    text = fig8(lines) + fig9(lines)
-    if not chosen.quick:
-        text += fig9b() + fig10_and_11() + fig12(chosen.policy_layers)
+    figures = {
+        "8": lambda: fig8(lines) + fig9(lines),
+        "9b": fig9b,
+        "10": fig10_and_11,
+        "12": lambda: fig12(chosen.policy_layers),
+    }
+    text = "".join(figure() for name, figure in figures.items() if name in chosen.figures)
     (chosen.output / "flexer.md").write_text(text, encoding="utf-8")
     sys.stdout.write(text)
     return int(any(line.is_worse for line in lines))
@@ -108,7 +115,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--network", nargs="+", choices=sorted(TABLES), default=list(TABLES))
     parser.add_argument("--arch", nargs="+", default=list(ARCHS))
     parser.add_argument("--jobs", type=int, default=1, help="processes [1]")
-    parser.add_argument("--quick", action="store_true", help="figures 8 and 9 only")
+    parser.add_argument(
+        "--figures", nargs="+", choices=FIGURES, default=FIGURES, help="8: and 9a; 10: and 11"
+    )
     parser.add_argument("--policy-layers", type=int, default=6, help="layers of figure 12 [6]")
     parser.add_argument("--output", type=Path, default=RESULTS, help="folder of results")
     return parser

@@ -1,7 +1,8 @@
 """How far model and simulation of an operator are apart, and why.
 
 The model sees an operator alone. In the run of the whole network others use its ports, its loads
-run ahead while the operator before still works, and it has the moves of whole tensors, too.
+run ahead while the operator before still works, and it has the moves of whole tensors, too. Where
+an operator's own tiles share a port, the model knows that already: it is no reason.
 """
 
 from collections.abc import Mapping, Sequence
@@ -14,6 +15,7 @@ from ..ir.module import Module
 from ..ir.report import NOTICEABLE, Cause, Reason
 from ..passes.base import require_arch
 from ..runtime_sim.result import OperatorAccount
+from .alone import OperatorsAlone
 
 
 @dataclass(frozen=True)
@@ -54,12 +56,28 @@ class Differences:
         account, difference = self.account(name), self.difference(name)
         if account is None or difference is None or abs(difference) <= NOTICEABLE:
             return ()
-        found = [Reason(Cause.PORT, item.cycles, item.port) for item in account.stalls]
+        own = self._own_stalls(name)
+        found = [
+            Reason(Cause.PORT, item.cycles - own.get(item.port, 0), item.port)
+            for item in account.stalls
+        ]
         found.append(Reason(Cause.OVERLAP, self._overlap(account)))
         found.append(Reason(Cause.MOVES, self._moves(name)))
         found = [item for item in found if item.cycles > 0]
         found.sort(key=lambda item: -item.cycles)
         return tuple(found) or (Reason(Cause.UNKNOWN, 0),)
+
+    def _own_stalls(self, name: str) -> Mapping[str, int]:
+        """Return by port what the operator stalls by itself; the model counts it [cycle]."""
+        plan = self.module.graph_schedule
+        if self._alone is None or plan is None:
+            return {}
+        return self._alone.stalls(plan.step_of[name])
+
+    @cached_property
+    def _alone(self) -> OperatorsAlone | None:
+        program, schedule = self.module.program, self.module.tile_schedule
+        return None if program is None or schedule is None else OperatorsAlone(program, schedule)
 
     def _overlap(self, account: OperatorAccount) -> int:
         """Return for how long operators before or after work, too [cycle]."""

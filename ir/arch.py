@@ -288,6 +288,19 @@ class Architecture:
         )
         return replace(self, fanouts=fanouts, npus=(Npu(name=npu.name),))
 
+    @cached_property
+    def for_every_npu(self) -> "Architecture":
+        """The machine that each NPU has at least: one NPU with the smallest size of each fan-out.
+
+        What fits it runs on all NPUs.
+        """
+        machines = [self.for_npu(npu) for npu in self.npus]
+        fanouts = tuple(
+            replace(fanout, size=min(machine.fanout(fanout.name).size for machine in machines))
+            for fanout in self.fanouts
+        )
+        return replace(machines[0], fanouts=fanouts)
+
     def verify(self) -> None:
         """Check names, order, capacities and sizes.
 

@@ -137,7 +137,7 @@ class Module:
                 raise VerifyError(f"mapping of %{item.operator}, which is not in the graph")
             item.verify()
             if self.arch is not None:
-                item.nest.verify(self.arch)
+                item.nest.verify(self.arch.for_every_npu)
         if self.tile_schedule is not None:
             self.tile_schedule.verify()
             for tensor in self.tile_schedule.graph.preloaded:

@@ -1,8 +1,8 @@
 """What every instruction reads and writes, byte for byte."""
 
-from dataclasses import dataclass
 from enum import StrEnum
-from typing import TypeAlias
+from functools import lru_cache
+from typing import NamedTuple, TypeAlias
 
 from ..ir.isa import (
     Access,
@@ -24,10 +24,14 @@ from ..ir.isa import (
     Requant,
     Select,
     Sync,
+    Window,
 )
 from ..ir.operators.functions import PAIRS, REDUCTIONS
 from .functional import indexed, table_access
-from .region import Region, check_form, strided_region, window_region
+from .region import Region, check_form, has_form, strided_region, window_region
+
+_Extents: TypeAlias = tuple[int, int, int, int, int, int, int, int]
+_Geometry: TypeAlias = tuple[tuple[int, int], tuple[int, int], int, int, int, int]
 
 
 class Way(StrEnum):
@@ -37,8 +41,7 @@ class Way(StrEnum):
     WRITE = "write"
 
 
-@dataclass(frozen=True, slots=True)
-class Touch:
+class Touch(NamedTuple):
     """Bytes that an instruction reads or writes.
 
     Attributes:
@@ -111,28 +114,55 @@ def touches(instruction: AnyInstruction) -> tuple[Touch, ...]:
 
 
 def _mac(instruction: Mac) -> tuple[Touch, ...]:
-    R, S, P, Q, C, K, N, G = instruction.extents
-    acc_shape, w_shape = (N, G, K, P, Q), (G, K, C, R, S)
-    check_form(instruction.x, (N, G, C, P, Q))
-    check_form(instruction.w, w_shape)
-    check_form(instruction.acc, acc_shape)
-    x = window_region(
-        (N, G, C),
-        (P, Q),
-        (R, S),
-        instruction.window,
-        instruction.x.strides,
-        instruction.x_dtype.bytes,
+    accesses = x, w, acc = instruction.x, instruction.w, instruction.acc
+    window = instruction.window
+    regions = _mac_regions(
+        instruction.extents,
+        (window.stride, window.dilation, window.rows, window.columns, window.top, window.left),
+        (x.strides, w.strides, acc.strides),
+        (instruction.x_dtype.bytes, instruction.w_dtype.bytes, instruction.acc_bytes),
     )
-    w = strided_region(w_shape, instruction.w.strides, instruction.w_dtype.bytes)
-    acc = strided_region(acc_shape, instruction.acc.strides, instruction.acc_bytes)
-    held = (Touch(instruction.acc, acc, Way.READ),) if instruction.accumulate else ()
-    return (
-        Touch(instruction.x, x, Way.READ),
-        Touch(instruction.w, w, Way.READ),
-        *held,
-        Touch(instruction.acc, acc, Way.WRITE),
+    if regions is None:
+        for access, shape in zip(accesses, _mac_shapes(instruction.extents), strict=True):
+            check_form(access, shape)
+    assert regions is not None
+    reads = (Touch(x, regions[0], Way.READ), Touch(w, regions[1], Way.READ))
+    held = (Touch(acc, regions[2], Way.READ),) if instruction.accumulate else ()
+    return (*reads, *held, Touch(acc, regions[2], Way.WRITE))
+
+
+@lru_cache(maxsize=1 << 16)
+def _mac_regions(
+    extents: _Extents,
+    geometry: _Geometry,
+    strides: tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]],
+    sizes: tuple[int, int, int],
+) -> tuple[Region, Region, Region] | None:
+    """Return the bytes of ``x``, ``w`` and ``acc``; ``None`` where one has the wrong form.
+
+    Args:
+        extents: Of the loops.
+        geometry: The fields of the window; plain tuples are looked up faster than a dataclass.
+        strides: Of the three accesses [byte].
+        sizes: Of their elements [byte].
+    """
+    shapes = _mac_shapes(extents)
+    if not all(map(has_form, shapes, strides)):
+        return None
+    R, S, P, Q, C, _, N, G = extents
+    stride, dilation, rows, columns, top, left = geometry
+    window = Window(
+        stride=stride, dilation=dilation, rows=rows, columns=columns, top=top, left=left
     )
+    x = window_region((N, G, C), (P, Q), (R, S), window, strides[0], sizes[0])
+    w, acc = map(strided_region, shapes[1:], strides[1:], sizes[1:])
+    return x, w, acc
+
+
+def _mac_shapes(extents: _Extents) -> tuple[tuple[int, ...], ...]:
+    """Return the loops of the accesses ``x``, ``w`` and ``acc``."""
+    R, S, P, Q, C, K, N, G = extents
+    return (N, G, C, P, Q), (G, K, C, R, S), (N, G, K, P, Q)
 
 
 def _requant(instruction: Requant) -> tuple[Touch, ...]:

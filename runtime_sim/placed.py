@@ -7,6 +7,8 @@ from ..ir.isa import Space
 from .accesses import Touch, Way
 from .machine import Memory
 
+_NOWHERE = -1
+
 
 class Placed(NamedTuple):
     """A touch and where it lies.
@@ -27,26 +29,48 @@ class Placed(NamedTuple):
 
 
 class Places:
-    """Numbers all memories of a machine and places touches in them."""
+    """Numbers all memories of a machine, and all that is touched in them.
+
+    Touches of the same bytes in the same way are one: programs come back to the same tiles again
+    and again.
+
+    Attributes:
+        memories: Of the machine.
+        touched: What was touched so far, each once; its number is its place here.
+    """
 
     def __init__(self, memories: Mapping[tuple[Space, int], Memory]) -> None:
         self.memories = tuple(memories.values())
+        self.touched: list[Placed] = []
         self._numbers = {key: number for number, key in enumerate(memories)}
         self._sizes = [memory.bytes.size for memory in self.memories]
+        self._known: dict[tuple[Space, int, int, int, Way], tuple[int, Touch]] = {}
+        """Regions are told apart by identity, which their being kept here makes theirs alone."""
 
-    def of(self, touched: Sequence[Touch]) -> list[Placed]:
-        """Return touches with their places.
+    def of(self, touched: Sequence[Touch]) -> list[int]:
+        """Return the numbers of touches.
 
         Those that leave their memory, which trap where they are executed, and those of no byte
         are left out.
         """
-        found: list[Placed] = []
+        known = self._known
+        found: list[int] = []
         for touch in touched:
-            access, region = touch.access, touch.region
-            number = self._numbers.get((access.space, access.npu))
-            if number is None or not region.lattices:
-                continue
-            low, high = access.address + region.low, access.address + region.high
-            if low >= 0 and high <= self._sizes[number]:
-                found.append(Placed(touch, number, low, high, touch.way is Way.WRITE))
+            access, region, way = touch
+            key = (access.space, access.npu, access.address, id(region), way)
+            entry = known.get(key)
+            if entry is None:
+                entry = known[key] = (self._place(touch), touch)
+            if entry[0] != _NOWHERE:
+                found.append(entry[0])
         return found
+
+    def _place(self, touch: Touch) -> int:
+        """Return the number of a touch that is new."""
+        access, region = touch.access, touch.region
+        memory = self._numbers.get((access.space, access.npu))
+        low, high = access.address + region.low, access.address + region.high
+        if memory is None or not region.lattices or low < 0 or high > self._sizes[memory]:
+            return _NOWHERE
+        self.touched.append(Placed(touch, memory, low, high, touch.way is Way.WRITE))
+        return len(self.touched) - 1

@@ -16,9 +16,10 @@ from numpy.typing import NDArray
 
 Ints = NDArray[np.int64]
 
-QUEUE, POSITION, MEMORY, WRITES, LOW, HIGH, BEFORE = range(7)
-"""Columns of a log: who accesses, where, 1 for a write, from which byte to which, and the access
-before it of the same queue, memory and direction, -1 for none."""
+QUEUE, POSITION, PLACE, MEMORY, WRITES, LOW, HIGH, BEFORE = range(8)
+"""Columns of a log: who accesses, the number of what is touched, where that is, 1 for a write, from
+which byte to which, and the access before it of the same queue, memory and direction, -1 for none.
+"""
 
 
 class Clocks(NamedTuple):
@@ -71,7 +72,7 @@ def meetings(clocks: Clocks, instructions: Ints, log: Ints, begin: int, heads: I
     Args:
         clocks: The clocks, which go on.
         instructions: Queue, position and one past the last access of each ``[instructions, 3]``.
-        log: All accesses so far, then theirs, whose ``BEFORE`` is filled in ``[accesses, 7]``.
+        log: All accesses so far, then theirs, whose ``BEFORE`` is filled in ``[accesses, 8]``.
         begin: The first of theirs.
         heads: Last access of each memory, direction and queue, -1 for none; goes on.
 

@@ -16,20 +16,22 @@ References:
 
 from bisect import bisect_right
 from collections.abc import Sequence
-from itertools import accumulate, compress
+from itertools import accumulate
 
 import numpy as np
 
 from ..ir.errors import RaceError
 from ..ir.isa import Space
 from ..ir.program import Program, SymbolKind
-from .machine import Memory
 from .overlap import Overlaps
-from .placed import Placed
-from .race_kernel import BEFORE, POSITION, QUEUE, Clocks, meetings
+from .placed import Placed, Places
+from .race_kernel import BEFORE, MEMORY, PLACE, POSITION, QUEUE, Clocks, Ints, meetings
 
 _AT_ONCE = 256
 """Instructions that are compared together."""
+
+_CONSTANT = BEFORE - MEMORY
+"""Of what is touched: column behind memory, direction and bounds; 1 where nothing may write it."""
 
 
 class RaceDetector:
@@ -39,39 +41,35 @@ class RaceDetector:
     been observed; :meth:`finish` reports what is left.
     """
 
-    def __init__(self, program: Program, memories: Sequence[Memory]) -> None:
+    def __init__(self, program: Program, places: Places) -> None:
         self._program = program
-        self._memories = memories
-        self._off_chip = [memory.space is Space.DRAM for memory in memories]
+        self._places = places
         self._constants = _constant_ranges(program)
         self._overlaps = Overlaps()
         self._lengths = np.array([len(queue.instructions) for queue in program.queues], np.int64)
         self._clocks = _clocks(program)
-        self._heads = np.full((len(memories), 2, len(program.queues)), -1, np.int64)
+        self._heads = np.full((len(places.memories), 2, len(program.queues)), -1, np.int64)
         self._log = np.zeros((0, BEFORE + 1), np.int64)
-        self._logged: list[Placed] = []
+        self._known = np.zeros((0, _CONSTANT + 1), np.int64)
+        self._learned = 0
         self._instructions: list[tuple[int, int, int]] = []
-        self._rows: list[tuple[int, ...]] = []
+        self._touched: list[int] = []
         self._crowd = 0
 
-    def observe(self, queue: int, position: int, touched: Sequence[Placed]) -> None:
+    def observe(self, queue: int, position: int, touched: Sequence[int]) -> None:
         """Take account of an instruction, after all that it waits for.
 
         Args:
             queue: Number of its queue.
             position: Its position there.
-            touched: What it reads and writes.
+            touched: What it reads and writes, by its places' numbers.
 
         Raises:
             RaceError: It, or one observed before, conflicts with an earlier one; names both, and
                 the byte.
         """
-        for placed in touched:
-            if not self._is_constant(placed):
-                _, memory, low, high, writes = placed
-                self._rows.append((queue, position, memory, writes, low, high, -1))
-                self._logged.append(placed)
-        self._instructions.append((queue, position, len(self._logged)))
+        self._touched += touched
+        self._instructions.append((queue, position, len(self._touched)))
         if len(self._instructions) == _AT_ONCE:
             self.finish()
 
@@ -84,26 +82,69 @@ class RaceDetector:
         if not self._instructions:
             return
         begin = len(self._log)
-        fresh = np.array(self._rows, np.int64).reshape(-1, BEFORE + 1)
-        self._log = np.concatenate((self._log, fresh))
-        instructions = np.array(self._instructions, np.int64)
-        self._rows, self._instructions = [], []
+        instructions = self._enter()
         pairs = meetings(self._clocks, instructions, self._log, begin, self._heads)
-        for later, earlier in pairs.tolist():
-            self._look_at(later, earlier)
+        for numbers, touched in zip(pairs, self._log[pairs, PLACE].tolist(), strict=True):
+            self._look_at(numbers, touched)
         if len(self._log) > 2 * self._crowd:
             self._forget()
             self._crowd = len(self._log)
 
-    def _look_at(self, later: int, earlier: int) -> None:
-        """Compare two concurrent accesses byte by byte."""
-        second, first = self._logged[later], self._logged[earlier]
+    def _enter(self) -> Ints:
+        """Append what was observed to the log.
+
+        Returns:
+            Queue, position and one past the last access of each instruction ``[instructions, 3]``.
+        """
+        self._learn()
+        instructions = np.array(self._instructions, np.int64)
+        touched = np.array(self._touched, np.int64)
+        self._instructions, self._touched = [], []
+
+        number = np.diff(instructions[:, 2], prepend=0)
+        rows = np.empty((len(touched), BEFORE + 1), np.int64)
+        rows[:, [QUEUE, POSITION]] = np.repeat(instructions[:, :2], number, axis=0)
+        rows[:, PLACE] = touched
+        rows[:, MEMORY:BEFORE] = self._known[touched, :_CONSTANT]
+        rows[:, BEFORE] = -1
+        is_kept = self._known[touched, _CONSTANT] == 0
+        kept = np.append(0, np.cumsum(is_kept))
+        instructions[:, 2] = len(self._log) + kept[instructions[:, 2]]
+        self._log = np.concatenate((self._log, rows[is_kept]))
+        return instructions
+
+    def _learn(self) -> None:
+        """Make rows of what was touched for the first time."""
+        fresh = self._places.touched[self._learned :]
+        if not fresh:
+            return
+        end = self._learned + len(fresh)
+        if end > len(self._known):
+            more = np.empty((end, _CONSTANT + 1), np.int64)
+            self._known = np.concatenate((self._known, more))
+        self._known[self._learned : end] = [self._row(item) for item in fresh]
+        self._learned = end
+
+    def _row(self, placed: Placed) -> tuple[int, ...]:
+        """Return the columns of a log that follow from what is touched, and ``_CONSTANT``."""
+        _, memory, low, high, writes = placed
+        return memory, writes, low, high, self._is_constant(placed)
+
+    def _look_at(self, numbers: Ints, touched: Sequence[int]) -> None:
+        """Compare two concurrent accesses byte by byte.
+
+        Args:
+            numbers: Of the later one and the earlier one in the log.
+            touched: What they touch, by its places' numbers.
+        """
+        second, first = (self._places.touched[number] for number in touched)
         byte = self._overlaps.common_byte(second.touch, first.touch)
         if byte is not None:
+            later, earlier = map(self._where, numbers)
             raise RaceError(
-                f"{self._where(later)}: race on byte {byte:#x} of "
-                f"{self._memories[second.memory].name}: it {second.touch.way}s what "
-                f"{self._where(earlier)} {'wrote' if first.writes else 'read'}, and no wait "
+                f"{later}: race on byte {byte:#x} of "
+                f"{self._places.memories[second.memory].name}: it {second.touch.way}s what "
+                f"{earlier} {'wrote' if first.writes else 'read'}, and no wait "
                 "orders them"
             )
 
@@ -123,11 +164,10 @@ class RaceDetector:
         self._log = self._log[is_kept]
         self._log[:, BEFORE] = number[self._log[:, BEFORE]]
         self._heads = number[self._heads]
-        self._logged = list(compress(self._logged, is_kept.tolist()))
 
     def _is_constant(self, placed: Placed) -> bool:
         """Whether a read lies in one constant, which nothing may write."""
-        if placed.writes or not self._off_chip[placed.memory]:
+        if placed.writes or self._places.memories[placed.memory].space is not Space.DRAM:
             return False
         starts, ends = self._constants
         found = bisect_right(starts, placed.low) - 1

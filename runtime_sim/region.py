@@ -58,13 +58,18 @@ class Region:
         return sum(math.prod(lattice.shape) for lattice in self.lattices)
 
 
+def has_form(shape: Sequence[int], strides: Sequence[int]) -> bool:
+    """Whether an access has one stride per loop and every loop runs."""
+    return len(shape) == len(strides) and bool(shape) and min(shape) >= 1
+
+
 def check_form(access: Access, shape: tuple[int, ...]) -> None:
     """Check that an access has one stride per loop and that every loop runs.
 
     Raises:
         SimulationError: It does not.
     """
-    if len(shape) == len(access.strides) and shape and min(shape) >= 1:
+    if has_form(shape, access.strides):
         return
     where = f"{access.space}:{access.address:#x}"
     if len(shape) != len(access.strides):

@@ -181,7 +181,7 @@ class _Judges:
 
     def __init__(self, program: Program, machine: Machine) -> None:
         self._places = Places(machine.memories)
-        self._races = RaceDetector(program, self._places.memories)
+        self._races = RaceDetector(program, self._places)
         self._written = WrittenBytes(program, self._places.memories)
 
     def observe(self, issue: Issue, touched: Sequence[Touch]) -> None:
@@ -191,9 +191,10 @@ class _Judges:
             RaceError: It conflicts with an earlier one, and nothing orders them.
             SimulationError: It reads a byte that nothing has written.
         """
-        placed = self._places.of(touched)
-        self._races.observe(issue.queue, issue.position, placed)
-        self._written.observe(placed)
+        touched_before = len(self._places.touched)
+        self._races.observe(issue.queue, issue.position, self._places.of(touched))
+        if len(self._places.touched) > touched_before:
+            self._written.observe(self._places.touched[touched_before:])
 
     def finish(self) -> None:
         """Look at what was observed and not looked at yet.

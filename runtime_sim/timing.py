@@ -172,7 +172,8 @@ class _Events:
     def run(self) -> None:
         """Let all queues run until none can go on."""
         for line in self.lines:
-            self._offer(line, 0)
+            if line.may_issue:
+                self._offer(line, 0)
         while True:
             time = self._next()
             if time is None:

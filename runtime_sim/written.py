@@ -17,7 +17,7 @@ from ..ir.isa import Space
 from ..ir.program import Program, SymbolKind
 from .machine import Memory
 from .placed import Placed
-from .region import Lattice, Region
+from .region import Lattice
 
 _GIVEN = (SymbolKind.INPUT, SymbolKind.CONSTANT)
 
@@ -33,27 +33,21 @@ class WrittenBytes:
             for symbol in program.symbols
             if symbol.kind in _GIVEN
         )
-        self._settled: dict[tuple[int, int, int], Region] = {}
-        """Accesses known to touch written bytes only; regions by identity, which they keep."""
 
     def observe(self, touched: Sequence[Placed]) -> None:
-        """Take account of what an instruction reads and then writes.
+        """Take account of what an instruction reads and then writes, and none before it did.
+
+        No byte loses its flag, so the same bytes need not be looked at again.
 
         Raises:
             SimulationError: It reads a byte that nothing has written; names the byte.
         """
-        settled = self._settled
         for placed in touched:
-            region = placed.touch.region
-            key = (placed.memory, placed.low, id(region))
-            if key in settled:
-                continue
             if placed.writes:
-                for lattice in region.lattices:
+                for lattice in placed.touch.region.lattices:
                     self._of(placed, lattice)[...] = 1
             else:
                 self._check(placed)
-            settled[key] = region
 
     def _check(self, placed: Placed) -> None:
         memory = self._memories[placed.memory]

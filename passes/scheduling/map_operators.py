@@ -162,7 +162,8 @@ class MapOperators(Pass):
     ) -> tuple[tuple[str, MappingProblem], ...]:
         """Return (operator, problem) for the operators of the MAC array that are in no group.
 
-        NPUs work side by side, so each may fill its share of the workspace.
+        NPUs work side by side, so each may fill its share of the workspace. Any of them may run
+        any tile, so a nest has to fit them all.
 
         Args:
             graph: The network.
@@ -170,7 +171,7 @@ class MapOperators(Pass):
             arch: The accelerator.
             seed: Of the mapper.
         """
-        machine = arch.for_npu(arch.npus[0])
+        machine = arch.for_every_npu
         found: list[tuple[str, MappingProblem]] = []
         for name in plan.order:
             op = graph.producer[name]

@@ -1,9 +1,11 @@
 """Model and simulation of every operator: how far apart, and why."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 import pytest
 
+from accnn.compiler.alone import OperatorsAlone
 from accnn.compiler.differences import Differences
 from accnn.ir.report import NOTICEABLE, Cause
 from accnn.runtime_sim.result import OperatorAccount, PortStall
@@ -51,7 +53,8 @@ def stretched(found: Differences, by: int, **changes: object) -> tuple[str, Oper
 
 def test_ports_and_neighbours_are_named(tight: Compiled, found: Differences):
     name, account = stretched(found, 1000)
-    stalled = replace(account, stalls=(PortStall("dram.port", 700),))
+    own = own_stalls(tight, name)["dram.port"]
+    stalled = replace(account, stalls=(PortStall("dram.port", own + 700),))
     late = replace(
         found.accounts[6],
         first_cycle=account.last_cycle - 900,
@@ -71,6 +74,26 @@ def test_what_nothing_explains_is_not_explained(tight: Compiled, found: Differen
     (reason,) = Differences(tight.module, (account,)).reasons(name)
 
     assert reason.cause is Cause.UNKNOWN
+
+
+def test_what_an_operators_own_tiles_cost_each_other_explains_nothing(
+    tight: Compiled, found: Differences
+):
+    """The model counts it, so another thousand cycles need another reason."""
+    name, account = stretched(found, 1000)
+    own = own_stalls(tight, name)
+    stalls = tuple(PortStall(port, cycles) for port, cycles in own.items())
+
+    (reason,) = Differences(tight.module, (replace(account, stalls=stalls),)).reasons(name)
+
+    assert stalls
+    assert reason.cause is Cause.UNKNOWN
+
+
+def own_stalls(compiled: Compiled, name: str) -> Mapping[str, int]:
+    schedule, plan = compiled.module.tile_schedule, compiled.module.graph_schedule
+    assert schedule is not None and plan is not None
+    return OperatorsAlone(compiled.program, schedule).stalls(plan.step_of[name])
 
 
 def test_operators_that_cross_are_told_from_operators_alone():

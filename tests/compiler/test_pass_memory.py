@@ -4,6 +4,7 @@ import dataclasses
 import json
 import logging
 from dataclasses import dataclass
+from pathlib import Path
 from typing import ClassVar
 
 import numpy as np
@@ -11,7 +12,7 @@ import pytest
 
 from accnn.backend.load import load_architecture
 from accnn.compiler.pass_memory import PassMemory, key_of
-from accnn.compiler.store import Store, package_version
+from accnn.compiler.store import Store, code_version, package_version
 from accnn.ir.graph import Graph, Value
 from accnn.ir.module import Module
 from accnn.ir.ops import make_op
@@ -23,6 +24,7 @@ from accnn.passes.pipeline import Pipeline
 from accnn.passes.scheduling.schedule_cosma import ScheduleCosma
 from accnn.passes.scheduling.schedule_in_order import ScheduleInOrder
 
+ROOT = Path(__file__).parents[2]
 ARCH = load_architecture("edge-fp32")
 
 
@@ -94,6 +96,28 @@ def test_stages_options_and_seed_change_the_key():
     }
 
     assert len(keys) == 5
+
+
+@pytest.mark.parametrize(
+    ("file", "counts"),
+    [
+        ("ir/graph.py", True),
+        ("passes/scheduling/schedule_in_order.py", True),
+        ("passes/mapping/recipes/cosa.py", True),
+        ("backend/lower.py", False),
+    ],
+)
+def test_the_code_of_all_passes_changes_the_key(monkeypatch, file, counts):
+    before, read = key_of(Slow(), module(), 0), Path.read_bytes
+    changed = ROOT / file
+    assert changed.is_file()
+    monkeypatch.setattr(Path, "read_bytes", lambda path: read(path) + b"#" * (path == changed))
+    code_version.cache_clear()
+
+    after = key_of(Slow(), module(), 0)
+
+    code_version.cache_clear()
+    assert (after != before) == counts
 
 
 def test_the_code_of_installed_plug_ins_changes_the_key(tmp_path, monkeypatch):

@@ -3,17 +3,21 @@
 import itertools
 from unittest import mock
 
+import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from accnn.ir.errors import RaceError
 from accnn.ir.isa import Access, Copy, Fill, Space, Wait
+from accnn.ir.program import SymbolKind
+from accnn.ir.types import DType
 from accnn.runtime_sim import races
 from accnn.runtime_sim.accesses import touches
 from accnn.runtime_sim.overlap import Overlaps
 from accnn.runtime_sim.simulate import simulate
 
-from ..programs import machine, program
+from ..programs import machine, program, symbol
 
 QUEUES = ("dma0", "ld0", "st0")
 FIRST = Wait(len(QUEUES), 1)
@@ -138,3 +142,41 @@ def test_overlaps_are_remembered_by_distance():
 
     assert [meet(0, x) for x in (2, 1, 8, 9, 16, 2, 1)] == [None, 1, 8, 9, None, None, 1]
     assert [meet(100, 100 + x) for x in (2, 1)] == [None, 101]
+
+
+def test_equal_addresses_of_two_npus_are_two_places():
+    """Two queues fill one address at the same time."""
+    one, other = (
+        Fill(dst=Access(Space.PB, npu, 0, (1,)), shape=(4,), element_bytes=1, value=1)
+        for npu in (0, 1)
+    )
+
+    simulate(program({"ld0": [one], "ld1": [other]}, arch=machine(2)), {}, {})
+    with pytest.raises(RaceError, match="race on byte 0x0 of pb1"):
+        simulate(program({"ld1": [other], "st1": [other]}, arch=machine(2)), {}, {})
+
+
+def test_a_read_that_only_begins_in_a_constant_may_race():
+    """Nothing writes the constant of 4 bytes; another queue writes the input behind it."""
+    symbols = (
+        symbol("c", SymbolKind.CONSTANT, 0, DType.U8, 4),
+        symbol("x", SymbolKind.INPUT, 4, DType.U8, 4),
+    )
+    write = Fill(dst=Access(Space.DRAM, 0, 4, (1,)), shape=(4,), element_bytes=1, value=1)
+    constants = {"c": np.zeros(4, np.uint8)}
+
+    def run(size, waits):
+        read = Copy(
+            src=Access(Space.DRAM, 0, 0, (1,)),
+            dst=Access(Space.GB, 0, 0, (1,)),
+            shape=(size,),
+            element_bytes=1,
+            waits=waits,
+        )
+        built = program({"dma0": [write], "dma1": [read]}, symbols, arch=machine(1, 2))
+        simulate(built, constants, {"x": np.zeros(4, np.uint8)})
+
+    run(4, ())
+    run(8, (Wait(0, 1),))
+    with pytest.raises(RaceError, match="race on byte 0x4 of dram"):
+        run(8, ())

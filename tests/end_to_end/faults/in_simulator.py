@@ -260,8 +260,8 @@ _CHECKS = (
     Fault(
         "reads are no part of a race",
         "runtime_sim/races.py",
-        "if not self._is_constant(placed):",
-        "if placed.writes:",
+        "return memory, writes, low, high, self._is_constant(placed)",
+        "return memory, writes, low, high, not writes",
         Exam.FORGED_RACES,
     ),
     Fault(
@@ -287,9 +287,9 @@ _CHECKS = (
     ),
     Fault(
         "a region that was right once is right everywhere",
-        "runtime_sim/written.py",
-        "key = (placed.memory, placed.low, id(region))",
-        "key = (placed.memory, 0, id(region))",
+        "runtime_sim/placed.py",
+        "key = (access.space, access.npu, access.address, id(region), way)",
+        "key = (access.space, access.npu, 0, id(region), way)",
         Exam.FORGED_PROGRAMS,
     ),
     Fault(

@@ -1,8 +1,13 @@
+import re
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
+from accnn.backend.load import find_source
+from accnn.ir.arch import Npu
 from accnn.ir.errors import InfeasibleError
+from accnn.ir.isa import Unit
 from accnn.ir.mapping import Loop
 from accnn.ir.proof import Scope
 from accnn.passes.base import Context
@@ -11,7 +16,7 @@ from accnn.passes.mapping.recipes.in_tiles import Shared
 from accnn.passes.scheduling.map_operators import MapOperators, tile_cycles, winner
 from accnn.passes.scheduling.schedule_in_order import ScheduleInOrder
 from tests.flow import compile_graph
-from tests.networks import NetworkBuilder
+from tests.networks import NetworkBuilder, residual_network
 from tests.tiles import tiles_of
 
 
@@ -97,3 +102,35 @@ def test_whoever_wins_stands_beside_what_cosa_proved_of_the_same_function():
         assert mapping.scope is Scope.EVEN_NESTS
         assert mapping.estimate is not None
     assert {mapping.mapper for mapping in made.mappings} <= {"cosa", "output-stationary"}
+
+
+SIZES = {
+    "the second is smaller": ("{ row = 32, column = 32 }", "{ row = 16, column = 8 }"),
+    "each is smaller in one": ("{ row = 32, column = 8 }", "{ row = 16, column = 32 }"),
+    "both are larger than the rest of the file says": ("{ row = 64 }", "{ row = 64 }"),
+}
+
+
+@pytest.mark.parametrize("case", SIZES)
+def test_nests_fit_all_npus(tmp_path: Path, case: str):
+    """Static orders run any tile on any NPU."""
+    path = tmp_path / "unequal.toml"
+    npus = [f'[[npu]]\nname = "npu{n}"\nsizes = {x}\n' for n, x in enumerate(SIZES[case])]
+    text = find_source("flexer-arch1").text
+    path.write_text(re.sub(r"\[npus\]\ncount = 2.*\n", "".join(npus), text))
+
+    compiled = compile_graph(*residual_network(), str(path), mapper="salsa")
+
+    used = {event.index for event in tiles_of(compiled.module).events if event.unit is Unit.MX}
+    assert used == {0, 1}
+    assert compiled.wrong(compiled.run()) == []
+
+
+def test_a_nest_that_one_npu_is_too_small_for_is_refused(module):
+    (good,) = module.mappings
+    fanout = max(good.nest.spatial, key=lambda loop: loop.extent).fanout
+    small = Npu(name="small", sizes=((fanout, 1),))
+    arch = replace(module.arch, npus=(*module.arch.npus, small))
+
+    with pytest.raises(InfeasibleError, match=f"spatial unrolling does not fit: {fanout}"):
+        replace(module, arch=arch, tile_schedule=None, program=None).verify()

@@ -1,0 +1,105 @@
+"""What an operator's own tiles cost each other at ports, when nobody else is there.
+
+A program is cut down to the instructions of one operator's tiles. What remains of each wait is the
+part that is for them. Moves of whole tensors at the operator's step are left out, as they are where
+the time of an operator alone is predicted; so where operators follow each other, their own parts
+take as long as predicted.
+"""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import accumulate, compress
+
+from ..ir.isa import Wait
+from ..ir.program import Program
+from ..ir.tile_events import TRANSFERS
+from ..ir.tile_schedule import TileSchedule
+from ..runtime_sim.array.arrays import Arrays
+from ..runtime_sim.demands import Demands
+from ..runtime_sim.ports import ports_of
+from ..runtime_sim.timing import Timing, time_of
+from ..runtime_sim.work import Work
+
+_NONE = -1
+"""The step of what works for no operator's tiles."""
+
+
+@dataclass(frozen=True)
+class OperatorsAlone:
+    """Times each operator of a program by itself.
+
+    Attributes:
+        program: The program.
+        schedule: What it was lowered from: an instruction per event, queue by queue.
+    """
+
+    program: Program
+    schedule: TileSchedule
+
+    def timing(self, step: int) -> Timing:
+        """Return when the instructions of an operator's tiles run by themselves.
+
+        Args:
+            step: Position of the operator in the order of execution.
+        """
+        kept = [[own == step for own in line] for line in self._steps]
+        before = [list(accumulate(line, initial=0)) for line in kept]
+        queues = tuple(
+            replace(
+                queue,
+                instructions=tuple(
+                    replace(item, waits=_own_waits(item.waits, before))
+                    for item in compress(queue.instructions, line)
+                ),
+            )
+            for queue, line in zip(self.program.queues, kept, strict=True)
+        )
+        works = [list(compress(*pair)) for pair in zip(self._works, kept, strict=True)]
+        return time_of(replace(self.program, queues=queues), work=works)
+
+    def stalls(self, step: int) -> Counter[str]:
+        """Return by port how long an operator's own instructions hold each other up [cycle].
+
+        Args:
+            step: Position of the operator in the order of execution.
+        """
+        found: Counter[str] = Counter()
+        for queue in self.timing(step).queues:
+            for issue in queue:
+                for stall in issue.stalls:
+                    found[stall.port] += stall.cycles
+        return found
+
+    @cached_property
+    def _steps(self) -> list[list[int]]:
+        """Of each instruction the operator whose tile it is of, by queue."""
+        tiles = self.schedule.graph.tiles
+        found: dict[tuple[str, int], list[int]] = {}
+        for event in self.schedule.events:
+            moves_whole = event.kind in TRANSFERS and tiles[event.subject].is_resident
+            line = found.setdefault((event.unit, event.index), [])
+            line.append(_NONE if moves_whole else event.step)
+        steps = [found.get((queue.unit, queue.index), []) for queue in self.program.queues]
+        return [
+            line + [_NONE] * (len(queue.instructions) - len(line))
+            for line, queue in zip(steps, self.program.queues, strict=True)
+        ]
+
+    @cached_property
+    def _works(self) -> list[list[Work]]:
+        """What each instruction asks of the machine, by queue."""
+        demands = Demands(self.program, ports_of(self.program.arch), Arrays(self.program))
+        return [demands.queue(number) for number in range(len(self.program.queues))]
+
+
+def _own_waits(waits: Sequence[Wait], before: Sequence[Sequence[int]]) -> tuple[Wait, ...]:
+    """Return waits for those instructions that are kept.
+
+    Args:
+        waits: For instructions of the whole program.
+        before: Per queue, how many of its first instructions are kept ``[queues, counts]``.
+    """
+    own = (Wait(wait.queue, before[wait.queue][wait.count]) for wait in waits)
+    return tuple(wait for wait in own if wait.count)
