@@ -112,7 +112,7 @@ def test_loops_in_loops_are_unrolled_up_to_a_number_of_nodes(sketch, monkeypatch
     if most == 20:
         assert kinds_of(import_model(model)) == ["relu"] * 16
         return
-    refusal = r"Loop node '.*s_out' is unrolled, .* more than 19 nodes\n  hint: .*fewer iterations"
+    refusal = r"Loop node '.*s_out' is unrolled, .* more than 19 nodes of loops\n  hint: .*fewer"
     with pytest.raises(ModelError, match=refusal):
         import_model(model)
 
