@@ -381,12 +381,17 @@ class Verification:
         outputs: One entry per compared tensor: the outputs, or every tensor with
             ``--verify=layers``.
         first_difference: First operator, in execution order, whose result differs.
+        sections: Parts of the network that were compared one by one, each on what the program made
+            of those before; 1 where the whole was.
+        apart: Elements of the outputs outside of the tolerance where the whole is run at once.
     """
 
     status: VerificationStatus = VerificationStatus.NOT_VERIFIED
     against: str | None = None
     outputs: tuple[OutputCheck, ...] = ()
     first_difference: str | None = None
+    sections: int = 1
+    apart: int = 0
 
     @property
     def elements(self) -> int:

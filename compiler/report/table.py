@@ -73,6 +73,8 @@ def verification_line(found: Verification) -> str:
         return "not verified"
     line = f"{found.status}: {found.mismatches} of {found.elements} elements differ"
     against = f" from {found.against}" if found.against else ""
+    if found.sections > 1:
+        against += f" in {found.sections} sections ({found.apart} outputs do in one run)"
     first = f"; first in {found.first_difference}" if found.first_difference else ""
     return f"{line}{against}{first}"
 
