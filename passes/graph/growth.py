@@ -79,7 +79,13 @@ class Growth:
         self.ops.append(replace(last, results=(Value(source.name, last.result.type),)))
 
     def constant(self, name: str, array: Array, quant: Quantization | None = None) -> str:
-        """Add a constant like ``name`` and return it."""
+        """Add a constant and return it.
+
+        Args:
+            name: What it is called, up to a number.
+            array: Its data.
+            quant: Its quantisation.
+        """
         fresh = self.namer.fresh(name)
         self.types[fresh] = TensorType(dtype_of(array.dtype), array.shape, quant)
         self.constants.append(Value(fresh, self.types[fresh]))

@@ -12,8 +12,8 @@
                                           %y = where(%g, %b, %e) : f32<3x4>
 
 A gather holds all of the indexed axis, for one position of the other axes at least. What lies in
-the scratchpad while an operator works on tiles leaves half of it for these, and each NPU needs room
-for two. Each part of the table is read once, as the whole table was; a constant is cut here.
+the scratchpad while an operator works on tiles leaves half of it for these, and each NPU holds
+two. Each part of the table is read once, as the whole table was; a constant is cut here.
 Indices below zero count from the end of the table: ``%j`` are those from its front. An index beyond
 the end is beyond that of the last part, too.
 """
@@ -46,8 +46,8 @@ class SplitGathers(Pass):
 
     def run(self, module: Module, ctx: Context) -> Module:
         """Return the module with gathers whose tiles fit."""
-        graph, room = module.graph, _room(require_arch(module))
-        counts = {op.name: _parts(op, graph.types, room) for op in graph.ops}
+        graph, most = module.graph, _tile_bytes(require_arch(module))
+        counts = {op.name: _parts(op, graph.types, most) for op in graph.ops}
         if all(count == 1 for count in counts.values()):
             return module
         growth = Growth.of(graph)
@@ -60,18 +60,18 @@ class SplitGathers(Pass):
         return growth.module(module)
 
 
-def _room(arch: Architecture) -> int:
+def _tile_bytes(arch: Architecture) -> int:
     """Return the bytes that the tiles of one operation may take, whatever lies beside them."""
     return (arch.scratchpad_level.capacity or 0) // (4 * len(arch.npus))
 
 
-def _parts(op: Op, types: Mapping[str, TensorType], room: int) -> int:
+def _parts(op: Op, types: Mapping[str, TensorType], most: int) -> int:
     """Return into how many parts a table is cut; one where it fits, or where cutting is no help."""
     if spec_of(op).family is not Family.GATHER:
         return 1
     table, index = (types[name] for name in op.operands)
     view, axis = gathered_axis(op, (table, index))
-    rows = (room - index.dtype.bytes - table.dtype.bytes) // table.dtype.bytes
+    rows = (most - index.dtype.bytes - table.dtype.bytes) // table.dtype.bytes
     return 1 if rows < 1 else -(-view.shape[axis] // rows)
 
 
