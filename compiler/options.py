@@ -7,6 +7,8 @@ from pathlib import Path
 
 from ..ir.errors import OptionError
 from ..models.onnx_import.constants import ConstantValue, flat
+from ..models.quantize_options import PERCENTILE, QuantizeOptions
+from ..models.ranges import CalibrationMethod
 from ..passes.mapping.problem import Objective
 from ..passes.scheduling.cosma.budgets import NamedBudget
 from ..passes.scheduling.fusion import Fuse
@@ -50,6 +52,9 @@ class CompileOptions:
         seed: Of made-up calibration data and verification inputs.
         calibration: Data set for quantising a float model on an integer architecture.
         samples: Number of made-up calibration samples.
+        calibration_method: How ranges of activations follow from calibration data.
+        percentile: Values inside of a range, for the method ``percentile`` [percent].
+        accuracy: Data set of examples, with labels or without, to measure accuracy on.
         shapes: Shapes of dynamic inputs, and extents of dynamic axes, by name.
         constants: Values of inputs that are compiled in as constants, by name.
         verify: What is compared with onnxruntime.
@@ -72,6 +77,9 @@ class CompileOptions:
     seed: int = 0
     calibration: Path | None = None
     samples: int = 4
+    calibration_method: CalibrationMethod = CalibrationMethod.MINMAX
+    percentile: float = PERCENTILE
+    accuracy: Path | None = None
     shapes: Mapping[str, tuple[int, ...]] = field(default_factory=dict[str, tuple[int, ...]])
     constants: Mapping[str, ConstantValue] = field(default_factory=dict[str, ConstantValue])
     verify: VerifyMode = VerifyMode.OUTPUTS
@@ -97,6 +105,7 @@ class CompileOptions:
                 f"scratchpad is {self.scratchpad!r}, not a number of bytes", hint=BUDGET_HINT
             )
 
+        QuantizeOptions(method=self.calibration_method, percentile=self.percentile)  # checks them
         if self.pipeline is not None:
             self._check_choices()
 
@@ -109,6 +118,11 @@ class CompileOptions:
                 f"a pipeline is given: {', '.join(chosen)} would choose nothing",
                 hint="give it as an option of a pass, in the pipeline or as PASS.OPTION=VALUE",
             )
+
+    @property
+    def quantising(self) -> QuantizeOptions:
+        """How a float network is quantised."""
+        return QuantizeOptions(method=self.calibration_method, percentile=self.percentile)
 
     @property
     def lowers(self) -> bool:

@@ -6,6 +6,8 @@ from rich.console import Console
 
 from ....ir.errors import MismatchError
 from ....ir.report import VerificationStatus
+from ....models.quantize_options import PERCENTILE
+from ....models.ranges import CalibrationMethod
 from ....passes.instrument import WriteReproducer
 from ....passes.mapping.problem import Objective
 from ....passes.scheduling.fusion import Fuse
@@ -23,6 +25,8 @@ from .shapes import parse_shapes
 from .sizes import parse_budget
 
 __all__ = [
+    "PERCENTILE",
+    "CalibrationMethod",
     "CompileOptions",
     "Fuse",
     "Objective",
