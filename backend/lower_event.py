@@ -43,16 +43,14 @@ class EventLowering:
             return select_compute(self._site(), self._nest, clear=self.event.clear)
         return self._copy()
 
-    def _operator(self) -> Op:
-        return self.streams.graph.producer[self.graph.operators[self.event.step]]
-
     def _nest(self, number: int | None) -> int:
         return -1 if number is None else self.streams.nest(self.graph.nests[number])
 
     def _site(self) -> Site:
         step = self.graph.ops[self.event.subject]
+        op: Op = self.streams.graph.producer[step.works_for]
         npu = self.event.index
-        return Site(self.streams.graph, self._operator(), self.graph, step, npu, self._address)
+        return Site(self.streams.graph, op, self.graph, step, npu, self._address)
 
     def _npu(self, tile: int) -> int:
         """Return whose space a transferred tile lies in."""

@@ -2,7 +2,7 @@
 
 from ..ir.isa import AnyInstruction
 from .select_mac import Numbers, select_finish, select_mac
-from .select_vector import select_vector
+from .select_vector import select_keep, select_vector
 from .site import Site
 
 
@@ -19,6 +19,8 @@ def select_compute(site: Site, numbers: Numbers, *, clear: bool) -> AnyInstructi
     """
     if site.step.accumulates:
         return select_mac(site, numbers, clear=clear)
+    if site.tiles.keeps(site.step):
+        return select_keep(site)
     if site.tiles.finishes(site.step):
         return select_finish(site, numbers)
     return select_vector(site)

@@ -1,16 +1,22 @@
 """Instructions of operators with accumulators: multiply-accumulate, then finish."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import TypeAlias
 
-from ..ir.errors import ModelError
+from ..ir.errors import ModelError, PassError
 from ..ir.isa import Access, Activate, AnyInstruction, Mac, Requant, Window
 from ..ir.op_views import Window as PoolWindow
 from ..ir.op_views import activation_of, clamp_of, window_of
+from ..ir.operators.access import Box
+from ..ir.operators.image import ImageAxes, rows_met
 from ..ir.tiles import Range
 from ..ir.types import TensorType
 from ..ir.workload import DIMS, Dim
 from .site import Site
+
+_AXES = 5
+"""Axes under which the array sees activations."""
 
 Numbers: TypeAlias = Callable[[int | None], int]
 """From the number of a tile graph's nest to that of the program's; -1 for none."""
@@ -27,13 +33,13 @@ def select_mac(site: Site, numbers: Numbers, *, clear: bool) -> Mac:
     ranges = dict(zip(DIMS, site.step.box, strict=True))
     (x, w), acc = site.step.reads, site.step.out
     x_type, w_type = (site.type(name) for name in site.op.operands[:2])
-    box = site.tile(x).box
     layout = site.tile(acc).layout
-    wanted = (ranges[Dim.N], ranges[Dim.G], ranges[Dim.C], box[3], box[4])
-    window = _mac_window(site, box, ranges)
+    image = _image_met(site, ranges)
+    wanted = (ranges[Dim.N], ranges[Dim.G], ranges[Dim.C], *image)
+    window = _mac_window(site, image, ranges)
     return Mac(
         acc=site.access(acc, site.step.sums),
-        x=site.access(x, wanted),
+        x=_image_access(site, x, wanted, w_type.shape[1]),
         w=site.access(w, tuple(ranges[dim] for dim in (Dim.G, Dim.K, Dim.C, Dim.R, Dim.S))),
         extents=tuple(ranges[dim].size for dim in DIMS),  # type: ignore[arg-type]
         window=window,
@@ -60,9 +66,44 @@ def _weight_zero(site: Site, type: TensorType) -> int:
     return type.quant.zero_point[0]
 
 
-def _mac_window(site: Site, box: tuple[Range, ...], ranges: dict[Dim, Range]) -> Window:
+def _image_met(site: Site, ranges: Mapping[Dim, Range]) -> tuple[Range, Range]:
+    """Return the rows and columns of the input that an operation reads of its tile."""
+    tile = site.tile(site.step.reads[0])
+    if len(tile.box) == _AXES:
+        return tile.box[3], tile.box[4]
+    if site.op.kind == "dense":
+        return ranges[Dim.P], Range(0, 1)
+    extents = site.type(site.op.operands[0]).shape[2:]
+    moved = zip((Dim.P, Dim.Q), (Dim.R, Dim.S), extents, strict=True)
+    rows, columns = (
+        rows_met(window_of(site.op, (1, 1)), axis, ranges[output], ranges[tap], extent)
+        for axis, (output, tap, extent) in enumerate(moved)
+    )
+    return Range(rows.start, rows.stop), Range(columns.start, columns.stop)
+
+
+def _image_access(site: Site, index: int, box: Box, channels: int) -> Access:
+    """Return the access to a box ``N G channel row column`` of an activation.
+
+    Args:
+        site: The operation and where its tiles lie.
+        index: Of the tile, which has these axes or those of its tensor.
+        box: The box.
+        channels: Of one group.
+    """
+    if len(site.tile(index).box) == _AXES:
+        return site.access(index, box)
+    axes = ImageAxes(channels, site.op.kind == "dense")
+    own = axes.own_box(box)
+    if own is None:
+        raise PassError(f"%{site.op.name}: a tile has parts of the channels of several groups")
+    access = site.access(index, own)
+    return replace(access, strides=axes.split(access.strides))
+
+
+def _mac_window(site: Site, image: tuple[Range, Range], ranges: Mapping[Dim, Range]) -> Window:
     whole = PoolWindow(kernel=(1, 1)) if site.op.kind == "dense" else window_of(site.op, (1, 1))
-    rows, columns = box[3], box[4]
+    rows, columns = image
     starts = (ranges[Dim.P].start, ranges[Dim.Q].start)
     taps = (ranges[Dim.R].start, ranges[Dim.S].start)
     first = [
@@ -88,7 +129,8 @@ def select_finish(site: Site, numbers: Numbers) -> AnyInstruction:
     shape = tuple(axis.size for axis in box)
     acc = site.access(site.step.reads[0], box)
     layout = numbers(sums.layout)
-    dst = site.access(site.step.out, box)
+    groups = site.op.int("groups", 1)
+    dst = _image_access(site, site.step.out, box, site.op.result.type.shape[1] // groups)
     channels = {
         site.tile(index).tensor: _per_channel(site, index, box) for index in site.parameters
     }

@@ -29,7 +29,7 @@ from ..ir.operators.access import Part
 from ..ir.operators.gathers import gathered_axis
 from ..ir.operators.spec import Family
 from ..ir.operators.windowed import REDUCE, pool_window
-from ..ir.ops import operand_types, parts_of, spec_of
+from ..ir.ops import operand_types, part_of, spec_of
 from ..ir.tiles import Range
 from .addressing import squeeze
 from .site import Site
@@ -47,6 +47,14 @@ def select_vector(site: Site) -> AnyInstruction:
     return select(site)
 
 
+def select_keep(site: Site) -> Copy:
+    """Return the copy of rows from an inner tile into the one that follows it."""
+    box, (source,) = site.step.box, site.step.reads
+    shape = tuple(axis.size for axis in box)
+    shape, (dst, src) = squeeze(shape, site.access(site.step.out, box), site.access(source, box))
+    return Copy(dst=dst, src=src, shape=shape, element_bytes=site.tile(source).element_bytes)
+
+
 def _loops(site: Site) -> tuple[tuple[int, ...], Access, list[Access]]:
     """Return squeezed loops over the result's box with accesses to result and operands."""
     box = site.step.box
@@ -62,8 +70,7 @@ def _loops(site: Site) -> tuple[tuple[int, ...], Access, list[Access]]:
 
 def _part(site: Site) -> Part:
     """Return the part of the operator that an operation belongs to."""
-    parts = parts_of(site.op, site.graph.types)
-    return next(part for part in parts if part.covers(site.step.box))
+    return part_of(site.op, operand_types(site.op, site.graph.types), site.step.box)
 
 
 def _pair(site: Site) -> AnyInstruction:
@@ -201,12 +208,16 @@ def _pool(site: Site) -> Pool:
     source = site.step.reads[0]
     tile = site.tile(source)
     whole = pool_window(op, site.type(op.operands[0]).shape)
-    channels = (site.step.box[0], site.step.box[1])
-    src = site.access(source, (*channels, tile.box[2], tile.box[3]))
+    needed = _part(site).reads[0].box(site.step.box)
+    rows, columns = (_common(needed[axis], tile.box[axis]) for axis in (2, 3))
+    src = site.access(source, (*site.step.box[:2], rows, columns))
     starts = [site.step.box[2 + axis].start * whole.stride[axis] for axis in (0, 1)]
-    origin = [tile.box[2 + axis].start + whole.pads[axis] for axis in (0, 1)]
+    origin = [item.start + whole.pads[axis] for axis, item in enumerate((rows, columns))]
     extents = site.type(op.operands[0]).shape[2:]
-    last = [extents[axis] + whole.pads[2 + axis] - tile.box[2 + axis].start - 1 for axis in (0, 1)]
+    last = [
+        extents[axis] + whole.pads[2 + axis] - item.start - 1
+        for axis, item in enumerate((rows, columns))
+    ]
     scales = [_quant(site, name) for name in (op.operands[0], op.name)]
     n, c, p, q = (axis.size for axis in site.step.box)
     return Pool(
@@ -218,8 +229,8 @@ def _pool(site: Site) -> Pool:
         window=Window(
             stride=whole.stride,
             dilation=whole.dilation,
-            rows=tile.box[2].size,
-            columns=tile.box[3].size,
+            rows=rows.size,
+            columns=columns.size,
             top=origin[0] - starts[0],
             left=origin[1] - starts[1],
         ),
@@ -231,6 +242,11 @@ def _pool(site: Site) -> Pool:
         zeros=(scales[0][1], scales[1][1]),
         float_mean=op.kind == "avg_pool" and op.result.type.dtype.is_integer,
     )
+
+
+def _common(needed: Range, there: Range) -> Range:
+    """Return the lines of a tile that are needed; it may have more for others."""
+    return Range(max(needed.start, there.start), min(needed.stop, there.stop), there.step)
 
 
 _SELECT: Mapping[Family, Callable[[Site], AnyInstruction]] = {

@@ -2,13 +2,15 @@
 
     python -m benchmarks.zoo --small
     python -m benchmarks.zoo --network bert_base vit_b_16 --arch edge-fp32
-    python -m benchmarks.zoo --resume --docs
+    python -m benchmarks.zoo --resume --small --docs
+    python -m benchmarks.zoo --default --network bert_base vit_b_16 --arch edge-fp32 --docs
 
 Mappers and schedulers are those that take no time: what a program computes does not depend on
-them. ``--default`` takes those that ``acc-compile`` takes. Every row is written to
-``benchmarks/results/zoo.csv`` when it is known; ``--resume`` keeps the rows that are there. The
-table is printed, and written to ``benchmarks/results/zoo.md``; with ``--docs`` also to
-``docs/zoo.md``. The exit code is 1 if a network compiled and was not verified.
+them. ``--default`` takes those that ``acc-compile`` takes, and recalls nothing. Every row is
+written to ``benchmarks/results/zoo.csv`` when it is known; ``--resume`` keeps the rows that are
+there. The table is printed, and written to ``benchmarks/results/zoo.md``; with ``--docs`` also to
+``docs/zoo.md``, which has one table for small variants and one for full size. The exit code is 1 if
+a network compiled and was not verified.
 """
 
 import argparse
@@ -31,7 +33,8 @@ from accnn.models.zoo.registry import NETWORKS
 
 RESULTS = Path(__file__).with_name("results")
 DOCS = Path(__file__).parents[1] / "docs" / "zoo.md"
-BEGIN, END = "<!-- benchmarks.zoo -->\n", "<!-- end of benchmarks.zoo -->\n"
+SMALL_TABLE = "benchmarks.zoo"
+FULL_TABLE = "benchmarks.zoo at full size"
 ARCHS = ("edge-fp32", "edge-1m", "simba")
 QUICK = CompileOptions(mapper="output-stationary", scheduler="in-order", races=False, samples=2)
 LEAST_SIZE = {"inception_v3": 96}
@@ -47,7 +50,8 @@ class Row:
         network: Name in the zoo.
         arch: Name in the catalogue.
         verdict: What the comparison with onnxruntime says, or ``refused``.
-        detail: Why it was refused, or how well a quantised network keeps the float one's outputs.
+        detail: Why it was refused, or how well a quantised network keeps the float one's outputs,
+            and in how many sections it was compared, if in more than one.
         cycles: Simulated [cycle].
         offchip_bytes: Moved to and from off-chip memory [byte].
         cpu_seconds: From the file to the verdict, of all processes [s].
@@ -70,7 +74,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     kept = chosen.output / "zoo.csv"
     rows = read_rows(kept) if chosen.resume else []
     known = frozenset((row.network, row.arch) for row in rows)
-    options = replace(CompileOptions(), races=False) if chosen.default else QUICK
+    options = replace(CompileOptions(), cache=None) if chosen.default else QUICK
     for row in measure(chosen.network, chosen.arch, options, small=chosen.small, known=known):
         rows.append(row)
         write_rows(kept, rows)
@@ -78,7 +82,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     (chosen.output / "zoo.md").write_text(table, encoding="utf-8")
     if chosen.docs:
         text = DOCS.read_text(encoding="utf-8")
-        DOCS.write_text(with_table(text, table), encoding="utf-8")
+        name = SMALL_TABLE if chosen.small else FULL_TABLE
+        DOCS.write_text(with_table(text, table, name), encoding="utf-8")
     sys.stdout.write(table)
     right = (VerificationStatus.VERIFIED, _REFUSED)
     return int(any(row.verdict not in right for row in rows))
@@ -139,7 +144,7 @@ def _row(network: str, arch: str, path: Path, options: CompileOptions) -> Row:
         network=network,
         arch=arch,
         verdict=report.verification.status.value,
-        detail=_snr(report),
+        detail=", ".join((*_snr(report), *_sections(report))),
         cycles=report.totals.cycles_simulated or 0,
         offchip_bytes=report.totals.offchip_bytes or 0,
         cpu_seconds=round(_cpu_seconds() - start, 1),
@@ -172,9 +177,15 @@ def write_rows(path: Path, rows: Iterable[Row]) -> None:
         writer.writerows(asdict(row) for row in rows)
 
 
-def _snr(report: Report) -> str:
+def _snr(report: Report) -> Iterator[str]:
     found = report.quantization
-    return "" if found is None or found.snr_db is None else f"{found.snr_db:.1f} dB"
+    if found is not None and found.snr_db is not None:
+        yield f"{found.snr_db:.1f} dB"
+
+
+def _sections(report: Report) -> Iterator[str]:
+    if report.verification.sections > 1:
+        yield f"{report.verification.sections} sections"
 
 
 def markdown(rows: Sequence[Row], archs: Sequence[str]) -> str:
@@ -200,17 +211,18 @@ def _cell(row: Row) -> str:
     return f"{row.verdict}: {', '.join(item for item in figures if item)}"
 
 
-def with_table(text: str, table: str) -> str:
-    """Return a document with the table between its two marks.
+def with_table(text: str, table: str, name: str = SMALL_TABLE) -> str:
+    """Return a document with a table between the two marks of its name.
 
     Raises:
         ValueError: The document has no such marks.
     """
-    before, found, rest = text.partition(BEGIN)
-    _, also, after = rest.partition(END)
+    begin, end = f"<!-- {name} -->\n", f"<!-- end of {name} -->\n"
+    before, found, rest = text.partition(begin)
+    _, also, after = rest.partition(end)
     if not found or not also:
-        raise ValueError(f"no {BEGIN.strip()} and {END.strip()} in the document")
-    return f"{before}{BEGIN}\n{table}\n{END}{after}"
+        raise ValueError(f"no {begin.strip()} and {end.strip()} in the document")
+    return f"{before}{begin}\n{table}\n{end}{after}"
 
 
 if __name__ == "__main__":

@@ -13,7 +13,7 @@ from ..backend.lower import lower
 from ..ir.arch import Architecture
 from ..ir.module import Module
 from ..ir.program import SymbolKind
-from ..ir.report import Report, Verification
+from ..ir.report import Report, Verification, VerificationStatus
 from ..ir.resources import Constants
 from ..passes.base import Context
 from ..passes.instrument import Instrument, ReportProgress
@@ -33,7 +33,7 @@ from .quantised_networks import QuantisedNetworks
 from .reporting import build_report
 from .stopwatch import Observer, Stopwatch, unobserved
 from .store import Store
-from .verdict import verify_run
+from .verdict import is_cut, verify_run, verify_run_in_sections
 from .verify import verification_inputs
 
 Array = npt.NDArray[np.generic]
@@ -145,12 +145,27 @@ def _prove(
         simulation = run_program(module, inputs, names, options)
     layers = None
     if options.verify is VerifyMode.LAYERS:
-        shown = _lower(replace(observed(module), program=None), watch)
-        with watch.step("simulate layers"):
-            layers = shown, run_program(shown, inputs, names, options)
+        layers = _run_layers(network, module, inputs, options, watch)
     with watch.step("verify"):
         verification = verify_run(network, simulation, inputs, layers=layers)
+    if verification.status is VerificationStatus.FAILED and is_cut(network):
+        layers = layers or _run_layers(network, module, inputs, options, watch)
+        with watch.step("verify sections"):
+            verification = verify_run_in_sections(network, verification, simulation, layers, inputs)
     return simulation, verification
+
+
+def _run_layers(
+    network: Network,
+    module: Module,
+    inputs: Mapping[str, Array],
+    options: CompileOptions,
+    watch: Stopwatch,
+) -> tuple[Module, SimulationResult]:
+    """Return a module whose program stores every tensor off chip, and its run."""
+    shown = _lower(replace(observed(module), program=None), watch)
+    with watch.step("simulate layers"):
+        return shown, run_program(shown, inputs, network.imported.input_names, options)
 
 
 def run_program(

@@ -10,7 +10,8 @@ import numpy as np
 
 from ..ir.arch import Architecture, Precision
 from ..ir.errors import OptionError
-from ..ir.report import FileIdentity, Quantization
+from ..ir.report import Accuracy, FileIdentity, Quantization
+from ..models.accuracy import measure_accuracy
 from ..models.onnx_import.importer import ImportedNetwork, import_model
 from ..models.onnx_import.load import load_model
 from ..models.onnx_import.widen import compute_in_float32, note_of
@@ -33,6 +34,7 @@ class Network:
         model: What is compiled, as ONNX: after quantisation where that took place.
         imported: Its graph, constants and original names.
         quantization: How it was quantised, ``None`` where it was not.
+        accuracy: What it makes of the user's examples, ``None`` where none were given.
         notes: What the user should know.
         types: Element types of inputs and outputs that are float32 here, by ONNX name.
     """
@@ -41,6 +43,7 @@ class Network:
     model: Model
     imported: ImportedNetwork
     quantization: Quantization | None = None
+    accuracy: Accuracy | None = None
     notes: tuple[str, ...] = ()
     types: Mapping[str, np.dtype[Any]] = field(default_factory=dict[str, "np.dtype[Any]"])
 
@@ -57,19 +60,20 @@ def read_network(
     Args:
         path: The ``.onnx`` file.
         arch: The accelerator.
-        options: Shapes of inputs, calibration data and seed.
+        options: Shapes of inputs, calibration data, examples and seed.
         watch: Takes the time of each step.
         quantise: Quantises where that is needed, or recalls it.
 
     Raises:
         ModelError: The model cannot be read or has unsupported operators.
-        OptionError: The model is quantised and the architecture computes in float.
+        OptionError: The model is quantised and the architecture computes in float, or the examples
+            do not suit it.
     """
     with watch.step("read"):
         model = load_model(path, shapes=options.shapes, constants=options.constants)
         types = compute_in_float32(model)
         identity = FileIdentity(path.name, hashlib.sha256(path.read_bytes()).hexdigest())
-    record, notes = None, ()
+    record, notes, floats = None, (), None
     if arch.precision is Precision.FP32:
         if is_quantized(model):
             raise OptionError(
@@ -77,15 +81,21 @@ def read_network(
                 hint="choose an int8 architecture, or give the float model",
             )
     elif not (is_quantized(model) or is_dynamically_quantized(model)):
+        floats = model
         with watch.step("quantise"):
             model, record, notes = _quantise(model, options, quantise)
     with watch.step("import"):
         imported = import_model(model)
+    accuracy = None
+    if options.accuracy is not None:
+        with watch.step("accuracy"):
+            accuracy = measure_accuracy(options.accuracy, model, floats)
     return Network(
         identity=identity,
         model=model,
         imported=imported,
         quantization=record,
+        accuracy=accuracy,
         notes=(*note_of(types), *notes),
         types=types,
     )
@@ -104,6 +114,8 @@ def _quantise(
         calibration=source,
         calibrated=result.calibrated,
         snr_db=result.snr_db if abs(result.snr_db) != float("inf") else None,
+        method=str(options.calibration_method),
+        layers=result.layers,
     )
     notes = (
         ()

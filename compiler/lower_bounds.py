@@ -3,6 +3,8 @@
 import math
 
 from ..ir.arch import Architecture
+from ..ir.graph_schedule import Group
+from ..ir.groups import group_op
 from ..ir.module import Module
 from ..ir.ops import workload
 from ..ir.workload import Operand
@@ -26,6 +28,20 @@ def roofline(arch: Architecture, macs: int, off_chip_bytes: int) -> int:
     bandwidth = arch.off_chip.read_bandwidth
     transfer = 0 if bandwidth is None else math.ceil(off_chip_bytes / bandwidth)
     return max(math.ceil(macs / peak_macs(arch)), transfer)
+
+
+def compulsory_group_bytes(module: Module, group: Group) -> int:
+    """Return the bytes that a fused group moves at least, given the plan [byte].
+
+    Constants and the result; of what comes from outside nothing is counted, since a member may
+    read a part of it only.
+    """
+    plan, graph = module.graph_schedule, module.graph
+    assert plan is not None
+    op = group_op(graph, group)
+    read = sum(graph.types[name].bytes for name in op.inputs if graph.is_constant(name))
+    is_resident = plan.resident(op.name, plan.step_of[op.name]) is not None
+    return read + (0 if is_resident else op.result.type.bytes)
 
 
 def compulsory_operator_bytes(module: Module, name: str) -> int:

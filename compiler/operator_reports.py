@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from ..ir.graph import Op
-from ..ir.graph_schedule import SolveStatus
+from ..ir.graph_schedule import Group, SolveStatus
 from ..ir.module import Mapping as OperatorMapping
 from ..ir.module import Module
 from ..ir.ops import workload
@@ -16,7 +16,12 @@ from ..passes.mapping.mapper import MappingStatus
 from ..runtime_sim.result import OperatorAccount
 from .differences import Differences
 from .findings import Findings
-from .lower_bounds import compulsory_operator_bytes, peak_macs, roofline
+from .lower_bounds import (
+    compulsory_group_bytes,
+    compulsory_operator_bytes,
+    peak_macs,
+    roofline,
+)
 
 
 def operator_reports(found: Findings, seconds: Mapping[str, float]) -> tuple[OperatorReport, ...]:
@@ -37,8 +42,12 @@ def operator_reports(found: Findings, seconds: Mapping[str, float]) -> tuple[Ope
     cycles = {item.operator: item.cycles for item in alone}
     simulation = found.simulation
     differences = Differences(module, () if simulation is None else simulation.operators)
+    plan = module.graph_schedule
+    groups: Mapping[str, Group] = {} if plan is None else plan.groups_by_name
     return tuple(
-        _operator(
+        _group(module, groups[name], mappings, seconds, cycles.get(name), differences)
+        if name in groups
+        else _operator(
             module,
             module.graph.producer[name],
             mappings.get(name),
@@ -47,6 +56,41 @@ def operator_reports(found: Findings, seconds: Mapping[str, float]) -> tuple[Ope
             differences,
         )
         for name in order
+    )
+
+
+def _group(
+    module: Module,
+    group: Group,
+    mappings: Mapping[str, OperatorMapping],
+    seconds: Mapping[str, float],
+    cycles: int | None,
+    differences: Differences,
+) -> OperatorReport:
+    """Return the row of a fused group, whose members have no figures of their own."""
+    account = differences.account(group.name)
+    arch, graph = require_arch(module), module.graph
+    ops = [graph.producer[name] for name in group.members]
+    nests = [mappings[name] for name in group.members if name in mappings]
+    macs = sum(load.macs for op in ops if (load := workload(op, graph.types)) is not None)
+    bound = roofline(arch, macs, compulsory_group_bytes(module, group))
+    rows = f" in stripes of {group.rows} rows" if group.rows else ""
+    return OperatorReport(
+        name=group.name,
+        kind="+".join(dict.fromkeys(op.kind for op in ops)),
+        mapper=nests[0].mapper if nests else None,
+        solve_seconds=sum(seconds.get(item.operator, 0.0) for item in nests) if nests else None,
+        cycles=cycles,
+        cycles_lower_bound=bound,
+        cycles_predicted=differences.predicted.get(group.name),
+        cycles_simulated=None if account is None else account.cycles,
+        difference=differences.difference(group.name),
+        reasons=differences.reasons(group.name),
+        energy_pj=None if account is None else account.energy.total,
+        utilization=macs / (cycles * peak_macs(arch)) if macs and cycles else None,
+        traffic=() if account is None else traffic_of(account),
+        nest="\n".join(f"{item.operator}\n{print_nest(item.nest)}" for item in nests) or None,
+        note=f"fused{rows}: {', '.join(group.members)}",
     )
 
 

@@ -7,8 +7,11 @@ from pathlib import Path
 
 from ..ir.errors import OptionError
 from ..models.onnx_import.constants import ConstantValue, flat
+from ..models.quantize_options import PERCENTILE, QuantizeOptions
+from ..models.ranges import CalibrationMethod
 from ..passes.mapping.problem import Objective
 from ..passes.scheduling.cosma.budgets import NamedBudget
+from ..passes.scheduling.fusion import Fuse
 from .mapping import cores
 from .store import default_folder
 
@@ -22,7 +25,7 @@ BUDGET_HINT = f"e.g. 65536 or 64K, or one of {', '.join(NamedBudget)}"
 _IDLE = frozenset({"cache", "processes"})
 """Options that change seconds only."""
 
-_CHOICES = ("mapper", "objective", "scheduler", "tiles", "scratchpad")
+_CHOICES = ("mapper", "objective", "scheduler", "fuse", "tiles", "scratchpad")
 """Options that choose passes and their options."""
 
 
@@ -42,19 +45,23 @@ class CompileOptions:
         mapper: Finds loop nests; see ``passes/mapping/registry.py``.
         objective: What mappers minimise.
         scheduler: Plans the scratchpad: ``cosma`` (or another that is registered).
+        fuse: Which operators COSMA may let run together, their tensors kept on chip between them.
         tiles: Orders tiles on the NPUs: ``static`` (or another that is registered).
         scratchpad: Scratchpad bytes to use instead of the architecture's, or the name of a
             size that follows from the graph: ``mr``, ``mh``, ``mp``.
         seed: Of made-up calibration data and verification inputs.
         calibration: Data set for quantising a float model on an integer architecture.
         samples: Number of made-up calibration samples.
+        calibration_method: How ranges of activations follow from calibration data.
+        percentile: Values inside of a range, for the method ``percentile`` [percent].
+        accuracy: Data set of examples, with labels or without, to measure accuracy on.
         shapes: Shapes of dynamic inputs, and extents of dynamic axes, by name.
         constants: Values of inputs that are compiled in as constants, by name.
         verify: What is compared with onnxruntime.
         races: Whether the simulator looks for unordered accesses while verifying.
         inputs: ``.npz`` with the inputs to verify on; made-up ones otherwise.
         pipeline: Text of the passes to run instead of those that the options above choose (mapper,
-            objective, scheduler, tiles and scratchpad).
+            objective, scheduler, fuse, tiles and scratchpad).
         settings: Options of passes, as ``PASS.OPTION=VALUE``.
         until: Name of the last pass to run.
         cache: Folder of loop nests found earlier; ``None`` maps everything anew.
@@ -64,11 +71,15 @@ class CompileOptions:
     mapper: str = "cosa"
     objective: Objective = Objective.LATENCY
     scheduler: str = "cosma"
+    fuse: Fuse = Fuse.GROUPS
     tiles: str = "static"
     scratchpad: int | str | None = None
     seed: int = 0
     calibration: Path | None = None
     samples: int = 4
+    calibration_method: CalibrationMethod = CalibrationMethod.MINMAX
+    percentile: float = PERCENTILE
+    accuracy: Path | None = None
     shapes: Mapping[str, tuple[int, ...]] = field(default_factory=dict[str, tuple[int, ...]])
     constants: Mapping[str, ConstantValue] = field(default_factory=dict[str, ConstantValue])
     verify: VerifyMode = VerifyMode.OUTPUTS
@@ -94,6 +105,7 @@ class CompileOptions:
                 f"scratchpad is {self.scratchpad!r}, not a number of bytes", hint=BUDGET_HINT
             )
 
+        QuantizeOptions(method=self.calibration_method, percentile=self.percentile)  # checks them
         if self.pipeline is not None:
             self._check_choices()
 
@@ -106,6 +118,11 @@ class CompileOptions:
                 f"a pipeline is given: {', '.join(chosen)} would choose nothing",
                 hint="give it as an option of a pass, in the pipeline or as PASS.OPTION=VALUE",
             )
+
+    @property
+    def quantising(self) -> QuantizeOptions:
+        """How a float network is quantised."""
+        return QuantizeOptions(method=self.calibration_method, percentile=self.percentile)
 
     @property
     def lowers(self) -> bool:

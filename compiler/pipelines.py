@@ -16,6 +16,7 @@ from ..passes.graph.integers.form_integers import FormIntegers
 from ..passes.graph.merge_duplicates import MergeDuplicates
 from ..passes.graph.remove_identities import RemoveIdentities
 from ..passes.graph.split_float_products import SplitFloatProducts
+from ..passes.graph.split_gathers import SplitGathers
 from ..passes.mapping.recipes.output_stationary import OutputStationary
 from ..passes.mapping.registry import find_mapper
 from ..passes.pipeline import Pipeline
@@ -48,6 +49,7 @@ GRAPH_SCHEDULERS: Mapping[str, Callable[[CompileOptions], Pass]] = {
         scratchpad=_scratchpad(options),
         mapper=OutputStationary().name,
         objective=options.objective,
+        fuse=options.fuse,
     ),
     **{f"{order}-{rule}": _linear(order, rule) for order in Order for rule in Replacement},
 }
@@ -167,6 +169,7 @@ def default_pipeline(options: CompileOptions) -> Pipeline:
         (
             *REWRITES,
             SplitFloatProducts(),
+            SplitGathers(),
             *CLEAN_UP,
             DecomposeSoftmax(),
             _choose("scheduler", options.scheduler, GRAPH_SCHEDULERS)(options),

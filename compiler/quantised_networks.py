@@ -6,10 +6,11 @@ large as networks.
 """
 
 import json
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from ..ir.errors import ModelError
+from ..ir.report import LayerNoise
 from ..models.content import digest_of_data, digest_of_model
 from ..models.onnx_import.load import parse_model
 from ..models.quantize import QuantizedModel, quantize
@@ -17,7 +18,7 @@ from ..models.session import Model, serialized
 from .options import CompileOptions
 from .store import Store, code_version, digest_of
 
-_DECIDING = ("models", "ir/errors.py")
+_DECIDING = ("models", "ir/errors.py", "ir/report.py")
 _PACKAGES = ("accnn", "numpy", "onnx", "onnxruntime")
 _SUFFIX = ".quantised"
 _KEPT = 8
@@ -63,12 +64,17 @@ def key_of(model: Model, options: CompileOptions) -> str:
     """Return the digest of everything that a quantised network depends on."""
     data = "" if options.calibration is None else digest_of_data(options.calibration)
     version = code_version(_DECIDING, _PACKAGES)
-    return digest_of(digest_of_model(model), data, str(options.seed), str(options.samples), version)
+    chosen = (options.seed, options.samples, options.quantising)
+    return digest_of(digest_of_model(model), data, *map(str, chosen), version)
 
 
 def _quantised(model: Model, options: CompileOptions) -> QuantizedModel:
     return quantize(
-        model, calibration=options.calibration, seed=options.seed, samples=options.samples
+        model,
+        calibration=options.calibration,
+        seed=options.seed,
+        samples=options.samples,
+        options=options.quantising,
     )
 
 
@@ -77,6 +83,7 @@ def _encode(found: QuantizedModel) -> bytes:
         "calibrated": found.calibrated,
         "samples": found.samples,
         "snr_db": found.snr_db,
+        "layers": [asdict(item) for item in found.layers],
     }
     return json.dumps(figures).encode() + _END + serialized(found.model)
 
@@ -91,4 +98,5 @@ def _decode(content: bytes) -> QuantizedModel:
     """
     line, _, blob = content.partition(_END)
     figures: dict[str, Any] = json.loads(line)
-    return QuantizedModel(model=parse_model(blob, _SUFFIX), **figures)
+    layers = tuple(LayerNoise(**item) for item in figures.pop("layers", ()))
+    return QuantizedModel(model=parse_model(blob, _SUFFIX), layers=layers, **figures)

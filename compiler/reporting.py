@@ -37,6 +37,7 @@ def build_report(found: Findings) -> Report:
         graph_schedule=_graph_schedule(found),
         tile_schedules=_tile_schedules(found.module.tile_schedule),
         quantization=found.network.quantization,
+        accuracy=found.network.accuracy,
         verification=found.verification,
         notes=(
             *found.network.notes,

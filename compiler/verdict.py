@@ -1,6 +1,7 @@
 """Judge a simulated run against onnxruntime, and find the operator where a difference begins."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
@@ -17,7 +18,16 @@ from ..runtime_sim.result import SimulationResult
 from .frontend import Network
 from .observe import symbol_of
 from .pipelines import REWRITES
-from .verify import EQUAL, compare, judged, own_tolerance, reference_outputs, tolerances
+from .section_verdict import cuts, verify_sections
+from .verify import (
+    EQUAL,
+    compare,
+    first_wrong,
+    judged,
+    own_tolerance,
+    reference_outputs,
+    tolerances,
+)
 
 Array = npt.NDArray[np.generic]
 
@@ -34,9 +44,10 @@ def verify_run(
     Outputs are compared with onnxruntime on the very model that was compiled. Intermediate
     tensors are compared with the NumPy meaning of the operators, which itself is held to
     onnxruntime: asking onnxruntime for intermediate tensors would change how it fuses, and with
-    that its numbers. Each operator is judged by itself, on the operands that the program computed:
-    what was rounded before it excuses nothing, and a fault shows at one operator. What outputs may
-    differ by follows from the imported network, not from what a pipeline made of it.
+    that its numbers. Each operator, or fused group, is judged by itself, on the operands that the
+    program computed: what was rounded before it excuses nothing, and a fault shows at one operator.
+    What outputs may differ by follows from the imported network, not from what a pipeline made of
+    it.
 
     Args:
         network: What was compiled.
@@ -55,8 +66,42 @@ def verify_run(
     if layers is None:
         return judged(checks)
     inner = _layers(network, *layers, inputs)
-    first = next((item.name for item in inner if item.mismatches), None)
-    return judged((*inner, *checks), first_difference=first)
+    return judged((*inner, *checks), first_difference=first_wrong(inner))
+
+
+def is_cut(network: Network) -> bool:
+    """Whether rounded floats become integers inside of a network; see ``section_verdict.py``."""
+    return bool(cuts(network, _as_the_reference_runs_it(network.imported)))
+
+
+def verify_run_in_sections(
+    network: Network,
+    whole: Verification,
+    simulation: SimulationResult,
+    layers: tuple[Module, SimulationResult],
+    inputs: Mapping[str, Array],
+) -> Verification:
+    """Judge a run section by section that differs from onnxruntime's run of the whole.
+
+    Args:
+        network: What was compiled; ``is_cut`` holds of it.
+        whole: The verdict on the whole; what differs in an operator by itself remains.
+        simulation: The run.
+        layers: A module whose program stores every intermediate tensor, and its run.
+        inputs: What it ran on, by ONNX name.
+    """
+    outputs = [original for original, _ in network.imported.output_names]
+    inner = whole.outputs[: len(whole.outputs) - len(outputs)]
+    graph, (_, shown) = _as_the_reference_runs_it(network.imported), layers
+    found = tuple(cut for cut in cuts(network, graph) if symbol_of(shown.program, cut.name))
+    if not found or any(item.mismatches for item in inner):
+        return whole
+    tensors = {cut.name: _observed(shown, cut.name) for cut in found}
+    tensors |= {name: simulation.outputs[name] for _, name in network.imported.output_names}
+    verdict = verify_sections(network, graph, found, tensors, inputs)
+    if verdict.mismatches:
+        return replace(whole, first_difference=first_wrong(verdict.outputs))
+    return replace(verdict, outputs=(*inner, *verdict.outputs), apart=whole.mismatches)
 
 
 def _as_the_reference_runs_it(imported: ImportedNetwork) -> Graph:
@@ -76,11 +121,16 @@ def _layers(
     tensors = dict(module.constants)
     tensors |= {name: inputs[original] for original, name in network.imported.input_names}
     checks: list[OutputCheck] = []
+    plan = module.graph_schedule
     for name in simulation.program.operators:
-        op = graph.producer[name]
-        expected = run_op(op, graph.types, tensors)
-        tensors[name] = _observed(simulation, name)
-        checks.append(compare(tensors[name], expected, name, tolerance=own_tolerance(op)))
+        members = (name,) if plan is None else plan.members(name)
+        ops = tuple(map(graph.producer.__getitem__, members))
+        for op in ops:
+            tensors[op.name] = run_op(op, graph.types, tensors)
+        expected, tensors[name] = tensors[name], _observed(simulation, name)
+        group = tolerances(replace(graph, ops=ops)) if len(ops) > 1 else {}
+        allowed = group.get(name, own_tolerance(graph.producer[name]))
+        checks.append(compare(tensors[name], expected, name, tolerance=allowed))
     return tuple(checks)
 
 

@@ -1,6 +1,6 @@
 """Compare what the simulator computed with what onnxruntime computes on the same inputs."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -78,13 +78,17 @@ def own_tolerance(op: Op) -> Tolerance:
     return Tolerance(FLOAT_TOLERANCE) if rounds else EQUAL
 
 
-def tolerances(graph: Graph) -> dict[str, Tolerance]:
+def tolerances(graph: Graph, *, given: frozenset[str] = frozenset()) -> dict[str, Tolerance]:
     """Return what is allowed for every result.
 
     Nothing for integers, and for floats that are integers made float: these must be equal. Every
     operator that rounds, on the longest path of floats, may add ``FLOAT_TOLERANCE``. Where a
     rounded float becomes an integer, it may fall to the other side of a tie: one step is allowed
     there, and where that integer is made float or only moved.
+
+    Args:
+        graph: The network.
+        given: Results that what reads them takes from the program itself, so that they add nothing.
     """
     rounded: dict[str, int] = {}
     found: dict[str, Tolerance] = {}
@@ -102,7 +106,7 @@ def tolerances(graph: Graph) -> dict[str, Tolerance]:
         elif spec.rounding is not Rounding.MOVES:
             steps = 0.0
         rounds = rounded[op.name] or int(steps > 0 and not is_integer)
-        found[op.name] = Tolerance(FLOAT_TOLERANCE * rounds, steps)
+        found[op.name] = EQUAL if op.name in given else Tolerance(FLOAT_TOLERANCE * rounds, steps)
     return found
 
 
@@ -150,6 +154,11 @@ def _of_another_shape(found: Array, expected: Array, name: str) -> OutputCheck:
         tolerance=0.0,
         remark=f"{name} has shape {found.shape}, the reference {expected.shape}",
     )
+
+
+def first_wrong(checks: Iterable[OutputCheck]) -> str | None:
+    """Return the first tensor that differs, ``None`` where none does."""
+    return next((item.name for item in checks if item.mismatches), None)
 
 
 def judged(checks: tuple[OutputCheck, ...], *, first_difference: str | None = None) -> Verification:

@@ -55,7 +55,7 @@ class TensorCells:
         found: dict[str, dict[Region, None]] = defaultdict(dict)
         for number in self.graph.writers:
             tile = self.graph.tiles[number]
-            if tile.role is not Role.PSUM:
+            if tile.role not in (Role.PSUM, Role.INNER):
                 found[tile.tensor][region_of(tile)] = None
         return {tensor: tuple(regions) for tensor, regions in found.items()}
 

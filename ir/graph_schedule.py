@@ -89,6 +89,27 @@ class Stream:
     bytes: int
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Group:
+    """Operators that are executed together, in one step, tile by tile.
+
+    What they hand to each other never leaves the chip, and nobody else reads it but for the result
+    of the last one.
+
+    Attributes:
+        members: Names of the operators, in execution order; the group has the name of the last.
+        rows: Rows of the last result that are made at a time; 0: all.
+    """
+
+    members: tuple[str, ...]
+    rows: int = 0
+
+    @property
+    def name(self) -> str:
+        """Name of the group."""
+        return self.members[-1]
+
+
 @dataclass(frozen=True, kw_only=True)
 class GraphSchedule:
     """A plan for the scratchpad over the whole network.
@@ -99,7 +120,7 @@ class GraphSchedule:
 
     Attributes:
         budget: Size of the scratchpad that the plan may use [byte].
-        order: Names of the operators, in execution order.
+        order: Names of the operators, in execution order; a group stands for its members.
         residences: Who is where and when.
         loads: First arrival of a network input or constant (compulsory).
         spills: Tensors written off chip although they are needed later.
@@ -108,6 +129,7 @@ class GraphSchedule:
             other results, of which they get copies that nothing reads back.
         streams: Tensors moved in tiles.
         workspaces: At most one per step.
+        groups: Steps that execute several operators.
         status: What is proven of the plans of ``scope``.
         objective: Off-chip bytes that the plan minimises.
         bound: Proven lower bound of the objective, 0 where nothing is proven; equals it where
@@ -124,6 +146,7 @@ class GraphSchedule:
     stores: tuple[Transfer, ...] = ()
     streams: tuple[Stream, ...] = ()
     workspaces: tuple[Workspace, ...] = ()
+    groups: tuple[Group, ...] = ()
     status: SolveStatus = SolveStatus.HEURISTIC
     objective: int = 0
     bound: int = 0
@@ -131,8 +154,29 @@ class GraphSchedule:
 
     @cached_property
     def step_of(self) -> Mapping[str, int]:
-        """Step of every operator."""
-        return {name: step for step, name in enumerate(self.order)}
+        """Step of every operator, those of groups included."""
+        return {
+            member: step for step, name in enumerate(self.order) for member in self.members(name)
+        }
+
+    def group(self, name: str) -> Group | None:
+        """Return the group of a name, ``None`` where it is that of a single operator."""
+        return self.groups_by_name.get(name)
+
+    def members(self, name: str) -> tuple[str, ...]:
+        """Return the operators that are executed under a name of the order."""
+        group = self.group(name)
+        return (name,) if group is None else group.members
+
+    @cached_property
+    def operators(self) -> tuple[str, ...]:
+        """Names of all operators, in execution order."""
+        return tuple(member for name in self.order for member in self.members(name))
+
+    @cached_property
+    def groups_by_name(self) -> Mapping[str, Group]:
+        """All groups, by name."""
+        return {group.name: group for group in self.groups}
 
     def resident(self, tensor: str, step: int) -> Residence | None:
         """Return the residence that keeps a tensor during a step."""
@@ -177,8 +221,11 @@ class GraphSchedule:
             self.scope,
             is_optimal=self.status is SolveStatus.OPTIMAL and self.objective > 0,
         )
-        if len(set(self.order)) != len(self.order):
+        if len(set(self.operators)) != len(self.operators):
             raise VerifyError("an operator is scheduled twice")
+        for group in self.groups:
+            if group.name not in self.order or len(group.members) < 2 or group.rows < 0:
+                raise VerifyError(f"group %{group.name} is not in the order, or none")
         blocks = [
             (item.tensor, item.first_step, item.last_step, item.address, item.bytes)
             for item in self.residences

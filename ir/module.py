@@ -130,7 +130,7 @@ class Module:
             self.arch.verify()
         if self.graph_schedule is not None:
             self.graph_schedule.verify()
-            if set(self.graph_schedule.order) != names:
+            if set(self.graph_schedule.operators) != names:
                 raise VerifyError("the graph schedule does not order the operators of the graph")
         for item in self.mappings:
             if item.operator not in names:

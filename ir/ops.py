@@ -34,8 +34,8 @@ from collections.abc import Mapping
 from functools import lru_cache
 
 from .graph import Attr, Graph, Op, Value, sorted_attrs
-from .operators.access import Part
-from .operators.elementwise import ELEMENTWISE
+from .operators.access import Box, Part
+from .operators.elementwise import ELEMENTWISE, ONE_ELEMENT, along_axes
 from .operators.gathers import GATHERS
 from .operators.mac import MAC
 from .operators.moves import MOVES
@@ -92,6 +92,38 @@ def parts_of(op: Op, types: Mapping[str, TensorType]) -> tuple[Part, ...]:
         VerifyError: The MAC array runs it, or it must be split into other operators.
     """
     return _parts(op, operand_types(op, types))
+
+
+def aligned_part(op: Op, types: Types) -> Part:
+    """Return the access map of an operator whose parts are one, along the result's own axes.
+
+    Operators of one element of each operand see plain rows of elements where all have one shape;
+    members of groups are cut along the axes of their tensors.
+
+    Raises:
+        VerifyError: The operator has no such map.
+    """
+    (part,) = _parts(op, types)
+    shape = op.result.type.shape
+    if part.out.shape == shape:
+        return part
+    if spec_of(op).family not in ONE_ELEMENT:
+        raise refusal(op, "cannot be cut along its own axes")
+    return along_axes(op, types, len(part.reads))
+
+
+def part_of(op: Op, types: Types, box: Box) -> Part:
+    """Return the part of an operator that an operation on a box of its result belongs to.
+
+    Args:
+        op: The operator.
+        types: Of its operands.
+        box: Under the view of its parts, or along the result's own axes.
+    """
+    parts = _parts(op, types)
+    if len(parts[0].out.shape) != len(box):
+        return aligned_part(op, types)
+    return next(part for part in parts if part.covers(box))
 
 
 @lru_cache(maxsize=1 << 10)

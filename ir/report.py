@@ -291,6 +291,45 @@ class TileScheduleReport:
         verify_proof(self.name, self.cycles, bound, self.scope, is_optimal=False)
 
 
+@dataclass(frozen=True, slots=True)
+class LayerNoise:
+    """How far a tensor of a quantised network is from that of the float network.
+
+    Attributes:
+        name: The tensor, as the ONNX file calls it.
+        snr_db: Signal-to-noise ratio [dB].
+    """
+
+    name: str
+    snr_db: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Accuracy:
+    """What a network makes of the user's examples.
+
+    Attributes:
+        data: The file.
+        samples: How many examples it holds.
+        top1_agreement: Share of them whose most likely class is that of the float network; ``None``
+            where the network was not quantised here.
+        top5_agreement: Share of them whose five most likely classes hold that of the float network.
+        top1: Share of them whose most likely class is the label; ``None`` without labels.
+        top5: Share of them whose five most likely classes hold the label.
+        float_top1: ``top1`` of the float network.
+        float_top5: ``top5`` of the float network.
+    """
+
+    data: str
+    samples: int
+    top1_agreement: float | None = None
+    top5_agreement: float | None = None
+    top1: float | None = None
+    top5: float | None = None
+    float_top1: float | None = None
+    float_top5: float | None = None
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Quantization:
     """How a float model became an integer one.
@@ -299,11 +338,15 @@ class Quantization:
         calibration: What the ranges come from: a file, or a seeded synthetic set.
         calibrated: Whether the user gave the calibration data; accuracy is unknown otherwise.
         snr_db: Signal-to-noise ratio against the float model [dB].
+        method: How ranges follow from the data: ``minmax``, ``percentile`` or ``entropy``.
+        layers: The ratio of the tensors inside, the lowest first.
     """
 
     calibration: str
     calibrated: bool
     snr_db: float | None = None
+    method: str = "minmax"
+    layers: tuple[LayerNoise, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -338,12 +381,17 @@ class Verification:
         outputs: One entry per compared tensor: the outputs, or every tensor with
             ``--verify=layers``.
         first_difference: First operator, in execution order, whose result differs.
+        sections: Parts of the network that were compared one by one, each on what the program made
+            of those before; 1 where the whole was.
+        apart: Elements of the outputs outside of the tolerance where the whole is run at once.
     """
 
     status: VerificationStatus = VerificationStatus.NOT_VERIFIED
     against: str | None = None
     outputs: tuple[OutputCheck, ...] = ()
     first_difference: str | None = None
+    sections: int = 1
+    apart: int = 0
 
     @property
     def elements(self) -> int:
@@ -373,6 +421,7 @@ class Report:
         graph_schedule: Plan of the scratchpad.
         tile_schedules: In execution order.
         quantization: Where a float model was quantised.
+        accuracy: What the network makes of the user's examples, where they were given.
         verification: Comparison with the reference.
         notes: What the user should know, one sentence each.
     """
@@ -389,6 +438,7 @@ class Report:
     graph_schedule: GraphScheduleReport | None = None
     tile_schedules: tuple[TileScheduleReport, ...] = ()
     quantization: Quantization | None = None
+    accuracy: Accuracy | None = None
     verification: Verification = Verification()
     notes: tuple[str, ...] = ()
 

@@ -49,6 +49,8 @@ class Replay:
             if self.tensors.ready_on_chip(tile) > event.start:
                 raise VerifyError(f"event {number} reads resident tile {tile} before it is there")
             return
+        if self.finished[tile] < len(self.graph.writers.get(tile, ())):
+            raise VerifyError(f"event {number} reads tile {tile} before all of it is written")
         item = self._place(tile, number, event.index if event.unit is not Unit.DMA else 0)
         if self.ready.get(item, event.start + 1) > event.start:
             raise VerifyError(f"event {number} reads tile {tile} before it is there")
@@ -121,7 +123,7 @@ class Replay:
         if event.kind is EventKind.LOAD:
             self._check_off_chip(number, event)
             self._arrive(number, event)
-            if tile.role in (Role.O, Role.PSUM):
+            if tile.role in (Role.O, Role.PSUM, Role.INNER):
                 raise VerifyError(f"event {number} loads an output tile")
         elif event.kind is EventKind.RETRIEVE:
             place = self._arrive(number, event)
@@ -161,7 +163,7 @@ class Replay:
         if missing:
             raise VerifyError(f"{len(missing)} operations are not executed, e.g. {min(missing)}")
         for out in self.graph.writers:
-            if self.graph.tiles[out].role is Role.PSUM:
+            if self.graph.tiles[out].role in (Role.PSUM, Role.INNER):
                 continue
             if not self.graph.tiles[out].is_resident and out not in self.stored:
                 raise VerifyError(f"output tile {out} is never stored")

@@ -5,6 +5,9 @@ work of one NPU on such tiles: one instruction of the MAC array, the vector unit
 Operations of the MAC array add into accumulator tiles; those that add into the same one, or into
 the same part of it, commute, and the schedule says which one clears each part. When all sums are in
 it, one more operation *finishes* the tile: it turns accumulators into outputs.
+
+Several operators may share one tile graph, as a fused group. What one of them hands to another lies
+in *inner* tiles, which are written and read on chip, and neither loaded nor stored.
 """
 
 import math
@@ -27,6 +30,7 @@ class Role(StrEnum):
     O = "O"  # noqa: E741 - the field's name
     PSUM = "psum"
     PARAM = "param"
+    INNER = "inner"
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +122,7 @@ class TileOp:
     """The work of one instruction on tiles.
 
     Attributes:
-        operator: Name of the operator it is part of.
+        operator: Name of the operator it is part of, or of the group.
         unit: The kind of engine that executes it.
         box: For the MAC array: index ranges over R S P Q C K N G. For finishing: those of the
             accumulators, ``N G K P Q``. Otherwise over the axes of the result (of the operand, for
@@ -131,6 +135,7 @@ class TileOp:
         read_bytes: What it reads of the scratchpad, if it neither runs on the MAC array nor
             finishes [byte].
         written_bytes: What it writes there [byte].
+        member: Which operator of the group; empty where ``operator`` is no group.
     """
 
     operator: str
@@ -142,6 +147,12 @@ class TileOp:
     cost: int = 0
     read_bytes: int = 0
     written_bytes: int = 0
+    member: str = ""
+
+    @property
+    def works_for(self) -> str:
+        """Name of the operator of the network whose work it is."""
+        return self.member or self.operator
 
     @property
     def accumulates(self) -> bool:
@@ -183,6 +194,11 @@ class TileGraph:
     def finishes(self, op: TileOp) -> bool:
         """Whether an operation turns accumulators into outputs."""
         return bool(op.reads) and self.tiles[op.reads[0]].role is Role.PSUM
+
+    def keeps(self, op: TileOp) -> bool:
+        """Whether an operation copies rows of an inner tile into the one that follows it."""
+        first, out = self.tiles[op.reads[0]] if op.reads else None, self.tiles[op.out]
+        return first is not None and first.role is Role.INNER and first.tensor == out.tensor
 
     @cached_property
     def writers(self) -> Mapping[int, tuple[int, ...]]:
@@ -231,6 +247,14 @@ class TileGraph:
         for number, tile in enumerate(self.tiles):
             if tile.role is Role.PSUM and len(self.readers.get(number, ())) != 1:
                 raise VerifyError(f"sums in tile {number} of %{tile.tensor} are not finished once")
+            if tile.role is Role.INNER:
+                self._verify_inner(number, tile)
+
+    def _verify_inner(self, number: int, tile: Tile) -> None:
+        if tile.is_resident or not tile.space.is_shared:
+            raise VerifyError(f"inner tile {number} of %{tile.tensor} must lie in a workspace")
+        if number not in self.writers or number not in self.readers:
+            raise VerifyError(f"inner tile {number} of %{tile.tensor} is not written and read")
 
 
 def _covers(outer: tuple[Range, ...], inner: tuple[Range, ...]) -> bool:

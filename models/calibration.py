@@ -6,7 +6,8 @@ samples: its leading dimension is a multiple of the input's.
 """
 
 import zipfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
@@ -114,20 +115,40 @@ def _samples_of(file: Path, specs: tuple[InputSpec, ...]) -> Iterator[Sample]:
         yield {s.name: _slice(arrays[s.name], s.shape, sample) for s in specs}
 
 
+def arrays_in(file: Path) -> frozenset[str]:
+    """Return the names of the arrays of a file; none where it is an ``.npy``.
+
+    Raises:
+        OptionError: The file is damaged, or holds pickled objects.
+    """
+    with _readable(file) as content:
+        return frozenset() if isinstance(content, np.ndarray) else frozenset(content.files)
+
+
 def _load(file: Path, specs: tuple[InputSpec, ...]) -> dict[str, Array]:
+    with _readable(file) as content:
+        if not isinstance(content, np.ndarray):
+            return {name: content[name] for name in content.files}
+    if len(specs) != 1:
+        raise OptionError(f"{file}: the model has {len(specs)} inputs; use .npz files")
+    return {specs[0].name: cast(Array, content)}
+
+
+@contextmanager
+def _readable(file: Path) -> Generator[Any]:
+    """Open a file of arrays; what is read of it inside may be damaged, too.
+
+    Raises:
+        OptionError: It cannot be read.
+    """
     try:
         with file.open("rb") as stream:
-            content = np.load(stream, allow_pickle=False)
-            if not isinstance(content, np.ndarray):
-                return {name: content[name] for name in content.files}
+            yield np.load(stream, allow_pickle=False)
     except (OSError, ValueError, EOFError, zipfile.BadZipFile) as error:
         raise OptionError(
             f"{file} is not readable as NumPy data: {error}",
             hint="arrays of plain numbers, saved with numpy.savez; pickled objects are refused",
         ) from error
-    if len(specs) != 1:
-        raise OptionError(f"{file}: the model has {len(specs)} inputs; use .npz files")
-    return {specs[0].name: cast(Array, content)}
 
 
 def _check_names(file: Path, arrays: Mapping[str, Array], specs: tuple[InputSpec, ...]) -> None:

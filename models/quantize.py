@@ -27,11 +27,9 @@ Softmax                none                       remains in float: 8 bits canno
 """
 
 import logging
-import math
-from collections.abc import Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from enum import StrEnum
 from itertools import islice
 from pathlib import Path
 from typing import Any, cast
@@ -43,10 +41,13 @@ from onnx import ModelProto, TensorProto, helper, numpy_helper
 from onnxruntime.quantization.registry import QDQRegistry, QLinearOpsRegistry
 
 from ..ir.errors import ModelError, OptionError
+from ..ir.report import LayerNoise
 from .calibration import InputSpec, Sample, input_specs, read_samples
-from .prepare import large_weights, prepare, skeleton
-from .ranges import measure_ranges
-from .session import make_session, run
+from .histograms import cut_ranges
+from .noise import layer_noise, output_snr_db
+from .prepare import prepare
+from .quantize_options import Int8, QuantizeOptions
+from .ranges import CalibrationMethod, Ranges, measure_ranges
 from .synthetic import synthetic
 
 _quantiser = cast(Any, ort_quantization)  # no type stubs
@@ -61,37 +62,6 @@ _DYNAMIC_OPS = frozenset(
 _LEFT_IN_FLOAT = frozenset({"Softmax"})
 
 
-class Int8(StrEnum):
-    """An 8-bit integer type."""
-
-    S8 = "s8"
-    U8 = "u8"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class QuantizeOptions:
-    """How to quantise.
-
-    Attributes:
-        activation: Type of activations.
-        weight: Type of weights; ``u8`` only together with ``u8`` activations.
-        per_channel: One weight scale per output channel instead of one per tensor.
-        reduce_range: Weights of seven bits, for machines where u8 x s8 products saturate.
-    """
-
-    activation: Int8 = Int8.S8
-    weight: Int8 = Int8.S8
-    per_channel: bool = True
-    reduce_range: bool = False
-
-    def __post_init__(self) -> None:
-        if self.activation is Int8.S8 and self.weight is Int8.U8:
-            raise OptionError(
-                "s8 activations with u8 weights are not supported by onnxruntime",
-                hint="use s8 weights",
-            )
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QuantizedModel:
     """A quantised model and what is known about its accuracy.
@@ -103,12 +73,15 @@ class QuantizedModel:
         snr_db: Signal-to-noise ratio of the first output against the float model [dB], over
             seeded noise that is not among the samples (over the first samples themselves, where an
             input is no float); infinite for equal outputs.
+        layers: The same of the tensors inside, the worst first; over the first samples of the
+            user's data where there is any.
     """
 
     model: ModelProto
     calibrated: bool
     samples: int
     snr_db: float
+    layers: tuple[LayerNoise, ...] = ()
 
 
 def quantize(
@@ -140,15 +113,18 @@ def quantize(
     specs = input_specs(model)
     prepared = prepare(model)
     _check_is_finite(prepared)
-    ranges = measure_ranges(prepared, _calibration_set(specs, calibration, seed, samples))
-    quantised = _quantise(prepared, ranges.bounds, options or QuantizeOptions())
+    chosen = options or QuantizeOptions()
+    ranges = _ranges(prepared, lambda: _calibration_set(specs, calibration, seed, samples), chosen)
+    quantised = _quantise(prepared, ranges.bounds, chosen)
     del prepared  # as large as the model; the ratio needs that memory
-    held_out = _held_out(specs, calibration, ranges.bounds, seed)
+    held_out = tuple(_held_out(specs, calibration, ranges.bounds, seed))
+    seen = held_out if calibration is None else tuple(_first_of(calibration, specs))
     return QuantizedModel(
         model=quantised,
         calibrated=calibration is not None,
         samples=ranges.samples,
-        snr_db=_snr_db(model, quantised, held_out),
+        snr_db=output_snr_db(model, quantised, held_out),
+        layers=layer_noise(model, quantised, seen),
     )
 
 
@@ -184,6 +160,16 @@ def _calibration_set(
     if path is not None:
         return read_samples(path, specs)
     return synthetic(specs, (seed, _CALIBRATION), samples)
+
+
+def _ranges(
+    model: ModelProto, samples: Callable[[], Iterator[Sample]], options: QuantizeOptions
+) -> Ranges:
+    """Return the ranges of activations; ``samples`` returns the calibration data from its start."""
+    whole = measure_ranges(model, samples())
+    if options.method is CalibrationMethod.MINMAX:
+        return whole
+    return cut_ranges(model, whole, samples(), options.method, options.percentile)
 
 
 def _quantise(
@@ -246,7 +232,7 @@ def _held_out(
     Where an input is no float, noise means nothing, and the first samples of the data serve.
     """
     if path is not None and not all(spec.is_float for spec in specs):
-        yield from islice(read_samples(path, specs), _HELD_OUT_SAMPLES)
+        yield from _first_of(path, specs)
         return
     for sample in synthetic(specs, (seed, _HELD_OUT), _HELD_OUT_SAMPLES):
         if path is None:
@@ -255,25 +241,10 @@ def _held_out(
             yield {name: _fill(noise, *bounds[name]) for name, noise in sample.items()}
 
 
+def _first_of(path: Path, specs: tuple[InputSpec, ...]) -> Iterator[Sample]:
+    return islice(read_samples(path, specs), _HELD_OUT_SAMPLES)
+
+
 def _fill(noise: NDArray[Any], low: float, high: float) -> NDArray[Any]:
     """Scale noise of variance 1 so that three deviations reach the ends of a range."""
     return np.clip(noise * ((high - low) / 6) + (high + low) / 2, low, high).astype(noise.dtype)
-
-
-def _snr_db(reference: ModelProto, quantised: ModelProto, samples: Iterable[Sample]) -> float:
-    """Return the ratio of signal to error energy of the first output [dB]."""
-    samples = tuple(samples)
-    name = reference.graph.output[0].name
-    weights = large_weights(reference)
-    wanted = _outputs(skeleton(reference), name, [{**weights, **s} for s in samples])
-    actual = _outputs(quantised, name, samples)
-    signal = math.fsum(float(np.sum(w**2)) for w in wanted)
-    error = math.fsum(float(np.sum((w - a) ** 2)) for w, a in zip(wanted, actual, strict=True))
-    if error == 0:
-        return math.inf
-    return 10 * math.log10(signal / error) if signal > 0 else -math.inf
-
-
-def _outputs(model: ModelProto, name: str, samples: Sequence[Sample]) -> list[NDArray[np.float64]]:
-    session = make_session(model)
-    return [run(session, sample, [name])[name].astype(np.float64) for sample in samples]

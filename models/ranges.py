@@ -1,5 +1,7 @@
 """Ranges of activations: the least and greatest value of each over samples (MinMax).
 
+``histograms.py`` has those that leave out rare values.
+
 They are found by one session that reduces each tensor on the fly, so that memory does not grow with
 the number of samples. They are those of ``quantize_static`` (a test compares the models), which
 needs four copies of the weights and several temporary files.
@@ -8,6 +10,7 @@ needs four copies of the weights and several temporary files.
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
+from enum import StrEnum
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +20,14 @@ from ..ir.errors import ModelError, OptionError
 from .calibration import Sample
 from .prepare import large_weights, skeleton, value_infos
 from .session import Optimisation, make_session, run
+
+
+class CalibrationMethod(StrEnum):
+    """How the range of an activation follows from its values."""
+
+    MINMAX = "minmax"
+    PERCENTILE = "percentile"
+    ENTROPY = "entropy"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

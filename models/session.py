@@ -130,6 +130,15 @@ def _copy_outputs(model: ModelProto) -> None:
     )
 
 
+def returning(model: ModelProto, names: Sequence[str]) -> ModelProto:
+    """Let a model return float tensors of the given names, in order, and nothing else."""
+    del model.graph.output[:]
+    model.graph.output.extend(
+        helper.make_tensor_value_info(name, TensorProto.FLOAT, None) for name in names
+    )
+    return model
+
+
 @contextmanager
 def refusals(what: str) -> Generator[None]:
     """Turn what onnxruntime raises into a ``ModelError`` of one line.

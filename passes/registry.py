@@ -12,6 +12,7 @@ from .graph.integers.form_integers import FormIntegers
 from .graph.merge_duplicates import MergeDuplicates
 from .graph.remove_identities import RemoveIdentities
 from .graph.split_float_products import SplitFloatProducts
+from .graph.split_gathers import SplitGathers
 from .options import option_fields
 from .pipeline import Pipeline, parse_pipeline
 from .scheduling.across.schedule_across import ScheduleAcross
@@ -35,6 +36,7 @@ PASSES: tuple[type[Pass], ...] = (
     FoldLayout,
     DecomposeSoftmax,
     SplitFloatProducts,
+    SplitGathers,
     # The plan of the scratchpad.
     ScheduleInOrder,
     ScheduleLinear,

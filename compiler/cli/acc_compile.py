@@ -5,7 +5,15 @@ from typing import Annotated
 
 import typer
 
-from .choices import MAPPER_NAMES, SCHEDULER_NAMES, TILE_NAMES, ObjectiveName, VerifyName
+from .choices import (
+    MAPPER_NAMES,
+    SCHEDULER_NAMES,
+    TILE_NAMES,
+    CalibrationName,
+    FuseName,
+    ObjectiveName,
+    VerifyName,
+)
 from .exit_codes import EXIT_CODES
 from .tool import new_tool, reported
 
@@ -48,6 +56,13 @@ def acc_compile(
         str,
         typer.Option(metavar="NAME", help=f"Plans the scratchpad: {', '.join(SCHEDULER_NAMES)}."),
     ] = "cosma",
+    fuse: Annotated[
+        FuseName,
+        typer.Option(
+            help="What may run together, tensors kept on chip between them: nothing; operators of "
+            "one element with the convolution before them; whole stretches, stripe by stripe."
+        ),
+    ] = "groups",
     tiles: Annotated[
         str,
         typer.Option(metavar="NAME", help=f"Orders tiles on the NPUs: {', '.join(TILE_NAMES)}."),
@@ -65,6 +80,27 @@ def acc_compile(
         typer.Option(
             metavar="PATH",
             help="Data to quantise a float model with: .npz, .npy, or a folder of them.",
+        ),
+    ] = None,
+    calibration_method: Annotated[
+        CalibrationName,
+        typer.Option(
+            help="How ranges follow from the data: all of it, a share of it, or by entropy."
+        ),
+    ] = "minmax",
+    percentile: Annotated[
+        float | None,
+        typer.Option(
+            metavar="N",
+            help="Values inside of a range [percent], for percentile; 99.999 if absent.",
+        ),
+    ] = None,
+    accuracy: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="PATH",
+            help="Examples to measure top-1 and top-5 on: as --calibration, with an array labels "
+            "or without.",
         ),
     ] = None,
     shape: Annotated[
@@ -148,10 +184,14 @@ def acc_compile(
             mapper=mapper,
             objective=work.Objective(objective),
             scheduler=scheduler,
+            fuse=work.Fuse(fuse),
             tiles=tiles,
             scratchpad=None if scratchpad is None else work.parse_budget(scratchpad),
             seed=seed,
             calibration=calibration,
+            calibration_method=work.CalibrationMethod(calibration_method),
+            percentile=work.PERCENTILE if percentile is None else percentile,
+            accuracy=accuracy,
             shapes=work.parse_shapes(shape or []),
             constants=work.parse_constants(constant or []),
             verify=work.VerifyMode(verify),

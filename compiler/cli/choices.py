@@ -6,8 +6,10 @@ to what it names.
 
 from typing import Literal, TypeAlias
 
+FuseName: TypeAlias = Literal["off", "epilogues", "groups"]
 ObjectiveName: TypeAlias = Literal["latency", "energy", "edp"]
 VerifyName: TypeAlias = Literal["outputs", "layers", "off"]
+CalibrationName: TypeAlias = Literal["minmax", "percentile", "entropy"]
 MetricName: TypeAlias = Literal["product", "latency", "transfers", "energy", "weighted"]
 PriorityName: TypeAlias = Literal["best", "default", "min-transfer", "min-spill"]
 MemoryName: TypeAlias = Literal["best", "eager", "default", "first-fit", "small-spill"]

@@ -11,6 +11,7 @@ from rich.text import Text
 from ...ir.graph_schedule import SolveStatus
 from ...ir.report import (
     NOTICEABLE,
+    Accuracy,
     GraphScheduleReport,
     OperatorReport,
     PassRun,
@@ -23,6 +24,9 @@ from ...ir.report import (
 from .figures import UNKNOWN, amount, joule, percent, ratio
 from .off_chip import plan_line, planned_scope
 from .operator_table import OperatorTable
+
+_WORST = 3
+"""Layers whose signal-to-noise ratio is listed."""
 
 _STYLE = {
     VerificationStatus.VERIFIED: "bold green",
@@ -52,6 +56,8 @@ def report_tables(report: Report, *, slowest: int = 10) -> Group:
         parts.append(Text(plan_line(report.graph_schedule)))
     if report.quantization is not None:
         parts.append(Text(quantization_line(report.quantization)))
+    if report.accuracy is not None:
+        parts.append(Text(accuracy_line(report.accuracy)))
     if report.passes:
         parts.append(Text(time_line(report.passes)))
     parts += [Text(f"note: {note}", style="yellow") for note in report.notes]
@@ -67,6 +73,8 @@ def verification_line(found: Verification) -> str:
         return "not verified"
     line = f"{found.status}: {found.mismatches} of {found.elements} elements differ"
     against = f" from {found.against}" if found.against else ""
+    if found.sections > 1:
+        against += f" in {found.sections} sections ({found.apart} outputs do in one run)"
     first = f"; first in {found.first_difference}" if found.first_difference else ""
     return f"{line}{against}{first}"
 
@@ -115,7 +123,25 @@ def _optimal(mapped: Sequence[OperatorReport]) -> list[str]:
 def quantization_line(found: Quantization) -> str:
     """Return one line on how a float model became an integer one, with its accuracy."""
     noise = "equal to" if found.snr_db is None else f"{found.snr_db:.1f} dB against"
-    return f"quantised to int8: {noise} the float model, ranges from {found.calibration}"
+    method = "" if found.method == "minmax" else f" by {found.method}"
+    line = f"quantised to int8: {noise} the float model, ranges{method} from {found.calibration}"
+    worst = ", ".join(f"{item.name} {item.snr_db:.1f} dB" for item in found.layers[:_WORST])
+    return f"{line}; worst layers: {worst}" if worst else line
+
+
+def accuracy_line(found: Accuracy) -> str:
+    """Return one line on the classes of the user's examples."""
+    pairs = (
+        ("agrees with the float model", found.top1_agreement, found.top5_agreement),
+        ("agrees with the labels", found.top1, found.top5),
+        ("the float model does", found.float_top1, found.float_top5),
+    )
+    shares = [
+        f"{what} on {percent(top1)} (top 5: {percent(top5)})"
+        for what, top1, top5 in pairs
+        if top1 is not None and top5 is not None
+    ]
+    return f"accuracy on {found.samples} examples of {found.data}: {'; '.join(shares)}"
 
 
 def time_line(runs: Sequence[PassRun]) -> str:

@@ -3,7 +3,7 @@
 from functools import partial
 
 from ..graph import Op
-from .access import SAME, Part, Read, View, broadcast, one_part
+from .access import SAME, Part, Read, View, broadcast, one_part, whole
 from .attributes import TAIL
 from .checks import (
     check_cast,
@@ -77,6 +77,33 @@ def broadcast_parts(op: Op, types: Types) -> tuple[Part, ...]:
         return _flat(op.result.type.elements, len(operands))
     reads = (broadcast(index, operand, shape) for index, operand in enumerate(operands))
     return one_part(View.dense(shape), *reads)
+
+
+ONE_ELEMENT = frozenset(
+    {
+        Family.FUNCTION,
+        Family.PAIR,
+        Family.CHOICE,
+        Family.CAST,
+        Family.LOOKUP,
+        Family.QUANTIZE,
+        Family.DEQUANTIZE,
+    }
+)
+"""Families that make an element of the result of one element of each operand."""
+
+
+def along_axes(op: Op, types: Types, count: int) -> Part:
+    """Return the access map of such an operator along the result's own axes.
+
+    Args:
+        op: The operator.
+        types: Of its operands.
+        count: How many operands it reads in tiles.
+    """
+    shape = op.result.type.shape
+    reads = (broadcast(index, present(op, types, index).shape, shape) for index in range(count))
+    return Part(View.dense(shape), whole(shape), tuple(reads))
 
 
 def _flat(elements: int, count: int) -> tuple[Part, ...]:

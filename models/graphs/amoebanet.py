@@ -6,26 +6,9 @@ References:
 """
 
 from ...ir.graph import Graph
+from ..published.searched import AMOEBANET_D
 from .builder import GraphBuilder
 from .cells import factorized_reduction, fit, pool3
-
-# (state that is read, function), in pairs that are added; states 0 and 1 are the inputs.
-_NORMAL = (
-    ((1, "conv1x1"), (1, "max3")),
-    ((1, "none"), (0, "conv1x7")),
-    ((0, "conv1x1"), (0, "conv1x7")),
-    ((2, "max3"), (2, "none")),
-    ((1, "avg3"), (5, "conv1x1")),
-)
-_NORMAL_CONCAT = (0, 3, 4, 6)
-_REDUCTION = (
-    ((0, "max2"), (0, "max3")),
-    ((2, "none"), (1, "conv3x3")),
-    ((2, "conv1x7"), (2, "max3")),
-    ((3, "none"), (1, "max2")),
-    ((2, "avg3"), (3, "conv1x1")),
-)
-_REDUCTION_CONCAT = (4, 5, 6)
 
 
 def amoebanet_d() -> Graph:
@@ -48,15 +31,13 @@ def amoebanet_d() -> Graph:
 
 def _cell(net: GraphBuilder, before: str, last: str, K: int, *, reduce: bool) -> str:
     first = net.conv(last, K)
-    states = [first, fit(net, before, first, K)]
-    for pair in _REDUCTION if reduce else _NORMAL:
-        results = [
-            _function(net, states[source], name, 2 if reduce and source < 2 else 1)
-            for source, name in pair
-        ]
-        states.append(net.add(*results))
-    chosen = _REDUCTION_CONCAT if reduce else _NORMAL_CONCAT
-    return net.concat(*(states[index] for index in chosen))
+    cell = AMOEBANET_D.reduction if reduce else AMOEBANET_D.normal
+    states = cell.grow(
+        (first, fit(net, before, first, K)),
+        lambda x, _, function, stride: _function(net, x, function, stride),
+        lambda left, right, _: net.add(left, right),
+    )
+    return net.concat(*states)
 
 
 def _function(net: GraphBuilder, x: str, name: str, stride: int) -> str:

@@ -5,23 +5,9 @@ References:
 """
 
 from ...ir.graph import Graph
+from ..published.searched import DARTS, DARTS_LAYERS, DARTS_REDUCTIONS
 from .builder import GraphBuilder
 from .cells import depthwise_pointwise, factorized_reduction, fit, pool3, separable
-
-# (state that is read, function), in pairs that are added; states 0 and 1 are the inputs.
-_NORMAL = (
-    ((0, "sep3"), (1, "sep3")),
-    ((0, "sep3"), (1, "sep3")),
-    ((1, "sep3"), (0, "skip")),
-    ((0, "skip"), (2, "dil3")),
-)
-_REDUCTION = (
-    ((0, "max3"), (1, "max3")),
-    ((2, "skip"), (1, "max3")),
-    ((0, "max3"), (2, "skip")),
-    ((2, "skip"), (1, "max3")),
-)
-_LAYERS = 14
 
 
 def darts() -> Graph:
@@ -31,8 +17,8 @@ def darts() -> Graph:
     x = net.conv(net.input("image", 1, 3, 224, 224), filters // 2, 3, stride=2)
     before = net.conv(x, filters, 3, stride=2)
     last = net.conv(before, filters, 3, stride=2)
-    for layer in range(_LAYERS):
-        reduce = layer in (_LAYERS // 3, 2 * _LAYERS // 3)
+    for layer in range(DARTS_LAYERS):
+        reduce = layer in DARTS_REDUCTIONS
         filters = 2 * filters if reduce else filters
         before, last = last, _cell(net, before, last, filters, reduce=reduce)
     return net.finish(net.classifier(last, 1000))
@@ -43,14 +29,13 @@ def _cell(net: GraphBuilder, before: str, last: str, K: int, *, reduce: bool) ->
     first = fit(net, before, second, K)
     if first == before:
         first = net.conv(before, K)
-    states = [first, second]
-    for pair in _REDUCTION if reduce else _NORMAL:
-        results = [
-            _function(net, states[source], name, 2 if reduce and source < 2 else 1)
-            for source, name in pair
-        ]
-        states.append(net.add(*results))
-    return net.concat(*states[2:])
+    cell = DARTS.reduction if reduce else DARTS.normal
+    states = cell.grow(
+        (first, second),
+        lambda x, _, function, stride: _function(net, x, function, stride),
+        lambda left, right, _: net.add(left, right),
+    )
+    return net.concat(*states)
 
 
 def _function(net: GraphBuilder, x: str, name: str, stride: int) -> str:

@@ -8,6 +8,7 @@ References:
 from collections.abc import Callable
 
 from ...ir.graph import Graph
+from ..published.nasnet import NASNET_A_MOBILE, PNASNET5_MOBILE, Size
 from .builder import GraphBuilder
 from .cells import factorized_reduction, fit, pool3, separable
 
@@ -16,37 +17,26 @@ Cell = Callable[[GraphBuilder, str, str, int, int], str]
 
 def nasnet_a() -> Graph:
     """NASNet-A (4 @ 1056), input [1, 3, 224, 224]."""
-    return _assemble("nasnet_a", _nasnet_cell, filters=44, repeats=4)
+    return _assemble("nasnet_a", _nasnet_cell, NASNET_A_MOBILE)
 
 
 def pnasnet5() -> Graph:
     """PNASNet-5 (N=3, F=54), input [1, 3, 224, 224]."""
-    return _assemble("pnasnet5", _pnasnet_cell, filters=54, repeats=3, reduce_extra=False)
+    return _assemble("pnasnet5", _pnasnet_cell, PNASNET5_MOBILE)
 
 
-def _assemble(
-    name: str, cell: Cell, *, filters: int, repeats: int, reduce_extra: bool = True
-) -> Graph:
+def _assemble(name: str, cell: Cell, size: Size) -> Graph:
     """Chain cells; each reads the two before it.
 
     Args:
         name: Name of the network.
         cell: Adds one cell: builder, cell before the last, last cell, filters, stride.
-        filters: Filters of the first stage.
-        repeats: Stride-1 cells per stage.
-        reduce_extra: Whether reductions come on top of the repeats.
+        size: How many cells of how many filters.
     """
     net = GraphBuilder(name)
-    x = net.conv(net.input("image", 1, 3, 224, 224), 32, 3, stride=2, pad=0)
-    before, last = x, cell(net, x, x, filters // 4, 2)
-    before, last = last, cell(net, before, last, filters // 2, 2)
-    for stage in range(3):
-        width = filters << stage
-        strides = [1] * repeats
-        if stage > 0:
-            strides = [2, *strides] if reduce_extra else [2, *strides[1:]]
-        for stride in strides:
-            before, last = last, cell(net, before, last, width, stride)
+    before = last = net.conv(net.input("image", 1, 3, 224, 224), size.stem, 3, stride=2, pad=0)
+    for filters, stride in size.cells():
+        before, last = last, cell(net, before, last, filters, stride)
     return net.finish(net.classifier(last, 1000))
 
 

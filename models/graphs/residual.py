@@ -8,9 +8,9 @@ References:
 """
 
 from ...ir.graph import Graph
+from ..published.depths import RESNET50
 from .builder import GraphBuilder
 
-_STAGES = ((64, 3), (128, 4), (256, 6), (512, 3))
 _CLASSES_IMAGENET = 1000
 _CLASSES_VOC = 21
 
@@ -55,7 +55,7 @@ def _backbone(
 ) -> str:
     x = net.pool(net.conv(x, 64, 7, stride=2), 3, stride=2, pad=1)
     dilation = 1
-    for stage, (planes, blocks) in enumerate(_STAGES):
+    for stage, blocks in enumerate(RESNET50):
         before = dilation
         shrink = stage > 0 and not (dilated and stage >= 2)
         if stage >= 2 and dilated:
@@ -65,8 +65,8 @@ def _backbone(
             x = _bottleneck(
                 net,
                 x,
-                planes,
-                width=planes * width,
+                64 << stage,
+                width=(64 << stage) * width,
                 groups=groups,
                 stride=2 if first and shrink else 1,
                 dilation=before if first else dilation,

@@ -6,20 +6,10 @@ References:
 """
 
 from ...ir.graph import Graph
+from ..published.clips import S3D_BRANCHES, width_between
 from .builder import GraphBuilder
 
 _CLASSES = 400
-_INCEPTIONS = (
-    (64, 96, 128, 16, 32, 32),
-    (128, 128, 192, 32, 96, 64),
-    (192, 96, 208, 16, 48, 64),
-    (160, 112, 224, 24, 64, 64),
-    (128, 128, 256, 24, 64, 64),
-    (112, 144, 288, 32, 64, 64),
-    (256, 160, 320, 32, 128, 128),
-    (256, 160, 320, 32, 128, 128),
-    (384, 192, 384, 48, 128, 128),
-)
 
 
 def r2plus1d() -> Graph:
@@ -40,7 +30,7 @@ def s3d() -> Graph:
     x = _pool3d(net, x, (1, 3, 3), (1, 2, 2))
     x = _separable(net, _conv3d(net, x, 64, (1, 1, 1)), 192, 3, 1)
     x = _pool3d(net, x, (1, 3, 3), (1, 2, 2))
-    for index, widths in enumerate(_INCEPTIONS):
+    for index, widths in enumerate(S3D_BRANCHES):
         x = _inception(net, x, widths)
         if index == 1:
             x = _pool3d(net, x, (3, 3, 3), (2, 2, 2))
@@ -51,8 +41,7 @@ def s3d() -> Graph:
 
 
 def _basic_block(net: GraphBuilder, x: str, planes: int, stride: int) -> str:
-    C = net.shape(x)[1]
-    middle = C * planes * 27 // (C * 9 + 3 * planes)
+    middle = width_between(net.shape(x)[1], planes)
     y = _conv3d(net, x, middle, (1, 3, 3), (1, stride, stride))
     y = _conv3d(net, y, planes, (3, 1, 1), (stride, 1, 1))
     y = _conv3d(net, y, middle, (1, 3, 3))

@@ -16,6 +16,9 @@ from .node import Node
 LARGEST_TENSOR = 2**36
 """Elements of one tensor; beyond, a damaged attribute is more likely than a network."""
 
+MOST_UNROLLED = 2**16
+"""Nodes of branches, loops and recurrent operators, run by run, that a model may have."""
+
 
 class Builder:
     """Collects operators and constants while the importer walks over the nodes.
@@ -37,6 +40,7 @@ class Builder:
         self._known: dict[str, Array] = {}
         self._values: dict[str, str] = {}
         self._constants: dict[tuple[str, Quantization | None, tuple[int, ...]], str] = {}
+        self._unrolled = 0
 
     # ONNX names ---------------------------------------------------------------------------------
 
@@ -193,6 +197,29 @@ class Builder:
         array = np.ascontiguousarray(self.arrays[value].transpose(perm))
         quant = self.types[value].quant
         return self.constant(f"{value}.t", array, None if quant is None else quant.permuted(perm))
+
+    def count_unrolled(self, node: Node, nodes: int) -> None:
+        """Count a run of what a node repeats; one without nodes counts as one.
+
+        Args:
+            node: A branch, a loop or a recurrent operator.
+            nodes: Nodes of one run.
+
+        Raises:
+            ModelError: All runs so far have more nodes than a model may have.
+        """
+        self._unrolled += max(1, nodes)
+        if self._unrolled > MOST_UNROLLED:
+            raise ModelError(
+                f"{node.loc} is unrolled, which brings the model to more than {MOST_UNROLLED} "
+                f"nodes of loops",
+                hint="export the network with fewer iterations, or without loops inside of loops",
+            )
+
+    @property
+    def op_count(self) -> int:
+        """Operators so far."""
+        return len(self._ops)
 
     def adopt_quantisation(self, value: str, quant: Quantization) -> bool:
         """Give a quantisation to an 8-bit input of the network that has none; tell if it was so."""

@@ -175,7 +175,11 @@ class _Body:
         Args:
             label: What sets the names of this run apart.
             given: Names of what it is given, in the order of its inputs.
+
+        Raises:
+            ModelError: All bodies of the model, run by run, have too many nodes.
         """
+        self.b.count_unrolled(self.node, len(self.graph.node))
         prefix = f"{self.node.outputs[0] or self.node.proto.name}/{label}"
         names = {value.name: name for value, name in zip(self.graph.input, given, strict=True)}
         for tensor in self.graph.initializer:

@@ -8,7 +8,7 @@ from ...ir.module import Module
 from ...ir.names import Namer
 from ...ir.ops import make_op
 from ...ir.resources import Array, dtype_of
-from ...ir.types import TensorType
+from ...ir.types import Quantization, TensorType
 
 
 @dataclass
@@ -41,6 +41,7 @@ class Growth:
         operands: tuple[str, ...],
         *,
         label: str = "",
+        like: str = "",
         given: Mapping[str, Attr] | None = None,
         **attrs: Attr,
     ) -> str:
@@ -51,12 +52,22 @@ class Growth:
             kind: Kind of the new one.
             operands: What it reads.
             label: What its result is called after the source's; its kind by default.
+            like: The operand whose element type and quantisation the result has, where the kind
+                does not decide them; the first one by default.
             given: Attributes, as a mapping.
             attrs: More attributes.
         """
         name = self.namer.fresh(f"{source.name}.{label or kind}")
+        found = self.types[like] if like else None
         op = make_op(
-            kind, operands, self.types, name, attrs={**(given or {}), **attrs}, loc=source.loc
+            kind,
+            operands,
+            self.types,
+            name,
+            attrs={**(given or {}), **attrs},
+            dtype=None if found is None else found.dtype,
+            quant=None if found is None else found.quant,
+            loc=source.loc,
         )
         self.ops.append(op)
         self.types[name] = op.result.type
@@ -67,10 +78,16 @@ class Growth:
         last = self.ops.pop()
         self.ops.append(replace(last, results=(Value(source.name, last.result.type),)))
 
-    def constant(self, name: str, array: Array) -> str:
-        """Add a constant like ``name`` and return it."""
+    def constant(self, name: str, array: Array, quant: Quantization | None = None) -> str:
+        """Add a constant and return it.
+
+        Args:
+            name: What it is called, up to a number.
+            array: Its data.
+            quant: Its quantisation.
+        """
         fresh = self.namer.fresh(name)
-        self.types[fresh] = TensorType(dtype_of(array.dtype), array.shape)
+        self.types[fresh] = TensorType(dtype_of(array.dtype), array.shape, quant)
         self.constants.append(Value(fresh, self.types[fresh]))
         self.arrays[fresh] = array
         return fresh

@@ -13,6 +13,7 @@ from ...ir.direct import direct_operands
 from ...ir.errors import VerifyError
 from ...ir.graph import Graph, Op
 from ...ir.graph_schedule import GraphSchedule, Residence, Transfer
+from ...ir.groups import contracted
 from ...ir.workload import Operand
 
 
@@ -64,6 +65,7 @@ def check_schedule(
             address and time, transfers what it cannot, or leaves an output on chip.
     """
     schedule.verify()
+    graph = contracted(graph, schedule.groups)
     _check_order(graph, schedule)
     if arch is not None:
         _check_budget(schedule, arch)

@@ -4,7 +4,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
 
-from ...ir.tiles import TileGraph
+from ...ir.tiles import Role, TileGraph
+
+Chain = list[list[int]]
+"""Turns that one NPU works through: those that add to one accumulator tile."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -13,8 +16,8 @@ class Turn:
 
     Attributes:
         npu: The NPU.
-        ops: Numbers of the operations: one, or the last one that adds to accumulators and the one
-            that finishes them.
+        ops: Numbers of the operations: one, or the last one that adds to accumulators, the one
+            that finishes them, and those that work on what each before has made.
     """
 
     npu: int
@@ -23,23 +26,59 @@ class Turn:
 
 def issue_order(graph: TileGraph, npus: int) -> tuple[Turn, ...]:
     """Return operations in the order of issue: accumulations dealt out in turn, interleaved."""
-    chains: dict[tuple[str, int], list[list[int]]] = {}
+    chains = _chains(graph)
+    if npus == 1:
+        ordered = sorted(turn for chain in chains for turn in chain)
+        return tuple(Turn(0, tuple(turn)) for turn in ordered)
+    found: list[Turn] = []
+    for batch in _batches(graph, chains, npus):
+        found += _dealt_out(batch)
+    return tuple(found)
+
+
+def _chains(graph: TileGraph) -> list[Chain]:
+    chains: dict[tuple[str, int], Chain] = {}
+    turn: list[int] = []
     for number, op in enumerate(graph.ops):
+        if any(_goes_on(graph, before, number) for before in turn):
+            turn.append(number)
+            continue
         sums = graph.sums_of(op)
         chain = chains.setdefault(("op", number) if sums is None else ("sums", sums), [])
         if graph.finishes(op):
-            chain[-1].append(number)
+            turn = chain[-1]
+            turn.append(number)
         else:
-            chain.append([number])
-    if npus == 1:
-        ordered = sorted(turn for chain in chains.values() for turn in chain)
-        return tuple(Turn(0, tuple(turn)) for turn in ordered)
-    return tuple(_dealt_out(list(chains.values()), npus))
+            turn = [number]
+            chain.append(turn)
+    return list(chains.values())
 
 
-def _dealt_out(chains: Sequence[Sequence[Sequence[int]]], npus: int) -> Iterator[Turn]:
+def _goes_on(graph: TileGraph, before: int, number: int) -> bool:
+    """Whether an operation takes up all that the one before it has made."""
+    made, op = graph.ops[before].out, graph.ops[number]
+    if graph.tiles[made].role is not Role.INNER or op.accumulates:
+        return False
+    return graph.writers[made] == (before,) and made in op.reads
+
+
+def _batches(graph: TileGraph, chains: Sequence[Chain], npus: int) -> Iterator[list[Chain]]:
+    """Yield chains that run side by side: none reads an inner tile that another one writes."""
+    batch: list[Chain] = []
+    written: set[int] = set()
+    for chain in chains:
+        ops = [graph.ops[number] for turn in chain for number in turn]
+        read = {tile for op in ops for tile in op.reads if graph.tiles[tile].role is Role.INNER}
+        if len(batch) == npus or read & written:
+            yield batch
+            batch, written = [], set()
+        batch.append(chain)
+        written |= {op.out for op in ops}
+    if batch:
+        yield batch
+
+
+def _dealt_out(batch: Sequence[Chain]) -> Iterator[Turn]:
     """Yield the turns of chains, each of which one NPU works through."""
-    for first in range(0, len(chains), npus):
-        batch = chains[first : first + npus]
-        for row in zip_longest(*batch):
-            yield from (Turn(npu, tuple(turn)) for npu, turn in enumerate(row) if turn is not None)
+    for row in zip_longest(*batch):
+        yield from (Turn(npu, tuple(turn)) for npu, turn in enumerate(row) if turn is not None)

@@ -2,12 +2,13 @@
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import ClassVar
 
 from ...ir.arch import Architecture
 from ...ir.errors import InfeasibleError
 from ...ir.graph import Graph, Op
-from ...ir.graph_schedule import GraphSchedule
+from ...ir.graph_schedule import GraphSchedule, Group
 from ...ir.module import Mapping as OperatorMapping
 from ...ir.module import Module, Stage
 from ...ir.ops import workload
@@ -19,6 +20,7 @@ from ..mapping.problem import MappingProblem, Objective
 from ..mapping.recipes.in_tiles import InTiles, Shared
 from ..mapping.registry import find_mapper
 from ..tiling.residency import residency
+from .map_groups import GroupMapping, mapping_of
 from .schedule_tiles import schedule_operator
 
 
@@ -58,10 +60,30 @@ class MapOperators(Pass):
         rival = find_mapper(self.mapper).stand_in
         if rival.name != self.mapper and self.objective is Objective.LATENCY:
             results = self._compared(module, results, first, rival, ctx)
-        return replace(
-            module,
-            mappings=tuple(mapping_of(name, results[problem]) for name, problem in problems),
-        )
+        mappings = [mapping_of(name, results[problem]) for name, problem in problems]
+        for group in plan.groups:
+            ctx.progress("nests of groups", len(mappings), len(module.graph.ops))
+            mappings += self._of_group(module, group, ctx)
+        return replace(module, mappings=tuple(mappings))
+
+    def _of_group(self, module: Module, group: Group, ctx: Context) -> tuple[OperatorMapping, ...]:
+        """Return the nests of a group: of the mapper or of its stand-in."""
+        arch = require_arch(module)
+        own = find_mapper(self.mapper)
+        found: list[tuple[int, tuple[OperatorMapping, ...]]] = []
+        complaint: InfeasibleError | None = None
+        for mapper in dict.fromkeys((own.name, own.stand_in.name)):
+            finder = replace(self, mapper=mapper)
+            asked = GroupMapping(module, group, self.objective, ctx.seed)
+            try:
+                nests, schedule = asked.best(partial(finder.timed, arch, ctx))
+                found.append((schedule.cycles, nests))
+            except InfeasibleError as error:
+                complaint = complaint or error
+        if not found:
+            assert complaint is not None
+            raise complaint
+        return min(found, key=lambda item: item[0])[1]
 
     def _compared(
         self,
@@ -88,6 +110,24 @@ class MapOperators(Pass):
                     taken = replace(taken, status=other.status)
                 found[problem] = replace(taken, mapper=other.mapper, note=best.note)
                 ctx.counters.add("greedy nests")
+        return found
+
+    def timed(
+        self, arch: Architecture, ctx: Context, problems: Sequence[tuple[MappingProblem, str]]
+    ) -> Mapping[MappingProblem, MappingResult]:
+        """Return the mapping of each problem, and note how long it took.
+
+        Args:
+            arch: The accelerator.
+            ctx: Who solves, and who counts.
+            problems: Problems, each with its operator.
+
+        Raises:
+            InfeasibleError: Nothing fits one of them; names the operator.
+        """
+        found = self.solve(tuple(problems), arch, ctx)
+        for problem, name in problems:
+            ctx.counters.add(f"{SECONDS_OF}{name}", found[problem].seconds)
         return found
 
     def solve(
@@ -120,7 +160,7 @@ class MapOperators(Pass):
     def problems(
         self, graph: Graph, plan: GraphSchedule, arch: Architecture, seed: int
     ) -> tuple[tuple[str, MappingProblem], ...]:
-        """Return (operator, problem) for every operator of the MAC array, in execution order.
+        """Return (operator, problem) for the operators of the MAC array that are in no group.
 
         NPUs work side by side, so each may fill its share of the workspace. Any of them may run
         any tile, so a nest has to fit them all.
@@ -136,7 +176,7 @@ class MapOperators(Pass):
         for name in plan.order:
             op = graph.producer[name]
             base = workload(op, graph.types)
-            if base is None:
+            if base is None or plan.group(name) is not None:
                 continue
             place = residency(graph, plan, op)
             problem = MappingProblem(
@@ -159,21 +199,6 @@ def in_tiles(mapper: Mapper, npus: int) -> Mapper:
 def _resident(op: Op, names: Collection[str]) -> frozenset[Operand]:
     found = {Operand.W: op.operands[1], Operand.I: op.operands[0], Operand.O: op.name}
     return frozenset(operand for operand, name in found.items() if name in names)
-
-
-def mapping_of(name: str, result: MappingResult) -> OperatorMapping:
-    """Return what a module keeps of a mapper's result."""
-    return OperatorMapping(
-        operator=name,
-        nest=result.nest,
-        mapper=result.mapper,
-        status=result.status.value,
-        objective=result.objective,
-        bound=result.bound,
-        scope=result.scope,
-        estimate=result.estimate,
-        note=result.note,
-    )
 
 
 def winner(module: Module, first: OperatorMapping, second: OperatorMapping) -> OperatorMapping:

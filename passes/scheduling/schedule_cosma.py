@@ -16,8 +16,9 @@ from .check import check_schedule
 from .cosma.budgets import requested_budget
 from .cosma.schedule import schedule_cosma
 from .cosma.solve import CosmaOptions, Engine
-from .cosma.streaming import TrafficModel
 from .cosma.tiled_traffic import tiled_traffic
+from .cosma.traffic import TrafficModel
+from .fusion import Fuse
 
 
 @dataclass(frozen=True)
@@ -32,6 +33,11 @@ class ScheduleCosma(Pass):
     them, so that the plan's bytes are those of the program. Zero trusts the analytic model.
     ``latency`` weighs measured cycles: 0 counts bytes alone, 1 cycles alone. The default lets
     cycles decide between plans that move nearly the same.
+
+    ``fuse`` allows groups of operators that are executed together, so that what they hand on is
+    kept on chip: ``epilogues`` joins operators of one element to the convolution or product before
+    them, ``groups`` whole stretches of the network, stripe by stripe. Groups are used where they
+    move less and take no longer. They need ``rounds``.
     """
 
     name: ClassVar[str] = "schedule-cosma"
@@ -49,6 +55,7 @@ class ScheduleCosma(Pass):
     objective: Objective = Objective.LATENCY
     rounds: int = 12
     latency: float = 0.02
+    fuse: Fuse = Fuse.GROUPS
 
     def run(self, module: Module, ctx: Context) -> Module:
         """Return the module with a graph schedule, replayed by the independent checker."""
@@ -65,6 +72,7 @@ class ScheduleCosma(Pass):
             exact=self._exact(module, ctx) if self.rounds and self.streaming else None,
             rounds=self.rounds,
             latency=self.latency,
+            fuse=self.fuse,
             options=CosmaOptions(
                 engine=self.engine, solver=self.solver, search_nodes=self.nodes, seed=ctx.seed
             ),
@@ -75,6 +83,7 @@ class ScheduleCosma(Pass):
         ctx.counters.add("non-compulsory-bytes", account.non_compulsory)
         ctx.counters.add("spills", len(plan.spills))
         ctx.counters.add("streams", len(plan.streams))
+        ctx.counters.add("groups", len(plan.groups))
         return replace(module, graph_schedule=plan)
 
     def check(self, module: Module) -> None:

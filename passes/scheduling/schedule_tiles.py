@@ -1,9 +1,10 @@
 """Pass: cut operators into tiles and schedule these on the NPUs."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from ...ir.errors import VerifyError
+from ...ir.errors import InfeasibleError, VerifyError
 from ...ir.graph import Op
 from ...ir.isa import Space
 from ...ir.module import Module, Stage
@@ -12,9 +13,10 @@ from ...ir.spaces import level_of_space, space_bytes
 from ...ir.tile_schedule import TileSchedule
 from ...ir.tiles import TileGraph
 from ..base import Context, Pass, require_arch
+from ..tiling.group import tile_group
 from ..tiling.inner_nest import managed_bytes
 from ..tiling.mac import tile_mac
-from ..tiling.residency import Residency, residency
+from ..tiling.residency import Residency, residency, unit_of
 from ..tiling.vector import tile_vector
 from .network.join import join
 from .static import schedule_static
@@ -42,48 +44,80 @@ class ScheduleTiles(Pass):
         schedules: list[TileSchedule] = []
         for step, name in enumerate(plan.order):
             ctx.progress("tiles", step, len(plan.order))
-            schedules.append(schedule_operator(module, module.graph.producer[name]))
+            schedules.append(schedule_operator(module, unit_of(module.graph, plan, name)))
         found = join(module, schedules, "static")
         ctx.counters.add("events", len(found.events))
         return replace(module, tile_schedule=found)
 
 
 def schedule_operator(module: Module, op: Op) -> TileSchedule:
-    """Return the tiles of one operator of a module that is planned and mapped, by themselves."""
+    """Return the tiles of one operator of a module that is planned and mapped, by themselves.
+
+    Args:
+        module: The network with its plan and its loop nests.
+        op: The operator, or the one that stands for a group.
+    """
     arch, plan = require_arch(module), module.graph_schedule
     assert plan is not None
     place = residency(module.graph, plan, op)
-    tiles = tile_operator(module, op, place)
     sizes = space_bytes(arch)
     half = sizes[Space.PB] // 2
     ranges = {space: (0, size) for space, size in sizes.items()}
     ranges[Space.GB] = (place.workspace_address, place.workspace_bytes)
     ranges[Space.PB] = (half * (plan.step_of[op.name] % 2), half)
-    mapping = module.mapping(op.name)
-    if mapping is not None:
-        for space in (Space.WB, Space.AB):
-            if space in sizes:
-                taken = managed_bytes(mapping.nest, arch, level_of_space(arch)[space])
-                ranges[space] = (0, max(0, sizes[space] - taken))
-    return schedule_static(tiles, arch, ranges)
+    found = map(module.mapping, plan.members(op.name))
+    nests = [mapping.nest for mapping in found if mapping is not None]
+    for space in (Space.WB, Space.AB):
+        if space in sizes and nests:
+            level = level_of_space(arch)[space]
+            taken = max(managed_bytes(nest, arch, level) for nest in nests)
+            ranges[space] = (0, max(0, sizes[space] - taken))
+    if plan.group(op.name) is None:
+        return schedule_static(tile_operator(module, op, place), arch, ranges)
+    return _faster(
+        lambda lags: schedule_static(tile_operator(module, op, place, lags=lags), arch, ranges)
+    )
 
 
-def tile_operator(module: Module, op: Op, place: Residency) -> TileGraph:
+def _faster(schedule: Callable[[bool], TileSchedule]) -> TileSchedule:
+    """Return the faster schedule of a group, its last chain lagging or not.
+
+    Raises:
+        InfeasibleError: Neither fits.
+    """
+    in_turn: TileSchedule | None = None
+    try:
+        in_turn = schedule(False)
+        late = schedule(True)
+    except InfeasibleError:
+        if in_turn is None:
+            raise
+        return in_turn
+    within = late.transferred_bytes <= in_turn.transferred_bytes
+    return late if within and late.cycles < in_turn.cycles else in_turn
+
+
+def tile_operator(module: Module, op: Op, place: Residency, *, lags: bool = False) -> TileGraph:
     """Return the tile graph of one operator.
 
     Args:
         module: The network with its loop nests.
-        op: The operator.
+        op: The operator, or the one that stands for a group.
         place: What the plan says about its step.
+        lags: Whether the last chain of a group works on the stripe before.
 
     Raises:
         VerifyError: An operator of the MAC array has no loop nest.
     """
-    arch = require_arch(module)
+    arch, plan = require_arch(module), module.graph_schedule
+    group = None if plan is None else plan.group(op.name)
+    if group is not None:
+        found = map(module.mapping, group.members)
+        nests = {item.operator: item.nest for item in found if item is not None}
+        return tile_group(module.graph, group.members, group.rows, nests, arch, place, lags=lags)
     if not is_mac(op):
         return tile_vector(module.graph, op, arch, place)
     mapping = module.mapping(op.name)
     if mapping is None:
         raise VerifyError(f"{op.kind} %{op.name} has no loop nest")
-    nest = mapping.nest
-    return tile_mac(module.graph, op, nest, arch, place)
+    return tile_mac(module.graph, op, mapping.nest, arch, place)

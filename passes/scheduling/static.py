@@ -16,8 +16,8 @@ from ...ir.hazards import Block
 from ...ir.isa import Space, Unit
 from ...ir.tile_events import Event, EventKind
 from ...ir.tile_schedule import TileSchedule
-from ...ir.tiles import Range, Role, TileGraph
-from .allocator import Allocator
+from ...ir.tiles import Range, Role, TileGraph, TileOp
+from .allocator import NEVER, Allocator
 from .issue_order import Turn, issue_order
 from .tile_memory import TileMemory
 from .timeline import Timeline
@@ -72,6 +72,7 @@ class _Run:
         self.horizon = 0
         self.scout = 0
         self.written: dict[int, int] = {}
+        self.read: dict[int, int] = {}
         self.cleared: set[tuple[int, tuple[Range, ...]]] = set()
         self.spilled: set[int] = set()
 
@@ -100,7 +101,7 @@ class _Run:
             item = self.graph.tiles[tile]
             if item.is_resident or self.memory.is_here(tile, turn.npu):
                 continue
-            if item.role is Role.O and self._is_complete(tile):
+            if item.role in (Role.O, Role.INNER) and self._is_complete(tile):
                 continue
             if not self._bring(tile, turn.npu, must=must):
                 return False
@@ -129,11 +130,19 @@ class _Run:
                     return
                 if not self.memory.leaves_space(tile, turn.npu, self.horizon):
                     return
-                if not self._bring(tile, turn.npu, must=False):
+                if not self._bring(tile, turn.npu, must=False, spare=True):
                     return
             self.scout += 1
 
-    def _bring(self, tile: int, npu: int, *, must: bool) -> bool:
+    def _bring(self, tile: int, npu: int, *, must: bool, spare: bool = False) -> bool:
+        """Bring a tile in, or make space for it; return whether that was possible.
+
+        Args:
+            tile: The tile.
+            npu: The NPU that needs it.
+            must: Whether to complain where there is no space.
+            spare: Whether tiles that are used again may not leave for it.
+        """
         item = self.graph.tiles[tile]
         found = self.memory.find(tile, npu, self.horizon)
         if found is None:
@@ -141,6 +150,8 @@ class _Run:
                 raise self._shortage(tile, self.memory.allocator(tile, npu))
             return False
         address, leaving = found
+        if spare and any(occupant.next_use < NEVER for occupant in leaving):
+            return False
         space, owner = self.memory.key(tile, npu)
         for occupant in leaving:
             self._leave(occupant.tile, owner)
@@ -212,14 +223,24 @@ class _Run:
         for tile in (*op.reads, op.out):
             self.memory.touch(tile, npu, event)
         self.written[op.out] = self.written.get(op.out, 0) + 1
+        self._end_inner(op, npu)
         if op.accumulates:
             self._run_ahead(npu)
             return
         if self.graph.finishes(op):
             self.memory.end(op.reads[0], npu)
-        if self._is_complete(op.out) and not self.graph.tiles[op.out].is_resident:
+        item = self.graph.tiles[op.out]
+        if item.role is Role.O and self._is_complete(op.out) and not item.is_resident:
             self._transfer(EventKind.STORE, op.out, npu, reads=(self._block(op.out, npu),))
             self.memory.end(op.out, npu)
+
+    def _end_inner(self, op: TileOp, npu: int) -> None:
+        """End the inner tiles that nobody reads after an operation."""
+        for tile in dict.fromkeys(op.reads):
+            if self.graph.tiles[tile].role is Role.INNER:
+                self.read[tile] = self.read.get(tile, 0) + 1
+                if self.read[tile] == len(self.graph.readers[tile]):
+                    self.memory.end(tile, npu)
 
     def _shortage(self, tile: int, allocator: Allocator) -> InfeasibleError:
         item = self.graph.tiles[tile]

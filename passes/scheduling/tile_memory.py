@@ -15,6 +15,12 @@ from .allocator import AT_ONCE, NEVER, Allocator, Occupant
 from .issue_order import Turn
 from .timeline import Timeline
 
+RESULTS = frozenset({Role.O, Role.PSUM, Role.INNER})
+"""Roles of tiles that operations write."""
+
+_FIXED = frozenset({Role.O, Role.INNER})
+"""Roles of tiles that remain until they are done with: they cannot leave and come back."""
+
 SpaceKey = tuple[Space, int]
 """A space, and the NPU that it belongs to; 0 where NPUs share it."""
 
@@ -58,14 +64,18 @@ class TileMemory:
         return tuple(dict.fromkeys(tile for op in chosen for tile in (*op.reads, op.out)))
 
     def _result_bytes(self) -> dict[Space, int]:
-        """Return the bytes of each space that two operations' outputs and sums take at most."""
-        largest: dict[tuple[Space, Role], int] = {}
+        """Return the bytes of each space that results take at most: two of each kind.
+
+        Outputs are of one kind, sums of another; inner tiles of each tensor of one of their own.
+        """
+        largest: dict[tuple[Space, Role, str], int] = {}
         for tile in self.graph.tiles:
-            if tile.role in (Role.O, Role.PSUM) and not tile.is_resident:
-                key = tile.space, tile.role
+            if tile.role in RESULTS and not tile.is_resident:
+                tensor = tile.tensor if tile.role is Role.INNER else ""
+                key = tile.space, tile.role, tensor
                 largest[key] = max(largest.get(key, 0), tile.occupied)
         found: dict[Space, int] = {}
-        for (space, _), size in largest.items():
+        for (space, *_), size in largest.items():
             found[space] = found.get(space, 0) + 2 * size
         return found
 
@@ -108,7 +118,7 @@ class TileMemory:
         self._sweep(key)
         return allocator.find(
             item.occupied,
-            high=item.role in (Role.O, Role.PSUM),
+            high=item.role in RESULTS,
             horizon=horizon,
             ready=lambda address, size: self._ready(key, address, size),
         )
@@ -147,8 +157,8 @@ class TileMemory:
                 tile,
                 address,
                 item.occupied,
-                AT_ONCE if item.role is Role.O else self._uses[self.owned(tile, npu)][-1],
-                is_result=item.role in (Role.O, Role.PSUM),
+                AT_ONCE if item.role in _FIXED else self._uses[self.owned(tile, npu)][-1],
+                is_result=item.role in RESULTS,
             )
         )
 

@@ -4,6 +4,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from ...ir.errors import InfeasibleError
+from ...ir.graph import Op
+from ...ir.isa import Unit
 from ...ir.mapping import LoopNest
 from ...ir.tiles import Range, Role, Tile, TileGraph, TileOp
 
@@ -46,6 +48,37 @@ class TileCollector:
             self._nest_index[nest] = len(self.nests)
             self.nests.append(nest)
         return self._nest_index[nest]
+
+    def op(
+        self,
+        worker: Op,
+        *,
+        unit: Unit,
+        box: tuple[Range, ...],
+        reads: tuple[int, ...],
+        out: int,
+        nests: tuple[int, ...] = (),
+    ) -> TileOp:
+        """Return an operation for an operator, which may be a member of a group.
+
+        Args:
+            worker: The operator.
+            unit: The kind of engine.
+            box: What it computes.
+            reads: Tiles that it reads.
+            out: The tile that it writes.
+            nests: Loops that the array of each NPU runs.
+        """
+        member = "" if worker.name == self.operator else worker.name
+        return TileOp(
+            operator=self.operator,
+            unit=unit,
+            box=box,
+            reads=reads,
+            out=out,
+            nests=nests,
+            member=member,
+        )
 
     def add(self, op: TileOp) -> None:
         """Add an operation.

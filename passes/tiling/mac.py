@@ -12,18 +12,20 @@ the NPU where the nest completes them there, else in the scratchpad at their own
 """
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import product
+from typing import TypeAlias
 
 from ...ir.arch import Architecture
 from ...ir.errors import VerifyError
 from ...ir.graph import Graph, Op
 from ...ir.isa import Space, Unit
 from ...ir.mapping import LoopNest
-from ...ir.op_views import window_of
+from ...ir.op_views import Window, window_of
 from ...ir.operators.access import dense_strides, whole
+from ...ir.operators.image import ImageAxes, rows_met
 from ...ir.spaces import level_of_space
 from ...ir.tiles import Range, Role, Tile, TileGraph, TileOp
 from ...ir.workload import DIMS, RELEVANT, Dim, Operand, Workload
@@ -32,6 +34,9 @@ from .inner_nest import inner_nest, spread
 from .residency import Residency
 
 Ranges = Mapping[Dim, Range]
+
+_AXES = 5
+"""Axes under which the array sees activations; other tiles have the axes of their tensor."""
 
 
 @dataclass(frozen=True)
@@ -112,6 +117,11 @@ class NestCuts:
             found[dim] = Range(start[dim], stop)
         return found
 
+    @property
+    def sums_start(self) -> int:
+        """Where the tile of sums starts that one operation finishes."""
+        return self.accumulator_start if self.accumulates_inside else self.boundary
+
     def iterations(self) -> Iterator[tuple[int, ...]]:
         """Yield the loop indices of every operation, in loop order."""
         yield from product(*(range(loop.extent) for loop in self.nest.temporal[: self.boundary]))
@@ -145,12 +155,15 @@ class MacTiler:
         return self.op.kind == "dense"
 
     @cached_property
-    def padding(self) -> tuple[int, int]:
-        """Rows and columns of padding at the top and left."""
+    def window(self) -> Window:
+        """How the filter moves over the input."""
         if self.is_dense:
-            return 0, 0
-        top, left, _, _ = window_of(self.op, (1, 1)).pads
-        return top, left
+            return Window(kernel=(1, 1))
+        return window_of(self.op, (self.workload.R, self.workload.S))
+
+    def axes(self, channels: Dim) -> ImageAxes:
+        """Return how the array sees the input (``C``) or the output (``K``)."""
+        return ImageAxes(self.workload.dims[channels], self.is_dense)
 
     def weights(self, ranges: Ranges) -> Tile:
         """Return the weight tile ``G K C R S`` of index ranges."""
@@ -177,8 +190,8 @@ class MacTiler:
             ranges[Dim.N],
             ranges[Dim.G],
             ranges[Dim.C],
-            self.rows(ranges[Dim.P], ranges[Dim.R], 0, shape[3]),
-            self.rows(ranges[Dim.Q], ranges[Dim.S], 1, shape[4]),
+            rows_met(self.window, 0, ranges[Dim.P], ranges[Dim.R], shape[3]),
+            rows_met(self.window, 1, ranges[Dim.Q], ranges[Dim.S], shape[4]),
         )
         return self._in_scratchpad(name, Role.I, view, shape, box)
 
@@ -186,7 +199,7 @@ class MacTiler:
         """Return the output tile ``N G K P Q`` of index ranges."""
         name = self.op.name
         view, shape = self._image(name, Dim.K)
-        return self._in_scratchpad(name, Role.O, view, shape, self._output_box(ranges))
+        return self._in_scratchpad(name, Role.O, view, shape, self.output_box(ranges))
 
     def accumulators(self, ranges: Ranges) -> Tile:
         """Return the accumulator tile ``N G K P Q`` of index ranges."""
@@ -195,7 +208,7 @@ class MacTiler:
             tensor=self.op.name,
             role=Role.PSUM,
             view=dense_strides(shape),
-            box=self._output_box(ranges),
+            box=self.output_box(ranges),
             element_bytes=math.ceil(self.arch.accumulator_bits / 8),
             space=self.psum_space,
         )
@@ -238,7 +251,8 @@ class MacTiler:
             address=address,
         )
 
-    def _output_box(self, ranges: Ranges) -> tuple[Range, ...]:
+    def output_box(self, ranges: Ranges) -> tuple[Range, ...]:
+        """Return the box over ``N G K P Q`` of index ranges."""
         return tuple(ranges[dim] for dim in (Dim.N, Dim.G, Dim.K, Dim.P, Dim.Q))
 
     def _image(self, name: str, channels: Dim) -> tuple[tuple[int, ...], tuple[int, ...]]:
@@ -250,27 +264,6 @@ class MacTiler:
         dims = self.workload.dims
         seen = (shape[0], dims[Dim.G], dims[channels], shape[2], shape[3])
         return dense_strides(seen), seen
-
-    def rows(self, outputs: Range, taps: Range, axis: int, extent: int) -> Range:
-        """Return the input rows (or columns) that outputs and taps meet, at least one.
-
-        Args:
-            outputs: Positions of outputs.
-            taps: Of the filter.
-            axis: 0 for rows, 1 for columns.
-            extent: Rows (or columns) that the input has.
-        """
-        stride, dilation = self.workload.stride[axis], self.workload.dilation[axis]
-        step = stride if taps.size == 1 else 1
-        first = outputs.start * stride + taps.start * dilation - self.padding[axis]
-        last = (outputs.stop - 1) * stride + (taps.stop - 1) * dilation - self.padding[axis]
-        if first < 0:
-            first %= step
-        last = min(last, extent - 1)
-        if first > last:
-            nearest = 0 if last < 0 else min(first, extent - 1)
-            return Range(nearest, nearest + 1)
-        return Range(first, last + 1, step)
 
 
 def parameter_names(graph: Graph, op: Op) -> tuple[str, ...]:
@@ -333,13 +326,150 @@ def sizes_of(ranges: Ranges) -> Mapping[Dim, int]:
 
 def in_steps(workload: Workload, inputs: Tile) -> Workload:
     """Return a workload whose window steps over the rows and columns that a tile of inputs has."""
-    rows, columns = inputs.box[3].step, inputs.box[4].step
+    rows, columns = (axis.step for axis in inputs.box[3:]) if len(inputs.box) == _AXES else (1, 1)
     (down, right), (below, beside) = workload.stride, workload.dilation
     return replace(
         workload,
         stride=(down // rows, right // columns),
         dilation=(max(1, below // rows), max(1, beside // columns)),
     )
+
+
+Finish: TypeAlias = Callable[[int, Ranges, Ranges], tuple[TileOp, ...]]
+"""From an accumulator tile, its index ranges and those of the output tile that it is part of, to
+the operations that turn sums into results."""
+
+
+@dataclass
+class MacOperations:
+    """Makes the operations of one operator, or of some rows of its result; local to one tiling.
+
+    Attributes:
+        tiler: Makes tiles.
+        cuts: The nest, of these rows.
+        collector: Where tiles and operations go.
+        first_row: First of these rows.
+        lines: Tile that holds all inputs; ``None`` where they come in tiles of their own.
+    """
+
+    tiler: MacTiler
+    cuts: NestCuts
+    collector: TileCollector
+    first_row: int = 0
+    lines: int | None = None
+
+    def __post_init__(self) -> None:
+        level = level_of_space(self.cuts.arch)[self.tiler.psum_space]
+        self._placer = _Placer(self.cuts, self.collector, level)
+        self._known: dict[tuple[Role, tuple[int, ...]], int] = {}
+
+    def ranges(self, index: tuple[int, ...]) -> Ranges | None:
+        """Return the index ranges inside of outer loops, in the operator's own rows."""
+        found = self.cuts.ranges(index)
+        if found is None or not self.first_row:
+            return found
+        rows = found[Dim.P]
+        return {**found, Dim.P: Range(rows.start + self.first_row, rows.stop + self.first_row)}
+
+    def blocks(self, finish: Finish) -> Iterator[tuple[TileOp, ...]]:
+        """Yield operations in the order of the nest; sums are finished when they are complete.
+
+        Each comes with what follows it at once.
+
+        Args:
+            finish: Makes the operations that follow the last one on an accumulator tile.
+        """
+        products: list[TileOp] = []
+        finishing: dict[int, tuple[TileOp, ...]] = {}
+        for index in self.cuts.iterations():
+            ranges = self.ranges(index)
+            if ranges is not None:
+                products.append(self._product(index, ranges))
+                self._note_finish(products[-1].out, index, finishing, finish)
+        last = {item.out: number for number, item in enumerate(products)}
+        for number, item in enumerate(products):
+            following = finishing[item.out] if last[item.out] == number else ()
+            yield (item, *following)
+
+    def _product(self, index: tuple[int, ...], ranges: Ranges) -> TileOp:
+        inputs = self.lines
+        if inputs is None:
+            inputs = self._tile(Role.I, index[: self.cuts.home_start(Operand.I)], self.tiler.inputs)
+        weights = self._tile(Role.W, index[: self.cuts.home_start(Operand.W)], self.tiler.weights)
+        nest = self._placer.operation(ranges, self.collector.tiles[inputs])
+        return self.collector.op(
+            self.tiler.op,
+            unit=Unit.MX,
+            box=tuple(ranges[dim] for dim in DIMS),
+            reads=(inputs, weights),
+            out=self._tile(Role.PSUM, index[: self.cuts.sums_start], self.tiler.accumulators),
+            nests=(nest,) * len(self.cuts.arch.npus),
+        )
+
+    def _note_finish(
+        self,
+        sums: int,
+        index: tuple[int, ...],
+        finishing: dict[int, tuple[TileOp, ...]],
+        finish: Finish,
+    ) -> None:
+        if sums not in finishing:
+            own = self.ranges(index[: self.cuts.sums_start])
+            out = self.ranges(index[: self.cuts.home_start(Operand.O)])
+            assert own is not None and out is not None
+            finishing[sums] = finish(sums, own, out)
+
+    def _tile(self, role: Role, index: tuple[int, ...], make: Callable[[Ranges], Tile]) -> int:
+        if (role, index) not in self._known:
+            ranges = self.ranges(index)
+            assert ranges is not None
+            placed = self._placer.placed(make(ranges), ranges, len(index))
+            self._known[role, index] = self.collector.tile(placed)
+        return self._known[role, index]
+
+    def finish_of(self, sums: int, ranges: Ranges, out: Tile) -> TileOp:
+        """Return the operation that turns accumulators into outputs.
+
+        Args:
+            sums: Index of the accumulator tile.
+            ranges: Its index ranges.
+            out: The tile of outputs.
+        """
+        parameters = tuple(map(self.collector.tile, self.tiler.parameter_tiles(ranges)))
+        return self.collector.op(
+            self.tiler.op,
+            unit=Unit.VX,
+            box=self.collector.tiles[sums].box,
+            reads=(sums, *parameters),
+            out=self.collector.tile(out),
+        )
+
+
+def mac_operations(
+    graph: Graph,
+    op: Op,
+    nest: LoopNest,
+    arch: Architecture,
+    place: Residency,
+    collector: TileCollector,
+    resident: frozenset[Operand],
+) -> MacOperations:
+    """Return what makes the operations of an operator of the MAC array.
+
+    Args:
+        graph: The network.
+        op: The operator.
+        nest: Its loops.
+        arch: The machine.
+        place: What is resident and what is moved in tiles.
+        collector: Where tiles and operations go.
+        resident: Operands that lie whole in the scratchpad.
+    """
+    cuts = NestCuts(nest, arch, resident)
+    psum_space = Space.AB if cuts.accumulates_inside else Space.GB
+    half = arch.vector.parameter_bytes // 2
+    tiler = MacTiler(graph, op, nest.workload, psum_space, place, arch, half)
+    return MacOperations(tiler, cuts, collector)
 
 
 def tile_mac(
@@ -360,67 +490,13 @@ def tile_mac(
     """
     names = {Operand.W: op.operands[1], Operand.I: op.operands[0], Operand.O: op.name}
     resident = frozenset(role for role, name in names.items() if name in place.addresses)
-    cuts = NestCuts(nest, arch, resident)
-    psum_space = Space.AB if cuts.accumulates_inside else Space.GB
-    half = arch.vector.parameter_bytes // 2
-    tiler = MacTiler(graph, op, nest.workload, psum_space, place, arch, half)
     collector = TileCollector(op.name)
-    placer = _Placer(cuts, collector, level_of_space(arch)[psum_space])
-    starts = {role: cuts.home_start(role) for role in Operand}
-    acc_start = cuts.accumulator_start if cuts.accumulates_inside else cuts.boundary
-    memo: dict[tuple[str, tuple[int, ...]], tuple[int, ...]] = {}
+    run = mac_operations(graph, op, nest, arch, place, collector, resident)
 
-    def tiles(
-        kind: str, index: tuple[int, ...], make: Callable[[Ranges], tuple[Tile, ...]]
-    ) -> tuple[int, ...]:
-        if (kind, index) not in memo:
-            ranges = cuts.ranges(index)
-            assert ranges is not None
-            memo[(kind, index)] = tuple(
-                collector.tile(placer.placed(tile, ranges, len(index))) for tile in make(ranges)
-            )
-        return memo[(kind, index)]
+    def finish(sums: int, own: Ranges, out: Ranges) -> tuple[TileOp, ...]:
+        return (run.finish_of(sums, own, run.tiler.outputs(out)),)
 
-    products: list[TileOp] = []
-    finishing: dict[int, TileOp] = {}
-    for index in cuts.iterations():
-        ranges = cuts.ranges(index)
-        if ranges is None:
-            continue
-        acc_index = index[:acc_start]
-        inputs = tiles("I", index[: starts[Operand.I]], lambda at: (tiler.inputs(at),))
-        weights = tiles("W", index[: starts[Operand.W]], lambda at: (tiler.weights(at),))
-        nest_number = placer.operation(ranges, collector.tiles[inputs[0]])
-        (acc,) = tiles("acc", acc_index, lambda at: (tiler.accumulators(at),))
-        products.append(
-            TileOp(
-                operator=op.name,
-                unit=Unit.MX,
-                box=tuple(ranges[dim] for dim in DIMS),
-                reads=(*inputs, *weights),
-                out=acc,
-                nests=(nest_number,) * len(arch.npus),
-            )
-        )
-        parameters = tiles("param", acc_index, tiler.parameter_tiles)
-        (out,) = tiles("O", index[: starts[Operand.O]], lambda at: (tiler.outputs(at),))
-        finishing[acc] = finish_of(op, acc, collector.tiles[acc], parameters, out)
-    last = {item.out: number for number, item in enumerate(products)}
-    for number, item in enumerate(products):
-        collector.add(item)
-        if last[item.out] == number:
-            collector.add(finishing[item.out])
+    for block in run.blocks(finish):
+        for item in block:
+            collector.add(item)
     return collector.finish()
-
-
-def finish_of(op: Op, acc: int, sums: Tile, parameters: Sequence[int], out: int) -> TileOp:
-    """Return the operation that turns accumulators into outputs.
-
-    Args:
-        op: The operator.
-        acc: Index of the accumulator tile.
-        sums: That tile.
-        parameters: Indices of the parameter tiles.
-        out: Index of the tile of outputs.
-    """
-    return TileOp(operator=op.name, unit=Unit.VX, box=sums.box, reads=(acc, *parameters), out=out)

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from ...ir.graph import Graph, Op
 from ...ir.graph_schedule import GraphSchedule
+from ...ir.groups import group_op
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,13 +23,25 @@ class Residency:
     workspace_bytes: int
 
 
-def residency(graph: Graph, schedule: GraphSchedule, op: Op) -> Residency:
-    """Return what the plan says about the step of an operator.
+def unit_of(graph: Graph, schedule: GraphSchedule, name: str) -> Op:
+    """Return the operator of a name of the plan's order, or the one that stands for a group.
 
     Args:
         graph: The network.
         schedule: The plan.
-        op: The operator.
+        name: Of the operator or group.
+    """
+    group = schedule.group(name)
+    return graph.producer[name] if group is None else group_op(graph, group)
+
+
+def residency(graph: Graph, schedule: GraphSchedule, op: Op) -> Residency:
+    """Return what the plan says about the step of an operator or group.
+
+    Args:
+        graph: The network.
+        schedule: The plan.
+        op: The operator, or the one that stands for a group.
     """
     step = schedule.step_of[op.name]
     found: dict[str, int] = {}

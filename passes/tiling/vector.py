@@ -201,7 +201,7 @@ def _tile_op(cut: _Cut, box: Box, collector: TileCollector, cost: int) -> TileOp
     reads = [tile(name, view, part, Role.I) for (name, view), part in operands]
     first = spec_of(cut.op).parameters
     parameters = () if first is None else cut.op.operands[first:]
-    reads += [collector.tile(_table(cut.graph, name)) for name in parameters]
+    reads += [collector.tile(table_tile(cut.graph, name)) for name in parameters]
     return TileOp(
         operator=cut.op.name,
         unit=Unit.VX if cost else Unit.ST,
@@ -214,7 +214,8 @@ def _tile_op(cut: _Cut, box: Box, collector: TileCollector, cost: int) -> TileOp
     )
 
 
-def _table(graph: Graph, name: str) -> Tile:
+def table_tile(graph: Graph, name: str) -> Tile:
+    """Return the tile of a table, which lies beside the vector unit."""
     elements = (graph.types[name].elements,)
     return Tile(
         tensor=name,

@@ -40,18 +40,36 @@ def test_rows_that_are_known_are_kept(monkeypatch: pytest.MonkeyPatch, tmp_path:
 
 
 def test_a_document_gets_the_table_between_its_marks():
-    document = f"before\n{zoo.BEGIN}old\n{zoo.END}after\n"
+    document = "before\n<!-- a -->\nold\n<!-- end of a -->\nafter\n"
 
-    changed = zoo.with_table(document, "new\n")
+    changed = zoo.with_table(document, "new\n", "a")
 
-    assert changed == f"before\n{zoo.BEGIN}\nnew\n\n{zoo.END}after\n"
-    assert zoo.with_table(changed, "new\n") == changed
+    assert changed == "before\n<!-- a -->\n\nnew\n\n<!-- end of a -->\nafter\n"
+    assert zoo.with_table(changed, "new\n", "a") == changed
     with pytest.raises(ValueError, match="in the document"):
-        zoo.with_table("before", "new")
+        zoo.with_table(document, "new", "b")
 
 
-def test_the_document_of_the_zoo_has_the_marks():
-    zoo.with_table(zoo.DOCS.read_text(encoding="utf-8"), "")
+@pytest.mark.parametrize("name", [zoo.SMALL_TABLE, zoo.FULL_TABLE])
+def test_the_document_of_the_zoo_has_the_marks(name: str):
+    zoo.with_table(zoo.DOCS.read_text(encoding="utf-8"), "", name)
+
+
+@pytest.mark.parametrize(("small", "other"), [(True, zoo.FULL_TABLE), (False, zoo.SMALL_TABLE)])
+def test_each_size_has_its_own_table(monkeypatch, tmp_path: Path, small: bool, other: str):
+    row = zoo.Row(network="resnet18", arch="a", verdict="verified", detail="")
+    monkeypatch.setattr(zoo, "measure", lambda *_, **__: iter([row]))
+    monkeypatch.setattr(zoo, "DOCS", tmp_path / "docs.md")
+    names = (zoo.SMALL_TABLE, zoo.FULL_TABLE)
+    marks = {name: f"<!-- {name} -->\n<!-- end of {name} -->\n" for name in names}
+    zoo.DOCS.write_text("".join(marks.values()))
+    size = ["--small"] if small else []
+
+    zoo.main(["--arch", "a", "--docs", *size, "--output", str(tmp_path)])
+
+    text = zoo.DOCS.read_text()
+    assert "| `resnet18` | verified" in text
+    assert marks[other] in text
 
 
 def test_a_refusal_says_why_and_is_no_failure(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):

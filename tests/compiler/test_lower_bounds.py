@@ -10,6 +10,7 @@ import accnn
 from accnn.compiler.driver import Result
 from accnn.compiler.lower_bounds import compulsory_operator_bytes
 from accnn.ir.report import OperatorReport
+from accnn.passes.scheduling.fusion import Fuse
 from tests.onnx_rows import convolutions_in_a_row
 
 
@@ -35,7 +36,7 @@ def off_chip_bytes(operator: OperatorReport) -> int:
 def test_no_operator_beats_its_bounds(tmp_path: Path, arch: str, mapper: str):
     model = convolutions_in_a_row((16, 64, 3, 1), (64, 24, 1, 2), (24, 40, 3, 2), (40, 8, 5, 1))
 
-    result = compiled(tmp_path, model, arch, mapper=mapper)
+    result = compiled(tmp_path, model, arch, mapper=mapper, fuse=Fuse.OFF)
 
     totals = result.report.totals
     assert 0 < (totals.cycles_lower_bound or 0) <= (totals.cycles_simulated or 0)

@@ -9,6 +9,7 @@ import pytest
 from accnn.compiler.options import CompileOptions
 from accnn.compiler.quantised_networks import QuantisedNetworks, key_of
 from accnn.compiler.store import Store
+from accnn.models.ranges import CalibrationMethod as Method
 from accnn.models.session import serialized
 from tests.onnx_rows import convolutions_in_a_row
 
@@ -26,6 +27,7 @@ def test_a_network_comes_back_byte_for_byte(tmp_path, monkeypatch):
 
     assert serialized(again.model) == serialized(first.model)
     assert dataclasses.replace(again, model=first.model) == first
+    assert first.layers
 
 
 def test_without_a_store_it_is_the_same():
@@ -34,7 +36,7 @@ def test_without_a_store_it_is_the_same():
     assert serialized(anew.model) == serialized(QuantisedNetworks(None)(NETWORK, OPTIONS).model)
 
 
-def test_model_data_seed_and_samples_change_the_key(tmp_path):
+def test_model_data_and_options_change_the_key(tmp_path):
     data = tmp_path / "data.npy"
     np.save(data, np.zeros((1, 3, 4, 4), np.float32))
     given = dataclasses.replace(OPTIONS, calibration=data)
@@ -44,6 +46,12 @@ def test_model_data_seed_and_samples_change_the_key(tmp_path):
         key_of(NETWORK, dataclasses.replace(OPTIONS, seed=1)),
         key_of(NETWORK, dataclasses.replace(OPTIONS, samples=2)),
         key_of(NETWORK, given),
+        key_of(NETWORK, dataclasses.replace(OPTIONS, calibration_method=Method.ENTROPY)),
+        key_of(NETWORK, dataclasses.replace(OPTIONS, calibration_method=Method.PERCENTILE)),
+        key_of(
+            NETWORK,
+            dataclasses.replace(OPTIONS, calibration_method=Method.PERCENTILE, percentile=99.0),
+        ),
     ]
     np.save(data, np.ones((1, 3, 4, 4), np.float32))
     keys.append(key_of(NETWORK, given))

@@ -13,7 +13,9 @@ from onnx import TensorProto, helper, numpy_helper
 from onnxruntime.quantization import CalibrationDataReader, quantize_static
 
 from accnn.ir.errors import ModelError, OptionError
-from accnn.models.quantize import Int8, QuantizeOptions, quantize
+from accnn.models.quantize import quantize
+from accnn.models.quantize_options import Int8, QuantizeOptions
+from accnn.models.ranges import CalibrationMethod
 from accnn.models.session import make_session, run, session_options
 from accnn.models.zoo import build, pink_noise
 from tests.zoo_networks import INTEGER as ZOO
@@ -291,3 +293,46 @@ def test_the_full_resnet50_keeps_its_signal(tmp_path):
 
     assert {n.op_type for n in executed(result.model, tmp_path)[1:-1]} <= INTEGER
     assert result.snr_db > 12
+
+
+def test_a_method_of_calibration_cuts_ranges_off():
+    model = small("squeezenet")
+    scales = []
+    for options in (
+        QuantizeOptions(),
+        QuantizeOptions(method=CalibrationMethod.PERCENTILE, percentile=99.0),
+        QuantizeOptions(method=CalibrationMethod.ENTROPY),
+    ):
+        weights = quantize(model, samples=2, options=options).model.graph.initializer
+        found = {item.name: numpy_helper.to_array(item) for item in weights}
+        scales.append(
+            {name: float(a) for name, a in found.items() if name.endswith("relu.out_scale")}
+        )
+
+    whole, percentile, entropy = scales
+    assert whole and all(percentile[name] < whole[name] for name in whole)
+    assert all(entropy[name] <= whole[name] for name in whole)
+    assert any(entropy[name] < whole[name] for name in whole)
+
+
+@pytest.mark.parametrize("percentile", [0.0, 49.9, 100.1, math.nan])
+def test_a_percentile_is_between_a_half_and_all(percentile):
+    with pytest.raises(OptionError, match=r"percentile is .*, must be 50 to 100"):
+        QuantizeOptions(method=CalibrationMethod.PERCENTILE, percentile=percentile)
+
+
+def test_a_percentile_belongs_to_its_method():
+    with pytest.raises(OptionError, match="the calibration method is entropy"):
+        QuantizeOptions(method=CalibrationMethod.ENTROPY, percentile=99.0)
+
+
+def test_layers_are_measured_on_the_data_that_is_given(tmp_path):
+    images = np.random.default_rng(3).normal(size=(3, 4, 8, 8)).astype(np.float32)
+    np.save(tmp_path / "data.npy", images)
+    wide = np.concatenate([images[:2], 50 * images[2:]])
+    np.save(tmp_path / "wide.npy", wide)
+
+    (near,) = quantize(conv_net(), calibration=tmp_path / "data.npy").layers
+    (far,) = quantize(conv_net(), calibration=tmp_path / "wide.npy").layers
+    assert near.name == far.name == "y"
+    assert near.snr_db > far.snr_db + 20  # the same two samples, in steps fifty times as coarse

@@ -6,8 +6,11 @@ from rich.console import Console
 
 from ....ir.errors import MismatchError
 from ....ir.report import VerificationStatus
+from ....models.quantize_options import PERCENTILE
+from ....models.ranges import CalibrationMethod
 from ....passes.instrument import WriteReproducer
 from ....passes.mapping.problem import Objective
+from ....passes.scheduling.fusion import Fuse
 from ...artifacts import write_results
 from ...driver import Result, compile
 from ...mapping import cores
@@ -22,7 +25,10 @@ from .shapes import parse_shapes
 from .sizes import parse_budget
 
 __all__ = [
+    "PERCENTILE",
+    "CalibrationMethod",
     "CompileOptions",
+    "Fuse",
     "Objective",
     "VerifyMode",
     "compile_network",

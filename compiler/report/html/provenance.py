@@ -38,9 +38,10 @@ def _words(name: str, value: bool | int | float | str | None) -> list[str]:
         return []
     if name in _REPEATED:
         return [word for item in _rows(str(value)) for word in (_REPEATED[name], item)]
+    flag = name.replace("_", "-")
     if isinstance(value, bool):
-        return [f"--{name}" if value else f"--no-{name}"]
-    return [f"--{name}", shown(str(value))]
+        return [f"--{flag}" if value else f"--no-{flag}"]
+    return [f"--{flag}", shown(str(value))]
 
 
 def _rows(value: str) -> list[str]:

@@ -38,6 +38,7 @@ _ROLES = {
     Role.O: "teal",
     Role.PSUM: "purple",
     Role.PARAM: "slate",
+    Role.INNER: "red",
 }
 _TILES = {
     Role.W: "tile of weights",
@@ -45,6 +46,7 @@ _TILES = {
     Role.O: "of outputs",
     Role.PSUM: "of partial sums",
     Role.PARAM: "of parameters",
+    Role.INNER: "of what members of a group hand on",
 }
 _ORDER = (Unit.MX, Unit.VX, Unit.LD, Unit.ST)
 

@@ -8,7 +8,7 @@ from ....ir.module import Module
 from ....ir.report import OutputCheck, Report, VerificationStatus
 from ....runtime_sim.result import SimulationResult
 from ..figures import amount
-from ..table import mapping_line, quantization_line, verification_line
+from ..table import accuracy_line, mapping_line, quantization_line, verification_line
 from .binding import Binding, Share, binding, predicted_shares, simulated_shares
 from .headline import Figure, figures, missing
 from .marks import Chart
@@ -169,7 +169,8 @@ def _machine(arch: Architecture) -> str:
 
 def _notes(report: Report) -> tuple[str, ...]:
     quantised = () if report.quantization is None else (quantization_line(report.quantization),)
-    return tuple(shown(note, 400) for note in (*quantised, *report.notes))
+    examples = () if report.accuracy is None else (accuracy_line(report.accuracy),)
+    return tuple(shown(note, 400) for note in (*quantised, *examples, *report.notes))
 
 
 def _steps(report: Report) -> tuple[Step, ...]:

@@ -105,7 +105,12 @@ def convolve_volumes(
     pads: Sequence[int],
     groups: int,
 ) -> str:
-    """Return a convolution of volumes: for each tap in depth one over images, added up.
+    """Return a convolution of volumes.
+
+    It is one convolution of images. Where a window is a point in height and width, depth is the
+    height of the images and the points are their columns. Otherwise each output's depth has an
+    image of its own, and the windows' taps in depth are channels of it: a single sum, which integer
+    machines add up exactly.
 
     Args:
         chain: Where operators are added.
@@ -118,29 +123,95 @@ def convolve_volumes(
         groups: Groups of channels.
     """
     T, R, S = chain.shape(w)[2:]
+    if (R, S) == (1, 1) and not any((*pads[1:3], *pads[4:6])):
+        columns = _every(chain, x, stride[1:])
+        ends, steps = (pads[0], 0, pads[3], 0), (stride[0], dilation[0])
+        return _convolve_depth(chain, columns, w, *bias, steps=steps, pads=ends, groups=groups)
     if pads[0] or pads[3]:
         ends = (0, 0, pads[0], 0, 0, 0, 0, pads[3], 0, 0)
         x = chain("pad", x, chain.constant([0.0]), pads=ends, mode="constant")
+    images, depth = _taps_as_channels(chain, x, (T, stride[0], dilation[0]), groups)
+    turned = chain.transpose(w, (0, 2, 1, 3, 4))
+    out = chain(
+        "conv2d",
+        images,
+        chain.reshape(turned, (chain.shape(w)[0], T * chain.shape(w)[1], R, S)),
+        *bias,
+        stride=tuple(stride[1:]),
+        dilation=tuple(dilation[1:]),
+        pads=(*pads[1:3], *pads[4:6]),
+        groups=groups,
+    )
+    rows, K, P, Q = chain.shape(out)
+    return chain.transpose(chain.reshape(out, (rows // depth, depth, K, P, Q)), (0, 2, 1, 3, 4))
+
+
+def _taps_as_channels(
+    chain: Chain, x: str, window: tuple[int, int, int], groups: int
+) -> tuple[str, int]:
+    """Return an image for each window along depth, and how many of these windows there are.
+
+    Args:
+        chain: Where operators are added.
+        x: Volumes ``[N, C, D, H, W]``.
+        window: Taps of the window, its stride and its dilation.
+        groups: Groups of channels; in each, channels are ordered by tap, then by channel.
+
+    Returns:
+        Images ``[N * windows, C * taps, H, W]``.
+    """
+    (N, C, D, H, W), (T, stride, dilation) = chain.shape(x), window
+    depth = (D - (T - 1) * dilation - 1) // stride + 1
+    taps = [chain.slice(x, 2, tap * dilation, depth, stride) for tap in range(T)]
+    joined = taps[0] if T == 1 else chain("concat", *taps, axis=1)
+    if T > 1 and groups > 1:
+        apart = chain.reshape(joined, (N, T, groups, C // groups, depth * H * W))
+        joined = chain.transpose(apart, (0, 2, 1, 3, 4))
+    volumes = chain.reshape(joined, (N, T * C, depth, H, W))
+    turned = chain.transpose(volumes, (0, 2, 1, 3, 4))
+    return chain.reshape(turned, (N * depth, T * C, H, W)), depth
+
+
+def _every(chain: Chain, x: str, stride: Sequence[int]) -> str:
+    """Return the points of volumes that lie a stride apart in height and width."""
+    for axis, step in enumerate(stride, start=3):
+        x = chain.slice(x, axis, 0, -(-chain.shape(x)[axis] // step), step)
+    return x
+
+
+def _convolve_depth(
+    chain: Chain,
+    x: str,
+    w: str,
+    *bias: str,
+    steps: tuple[int, int],
+    pads: tuple[int, int, int, int],
+    groups: int,
+) -> str:
+    """Return a convolution of volumes along depth alone.
+
+    Args:
+        chain: Where operators are added.
+        x: The operand ``[N, C, D, H, W]``.
+        w: The weights ``[K, C/groups, T, 1, 1]``.
+        bias: One number per channel of the result.
+        steps: Stride and dilation.
+        pads: Of the images ``[D, H * W]``.
+        groups: Groups of channels.
+    """
     N, C, D, H, W = chain.shape(x)
-    depth = (D - (T - 1) * dilation[0] - 1) // stride[0] + 1
-    total = ""
-    for tap in range(T):
-        at = chain.slice(x, 2, tap * dilation[0], depth, stride[0])
-        images = chain.reshape(chain.transpose(at, (0, 2, 1, 3, 4)), (N * depth, C, H, W))
-        weights = chain.reshape(chain.slice(w, 2, tap, 1), (*chain.shape(w)[:2], R, S))
-        part = chain(
-            "conv2d",
-            images,
-            weights,
-            *(() if tap else bias),
-            stride=tuple(stride[1:]),
-            dilation=tuple(dilation[1:]),
-            pads=(*pads[1:3], *pads[4:6]),
-            groups=groups,
-        )
-        total = chain("add", total, part) if total else part
-    _, K, P, Q = chain.shape(total)
-    return chain.transpose(chain.reshape(total, (N, depth, K, P, Q)), (0, 2, 1, 3, 4))
+    out = chain(
+        "conv2d",
+        chain.reshape(x, (N, C, D, H * W)),
+        chain.reshape(w, (*chain.shape(w)[:3], 1)),
+        *bias,
+        stride=(steps[0], 1),
+        dilation=(steps[1], 1),
+        pads=pads,
+        groups=groups,
+    )
+    _, K, depth, _ = chain.shape(out)
+    return chain.reshape(out, (N, K, depth, H, W))
 
 
 def pool3d(run: Run) -> Run:

@@ -197,6 +197,7 @@ def _along(
     lengths = _lengths(chain, T, B)
     outputs = [""] * T
     for t in reversed(range(T)) if back else range(T):
+        before = chain.b.op_count
         new = cell.step(at, chain.slice(rows, 0, t * B, B), states)
         output = new[0]
         if lengths is not None and (lengths <= t).any():
@@ -207,6 +208,7 @@ def _along(
                 for late, early in zip(new, states, strict=True)
             )
         outputs[t], states = chain.reshape(output, (1, B, at.units)), new
+        chain.b.count_unrolled(chain.node, chain.b.op_count - before)
     return outputs, tuple(chain.reshape(state, (1, B, at.units)) for state in states)
 
 

@@ -6,27 +6,11 @@ References:
     normal cell concatenates as in the TensorFlow original).
 """
 
+from ...published.searched import AMOEBANET_D
 from ..layers.builder import NetBuilder
 from ..layers.structure import Value
 from . import cells
 
-# (state that is read, function), in pairs that are added; states 0 and 1 are the inputs.
-_Pair = tuple[tuple[int, str], tuple[int, str]]
-_NORMAL: tuple[_Pair, ...] = (
-    ((1, "conv1x1"), (1, "max3")),
-    ((1, "none"), (0, "conv1x7")),
-    ((0, "conv1x1"), (0, "conv1x7")),
-    ((2, "max3"), (2, "none")),
-    ((1, "avg3"), (5, "conv1x1")),
-)
-_REDUCTION: tuple[_Pair, ...] = (
-    ((0, "max2"), (0, "max3")),
-    ((2, "none"), (1, "conv3x3")),
-    ((2, "conv1x7"), (2, "max3")),
-    ((3, "none"), (1, "max2")),
-    ((2, "avg3"), (3, "conv1x1")),
-)
-_NORMAL_CONCAT, _REDUCTION_CONCAT = (0, 3, 4, 6), (4, 5, 6)
 _REDUCTIONS = (0, 1, 8, 15)
 _CELLS = 22
 
@@ -56,21 +40,13 @@ def _cell(
     second = before
     if before.shape != first.shape:
         second = cells.fit(net, before, f"{name}.before", first, channels)
-    states = [first, second]
-    for pair in _REDUCTION if reduce else _NORMAL:
-        results = [
-            _function(
-                net,
-                states[source],
-                f"{name}.{len(states)}{side}",
-                function,
-                2 if reduce and source < 2 else 1,
-            )
-            for side, (source, function) in zip("lr", pair, strict=True)
-        ]
-        states.append(net.add(results[0], results[1], f"{name}.add{len(states)}"))
-    chosen = _REDUCTION_CONCAT if reduce else _NORMAL_CONCAT
-    return net.concat([states[index] for index in chosen], f"{name}.concat")
+    cell = AMOEBANET_D.reduction if reduce else AMOEBANET_D.normal
+    states = cell.grow(
+        (first, second),
+        lambda x, part, function, stride: _function(net, x, f"{name}.{part}", function, stride),
+        lambda left, right, part: net.add(left, right, f"{name}.{part}"),
+    )
+    return net.concat(states, f"{name}.concat")
 
 
 def _function(net: NetBuilder, x: Value, name: str, function: str, stride: int) -> Value:

@@ -4,27 +4,12 @@ References:
     Liu, Simonyan, Yang: DARTS: Differentiable Architecture Search. ICLR 2019, figures 4 and 5.
 """
 
+from ...published.searched import DARTS, DARTS_LAYERS, DARTS_REDUCTIONS
 from ..layers.builder import NetBuilder
 from ..layers.structure import Value
 from . import cells
 
-# (state that is read, function), in pairs that are added; states 0 and 1 are the inputs.
-_Pair = tuple[tuple[int, str], tuple[int, str]]
-_NORMAL: tuple[_Pair, ...] = (
-    ((0, "sep3"), (1, "sep3")),
-    ((0, "sep3"), (1, "sep3")),
-    ((1, "sep3"), (0, "skip")),
-    ((0, "skip"), (2, "dil3")),
-)
-_REDUCTION: tuple[_Pair, ...] = (
-    ((0, "max3"), (1, "max3")),
-    ((2, "skip"), (1, "max3")),
-    ((0, "max3"), (2, "skip")),
-    ((2, "skip"), (1, "max3")),
-)
 _CHANNELS = 48
-_LAYERS = 14
-_REDUCTIONS = (_LAYERS // 3, 2 * _LAYERS // 3)
 
 
 def darts(net: NetBuilder) -> Value:
@@ -35,8 +20,8 @@ def darts(net: NetBuilder) -> Value:
     x = net.conv(x, "stem0.1.conv", channels, 3, stride=2, pad=1, bias=False)
     before = net.batch_norm(x, "stem0.1.bn")
     last = cells.relu_conv(net, before, "stem1", channels, 3, stride=2)
-    for layer in range(_LAYERS):
-        reduce = layer in _REDUCTIONS
+    for layer in range(DARTS_LAYERS):
+        reduce = layer in DARTS_REDUCTIONS
         channels = 2 * channels if reduce else channels
         before, last = last, _cell(net, before, last, f"cell{layer}", channels, reduce=reduce)
     return net.classifier(last, "classifier")
@@ -46,20 +31,14 @@ def _cell(
     net: NetBuilder, before: Value, last: Value, name: str, channels: int, *, reduce: bool
 ) -> Value:
     second = cells.relu_conv(net, last, f"{name}.last", channels)
-    states = [cells.fit(net, before, f"{name}.before", second, channels), second]
-    for pair in _REDUCTION if reduce else _NORMAL:
-        left, right = (
-            _function(
-                net,
-                states[source],
-                f"{name}.{len(states)}{side}",
-                function,
-                2 if reduce and source < 2 else 1,
-            )
-            for side, (source, function) in zip("lr", pair, strict=True)
-        )
-        states.append(net.add(left, right, f"{name}.add{len(states)}"))
-    return net.concat(states[2:], f"{name}.concat")
+    first = cells.fit(net, before, f"{name}.before", second, channels)
+    cell = DARTS.reduction if reduce else DARTS.normal
+    states = cell.grow(
+        (first, second),
+        lambda x, part, function, stride: _function(net, x, f"{name}.{part}", function, stride),
+        lambda left, right, part: net.add(left, right, f"{name}.{part}"),
+    )
+    return net.concat(states, f"{name}.concat")
 
 
 def _function(net: NetBuilder, x: Value, name: str, function: str, stride: int) -> Value:

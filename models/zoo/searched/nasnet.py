@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
+from ...published.nasnet import NASNET_A_MOBILE, PNASNET5_MOBILE, Size
 from ..layers.builder import NetBuilder
 from ..layers.structure import Value
 from . import cells
@@ -16,23 +17,6 @@ from . import cells
 _EPSILON = 1e-3
 _separable = partial(cells.separable, epsilon=_EPSILON)
 _relu_conv = partial(cells.relu_conv, epsilon=_EPSILON)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Size:
-    """Size of a network.
-
-    Attributes:
-        stem: Channels of the first convolution.
-        filters: Channels of a cell's parts in the first stage.
-        repeats: Cells of stride 1 in a stage.
-        reduce_extra: Whether reductions come on top of the repeats.
-    """
-
-    stem: int
-    filters: int
-    repeats: int
-    reduce_extra: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,12 +36,12 @@ _Cell = Callable[[NetBuilder, _Inputs], Value]
 
 def nasnet_a(net: NetBuilder) -> Value:
     """Add NASNet-A 4 @ 1056 (5,289,978 parameters)."""
-    return nasnet(net, Size(stem=32, filters=44, repeats=4))
+    return nasnet(net, NASNET_A_MOBILE)
 
 
 def pnasnet5(net: NetBuilder) -> Value:
     """Add PNASNet-5, N=3, F=54 (5.1 million parameters)."""
-    return pnasnet(net, Size(stem=32, filters=54, repeats=3, reduce_extra=False))
+    return pnasnet(net, PNASNET5_MOBILE)
 
 
 def nasnet(net: NetBuilder, size: Size) -> Value:
@@ -74,7 +58,7 @@ def _assemble(net: NetBuilder, size: Size, cell: _Cell) -> Value:
     """Chain cells; each reads the two before it."""
     x = net.conv(net.image(), "conv0", net.channels(size.stem), 3, stride=2, bias=False)
     before = last = net.batch_norm(x, "bn0", epsilon=_EPSILON)
-    for index, (filters, stride) in enumerate(_plan(size)):
+    for index, (filters, stride) in enumerate(size.cells()):
         inputs = _Inputs(
             name=f"cell{index}",
             before=before,
@@ -85,16 +69,6 @@ def _assemble(net: NetBuilder, size: Size, cell: _Cell) -> Value:
         )
         before, last = last, cell(net, inputs)
     return net.classifier(net.relu(last, "relu"), "classifier")
-
-
-def _plan(size: Size) -> list[tuple[int, int]]:
-    """Return filters and stride of every cell: two of the stem, then three stages."""
-    cells_of_stage = [1] * size.repeats
-    reduced = [2, *(cells_of_stage if size.reduce_extra else cells_of_stage[1:])]
-    plan = [(size.filters // 4, 2), (size.filters // 2, 2)]
-    for stage, strides in enumerate((cells_of_stage, reduced, reduced)):
-        plan += [(size.filters << stage, stride) for stride in strides]
-    return plan
 
 
 def _prepared(net: NetBuilder, inputs: _Inputs) -> tuple[Value, Value]:

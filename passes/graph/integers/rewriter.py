@@ -13,8 +13,8 @@ The question asked is "what is float tensor %v, quantised as T?". The answer dep
   quantised as T;
 - else: remains a float operator followed by ``quantize``.
 
-What is found by going forwards: layout operators and max pools of dequantised tensors move in front
-of the dequantisation, so that integer operators meet behind them.
+What is found by going forwards: layout operators, borders of zeros and max pools of dequantised
+tensors move in front of the dequantisation, so that integer operators meet behind them.
 
 These rules reproduce what onnxruntime 1.31 does at the extended level; found by looking at its
 optimised models:
@@ -28,6 +28,8 @@ optimised models:
 - *Flatten* between an integer operator and quantise makes onnxruntime compute in float, a reshape
   does not. Here both give the integer operator; onnxruntime's own two results may differ by one
   step where a value lies next to a tie.
+- *A border of zeros* becomes padding of the convolution behind it. Here it is one of zero points,
+  wherever it stands.
 - *Average pool* divides by the whole kernel where padding counts, also where ``ceil_mode`` made
   windows hang over.
 """
@@ -43,11 +45,11 @@ from ....ir.names import Namer
 from ....ir.op_views import window_of
 from ....ir.operators.checks import BYTE_TYPES
 from ....ir.ops import is_mac, make_op
-from ....ir.resources import Constants, dtype_of
+from ....ir.resources import Constants, dtype_of, numpy_dtype
 from ....ir.types import DType, Quantization, TensorType
 from .byte_tables import UNARY, Target, byte_table, subsumes
 
-_MOVING = frozenset({"reshape", "transpose", "concat", "max_pool"})
+_MOVING = frozenset({"reshape", "transpose", "slice", "concat", "max_pool"})
 _INTEGER = frozenset({"conv2d", "dense", "add", "mul", "avg_pool", "global_avg_pool"})
 
 
@@ -122,9 +124,11 @@ class _Rewriter:
                 self.dequantized(op, operands[0], op.name)
             case "quantize":
                 self.take_quantize(op, operands[0])
-            case kind if kind in _MOVING and self.are_quantised_alike(operands):
+            case kind if kind in _MOVING and self.are_quantised_alike(op, operands):
                 moved = self.move(op, tuple(self.source[name] for name in operands))
                 self.dequantized(op, moved, op.name)
+            case "pad" if self.is_bordered_by_zeros(op, operands):
+                self.dequantized(op, self.padded(op, operands[0]), op.name)
             case _:
                 self.keep(op, operands)
 
@@ -158,12 +162,33 @@ class _Rewriter:
         shape: dict[str, Attr] = {"shape": op.result.type.shape}
         self.emit("reshape", (made,), op.name, op, shape, target.dtype, target.quant)
 
-    def are_quantised_alike(self, operands: tuple[str, ...]) -> bool:
+    def are_quantised_alike(self, op: Op, operands: tuple[str, ...]) -> bool:
         """Whether all operands are dequantisations of 8-bit tensors of one type."""
         if not all(name in self.source for name in operands):
             return False
         found = [self.types[self.source[name]] for name in operands]
+        if op.kind == "slice" and not _per_tensor(found[0]):
+            return False
         return len({(one.dtype, one.quant) for one in found}) == 1 and found[0].dtype in BYTE_TYPES
+
+    def is_bordered_by_zeros(self, op: Op, operands: tuple[str, ...]) -> bool:
+        """Whether a pad adds constant zeros to the dequantisation of an 8-bit tensor."""
+        if len(operands) < 2 or not self.are_quantised_alike(op, operands[:1]):
+            return False
+        is_zero = operands[1] in self.arrays and not self.arrays[operands[1]].any()
+        return is_zero and _per_tensor(self.types[self.source[operands[0]]])
+
+    def padded(self, op: Op, operand: str) -> str:
+        """Emit a pad of integers by their zero point, which stands for zero."""
+        source = self.source[operand]
+        found = self.types[source]
+        assert found.quant is not None, "it is dequantised"
+        border = np.full(self.types[op.operands[1]].shape, found.quant.zero_point[0])
+        zero = self.constant(
+            f"{op.name}.zero", border.astype(numpy_dtype(found.dtype)), found.quant
+        )
+        name, attrs = self.fresh(f"{op.name}.q"), dict(op.attrs)
+        return self.emit("pad", (source, zero), name, op, attrs, found.dtype, found.quant)
 
     # Backwards ----------------------------------------------------------------------------------
 

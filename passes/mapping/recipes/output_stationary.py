@@ -23,6 +23,9 @@ _FARTHER = (Dim.K, Dim.G, Dim.Q, Dim.P, Dim.N, Dim.C, Dim.R, Dim.S)
 _REDUCTIONS = (Dim.C, Dim.S, Dim.R)
 _OUTPUTS = (Dim.Q, Dim.P, Dim.K, Dim.N, Dim.G)
 
+_Unrolled = tuple[tuple[Dim, int], ...]
+"""Dimensions with the extents of their unrolled loops."""
+
 Factors = dict[str, dict[Dim, int]]
 """Temporal extents of each level."""
 
@@ -61,7 +64,12 @@ def map_output_stationary(workload: Workload, arch: Architecture) -> MappingResu
 @dataclass(frozen=True, kw_only=True)
 class _Greedy(OfProblem):
     def solve(self) -> LoopNest:
-        spatial = self._spatial_that_fits()
+        """Return the best nest of several unrollings that keep the array equally busy."""
+        starts = unrollings(self.workload, self.arch)
+        found = dict.fromkeys(self._that_fits(spatial) for spatial in starts)
+        return min(map(self._grown, found), key=self.problem.value)
+
+    def _grown(self, spatial: tuple[SpatialLoop, ...]) -> LoopNest:
         factors: Factors = {level.name: dict.fromkeys(DIMS, 1) for level in self.arch.levels}
         left = _left(self.workload.dims, spatial)
         inside, outside = self._levels_around_sums()
@@ -84,8 +92,7 @@ class _Greedy(OfProblem):
         )
         return names[sums:][::-1], names[:sums][::-1]
 
-    def _spatial_that_fits(self) -> tuple[SpatialLoop, ...]:
-        spatial = unroll(self.workload, self.arch)
+    def _that_fits(self, spatial: tuple[SpatialLoop, ...]) -> tuple[SpatialLoop, ...]:
         while True:
             try:
                 nest = self._nest(
@@ -234,27 +241,47 @@ def _next_share(extent: int, share: int) -> int | None:
     return min(enough or bigger)
 
 
+_MOST_UNROLLINGS = 4
+"""Unrollings that are grown into nests."""
+
+
 def unroll(workload: Workload, arch: Architecture) -> tuple[SpatialLoop, ...]:
     """Return an unrolling that keeps as much of the array busy as one or two dimensions can.
 
     Fan-outs are filled from the MACs outwards; of equal unrollings, the innermost fan-out
     prefers input channels, the others output channels.
     """
+    return unrollings(workload, arch)[0]
+
+
+def unrollings(workload: Workload, arch: Architecture) -> tuple[tuple[SpatialLoop, ...], ...]:
+    """Return unrollings that keep the array equally busy, the preferred one first.
+
+    They differ in the outermost fan-out, which decides what passes to it how often.
+    """
     left = dict(workload.dims)
     limits = {fanout.name: _limit(arch, fanout) for fanout in arch.fanouts}
     loops: list[SpatialLoop] = []
+    options: tuple[_Unrolled, ...] = ((),)
+    fanout = None
     for position, fanout in enumerate(reversed(arch.fanouts)):
         preference = _NEAR_MACS if position == 0 else _FARTHER
-        chosen = _fill(fanout, limits[fanout.name], left, preference)
-        for dim, extent in chosen:
+        options = _fillings(fanout, limits[fanout.name], left, preference)
+        if position == len(arch.fanouts) - 1:
+            break
+        for dim, extent in options[0]:
             left[dim] = math.ceil(left[dim] / extent)
             loops.append(SpatialLoop(dim, extent, fanout.name))
-        used = math.prod(extent for _, extent in chosen)
+        used = math.prod(extent for _, extent in options[0])
         for group in arch.groups:
             if fanout.name in group.fanouts:
                 for name in group.fanouts:
                     limits[name] = min(limits[name], max(1, group.limit // used))
-    return tuple(loops[::-1])
+    outermost = (
+        [SpatialLoop(dim, extent, fanout.name) for dim, extent in option] if fanout else []
+        for option in options[:_MOST_UNROLLINGS]
+    )
+    return tuple((*loops, *outer)[::-1] for outer in outermost)
 
 
 def _limit(arch: Architecture, fanout: Fanout) -> int:
@@ -262,29 +289,29 @@ def _limit(arch: Architecture, fanout: Fanout) -> int:
     return min([fanout.size, *joint])
 
 
-def _fill(
+def _fillings(
     fanout: Fanout, limit: int, left: Mapping[Dim, int], preference: Sequence[Dim]
-) -> tuple[tuple[Dim, int], ...]:
-    """Return the one or two unrollings of a fan-out with the largest speed-up."""
+) -> tuple[_Unrolled, ...]:
+    """Return the unrollings of a fan-out, of one or two dimensions, with the largest speed-up."""
     allowed = [
         dim
         for dim in preference
         if dim in fanout.dims and left[dim] > 1 and (fanout.reduction or dim not in REDUCTION)
     ]
-    best: tuple[tuple[Dim, int], ...] = ()
-    best_speedup = 1.0
-    options: list[tuple[tuple[Dim, int], ...]] = []
+    options: list[_Unrolled] = [()]
     for first in allowed:
         options += [((first, extent),) for extent in _unrollings(left[first], limit)]
     for first, second in itertools.combinations(allowed, 2):
         for extent in _unrollings(left[first], limit):
             rest = _unrollings(left[second], limit // extent)
             options += [((first, extent), (second, other)) for other in rest]
-    for option in options:
-        speedup = math.prod(left[dim] / math.ceil(left[dim] / extent) for dim, extent in option)
-        if speedup > best_speedup * (1 + 1e-9):
-            best, best_speedup = option, speedup
-    return best
+    speedups = [
+        math.prod(left[dim] / math.ceil(left[dim] / extent) for dim, extent in option)
+        for option in options
+    ]
+    best = max(speedups) * (1 - 1e-9)
+    chosen = zip(options, speedups, strict=True)
+    return tuple(option for option, speedup in chosen if speedup >= best)
 
 
 def _unrollings(extent: int, limit: int) -> list[int]:

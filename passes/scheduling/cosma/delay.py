@@ -10,7 +10,7 @@ for energy as well: what happens on chip hardly depends on where tensors lie.
 from dataclasses import dataclass
 
 from ....ir.arch import Architecture
-from .streaming import Traffic
+from .traffic import Traffic
 
 _HARDLY = 1.1
 
@@ -22,14 +22,20 @@ class Delay:
     Attributes:
         bandwidth: Off-chip bytes per cycle [byte/cycle].
         weight: From 0, bytes alone count, to 1, cycles alone count.
+        macs: MACs per cycle of the whole machine.
     """
 
     bandwidth: float = 0.0
     weight: float = 0.0
+    macs: int = 1
 
     def of(self, traffic: Traffic) -> int:
         """Return what the cycles beyond the transfers are worth [byte]."""
         return round(self.weight * max(0.0, traffic.cycles * self.bandwidth - traffic.total))
+
+    def cycles_of(self, size: int) -> float:
+        """Return the cycles that bytes take at the off-chip bandwidth [cycle]."""
+        return size / self.bandwidth if self.bandwidth else 0.0
 
     def is_hidden(self, traffic: Traffic) -> bool:
         """Whether an operator takes hardly longer than its transfers."""
@@ -42,4 +48,5 @@ NO_DELAY = Delay()
 
 def delay_on(arch: Architecture, weight: float) -> Delay:
     """Return the price of cycles on a machine; without a bandwidth cycles cost nothing."""
-    return Delay(arch.off_chip.read_bandwidth or 0.0, weight)
+    macs = sum(arch.npu_macs(npu) for npu in arch.npus)
+    return Delay(arch.off_chip.read_bandwidth or 0.0, weight, macs)

@@ -10,10 +10,11 @@ from itertools import combinations
 from ....ir.arch import Architecture
 from ....ir.direct import direct_operands
 from ....ir.graph import Graph, Op
+from ....ir.groups import GROUP
 from ....ir.workload import Operand
 from .delay import NO_DELAY, Delay
 from .problem import Menu, Option
-from .streaming import TrafficModel
+from .traffic import TrafficModel
 
 _MANY = 4
 _LEAST_WORKSPACE = 32
@@ -71,7 +72,7 @@ def streaming_menu(
             room = budget - sum(graph.types[name].bytes for name in resident)
             if include_parameters:
                 resident |= frozenset(name for name in op.inputs if graph.is_constant(name))
-            needs_workspace = bool(streamed) or (constants and weights_pass)
+            needs_workspace = bool(streamed) or (constants and weights_pass) or op.kind == GROUP
             options += _pareto(op, resident, room, number, model, delay, needs_workspace)
         return tuple(options)
 

@@ -7,17 +7,23 @@ per operator, so few are ever measured. The plan of least measured cost wins; pl
 made take part.
 """
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
 from ....ir.graph import Graph, Op
-from ....ir.graph_schedule import GraphSchedule, SolveStatus, Stream, Workspace
+from ....ir.graph_schedule import GraphSchedule, Group, SolveStatus, Stream, Workspace
+from ....ir.groups import identity_of
+from ....ir.ops import OPS, workload
 from ....ir.proof import Scope
 from ...analysis.compulsory import compulsory_network_bytes
+from ...tiling.residency import unit_of
 from .delay import NO_DELAY, Delay
-from .streaming import Traffic, TrafficModel
+from .traffic import Traffic, TrafficModel
 from .workspaces import grown
+
+_NEAR = 1.08
+"""How near good nests come to what the machine allows."""
 
 _PATIENCE = 2
 """Rounds in vain after which plans that cannot be proven are no longer looked for."""
@@ -52,9 +58,9 @@ class CorrectedTraffic:
         self._delay = delay
         self._fast = fast
         self._exact = exact
-        self._known: dict[tuple[str, frozenset[str], int], Traffic | None] = {}
-        self._measured: dict[tuple[str, frozenset[str]], list[tuple[int, Traffic]]] = {}
-        self._computing: dict[str, int] = {}
+        self._known: dict[tuple[Hashable, frozenset[str], int], Traffic | None] = {}
+        self._measured: dict[tuple[Hashable, frozenset[str]], list[tuple[int, Traffic]]] = {}
+        self._computing: dict[Hashable, int] = {}
         self.learnt = 0
 
     def __call__(self, op: Op, resident: frozenset[str], workspace: int) -> Traffic | None:
@@ -66,13 +72,13 @@ class CorrectedTraffic:
         rough = self._fast(op, resident, workspace)
         if rough is None:
             return None
-        key = op.name, resident, rough.workspace
+        key = identity_of(op), resident, rough.workspace
         if key in self._known:
             return self._known[key]
-        for given, found in self._measured.get((op.name, resident), ()):
+        for given, found in self._measured.get((identity_of(op), resident), ()):
             if given >= rough.workspace and found.total > rough.total:
                 rough = replace(found, workspace=rough.workspace)
-        return replace(rough, cycles=max(rough.cycles, self._computing.get(op.name, 0)))
+        return replace(rough, cycles=max(rough.cycles, self._computing.get(identity_of(op), 0)))
 
     def measure(self, op: Op, resident: frozenset[str], planned: int, given: int) -> Traffic | None:
         """Find an answer exactly, and remember it for the workspace that was planned.
@@ -83,15 +89,15 @@ class CorrectedTraffic:
             planned: Workspace that the plan asked for [byte].
             given: Workspace that it has, no smaller [byte].
         """
-        found = self._exact(op, resident, given)
+        identity, found = identity_of(op), self._exact(op, resident, given)
         known = None if found is None else replace(found, workspace=planned)
-        self.learnt += known != self._known.get((op.name, resident, planned))
-        self._known[op.name, resident, planned] = known
+        self.learnt += known != self._known.get((identity, resident, planned))
+        self._known[identity, resident, planned] = known
         if found is not None:
-            self._measured.setdefault((op.name, resident), []).append((given, found))
+            self._measured.setdefault((identity, resident), []).append((given, found))
             if not self._delay.is_hidden(found):
-                fewest = self._computing.get(op.name, found.cycles)
-                self._computing[op.name] = min(fewest, found.cycles)
+                fewest = self._computing.get(identity, found.cycles)
+                self._computing[identity] = min(fewest, found.cycles)
         return found
 
 
@@ -102,21 +108,30 @@ class Measured:
     Attributes:
         plan: The plan.
         cost: Its bytes and delays [byte].
+        times: What each step is expected to take: moves of whole tensors, and then tiles, whose
+            transfers and work overlap [cycle].
     """
 
     plan: GraphSchedule
     cost: int
+    times: tuple[float, ...]
+
+    @property
+    def cycles(self) -> float:
+        """What all steps take one after the other."""
+        return sum(self.times)
 
 
 def refine(
     graph: Graph,
+    groups: tuple[Group, ...],
     traffic: CorrectedTraffic,
     plan_with: Planner,
     *,
     rounds: int,
     delay: Delay = NO_DELAY,
     others: Sequence[GraphSchedule] = (),
-) -> GraphSchedule:
+) -> Measured | None:
     """Return the best plan of several rounds, with the bytes that it really moves.
 
     What was proven in a traffic model is not proven of these bytes, so the status is ``feasible``
@@ -124,24 +139,35 @@ def refine(
 
     Args:
         graph: The network.
+        groups: Its fused groups, which plans see as one operator each.
         traffic: The model to correct.
         plan_with: Plans with a traffic model.
         rounds: How often to plan. Plans that cannot be proven take long to find: then planning ends
             when it has found none better for a while.
         delay: What cycles are worth.
         others: Plans by others, with workspaces where anything streams.
+
+    Returns:
+        ``None`` where an operator or group of every plan cannot be tiled.
     """
-    measured = (measured_plan(graph, plan, traffic, delay) for plan in others)
-    best, is_proven, in_vain = min(filter(None, measured), key=_rank, default=None), True, 0
+
+    def measured(plan: GraphSchedule) -> Measured | None:
+        return measured_plan(graph, replace(plan, groups=groups), traffic, delay)
+
+    best, is_proven, in_vain = (
+        min(filter(None, map(measured, others)), key=_rank, default=None),
+        True,
+        0,
+    )
     for _ in range(rounds):
         learnt = traffic.learnt
         plan, is_proven = plan_with(traffic, brief=not is_proven)
-        item = measured_plan(graph, plan, traffic, delay)
+        item = measured(plan)
         is_better = item is not None and (best is None or _rank(item) < _rank(best))
-        best, in_vain = (item, 0) if is_better else (best, in_vain + 1)
+        best, in_vain = (item, 0) if is_better else (best, in_vain + (item is not None))
         if traffic.learnt == learnt or (not is_proven and in_vain == _PATIENCE):
             break
-    return plan_with(traffic, brief=not is_proven)[0] if best is None else best.plan
+    return best
 
 
 def _rank(item: Measured) -> tuple[int, int]:
@@ -164,8 +190,13 @@ def measured_plan(
     streams: list[Stream] = []
     workspaces: list[Workspace] = []
     constants = delays = 0
+    is_possible = True
+    whole = [0] * len(plan.order)
+    for item in (*plan.loads, *plan.spills, *plan.retrieves, *plan.stores):
+        whole[item.step] += item.bytes
+    times: list[float] = []
     for step, name in enumerate(plan.order):
-        op = graph.producer[name]
+        op = unit_of(graph, plan, name)
         room = plan.workspace(step)
         planned = 0 if room is None else room.bytes
         if room is not None:
@@ -174,12 +205,15 @@ def measured_plan(
         given = 0 if room is None else room.bytes
         moved = traffic.measure(op, residents(op, plan, step), planned, given)
         if moved is None:
-            return None
+            is_possible = False
+            continue
         streams += [Stream(tensor=item, step=step, bytes=size) for item, size in moved.activations]
         constants += moved.constants
         delays += delay.of(moved)
-    whole = (*plan.loads, *plan.spills, *plan.retrieves, *plan.stores)
-    total = sum(item.bytes for item in (*whole, *streams)) + constants
+        times.append(_expected(graph, op, moved, delay) + delay.cycles_of(whole[step]))
+    if not is_possible:
+        return None
+    total = sum(whole) + sum(item.bytes for item in streams) + constants
     measured = replace(
         plan,
         streams=tuple(streams),
@@ -189,7 +223,22 @@ def measured_plan(
         scope=Scope.ALL_PLANS,
         status=SolveStatus.FEASIBLE,
     )
-    return Measured(plan=measured, cost=total + delays)
+    return Measured(plan=measured, cost=total + delays, times=tuple(times))
+
+
+def _expected(graph: Graph, op: Op, moved: Traffic, delay: Delay) -> float:
+    """Return what the tiles of a step will take.
+
+    The nests that are measured here are a greedy mapper's. Those of the program come close to what
+    the array and the off-chip port allow, where all of an array can work on one group of channels;
+    so a fused group is compared with that.
+    """
+    transfers = delay.cycles_of(moved.total)
+    measured = max(moved.cycles, transfers)
+    load = workload(op, graph.types) if op.kind in OPS else None
+    if load is None or load.G > 1:
+        return measured
+    return min(measured, _NEAR * max(load.macs / delay.macs, transfers))
 
 
 def residents(op: Op, plan: GraphSchedule, step: int) -> frozenset[str]:

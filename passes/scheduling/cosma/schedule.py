@@ -1,20 +1,25 @@
 """COSMA as one function: a graph and a machine in, a graph schedule with its bound out."""
 
 from dataclasses import replace
+from functools import partial
 
 from ....ir.arch import Architecture
 from ....ir.errors import OptionError
 from ....ir.graph import Graph
-from ....ir.graph_schedule import GraphSchedule, SolveStatus
+from ....ir.graph_schedule import GraphSchedule, Group, SolveStatus
+from ....ir.groups import contracted
 from ....ir.proof import Scope
+from ..fusion import Fuse
+from ..fusion.choice import fused_plan
 from ..in_order import schedule_in_order, scratchpad_budget
 from .decode import decode
 from .delay import NO_DELAY, delay_on
 from .menu import resident_menu, streaming_menu
 from .problem import problem_of
-from .refine import CorrectedTraffic, refine
+from .refine import CorrectedTraffic, Measured, refine
 from .solve import CosmaOptions, Engine, solve
-from .streaming import TrafficModel, analytic_traffic
+from .streaming import analytic_traffic
+from .traffic import TrafficModel
 from .workspaces import grow_workspaces
 
 _AFTER_A_GAP = 20
@@ -36,6 +41,7 @@ def schedule_cosma(
     exact: TrafficModel | None = None,
     rounds: int = 12,
     latency: float = 0.0,
+    fuse: Fuse = Fuse.OFF,
     options: CosmaOptions | None = None,
 ) -> GraphSchedule:
     """Return the plan of least off-chip traffic: order, residences, transfers, workspaces.
@@ -55,6 +61,7 @@ def schedule_cosma(
         rounds: How often to plan where ``exact`` is given.
         latency: Where ``exact`` is given, the weight of cycles: from 0, bytes alone count, to 1,
             cycles alone count.
+        fuse: Where ``exact`` is given, which operators may be executed together.
         options: Engine, limits and seed.
 
     Raises:
@@ -69,14 +76,16 @@ def schedule_cosma(
     room = scratchpad_budget(arch, budget)
     delay = delay_on(arch, 0.0 if exact is None else latency)
 
-    def plan_with(model: TrafficModel | None, *, brief: bool = False) -> tuple[GraphSchedule, bool]:
+    def plan_with(
+        seen: Graph, model: TrafficModel | None, *, brief: bool = False
+    ) -> tuple[GraphSchedule, bool]:
         if model is None:
-            menu = resident_menu(graph, arch)
+            menu = resident_menu(seen, arch)
         else:
             menu = streaming_menu(
-                graph, arch, room, model, include_parameters=include_parameters, delay=delay
+                seen, arch, room, model, include_parameters=include_parameters, delay=delay
             )
-        problem = problem_of(graph, room, include_parameters=include_parameters, menu=menu)
+        problem = problem_of(seen, room, include_parameters=include_parameters, menu=menu)
         nodes = options.search_nodes // (_AFTER_A_GAP if brief else 1)
         found = solve(problem, replace(options, search_nodes=nodes))
         is_proven = found.status is SolveStatus.OPTIMAL
@@ -93,15 +102,27 @@ def schedule_cosma(
         return plan, is_proven
 
     if not streaming:
-        return plan_with(None)[0]
+        return plan_with(graph, None)[0]
     fast = traffic or analytic_traffic(graph, arch)
     if exact is None:
-        return grow_workspaces(plan_with(fast)[0])
-    return refine(
-        graph,
-        CorrectedTraffic(fast, exact, delay),
-        plan_with,
-        rounds=rounds,
-        delay=delay,
-        others=() if include_parameters else (schedule_in_order(graph, arch, budget=room),),
-    )
+        return grow_workspaces(plan_with(graph, fast)[0])
+    corrected = CorrectedTraffic(fast, exact, delay)
+
+    def planned(groups: tuple[Group, ...]) -> Measured | None:
+        seen = contracted(graph, groups)
+        return refine(
+            graph,
+            groups,
+            corrected,
+            partial(plan_with, seen),
+            rounds=rounds,
+            delay=delay,
+            others=() if include_parameters else (schedule_in_order(seen, arch, budget=room),),
+        )
+
+    best = planned(())
+    if best is None:
+        return plan_with(graph, corrected)[0]
+    if include_parameters or fuse is Fuse.OFF:
+        return best.plan
+    return fused_plan(graph, arch, best, planned, corrected, fuse).plan

@@ -1,20 +1,24 @@
 """The exact traffic of an operator: map it, cut it into tiles, and count what these transfer."""
 
 from collections import defaultdict
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import replace
 
 from ....ir.arch import Architecture
 from ....ir.errors import InfeasibleError
 from ....ir.graph import Graph, Op
 from ....ir.graph_schedule import GraphSchedule, Residence, Workspace
+from ....ir.groups import group_of, identity_of
 from ....ir.module import Module
 from ....ir.tile_events import TRANSFERS
 from ....ir.tile_schedule import TileSchedule
 from ...base import Context
 from ...mapping.mapper import MappingResult
 from ...mapping.problem import MappingProblem, Objective
-from ..map_operators import MapOperators, mapping_of
+from ..map_groups import GroupMapping, mapping_of
+from ..map_operators import MapOperators
 from ..schedule_tiles import schedule_operator
-from .streaming import Traffic, TrafficModel
+from .traffic import Traffic, TrafficModel
 
 
 def tiled_traffic(
@@ -36,28 +40,35 @@ def tiled_traffic(
         objective: What the mapper minimises.
         seed: Of the mapper.
     """
-    known: dict[tuple[str, frozenset[str], int], Traffic | None] = {}
+    known: dict[tuple[Hashable, frozenset[str], int], Traffic | None] = {}
     mapped: dict[MappingProblem, MappingResult] = {}
     finder = MapOperators(mapper=mapper, objective=objective)
     context = Context(seed=seed)
 
+    def solved(
+        asked: Sequence[tuple[MappingProblem, str]],
+    ) -> Mapping[MappingProblem, MappingResult]:
+        for item in asked:
+            if item[0] not in mapped:
+                mapped.update(finder.solve((item,), arch, context))
+        return {problem: mapped[problem] for problem, _ in asked}
+
+    def scheduled(op: Op, plan: GraphSchedule) -> TileSchedule:
+        module = Module(graph=graph, arch=arch, graph_schedule=plan)
+        group = group_of(op)
+        if group is not None:
+            return GroupMapping(module, group, objective, seed).best(solved)[1]
+        problems = finder.problems(graph, plan, arch, seed)
+        found = solved([(problem, name) for name, problem in problems])
+        nests = tuple(mapping_of(name, found[problem]) for name, problem in problems)
+        return schedule_operator(replace(module, mappings=nests), op)
+
     def measure(op: Op, resident: frozenset[str], workspace: int) -> Traffic:
         plan = _plan_of_one(graph, op, resident, workspace)
-        mappings: list[MappingResult] = []
-        for name, problem in finder.problems(graph, plan, arch, seed):
-            if problem not in mapped:
-                mapped.update(finder.solve(((problem, name),), arch, context))
-            mappings.append(mapped[problem])
-        module = Module(
-            graph=graph,
-            arch=arch,
-            graph_schedule=plan,
-            mappings=tuple(mapping_of(op.name, result) for result in mappings),
-        )
-        return _counted(graph, op, schedule_operator(module, op), resident, workspace)
+        return _counted(graph, op, scheduled(op, plan), resident, workspace)
 
     def model(op: Op, resident: frozenset[str], workspace: int) -> Traffic | None:
-        key = op.name, resident, workspace
+        key = identity_of(op), resident, workspace
         if key not in known:
             try:
                 known[key] = measure(op, resident, workspace)
@@ -79,8 +90,13 @@ def _plan_of_one(graph: Graph, op: Op, resident: frozenset[str], workspace: int)
         )
         address += size
     places = (Workspace(step=0, address=0, bytes=workspace),) if workspace else ()
+    group = group_of(op)
     return GraphSchedule(
-        budget=address, order=(op.name,), residences=tuple(residences), workspaces=places
+        budget=address,
+        order=(op.name,),
+        residences=tuple(residences),
+        workspaces=places,
+        groups=() if group is None else (group,),
     )
 
 

@@ -10,6 +10,7 @@ from ....ir.graph import Op
 from ....ir.module import Module, Stage
 from ....ir.tile_schedule import TileSchedule
 from ...base import Context, Pass, require_arch
+from ...tiling.residency import unit_of
 from ..network.join import join
 from ..schedule_tiles import schedule_operator
 from ..timing.work_bound import are_alike
@@ -74,7 +75,7 @@ class ScheduleFlexer(Pass):
         """Return the module with its tile schedule."""
         arch, plan = require_arch(module), module.graph_schedule
         assert plan is not None
-        ops = [module.graph.producer[name] for name in plan.order]
+        ops = [unit_of(module.graph, plan, name) for name in plan.order]
         sites = {
             op.name: site_of(module.graph, plan, op, arch) for op in ops if is_eligible(op, arch)
         }

@@ -107,7 +107,7 @@ def likeness(site: Site) -> Likeness:
     names = (*site.op.operands[:2], site.op.name)
     return (
         site.workload,
-        site.tiler.padding,
+        site.tiler.window.pads[:2],
         tuple((types[name].dtype, types[name].shape) for name in names),
         tuple(site.resident.items()),
         site.place.workspace_bytes,

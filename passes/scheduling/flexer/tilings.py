@@ -14,10 +14,10 @@ import numpy as np
 
 from ....ir.isa import Unit
 from ....ir.mapping import LoopNest
+from ....ir.operators.image import rows_met
 from ....ir.tiles import Range, Tile, TileGraph, TileOp
 from ....ir.workload import DIMS, Dim, Operand
 from ...tiling.collect import cuts, resident_operands
-from ...tiling.mac import finish_of
 from .kernel.arrays import Ints
 from .site import Site
 
@@ -128,7 +128,8 @@ class Tiling:
         shape = self.site.graph.types[self.site.op.operands[0]].shape
         extent = shape[2 + axis] if not tiler.is_dense else (shape[0] if axis == 0 else 1)
         return np.array(
-            [tiler.rows(item, taps, axis, extent).size for item in self.ranges[dim]], np.int64
+            [rows_met(tiler.window, axis, item, taps, extent).size for item in self.ranges[dim]],
+            np.int64,
         )
 
     @cached_property
@@ -208,7 +209,15 @@ class Tiling:
         for number, parameters in enumerate(params):
             acc = first_acc + number
             out = self.outputs_at(acc, accs)
-            ops.append(finish_of(self.site.op, acc, tiles[acc], parameters, out))
+            ops.append(
+                TileOp(
+                    operator=self.site.op.name,
+                    unit=Unit.VX,
+                    box=tiles[acc].box,
+                    reads=(acc, *parameters),
+                    out=out,
+                )
+            )
         return TileGraph(
             operators=(self.site.op.name,),
             tiles=tiles,

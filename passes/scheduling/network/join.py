@@ -7,13 +7,13 @@ resident tensors get *windows*: tiles of just the part that they touch, so that 
 for no more than that.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import starmap, zip_longest
 
 from ....ir.arch import Architecture
 from ....ir.errors import VerifyError
-from ....ir.graph import Graph, Op
+from ....ir.graph import Graph
 from ....ir.graph_schedule import GraphSchedule, Residence, Transfer
 from ....ir.isa import Space, Unit
 from ....ir.mapping import LoopNest
@@ -39,7 +39,7 @@ def join(module: Module, schedules: Sequence[TileSchedule], scheduler: str) -> T
     assert plan is not None
     run = _Join(module.graph, plan, arch)
     for step, (name, schedule) in enumerate(zip(plan.order, schedules, strict=True)):
-        run.add_step(step, module.graph.producer[name], schedule)
+        run.add_step(step, name, schedule)
     return timed(run.finish(scheduler), arch)
 
 
@@ -61,15 +61,21 @@ class _Join:
     def __post_init__(self) -> None:
         self.loads = [0] * self.arch.dma.channels
 
-    def add_step(self, step: int, op: Op, schedule: TileSchedule) -> None:
-        """Add what a step does: moves, tiles, stores."""
+    def add_step(self, step: int, name: str, schedule: TileSchedule) -> None:
+        """Add what a step does: moves, tiles, stores.
+
+        Args:
+            step: The step.
+            name: Of its operator or group.
+            schedule: Its tiles.
+        """
         for item in _at(step, self.plan.spills):
             self._move(EventKind.SPILL, item, step - 1, step)
         for item in _at(step, self.plan.loads):
             self._move(EventKind.LOAD, item, step, step)
         for item in _at(step, self.plan.retrieves):
             self._move(EventKind.RETRIEVE, item, step, step)
-        self._add_schedule(step, op, schedule)
+        self._add_schedule(step, name, schedule)
         for item in _at(step, self.plan.stores):
             self._move(EventKind.STORE, item, step, step)
 
@@ -117,11 +123,12 @@ class _Join:
             self.loads[event.index] += 1
         self.events.append(event)
 
-    def _add_schedule(self, step: int, op: Op, schedule: TileSchedule) -> None:
+    def _add_schedule(self, step: int, name: str, schedule: TileSchedule) -> None:
         first_event, first_op = len(self.events), len(self.ops)
+        members = (self.network.producer[member] for member in self.plan.members(name))
         part = _Part(
             schedule.graph,
-            reads_of(self.network, op, self.arch),
+            {op.name: reads_of(self.network, op, self.arch) for op in members},
             [self.nests.setdefault(item, len(self.nests)) for item in schedule.graph.nests],
             len(self.tiles),
         )
@@ -140,7 +147,7 @@ class _Join:
             )
             for item in schedule.placements
         ]
-        self.alone.append(_by_itself(op.name, schedule))
+        self.alone.append(_by_itself(name, schedule))
 
 
 def _by_itself(operator: str, schedule: TileSchedule) -> OperatorTiles:
@@ -160,14 +167,14 @@ class _Part:
 
     Attributes:
         graph: The tile graph.
-        reads: Tells the boxes that operations read.
+        reads: Tells the boxes that operations read, by the operator that they work for.
         nests: New numbers of its nests.
         first: Number of its first tile.
         found: Its tiles, windows instead of resident ones.
     """
 
     graph: TileGraph
-    reads: Reads
+    reads: Mapping[str, Reads]
     nests: list[int]
     first: int
     found: list[Tile] = field(default_factory=list[Tile])
@@ -175,7 +182,7 @@ class _Part:
 
     def operation(self, op: TileOp) -> TileOp:
         """Return an operation on tiles and windows."""
-        boxes = self.reads(op)
+        boxes = () if self.graph.keeps(op) else self.reads[op.works_for](op)
         return replace(
             op,
             reads=tuple(starmap(self._window, zip_longest(op.reads, boxes))),

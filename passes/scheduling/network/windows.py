@@ -7,7 +7,7 @@ from ....ir.arch import Architecture
 from ....ir.graph import Graph, Op
 from ....ir.isa import Space
 from ....ir.operators.access import Box
-from ....ir.ops import is_mac, parts_of, workload
+from ....ir.ops import is_mac, operand_types, part_of, workload
 from ....ir.regions import region_of
 from ....ir.tiles import Range, Tile, TileOp
 from ....ir.workload import DIMS
@@ -44,10 +44,10 @@ def reads_of(graph: Graph, op: Op, arch: Architecture) -> Reads:
     """
     if is_mac(op):
         return _mac_reads(graph, op, arch)
-    parts = parts_of(op, graph.types)
+    types = operand_types(op, graph.types)
 
     def reads(step: TileOp) -> tuple[Box, ...]:
-        part = next(part for part in parts if part.covers(step.box))
+        part = part_of(op, types, step.box)
         return tuple(read.box(step.box) for read in part.reads)
 
     return reads

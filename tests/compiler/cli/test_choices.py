@@ -9,16 +9,20 @@ from accnn.compiler.cli import acc_compile, choices
 from accnn.compiler.options import CompileOptions, VerifyMode
 from accnn.compiler.pipelines import GRAPH_SCHEDULERS, TILE_SCHEDULERS
 from accnn.compiler.report.layer_table import LayerCounting
+from accnn.models.ranges import CalibrationMethod
 from accnn.passes.mapping.problem import Objective
 from accnn.passes.mapping.registry import MAPPERS
 from accnn.passes.scheduling.flexer.options import Memory, Metric, Priority
+from accnn.passes.scheduling.fusion import Fuse
 
 
 @pytest.mark.parametrize(
     ("words", "named"),
     [
+        (get_args(choices.FuseName), Fuse),
         (get_args(choices.ObjectiveName), Objective),
         (get_args(choices.VerifyName), VerifyMode),
+        (get_args(choices.CalibrationName), CalibrationMethod),
         (get_args(choices.MetricName), Metric),
         (get_args(choices.PriorityName), Priority),
         (get_args(choices.MemoryName), Memory),

@@ -4,15 +4,24 @@ import pytest
 from rich.console import Console
 
 from accnn.compiler.report.figures import amount, counted, percent
-from accnn.compiler.report.table import difference_line, report_tables, verification_line
+from accnn.compiler.report.table import (
+    accuracy_line,
+    difference_line,
+    quantization_line,
+    report_tables,
+    verification_line,
+)
 from accnn.ir.graph_schedule import SolveStatus
 from accnn.ir.proof import Scope
 from accnn.ir.report import (
+    Accuracy,
     Cause,
     FileIdentity,
     GraphScheduleReport,
+    LayerNoise,
     OperatorReport,
     OutputCheck,
+    Quantization,
     Reason,
     Report,
     Totals,
@@ -194,3 +203,24 @@ def test_differences_of_model_and_simulation_are_counted_by_their_first_reason()
 
 def test_without_a_simulation_nothing_is_compared():
     assert "model and simulation" not in shown(REPORT)
+
+
+def test_quantisation_names_the_method_and_the_worst_layers():
+    found = Quantization(calibration="a.npz", calibrated=True, snr_db=20.0)
+    layers = tuple(LayerNoise(f"layer{number}", 10.0 + number) for number in range(5))
+
+    assert quantization_line(found) == (
+        "quantised to int8: 20.0 dB against the float model, ranges from a.npz"
+    )
+    assert quantization_line(replace(found, method="entropy", layers=layers)) == (
+        "quantised to int8: 20.0 dB against the float model, ranges by entropy from a.npz; "
+        "worst layers: layer0 10.0 dB, layer1 11.0 dB, layer2 12.0 dB"
+    )
+
+
+def test_accuracy_tells_what_is_known():
+    found = Accuracy(data="a.npz", samples=8, top1=0.5, top5=0.75)
+
+    line = "accuracy on 8 examples of a.npz: agrees with the labels on 50.0% (top 5: 75.0%)"
+    assert accuracy_line(found) == line
+    assert line in " ".join(shown(replace(REPORT, accuracy=found)).split())

@@ -5,7 +5,7 @@ import pytest
 from onnx import TensorProto, helper
 
 from accnn.ir.errors import ComputedOperandError, ModelError
-from accnn.models.onnx_import import import_model
+from accnn.models.onnx_import import builder, import_model
 
 
 def value(name, code=TensorProto.FLOAT, shape=None):
@@ -87,6 +87,48 @@ def test_a_loop_without_end_is_refused(sketch):
 
     with pytest.raises(ModelError, match="runs more than 4096 times"):
         import_model(sketch.model({"x": (2, 3)}, out))
+
+
+def endless(*nodes, state="s_out"):
+    """A body of a loop that hands its condition through."""
+    graph = body(*nodes)
+    graph.output[0].name, graph.output[1].name = "go", state
+    return graph
+
+
+def loops_in_a_loop(sketch, trips):
+    """A model whose loop runs a loop of one rectifier: ``trips`` times (1 + ``trips``) nodes."""
+    name = sketch.constant(np.int64(trips))
+    inner = endless(helper.make_node("Relu", ["s"], ["s_out"]))
+    outer = endless(helper.make_node("Loop", [name, "", "s"], ["s_out"], body=inner))
+    return sketch.model({"x": (2, 3)}, sketch.node("Loop", name, "", "x", body=outer))
+
+
+@pytest.mark.parametrize("most", [20, 19])
+def test_loops_in_loops_are_unrolled_up_to_a_number_of_nodes(sketch, monkeypatch, kinds_of, most):
+    monkeypatch.setattr(builder, "MOST_UNROLLED", most)
+    model = loops_in_a_loop(sketch, 4)
+
+    if most == 20:
+        assert kinds_of(import_model(model)) == ["relu"] * 16
+        return
+    refusal = r"Loop node '.*s_out' is unrolled, .* more than 19 nodes of loops\n  hint: .*fewer"
+    with pytest.raises(ModelError, match=refusal):
+        import_model(model)
+
+
+def test_runs_of_empty_bodies_count_too(sketch, monkeypatch):
+    monkeypatch.setattr(builder, "MOST_UNROLLED", 99)
+    out = sketch.node("Loop", sketch.constant(np.int64(100)), "", "x", body=endless(state="s"))
+
+    with pytest.raises(ModelError, match="more than 99 nodes"):
+        import_model(sketch.model({"x": (2, 3)}, out))
+
+
+@pytest.mark.slow
+def test_the_most_iterations_in_the_most_iterations_are_refused(sketch):
+    with pytest.raises(ModelError, match="more than 65536 nodes"):
+        import_model(loops_in_a_loop(sketch, 4096))
 
 
 def test_rows_of_a_loop_that_never_runs_are_refused(sketch):

@@ -2,12 +2,13 @@
 
 import pytest
 
+from accnn.models.published.nasnet import Size
 from accnn.models.zoo import names
 from accnn.models.zoo.layers.builder import NetBuilder
 from accnn.models.zoo.layers.structure import Structure, ZooOptions
 from accnn.models.zoo.registry import NETWORKS, find, published, structure
 from accnn.models.zoo.searched.amoebanet import amoebanet
-from accnn.models.zoo.searched.nasnet import Size, nasnet, pnasnet
+from accnn.models.zoo.searched.nasnet import nasnet, pnasnet
 
 # torchvision's documentation of each model ("num_params") where nothing else is said.
 PUBLISHED = {

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from accnn.ir.errors import ComputedOperandError, ModelError
-from accnn.models.onnx_import import import_model
+from accnn.models.onnx_import import builder, import_model
 
 T, B, FEATURES, UNITS = 4, 3, 5, 6
 GATES = {"RNN": 1, "GRU": 3, "LSTM": 4}
@@ -118,4 +118,13 @@ def test_lengths_are_constant_and_within_the_sequence(sketch, new_sketch, rng):
     outs = layer(other, rng, "RNN", lengths="lengths")
     model = other.model({"x": (T, B, FEATURES), "lengths": np.zeros(B, np.int32)}, *outs)
     with pytest.raises(ComputedOperandError, match="needs a constant length of sequences"):
+        import_model(model)
+
+
+def test_steps_are_unrolled_up_to_a_number_of_operators(sketch, monkeypatch, rng):
+    model = sketch.model({"x": (T, B, FEATURES)}, *layer(sketch, rng, "RNN"))
+    import_model(model)
+    monkeypatch.setattr(builder, "MOST_UNROLLED", T)
+
+    with pytest.raises(ModelError, match=r"RNN node .* is unrolled, .* more than 4 nodes of loops"):
         import_model(model)

@@ -7,7 +7,7 @@ from accnn.passes.scheduling.cosma.delay import NO_DELAY, Delay, delay_on
 from accnn.passes.scheduling.cosma.menu import streaming_menu
 from accnn.passes.scheduling.cosma.problem import problem_of
 from accnn.passes.scheduling.cosma.solve import solve
-from accnn.passes.scheduling.cosma.streaming import Traffic
+from accnn.passes.scheduling.cosma.traffic import Traffic
 
 
 def _tensor(name: str, size: int) -> Value:

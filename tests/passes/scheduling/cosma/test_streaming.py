@@ -10,7 +10,8 @@ from accnn.models.graphs import lraspp, resnet50, vit
 from accnn.passes.scheduling.check import check_schedule
 from accnn.passes.scheduling.cosma.refine import CorrectedTraffic
 from accnn.passes.scheduling.cosma.schedule import schedule_cosma
-from accnn.passes.scheduling.cosma.streaming import Traffic, analytic_traffic
+from accnn.passes.scheduling.cosma.streaming import analytic_traffic
+from accnn.passes.scheduling.cosma.traffic import Traffic
 from accnn.passes.scheduling.in_order import schedule_in_order
 
 SIMBA = load_architecture("simba.toml")

@@ -1,0 +1,1 @@
+"""Published sizes of networks, in tables; ``zoo`` and ``graphs`` build the networks."""

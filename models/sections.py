@@ -1,0 +1,54 @@
+"""A quantised model in sections, each of which reads what is given for the sections before it.
+
+    a -> QuantizeLinear -> q -> rest      ->      a -> QuantizeLinear -> q
+                                                  q/given (an input) -> rest
+
+Both ``a`` and ``q`` are outputs then.
+"""
+
+from collections.abc import Mapping
+
+from onnx import ModelProto, TensorProto, helper
+
+from ..ir.types import TensorType
+from .onnx_import.tensors import element_code
+from .session import Model
+
+_GIVEN = "/given"
+
+
+def quantised_tensors(model: Model) -> dict[str, str]:
+    """Return the float tensor that each quantised tensor of the graph itself is made of."""
+    return {
+        node.output[0]: node.input[0]
+        for node in model.graph.node
+        if node.op_type == "QuantizeLinear"
+    }
+
+
+def given_name(name: str) -> str:
+    """Return the name of the input that stands for a tensor."""
+    return f"{name}{_GIVEN}"
+
+
+def in_sections(model: Model, cuts: Mapping[str, TensorType]) -> ModelProto:
+    """Return a model whose nodes read inputs in place of some quantised tensors.
+
+    Args:
+        model: The model; it is left as it is.
+        cuts: These tensors, keys of ``quantised_tensors``, and their types.
+    """
+    result = ModelProto()
+    result.CopyFrom(model)
+    graph, sources = result.graph, quantised_tensors(model)
+    for node in graph.node:
+        node.input[:] = [given_name(name) if name in cuts else name for name in node.input]
+    shown = {output.name for output in graph.output}
+    for name, found in cuts.items():
+        code = element_code(found.dtype)
+        graph.input.append(helper.make_tensor_value_info(given_name(name), code, found.shape))
+        for made, kind in ((name, code), (sources[name], TensorProto.FLOAT)):
+            if made not in shown:
+                graph.output.append(helper.make_tensor_value_info(made, kind, None))
+                shown.add(made)
+    return result

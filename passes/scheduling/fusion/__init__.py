@@ -1,0 +1,20 @@
+"""Which operators are executed together, so that what they hand on never leaves the chip.
+
+================  ===============================================================================
+``epilogues.py``  operators of one element, joined to the product or convolution before them
+``intervals.py``  stretches of a plan's order that would move less as one group
+``choice.py``     plans with groups, which are kept where nothing becomes worse
+================  ===============================================================================
+
+What a group is stands in ``ir/graph_schedule.py``; ``passes/tiling/group.py`` makes its tiles.
+"""
+
+from enum import StrEnum
+
+
+class Fuse(StrEnum):
+    """Which operators may be executed together."""
+
+    OFF = "off"
+    EPILOGUES = "epilogues"
+    GROUPS = "groups"

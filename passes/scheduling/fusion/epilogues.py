@@ -1,0 +1,71 @@
+"""Operators of one element that can finish the tiles of the operator of the MAC array before them.
+
+    conv -> add(other) -> lookup      ->      group [conv, add, lookup]
+
+Residual additions, scales, activations, tables and conversions then work on tiles that are on chip
+anyway.
+"""
+
+from collections.abc import Iterator, Sequence
+
+from ....ir.arch import Architecture
+from ....ir.errors import VerifyError
+from ....ir.graph import Graph, Op
+from ....ir.graph_schedule import Group
+from ....ir.groups import contracted
+from ....ir.ops import is_mac
+from ....ir.workload import Operand
+from ...tiling.group import follows
+
+
+def epilogues(graph: Graph, arch: Architecture) -> tuple[Group, ...]:
+    """Return a group for each operator of the MAC array that others can follow.
+
+    Args:
+        graph: The network.
+        arch: The machine.
+    """
+    found: list[Group] = []
+    taken: set[str] = set()
+    for op in graph.ops:
+        members = tuple(_followed(graph, op, taken)) if can_join(graph, op, arch) else ()
+        if len(members) > 1 and is_group(graph, (*found, Group(members=members))):
+            found.append(Group(members=members))
+            taken.update(members)
+    return tuple(found)
+
+
+def _followed(graph: Graph, op: Op, taken: set[str]) -> Iterator[str]:
+    """Yield an operator and those that follow it, one after the other."""
+    yield op.name
+    readers = graph.consumers[op.name]
+    while len(readers) == 1 and readers[0].name not in taken and follows(graph, op, readers[0]):
+        op = readers[0]
+        yield op.name
+        readers = graph.consumers[op.name]
+
+
+def can_join(graph: Graph, op: Op, arch: Architecture) -> bool:
+    """Whether an operator of the MAC array can be a member of a group.
+
+    Its weights must be constants, and its channels all of one group or one of each.
+
+    Args:
+        graph: The network.
+        op: The operator.
+        arch: The machine.
+    """
+    if not is_mac(op) or not all(graph.is_constant(name) for name in op.operands[1:] if name):
+        return False
+    groups = op.int("groups", 1) if op.kind == "conv2d" else 1
+    is_split = groups == 1 or groups == op.result.type.shape[1]
+    return is_split and Operand.I in arch.scratchpad_level.holds
+
+
+def is_group(graph: Graph, groups: Sequence[Group]) -> bool:
+    """Whether groups can stand in a plan together."""
+    try:
+        contracted(graph, groups)
+    except VerifyError:
+        return False
+    return True

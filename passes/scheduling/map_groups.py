@@ -1,0 +1,190 @@
+"""What mappers are asked about the members of a fused group, and which of their nests fit together.
+
+A member that the MAC array runs makes the rows of a stripe. Its inputs lie in lines, and so does
+what it hands on; only weights and the last result pass in tiles. How much of the workspace the
+lines leave is known roughly, so that a nest is asked for less and less until all tiles fit.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from ...ir.arch import Architecture
+from ...ir.errors import InfeasibleError
+from ...ir.graph import Graph, Op
+from ...ir.graph_schedule import Group
+from ...ir.module import Mapping as OperatorMapping
+from ...ir.module import Module
+from ...ir.ops import is_mac, operand_types, spec_of, workload
+from ...ir.tile_schedule import TileSchedule
+from ...ir.workload import Dim, Operand
+from ..base import require_arch
+from ..mapping.mapper import MappingResult
+from ..mapping.problem import MappingProblem, Objective
+from ..tiling.group import chains
+from ..tiling.residency import residency, unit_of
+from ..tiling.stripes import most_rows, row_axis, stripes
+from .schedule_tiles import schedule_operator
+
+SHARES = (1.0, 0.75, 0.5, 0.25)
+"""Parts of what lines leave of the workspace that nests are asked to fit, the largest first."""
+
+Solve = Callable[[Sequence[tuple[MappingProblem, str]]], Mapping[MappingProblem, MappingResult]]
+"""Answers the problems of operators."""
+
+
+def line_bytes(graph: Graph, group: Group) -> int:
+    """Return what the lines of a group take at a time: all, and the largest twice [byte].
+
+    Args:
+        graph: The network.
+        group: The group.
+    """
+    parts = chains(graph, group.members)
+    if len(parts) == 1 and not group.rows:
+        return 0
+    shared = {chain[-1].name for chain in parts[:-1]}
+    outside = {
+        name for chain in parts for name in chain[0].inputs if not graph.is_constant(name)
+    } - set(group.members)
+    sizes: dict[str, int] = {}
+    for stripe in stripes(graph, group.members, group.rows):
+        for name, rows in stripe.lines.items():
+            if name in shared or name in outside:
+                type = graph.types[name]
+                size = type.bytes // type.shape[row_axis(type)] * rows.size
+                sizes[name] = max(sizes.get(name, 0), size)
+    return sum(sizes.values()) + max(sizes.values(), default=0)
+
+
+@dataclass(frozen=True)
+class GroupMapping:
+    """Asks for the nests of a group's members.
+
+    Attributes:
+        module: The network with a plan that has the group.
+        group: The group.
+        objective: What mappers minimise.
+        seed: Of mappers.
+    """
+
+    module: Module
+    group: Group
+    objective: Objective
+    seed: int
+
+    @property
+    def _arch(self) -> Architecture:
+        return require_arch(self.module)
+
+    def problems(self, share: float) -> tuple[tuple[str, MappingProblem], ...]:
+        """Return (member, problem) of the members that the MAC array runs.
+
+        Args:
+            share: Part of what lines leave of the workspace.
+        """
+        return tuple(self._problems(share))
+
+    def _problems(self, share: float) -> Iterator[tuple[str, MappingProblem]]:
+        graph, arch, plan = self.module.graph, self._arch, self.module.graph_schedule
+        assert plan is not None
+        unit = unit_of(graph, plan, self.group.name)
+        place = residency(graph, plan, unit)
+        parts = chains(graph, self.group.members)
+        rows = most_rows(graph, self.group.members, self.group.rows)
+        is_striped = len(parts) > 1 or self.group.rows > 0
+        left = max(0, place.workspace_bytes - line_bytes(graph, self.group))
+        for chain in parts:
+            head = chain[0]
+            base = workload(head, graph.types) if is_mac(head) else None
+            if base is None:
+                continue
+            resident: set[Operand] = set()
+            if is_striped or head.operands[0] in place.addresses:
+                resident.add(Operand.I)
+            if chain[-1].name != self.group.name or self.group.name in place.addresses:
+                resident.add(Operand.O)
+            dims = {**base.dims, Dim.P: rows[chain[-1].name].size}
+            passing = 1 + self._fetched(chain, place.addresses)
+            yield (
+                head.name,
+                MappingProblem(
+                    workload=replace(
+                        base.resized(dims),
+                        output_bits=passing * 8 * chain[-1].result.type.dtype.bytes,
+                        psum_bits=arch.accumulator_bits,
+                    ),
+                    arch=arch.for_npu(arch.npus[0]),
+                    workspace=int(left * share) // len(arch.npus),
+                    resident=frozenset(resident),
+                    objective=self.objective,
+                    seed=self.seed,
+                ),
+            )
+
+    def _fetched(self, chain: Sequence[Op], resident: Mapping[str, int]) -> int:
+        """Return how many tensors of the result's size the tail of a chain fetches in tiles."""
+        graph = self.module.graph
+        count = 0
+        for op in chain[1:]:
+            types = operand_types(op, graph.types)
+            for name, type in zip(op.operands, types, strict=True):
+                if type is None or name in resident or name in self.group.members:
+                    continue
+                is_tile = spec_of(op).parameters is None
+                count += is_tile and type.shape == op.result.type.shape
+        return count
+
+    def best(self, solve: Solve) -> tuple[tuple[OperatorMapping, ...], TileSchedule]:
+        """Return nests whose tiles fit together, and the schedule of these.
+
+        Args:
+            solve: Answers the problems.
+
+        Raises:
+            InfeasibleError: No nests fit.
+        """
+        complaint: InfeasibleError | None = None
+        for share in SHARES:
+            try:
+                problems = self.problems(share)
+                found = solve([(problem, name) for name, problem in problems])
+                mappings = tuple(mapping_of(name, found[problem]) for name, problem in problems)
+                return mappings, self.schedule(mappings)
+            except InfeasibleError as error:
+                complaint = complaint or error
+        assert complaint is not None
+        raise complaint
+
+    def schedule(self, mappings: tuple[OperatorMapping, ...]) -> TileSchedule:
+        """Return the tiles of the group by themselves.
+
+        Args:
+            mappings: Nests of its members.
+
+        Raises:
+            InfeasibleError: They do not fit together.
+        """
+        plan = self.module.graph_schedule
+        assert plan is not None
+        module = replace(self.module, mappings=mappings)
+        return schedule_operator(module, unit_of(module.graph, plan, self.group.name))
+
+
+def mapping_of(name: str, result: MappingResult) -> OperatorMapping:
+    """Return what a module keeps of a mapper's result.
+
+    Args:
+        name: Of the operator.
+        result: What the mapper found.
+    """
+    return OperatorMapping(
+        operator=name,
+        nest=result.nest,
+        mapper=result.mapper,
+        status=result.status.value,
+        objective=result.objective,
+        bound=result.bound,
+        scope=result.scope,
+        estimate=result.estimate,
+        note=result.note,
+    )

@@ -1,0 +1,442 @@
+"""Cut a fused group into tiles, stripe by stripe and member by member.
+
+    conv a -> conv b -> add  (rows = 2)      ->      stripe 0: a rows 0-2; b, add rows 0-1
+                                                     stripe 1: keep a rows 1-2; a rows 3-4; ...
+
+Members follow each other in *chains*: an operator of the MAC array or a pool, and then operators of
+one element, which work on every tile that it finishes. What a chain hands to a later one lies in
+*lines*, an inner tile with all columns and channels of the rows that are read in a stripe. A group
+of one chain that makes all rows at once is cut by the loop nest of its first member alone.
+
+The last chain may lag one stripe behind, its operations mixed with those of the others, so that the
+vector unit finishes one stripe while the array works on the next.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from itertools import pairwise
+
+from ...ir.arch import Architecture
+from ...ir.errors import InfeasibleError, VerifyError
+from ...ir.graph import Graph, Op
+from ...ir.isa import Space, Unit
+from ...ir.mapping import LoopNest
+from ...ir.operators.access import Box, Read, View, dense_strides, size_of, whole
+from ...ir.operators.elementwise import ONE_ELEMENT
+from ...ir.ops import aligned_part, is_mac, operand_types, spec_of
+from ...ir.tiles import Range, Role, Tile, TileGraph, TileOp
+from ...ir.types import TensorType
+from ...ir.workload import Dim, Operand
+from .collect import TileCollector, cuts
+from .mac import Ranges, mac_operations
+from .residency import Residency
+from .stripes import Stripe, needed_rows, row_axis, rows_of, stripes
+from .vector import table_tile
+
+Chain = tuple[Op, ...]
+"""An operator, and those of one element that follow it."""
+
+
+Block = tuple[TileOp, ...]
+"""An operation, and those that follow it at once."""
+
+
+def chains(graph: Graph, members: Sequence[str]) -> tuple[Chain, ...]:
+    """Return the members of a group as chains.
+
+    Args:
+        graph: The network.
+        members: Names of its operators, in execution order.
+    """
+    found: list[list[Op]] = []
+    for op in map(graph.producer.__getitem__, members):
+        if found and follows(graph, found[-1][-1], op):
+            found[-1].append(op)
+        else:
+            found.append([op])
+    return tuple(map(tuple, found))
+
+
+def follows(graph: Graph, before: Op, op: Op) -> bool:
+    """Whether an operator can work on the tiles of the one before it.
+
+    Args:
+        graph: The network.
+        before: The one before.
+        op: The operator.
+    """
+    return (
+        spec_of(op).family in ONE_ELEMENT
+        and before.result.type.shape == op.result.type.shape
+        and [reader.name for reader in graph.consumers[before.name]] == [op.name]
+        and before.name in _tiled_operands(op)
+    )
+
+
+def _tiled_operands(op: Op) -> tuple[str, ...]:
+    """Return the operands that an operator of one element reads in tiles."""
+    return op.operands[: spec_of(op).parameters]
+
+
+def tile_group(
+    graph: Graph,
+    members: Sequence[str],
+    rows: int,
+    nests: Mapping[str, LoopNest],
+    arch: Architecture,
+    place: Residency,
+    *,
+    lags: bool = False,
+) -> TileGraph:
+    """Return the tile graph of a fused group.
+
+    Args:
+        graph: The network.
+        members: Names of its operators, in execution order.
+        rows: Rows of the last result that a stripe makes; 0: all.
+        nests: Loops of the members that the MAC array runs, over the rows of the largest stripe.
+        arch: The machine.
+        place: What is resident and what is moved in tiles.
+        lags: Whether the last chain works on the stripe before.
+
+    Raises:
+        InfeasibleError: A nest cuts channels so that no tile can be handed on.
+        VerifyError: A member has no loop nest.
+    """
+    run = _GroupTiler(graph, chains(graph, members), rows, nests, arch, place)
+    late: list[Block] = []
+    for stripe in stripes(graph, members, rows):
+        first, last = run.blocks(stripe)
+        for block in _mixed(first, late) if lags else (*first, *last):
+            run.add(block)
+        late = last if lags else []
+    for block in late:
+        run.add(block)
+    return run.collector.finish()
+
+
+def _mixed(first: Sequence[Block], second: Sequence[Block]) -> Iterator[Block]:
+    """Yield two sequences as one, evenly mixed."""
+    places = [((place + 1) / len(first), 0, block) for place, block in enumerate(first)]
+    places += [((place + 1) / len(second), 1, block) for place, block in enumerate(second)]
+    for _, _, block in sorted(places, key=lambda item: item[:2]):
+        yield block
+
+
+@dataclass
+class _GroupTiler:
+    """Tiles of one group in the making; local to one tiling."""
+
+    graph: Graph
+    chains: tuple[Chain, ...]
+    rows: int
+    nests: Mapping[str, LoopNest]
+    arch: Architecture
+    place: Residency
+    lines: dict[str, int] = field(default_factory=dict[str, int])
+    fetched: dict[str, list[tuple[Range, int]]] = field(
+        default_factory=dict[str, list[tuple[Range, int]]]
+    )
+
+    def __post_init__(self) -> None:
+        self.collector = TileCollector(self.final)
+
+    @property
+    def final(self) -> str:
+        """The result of the group."""
+        return self.chains[-1][-1].name
+
+    @cached_property
+    def is_striped(self) -> bool:
+        """Whether inputs come as lines; else in the tiles of the first member's nest."""
+        return len(self.chains) > 1 or self.rows > 0
+
+    @cached_property
+    def made_here(self) -> frozenset[str]:
+        """What members make."""
+        return frozenset(op.name for chain in self.chains for op in chain)
+
+    @cached_property
+    def first_reads(self) -> frozenset[str]:
+        """What the first operators of chains read from outside, in lines."""
+        heads = (chain[0] for chain in self.chains if self.is_striped)
+        read = {name for op in heads for name in _activations(self.graph, op)}
+        return frozenset(read - self.made_here)
+
+    @cached_property
+    def row_by_row(self) -> frozenset[str]:
+        """What is read from outside row by row: each row comes once."""
+        ops = [op for chain in self.chains for op in chain]
+        return frozenset(
+            name
+            for name in self.first_reads - self.place.addresses.keys()
+            if all(reads_row_by_row(self.graph, op, name) for op in ops if name in op.inputs)
+        )
+
+    def add(self, block: Block) -> None:
+        """Add operations to the tile graph."""
+        for op in block:
+            self.collector.add(op)
+
+    def blocks(self, stripe: Stripe) -> tuple[list[Block], list[Block]]:
+        """Return the operations of one stripe: of all chains but the last, and of the last."""
+        first: list[Block] = []
+        last: list[Block] = []
+        for name in sorted(self.first_reads & stripe.lines.keys()):
+            if name in self.row_by_row:
+                self._fetch_rows(name, stripe.lines[name].stop)
+            else:
+                self._bring_lines(name, stripe.lines[name])
+        for chain in self.chains:
+            made = stripe.made.get(chain[-1].name)
+            if made is None:
+                continue
+            if chain[-1].name != self.final:
+                first += self._next_lines(chain[-1], stripe.lines[chain[-1].name], made)
+            blocks = self._mac_blocks if is_mac(chain[0]) else self._vector_blocks
+            for rows in self._within_tiles(chain[:1], made):
+                (last if chain[-1].name == self.final else first).extend(blocks(chain, rows))
+        return first, last
+
+    # -- lines ----------------------------------------------------------------------------------
+
+    def _bring_lines(self, name: str, rows: Range) -> None:
+        """Take the lines of an input; those that are there already are not fetched again."""
+        if name in self.place.addresses:
+            self.lines[name] = self.collector.tile(self._whole(name))
+            return
+        known = self.lines.get(name)
+        axis = row_axis(self.graph.types[name])
+        if known is not None and _within(rows, self.collector.tiles[known].box[axis]):
+            return
+        tile = self._tile(name, Role.I, _rows_box(self.graph.types[name], rows))
+        self.lines[name] = self.collector.tile(tile)
+
+    def _fetch_rows(self, name: str, stop: int) -> None:
+        """Take the rows of an input that are not on chip yet, as a tile of their own."""
+        known = self.fetched.setdefault(name, [])
+        start = known[-1][0].stop if known else 0
+        if stop > start:
+            rows = Range(start, stop)
+            tile = self._tile(name, Role.I, _rows_box(self.graph.types[name], rows))
+            known.append((rows, self.collector.tile(tile)))
+
+    def _within_tiles(self, ops: Sequence[Op], rows: Range) -> Iterator[Range]:
+        """Yield rows cut so that each operator finds what it reads in one tile."""
+        read = {name for op in ops for name in op.inputs} & self.row_by_row
+        ends = {part.stop for name in read for part, _ in self.fetched[name]}
+        inner = sorted(end for end in ends if rows.start < end < rows.stop)
+        yield from (Range(*pair) for pair in pairwise((rows.start, *inner, rows.stop)))
+
+    def _input(self, name: str, rows: Range) -> int:
+        """Return the tile that holds rows of what the first operator of a chain reads."""
+        for part, tile in reversed(self.fetched.get(name, ())):
+            if _within(rows, part):
+                return tile
+        return self.lines[name]
+
+    def _next_lines(self, op: Op, rows: Range, made: Range) -> Iterator[Block]:
+        """Begin new lines of what a chain makes; yield what keeps rows of the old ones."""
+        type, old = op.result.type, self.lines.get(op.name)
+        new = self.collector.tile(self._tile(op.name, Role.INNER, _rows_box(type, rows)))
+        self.lines[op.name] = new
+        if rows.start < made.start:
+            assert old is not None
+            box = _rows_box(type, Range(rows.start, made.start))
+            size = size_of(box) * type.dtype.bytes
+            kept = self.collector.op(op, unit=Unit.ST, box=box, reads=(old,), out=new)
+            yield (replace(kept, read_bytes=size, written_bytes=size),)
+
+    def _tile(self, name: str, role: Role, box: Box) -> Tile:
+        """Return a tile along a tensor's own axes."""
+        type = self.graph.types[name]
+        return Tile(
+            tensor=name,
+            role=role,
+            view=dense_strides(type.shape),
+            box=box,
+            element_bytes=type.dtype.bytes,
+            space=Space.GB,
+        )
+
+    def _whole(self, name: str) -> Tile:
+        """Return a resident tensor."""
+        tile = self._tile(name, Role.O if name == self.final else Role.I, ())
+        box = whole(self.graph.types[name].shape)
+        return replace(tile, box=box, address=self.place.addresses[name])
+
+    # -- chains ---------------------------------------------------------------------------------
+
+    def _mac_blocks(self, chain: Chain, made: Range) -> Iterator[Block]:
+        head = chain[0]
+        if head.name not in self.nests:
+            raise VerifyError(f"{head.kind} %{head.name} has no loop nest")
+        nest = self.nests[head.name]
+        dims = {**nest.workload.dims, Dim.P: made.size}
+        nest = replace(nest, workload=nest.workload.resized(dims))
+        run = mac_operations(
+            self.graph, head, nest, self.arch, self.place, self.collector, self._resident(chain)
+        )
+        run.first_row = made.start
+        if self.is_striped and head.operands[0] not in self.place.addresses:
+            run.lines = self._input(head.operands[0], made)
+        axes = run.tiler.axes(Dim.K)
+
+        def own(ranges: Ranges) -> Box:
+            box = axes.own_box(run.tiler.output_box(ranges))
+            if box is None:
+                raise InfeasibleError(
+                    f"the nest of %{head.name} cuts the channels of several groups at once",
+                    hint="use another mapper, or --fuse off",
+                )
+            return box
+
+        def finish(sums: int, piece: Ranges, out: Ranges) -> tuple[TileOp, ...]:
+            if head.name == self.final:
+                return (run.finish_of(sums, piece, run.tiler.outputs(out)),)
+            place, outer = own(piece), own(out)
+            first = self._target(chain, 0, place, outer)
+            return (run.finish_of(sums, piece, first), *self._tail(chain, place, outer))
+
+        return run.blocks(finish)
+
+    def _resident(self, chain: Chain) -> frozenset[Operand]:
+        """Return the operands of a chain's first member that pass in no tiles of the nest."""
+        head, found = chain[0], set[Operand]()
+        if self.is_striped or head.operands[0] in self.place.addresses:
+            found.add(Operand.I)
+        if chain[-1].name != self.final or self.final in self.place.addresses:
+            found.add(Operand.O)
+        return frozenset(found)
+
+    def _vector_blocks(self, chain: Chain, made: Range) -> Iterator[Block]:
+        """Yield a chain that begins on the vector unit, its channels dealt out to the NPUs."""
+        type = chain[0].result.type
+        for box in _dealt_out(_rows_box(type, made), row_axis(type), len(self.arch.npus)):
+            first = self.collector.tile(self._target(chain, 0, box, box))
+            head = self._operation(chain[0], box, box, first, {})
+            yield (head, *self._tail(chain, box, box))
+
+    def _tail(self, chain: Chain, box: Box, outer: Box) -> Iterator[TileOp]:
+        """Yield the operations of what follows the first member of a chain."""
+        axis = row_axis(chain[0].result.type)
+        for position, op in enumerate(chain[1:], start=1):
+            before = chain[position - 1].name
+            given = {before: self.collector.tile(self._target(chain, position - 1, box, outer))}
+            out = self.collector.tile(self._target(chain, position, box, outer))
+            for rows in self._within_tiles((op,), box[axis]):
+                part = (*box[:axis], rows, *box[axis + 1 :])
+                yield self._operation(op, part, outer, out, given)
+
+    def _target(self, chain: Chain, position: int, box: Box, outer: Box) -> Tile:
+        """Return the tile that a member of a chain writes.
+
+        Args:
+            chain: The chain.
+            position: Of the member.
+            box: What is computed.
+            outer: The box of the output tile that it is part of.
+        """
+        name = chain[position].name
+        if position < len(chain) - 1:
+            return self._tile(name, Role.INNER, box)
+        if name != self.final:
+            return self.collector.tiles[self.lines[name]]
+        if name in self.place.addresses:
+            return self._whole(name)
+        return self._tile(name, Role.O, outer)
+
+    def _operation(
+        self, op: Op, box: Box, outer: Box, out: int, given: Mapping[str, int]
+    ) -> TileOp:
+        """Return an operation of a member that the vector unit runs.
+
+        Args:
+            op: The member.
+            box: What is computed, along the result's axes.
+            outer: For what box operands from outside are fetched.
+            out: The tile that it writes.
+            given: Tiles of operands.
+        """
+        types = operand_types(op, self.graph.types)
+        part, parameters = aligned_part(op, types), op.operands[len(_tiled_operands(op)) :]
+        rows = box[row_axis(op.result.type)]
+        reads = [
+            self._operand(op, part.reads[number], rows, outer, given)
+            for number in range(len(part.reads))
+        ]
+        reads += [self.collector.tile(table_tile(self.graph, name)) for name in parameters]
+        found = self.collector.op(op, unit=Unit.VX, box=box, reads=tuple(reads), out=out)
+        return replace(
+            found,
+            cost=spec_of(op).cost(op, types),
+            read_bytes=sum(
+                read.elements(box) * self.graph.types[op.operands[read.operand]].dtype.bytes
+                for read in part.reads
+            ),
+            written_bytes=size_of(box) * op.result.type.dtype.bytes,
+        )
+
+    def _operand(
+        self, op: Op, read: Read, rows: Range, outer: Box, given: Mapping[str, int]
+    ) -> int:
+        name = op.operands[read.operand]
+        if name in given:
+            return given[name]
+        if name in self.row_by_row:
+            return self._input(name, rows)
+        if name in self.lines and (name in self.made_here or name in self.first_reads):
+            return self.lines[name]
+        if name in self.place.addresses and not self.graph.is_constant(name):
+            return self.collector.tile(_seen(self._whole(name), read.view))
+        return self.collector.tile(_seen(self._tile(name, Role.I, read.box(outer)), read.view))
+
+
+def reads_row_by_row(graph: Graph, op: Op, name: str) -> bool:
+    """Whether an operator reads, of one of its operands, for every row just this row.
+
+    Args:
+        graph: The network.
+        op: The operator.
+        name: The operand.
+    """
+    rows = rows_of(graph.types[name])
+    if rows != rows_of(op.result.type) or len(graph.types[name].shape) != len(op.result.type.shape):
+        return False
+    at = (Range(0, 1), Range(rows - 1, rows))
+    return all(needed_rows(graph, op, row)[name] == row for row in at)
+
+
+def _seen(tile: Tile, view: View) -> Tile:
+    """Return a tile under the axes that an operator reads it with."""
+    box = whole(view.shape) if tile.is_resident else tile.box
+    return replace(tile, view=view.strides, box=box)
+
+
+def _activations(graph: Graph, op: Op) -> Iterator[str]:
+    """Yield what an operator reads in lines."""
+    names = op.operands[:1] if is_mac(op) else _tiled_operands(op)
+    return (name for name in names if name and not graph.is_constant(name))
+
+
+def _rows_box(type: TensorType, rows: Range) -> Box:
+    """Return all of some rows of a tensor."""
+    box = list(whole(type.shape))
+    box[row_axis(type)] = rows
+    return tuple(box)
+
+
+def _within(inner: Range, outer: Range) -> bool:
+    return outer.start <= inner.start and inner.stop <= outer.stop
+
+
+def _dealt_out(box: Box, rows: int, npus: int) -> Iterator[Box]:
+    """Yield a box cut along the axis before its rows, as evenly as can be."""
+    axis = rows - 1
+    if npus == 1 or axis < 0:
+        yield box
+        return
+    for part in cuts(box[axis].size, -(-box[axis].size // npus)):
+        start = box[axis].start
+        yield (*box[:axis], Range(start + part.start, start + part.stop), *box[axis + 1 :])

@@ -1,0 +1,164 @@
+"""Which rows of its tensors a group makes, keeps and reads again, stripe by stripe.
+
+A group makes its last result some rows at a time. Every member makes the rows that its readers need
+next and lack yet, each row once: a filter's *halo* is kept from stripe to stripe::
+
+    stripe        0        1        2               rows of x -> 3x3 -> y, two rows of y at a time
+    rows of y     0 1      2 3      4 5
+    made of x     0 1 2    3 4      5
+    lines of x    0 1 2    1 2 3 4  3 4 5           lines: what lies on chip, kept rows first
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from ...ir.graph import Graph, Op
+from ...ir.op_views import window_of
+from ...ir.operators.access import whole
+from ...ir.operators.image import rows_met
+from ...ir.ops import aligned_part, is_mac, operand_types
+from ...ir.tiles import Range
+from ...ir.types import TensorType
+
+Lines = Mapping[str, Range]
+"""Rows, by tensor."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stripe:
+    """One round of a group.
+
+    Attributes:
+        made: Rows that are made now, by the result of the member that makes them.
+        lines: Rows that lie on chip during the round, by tensor: those that members read, and of
+            those that they make also what later rounds need.
+    """
+
+    made: Lines
+    lines: Lines
+
+
+def row_axis(type: TensorType) -> int:
+    """Return the axis of a tensor that its rows are counted along."""
+    return max(0, len(type.shape) - 2)
+
+
+def rows_of(type: TensorType) -> int:
+    """Return how many rows a tensor has."""
+    return type.shape[row_axis(type)] if type.shape else 1
+
+
+def needed_rows(graph: Graph, op: Op, made: Range) -> Lines:
+    """Return the rows that an operator reads of each activation to make some of its own.
+
+    Args:
+        graph: The network.
+        op: A convolution, a product, a pool or an operator of one element of each operand.
+        made: Rows of its result.
+    """
+    if is_mac(op):
+        return {op.operands[0]: _filtered(graph, op, made)}
+    part = aligned_part(op, operand_types(op, graph.types))
+    box = list(whole(part.out.shape))
+    box[row_axis(op.result.type)] = made
+    found: dict[str, Range] = {}
+    for read in part.reads:
+        name = op.operands[read.operand]
+        if not graph.is_constant(name):
+            rows = read.box(tuple(box))[row_axis(op.result.type)]
+            found[name] = _union(found.get(name), rows)
+    return found
+
+
+def _filtered(graph: Graph, op: Op, made: Range) -> Range:
+    extent = rows_of(graph.types[op.operands[0]])
+    if op.kind == "dense":
+        return made
+    taps = graph.types[op.operands[1]].shape[2]
+    met = rows_met(window_of(op, (1, 1)), 0, made, Range(0, taps), extent)
+    return Range(met.start, met.stop)
+
+
+def _union(first: Range | None, second: Range) -> Range:
+    if first is None:
+        return Range(second.start, second.stop)
+    return Range(min(first.start, second.start), max(first.stop, second.stop))
+
+
+@dataclass
+class _Rounds:
+    """Works out one round after the other; local to one call.
+
+    Attributes:
+        graph: The network.
+        ops: The members.
+        made: Rows made so far, by member.
+    """
+
+    graph: Graph
+    ops: Sequence[Op]
+    made: dict[str, int] = field(default_factory=dict[str, int])
+
+    def next(self, last: int) -> Stripe:
+        """Return the round that makes the rows of the last result below ``last``."""
+        final = self.ops[-1].name
+        wanted: dict[str, Range] = {final: Range(self.made.get(final, 0), last)}
+        lowest: dict[str, int] = {}
+        made: dict[str, Range] = {}
+        lines: dict[str, Range] = {}
+        for op in reversed(self.ops):
+            before = self.made.get(op.name, 0)
+            rows = wanted.get(op.name)
+            if rows is None or rows.stop <= before:
+                self._pause(op, before, lowest)
+                continue
+            kept = min(rows.start, lowest.get(op.name, rows.start))
+            made[op.name] = Range(max(before, kept), rows.stop)
+            lines[op.name] = Range(kept, rows.stop)
+            for name, needed in needed_rows(self.graph, op, made[op.name]).items():
+                wanted[name] = _union(wanted.get(name), needed)
+        self.made.update((name, rows.stop) for name, rows in made.items())
+        own = {op.name for op in self.ops}
+        lines.update((name, rows) for name, rows in wanted.items() if name not in own)
+        return Stripe(made, lines)
+
+    def _pause(self, op: Op, before: int, lowest: dict[str, int]) -> None:
+        """Note what an operator that makes nothing now needs for its next row."""
+        if before < rows_of(op.result.type):
+            for name, rows in needed_rows(self.graph, op, Range(before, before + 1)).items():
+                lowest[name] = min(lowest.get(name, rows.start), rows.start)
+
+
+def stripes(graph: Graph, members: Sequence[str], rows: int) -> tuple[Stripe, ...]:
+    """Return the rounds of a group.
+
+    Args:
+        graph: The network.
+        members: Names of its operators, in execution order.
+        rows: Rows of the last result that a round makes; 0: all.
+    """
+    ops = tuple(graph.producer[name] for name in members)
+    total = rows_of(ops[-1].result.type)
+    run = _Rounds(graph, ops)
+    return tuple(run.next(last) for last in _ends(total, rows or total))
+
+
+def _ends(total: int, rows: int) -> Iterator[int]:
+    yield from range(rows, total, rows)
+    yield total
+
+
+def most_rows(graph: Graph, members: Sequence[str], rows: int) -> Lines:
+    """Return the most rows that each member makes in a round, as a range from 0.
+
+    Args:
+        graph: The network.
+        members: Names of its operators, in execution order.
+        rows: Rows of the last result that a round makes; 0: all.
+    """
+    found: dict[str, Range] = {}
+    for stripe in stripes(graph, members, rows):
+        for name, made in stripe.made.items():
+            if name not in found or made.size > found[name].size:
+                found[name] = Range(0, made.size)
+    return found

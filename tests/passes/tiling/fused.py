@@ -1,0 +1,46 @@
+"""Networks whose plan has given groups, compiled and run."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from accnn.backend.load import load_architecture
+from accnn.backend.lower import lower
+from accnn.ir.graph import Graph
+from accnn.ir.graph_schedule import Group
+from accnn.ir.groups import contracted
+from accnn.ir.module import Module
+from accnn.ir.resources import Constants
+from accnn.passes.base import Context
+from accnn.passes.scheduling.in_order import schedule_in_order
+from accnn.passes.scheduling.map_operators import MapOperators
+from accnn.passes.scheduling.schedule_tiles import ScheduleTiles
+from accnn.runtime_sim.reference.run import run as run_reference
+from tests.flow import Compiled
+from tests.inputs import Array, random_inputs
+
+
+def planned(graph: Graph, arch: str, groups: Sequence[Group], budget: int | None = None) -> Module:
+    """Return a module with the plan of the graph's own order, some operators fused."""
+    machine = load_architecture(arch)
+    plan = schedule_in_order(contracted(graph, groups), machine, budget=budget)
+    return Module(graph=graph, arch=machine, graph_schedule=replace(plan, groups=tuple(groups)))
+
+
+def compile_fused(
+    graph: Graph,
+    data: Mapping[str, Array],
+    arch: str,
+    groups: Sequence[Group],
+    budget: int | None = None,
+) -> Compiled:
+    """Compile a network with given groups and compute what its outputs must be."""
+    module = replace(planned(graph, arch, groups, budget), constants=Constants(data))
+    for item in (MapOperators(mapper="output-stationary"), ScheduleTiles()):
+        module = item.run(module, Context())
+    module.verify()
+    lowered = lower(module)
+    lowered.program.verify()
+    constants = module.constants.with_arrays(lowered.derived)
+    inputs = random_inputs(graph, 0)
+    expected = run_reference(graph, Constants(data), inputs)
+    return Compiled(replace(module, program=lowered.program, constants=constants), inputs, expected)

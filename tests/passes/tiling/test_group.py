@@ -1,0 +1,162 @@
+"""Fused groups: programs are right whatever is fused, and the rows that the stripes take."""
+
+from collections.abc import Mapping
+
+import hypothesis.strategies as st
+import numpy as np
+import pytest
+from hypothesis import given, settings
+
+from accnn.ir.errors import InfeasibleError, VerifyError
+from accnn.ir.graph import Attr, Graph
+from accnn.ir.graph_schedule import Group
+from accnn.ir.groups import contracted
+from accnn.ir.tile_events import TRANSFERS
+from accnn.ir.tiles import Role
+from tests.inputs import Array
+from tests.networks import NetworkBuilder, per_tensor
+from tests.passes.tiling.fused import compile_fused
+from tests.tiles import tiles_of
+
+MACHINES = ("simba", "edge-1m", "flexer-arch5", "flexer-arch1")
+
+
+def bottleneck(size: int = 12) -> tuple[Graph, Mapping[str, Array]]:
+    net = NetworkBuilder()
+    x = net.input("x", (1, 16, size, size))
+    b = net.conv(net.conv(x, "a", 8, 1), "b", 8, 3)
+    c = net.conv(b, "c", 16, 1)
+    return net.build(net.op("add", (c, x), "y", quant=per_tensor(0.1, 1))), net.data
+
+
+@st.composite
+def networks(draw: st.DrawFn) -> tuple[Graph, Mapping[str, Array]]:
+    """Return a row of convolutions, pools and sums, some of which read what was made long ago."""
+    net = NetworkBuilder(draw(st.integers(0, 99)))
+    size = draw(st.integers(3, 15))
+    made = [net.input("x", (1, 4 * draw(st.integers(1, 4)), size, draw(st.integers(3, 15))))]
+    for number in range(draw(st.integers(2, 6))):
+        last, name = made[-1], f"t{number}"
+        shape = net.types[last].shape
+        alike = [item for item in made if net.types[item].shape == shape]
+        kind = draw(st.sampled_from(["conv", "conv", "depthwise", "add", "pool", "mul"]))
+        stride = draw(st.sampled_from([1, 1, 2])) if min(shape[2:]) > 2 else 1
+        if kind in ("add", "mul"):
+            operands = (last, draw(st.sampled_from(alike)))
+            made.append(net.op(kind, operands, name, quant=per_tensor(0.15, 2)))
+        elif kind == "pool":
+            pool: dict[str, Attr] = {
+                "kernel": (3, 3),
+                "stride": (stride, stride),
+                "pads": (1, 1, 1, 1),
+            }
+            made.append(net.op("max_pool", (last,), name, pool))
+        else:
+            groups = shape[1] if kind == "depthwise" else 1
+            channels = shape[1] if kind == "depthwise" else 4 * draw(st.integers(1, 5))
+            kernel = draw(st.sampled_from([1, 3, 3, 5]))
+            made.append(net.conv(last, name, channels, kernel, stride=stride, groups=groups))
+    return net.build(made[-1]), net.data
+
+
+@st.composite
+def groupings(draw: st.DrawFn, graph: Graph) -> tuple[Group, ...]:
+    """Return groups of consecutive operators whose results nobody else reads."""
+    names = [op.name for op in graph.ops]
+    cuts = sorted(draw(st.sets(st.integers(1, len(names) - 1), max_size=2))) if names[1:] else []
+    found: list[Group] = []
+    for start, stop in zip((0, *cuts), (*cuts, len(names)), strict=True):
+        members = tuple(names[start:stop])
+        rows = draw(st.integers(0, graph.types[members[-1]].shape[2]))
+        group = Group(members=members, rows=rows)
+        if len(members) > 1 and is_closed(graph, group):
+            found.append(group)
+    return tuple(found)
+
+
+def is_closed(graph: Graph, group: Group) -> bool:
+    try:
+        contracted(graph, (group,))
+    except VerifyError:
+        return False
+    return True
+
+
+@settings(deadline=None, max_examples=40)
+@given(st.data(), networks(), st.sampled_from(MACHINES))
+def test_fused_networks_compute_the_same(data: st.DataObject, network, arch: str):
+    graph, constants = network
+    groups = data.draw(groupings(graph))
+
+    compiled = compile_fused(graph, constants, arch, groups)
+
+    assert compiled.wrong(compiled.run(detect_races=True)) == []
+
+
+@pytest.mark.parametrize("arch", MACHINES)
+@pytest.mark.parametrize("rows", [0, 1, 2, 5, 12])
+def test_inner_tensors_never_leave_the_chip(arch: str, rows: int):
+    graph, data = bottleneck()
+
+    compiled = compile_fused(graph, data, arch, (Group(members=("a", "b", "c", "y"), rows=rows),))
+
+    schedule = tiles_of(compiled.module)
+    moved = {
+        schedule.graph.tiles[event.subject].tensor
+        for event in schedule.events
+        if event.kind in TRANSFERS
+    }
+    assert not moved & {"a", "b", "c"}
+    assert compiled.wrong(compiled.run(detect_races=True)) == []
+
+
+@pytest.mark.parametrize("rows", [1, 2, 3, 5])
+def test_rows_are_made_once_and_halos_are_kept(rows: int):
+    graph, data = bottleneck()
+
+    compiled = compile_fused(
+        graph, data, "simba", (Group(members=("a", "b", "c", "y"), rows=rows),)
+    )
+
+    tiles = tiles_of(compiled.module).graph
+    made = sum(
+        np.prod([axis.size for axis in op.box])
+        for op in tiles.ops
+        if op.works_for == "a" and tiles.finishes(op)
+    )
+    assert made == graph.types["a"].elements
+    kept = [op for op in tiles.ops if tiles.keeps(op)]
+    assert {op.works_for for op in kept} == {"a"}
+    assert {op.box[2].size for op in kept} <= {1, 2}
+
+
+def test_what_an_epilogue_works_on_is_an_inner_tile():
+    graph, data = bottleneck()
+
+    compiled = compile_fused(graph, data, "edge-1m", (Group(members=("c", "y")),))
+
+    tiles = tiles_of(compiled.module).graph
+    inner = {tile.tensor for tile in tiles.tiles if tile.role is Role.INNER}
+    assert inner == {"c"}
+    assert compiled.wrong(compiled.run(detect_races=True)) == []
+
+
+def test_a_group_that_does_not_fit_is_refused():
+    graph, data = bottleneck(40)
+
+    with pytest.raises(InfeasibleError):
+        compile_fused(
+            graph, data, "simba", (Group(members=("a", "b", "c", "y"), rows=20),), budget=4096
+        )
+
+
+def test_what_others_read_cannot_be_inside_of_a_group():
+    net = NetworkBuilder()
+    x = net.input("x", (1, 8, 6, 6))
+    a = net.conv(x, "a", 8, 1)
+    b = net.conv(a, "b", 8, 3)
+    graph = net.build(net.op("add", (a, b), "y", quant=per_tensor(0.1)))
+
+    contracted(graph, (Group(members=("a", "b", "y")),))
+    with pytest.raises(VerifyError, match="%a is read outside of group %b"):
+        contracted(graph, (Group(members=("a", "b")),))
