@@ -22,10 +22,12 @@ class Delay:
     Attributes:
         bandwidth: Off-chip bytes per cycle [byte/cycle].
         weight: From 0, bytes alone count, to 1, cycles alone count.
+        macs: MACs per cycle of the whole machine.
     """
 
     bandwidth: float = 0.0
     weight: float = 0.0
+    macs: int = 1
 
     def of(self, traffic: Traffic) -> int:
         """Return what the cycles beyond the transfers are worth [byte]."""
@@ -46,4 +48,5 @@ NO_DELAY = Delay()
 
 def delay_on(arch: Architecture, weight: float) -> Delay:
     """Return the price of cycles on a machine; without a bandwidth cycles cost nothing."""
-    return Delay(arch.off_chip.read_bandwidth or 0.0, weight)
+    macs = sum(arch.npu_macs(npu) for npu in arch.npus)
+    return Delay(arch.off_chip.read_bandwidth or 0.0, weight, macs)

@@ -14,12 +14,16 @@ from typing import Protocol
 from ....ir.graph import Graph, Op
 from ....ir.graph_schedule import GraphSchedule, Group, SolveStatus, Stream, Workspace
 from ....ir.groups import identity_of
+from ....ir.ops import OPS, workload
 from ....ir.proof import Scope
 from ...analysis.compulsory import compulsory_network_bytes
 from ...tiling.residency import unit_of
 from .delay import NO_DELAY, Delay
 from .traffic import Traffic, TrafficModel
 from .workspaces import grown
+
+_NEAR = 1.08
+"""How near good nests come to what the machine allows."""
 
 _PATIENCE = 2
 """Rounds in vain after which plans that cannot be proven are no longer looked for."""
@@ -104,8 +108,8 @@ class Measured:
     Attributes:
         plan: The plan.
         cost: Its bytes and delays [byte].
-        times: What each step takes: moves of whole tensors, and then tiles, whose transfers and
-            work overlap [cycle].
+        times: What each step is expected to take: moves of whole tensors, and then tiles, whose
+            transfers and work overlap [cycle].
     """
 
     plan: GraphSchedule
@@ -206,8 +210,7 @@ def measured_plan(
         streams += [Stream(tensor=item, step=step, bytes=size) for item, size in moved.activations]
         constants += moved.constants
         delays += delay.of(moved)
-        tiles = max(moved.cycles, delay.cycles_of(moved.total))
-        times.append(tiles + delay.cycles_of(whole[step]))
+        times.append(_expected(graph, op, moved, delay) + delay.cycles_of(whole[step]))
     if not is_possible:
         return None
     total = sum(whole) + sum(item.bytes for item in streams) + constants
@@ -221,6 +224,21 @@ def measured_plan(
         status=SolveStatus.FEASIBLE,
     )
     return Measured(plan=measured, cost=total + delays, times=tuple(times))
+
+
+def _expected(graph: Graph, op: Op, moved: Traffic, delay: Delay) -> float:
+    """Return what the tiles of a step will take.
+
+    The nests that are measured here are a greedy mapper's. Those of the program come close to what
+    the array and the off-chip port allow, where all of an array can work on one group of channels;
+    so a fused group is compared with that.
+    """
+    transfers = delay.cycles_of(moved.total)
+    measured = max(moved.cycles, transfers)
+    load = workload(op, graph.types) if op.kind in OPS else None
+    if load is None or load.G > 1:
+        return measured
+    return min(measured, _NEAR * max(load.macs / delay.macs, transfers))
 
 
 def residents(op: Op, plan: GraphSchedule, step: int) -> frozenset[str]:
