@@ -255,6 +255,10 @@ class TileGraph:
             raise VerifyError(f"inner tile {number} of %{tile.tensor} must lie in a workspace")
         if number not in self.writers or number not in self.readers:
             raise VerifyError(f"inner tile {number} of %{tile.tensor} is not written and read")
+        written = (self.ops[op].box for op in self.writers[number])
+        elements = sum(math.prod(axis.size for axis in box) for box in written)
+        if elements != math.prod(tile.shape):
+            raise VerifyError(f"inner tile {number} of %{tile.tensor} is not written once in full")
 
 
 def _covers(outer: tuple[Range, ...], inner: tuple[Range, ...]) -> bool:

@@ -53,8 +53,9 @@ CHANGE = Change(
         ),
         Edit(
             "compiler/operator_reports.py",
-            "        cycles=cycles,\n",
-            "        macs=None if load is None else load.macs,\n        cycles=cycles,\n",
+            "        estimate=None if mapping is None else mapping.estimate,\n",
+            "        estimate=None if mapping is None else mapping.estimate,\n"
+            "        macs=None if load is None else load.macs,\n",
         ),
         Edit(
             "compiler/report/operator_table.py",

@@ -18,6 +18,7 @@ from onnx import ModelProto
 from accnn.backend.lower import lower
 from accnn.ir.arch import Architecture
 from accnn.ir.errors import SimulationError, VerifyError
+from accnn.ir.graph_schedule import Group
 from accnn.ir.isa import Space, Unit
 from accnn.ir.mapping import LoopNest
 from accnn.ir.module import Module
@@ -65,6 +66,7 @@ from tests.passes.scheduling.timing.test_clock import (
     exact_speeds,
     runs,
 )
+from tests.passes.tiling.fused import bottleneck, compile_fused, inverted
 from tests.runtime_sim import test_mac as mac_tests
 from tests.runtime_sim.array.test_against_execution import check as check_execution
 from tests.runtime_sim.step_by_step import executed
@@ -188,6 +190,15 @@ def _layouts() -> None:
                 assert tile.footprint == spread.footprint
                 assert part == spread.part
                 assert links == tuple((link.fanout, link.busiest) for link in spread.links)
+
+
+def _fused() -> None:
+    for make in (bottleneck, inverted):
+        graph, data = make()
+        for arch in ("simba", "flexer-arch5"):
+            group = Group(members=tuple(op.name for op in graph.ops), rows=2)
+            compiled = compile_fused(graph, data, arch, (group,))
+            assert compiled.wrong(compiled.run(detect_races=True)) == []
 
 
 # -- time -----------------------------------------------------------------------------------------
@@ -413,6 +424,7 @@ EXAMS: Mapping[Exam, Callable[[], None]] = {
     Exam.ONNXRUNTIME: _onnxruntime,
     Exam.MULTIPLES: _multiples,
     Exam.TRAFFIC: _traffic,
+    Exam.FUSED: _fused,
     Exam.RUN: _run,
     Exam.JOINT: _joint,
     Exam.FORGED_SCHEDULES: forgeries.schedules,

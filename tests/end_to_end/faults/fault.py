@@ -38,6 +38,7 @@ class Exam(StrEnum):
     ONNXRUNTIME = "operators of onnxruntime"
     MULTIPLES = "MAC instructions by definition"
     RUN = "schedules and programs"
+    FUSED = "fused groups"
     JOINT = "schedules across operators"
     TRAFFIC = "bytes of a plan"
     FORGED_SCHEDULES = "forged schedules"
@@ -68,6 +69,7 @@ _JUDGES = {
     Exam.ONNXRUNTIME: Judge.AGAINST_ORACLE,
     Exam.MULTIPLES: Judge.AGAINST_ORACLE,
     Exam.RUN: Judge.VERIFIER,
+    Exam.FUSED: Judge.VERIFIER,
     Exam.JOINT: Judge.VERIFIER,
     Exam.FORGED_SCHEDULES: Judge.FORGERY,
     Exam.FORGED_PLANS: Judge.FORGERY,

@@ -251,17 +251,45 @@ _TIMES = (
 
 _TILES = (
     Fault(
+        "a kept row is forgotten between stripes",
+        "passes/tiling/group.py",
+        "if rows.start < made.start:",
+        "if rows.start < made.start - 2:",
+        Exam.FUSED,
+    ),
+    Fault(
+        "a stripe begins one row late",
+        "passes/tiling/stripes.py",
+        "made[op.name] = Range(max(before, kept), rows.stop)",
+        "made[op.name] = Range(max(before, kept) + (before > 1), rows.stop)",
+        Exam.FUSED,
+    ),
+    Fault(
+        "lines are read one row too low",
+        "backend/select_mac.py",
+        "return Range(rows.start, rows.stop), Range(columns.start, columns.stop)",
+        "return Range(rows.start + 1, rows.stop), Range(columns.start, columns.stop)",
+        Exam.FUSED,
+    ),
+    Fault(
+        "rows and columns of an activation exchanged",
+        "ir/operators/image.py",
+        "return n, channel * self.channels, channel, row, column",
+        "return n, channel * self.channels, channel, column, row",
+        Exam.FUSED,
+    ),
+    Fault(
         "halo one row short",
-        "passes/tiling/mac.py",
-        "last = (outputs.stop - 1) * stride + (taps.stop - 1) * dilation - self.padding[axis]",
-        "last = (outputs.stop - 1) * stride + (taps.stop - 2) * dilation - self.padding[axis]",
+        "ir/operators/image.py",
+        "last = (outputs.stop - 1) * stride + (taps.stop - 1) * dilation - before",
+        "last = (outputs.stop - 1) * stride + (taps.stop - 2) * dilation - before",
         Exam.VALUES,
     ),
     Fault(
         "stride forgotten in the rows of a tile",
-        "passes/tiling/mac.py",
-        "last = (outputs.stop - 1) * stride + (taps.stop - 1) * dilation - self.padding[axis]",
-        "last = (outputs.stop - 1) + (taps.stop - 1) * dilation - self.padding[axis]",
+        "ir/operators/image.py",
+        "last = (outputs.stop - 1) * stride + (taps.stop - 1) * dilation - before",
+        "last = (outputs.stop - 1) + (taps.stop - 1) * dilation - before",
         Exam.VALUES,
     ),
     Fault(
@@ -302,8 +330,8 @@ _TILES = (
     Fault(
         "sums are finished with their first products",
         "passes/scheduling/issue_order.py",
-        "chain[-1].append(number)",
-        "chain[0].append(number)",
+        "turn = chain[-1]",
+        "turn = chain[0]",
         Exam.RUN,
     ),
     Fault(

@@ -17,6 +17,7 @@ from accnn.passes.scheduling.schedule_tiles import ScheduleTiles
 from accnn.runtime_sim.reference.run import run as run_reference
 from tests.flow import Compiled
 from tests.inputs import Array, random_inputs
+from tests.networks import NetworkBuilder, per_tensor
 
 
 def planned(graph: Graph, arch: str, groups: Sequence[Group], budget: int | None = None) -> Module:
@@ -44,3 +45,21 @@ def compile_fused(
     inputs = random_inputs(graph, 0)
     expected = run_reference(graph, Constants(data), inputs)
     return Compiled(replace(module, program=lowered.program, constants=constants), inputs, expected)
+
+
+def bottleneck(size: int = 12) -> tuple[Graph, Mapping[str, Array]]:
+    """Fewer channels, a filter, the channels back, and what came in added."""
+    net = NetworkBuilder()
+    x = net.input("x", (1, 16, size, size))
+    b = net.conv(net.conv(x, "a", 8, 1), "b", 8, 3)
+    c = net.conv(b, "c", 16, 1)
+    return net.build(net.op("add", (c, x), "y", quant=per_tensor(0.1, 1))), net.data
+
+
+def inverted(size: int = 9) -> tuple[Graph, Mapping[str, Array]]:
+    """More channels, a filter of each, the channels back, and what came in added."""
+    net = NetworkBuilder()
+    x = net.input("x", (1, 12, size, size))
+    b = net.conv(net.conv(x, "a", 24, 1), "b", 24, 3, groups=24)
+    c = net.conv(b, "c", 12, 1)
+    return net.build(net.op("add", (c, x), "y", quant=per_tensor(0.1, 1))), net.data

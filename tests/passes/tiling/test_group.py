@@ -15,18 +15,10 @@ from accnn.ir.tile_events import TRANSFERS
 from accnn.ir.tiles import Role
 from tests.inputs import Array
 from tests.networks import NetworkBuilder, per_tensor
-from tests.passes.tiling.fused import compile_fused
+from tests.passes.tiling.fused import bottleneck, compile_fused, inverted
 from tests.tiles import tiles_of
 
 MACHINES = ("simba", "edge-1m", "flexer-arch5", "flexer-arch1")
-
-
-def bottleneck(size: int = 12) -> tuple[Graph, Mapping[str, Array]]:
-    net = NetworkBuilder()
-    x = net.input("x", (1, 16, size, size))
-    b = net.conv(net.conv(x, "a", 8, 1), "b", 8, 3)
-    c = net.conv(b, "c", 16, 1)
-    return net.build(net.op("add", (c, x), "y", quant=per_tensor(0.1, 1))), net.data
 
 
 @st.composite
@@ -95,8 +87,9 @@ def test_fused_networks_compute_the_same(data: st.DataObject, network, arch: str
 
 @pytest.mark.parametrize("arch", MACHINES)
 @pytest.mark.parametrize("rows", [0, 1, 2, 5, 12])
-def test_inner_tensors_never_leave_the_chip(arch: str, rows: int):
-    graph, data = bottleneck()
+@pytest.mark.parametrize("network", [bottleneck, inverted])
+def test_inner_tensors_never_leave_the_chip(network, arch: str, rows: int):
+    graph, data = network()
 
     compiled = compile_fused(graph, data, arch, (Group(members=("a", "b", "c", "y"), rows=rows),))
 

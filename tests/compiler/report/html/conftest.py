@@ -25,6 +25,7 @@ from accnn.ir.report import (
 )
 from accnn.ir.resources import Constants
 from accnn.passes.manager import run_pipeline
+from accnn.passes.scheduling.fusion import Fuse
 from accnn.runtime_sim.result import SimulationResult
 from accnn.runtime_sim.simulate import simulate
 from tests.flow import random_inputs
@@ -93,7 +94,7 @@ def static() -> Made:
 @pytest.fixture(scope="session")
 def flexer() -> Made:
     """Four NPUs, out of order."""
-    return compiled("flexer-arch5", scratchpad=16384, tiles="flexer")
+    return compiled("flexer-arch5", scratchpad=16384, tiles="flexer", fuse=Fuse.OFF)
 
 
 @pytest.fixture(scope="session")
