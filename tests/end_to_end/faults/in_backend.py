@@ -24,13 +24,6 @@ _MACHINE = (
         "ON_CHIP_STARTUP = 0",
         Exam.EVENTS,
     ),
-    Fault(
-        "stride forgotten in a footprint",
-        "ir/workload.py",
-        "return (outputs - 1) * min(stride, taps) + taps",
-        "return (outputs - 1) + taps",
-        Exam.NESTS,
-    ),
 )
 
 _HAZARDS = (
