@@ -108,13 +108,15 @@ class Measured:
     Attributes:
         plan: The plan.
         cost: Its bytes and delays [byte].
-        times: What each step is expected to take: moves of whole tensors, and then tiles, whose
-            transfers and work overlap [cycle].
+        times: What each step takes: moves of whole tensors, and then tiles, whose transfers and
+            work overlap [cycle].
+        prospects: What each step may come down to with the best nests [cycle].
     """
 
     plan: GraphSchedule
     cost: int
     times: tuple[float, ...]
+    prospects: tuple[float, ...]
 
     @property
     def cycles(self) -> float:
@@ -195,6 +197,7 @@ def measured_plan(
     for item in (*plan.loads, *plan.spills, *plan.retrieves, *plan.stores):
         whole[item.step] += item.bytes
     times: list[float] = []
+    prospects: list[float] = []
     for step, name in enumerate(plan.order):
         op = unit_of(graph, plan, name)
         room = plan.workspace(step)
@@ -210,7 +213,9 @@ def measured_plan(
         streams += [Stream(tensor=item, step=step, bytes=size) for item, size in moved.activations]
         constants += moved.constants
         delays += delay.of(moved)
-        times.append(_expected(graph, op, moved, delay) + delay.cycles_of(whole[step]))
+        moves = delay.cycles_of(whole[step])
+        times.append(max(moved.cycles, delay.cycles_of(moved.total)) + moves)
+        prospects.append(_prospect(graph, op, moved, delay) + moves)
     if not is_possible:
         return None
     total = sum(whole) + sum(item.bytes for item in streams) + constants
@@ -223,15 +228,16 @@ def measured_plan(
         scope=Scope.ALL_PLANS,
         status=SolveStatus.FEASIBLE,
     )
-    return Measured(plan=measured, cost=total + delays, times=tuple(times))
+    return Measured(
+        plan=measured, cost=total + delays, times=tuple(times), prospects=tuple(prospects)
+    )
 
 
-def _expected(graph: Graph, op: Op, moved: Traffic, delay: Delay) -> float:
-    """Return what the tiles of a step will take.
+def _prospect(graph: Graph, op: Op, moved: Traffic, delay: Delay) -> float:
+    """Return what the tiles of a step may come down to.
 
     The nests that are measured here are a greedy mapper's. Those of the program come close to what
-    the array and the off-chip port allow, where all of an array can work on one group of channels;
-    so a fused group is compared with that.
+    the array and the off-chip port allow, where all of an array can work on one group of channels.
     """
     transfers = delay.cycles_of(moved.total)
     measured = max(moved.cycles, transfers)

@@ -30,6 +30,10 @@ measured bytes have another one. The beam finds the plan then.
 """
 
 
+_ROUNDS_WITH_GROUPS = 4
+"""How often to plan with given groups, of which several are tried."""
+
+
 def schedule_cosma(
     graph: Graph,
     arch: Architecture,
@@ -115,7 +119,7 @@ def schedule_cosma(
             groups,
             corrected,
             partial(plan_with, seen),
-            rounds=rounds,
+            rounds=min(rounds, _ROUNDS_WITH_GROUPS) if groups else rounds,
             delay=delay,
             others=() if include_parameters else (schedule_in_order(seen, arch, budget=room),),
         )

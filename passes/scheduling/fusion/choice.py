@@ -5,7 +5,7 @@ plan with them is measured like any other, and taken only if it moves less and t
 fusing never costs bytes or cycles.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 
 from ....ir.arch import Architecture
 from ....ir.errors import InfeasibleError
@@ -17,7 +17,7 @@ from . import Fuse
 from .epilogues import epilogues
 from .intervals import Intervals
 
-_ROUNDS = 8
+_ROUNDS = 2
 """How often groups are proposed anew, for what then still moves."""
 
 
@@ -48,16 +48,25 @@ def fused_plan(
         if proposed == best.plan.groups:
             break
         found = _plan(planned, proposed)
-        known = len(refused)
         if found is None:
             refused.update(_untiled(graph, proposed, best.plan.budget, traffic))
-        else:
-            refused.update(_slower(best, found))
-        better = _better(best, found)
-        if better is best and len(refused) == known:
-            break
-        best = better
+            continue
+        slower = frozenset(_slower(best, found))
+        refused |= slower
+        if slower:
+            found = _plan(planned, _without(found.plan.groups, slower, best.plan.groups))
+        best = _better(best, found)
     return best
+
+
+def _without(
+    groups: Iterable[Group], slower: Collection[Group], before: Iterable[Group]
+) -> Iterator[Group]:
+    """Yield the groups that are not slower, and those before that have no member in these."""
+    kept = [group for group in groups if group not in slower]
+    taken = {name for group in kept for name in group.members}
+    yield from kept
+    yield from (group for group in before if not taken & set(group.members))
 
 
 def _untiled(
@@ -71,14 +80,24 @@ def _untiled(
 
 def _slower(before: Measured, after: Measured) -> Iterator[Group]:
     """Yield the groups that take longer than what they replaced."""
-    taken = dict(zip(before.plan.order, before.times, strict=True))
+    yield from (group for group, lost in _losses(before, after) if lost > 0)
+
+
+def _losses(before: Measured, after: Measured) -> Iterator[tuple[Group, float]]:
+    """Yield new groups with the cycles that they take longer than what they replaced.
+
+    Stripes leave a mapper less to choose from than whole operators, so they are compared with the
+    mean of what these take here and what good nests can make of them.
+    """
+    measured = dict(zip(before.plan.order, before.times, strict=True))
+    prospects = dict(zip(before.plan.order, before.prospects, strict=True))
     for name, cycles in zip(after.plan.order, after.times, strict=True):
         group = after.plan.group(name)
-        if group is None or group in before.plan.groups:
-            continue
-        replaced = sum(taken.get(member, 0.0) for member in group.members)
-        if cycles > replaced:
-            yield group
+        if group is not None and group not in before.plan.groups:
+            replaced = sum(measured.get(member, 0.0) for member in group.members)
+            if group.rows:
+                replaced = (replaced + sum(prospects.get(name, 0.0) for name in group.members)) / 2
+            yield group, cycles - replaced
 
 
 def _plan(
@@ -91,6 +110,7 @@ def _plan(
 
 
 def _better(best: Measured, other: Measured | None) -> Measured:
-    """Return another plan if it costs less and takes no longer."""
-    is_better = other is not None and other.cost < best.cost and other.cycles <= best.cycles
-    return other if other is not None and is_better else best
+    """Return another plan if it costs less, and neither it nor all of its groups take longer."""
+    if other is None or other.cost >= best.cost or other.cycles > best.cycles:
+        return best
+    return other if sum(lost for _, lost in _losses(best, other)) <= 0 else best
