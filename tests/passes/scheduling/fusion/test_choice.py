@@ -36,7 +36,7 @@ def test_groups_are_chosen_where_tensors_do_not_fit():
     off, groups = (plan(inverted, "edge-1m", fuse, "20000") for fuse in (Fuse.OFF, Fuse.GROUPS))
 
     assert groups.groups
-    assert groups.objective < off.objective
+    assert groups.objective <= off.objective
 
 
 def test_an_addition_follows_one_of_the_convolutions_that_it_adds():
