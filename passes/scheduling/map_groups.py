@@ -16,7 +16,7 @@ from ...ir.module import Mapping as OperatorMapping
 from ...ir.module import Module
 from ...ir.ops import is_mac, operand_types, spec_of, workload
 from ...ir.tile_schedule import TileSchedule
-from ...ir.workload import Dim, Operand
+from ...ir.workload import Dim, Operand, Workload
 from ..base import require_arch
 from ..mapping.mapper import MappingResult
 from ..mapping.problem import MappingProblem, Objective
@@ -30,6 +30,37 @@ SHARES = (1.0, 0.75, 0.5, 0.25)
 
 Solve = Callable[[Sequence[tuple[MappingProblem, str]]], Mapping[MappingProblem, MappingResult]]
 """Answers the problems of operators."""
+
+
+def problem_on(
+    arch: Architecture,
+    workload: Workload,
+    workspace: int,
+    resident: frozenset[Operand],
+    objective: Objective,
+    seed: int,
+) -> MappingProblem:
+    """Return what a mapper is asked about an operator of a network.
+
+    NPUs work side by side, so each may fill its share of the workspace. Any of them may run any
+    tile, so a nest has to fit them all.
+
+    Args:
+        arch: The accelerator.
+        workload: The operator's; sums get the accelerator's width.
+        workspace: Of all NPUs together [byte].
+        resident: Operands that lie whole in the scratchpad.
+        objective: What the mapper minimises.
+        seed: Of the mapper.
+    """
+    return MappingProblem(
+        workload=replace(workload, psum_bits=arch.accumulator_bits),
+        arch=arch.for_every_npu,
+        workspace=workspace // len(arch.npus),
+        resident=resident,
+        objective=objective,
+        seed=seed,
+    )
 
 
 def line_bytes(graph: Graph, group: Group) -> int:
@@ -105,19 +136,16 @@ class GroupMapping:
                 resident.add(Operand.O)
             dims = {**base.dims, Dim.P: rows[chain[-1].name].size}
             passing = 1 + self._fetched(chain, place.addresses)
+            bits = passing * 8 * chain[-1].result.type.dtype.bytes
             yield (
                 head.name,
-                MappingProblem(
-                    workload=replace(
-                        base.resized(dims),
-                        output_bits=passing * 8 * chain[-1].result.type.dtype.bytes,
-                        psum_bits=arch.accumulator_bits,
-                    ),
-                    arch=arch.for_npu(arch.npus[0]),
-                    workspace=int(left * share) // len(arch.npus),
-                    resident=frozenset(resident),
-                    objective=self.objective,
-                    seed=self.seed,
+                problem_on(
+                    arch,
+                    replace(base.resized(dims), output_bits=bits),
+                    int(left * share),
+                    frozenset(resident),
+                    self.objective,
+                    self.seed,
                 ),
             )
 

@@ -20,7 +20,7 @@ from ..mapping.problem import MappingProblem, Objective
 from ..mapping.recipes.in_tiles import InTiles, Shared
 from ..mapping.registry import find_mapper
 from ..tiling.residency import residency
-from .map_groups import GroupMapping, mapping_of
+from .map_groups import GroupMapping, mapping_of, problem_on
 from .schedule_tiles import schedule_operator
 
 
@@ -162,16 +162,12 @@ class MapOperators(Pass):
     ) -> tuple[tuple[str, MappingProblem], ...]:
         """Return (operator, problem) for the operators of the MAC array that are in no group.
 
-        NPUs work side by side, so each may fill its share of the workspace. Any of them may run
-        any tile, so a nest has to fit them all.
-
         Args:
             graph: The network.
             plan: Its schedule.
             arch: The accelerator.
             seed: Of the mapper.
         """
-        machine = arch.for_every_npu
         found: list[tuple[str, MappingProblem]] = []
         for name in plan.order:
             op = graph.producer[name]
@@ -179,14 +175,8 @@ class MapOperators(Pass):
             if base is None or plan.group(name) is not None:
                 continue
             place = residency(graph, plan, op)
-            problem = MappingProblem(
-                workload=replace(base, psum_bits=arch.accumulator_bits),
-                arch=machine,
-                workspace=place.workspace_bytes // len(arch.npus),
-                resident=_resident(op, place.addresses),
-                objective=self.objective,
-                seed=seed,
-            )
+            resident = _resident(op, place.addresses)
+            problem = problem_on(arch, base, place.workspace_bytes, resident, self.objective, seed)
             found.append((name, problem))
         return tuple(found)
 

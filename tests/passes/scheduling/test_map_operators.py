@@ -1,4 +1,5 @@
 import re
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -7,6 +8,7 @@ import pytest
 from accnn.backend.load import find_source
 from accnn.ir.arch import Npu
 from accnn.ir.errors import InfeasibleError
+from accnn.ir.graph_schedule import Group
 from accnn.ir.isa import Unit
 from accnn.ir.mapping import Loop
 from accnn.ir.proof import Scope
@@ -17,6 +19,7 @@ from accnn.passes.scheduling.map_operators import MapOperators, tile_cycles, win
 from accnn.passes.scheduling.schedule_in_order import ScheduleInOrder
 from tests.flow import compile_graph
 from tests.networks import NetworkBuilder, residual_network
+from tests.passes.tiling.fused import bottleneck, compile_fused
 from tests.tiles import tiles_of
 
 
@@ -114,16 +117,32 @@ SIZES = {
 @pytest.mark.parametrize("case", SIZES)
 def test_nests_fit_all_npus(tmp_path: Path, case: str):
     """Static orders run any tile on any NPU."""
-    path = tmp_path / "unequal.toml"
-    npus = [f'[[npu]]\nname = "npu{n}"\nsizes = {x}\n' for n, x in enumerate(SIZES[case])]
-    text = find_source("flexer-arch1").text
-    path.write_text(re.sub(r"\[npus\]\ncount = 2.*\n", "".join(npus), text))
+    path = machine_of(tmp_path, SIZES[case])
 
-    compiled = compile_graph(*residual_network(), str(path), mapper="salsa")
+    compiled = compile_graph(*residual_network(), path, mapper="salsa")
 
     used = {event.index for event in tiles_of(compiled.module).events if event.unit is Unit.MX}
     assert used == {0, 1}
     assert compiled.wrong(compiled.run()) == []
+
+
+@pytest.mark.parametrize("case", SIZES)
+def test_nests_of_a_group_fit_all_npus(tmp_path: Path, case: str):
+    path = machine_of(tmp_path, SIZES[case])
+    group = Group(members=("a", "b", "c", "y"), rows=4)
+
+    compiled = compile_fused(*bottleneck(), path, (group,))
+
+    assert compiled.wrong(compiled.run()) == []
+
+
+def machine_of(folder: Path, sizes: Sequence[str]) -> str:
+    """Write flexer-arch1 with NPUs of these sizes; return its path."""
+    path = folder / "unequal.toml"
+    npus = [f'[[npu]]\nname = "npu{n}"\nsizes = {size}\n' for n, size in enumerate(sizes)]
+    text = find_source("flexer-arch1").text
+    path.write_text(re.sub(r"\[npus\]\ncount = 2.*\n", "".join(npus), text))
+    return str(path)
 
 
 def test_a_nest_that_one_npu_is_too_small_for_is_refused(module):
