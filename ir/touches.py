@@ -137,7 +137,11 @@ class Accesses:
         return self._windows.get(tile) or Touch(self.placement(tile, number))
 
     def placement(self, tile: int, number: int) -> Placement:
-        """Return where a placed tile is for an event: its own NPU's, or the one transferred."""
+        """Return where a placed tile is for an event: its own NPU's, or the one transferred.
+
+        A tile may be fetched anew for one NPU before another one has read it: of two places, the
+        one that begins or ends with the event is meant.
+        """
         event = self.schedule.events[number]
         here = [
             item
@@ -146,4 +150,5 @@ class Accesses:
         ]
         if event.unit is not Unit.DMA and not self.graph.tiles[tile].space.is_shared:
             here = [item for item in here if item.npu == event.index]
-        return here[-1]
+        ends = [item for item in here if number in (item.first_event, item.last_event)]
+        return (ends or here)[-1]

@@ -33,3 +33,11 @@ def test_programs_are_right(numbers: range, verdicts: list[Verdict]):
         assert not outcome.is_failure, f"{draw}: {draw.command}\n{outcome.message}"
     infeasible = verdicts.count(Verdict.INFEASIBLE)
     assert infeasible <= MOST_INFEASIBLE * len(verdicts), f"{infeasible} of {len(verdicts)}"
+
+
+@pytest.mark.parametrize("number", [855, 1061, 1436, 7296])
+def test_what_once_failed_is_right(number: int):
+    """A bound above what is moved, twice; a vector read as rows; a tile fetched twice at once."""
+    outcome = Draw(2026, number).run()
+
+    assert outcome.verdict is Verdict.RIGHT, outcome.message
