@@ -4,7 +4,6 @@ import time
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from typing import ClassVar
 
 from ...ir.mapping import LoopNest
 from ...ir.proof import Scope, gap_of
@@ -66,12 +65,9 @@ class Mapper(ABC):
 
     Attributes:
         name: Spelling on the command line.
-        makes_large_tiles: Whether its nests suit whole networks as they are. Those of others are
-            improved until their tiles are few; see :mod:`.recipes.in_tiles`.
     """
 
     name: str
-    makes_large_tiles: ClassVar[bool] = False
 
     @property
     def stand_in(self) -> "Mapper":

@@ -17,7 +17,7 @@ from ..base import SECONDS_OF, Context, Pass, require_arch
 from ..mapping.jobs import MapJob
 from ..mapping.mapper import Mapper, MappingResult, MappingStatus
 from ..mapping.problem import MappingProblem, Objective
-from ..mapping.recipes.in_tiles import InTiles, Shared
+from ..mapping.recipes.in_tiles import Shared, in_tiles
 from ..mapping.registry import find_mapper
 from ..tiling.residency import residency
 from .map_groups import GroupMapping, mapping_of, problem_on
@@ -179,11 +179,6 @@ class MapOperators(Pass):
             problem = problem_on(arch, base, place.workspace_bytes, resident, self.objective, seed)
             found.append((name, problem))
         return tuple(found)
-
-
-def in_tiles(mapper: Mapper, npus: int) -> Mapper:
-    """Return the mapper for whole networks, whose nests make few tiles."""
-    return mapper if mapper.makes_large_tiles else InTiles(mapper=mapper, npus=npus)
 
 
 def _resident(op: Op, names: Collection[str]) -> frozenset[Operand]:

@@ -1,6 +1,6 @@
 """Pass: cut operators into tiles and schedule these on the NPUs."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
@@ -13,13 +13,16 @@ from ...ir.spaces import level_of_space, space_bytes
 from ...ir.tile_schedule import TileSchedule
 from ...ir.tiles import TileGraph
 from ..base import Context, Pass, require_arch
-from ..tiling.group import tile_group
+from ..tiling.group import chains, tile_group
 from ..tiling.inner_nest import managed_bytes
 from ..tiling.mac import tile_mac
 from ..tiling.residency import Residency, residency, unit_of
 from ..tiling.vector import tile_vector
 from .network.join import join
 from .static import schedule_static
+
+_SACRIFICE = 1.05
+"""How much more a group may move where it takes fewer cycles so."""
 
 
 @dataclass(frozen=True)
@@ -72,39 +75,48 @@ def schedule_operator(module: Module, op: Op) -> TileSchedule:
             level = level_of_space(arch)[space]
             taken = max(managed_bytes(nest, arch, level) for nest in nests)
             ranges[space] = (0, max(0, sizes[space] - taken))
-    if plan.group(op.name) is None:
+    group = plan.group(op.name)
+    if group is None:
         return schedule_static(tile_operator(module, op, place), arch, ranges)
-    return _faster(
-        lambda lags: schedule_static(tile_operator(module, op, place, lags=lags), arch, ranges)
+    count = len(chains(module.graph, group.members))
+    return _fastest(
+        lambda late: schedule_static(tile_operator(module, op, place, late=late), arch, ranges),
+        sorted({0, min(1, count - 1), count - 1}),
     )
 
 
-def _faster(schedule: Callable[[bool], TileSchedule]) -> TileSchedule:
-    """Return the faster schedule of a group, its last chain lagging or not.
+def _fastest(schedule: Callable[[int], TileSchedule], lates: Iterable[int]) -> TileSchedule:
+    """Return the fastest schedule of a group that moves hardly more than the one in turn.
+
+    Args:
+        schedule: The schedule with so many chains lagging.
+        lates: How many chains may lag, none first.
 
     Raises:
-        InfeasibleError: Neither fits.
+        InfeasibleError: Not even the first one fits.
     """
-    in_turn: TileSchedule | None = None
-    try:
-        in_turn = schedule(False)
-        late = schedule(True)
-    except InfeasibleError:
-        if in_turn is None:
-            raise
-        return in_turn
-    within = late.transferred_bytes <= in_turn.transferred_bytes
-    return late if within and late.cycles < in_turn.cycles else in_turn
+    found: list[TileSchedule] = []
+    for late in lates:
+        try:
+            found.append(schedule(late))
+        except InfeasibleError:
+            if not found:
+                raise
+            break
+    limit = _SACRIFICE * found[0].transferred_bytes
+    return min(
+        (item for item in found if item.transferred_bytes <= limit), key=lambda item: item.cycles
+    )
 
 
-def tile_operator(module: Module, op: Op, place: Residency, *, lags: bool = False) -> TileGraph:
+def tile_operator(module: Module, op: Op, place: Residency, *, late: int = 0) -> TileGraph:
     """Return the tile graph of one operator.
 
     Args:
         module: The network with its loop nests.
         op: The operator, or the one that stands for a group.
         place: What the plan says about its step.
-        lags: Whether the last chain of a group works on the stripe before.
+        late: How many of the last chains of a group lag, each a stripe behind the one before.
 
     Raises:
         VerifyError: An operator of the MAC array has no loop nest.
@@ -114,7 +126,7 @@ def tile_operator(module: Module, op: Op, place: Residency, *, lags: bool = Fals
     if group is not None:
         found = map(module.mapping, group.members)
         nests = {item.operator: item.nest for item in found if item is not None}
-        return tile_group(module.graph, group.members, group.rows, nests, arch, place, lags=lags)
+        return tile_group(module.graph, group.members, group.rows, nests, arch, place, late=late)
     if not is_mac(op):
         return tile_vector(module.graph, op, arch, place)
     mapping = module.mapping(op.name)

@@ -8,8 +8,8 @@ one element, which work on every tile that it finishes. What a chain hands to a 
 *lines*, an inner tile with all columns and channels of the rows that are read in a stripe. A group
 of one chain that makes all rows at once is cut by the loop nest of its first member alone.
 
-The last chain may lag one stripe behind, its operations mixed with those of the others, so that the
-vector unit finishes one stripe while the array works on the next.
+The last chains may lag, each one stripe behind the chain before it, operations of all stripes in
+work mixed, so that the vector unit finishes what one chain made while the array works for another.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -87,7 +87,7 @@ def tile_group(
     arch: Architecture,
     place: Residency,
     *,
-    lags: bool = False,
+    late: int = 0,
 ) -> TileGraph:
     """Return the tile graph of a fused group.
 
@@ -98,28 +98,32 @@ def tile_group(
         nests: Loops of the members that the MAC array runs, over the rows of the largest stripe.
         arch: The machine.
         place: What is resident and what is moved in tiles.
-        lags: Whether the last chain works on the stripe before.
+        late: How many of the last chains lag, each one stripe behind the chain before it.
 
     Raises:
         InfeasibleError: A nest cuts channels so that no tile can be handed on.
         VerifyError: A member has no loop nest.
     """
     run = _GroupTiler(graph, chains(graph, members), rows, nests, arch, place)
-    late: list[Block] = []
-    for stripe in stripes(graph, members, rows):
-        first, last = run.blocks(stripe)
-        for block in _mixed(first, late) if lags else (*first, *last):
+    lags = [max(0, late + 1 - back) for back in range(len(run.chains), 0, -1)]
+    rounds = [run.blocks(stripe) for stripe in stripes(graph, members, rows)]
+    for turn in range(len(rounds) + late):
+        parts: list[list[Block]] = [[] for _ in range(late + 1)]
+        for place_of_chain, lag in enumerate(lags):
+            if 0 <= turn - lag < len(rounds):
+                parts[lag] += rounds[turn - lag][place_of_chain]
+        for block in _mixed(parts):
             run.add(block)
-        late = last if lags else []
-    for block in late:
-        run.add(block)
     return run.collector.finish()
 
 
-def _mixed(first: Sequence[Block], second: Sequence[Block]) -> Iterator[Block]:
-    """Yield two sequences as one, evenly mixed."""
-    places = [((place + 1) / len(first), 0, block) for place, block in enumerate(first)]
-    places += [((place + 1) / len(second), 1, block) for place, block in enumerate(second)]
+def _mixed(parts: Sequence[Sequence[Block]]) -> Iterator[Block]:
+    """Yield sequences as one, evenly mixed."""
+    places = [
+        ((place + 1) / len(blocks), number, block)
+        for number, blocks in enumerate(parts)
+        for place, block in enumerate(blocks)
+    ]
     for _, _, block in sorted(places, key=lambda item: item[:2]):
         yield block
 
@@ -179,25 +183,26 @@ class _GroupTiler:
         for op in block:
             self.collector.add(op)
 
-    def blocks(self, stripe: Stripe) -> tuple[list[Block], list[Block]]:
-        """Return the operations of one stripe: of all chains but the last, and of the last."""
-        first: list[Block] = []
-        last: list[Block] = []
+    def blocks(self, stripe: Stripe) -> tuple[tuple[Block, ...], ...]:
+        """Return the operations of one stripe, chain by chain."""
         for name in sorted(self.first_reads & stripe.lines.keys()):
             if name in self.row_by_row:
                 self._fetch_rows(name, stripe.lines[name].stop)
             else:
                 self._bring_lines(name, stripe.lines[name])
-        for chain in self.chains:
-            made = stripe.made.get(chain[-1].name)
-            if made is None:
-                continue
-            if chain[-1].name != self.final:
-                first += self._next_lines(chain[-1], stripe.lines[chain[-1].name], made)
-            blocks = self._mac_blocks if is_mac(chain[0]) else self._vector_blocks
-            for rows in self._within_tiles(chain[:1], made):
-                (last if chain[-1].name == self.final else first).extend(blocks(chain, rows))
-        return first, last
+        return tuple(tuple(self._of_chain(chain, stripe)) for chain in self.chains)
+
+    def _of_chain(self, chain: Chain, stripe: Stripe) -> Iterator[Block]:
+        """Yield the operations of a chain in one stripe."""
+        name = chain[-1].name
+        made = stripe.made.get(name)
+        if made is None:
+            return
+        if name != self.final:
+            yield from self._next_lines(chain[-1], stripe.lines[name], made)
+        blocks = self._mac_blocks if is_mac(chain[0]) else self._vector_blocks
+        for rows in self._within_tiles(chain[:1], made):
+            yield from blocks(chain, rows)
 
     # -- lines ----------------------------------------------------------------------------------
 

@@ -2,7 +2,8 @@
 
 A mapper for one NPU minimises the cost model, in which a thousand small tiles cost as much as ten
 large ones. Here its nest is improved step by step until instructions and transfers are few, too
-(:mod:`...analysis.tile_batch`), and the better of it and of the greedy mapper's nest is taken.
+(:mod:`...analysis.tile_batch`), and the better of it and of the greedy mapper's nest is taken. Of
+the greedy mapper's own nests the one whose tiles take the fewest cycles is taken as it is.
 
 What is minimised so is an estimate, and nothing is proven of estimates. The result tells the cost
 model's value of the nest that was taken, beside the bound that the mapper proved of the same
@@ -12,9 +13,9 @@ On several NPUs the mapper sees one of them with its share of the off-chip bandw
 together are as fast as that one on its part of the work. Cycles are given for all of them.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -48,7 +49,6 @@ class InTiles(Mapper):
     mapper: Mapper
     npus: int = 1
     name: str = field(init=False, default="", repr=False)
-    makes_large_tiles: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "name", self.mapper.name)
@@ -62,11 +62,48 @@ class InTiles(Mapper):
         shared = Shared(problem, self.npus)
         found = self.mapper.find(shared.problem)
         judge = shared.judge(found.objective)
-        starts = [found.nest, *_greedy(shared.problem)]
+        starts = [found.nest]
+        if greedy := _greedy(shared.problem):
+            starts.append(shared.best(greedy, judge))
         nests = [improve(nest, shared.problem, judge, rounds=_ROUNDS) for nest in starts]
-        nest = min(nests, key=lambda item: shared.value(item, judge))
+        nest = shared.best(nests, judge)
         shared.problem.check(nest)
         return shared.restated(shared.divided(found), nest)
+
+
+@dataclass(frozen=True, kw_only=True)
+class GreedyInTiles(Mapper):
+    """The greedy mapper, its unrolling chosen by the tiles.
+
+    Attributes:
+        npus: Among how many NPUs the work is shared.
+    """
+
+    npus: int = 1
+    name: str = field(init=False, default=OutputStationary.name, repr=False)
+
+    def find(self, problem: MappingProblem) -> MappingResult:
+        """Return the nest whose tiles are best."""
+        shared = Shared(problem, self.npus)
+        nests = OutputStationary().nests(shared.problem)
+        least = min(map(shared.problem.value, nests))
+        nest = shared.best(nests, shared.judge(least))
+        found = MappingResult(
+            nest=nest, mapper=self.name, status=MappingStatus.HEURISTIC, objective=least
+        )
+        return shared.restated(shared.divided(found), nest)
+
+
+def in_tiles(mapper: Mapper, npus: int) -> Mapper:
+    """Return a mapper as it is used in whole networks.
+
+    Args:
+        mapper: Who finds nests.
+        npus: Among how many NPUs the work is shared.
+    """
+    if isinstance(mapper, OutputStationary):
+        return GreedyInTiles(npus=npus)
+    return InTiles(mapper=mapper, npus=npus)
 
 
 @dataclass(frozen=True)
@@ -145,8 +182,11 @@ class Shared:
 
         return judge
 
-    def value(self, nest: LoopNest, judge: Judge) -> float:
-        """Return what a judge says of one nest."""
+    def best(self, nests: Sequence[LoopNest], judge: Judge) -> LoopNest:
+        """Return the nest that a judge likes best, the first one of equals."""
+        return min(nests, key=lambda nest: self._value(nest, judge))
+
+    def _value(self, nest: LoopNest, judge: Judge) -> float:
         batch = batch_nests([nest])
         return float(judge(batch, self._cost(batch))[0])
 
@@ -167,6 +207,6 @@ def share_of(arch: Architecture, npus: int) -> Architecture:
 def _greedy(problem: MappingProblem) -> tuple[LoopNest, ...]:
     plain = replace(problem, objective=Objective.LATENCY)
     try:
-        return (OutputStationary().find(plain).nest,)
+        return OutputStationary().nests(plain)
     except InfeasibleError:
         return ()

@@ -9,7 +9,6 @@ import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
 
 from ....ir.arch import Architecture, Fanout
 from ....ir.errors import InfeasibleError
@@ -35,21 +34,28 @@ class OutputStationary(Mapper):
     """The greedy output-stationary mapper."""
 
     name: str = "output-stationary"
-    makes_large_tiles: ClassVar[bool] = True
 
     def find(self, problem: MappingProblem) -> MappingResult:
-        """Return an output-stationary nest.
+        """Return the best output-stationary nest of several unrollings.
 
         Raises:
             InfeasibleError: One element of each operand does not fit; the shortage says where.
         """
-        nest = _Greedy(problem=problem).solve()
+        nest = min(self.nests(problem), key=problem.value)
         return MappingResult(
             nest=nest,
             mapper=self.name,
             status=MappingStatus.HEURISTIC,
             objective=problem.value(nest),
         )
+
+    def nests(self, problem: MappingProblem) -> tuple[LoopNest, ...]:
+        """Return a nest of each of several unrollings that keep the array equally busy.
+
+        Raises:
+            InfeasibleError: One element of each operand does not fit; the shortage says where.
+        """
+        return _Greedy(problem=problem).solve()
 
 
 def map_output_stationary(workload: Workload, arch: Architecture) -> MappingResult:
@@ -63,11 +69,11 @@ def map_output_stationary(workload: Workload, arch: Architecture) -> MappingResu
 
 @dataclass(frozen=True, kw_only=True)
 class _Greedy(OfProblem):
-    def solve(self) -> LoopNest:
-        """Return the best nest of several unrollings that keep the array equally busy."""
+    def solve(self) -> tuple[LoopNest, ...]:
+        """Return a nest of each of several unrollings."""
         starts = unrollings(self.workload, self.arch)
         found = dict.fromkeys(self._that_fits(spatial) for spatial in starts)
-        return min(map(self._grown, found), key=self.problem.value)
+        return tuple(map(self._grown, found))
 
     def _grown(self, spatial: tuple[SpatialLoop, ...]) -> LoopNest:
         factors: Factors = {level.name: dict.fromkeys(DIMS, 1) for level in self.arch.levels}
