@@ -92,6 +92,8 @@ class CompileOptions:
     processes: int = field(default_factory=cores)
 
     def __post_init__(self) -> None:
+        for name, kind in _KINDS.items():
+            object.__setattr__(self, name, _one_of(kind, name, getattr(self, name)))
         if self.seed < 0:
             raise OptionError(f"seed is {self.seed}, must be 0 or more")
         if self.processes < 1:
@@ -136,6 +138,33 @@ class CompileOptions:
         values = {name: getattr(self, name) for name in names}
         values["constants"] = {name: flat(given) for name, given in self.constants.items()}
         return {name: _plain(value) for name, value in values.items()}
+
+
+_KINDS: Mapping[str, type[StrEnum]] = {
+    "objective": Objective,
+    "fuse": Fuse,
+    "verify": VerifyMode,
+    "calibration_method": CalibrationMethod,
+}
+"""Options that take one of several words."""
+
+
+def _one_of(kind: type[StrEnum], name: str, value: str) -> StrEnum:
+    """Return the value that a word stands for.
+
+    Args:
+        kind: All values.
+        name: Of the option.
+        value: A value, or the word for it.
+
+    Raises:
+        OptionError: There is no such word.
+    """
+    try:
+        return kind(value)
+    except ValueError:
+        words = ", ".join(repr(item.value) for item in kind)
+        raise OptionError(f"{name} is {value!r}", hint=f"it is one of {words}") from None
 
 
 def _plain(value: object) -> bool | int | float | str | None:

@@ -129,4 +129,4 @@ def schedule_cosma(
         return plan_with(graph, corrected)[0]
     if include_parameters or fuse is Fuse.OFF:
         return best.plan
-    return fused_plan(graph, arch, best, planned, corrected, fuse).plan
+    return fused_plan(graph, arch, best, planned, corrected, delay, fuse).plan

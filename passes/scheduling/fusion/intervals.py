@@ -1,4 +1,11 @@
-"""Propose groups: consecutive steps of a plan whose tensors would be kept on chip between them."""
+"""Choose groups: consecutive steps of a plan whose tensors are kept on chip between them.
+
+Which intervals of the order to fuse, each with which stripes, is decided by dynamic programming.
+What a group moves and how long it takes is measured by tiling it, which is slow. So a group that
+was not measured counts as what it can be at best, and the program is solved anew until everything
+that it chooses has been measured. That is the best choice of all that was offered, as far as no
+estimate lies above the truth.
+"""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -13,7 +20,8 @@ from ....ir.operators.spec import Family
 from ....ir.ops import is_mac, spec_of
 from ...tiling.residency import unit_of
 from ...tiling.stripes import rows_of
-from ..cosma.refine import CorrectedTraffic, residents
+from ..cosma.delay import Delay
+from ..cosma.refine import CorrectedTraffic, Measured, residents
 from ..cosma.traffic import Traffic
 from ..map_groups import line_bytes
 from .epilogues import can_join, is_group
@@ -21,57 +29,106 @@ from .epilogues import can_join, is_group
 MOST_STEPS = 10
 """Steps that one group joins."""
 
-_LINES = (0.5, 0.8)
-"""Parts of the scratchpad that a group's lines may take; the rest is for tiles."""
+_LINES = 0.8
+"""Part of the scratchpad that a group's lines may take; the rest is for tiles."""
+
+_HEIGHTS = 2
+"""Stripe heights that are offered of each interval, the largest ones."""
+
+_LEAST = 0.7
+"""Part of what steps take alone that a group takes at least, until it is measured."""
+
+_MOST_MEASURED = 150
+"""Groups that are measured; then only these are chosen from."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Cost:
+    """What steps or a group cost.
+
+    Attributes:
+        bytes: What is moved off chip [byte].
+        cycles: What it takes [cycle].
+    """
+
+    bytes: float
+    cycles: float
 
 
 @dataclass
 class Intervals:
-    """The intervals of one plan; local to one choice.
+    """The intervals of one plan without groups; local to one choice.
 
     Attributes:
         graph: The network.
         arch: The machine.
-        plan: The plan, perhaps with groups, which count as single steps.
+        base: The plan.
         traffic: Tells what operators and groups move.
-        refused: Groups that took too long.
+        delay: Tells how long transfers take.
     """
 
     graph: Graph
     arch: Architecture
-    plan: GraphSchedule
+    base: Measured
     traffic: CorrectedTraffic
-    refused: frozenset[Group] = frozenset()
-    _costs: dict[Group, float] = field(default_factory=dict[Group, float])
+    delay: Delay
+    _known: dict[Group, _Cost | None] = field(default_factory=dict[Group, _Cost | None])
+    _offers: dict[tuple[int, int], tuple[tuple[Group, _Cost], ...]] = field(
+        default_factory=dict[tuple[int, int], tuple[tuple[Group, _Cost], ...]]
+    )
+
+    @property
+    def plan(self) -> GraphSchedule:
+        """The plan without groups."""
+        return self.base.plan
 
     def groups(self) -> tuple[Group, ...]:
-        """Return the disjoint groups that save most, by dynamic programming over the order."""
-        order = self.plan.order
-        best: list[tuple[float, tuple[Group, ...]]] = [(0.0, ())]
-        for stop in range(1, len(order) + 1):
-            known = self.plan.group(order[stop - 1])
+        """Return the disjoint groups that save most, of which none moves more or takes longer."""
+        while True:
+            chosen = self._best()
+            unknown = [item for item in chosen if item[0] not in self._known]
+            if not unknown:
+                return tuple(group for group, _, _ in chosen)
+            for group, start, stop in unknown:
+                self._known[group] = self._measured(group, start, stop)
+
+    def _best(self) -> tuple[tuple[Group, int, int], ...]:
+        """Return the best groups, each with its first step and the one behind its last."""
+        count = len(self.plan.order)
+        best: list[tuple[float, tuple[tuple[Group, int, int], ...]]] = [(0.0, ())]
+        for stop in range(1, count + 1):
             cost, chosen = best[stop - 1]
-            options = [(cost + self._moved[stop - 1], chosen + (() if known is None else (known,)))]
-            for start in range(stop - 2, max(-1, stop - 1 - MOST_STEPS), -1):
-                if not self._can_join[start] or not self._can_join[stop - 1]:
+            options = [(cost + self._price(self._alone[stop - 1]), chosen)]
+            for start in range(stop - 1, max(-1, stop - 1 - MOST_STEPS), -1):
+                if not self._can_join[start]:
                     break
-                group = self._group(start, stop)
-                if group is not None:
-                    cost, chosen = best[start]
-                    options.append((cost + self._cost(group, start, stop), (*chosen, group)))
+                cost, chosen = best[start]
+                for group, found in self._offered(start, stop):
+                    options.append((cost + self._price(found), (*chosen, (group, start, stop))))
             best.append(min(options, key=lambda item: item[0]))
         return best[-1][1]
 
+    def _price(self, cost: _Cost) -> float:
+        """Return bytes and cycles as parts of what the plan without groups costs."""
+        whole = self._whole
+        return cost.bytes / max(1.0, whole.bytes) + cost.cycles / max(1.0, whole.cycles)
+
+    @cached_property
+    def _whole(self) -> _Cost:
+        return self._together(0, len(self.plan.order))
+
+    def _together(self, start: int, stop: int) -> _Cost:
+        """Return what steps cost one by one."""
+        steps = self._alone[start:stop]
+        return _Cost(sum(item.bytes for item in steps), sum(item.cycles for item in steps))
+
     @cached_property
     def _can_join(self) -> tuple[bool, ...]:
-        """Whether every operator of a step can be a member of a group."""
-        return tuple(
-            all(self._joins(self.graph.producer[name]) for name in self.plan.members(unit))
-            for unit in self.plan.order
-        )
+        """Whether the operator of each step can be a member of a group."""
+        return tuple(self._joins(self.graph.producer[name]) for name in self.plan.order)
 
     def _joins(self, op: Op) -> bool:
-        if len(op.result.type.shape) not in (2, 4) or rows_of(op.result.type) < 2:
+        if len(op.result.type.shape) not in (2, 4):
             return False
         if is_mac(op):
             return can_join(self.graph, op, self.arch)
@@ -79,9 +136,11 @@ class Intervals:
         is_window = family is Family.POOL and op.kind != "global_avg_pool"
         return family in ONE_ELEMENT or is_window
 
+    # -- what steps cost alone -------------------------------------------------------------------
+
     @cached_property
-    def _moved(self) -> tuple[float, ...]:
-        """What every step moves, whole tensors and tiles [byte]."""
+    def _alone(self) -> tuple[_Cost, ...]:
+        """What every step costs, whole tensors and tiles."""
         plan = self.plan
         moved = [0.0] * len(plan.order)
         for item in (*plan.loads, *plan.spills, *plan.retrieves, *plan.stores, *plan.streams):
@@ -89,7 +148,7 @@ class Intervals:
         for step in range(len(plan.order)):
             found = self._planned_traffic(step)
             moved[step] += 0 if found is None else found.constants
-        return tuple(moved)
+        return tuple(map(_Cost, moved, self.base.times))
 
     def _planned_traffic(self, step: int) -> Traffic | None:
         op = unit_of(self.graph, self.plan, self.plan.order[step])
@@ -97,26 +156,46 @@ class Intervals:
         size = 0 if workspace is None else workspace.bytes
         return self.traffic.measure(op, residents(op, self.plan, step), size, size)
 
-    def _group(self, start: int, stop: int) -> Group | None:
-        """Return the group of some steps with its largest stripes, ``None`` if it cannot be."""
-        members = tuple(
-            name for unit in self.plan.order[start:stop] for name in self.plan.members(unit)
-        )
-        if not is_group(self.graph, (Group(members=members),)):
-            return None
-        for part in _LINES:
-            group = self._within(members, part * self.plan.budget)
-            if group is not None and group not in self.refused:
-                return group
-        return None
+    # -- what groups cost ------------------------------------------------------------------------
 
-    def _within(self, members: tuple[str, ...], limit: float) -> Group | None:
-        """Return the group with the largest stripes whose lines take no more than a limit."""
+    def _offered(self, start: int, stop: int) -> Iterator[tuple[Group, _Cost]]:
+        """Yield the groups of some steps that can be chosen, with what they cost."""
+        if stop - start < 2:
+            return
+        if (start, stop) not in self._offers:
+            self._offers[start, stop] = tuple(self._candidates(start, stop))
+        alone = self._together(start, stop)
+        is_closed = len(self._known) >= _MOST_MEASURED
+        for group, estimate in self._offers[start, stop]:
+            found = self._known.get(group, None if is_closed else estimate)
+            within = found is not None and found.cycles <= cycles_alone(self.base, group)
+            if found is not None and within and found.bytes <= alone.bytes:
+                yield group, found
+
+    def _candidates(self, start: int, stop: int) -> Iterator[tuple[Group, _Cost]]:
+        """Yield the groups of some steps, with what they cost at best."""
+        members = self.plan.order[start:stop]
+        if not is_group(self.graph, (Group(members=members),)):
+            return
+        for group in self._heights(members):
+            op = group_op(self.graph, group)
+            here = self._resident(group, start, stop)
+            found = self.traffic(op, here, self.plan.budget)
+            if found is not None:
+                estimate = self._cost(found, group, here, start, stop)
+                least = _LEAST * self._together(start, stop).cycles
+                yield group, _Cost(estimate.bytes, max(estimate.cycles, least))
+
+    def _heights(self, members: tuple[str, ...]) -> Iterator[Group]:
+        """Yield groups of the same members, the ones with the largest stripes that fit."""
+        offered = 0
         for rows in self._row_counts(members):
             group = Group(members=members, rows=rows)
-            if line_bytes(self.graph, group) <= limit:
-                return group
-        return None
+            if line_bytes(self.graph, group) <= _LINES * self.plan.budget:
+                yield group
+                offered += 1
+            if offered == _HEIGHTS:
+                return
 
     def _row_counts(self, members: tuple[str, ...]) -> Iterator[int]:
         """Yield stripe heights, the largest first."""
@@ -127,24 +206,50 @@ class Intervals:
             yield -(-total // count)
             count *= 2
 
-    def _cost(self, group: Group, start: int, stop: int) -> float:
-        """Return what a group moves where its plan leaves the other tensors as they are [byte]."""
-        if group not in self._costs:
-            op = group_op(self.graph, group)
-            names = (*op.inputs, op.name)
-            here = frozenset(
-                name
-                for name in names
-                if any(self.plan.resident(name, step) for step in range(start, stop))
-            )
-            found = self.traffic(op, here, self.plan.budget)
-            whole = (*self.plan.loads, *self.plan.spills, *self.plan.retrieves, *self.plan.stores)
-            others = sum(
-                item.bytes
-                for item in whole
-                if start <= item.step < stop
-                and item.tensor not in group.members[:-1]
-                and (item.tensor in here or item.tensor not in names)
-            )
-            self._costs[group] = float("inf") if found is None else found.total + others
-        return self._costs[group]
+    def _resident(self, group: Group, start: int, stop: int) -> frozenset[str]:
+        """Return the tensors that a group reads or makes and that the plan keeps on chip."""
+        op = group_op(self.graph, group)
+        return frozenset(
+            name
+            for name in (*op.inputs, op.name)
+            if any(self.plan.resident(name, step) for step in range(start, stop))
+        )
+
+    def _measured(self, group: Group, start: int, stop: int) -> _Cost | None:
+        """Return what a group costs by its tiles, ``None`` where they do not fit."""
+        here = self._resident(group, start, stop)
+        op, budget = group_op(self.graph, group), self.plan.budget
+        found = self.traffic.measure(op, here, budget, budget)
+        return None if found is None else self._cost(found, group, here, start, stop)
+
+    def _cost(
+        self, traffic: Traffic, group: Group, here: frozenset[str], start: int, stop: int
+    ) -> _Cost:
+        """Return what a group costs where its plan leaves the other tensors as they are."""
+        names = {*group_op(self.graph, group).inputs, group.name}
+        plan = self.plan
+        whole = sum(
+            item.bytes
+            for item in (*plan.loads, *plan.spills, *plan.retrieves, *plan.stores)
+            if start <= item.step < stop
+            and item.tensor not in group.members[:-1]
+            and (item.tensor in here or item.tensor not in names)
+        )
+        cycles = max(traffic.cycles, self.delay.cycles_of(traffic.total))
+        return _Cost(traffic.total + whole, cycles + self.delay.cycles_of(whole))
+
+
+def cycles_alone(base: Measured, group: Group) -> float:
+    """Return what the members of a group take one by one [cycle].
+
+    Stripes leave a mapper less to choose from than whole operators, so they are compared with the
+    mean of what these take in the plan and what good nests can make of them.
+
+    Args:
+        base: A plan without the group.
+        group: The group.
+    """
+    places = [base.plan.step_of[name] for name in group.members]
+    measured = sum(base.times[place] for place in places)
+    prospects = sum(base.prospects[place] for place in places)
+    return (measured + prospects) / 2 if group.rows else measured
