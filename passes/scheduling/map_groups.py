@@ -96,12 +96,14 @@ class GroupMapping:
         group: The group.
         objective: What mappers minimise.
         seed: Of mappers.
+        first: How many stripes are scheduled, for an estimate; all of them by default.
     """
 
     module: Module
     group: Group
     objective: Objective
     seed: int
+    first: int | None = None
 
     @property
     def _arch(self) -> Architecture:
@@ -195,7 +197,8 @@ class GroupMapping:
         plan = self.module.graph_schedule
         assert plan is not None
         module = replace(self.module, mappings=mappings)
-        return schedule_operator(module, unit_of(module.graph, plan, self.group.name))
+        unit = unit_of(module.graph, plan, self.group.name)
+        return schedule_operator(module, unit, first=self.first)
 
 
 def mapping_of(name: str, result: MappingResult) -> OperatorMapping:

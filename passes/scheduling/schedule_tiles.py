@@ -53,12 +53,16 @@ class ScheduleTiles(Pass):
         return replace(module, tile_schedule=found)
 
 
-def schedule_operator(module: Module, op: Op) -> TileSchedule:
+def schedule_operator(module: Module, op: Op, *, first: int | None = None) -> TileSchedule:
     """Return the tiles of one operator of a module that is planned and mapped, by themselves.
 
     Args:
         module: The network with its plan and its loop nests.
         op: The operator, or the one that stands for a group.
+        first: How many stripes of a group to schedule, for an estimate; all of them by default.
+
+    Raises:
+        InfeasibleError: The tiles do not fit.
     """
     arch, plan = require_arch(module), module.graph_schedule
     assert plan is not None
@@ -78,11 +82,13 @@ def schedule_operator(module: Module, op: Op) -> TileSchedule:
     group = plan.group(op.name)
     if group is None:
         return schedule_static(tile_operator(module, op, place), arch, ranges)
+
+    def schedule(late: int) -> TileSchedule:
+        tiles = tile_operator(module, op, place, late=late, first=first)
+        return schedule_static(tiles, arch, ranges)
+
     count = len(chains(module.graph, group.members))
-    return _fastest(
-        lambda late: schedule_static(tile_operator(module, op, place, late=late), arch, ranges),
-        sorted({0, min(1, count - 1), count - 1}),
-    )
+    return _fastest(schedule, sorted({0, min(1, count - 1), count - 1}))
 
 
 def _fastest(schedule: Callable[[int], TileSchedule], lates: Iterable[int]) -> TileSchedule:
@@ -104,12 +110,13 @@ def _fastest(schedule: Callable[[int], TileSchedule], lates: Iterable[int]) -> T
                 raise
             break
     limit = _SACRIFICE * found[0].transferred_bytes
-    return min(
-        (item for item in found if item.transferred_bytes <= limit), key=lambda item: item.cycles
-    )
+    fitting = [item for item in found if item.transferred_bytes <= limit]
+    return min(fitting, key=lambda item: item.cycles)
 
 
-def tile_operator(module: Module, op: Op, place: Residency, *, late: int = 0) -> TileGraph:
+def tile_operator(
+    module: Module, op: Op, place: Residency, *, late: int = 0, first: int | None = None
+) -> TileGraph:
     """Return the tile graph of one operator.
 
     Args:
@@ -117,6 +124,7 @@ def tile_operator(module: Module, op: Op, place: Residency, *, late: int = 0) ->
         op: The operator, or the one that stands for a group.
         place: What the plan says about its step.
         late: How many of the last chains of a group lag, each a stripe behind the one before.
+        first: How many stripes of a group to tile; all of them by default.
 
     Raises:
         VerifyError: An operator of the MAC array has no loop nest.
@@ -126,7 +134,9 @@ def tile_operator(module: Module, op: Op, place: Residency, *, late: int = 0) ->
     if group is not None:
         found = map(module.mapping, group.members)
         nests = {item.operator: item.nest for item in found if item is not None}
-        return tile_group(module.graph, group.members, group.rows, nests, arch, place, late=late)
+        return tile_group(
+            module.graph, group.members, group.rows, nests, arch, place, late=late, first=first
+        )
     if not is_mac(op):
         return tile_vector(module.graph, op, arch, place)
     mapping = module.mapping(op.name)

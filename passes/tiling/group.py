@@ -88,6 +88,7 @@ def tile_group(
     place: Residency,
     *,
     late: int = 0,
+    first: int | None = None,
 ) -> TileGraph:
     """Return the tile graph of a fused group.
 
@@ -99,6 +100,7 @@ def tile_group(
         arch: The machine.
         place: What is resident and what is moved in tiles.
         late: How many of the last chains lag, each one stripe behind the chain before it.
+        first: How many stripes to tile; all of them by default.
 
     Raises:
         InfeasibleError: A nest cuts channels so that no tile can be handed on.
@@ -106,7 +108,7 @@ def tile_group(
     """
     run = _GroupTiler(graph, chains(graph, members), rows, nests, arch, place)
     lags = [max(0, late + 1 - back) for back in range(len(run.chains), 0, -1)]
-    rounds = [run.blocks(stripe) for stripe in stripes(graph, members, rows)]
+    rounds = [run.blocks(stripe) for stripe in stripes(graph, members, rows)[:first]]
     for turn in range(len(rounds) + late):
         parts: list[list[Block]] = [[] for _ in range(late + 1)]
         for place_of_chain, lag in enumerate(lags):

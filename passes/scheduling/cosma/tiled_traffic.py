@@ -1,8 +1,12 @@
-"""The exact traffic of an operator: map it, cut it into tiles, and count what these transfer."""
+"""The traffic of an operator as compiled: map it, cut it into tiles, count what these transfer.
+
+Of a fused group with many stripes the first ones are tiled; the others go on as these do.
+"""
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 
 from ....ir.arch import Architecture
 from ....ir.errors import InfeasibleError
@@ -15,11 +19,15 @@ from ....ir.tile_schedule import TileSchedule
 from ...base import Context
 from ...mapping.mapper import MappingResult
 from ...mapping.problem import MappingProblem, Objective
+from ...tiling.stripes import stripes
 from ..map_groups import GroupMapping, mapping_of
 from ..map_operators import MapOperators
 from ..schedule_tiles import schedule_operator
 from .likeness import Likeness, Likenesses
 from .traffic import Traffic, TrafficModel
+
+_FEW, _SEVERAL = 4, 10
+"""Stripes of a group that are scheduled: the rest is taken to go on as these do."""
 
 
 def tiled_traffic(
@@ -56,11 +64,7 @@ def tiled_traffic(
                 mapped.update(finder.solve((item,), arch, context))
         return {problem: mapped[problem] for problem, _ in asked}
 
-    def scheduled(op: Op, plan: GraphSchedule) -> TileSchedule:
-        module = Module(graph=graph, arch=arch, graph_schedule=plan)
-        group = group_of(op)
-        if group is not None:
-            return GroupMapping(module, group, objective, seed).best(solved)[1]
+    def scheduled(op: Op, module: Module, plan: GraphSchedule) -> TileSchedule:
         problems = finder.problems(graph, plan, arch, seed)
         found = solved([(problem, name) for name, problem in problems])
         nests = tuple(mapping_of(name, found[problem]) for name, problem in problems)
@@ -68,7 +72,18 @@ def tiled_traffic(
 
     def measure(op: Op, resident: frozenset[str], workspace: int) -> Traffic:
         plan = _plan_of_one(graph, op, resident, workspace)
-        return _counted(graph, op, scheduled(op, plan), resident, workspace)
+        module = Module(graph=graph, arch=arch, graph_schedule=plan)
+        group = group_of(op)
+        counted = partial(_counted, graph, op, resident=resident, workspace=workspace)
+        if group is None:
+            return counted(scheduled(op, module, plan))
+        count = len(stripes(graph, group.members, group.rows))
+        asked = GroupMapping(module, group, objective, seed, first=min(count, _SEVERAL))
+        nests, schedule = asked.best(solved)
+        if count <= _SEVERAL:
+            return counted(schedule)
+        few = counted(replace(asked, first=_FEW).schedule(nests))
+        return _continued(few, counted(schedule), count)
 
     def model(op: Op, resident: frozenset[str], workspace: int) -> Traffic | None:
         like = likenesses.of(op)
@@ -89,6 +104,28 @@ def _renamed(found: Traffic, first: Likeness, like: Likeness) -> Traffic:
     names = dict(zip(first.tensors, like.tensors, strict=True))
     activations = tuple((names[name], size) for name, size in found.activations)
     return replace(found, activations=activations)
+
+
+def _continued(few: Traffic, several: Traffic, count: int) -> Traffic:
+    """Return what many stripes move and take, if they go on as the several first ones do.
+
+    Args:
+        few: Of the first ``_FEW`` stripes.
+        several: Of the first ``_SEVERAL`` stripes.
+        count: Of all stripes.
+    """
+    rounds = (count - _SEVERAL) / (_SEVERAL - _FEW)
+
+    def at_last(early: int, late: int) -> int:
+        return round(late + rounds * (late - early))
+
+    pairs = zip(few.activations, several.activations, strict=True)
+    return replace(
+        several,
+        activations=tuple((name, at_last(one, other)) for (name, one), (_, other) in pairs),
+        constants=at_last(few.constants, several.constants),
+        cycles=at_last(few.cycles, several.cycles),
+    )
 
 
 def _plan_of_one(graph: Graph, op: Op, resident: frozenset[str], workspace: int) -> GraphSchedule:

@@ -7,8 +7,9 @@ that it chooses has been measured. That is the best choice of all that was offer
 estimate lies above the truth.
 """
 
+import itertools
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from ....ir.arch import Architecture
@@ -35,10 +36,18 @@ _LINES = 0.8
 _HEIGHTS = 2
 """Stripe heights that are offered of each interval, the largest ones."""
 
-_LEAST = 0.7
-"""Part of what steps take alone that a group takes at least, until it is measured."""
+_COMPUTING, _MOVING = 0.88, 0.45
+"""Parts of what steps take alone that a group is expected to take at least: of those that compute
+for longer than they move tiles, and of the others."""
 
-_MOST_MEASURED = 150
+_LONGER = 1.1
+"""How many times its transfers a step takes if it computes for longer."""
+
+_HARDLY, _OTHER_HEIGHT = 0.9, 0.72
+"""Parts of what a measured group takes that others are expected to take at least for the same
+steps: larger ones, and those of the same steps with other stripes."""
+
+_MOST_MEASURED = 100
 """Groups that are measured; then only these are chosen from."""
 
 
@@ -73,6 +82,7 @@ class Intervals:
     traffic: CorrectedTraffic
     delay: Delay
     _known: dict[Group, _Cost | None] = field(default_factory=dict[Group, _Cost | None])
+    _fastest: dict[tuple[int, int], float] = field(default_factory=dict[tuple[int, int], float])
     _offers: dict[tuple[int, int], tuple[tuple[Group, _Cost], ...]] = field(
         default_factory=dict[tuple[int, int], tuple[tuple[Group, _Cost], ...]]
     )
@@ -90,7 +100,32 @@ class Intervals:
             if not unknown:
                 return tuple(group for group, _, _ in chosen)
             for group, start, stop in unknown:
-                self._known[group] = self._measured(group, start, stop)
+                found = self._known[group] = self._measured(group, start, stop)
+                if found is not None:
+                    best = self._fastest.get((start, stop), found.cycles)
+                    self._fastest[start, stop] = min(best, found.cycles)
+
+    def _least(self, start: int, stop: int) -> float:
+        """Return what a group takes at least: hardly less than one inside that was measured."""
+        alone = self._least_alone
+        least = alone[stop] - alone[start]
+        for (first, last), cycles in self._fastest.items():
+            if start <= first and last <= stop:
+                around = alone[first] - alone[start] + alone[stop] - alone[last]
+                part = _OTHER_HEIGHT if (start, stop) == (first, last) else _HARDLY
+                least = max(least, part * cycles + around)
+        return least
+
+    @cached_property
+    def _least_alone(self) -> tuple[float, ...]:
+        """What the steps before each take at least as members of a group."""
+        parts = (
+            (_COMPUTING if self._computes(item) else _MOVING) * item.cycles for item in self._alone
+        )
+        return tuple(itertools.accumulate(parts, initial=0.0))
+
+    def _computes(self, cost: _Cost) -> bool:
+        return cost.cycles > _LONGER * self.delay.cycles_of(int(cost.bytes))
 
     def _best(self) -> tuple[tuple[Group, int, int], ...]:
         """Return the best groups, each with its first step and the one behind its last."""
@@ -166,8 +201,10 @@ class Intervals:
             self._offers[start, stop] = tuple(self._candidates(start, stop))
         alone = self._together(start, stop)
         is_closed = len(self._known) >= _MOST_MEASURED
+        least = self._least(start, stop)
         for group, estimate in self._offers[start, stop]:
-            found = self._known.get(group, None if is_closed else estimate)
+            rough = None if is_closed else replace(estimate, cycles=max(least, estimate.cycles))
+            found = self._known.get(group, rough)
             within = found is not None and found.cycles <= cycles_alone(self.base, group)
             if found is not None and within and found.bytes <= alone.bytes:
                 yield group, found
@@ -182,9 +219,7 @@ class Intervals:
             here = self._resident(group, start, stop)
             found = self.traffic(op, here, self.plan.budget)
             if found is not None:
-                estimate = self._cost(found, group, here, start, stop)
-                least = _LEAST * self._together(start, stop).cycles
-                yield group, _Cost(estimate.bytes, max(estimate.cycles, least))
+                yield group, self._cost(found, group, here, start, stop)
 
     def _heights(self, members: tuple[str, ...]) -> Iterator[Group]:
         """Yield groups of the same members, the ones with the largest stripes that fit."""
