@@ -21,7 +21,7 @@ from ..tiling.vector import tile_vector
 from .network.join import join
 from .static import schedule_static
 
-_SACRIFICE = 1.05
+_SACRIFICE = 1.1
 """How much more a group may move where it takes fewer cycles so."""
 
 
