@@ -1,20 +1,33 @@
 """What a network must move to and from off-chip memory, whatever the plan and the tiles."""
 
+from collections.abc import Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+
 from ...ir.graph import Graph, Op
-from ...ir.op_views import window_of
+from ...ir.op_views import Window, window_of
+from ...ir.operators.elementwise import ONE_ELEMENT
+from ...ir.operators.spec import Family
 from ...ir.ops import OPS, is_mac, parts_of
-from .bounds import Padding, rows_read
+from .bounds import Padding
+
+Pixels = tuple[NDArray[np.bool_], NDArray[np.bool_]]
+"""Rows and columns of an image that somebody needs."""
 
 
 def compulsory_network_bytes(graph: Graph) -> int:
     """Return the bytes of inputs, constants and outputs, each moved once, unread ones left out.
 
-    Of an input that windows step over only what the most demanding operator touches is counted.
+    Of an input that windows step over only what the most demanding operator touches is counted,
+    and of that what outputs depend on: where operators are fused, nobody makes the rest.
     """
+    needed = _needed_pixels(graph)
     made = (name for name in dict.fromkeys(graph.outputs) if name in graph.producer)
     total = sum(graph.types[name].bytes for name in made)
     for value in (*graph.inputs, *graph.constants):
-        read = (_read_bytes(graph, op, value.name) for op in graph.consumers[value.name])
+        readers = graph.consumers[value.name]
+        read = (_read_bytes(graph, op, value.name, needed) for op in readers)
         total += max(read, default=0)
     return total
 
@@ -28,26 +41,74 @@ def padding_of(graph: Graph, op: Op) -> Padding | None:
     return Padding(rows=rows, columns=columns, top=top, left=left)
 
 
-def _read_bytes(graph: Graph, op: Op, name: str) -> int:
+def _needed_pixels(graph: Graph) -> Mapping[str, Pixels]:
+    """Return the pixels of every image that outputs depend on through windows."""
+    found: dict[str, Pixels] = {
+        name: _all_pixels(graph, name) for name in graph.outputs if _is_image(graph, name)
+    }
+    for op in reversed(graph.ops):
+        for name in dict.fromkeys(op.inputs):
+            if _is_image(graph, name):
+                read = _pixels_read(graph, op, name, found)
+                known = found.get(name)
+                found[name] = read if known is None else (known[0] | read[0], known[1] | read[1])
+    return found
+
+
+def _is_image(graph: Graph, name: str) -> bool:
+    return len(graph.types[name].shape) == 4
+
+
+def _all_pixels(graph: Graph, name: str) -> Pixels:
+    rows, columns = graph.types[name].shape[2:]
+    return np.ones(rows, np.bool_), np.ones(columns, np.bool_)
+
+
+def _pixels_read(graph: Graph, op: Op, name: str, needed: Mapping[str, Pixels]) -> Pixels:
+    """Return the pixels of an image that an operator reads for the needed ones of its result."""
+    window = _window(graph, op, name)
+    made = needed.get(op.name)
+    if made is None or window is None:
+        return _all_pixels(graph, name)
+    rows, columns = graph.types[name].shape[2:]
+    return _met(window, 0, made[0], rows), _met(window, 1, made[1], columns)
+
+
+def _window(graph: Graph, op: Op, name: str) -> Window | None:
+    """Return the window that an operator reads an image through, ``None`` if it reads it all."""
+    family = OPS[op.kind].family if op.kind in OPS else None
+    if op.operands[0] == name and op.operands.count(name) == 1:
+        if op.kind == "conv2d":
+            rows, columns = graph.types[op.operands[1]].shape[2:]
+            return window_of(op, (rows, columns))
+        if family is Family.POOL and op.kind != "global_avg_pool":
+            return window_of(op)
+    is_same = graph.types[name].shape == op.result.type.shape
+    return _PIXEL if family in ONE_ELEMENT and is_same else None
+
+
+_PIXEL = Window(kernel=(1, 1), stride=(1, 1), pads=(0, 0, 0, 0), dilation=(1, 1), overhang=(0, 0))
+
+
+def _met(window: Window, axis: int, made: NDArray[np.bool_], extent: int) -> NDArray[np.bool_]:
+    """Return what the windows of some results meet along one axis."""
+    taps = np.arange(window.kernel[axis]) * window.dilation[axis] - window.pads[axis]
+    places = (np.flatnonzero(made)[:, None] * window.stride[axis] + taps).ravel()
+    met = np.zeros(extent, np.bool_)
+    met[places[(places >= 0) & (places < extent)]] = True
+    return met
+
+
+def _read_bytes(graph: Graph, op: Op, name: str, needed: Mapping[str, Pixels]) -> int:
     """Return the bytes of a tensor that an operator reads at least."""
     source = graph.types[name]
+    if _is_image(graph, name) and _window(graph, op, name) is not None:
+        rows, columns = _pixels_read(graph, op, name, needed)
+        pixels = int(rows.sum()) * int(columns.sum())
+        return pixels * source.shape[0] * source.shape[1] * source.dtype.bytes
     if name != op.operands[0] or name in op.operands[1:]:
         return source.bytes
-    if op.kind != "conv2d":
-        return source.dtype.bytes * _elements_read(graph, op)
-    rows, columns = graph.types[op.operands[1]].shape[2:]
-    window = window_of(op, (rows, columns))
-    touched = 1
-    for axis in (0, 1):
-        touched *= rows_read(
-            graph.types[op.name].shape[2 + axis],
-            window.kernel[axis],
-            window.stride[axis],
-            window.dilation[axis],
-            window.pads[axis],
-            source.shape[2 + axis],
-        )
-    return touched * source.shape[0] * source.shape[1] * source.dtype.bytes
+    return source.dtype.bytes * _elements_read(graph, op)
 
 
 def _elements_read(graph: Graph, op: Op) -> int:

@@ -31,7 +31,7 @@ from ...ir.workload import Dim, Operand
 from .collect import TileCollector, cuts
 from .mac import Ranges, mac_operations
 from .residency import Residency
-from .stripes import Stripe, needed_rows, row_axis, rows_of, stripes
+from .stripes import Stripe, has_lines, needed_rows, row_axis, rows_of, stripes
 from .vector import table_tile
 
 Chain = tuple[Op, ...]
@@ -393,6 +393,10 @@ class _GroupTiler:
             return given[name]
         if name in self.row_by_row:
             return self._input(name, rows)
+        if not has_lines(self.graph, op, name) and name in self.made_here:
+            raise InfeasibleError(
+                f"%{op.name} reads %{name} of its group along other axes", hint="--fuse epilogues"
+            )
         if name in self.lines and (name in self.made_here or name in self.first_reads):
             return self.lines[name]
         if name in self.place.addresses and not self.graph.is_constant(name):
@@ -424,7 +428,7 @@ def _seen(tile: Tile, view: View) -> Tile:
 def _activations(graph: Graph, op: Op) -> Iterator[str]:
     """Yield what an operator reads in lines."""
     names = op.operands[:1] if is_mac(op) else _tiled_operands(op)
-    return (name for name in names if name and not graph.is_constant(name))
+    return (name for name in names if name and has_lines(graph, op, name))
 
 
 def _rows_box(type: TensorType, rows: Range) -> Box:

@@ -49,7 +49,7 @@ def rows_of(type: TensorType) -> int:
 
 
 def needed_rows(graph: Graph, op: Op, made: Range) -> Lines:
-    """Return the rows that an operator reads of each activation to make some of its own.
+    """Return the rows that an operator reads of each activation that has lines.
 
     Args:
         graph: The network.
@@ -64,10 +64,24 @@ def needed_rows(graph: Graph, op: Op, made: Range) -> Lines:
     found: dict[str, Range] = {}
     for read in part.reads:
         name = op.operands[read.operand]
-        if not graph.is_constant(name):
+        if has_lines(graph, op, name):
             rows = read.box(tuple(box))[row_axis(op.result.type)]
             found[name] = _union(found.get(name), rows)
     return found
+
+
+def has_lines(graph: Graph, op: Op, name: str) -> bool:
+    """Whether an operator reads rows of an operand: an activation with as many axes as its result.
+
+    Vectors along columns, say, are fetched as the tiles need them.
+
+    Args:
+        graph: The network.
+        op: The operator.
+        name: The operand.
+    """
+    ranks = (len(graph.types[name].shape), len(op.result.type.shape))
+    return not graph.is_constant(name) and (is_mac(op) or ranks[0] == ranks[1])
 
 
 def _filtered(graph: Graph, op: Op, made: Range) -> Range:

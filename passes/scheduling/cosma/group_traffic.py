@@ -89,7 +89,7 @@ def _stripe_traffic(graph: Graph, group: Group, arch: Architecture) -> TrafficMo
             return None
         once = is_held or (pass_scratchpad and left >= total + COMFORTABLE)
         moved = [
-            (name, min(size, 2 * graph.types[name].bytes))
+            (name, min(size or graph.types[name].bytes, 2 * graph.types[name].bytes))
             for name, size in passing.items()
             if name not in own and name not in resident and not graph.is_constant(name)
         ]

@@ -3,9 +3,12 @@
 import pytest
 
 from accnn.ir.graph import Graph
+from accnn.ir.graph_schedule import Group
 from accnn.passes.analysis.compulsory import compulsory_network_bytes
 from tests.flow import compile_graph
 from tests.networks import NetworkBuilder
+from tests.passes.tiling.fused import compile_fused
+from tests.tiles import tiles_of
 
 
 def convolution(stride: int) -> tuple[Graph, dict]:
@@ -46,3 +49,28 @@ def test_no_plan_moves_less_than_its_bound(arch: str, network, scheduler: str, b
 
     assert plan is not None
     assert plan.bound <= plan.objective
+
+
+def skipping() -> tuple[Graph, dict]:
+    """A convolution of each pixel, and a pool that leaves out every third row of it."""
+    net = NetworkBuilder()
+    a = net.conv(net.input("x", (1, 8, 12, 6)), "a", 16, 1)
+    return net.build(net.op("max_pool", (a,), "y", {"kernel": (2, 1), "stride": (3, 1)})), net.data
+
+
+def test_rows_that_no_output_depends_on_do_not_count():
+    graph, _ = skipping()
+    constants = sum(item.type.bytes for item in graph.constants)
+
+    assert compulsory_network_bytes(graph) == 8 * 8 * 6 + constants + graph.types["y"].bytes
+
+
+@pytest.mark.parametrize("rows", [1, 2, 4])
+@pytest.mark.parametrize("arch", ["simba", "flexer-arch5"])
+def test_no_group_moves_less_than_the_bound(arch: str, rows: int):
+    graph, data = skipping()
+
+    compiled = compile_fused(graph, data, arch, (Group(members=("a", "y"), rows=rows),))
+
+    assert compulsory_network_bytes(graph) <= tiles_of(compiled.module).transferred_bytes
+    assert compiled.wrong(compiled.run()) == []

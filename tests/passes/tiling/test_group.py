@@ -143,6 +143,21 @@ def test_a_group_that_does_not_fit_is_refused():
         )
 
 
+@pytest.mark.parametrize("arch", MACHINES)
+@pytest.mark.parametrize("budget", [None, 2000])
+def test_vectors_along_columns_have_no_lines(arch: str, budget: int | None):
+    net = NetworkBuilder()
+    x, columns = net.input("x", (1, 8, 6, 6)), net.input("columns", (6,))
+    a = net.op("add", (x, columns), "a", quant=per_tensor(0.1))
+    graph = net.build(net.conv(net.conv(a, "b", 8, 3), "y", 8, 1))
+
+    compiled = compile_fused(
+        graph, net.data, arch, (Group(members=("a", "b", "y"), rows=2),), budget=budget
+    )
+
+    assert compiled.wrong(compiled.run(detect_races=True)) == []
+
+
 def test_what_others_read_cannot_be_inside_of_a_group():
     net = NetworkBuilder()
     x = net.input("x", (1, 8, 6, 6))
