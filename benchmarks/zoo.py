@@ -7,10 +7,10 @@
 
 Mappers and schedulers are those that take no time: what a program computes does not depend on
 them. ``--default`` takes those that ``acc-compile`` takes, and recalls nothing. Every row is
-written to ``benchmarks/results/zoo.csv`` when it is known; ``--resume`` keeps the rows that are
-there. The table is printed, and written to ``benchmarks/results/zoo.md``; with ``--docs`` also to
-``docs/zoo.md``, which has one table for small variants and one for full size. The exit code is 1 if
-a network compiled and was not verified.
+written to ``benchmarks/results/zoo.csv`` (with ``--small``: ``zoo-small.csv``) when it is known;
+``--resume`` keeps the rows that are there. The table is printed, and written beside it; with
+``--docs`` also to ``docs/zoo.md``, which has one table for small variants and one for full size.
+The exit code is 1 if a network compiled and was not verified.
 """
 
 import argparse
@@ -71,7 +71,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     chosen = _parser().parse_args(arguments)
     logging.basicConfig(level=logging.INFO, format="%(message)s")
     chosen.output.mkdir(parents=True, exist_ok=True)
-    kept = chosen.output / "zoo.csv"
+    kept = chosen.output / ("zoo-small.csv" if chosen.small else "zoo.csv")
     rows = read_rows(kept) if chosen.resume else []
     known = frozenset((row.network, row.arch) for row in rows)
     options = replace(CompileOptions(), cache=None) if chosen.default else QUICK
@@ -79,7 +79,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         rows.append(row)
         write_rows(kept, rows)
     table = markdown(rows, chosen.arch)
-    (chosen.output / "zoo.md").write_text(table, encoding="utf-8")
+    kept.with_suffix(".md").write_text(table, encoding="utf-8")
     if chosen.docs:
         text = DOCS.read_text(encoding="utf-8")
         name = SMALL_TABLE if chosen.small else FULL_TABLE

@@ -6,11 +6,11 @@ the time of an operator alone is predicted; so where operators follow each other
 take as long as predicted.
 """
 
+from bisect import bisect_left
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import accumulate, compress
 
 from ..ir.isa import Wait
 from ..ir.program import Program
@@ -44,19 +44,21 @@ class OperatorsAlone:
         Args:
             step: Position of the operator in the order of execution.
         """
-        kept = [[own == step for own in line] for line in self._steps]
-        before = [list(accumulate(line, initial=0)) for line in kept]
+        kept = [line.get(step, ()) for line in self._kept]
         queues = tuple(
             replace(
                 queue,
                 instructions=tuple(
-                    replace(item, waits=_own_waits(item.waits, before))
-                    for item in compress(queue.instructions, line)
+                    replace(item, waits=_own_waits(item.waits, kept))
+                    for item in map(queue.instructions.__getitem__, line)
                 ),
             )
             for queue, line in zip(self.program.queues, kept, strict=True)
         )
-        works = [list(compress(*pair)) for pair in zip(self._works, kept, strict=True)]
+        works = [
+            [work[position] for position in line]
+            for work, line in zip(self._works, kept, strict=True)
+        ]
         return time_of(replace(self.program, queues=queues), work=works)
 
     def stalls(self, step: int) -> Counter[str]:
@@ -71,6 +73,11 @@ class OperatorsAlone:
                 for stall in issue.stalls:
                     found[stall.port] += stall.cycles
         return found
+
+    @cached_property
+    def _kept(self) -> list[Mapping[int, Sequence[int]]]:
+        """Positions of the instructions of each operator's tiles, ascending, by queue."""
+        return [_positions(line) for line in self._steps]
 
     @cached_property
     def _steps(self) -> list[list[int]]:
@@ -94,12 +101,20 @@ class OperatorsAlone:
         return [demands.queue(number) for number in range(len(self.program.queues))]
 
 
-def _own_waits(waits: Sequence[Wait], before: Sequence[Sequence[int]]) -> tuple[Wait, ...]:
+def _positions(steps: Sequence[int]) -> Mapping[int, Sequence[int]]:
+    """Return where each step stands in a sequence of steps."""
+    found: dict[int, list[int]] = {}
+    for position, step in enumerate(steps):
+        found.setdefault(step, []).append(position)
+    return found
+
+
+def _own_waits(waits: Sequence[Wait], kept: Sequence[Sequence[int]]) -> tuple[Wait, ...]:
     """Return waits for those instructions that are kept.
 
     Args:
         waits: For instructions of the whole program.
-        before: Per queue, how many of its first instructions are kept ``[queues, counts]``.
+        kept: Per queue the positions of the instructions that are kept, ascending.
     """
-    own = (Wait(wait.queue, before[wait.queue][wait.count]) for wait in waits)
+    own = (Wait(wait.queue, bisect_left(kept[wait.queue], wait.count)) for wait in waits)
     return tuple(wait for wait in own if wait.count)

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .regions import Region, region_of
-from .tiles import Role, TileGraph
+from .tiles import Role, Tile, TileGraph
 
 Cells: TypeAlias = tuple[int, ...]
 """Numbers of cells of one tensor, ascending."""
@@ -40,6 +40,7 @@ class TensorCells:
     _known: dict[tuple[str, Region], Cells] = field(
         default_factory=dict[tuple[str, Region], Cells], compare=False
     )
+    _of_tile: dict[int, Cells] = field(default_factory=dict[int, Cells], compare=False)
 
     @cached_property
     def elements(self) -> dict[str, int]:
@@ -65,7 +66,12 @@ class TensorCells:
 
     def of(self, number: int) -> Cells:
         """Return the cells of its tensor that a tile meets; it must be no accumulator."""
-        tile = self.graph.tiles[number]
+        found = self._of_tile.get(number)
+        if found is None:
+            found = self._of_tile[number] = self._met(self.graph.tiles[number])
+        return found
+
+    def _met(self, tile: Tile) -> Cells:
         assert tile.role is not Role.PSUM
         if tile.tensor not in self._written:
             return (0,)

@@ -197,10 +197,10 @@ class ScheduleHazards:
         return self.schedule.events[number].kind.value
 
     def _content(self, touch: Touch) -> Block:
-        storage = touch.storage
-        if storage not in self._contents:
-            self._contents[storage] = self._claim(storage)
-        return self._contents[storage]
+        found = self._contents.get(touch.storage)
+        if found is None:
+            found = self._contents[touch.storage] = self._claim(touch.storage)
+        return found
 
     def _claim(self, storage: Storage) -> Block:
         if isinstance(storage, Placement):

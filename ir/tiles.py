@@ -47,7 +47,7 @@ class Range:
         return -(-(self.stop - self.start) // self.step)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Tile:
     """A box of a tensor, densely packed in row-major order where it is placed.
 
@@ -83,12 +83,12 @@ class Tile:
         """Bytes of its space that nothing else may take meanwhile."""
         return self.bytes if self.footprint is None else self.footprint
 
-    @property
+    @cached_property
     def shape(self) -> tuple[int, ...]:
         """Extents."""
         return tuple(axis.size for axis in self.box)
 
-    @property
+    @cached_property
     def bytes(self) -> int:
         """Size [byte]."""
         return math.prod(self.shape) * self.element_bytes

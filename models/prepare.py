@@ -26,12 +26,12 @@ from onnx.version_converter import convert_version
 
 from ..ir.errors import ModelError, OptionError
 from .normalisation import normalise_by_convolution
+from .onnx_import.ir_version import LAST_IR_VERSION
 from .session import Optimisation, refusals, session_options
 
 # Quantisation per channel needs the axis of DequantizeLinear.
 _LEAST_OPSET = 13
 _TARGET_OPSET = 17
-_LAST_IR_VERSION = 10
 _SMALL = 1024  # elements; larger initialisers are weights, not shapes
 _STANDARD_DOMAINS = ("", "ai.onnx")
 
@@ -77,7 +77,7 @@ def value_infos(model: ModelProto) -> dict[str, ValueInfoProto]:
 def skeleton(model: ModelProto) -> ModelProto:
     """Return a copy of ``model`` whose large weights are inputs; small for any network."""
     copy, graph = ModelProto(), model.graph
-    copy.ir_version = min(model.ir_version, _LAST_IR_VERSION)
+    copy.ir_version = min(model.ir_version, LAST_IR_VERSION)
     copy.opset_import.extend(model.opset_import)
     copy.functions.extend(model.functions)
     copy.graph.name = graph.name
@@ -109,11 +109,11 @@ def _readable(model: ModelProto) -> ModelProto:
     weights = {w.name for w in model.graph.initializer}
     inputs = [i for i in model.graph.input if i.name not in weights]
     is_modern = opset >= _LEAST_OPSET and len(inputs) == len(model.graph.input)
-    if is_modern and 4 <= model.ir_version <= _LAST_IR_VERSION:
+    if is_modern and 4 <= model.ir_version <= LAST_IR_VERSION:
         return model
     copy = ModelProto()
     copy.CopyFrom(model)
-    copy.ir_version = _LAST_IR_VERSION
+    copy.ir_version = LAST_IR_VERSION
     del copy.graph.input[:]
     copy.graph.input.extend(inputs)
     return copy if opset >= _LEAST_OPSET else _raise_opset(copy, opset)

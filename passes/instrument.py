@@ -83,7 +83,7 @@ class VerifyEach(Instrument):
         if after is before:
             return
         try:
-            after.verify()
+            after.verify(known=before)
         except AccnnError as error:
             raise VerifyError(f"the module is not valid afterwards: {error}") from error
 

@@ -10,6 +10,7 @@ from onnx import ModelProto
 from ...ir.errors import ModelError
 from .constants import ConstantValue, bind_constants
 from .external import embed_external_data
+from .ir_version import state_ir_version
 from .shapes import fix_shapes
 from .table import NEWEST_OPSET, OLDEST_OPSET
 
@@ -41,6 +42,7 @@ def load_model(
     """
     path = Path(path)
     model = _parse(_read(path), path)
+    state_ir_version(model, str(path))
     embed_external_data(model, path, LARGEST_MODEL)
     bind_constants(model, constants or {})
     fix_shapes(model, shapes or {})

@@ -39,7 +39,7 @@ def element_type(code: int, what: str) -> DType:
     """
     if code not in _SUPPORTED:
         names = ", ".join(TensorProto.DataType.Name(known).lower() for known in _SUPPORTED)
-        raise ModelError(f"{what} has element type {_type_name(code)}; supported: {names}")
+        raise ModelError(f"{what} has element type {type_name(code)}; supported: {names}")
     return _SUPPORTED[code]
 
 
@@ -74,6 +74,7 @@ def to_array(tensor: TensorProto) -> Array:
     return np.asarray(array)
 
 
-def _type_name(code: int) -> str:
+def type_name(code: int) -> str:
+    """Return ONNX's name of an element type, its code where it has none."""
     known = TensorProto.DataType.values()
     return TensorProto.DataType.Name(code).lower() if code in known else str(code)

@@ -22,7 +22,7 @@ from onnx import (
 
 from .tensors import OTHER_FLOATS, to_array
 
-_TYPE_ATTRIBUTES = frozenset({"to", "dtype", "output_dtype"})
+TYPE_ATTRIBUTES = frozenset({"to", "dtype", "output_dtype"})
 """Attributes that name an element type."""
 
 _LARGEST = float(np.finfo(np.float32).max)
@@ -57,7 +57,7 @@ def _widen(graph: GraphProto) -> None:
     for attribute in _attributes(graph.node):
         if attribute.type == AttributeProto.GRAPH:
             _widen(attribute.g)
-        elif attribute.name in _TYPE_ATTRIBUTES and attribute.i in OTHER_FLOATS:
+        elif attribute.name in TYPE_ATTRIBUTES and attribute.i in OTHER_FLOATS:
             attribute.i = TensorProto.FLOAT
 
 

@@ -17,7 +17,7 @@ def test_a_line_for_each_network_and_a_column_for_each_machine(
 
     code = zoo.main([*arguments, "--output", str(tmp_path)])
 
-    table = (tmp_path / "zoo.md").read_text()
+    table = (tmp_path / "zoo-small.md").read_text()
     assert code == 0
     assert capsys.readouterr().out == table
     line = table.splitlines()[2]
@@ -37,6 +37,18 @@ def test_rows_that_are_known_are_kept(monkeypatch: pytest.MonkeyPatch, tmp_path:
 
     assert zoo.main([*arguments, "--resume"]) == 0
     assert zoo.read_rows(tmp_path / "zoo.csv") == [row]
+
+
+def test_rows_of_small_networks_are_not_taken_for_those_of_full_size(monkeypatch, tmp_path: Path):
+    small, full = (
+        zoo.Row(network="resnet18", arch="a", verdict="verified", detail=detail) for detail in "sf"
+    )
+    zoo.write_rows(tmp_path / "zoo-small.csv", [small])
+    monkeypatch.setattr(zoo, "measure", lambda *_, **__: iter([full]))
+
+    assert zoo.main(["--arch", "a", "--resume", "--output", str(tmp_path)]) == 0
+    assert zoo.read_rows(tmp_path / "zoo.csv") == [full]
+    assert zoo.read_rows(tmp_path / "zoo-small.csv") == [small]
 
 
 def test_a_document_gets_the_table_between_its_marks():

@@ -1,103 +1,23 @@
 """Where rounded floats become integers inside, a run is judged section by section."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import onnx
 import pytest
-from onnx import TensorProto, helper, numpy_helper
 
-from accnn.backend.load import load_architecture
 from accnn.compiler import verdict
 from accnn.compiler.driver import compile
-from accnn.compiler.frontend import Network, read_network
 from accnn.compiler.options import CompileOptions
-from accnn.compiler.pipelines import REWRITES
 from accnn.compiler.report.table import verification_line
-from accnn.compiler.section_verdict import cuts, verify_sections
-from accnn.compiler.stopwatch import Stopwatch, unobserved
+from accnn.compiler.section_verdict import cuts
 from accnn.compiler.verify import reference_outputs
-from accnn.ir.graph import Graph
-from accnn.ir.module import Module
+from accnn.ir.isa import Activate, Activation, Instruction, Quantize, Reduce, Requant
+from accnn.ir.program import Program
 from accnn.ir.report import VerificationStatus
-from accnn.ir.resources import Constants
-from accnn.passes.manager import run_pipeline
-from accnn.passes.pipeline import Pipeline
-from accnn.runtime_sim.reference.run import run, run_op
-
-X = np.float32([[3, 3], [1, 2]])
-"""Softmax of the first row is a half, which in steps of a fifth is a tie: 2 or 3."""
-OPTIONS = CompileOptions(mapper="output-stationary", scheduler="in-order", cache=None)
-
-
-def quantised(island: str, path: Path) -> Path:
-    """Write a quantised network of a function of floats, and a product of its result."""
-    w = np.array([[100, -7], [3, 50], [20, 20]], np.int8)
-    constants = {"w": w, "s": np.float32(0.2), "z": np.int8(0), "one": np.float32(1)}
-    nodes = [
-        helper.make_node("QuantizeLinear", ["x", "one", "z"], ["xq"]),
-        helper.make_node("DequantizeLinear", ["xq", "one", "z"], ["xf"]),
-        helper.make_node(island, ["xf"], ["f"]),
-        helper.make_node("QuantizeLinear", ["f", "s", "z"], ["fq"]),
-        helper.make_node("DequantizeLinear", ["fq", "s", "z"], ["ff"]),
-        helper.make_node("DequantizeLinear", ["w", "one", "z"], ["wf"]),
-        helper.make_node("Gemm", ["ff", "wf"], ["g"], transB=1),
-        helper.make_node("QuantizeLinear", ["g", "one", "z"], ["gq"]),
-        helper.make_node("DequantizeLinear", ["gq", "one", "z"], ["y"]),
-    ]
-    graph = helper.make_graph(
-        nodes,
-        "net",
-        [helper.make_tensor_value_info("x", TensorProto.FLOAT, [2, 2])],
-        [helper.make_tensor_value_info("y", TensorProto.FLOAT, [2, 3])],
-        [numpy_helper.from_array(array, name) for name, array in constants.items()],
-    )
-    opsets = [helper.make_opsetid("", 17)]
-    onnx.save(helper.make_model(graph, opset_imports=opsets, ir_version=8), path)
-    return path
-
-
-@dataclass(frozen=True)
-class Case:
-    """A network, its graph as the reference runs it, and the right tensors."""
-
-    network: Network
-    graph: Graph
-    constants: Constants
-    tensors: Mapping[str, np.ndarray]
-
-    def with_cut(self, row: int, column: int, value: int) -> dict[str, np.ndarray]:
-        """Return the tensors of a program that quantised one float otherwise."""
-        (cut,) = cuts(self.network, self.graph)
-        tensors = dict(self.tensors)
-        tensors[cut.name] = tensors[cut.name].copy()
-        tensors[cut.name][row, column] = value
-        names = [op.name for op in self.graph.ops]
-        for op in self.graph.ops[names.index(cut.name) + 1 :]:
-            tensors[op.name] = run_op(op, self.graph.types, tensors)
-        return tensors
-
-    def judge(self, tensors: Mapping[str, np.ndarray]):
-        found = cuts(self.network, self.graph)
-        return verify_sections(self.network, self.graph, found, tensors, {"x": X})
-
-    def equals_the_whole(self, tensors: Mapping[str, np.ndarray]) -> bool:
-        ((original, name),) = self.network.imported.output_names
-        expected = reference_outputs(self.network.model, {"x": X})[original]
-        return np.array_equal(tensors[name], expected)
-
-
-def case_of(path: Path) -> Case:
-    watch = Stopwatch(unobserved)
-    network = read_network(path, load_architecture("edge-1m"), OPTIONS, watch)
-    imported = network.imported
-    module = Module(graph=imported.graph, constants=imported.constants)
-    module = run_pipeline(Pipeline(REWRITES), module).module
-    ((_, name),) = imported.input_names
-    tensors = run(module.graph, module.constants, {name: X})
-    return Case(network, module.graph, module.constants, tensors)
+from tests.compiler.sections import OPTIONS, Case, X, case_of, judged_in_sections, quantised
+from tests.end_to_end.test_transformer_block import block
 
 
 @pytest.fixture
@@ -187,3 +107,68 @@ def test_a_network_without_cuts_stays_failed(tmp_path, monkeypatch):
     found = compile(path, arch="edge-1m", options=OPTIONS).report.verification
 
     assert (found.status, found.sections) == (VerificationStatus.FAILED, 1)
+
+
+@pytest.fixture
+def islands(tmp_path: Path) -> Path:
+    """A transformer block: normalisations, softmax and gelu stay in float."""
+    onnx.save(block(), tmp_path / "block.onnx")
+    return tmp_path / "block.onnx"
+
+
+def test_a_right_program_with_floats_inside_is_verified_in_sections(islands: Path):
+    found = judged_in_sections(islands)
+
+    assert found.status is VerificationStatus.VERIFIED
+    assert found.sections > 4
+
+
+def with_a_larger_step(item: Quantize) -> Quantize:
+    return replace(item, scale=item.scale * 1.05)
+
+
+def without_the_last_element(item: Reduce) -> Reduce:
+    return replace(item, shape=(*item.shape[:-1], item.shape[-1] - 1))
+
+
+def without_negative_numbers(item: Activate) -> Activate:
+    return replace(item, act=Activation.RELU)
+
+
+def one_higher(item: Requant) -> Requant:
+    return replace(item, zero_point=item.zero_point + 1)
+
+
+@pytest.mark.parametrize(
+    ("operator", "kind", "wrong", "where"),
+    [
+        ("n_QuantizeLinear_Output", Quantize, with_a_larger_step, "n_QuantizeLinear_Output"),
+        ("m.reduce_mean", Reduce, without_the_last_element, "m_QuantizeLinear_Output"),
+        ("p.softmax.sum", Reduce, without_the_last_element, "p_QuantizeLinear_Output"),
+        ("t", Activate, without_negative_numbers, "t_QuantizeLinear_Output"),
+        ("u.product.q", Requant, one_higher, "y"),
+    ],
+)
+def test_a_wrong_program_with_floats_inside_is_refused(islands: Path, operator, kind, wrong, where):
+    damaged: list[Instruction] = []
+
+    def damage(program: Program) -> Program:
+        """Make the instructions of one operator wrong."""
+
+        def changed(item: Instruction) -> Instruction:
+            if not isinstance(item, kind) or program.operators[item.op] != operator:
+                return item
+            damaged.append(item)
+            return wrong(item)
+
+        queues = [
+            replace(queue, instructions=tuple(map(changed, queue.instructions)))
+            for queue in program.queues
+        ]
+        return replace(program, queues=tuple(queues))
+
+    found = judged_in_sections(islands, damage)
+
+    assert damaged
+    assert (found.status, found.sections) == (VerificationStatus.FAILED, 1)
+    assert found.first_difference == where

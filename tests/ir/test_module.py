@@ -1,9 +1,17 @@
 """Which stages a module has."""
 
+from dataclasses import replace
+
+import pytest
+
+from accnn.ir.errors import VerifyError
 from accnn.ir.graph import Graph, Value
 from accnn.ir.module import Module, Stage
 from accnn.ir.ops import make_op
+from accnn.ir.tile_schedule import TileSchedule
 from accnn.ir.types import DType, TensorType
+from tests.flow import compile_graph
+from tests.networks import residual_network
 
 TYPES = {"x": TensorType(DType.F32, (3, 4)), "w": TensorType(DType.F32, (5, 4))}
 
@@ -17,3 +25,37 @@ def module(kind: str, *operands: str) -> Module:
 def test_a_graph_without_operators_of_the_mac_array_needs_no_mappings():
     assert Stage.MAPPINGS in module("relu", "x").stages
     assert Stage.MAPPINGS not in module("dense", "x", "w").stages
+
+
+class TestVerifyingWhatIsKnown:
+    @pytest.fixture
+    def replays(self, monkeypatch: pytest.MonkeyPatch) -> list[TileSchedule]:
+        """The schedules that are replayed."""
+        found: list[TileSchedule] = []
+        monkeypatch.setattr(TileSchedule, "verify", lambda self: found.append(self))
+        return found
+
+    @pytest.fixture
+    def planned(self) -> Module:
+        return compile_graph(*residual_network(), "edge-1m").module
+
+    def test_a_schedule_that_is_known_to_be_valid_is_replayed_once(self, planned, replays):
+        planned.verify()
+        replace(planned, program=None).verify(known=planned)
+
+        assert replays == [planned.tile_schedule]
+
+    def test_another_schedule_is_replayed_though_it_is_equal(self, planned, replays):
+        other = replace(planned, tile_schedule=replace(planned.tile_schedule))
+
+        other.verify(known=planned)
+
+        assert replays == [other.tile_schedule]
+
+    def test_a_damaged_schedule_is_refused_whatever_is_known(self, planned):
+        schedule = planned.tile_schedule
+        first = replace(schedule.events[0], end=schedule.events[0].start - 1)
+        damaged = replace(schedule, events=(first, *schedule.events[1:]))
+
+        with pytest.raises(VerifyError):
+            replace(planned, tile_schedule=damaged).verify(known=planned)

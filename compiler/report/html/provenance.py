@@ -1,6 +1,7 @@
 """How a result was made: the command, what was chosen, versions, digests."""
 
 import platform
+import re
 import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,6 +12,7 @@ from .names import shown
 
 _LIBRARIES = ("numpy", "onnx", "onnxruntime", "mip", "highspy", "numba")
 _REPEATED = {"shapes": "--shape", "constants": "--constant"}
+_NEXT_SETTING = re.compile(r" (?=[\w-]+\.[\w-]+=)")
 _NOT_OFFERED = frozenset({"samples"})  # from Python only
 
 
@@ -38,6 +40,9 @@ def _words(name: str, value: bool | int | float | str | None) -> list[str]:
         return []
     if name in _REPEATED:
         return [word for item in _rows(str(value)) for word in (_REPEATED[name], item)]
+    if name == "settings":
+        found = _NEXT_SETTING.split(str(value))
+        return [word for setting in found for word in ("--set", shown(setting))]
     flag = name.replace("_", "-")
     if isinstance(value, bool):
         return [f"--{flag}" if value else f"--no-{flag}"]

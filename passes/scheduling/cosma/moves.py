@@ -9,7 +9,7 @@ Tensors that matter to one operator only (``Problem.is_private``) never wait, so
 room and cost of their operator and are no part of a state.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -79,6 +79,15 @@ def mask_of(indices: "Iterator[int] | tuple[int, ...] | list[int] | set[int]") -
     return mask
 
 
+def _successors(predecessors: Sequence[Iterable[int]]) -> list[list[int]]:
+    """Return by operator those that need its results themselves."""
+    found: list[list[int]] = [[] for _ in predecessors]
+    for op, before in enumerate(predecessors):
+        for item in before:
+            found[item].append(op)
+    return found
+
+
 class MoveTable:
     """The moves of a problem, with masks and sums prepared.
 
@@ -100,6 +109,7 @@ class MoveTable:
         self.initial_host = mask_of([i for i, t in enumerate(tensors) if t.on_host])
         self.outputs = mask_of([i for i, t in enumerate(tensors) if t.is_output])
         self.before = [mask_of(list(items)) for items in problem.predecessors]
+        self._after = _successors(problem.predecessors)
         self.reads = [mask_of(list(op.reads)) & ~self.private for op in problem.operations]
         self.writes = [mask_of(list(op.writes)) & ~self.private for op in problem.operations]
         self.ways = [self._ways(index) for index in range(len(problem.operations))]
@@ -145,6 +155,12 @@ class MoveTable:
             found = [op for op in bits(missing) if not self.before[op] & ~executed]
             self._ready[executed] = found
         return found
+
+    def _ready_after(self, executed: int, op: int) -> list[int]:
+        """Return the operators that may run next once one of those that may has run."""
+        missing = ~(executed | 1 << op)
+        freed = [after for after in self._after[op] if not self.before[after] & missing]
+        return sorted([*(item for item in self.ready(executed) if item != op), *freed])
 
     def room_of(self, mask: int) -> int:
         """Return the bytes of a set of tensors [byte]."""
@@ -194,6 +210,7 @@ class MoveTable:
                 if not self.users[tensor] & ~executed:
                     live &= ~(1 << tensor)
             self._live[executed] = live
+            self._ready.setdefault(executed, self._ready_after(state.executed, op))
             self._remaining[executed] = self._remaining[state.executed] - self._least[op]
         resident &= live
         return State(executed, resident, copied & resident)

@@ -61,6 +61,7 @@ class CorrectedTraffic:
         self._known: dict[tuple[Hashable, frozenset[str], int], Traffic | None] = {}
         self._measured: dict[tuple[Hashable, frozenset[str]], list[tuple[int, Traffic]]] = {}
         self._computing: dict[Hashable, int] = {}
+        self._answers: dict[Hashable, dict[tuple[frozenset[str], int], Traffic | None]] = {}
         self.learnt = 0
 
     def __call__(self, op: Op, resident: frozenset[str], workspace: int) -> Traffic | None:
@@ -69,6 +70,13 @@ class CorrectedTraffic:
         A smaller workspace than one that was measured is taken to move no less, and cycles to
         be no fewer than the fewest that were measured where computation took longer.
         """
+        answers = self._answers.setdefault(identity_of(op), {})
+        asked = resident, workspace
+        if asked not in answers:
+            answers[asked] = self._corrected(op, resident, workspace)
+        return answers[asked]
+
+    def _corrected(self, op: Op, resident: frozenset[str], workspace: int) -> Traffic | None:
         rough = self._fast(op, resident, workspace)
         if rough is None:
             return None
@@ -78,7 +86,8 @@ class CorrectedTraffic:
         for given, found in self._measured.get((identity_of(op), resident), ()):
             if given >= rough.workspace and found.total > rough.total:
                 rough = replace(found, workspace=rough.workspace)
-        return replace(rough, cycles=max(rough.cycles, self._computing.get(identity_of(op), 0)))
+        fewest = self._computing.get(identity_of(op), 0)
+        return rough if rough.cycles >= fewest else replace(rough, cycles=fewest)
 
     def measure(self, op: Op, resident: frozenset[str], planned: int, given: int) -> Traffic | None:
         """Find an answer exactly, and remember it for the workspace that was planned.
@@ -91,14 +100,26 @@ class CorrectedTraffic:
         """
         identity, found = identity_of(op), self._exact(op, resident, given)
         known = None if found is None else replace(found, workspace=planned)
-        self.learnt += known != self._known.get((identity, resident, planned))
-        self._known[identity, resident, planned] = known
+        key = identity, resident, planned
+        self.learnt += known != self._known.get(key)
+        if key not in self._known or known != self._known[key]:
+            self._known[key] = known
+            self._answers.pop(identity, None)
         if found is not None:
-            self._measured.setdefault((identity, resident), []).append((given, found))
-            if not self._delay.is_hidden(found):
-                fewest = self._computing.get(identity, found.cycles)
-                self._computing[identity] = min(fewest, found.cycles)
+            self._remember(identity, resident, given, found)
         return found
+
+    def _remember(
+        self, identity: Hashable, resident: frozenset[str], given: int, found: Traffic
+    ) -> None:
+        measured = self._measured.setdefault((identity, resident), [])
+        if (given, found) in measured:
+            return
+        measured.append((given, found))
+        self._answers.pop(identity, None)
+        if not self._delay.is_hidden(found):
+            fewest = self._computing.get(identity, found.cycles)
+            self._computing[identity] = min(fewest, found.cycles)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

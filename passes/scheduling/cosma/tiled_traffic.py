@@ -4,7 +4,7 @@ Of a fused group with many stripes the first ones are tiled; the others go on as
 """
 
 from collections import defaultdict
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -12,7 +12,7 @@ from ....ir.arch import Architecture
 from ....ir.errors import InfeasibleError
 from ....ir.graph import Graph, Op
 from ....ir.graph_schedule import GraphSchedule, Residence, Workspace
-from ....ir.groups import group_of, identity_of
+from ....ir.groups import group_of
 from ....ir.module import Module
 from ....ir.tile_events import TRANSFERS
 from ....ir.tile_schedule import TileSchedule
@@ -23,6 +23,7 @@ from ...tiling.stripes import stripes
 from ..map_groups import GroupMapping, mapping_of
 from ..map_operators import MapOperators
 from ..schedule_tiles import schedule_operator
+from .likeness import Likeness, Likenesses
 from .traffic import Traffic, TrafficModel
 
 _FEW, _SEVERAL = 4, 10
@@ -39,7 +40,8 @@ def tiled_traffic(
 ) -> TrafficModel:
     """Return the traffic model that maps and tiles each operator as the compiler will.
 
-    Results are remembered, and equal questions to the mapper are asked once.
+    Results are remembered, for operators that are alike too, and equal questions to the mapper are
+    asked once.
 
     Args:
         graph: The network; its operators must be known to the compiler.
@@ -48,7 +50,8 @@ def tiled_traffic(
         objective: What the mapper minimises.
         seed: Of the mapper.
     """
-    known: dict[tuple[Hashable, frozenset[str], int], Traffic | None] = {}
+    known: dict[tuple[int, frozenset[int], int], tuple[Likeness, Traffic | None]] = {}
+    likenesses = Likenesses(graph)
     mapped: dict[MappingProblem, MappingResult] = {}
     finder = MapOperators(mapper=mapper, objective=objective)
     context = Context(seed=seed)
@@ -83,15 +86,24 @@ def tiled_traffic(
         return _continued(few, counted(schedule), count)
 
     def model(op: Op, resident: frozenset[str], workspace: int) -> Traffic | None:
-        key = identity_of(op), resident, workspace
+        like = likenesses.of(op)
+        key = like.number, like.places(resident), workspace
         if key not in known:
             try:
-                known[key] = measure(op, resident, workspace)
+                known[key] = like, measure(op, resident, workspace)
             except InfeasibleError:
-                known[key] = None
-        return known[key]
+                known[key] = like, None
+        first, found = known[key]
+        return found if found is None or first is like else _renamed(found, first, like)
 
     return model
+
+
+def _renamed(found: Traffic, first: Likeness, like: Likeness) -> Traffic:
+    """Return the traffic of an operator, found for one that is like it."""
+    names = dict(zip(first.tensors, like.tensors, strict=True))
+    activations = tuple((names[name], size) for name, size in found.activations)
+    return replace(found, activations=activations)
 
 
 def _continued(few: Traffic, several: Traffic, count: int) -> Traffic:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TypeAlias
 
 from ....ir.graph import Op
@@ -10,7 +11,7 @@ COMFORTABLE = 8192
 """Workspaces below this save no space that matters, and make very many small tiles [byte]."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Traffic:
     """What an operator moves off chip beside whole tensors.
 
@@ -26,7 +27,7 @@ class Traffic:
     workspace: int
     cycles: int = 0
 
-    @property
+    @cached_property
     def total(self) -> int:
         """All bytes [byte]."""
         return self.constants + sum(size for _, size in self.activations)

@@ -7,6 +7,8 @@ verifiers raise. Everything is the same in every run.
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -27,6 +29,7 @@ from accnn.ir.resources import Constants
 from accnn.ir.spaces import accumulator_level
 from accnn.ir.tile_events import EventKind
 from accnn.ir.tile_places import verify_places
+from accnn.models.session import save_model
 from accnn.passes.analysis.tile_cost import tile_cost
 from accnn.passes.base import Context
 from accnn.passes.scheduling.check import check_schedule
@@ -43,6 +46,7 @@ from accnn.runtime_sim.reference.run import run as run_reference
 from accnn.runtime_sim.result import SimulationResult
 from accnn.runtime_sim.simulate import simulate
 from accnn.runtime_sim.timing import time_of
+from tests.compiler.sections import judged_in_sections
 from tests.end_to_end.faults import forgeries
 from tests.end_to_end.faults.fault import Exam, Judge
 from tests.end_to_end.faults.hazards import Stream, blocks, contents
@@ -54,6 +58,7 @@ from tests.end_to_end.faults.networks import (
     scheduled,
 )
 from tests.end_to_end.predicted import Account, counted, descriptor_difference, difference
+from tests.end_to_end.test_transformer_block import block
 from tests.inputs import Array, random_inputs
 from tests.models.onnx_import.conftest import Sketch, compare
 from tests.models.onnx_import.test_integers import any_bytes, convolution, qdq_model
@@ -372,6 +377,15 @@ def _pairs(kind: str, x: Array, y: Array, *scales: float) -> ModelProto:
     return sketch.model({"x": x, "y": y}, out, dtypes=("int8",))
 
 
+def _sections() -> None:
+    """A transformer block whose floats become integers inside is right in every section."""
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "block.onnx"
+        save_model(block(), path)
+        found = judged_in_sections(path)
+    assert found.sections > 1, f"{found.first_difference} differs"
+
+
 _MACS = (mac_tests.macs(), st.integers(0, 9))
 
 
@@ -422,6 +436,7 @@ EXAMS: Mapping[Exam, Callable[[], None]] = {
     Exam.VALUES: _values,
     Exam.BIASES: _biases,
     Exam.ONNXRUNTIME: _onnxruntime,
+    Exam.SECTIONS: _sections,
     Exam.MULTIPLES: _multiples,
     Exam.TRAFFIC: _traffic,
     Exam.FUSED: _fused,
@@ -431,4 +446,5 @@ EXAMS: Mapping[Exam, Callable[[], None]] = {
     Exam.FORGED_PLANS: forgeries.plans,
     Exam.FORGED_PROGRAMS: forgeries.programs,
     Exam.FORGED_RACES: forgeries.races,
+    Exam.FORGED_SECTIONS: forgeries.sections,
 }

@@ -36,6 +36,7 @@ class Exam(StrEnum):
     VALUES = "every tensor"
     BIASES = "rounding of the multiplier"
     ONNXRUNTIME = "operators of onnxruntime"
+    SECTIONS = "floats inside, in sections"
     MULTIPLES = "MAC instructions by definition"
     RUN = "schedules and programs"
     FUSED = "fused groups"
@@ -45,6 +46,7 @@ class Exam(StrEnum):
     FORGED_PLANS = "forged plans"
     FORGED_PROGRAMS = "forged programs"
     FORGED_RACES = "forged races"
+    FORGED_SECTIONS = "forged sections"
 
     @property
     def judge(self) -> Judge:
@@ -67,6 +69,7 @@ _JUDGES = {
     Exam.VALUES: Judge.AGAINST_ORACLE,
     Exam.BIASES: Judge.AGAINST_ORACLE,
     Exam.ONNXRUNTIME: Judge.AGAINST_ORACLE,
+    Exam.SECTIONS: Judge.AGAINST_ORACLE,
     Exam.MULTIPLES: Judge.AGAINST_ORACLE,
     Exam.RUN: Judge.VERIFIER,
     Exam.FUSED: Judge.VERIFIER,
@@ -75,6 +78,7 @@ _JUDGES = {
     Exam.FORGED_PLANS: Judge.FORGERY,
     Exam.FORGED_PROGRAMS: Judge.FORGERY,
     Exam.FORGED_RACES: Judge.FORGERY,
+    Exam.FORGED_SECTIONS: Judge.FORGERY,
 }
 
 

@@ -6,12 +6,16 @@ was made for.
 
 from collections.abc import Callable, Iterator
 from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 
 from accnn.ir.errors import VerifyError
+from tests.compiler import test_section_verdict as section_tests
+from tests.compiler.sections import case_of, quantised
 from tests.ir.test_program_checks import (
     test_an_instruction_that_contradicts_its_descriptor_is_refused as contradiction,
 )
@@ -107,3 +111,17 @@ def races() -> None:
         check.hypothesis.inner_test(built, interleaving, forget_every)
 
     every()
+
+
+def sections() -> None:
+    """Tensors that no right program makes where floats become integers, and their neighbours."""
+    with TemporaryDirectory() as folder:
+        softmax = case_of(quantised("Softmax", Path(folder) / "net.onnx"))
+    for test in (
+        section_tests.test_the_right_tensors_are_verified,
+        section_tests.test_the_other_side_of_a_tie_is_right_too,
+        section_tests.test_a_fault_behind_a_cut_is_wrong,
+    ):
+        test(softmax)
+    for case in cases(section_tests.test_another_integer_is_wrong, softmax):
+        case()

@@ -2,6 +2,7 @@
 
 import shlex
 from dataclasses import replace
+from pathlib import Path
 
 from typer.testing import CliRunner
 
@@ -33,9 +34,29 @@ def test_it_names_every_choice(static: Made):
     assert "--no-races" in shlex.split(command(without))
 
 
+def test_settings_of_passes_are_given_one_by_one(static: Made):
+    settings = ("schedule-cosma.rounds=0", "map-operators.mapper=output stationary")
+    options = CompileOptions(settings=settings).flat()
+    words = shlex.split(command(replace(static.report, options=options)))
+
+    assert [words[at + 1] for at, word in enumerate(words) if word == "--set"] == [*settings]
+    plain = replace(static.report, options=CompileOptions().flat())
+    assert "--set" not in shlex.split(command(plain))
+
+
 def test_acc_compile_knows_every_flag(static: Made):
     usage = CliRunner().invoke(app, ["--help"], env={"COLUMNS": "200"}).stdout
-    options = CompileOptions(races=True, scratchpad=65536, until="lower").flat()
+    every = CompileOptions(
+        scratchpad=65536,
+        until="lower",
+        calibration=Path("data.npz"),
+        accuracy=Path("examples.npz"),
+        inputs=Path("x.npz"),
+        shapes={"x": (1, 3)},
+        constants={"axes": (0, 1)},
+        settings=("schedule-cosma.rounds=0",),
+    )
+    options = {**every.flat(), "pipeline": "lower"}
     words = shlex.split(command(replace(static.report, options=options)))
 
     assert [word for word in words if word.startswith("--") and word not in usage] == []

@@ -1,0 +1,126 @@
+"""Networks with floats inside that become integers, and runs of them judged by sections alone."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+import onnx
+from onnx import TensorProto, helper, numpy_helper
+
+from accnn.backend.load import load_architecture
+from accnn.backend.lower import lower
+from accnn.compiler.driver import compile, run_program
+from accnn.compiler.frontend import Network, read_network
+from accnn.compiler.observe import observed
+from accnn.compiler.options import CompileOptions, VerifyMode
+from accnn.compiler.pipelines import REWRITES
+from accnn.compiler.section_verdict import cuts, verify_sections
+from accnn.compiler.stopwatch import Stopwatch, unobserved
+from accnn.compiler.verdict import verify_run, verify_run_in_sections
+from accnn.compiler.verify import reference_outputs, verification_inputs
+from accnn.ir.graph import Graph
+from accnn.ir.module import Module
+from accnn.ir.program import Program
+from accnn.ir.report import Verification
+from accnn.ir.resources import Constants
+from accnn.passes.manager import run_pipeline
+from accnn.passes.pipeline import Pipeline
+from accnn.runtime_sim.reference.run import run, run_op
+
+X = np.float32([[3, 3], [1, 2]])
+"""Softmax of the first row is a half, which in steps of a fifth is a tie: 2 or 3."""
+OPTIONS = CompileOptions(mapper="output-stationary", scheduler="in-order", cache=None)
+
+
+def quantised(island: str, path: Path) -> Path:
+    """Write a quantised network of a function of floats, and a product of its result."""
+    w = np.array([[100, -7], [3, 50], [20, 20]], np.int8)
+    constants = {"w": w, "s": np.float32(0.2), "z": np.int8(0), "one": np.float32(1)}
+    nodes = [
+        helper.make_node("QuantizeLinear", ["x", "one", "z"], ["xq"]),
+        helper.make_node("DequantizeLinear", ["xq", "one", "z"], ["xf"]),
+        helper.make_node(island, ["xf"], ["f"]),
+        helper.make_node("QuantizeLinear", ["f", "s", "z"], ["fq"]),
+        helper.make_node("DequantizeLinear", ["fq", "s", "z"], ["ff"]),
+        helper.make_node("DequantizeLinear", ["w", "one", "z"], ["wf"]),
+        helper.make_node("Gemm", ["ff", "wf"], ["g"], transB=1),
+        helper.make_node("QuantizeLinear", ["g", "one", "z"], ["gq"]),
+        helper.make_node("DequantizeLinear", ["gq", "one", "z"], ["y"]),
+    ]
+    graph = helper.make_graph(
+        nodes,
+        "net",
+        [helper.make_tensor_value_info("x", TensorProto.FLOAT, [2, 2])],
+        [helper.make_tensor_value_info("y", TensorProto.FLOAT, [2, 3])],
+        [numpy_helper.from_array(array, name) for name, array in constants.items()],
+    )
+    opsets = [helper.make_opsetid("", 17)]
+    onnx.save(helper.make_model(graph, opset_imports=opsets, ir_version=8), path)
+    return path
+
+
+@dataclass(frozen=True)
+class Case:
+    """A network, its graph as the reference runs it, and the right tensors."""
+
+    network: Network
+    graph: Graph
+    constants: Constants
+    tensors: Mapping[str, np.ndarray]
+
+    def with_cut(self, row: int, column: int, value: int) -> dict[str, np.ndarray]:
+        """Return the tensors of a program that quantised one float otherwise."""
+        (cut,) = cuts(self.network, self.graph)
+        tensors = dict(self.tensors)
+        tensors[cut.name] = tensors[cut.name].copy()
+        tensors[cut.name][row, column] = value
+        names = [op.name for op in self.graph.ops]
+        for op in self.graph.ops[names.index(cut.name) + 1 :]:
+            tensors[op.name] = run_op(op, self.graph.types, tensors)
+        return tensors
+
+    def judge(self, tensors: Mapping[str, np.ndarray]):
+        found = cuts(self.network, self.graph)
+        return verify_sections(self.network, self.graph, found, tensors, {"x": X})
+
+    def equals_the_whole(self, tensors: Mapping[str, np.ndarray]) -> bool:
+        ((original, name),) = self.network.imported.output_names
+        expected = reference_outputs(self.network.model, {"x": X})[original]
+        return np.array_equal(tensors[name], expected)
+
+
+def case_of(path: Path) -> Case:
+    watch = Stopwatch(unobserved)
+    network = read_network(path, load_architecture("edge-1m"), OPTIONS, watch)
+    imported = network.imported
+    module = Module(graph=imported.graph, constants=imported.constants)
+    module = run_pipeline(Pipeline(REWRITES), module).module
+    ((_, name),) = imported.input_names
+    tensors = run(module.graph, module.constants, {name: X})
+    return Case(network, module.graph, module.constants, tensors)
+
+
+def as_it_is(program: Program) -> Program:
+    return program
+
+
+def judged_in_sections(path: Path, damage: Callable[[Program], Program] = as_it_is) -> Verification:
+    """Return the verdict on a run, section by section even if the whole equals onnxruntime's.
+
+    A run that is refused has the verdict of the whole, one section.
+
+    Args:
+        path: A float or quantised network, for an integer machine.
+        damage: What is done to the program, which stores every tensor.
+    """
+    result = compile(path, arch="edge-1m", options=replace(OPTIONS, verify=VerifyMode.OFF))
+    shown = observed(replace(result.module, program=None))
+    lowered = lower(shown)
+    constants = result.module.constants.with_arrays(lowered.derived)
+    shown = replace(shown, program=damage(lowered.program), constants=constants)
+    network = result.network
+    inputs = verification_inputs(network.model, OPTIONS.seed, None)
+    ran = run_program(shown, inputs, network.imported.input_names, OPTIONS)
+    whole = verify_run(network, ran, inputs)
+    return verify_run_in_sections(network, whole, ran, (shown, ran), inputs)
