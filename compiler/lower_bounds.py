@@ -12,11 +12,6 @@ from ..passes.analysis.bounds import compulsory_bytes
 from ..passes.analysis.compulsory import padding_of
 
 
-def peak_macs(arch: Architecture) -> int:
-    """Return the MACs per cycle of all NPUs."""
-    return sum(arch.npu_macs(npu) for npu in arch.npus)
-
-
 def roofline(arch: Architecture, macs: int, off_chip_bytes: int) -> int:
     """Return the cycles that no schedule beats: MACs over the array, bytes over the bandwidth.
 
@@ -27,7 +22,7 @@ def roofline(arch: Architecture, macs: int, off_chip_bytes: int) -> int:
     """
     bandwidth = arch.off_chip.read_bandwidth
     transfer = 0 if bandwidth is None else math.ceil(off_chip_bytes / bandwidth)
-    return max(math.ceil(macs / peak_macs(arch)), transfer)
+    return max(math.ceil(macs / arch.all_macs), transfer)
 
 
 def compulsory_group_bytes(module: Module, group: Group) -> int:

@@ -19,7 +19,6 @@ from .findings import Findings
 from .lower_bounds import (
     compulsory_group_bytes,
     compulsory_operator_bytes,
-    peak_macs,
     roofline,
 )
 
@@ -87,7 +86,7 @@ def _group(
         difference=differences.difference(group.name),
         reasons=differences.reasons(group.name),
         energy_pj=None if account is None else account.energy.total,
-        utilization=macs / (cycles * peak_macs(arch)) if macs and cycles else None,
+        utilization=macs / (cycles * arch.all_macs) if macs and cycles else None,
         traffic=() if account is None else traffic_of(account),
         nest="\n".join(f"{item.operator}\n{print_nest(item.nest)}" for item in nests) or None,
         note=f"fused{rows}: {', '.join(group.members)}",
@@ -124,7 +123,7 @@ def _operator(
         difference=differences.difference(op.name),
         reasons=differences.reasons(op.name),
         energy_pj=None if account is None else account.energy.total,
-        utilization=None if load is None or not cycles else load.macs / (cycles * peak_macs(arch)),
+        utilization=None if load is None or not cycles else load.macs / (cycles * arch.all_macs),
         traffic=() if account is None else traffic_of(account),
         nest=None if mapping is None else print_nest(mapping.nest),
         note=None if mapping is None else mapping.note or None,

@@ -276,6 +276,11 @@ class Architecture:
             total = total // members * min(members, group.limit)
         return total
 
+    @cached_property
+    def all_macs(self) -> int:
+        """MACs per cycle of all NPUs together, each with its own sizes."""
+        return sum(map(self.npu_macs, self.npus))
+
     def npu_macs(self, npu: Npu) -> int:
         """Return the MACs per cycle of an NPU with its own sizes."""
         return self.for_npu(npu).macs

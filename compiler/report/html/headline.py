@@ -59,7 +59,7 @@ def _duration(cycles: int | None, arch: Architecture | None) -> str:
 def _utilization(totals: Totals, cycles: int | None, arch: Architecture | None) -> tuple[str, str]:
     if not cycles or arch is None:
         return UNKNOWN, ""
-    peak = sum(arch.npu_macs(npu) for npu in arch.npus)
+    peak = arch.all_macs
     return f"{totals.macs / (cycles * peak):.1%}", f"of {peak:,} MACs per cycle"
 
 

@@ -158,7 +158,7 @@ def _verdict(report: Report) -> str:
 
 def _machine(arch: Architecture) -> str:
     npus = len(arch.npus)
-    macs = sum(arch.npu_macs(npu) for npu in arch.npus)
+    macs = arch.all_macs
     size = arch.scratchpad_level.capacity
     return (
         f"{npus} NPU{'s' if npus > 1 else ''}, {macs:,} MACs per cycle in {arch.precision}, "

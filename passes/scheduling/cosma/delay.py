@@ -48,5 +48,4 @@ NO_DELAY = Delay()
 
 def delay_on(arch: Architecture, weight: float) -> Delay:
     """Return the price of cycles on a machine; without a bandwidth cycles cost nothing."""
-    macs = sum(arch.npu_macs(npu) for npu in arch.npus)
-    return Delay(arch.off_chip.read_bandwidth or 0.0, weight, macs)
+    return Delay(arch.off_chip.read_bandwidth or 0.0, weight, arch.all_macs)

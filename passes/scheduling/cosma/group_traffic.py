@@ -77,7 +77,7 @@ def _stripe_traffic(graph: Graph, group: Group, arch: Architecture) -> TrafficMo
     constants = {name: graph.types[name].bytes for name in passing if graph.is_constant(name)}
     total = sum(constants.values())
     macs = sum(nest.macs for op in ops if (nest := workload(op, graph.types)) is not None)
-    cycles = -(-macs // sum(arch.npu_macs(npu) for npu in arch.npus))
+    cycles = -(-macs // arch.all_macs)
     lines = line_bytes(graph, group)
     pass_scratchpad = Operand.W in arch.scratchpad_level.holds
     is_held = total <= weight_capacity(arch) and not pass_scratchpad

@@ -177,11 +177,8 @@ def refine(
     def measured(plan: GraphSchedule) -> Measured | None:
         return measured_plan(graph, replace(plan, groups=groups), traffic, delay)
 
-    best, is_proven, in_vain = (
-        min(filter(None, map(measured, others)), key=_rank, default=None),
-        True,
-        0,
-    )
+    best = min(filter(None, map(measured, others)), key=_rank, default=None)
+    is_proven, in_vain = True, 0
     for _ in range(rounds):
         learnt = traffic.learnt
         plan, is_proven = plan_with(traffic, brief=not is_proven)

@@ -48,7 +48,7 @@ class OperatorTilings:
         self._near_weights = weight_capacity(arch)
         self._psum_bytes = -(-arch.accumulator_bits // 8)
         self._splits = _splits(nest)
-        self._cycles = -(-nest.macs // sum(arch.npu_macs(npu) for npu in arch.npus))
+        self._cycles = -(-nest.macs // arch.all_macs)
 
     def best(self, resident: frozenset[str], workspace: int) -> Traffic | None:
         """Return the least traffic of any tiling whose tiles fit the workspace twice."""

@@ -39,7 +39,7 @@ def site_bound(site: Site) -> Bound:
     """Return the bound of an operator, whatever its tiling: roofline of all NPUs together."""
     arch = site.arch
     moved = _leaving_and_arriving(uncut(site)).sum() + parameter_bytes(site)
-    compute = math.ceil(site.workload.macs / sum(arch.npu_macs(npu) for npu in arch.npus))
+    compute = math.ceil(site.workload.macs / arch.all_macs)
     return Bound(max(compute, _through_ports(arch, int(moved))), int(moved))
 
 
