@@ -81,7 +81,8 @@ def _window(graph: Graph, op: Op, name: str) -> Window | None:
         if op.kind == "conv2d":
             rows, columns = graph.types[op.operands[1]].shape[2:]
             return window_of(op, (rows, columns))
-        if family is Family.POOL and op.kind != "global_avg_pool":
+        # Global pools have no window; neither have graphs that only schedulers of tensors see.
+        if family is Family.POOL and "kernel" in dict(op.attrs):
             return window_of(op)
     is_same = graph.types[name].shape == op.result.type.shape
     return _PIXEL if family in ONE_ELEMENT and is_same else None
