@@ -29,7 +29,7 @@ _INTRODUCTION = f"""\
 
 Encoding and assembly below are version {FORMAT_VERSION}. The table in
 `backend/instruction_table.py` drives both, and this page; what an instruction means is executable
-in `runtime_sim/functional.py`.
+in `runtime_sim/functional/execute.py`.
 
 ## Instructions
 
@@ -49,9 +49,9 @@ before has retired. Operands are read when an instruction starts, and results ar
 retires. Elements are those of the output, of the input for `reduce`. `startup` and `lanes` are the
 vector unit's. `cost` is {SLOW} for division and for {{slow}}; it is
 {SIMPLE} for all else. All divisions round up, and bandwidths are exact ratios, so
-times are integers on every machine. The code is `runtime_sim/demands.py` and
-`runtime_sim/timing.py`; what loops do on the array, `runtime_sim/array/`. Schedulers predict by the
-same rules in other code, `passes/scheduling/timing/`.
+times are integers on every machine. The code is `runtime_sim/timing/`; what loops do on the array,
+`runtime_sim/array/`. Schedulers predict by the same rules in other code,
+`passes/scheduling/timing/`.
 
 Every instruction has `waits` and `op`, the number of the operator that it works for (-1: none).
 """

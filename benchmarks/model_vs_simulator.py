@@ -25,7 +25,7 @@ from accnn.ir.program import Program
 from accnn.ir.report import NOTICEABLE, Cause, OperatorReport
 from accnn.ir.tile_schedule import TileSchedule
 from accnn.models.zoo.build import build
-from accnn.runtime_sim.timing import time_of
+from accnn.runtime_sim.timing.events import time_of
 
 RESULTS = Path(__file__).with_name("results")
 NETWORKS = ("resnet50", "mobilenetv2", "squeezenet")

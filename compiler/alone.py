@@ -17,10 +17,9 @@ from ..ir.program import Program
 from ..ir.tile_events import TRANSFERS
 from ..ir.tile_schedule import TileSchedule
 from ..runtime_sim.array.arrays import Arrays
-from ..runtime_sim.demands import Demands
-from ..runtime_sim.ports import ports_of
-from ..runtime_sim.timing import Timing, time_of
-from ..runtime_sim.work import Work
+from ..runtime_sim.timing.demands import Demands, Work
+from ..runtime_sim.timing.events import Timing, time_of
+from ..runtime_sim.timing.ports import ports_of
 
 _NONE = -1
 """The step of what works for no operator's tiles."""

@@ -1,8 +1,8 @@
 """Start-ups and lane costs of instructions, as schedulers and documentation tell them.
 
 What an event asks of engines and ports follows from ``passes/scheduling/timing/work.py``. The
-simulator has tables of its own (``runtime_sim/demands.py``, ``vector_cost.py``), so that a mistake
-in one shows as a difference.
+simulator has a table of its own (``runtime_sim/timing/demands.py``), so that a mistake in one shows
+as a difference.
 """
 
 ON_CHIP_STARTUP = 4

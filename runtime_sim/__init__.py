@@ -1,4 +1,14 @@
-"""The functional and timing simulator; it knows nothing of the compiler."""
+"""The functional and timing simulator; it knows nothing of the compiler.
+
+- ``simulate``: one pass over a program, in the order that its times give;
+- ``accesses``: what every instruction reads and writes, which all parts build on;
+- ``functional``: what instructions do to memory;
+- ``timing``: when they run;
+- ``array``: what the loops of a MAC instruction do on the array;
+- ``checks``: races and bytes that nobody has written;
+- ``ledger``, ``result``, ``trace``: the accounts, what is found, and a file to look at it;
+- ``reference``: what operators of graphs compute, in NumPy.
+"""
 
 from .result import Energy, OperatorAccount, SimulationResult
 from .simulate import simulate

@@ -27,8 +27,8 @@ from ..ir.isa import (
     Window,
 )
 from ..ir.operators.functions import PAIRS, REDUCTIONS
-from .functional import indexed, table_access
-from .region import Region, check_form, has_form, strided_region, window_region
+from .functional.execute import indexed, table_access
+from .functional.region import Region, check_form, has_form, strided_region, window_region
 
 _Extents: TypeAlias = tuple[int, int, int, int, int, int, int, int]
 _Geometry: TypeAlias = tuple[tuple[int, int], tuple[int, int], int, int, int, int]

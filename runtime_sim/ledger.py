@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import islice
 
+from ..ir.arch import Architecture
 from ..ir.errors import SimulationError
 from ..ir.isa import AnyInstruction, Copy, Fill, Halt, Mac, Space, Sync, Unit
 from ..ir.program import Program, Symbol, SymbolKind
@@ -22,10 +23,17 @@ from .accesses import Touch, Way
 from .array.arrays import Arrays, Moved
 from .array.counts import Side
 from .array.run import ArrayRun
-from .energy import energy_of
-from .result import LevelTraffic, OffChipTraffic, OperatorAccount, PortStall, UnitBusy
-from .timing import Issue
-from .vector_cost import lane_cycles
+from .result import (
+    Energy,
+    LevelEnergy,
+    LevelTraffic,
+    OffChipTraffic,
+    OperatorAccount,
+    PortStall,
+    UnitBusy,
+)
+from .timing.demands import lane_cycles
+from .timing.events import Issue
 
 
 @dataclass(slots=True)
@@ -271,4 +279,36 @@ def _off_chip(entry: _Entry) -> tuple[OffChipTraffic, ...]:
         OffChipTraffic(kind, moved[kind, Way.READ], moved[kind, Way.WRITE])
         for kind in SymbolKind
         if moved[kind, Way.READ] or moved[kind, Way.WRITE]
+    )
+
+
+def energy_of(
+    arch: Architecture,
+    traffic: Sequence[LevelTraffic],
+    *,
+    compute_pj: float,
+    network_pj: float,
+    vector_elements: int,
+) -> Energy:
+    """Return the energy of an account.
+
+    Args:
+        arch: The machine.
+        traffic: Bytes per level and operand; a word costs its level's energy, parts of a word
+            their share.
+        compute_pj: Of the MACs [pJ].
+        network_pj: Of the on-chip network [pJ].
+        vector_elements: Lane cycles of the vector units.
+    """
+    by_level = dict.fromkeys(arch.level_names, 0.0)
+    for item in traffic:
+        level = arch.level(item.level)
+        words_per_byte = 8 / level.word_bits
+        spent = item.read * level.read_energy + item.written * level.write_energy
+        by_level[item.level] += spent * words_per_byte
+    return Energy(
+        levels=tuple(LevelEnergy(level, pj) for level, pj in by_level.items()),
+        compute=compute_pj,
+        network=network_pj,
+        vector=vector_elements * arch.vector.energy,
     )

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from ..ir.isa import Unit
 from ..ir.program import Program, Symbol, SymbolKind
 from ..ir.workload import Operand
-from .machine import NUMPY_TYPES
+from .functional.machine import NUMPY_TYPES
 
 Array: TypeAlias = npt.NDArray[Any]
 

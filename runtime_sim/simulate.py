@@ -13,15 +13,15 @@ from ..ir.program import Program, Symbol, SymbolKind
 from .accesses import Touch, touches
 from .array.arrays import Arrays
 from .array.tiles import ArrayTiles
-from .functional import begin
-from .interleaving import random_steps
+from .checks.placed import Places
+from .checks.races import RaceDetector
+from .checks.written import WrittenBytes
+from .functional.execute import begin
+from .functional.machine import NUMPY_TYPES, Machine
 from .ledger import Ledger
-from .machine import NUMPY_TYPES, Machine
-from .placed import Places
-from .races import RaceDetector
 from .result import SimulationResult, Timeline, read_symbol
-from .timing import Issue, Step, time_of
-from .written import WrittenBytes
+from .timing.events import Issue, Step, time_of
+from .timing.interleaving import random_steps
 
 Array: TypeAlias = npt.NDArray[Any]
 

@@ -1,7 +1,7 @@
 """When the instructions of a program run; values are not computed."""
 
 from accnn.ir.program import Program
-from accnn.runtime_sim.timing import time_of
+from accnn.runtime_sim.timing.events import time_of
 
 
 def program_cycles(program: Program) -> int:

@@ -15,7 +15,7 @@ from ...ir.graph import Op
 from ...ir.op_views import activation_of, call_of, clamp_of
 from ...ir.operators.functions import PAIRS, Activation, BinaryKind
 from ...ir.types import DType, Quantization, TensorType
-from ..numerics import lookup, lookup_pair, qadd_table, qmul_table
+from ..functional.numerics import lookup, lookup_pair, qadd_table, qmul_table
 
 
 def function(op: Op, types: tuple[TensorType, ...], operands: tuple[Array, ...]) -> Array:

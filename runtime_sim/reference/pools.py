@@ -12,7 +12,7 @@ from ...ir.elementary import Array, Floats, byte_range, dequantize
 from ...ir.graph import Op
 from ...ir.op_views import Window, clamp_of, window_of
 from ...ir.types import TensorType
-from ..numerics import average_factor, requantize, window_average
+from ..functional.numerics import average_factor, requantize, window_average
 from .windows import pad_image, taps
 
 

@@ -13,7 +13,7 @@ from ...ir.elementary import Array
 from ...ir.graph import Op
 from ...ir.op_views import Window, activation_of, clamp_of, window_of
 from ...ir.types import Quantization, TensorType
-from ..numerics import F32_EXACT, multiplier, requantize
+from ..functional.numerics import F32_EXACT, multiplier, requantize
 from .windows import pad_image, windows
 
 

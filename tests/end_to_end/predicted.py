@@ -24,7 +24,7 @@ from accnn.runtime_sim.array.counts import Side
 from accnn.runtime_sim.array.run import ArrayRun
 from accnn.runtime_sim.ledger import Ledger
 from accnn.runtime_sim.result import OperatorAccount
-from accnn.runtime_sim.timing import time_of
+from accnn.runtime_sim.timing.events import time_of
 
 READ, WRITE, DOWN, UP = Direction.READ, Direction.WRITE, Direction.DOWN, Direction.UP
 

@@ -9,8 +9,8 @@ from accnn.ir.errors import SimulationError
 from accnn.ir.isa import Copy, Fill, Mac, Space, Sync, Wait, Window
 from accnn.ir.program import SymbolKind
 from accnn.ir.types import DType
-from accnn.runtime_sim.functional import begin
-from accnn.runtime_sim.machine import Machine
+from accnn.runtime_sim.functional.execute import begin
+from accnn.runtime_sim.functional.machine import Machine
 from accnn.runtime_sim.simulate import simulate
 
 from ..programs import at, machine, program, symbol

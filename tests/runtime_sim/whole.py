@@ -1,6 +1,6 @@
 """One instruction from beginning to retirement."""
 
-from accnn.runtime_sim.functional import begin
+from accnn.runtime_sim.functional.execute import begin
 
 
 def execute(port, instruction):

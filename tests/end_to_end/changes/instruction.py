@@ -100,12 +100,12 @@ CHANGE = Change(
             _SELECT,
         ),
         Edit(
-            "runtime_sim/functional.py",
+            "runtime_sim/functional/execute.py",
             "    Mac,\n    Pool,\n",
             "    Mac,\n    Negate,\n    Pool,\n",
         ),
         Edit(
-            "runtime_sim/functional.py",
+            "runtime_sim/functional/execute.py",
             "_TABLE: Mapping[type[Instruction], Callable[[Port, Any], None]] = {\n",
             _RUN,
         ),

@@ -90,19 +90,19 @@ CHANGE = Change(
             _WORK,
         ),
         Edit(
-            "runtime_sim/ports.py",
+            "runtime_sim/timing/ports.py",
             "    return PortTable(tuple(specs))\n",
             "    if arch.bus_bandwidth is not None:\n"
             '        specs.append(PortSpec("bus", arch.bus_bandwidth))\n'
             "    return PortTable(tuple(specs))\n",
         ),
         Edit(
-            "runtime_sim/demands.py",
+            "runtime_sim/timing/demands.py",
             "from fractions import Fraction\n",
             "from dataclasses import replace\nfrom fractions import Fraction\n",
         ),
         Edit(
-            "runtime_sim/demands.py",
+            "runtime_sim/timing/demands.py",
             "    def work(self, queue: int, instruction: AnyInstruction) -> Work:\n",
             _DEMANDS,
         ),

@@ -41,11 +41,11 @@ from accnn.passes.scheduling.timing.spread import link_loads
 from accnn.passes.tiling.inner_nest import managed_bytes
 from accnn.runtime_sim.array.run import run_on
 from accnn.runtime_sim.array.spread import spread_on
-from accnn.runtime_sim.ports import ports_of
 from accnn.runtime_sim.reference.run import run as run_reference
 from accnn.runtime_sim.result import SimulationResult
 from accnn.runtime_sim.simulate import simulate
-from accnn.runtime_sim.timing import time_of
+from accnn.runtime_sim.timing.events import time_of
+from accnn.runtime_sim.timing.ports import ports_of
 from tests.compiler.sections import judged_in_sections
 from tests.end_to_end.faults import forgeries
 from tests.end_to_end.faults.fault import Exam, Judge
@@ -72,11 +72,11 @@ from tests.passes.scheduling.timing.test_clock import (
     runs,
 )
 from tests.passes.tiling.fused import bottleneck, compile_fused, inverted
-from tests.runtime_sim import test_mac as mac_tests
 from tests.runtime_sim.array.test_against_execution import check as check_execution
+from tests.runtime_sim.functional import test_mac as mac_tests
 from tests.runtime_sim.step_by_step import executed
 from tests.runtime_sim.test_execution import check as check_whole
-from tests.runtime_sim.test_timing import programs
+from tests.runtime_sim.timing.test_events import programs
 from tests.tiles import by_themselves, tiles_of
 
 

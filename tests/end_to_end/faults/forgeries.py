@@ -25,10 +25,10 @@ from tests.ir.test_program_checks import (
 from tests.ir.test_tile_schedule import DAMAGE, schedule
 from tests.passes.scheduling import test_in_order as plan_tests
 from tests.programs import convolution
-from tests.runtime_sim import test_races as race_tests
 from tests.runtime_sim import test_visibility as visibility_tests
-from tests.runtime_sim import test_written as written_tests
 from tests.runtime_sim.array import test_tiles as tile_tests
+from tests.runtime_sim.checks import test_races as race_tests
+from tests.runtime_sim.checks import test_written as written_tests
 
 
 def schedules() -> None:

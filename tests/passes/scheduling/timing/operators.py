@@ -9,7 +9,7 @@ from accnn.ir.module import Module
 from accnn.ir.program import Program
 from accnn.ir.tile_events import Event
 from accnn.ir.tile_schedule import TileSchedule
-from accnn.runtime_sim.timing import Timing, time_of
+from accnn.runtime_sim.timing.events import Timing, time_of
 
 Times = list[tuple[str, int, int]]
 """Per instruction its queue, when it begins to work, and when it retires [cycle]."""

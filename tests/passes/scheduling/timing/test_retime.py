@@ -13,10 +13,10 @@ from accnn.ir.text.printer import print_module
 from accnn.ir.tile_events import EventKind
 from accnn.passes.scheduling.timing.retime import timed
 from accnn.passes.scheduling.timing.work import Work, Works
-from accnn.runtime_sim import timing
 from accnn.runtime_sim.array.arrays import Arrays
-from accnn.runtime_sim.demands import Demands
-from accnn.runtime_sim.ports import ports_of
+from accnn.runtime_sim.timing.demands import Demands
+from accnn.runtime_sim.timing.events import events as timing
+from accnn.runtime_sim.timing.ports import ports_of
 from tests.flow import Array, Compiled, compile_graph
 from tests.networks import residual_network
 from tests.passes.scheduling.across.joint import branches, chain

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import pairwise, product
 
-from ..ir.errors import SimulationError
-from ..ir.isa import Access, Window
+from ...ir.errors import SimulationError
+from ...ir.isa import Access, Window
 
 
 @dataclass(frozen=True, slots=True)

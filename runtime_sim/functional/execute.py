@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from ..ir.elementary import dequantize, quantize
-from ..ir.errors import SimulationError
-from ..ir.isa import (
+from ...ir.elementary import dequantize, quantize
+from ...ir.errors import SimulationError
+from ...ir.isa import (
     Access,
     Activate,
     Binary,
@@ -30,9 +30,9 @@ from ..ir.isa import (
     Select,
     Sync,
 )
-from ..ir.op_views import Call
-from ..ir.operators.functions import PAIRS, REDUCTIONS
-from ..ir.types import DType
+from ...ir.op_views import Call
+from ...ir.operators.functions import PAIRS, REDUCTIONS
+from ...ir.types import DType
 from .mac import run_mac
 from .machine import BYTE, F32, NUMPY_TYPES, S32, Array, Port, check_single_writes
 from .numerics import qadd_table, qmul_table, requantize

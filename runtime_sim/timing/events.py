@@ -18,15 +18,14 @@ from dataclasses import dataclass
 from enum import IntEnum
 from heapq import heappop, heappush
 
-from ..ir.errors import SimulationError
-from ..ir.isa import Unit, Wait
-from ..ir.program import Program
-from .array.arrays import Arrays
+from ...ir.errors import SimulationError
+from ...ir.isa import Unit, Wait
+from ...ir.program import Program
+from ..array.arrays import Arrays
+from ..result import PortStall
 from .contention import Contention
-from .demands import Demands
+from .demands import Demands, Work
 from .ports import ports_of
-from .result import PortStall
-from .work import Work
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,12 +12,12 @@ from accnn.ir.errors import RaceError
 from accnn.ir.isa import Access, Copy, Fill, Space, Wait
 from accnn.ir.program import SymbolKind
 from accnn.ir.types import DType
-from accnn.runtime_sim import races
 from accnn.runtime_sim.accesses import touches
-from accnn.runtime_sim.overlap import Overlaps
+from accnn.runtime_sim.checks import races
+from accnn.runtime_sim.checks.races import Overlaps
 from accnn.runtime_sim.simulate import simulate
 
-from ..programs import machine, program, symbol
+from ...programs import machine, program, symbol
 
 QUEUES = ("dma0", "ld0", "st0")
 FIRST = Wait(len(QUEUES), 1)

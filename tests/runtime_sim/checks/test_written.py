@@ -9,7 +9,7 @@ from accnn.ir.program import SymbolKind
 from accnn.ir.types import DType
 from accnn.runtime_sim.simulate import simulate
 
-from ..programs import at, program, symbol
+from ...programs import at, program, symbol
 
 ON_CHIP = (Space.GB, Space.WB, Space.AB, Space.PB)
 

@@ -10,8 +10,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from ..ir.arch import Architecture, MemoryLevel
-from .accesses import Way
+from ...ir.arch import Architecture, MemoryLevel
+from ..accesses import Way
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..ir.errors import SimulationError
-from ..ir.isa import Space
-from ..ir.program import Program, SymbolKind
-from .machine import Memory
+from ...ir.errors import SimulationError
+from ...ir.isa import Space
+from ...ir.program import Program, SymbolKind
+from ..functional.machine import Memory
+from ..functional.region import Lattice
 from .placed import Placed
-from .region import Lattice
 
 _GIVEN = (SymbolKind.INPUT, SymbolKind.CONSTANT)
 

@@ -34,10 +34,10 @@ from accnn.ir.isa import (
 from accnn.ir.operators.functions import FUNCTIONS, PAIRS, REDUCTIONS
 from accnn.ir.types import DType
 from accnn.runtime_sim.accesses import touches
-from accnn.runtime_sim.machine import NUMPY_TYPES, Machine
+from accnn.runtime_sim.functional.machine import NUMPY_TYPES, Machine
 
-from ..programs import at, dense, program
-from .whole import execute, store
+from ...programs import at, dense, program
+from ..whole import execute, store
 
 MANY = settings(max_examples=120, deadline=None)
 FEW = settings(max_examples=40, deadline=None)

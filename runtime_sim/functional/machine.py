@@ -1,7 +1,9 @@
 """The memories of a machine, and what each queue may reach of them."""
 
 import math
-from collections.abc import Mapping
+from collections import deque
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, TypeAlias
@@ -9,11 +11,10 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from ..ir.errors import SimulationError
-from ..ir.isa import Access, Space, Unit
-from ..ir.program import Program, Queue
-from ..ir.types import DType
-from .pending import PendingResults
+from ...ir.errors import SimulationError
+from ...ir.isa import Access, Space, Unit
+from ...ir.program import Program, Queue
+from ...ir.types import DType
 from .region import check_form, strided_region
 
 Array: TypeAlias = npt.NDArray[Any]
@@ -81,6 +82,49 @@ class Memory:
         else:
             guarded = np.full(size + 2 * GUARD, POISON, np.uint8)
         return cls(space, npu, guarded, guarded[GUARD : GUARD + size])
+
+
+Result: TypeAlias = tuple[Array, Array]
+"""Elements in memory, and what they become."""
+
+
+class PendingResults:
+    """The results of one queue's instructions between beginning and retirement, in order."""
+
+    def __init__(self) -> None:
+        self._instructions: deque[list[Result]] = deque()
+
+    @contextmanager
+    def next_instruction(self) -> Generator[None, None, None]:
+        """Let the next instruction of the queue execute: it sees what those before it made."""
+        before = [result for results in self._instructions for result in results]
+        hidden = [(target, target.copy()) for target, _ in before]
+        _write(before)
+        self._instructions.append([])
+        try:
+            yield
+        finally:
+            # each copy was made before any was written, so the order does not matter
+            _write(hidden)
+
+    def buffer_for(self, target: Array) -> Array:
+        """Return an array to fill, which becomes the content of ``target`` at retirement."""
+        values = np.empty(target.shape, target.dtype)
+        self.put(target, values)
+        return values
+
+    def put(self, target: Array, values: Array) -> None:
+        """Let ``values``, which nobody changes, become the content of ``target`` at retirement."""
+        self._instructions[-1].append((target, values))
+
+    def retire(self) -> None:
+        """Make the results of the oldest instruction visible."""
+        _write(self._instructions.popleft())
+
+
+def _write(results: list[Result]) -> None:
+    for target, values in results:
+        target[...] = values
 
 
 @dataclass(frozen=True, slots=True)

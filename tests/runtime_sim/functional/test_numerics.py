@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from accnn.ir.elementary import all_bytes, dequantize, quantize
-from accnn.runtime_sim.numerics import (
+from accnn.runtime_sim.functional.numerics import (
     lookup,
     lookup_pair,
     multiplier,

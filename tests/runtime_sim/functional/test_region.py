@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from accnn.ir.isa import Window
-from accnn.runtime_sim.region import strided_region, window_region
+from accnn.runtime_sim.functional.region import strided_region, window_region
 
 SMALL = st.integers(1, 4)
 

@@ -3,9 +3,9 @@
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from ..ir.isa import Space
-from .accesses import Touch, Way
-from .machine import Memory
+from ...ir.isa import Space
+from ..accesses import Touch, Way
+from ..functional.machine import Memory
 
 _NOWHERE = -1
 

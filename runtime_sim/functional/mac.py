@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from ..ir.errors import OverflowTrap
-from ..ir.isa import Mac
-from ..ir.types import DType
+from ...ir.errors import OverflowTrap
+from ...ir.isa import Mac
+from ...ir.types import DType
 from .machine import F32, NUMPY_TYPES, S32, Array, Port
 from .numerics import F32_EXACT
 from .windows import windows

@@ -22,20 +22,56 @@ long as the part of one instance does.
 import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 
-from ..ir.errors import SimulationError
-from ..ir.isa import AnyInstruction, Copy, Fill, Halt, Mac, Space, Sync, Unit
-from ..ir.program import Program, Queue
-from .accesses import Touch, Way, touches
-from .array.arrays import Arrays
-from .array.counts import Side
+from ...ir.errors import SimulationError
+from ...ir.isa import (
+    Activate,
+    AnyInstruction,
+    Binary,
+    Copy,
+    Fill,
+    Halt,
+    Mac,
+    Pool,
+    Space,
+    Sync,
+    Unit,
+)
+from ...ir.operators.functions import FUNCTIONS, PAIRS
+from ...ir.program import Program, Queue
+from ..accesses import Touch, Way, touches
+from ..array.arrays import Arrays
+from ..array.counts import Side
 from .ports import PortTable, scratchpad_owners, side
-from .vector_cost import lane_cycles
-from .work import Work
 
 _ON_CHIP_STARTUP = 4
 """Cycles before the first byte of a copy that does not touch off-chip memory [cycle]."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Work:
+    """The time that an instruction needs, and the bytes that it moves through ports.
+
+    Alone it takes ``fill + lead + max(least, bytes / bandwidth of every port) + drain`` cycles,
+    the maximum rounded up. The middle part is its *data phase*: only there it loads ports.
+
+    Attributes:
+        lead: Start-up before the first byte moves; loads no port [cycle].
+        least: What its own engine needs for the data phase [cycle].
+        demands: Bytes that it moves through a port, as (port number, bytes) pairs, one per port.
+        fill: Of a ``Mac``: from issue until operands stand at the array; hidden behind the
+            instruction before it [cycle].
+        drain: Of a ``Mac``: from the end of the data phase to retirement; hidden behind the
+            instruction after it [cycle].
+    """
+
+    lead: int = 0
+    least: int = 0
+    demands: tuple[tuple[int, int], ...] = ()
+    fill: int = 0
+    drain: int = 0
 
 
 class Demands:
@@ -165,3 +201,20 @@ def _paths(
         for space, level, names in levels
         for way in Way
     }
+
+
+def lane_cycles(instruction: AnyInstruction) -> int:
+    """Return the lane cycles per element of a vector instruction [cycle].
+
+    What its function costs as the instruction set says, the slower one where there are two; for a
+    pool one per tap, and one for all else.
+    """
+    match instruction:
+        case Activate(act=act):
+            return FUNCTIONS[act].cycles
+        case Binary(kind=kind, act=act):
+            return max(PAIRS[kind].cycles, FUNCTIONS[act].cycles)
+        case Pool(kernel=kernel):
+            return math.prod(kernel)
+        case _:
+            return 1

@@ -2,9 +2,9 @@
 
 import random
 
-from ..ir.isa import Unit
-from ..ir.program import Program
-from .timing import Step
+from ...ir.isa import Unit
+from ...ir.program import Program
+from .events import Step
 
 
 def random_steps(program: Program, seed: int) -> tuple[Step, ...]:

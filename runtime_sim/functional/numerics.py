@@ -9,7 +9,7 @@ except in ``fma``. That and the functions of one element (quantise, dequantise, 
 import numpy as np
 import numpy.typing as npt
 
-from ..ir.elementary import Array, Floats, all_bytes, fma
+from ...ir.elementary import Array, Floats, all_bytes, fma
 
 F32_EXACT = 2**24
 """Sums of integers below this magnitude are exact in float32."""

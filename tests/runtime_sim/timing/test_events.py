@@ -14,18 +14,17 @@ from hypothesis import strategies as st
 from accnn.ir.isa import Copy, Fill, Quantize, Space, Sync, Wait
 from accnn.ir.types import DType
 from accnn.runtime_sim.array.arrays import Arrays
-from accnn.runtime_sim.demands import Demands
-from accnn.runtime_sim.interleaving import random_steps
-from accnn.runtime_sim.ports import ports_of
 from accnn.runtime_sim.result import PortStall, Timeline
-from accnn.runtime_sim.sharing import FULL, fair_rates
 from accnn.runtime_sim.simulate import simulate
-from accnn.runtime_sim.timing import time_of
+from accnn.runtime_sim.timing.demands import Demands, Work
+from accnn.runtime_sim.timing.events import time_of
+from accnn.runtime_sim.timing.interleaving import random_steps
+from accnn.runtime_sim.timing.ports import ports_of
+from accnn.runtime_sim.timing.sharing import FULL, fair_rates
 from accnn.runtime_sim.trace import write_trace
-from accnn.runtime_sim.work import Work
 
-from ..programs import at, machine, program
-from .step_by_step import retirements
+from ...programs import at, machine, program
+from ..step_by_step import retirements
 
 QUEUES = ("dma0", "dma1", "ld0", "mx0", "vx0", "st0", "mx1", "vx1")
 

@@ -3,10 +3,10 @@
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+from ..result import PortStall
+from .demands import Work
 from .ports import PortTable
-from .result import PortStall
 from .sharing import FULL, Rate, Shares, fair_rates
-from .work import Work
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,10 +6,10 @@ from hypothesis import strategies as st
 from accnn.ir.errors import OverflowTrap, SimulationError
 from accnn.ir.isa import Mac, Space, Window
 from accnn.ir.types import DType
-from accnn.runtime_sim.machine import NUMPY_TYPES, Machine
+from accnn.runtime_sim.functional.machine import NUMPY_TYPES, Machine
 
-from ..programs import at, dense, program
-from .whole import execute, store
+from ...programs import at, dense, program
+from ..whole import execute, store
 
 SMALL = settings(max_examples=150, deadline=None)
 
