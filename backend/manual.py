@@ -17,8 +17,8 @@ from ..ir import isa, latency
 from ..ir.isa import UNITS, Instruction, Space, Unit
 from ..ir.operators.functions import FUNCTIONS, SIMPLE, SLOW
 from ..ir.schema import Column, Form, Shape
-from . import encode
-from .instruction_table import FORMAT_VERSION, Layout, layouts
+from .binary import encode
+from .binary.instruction_table import FORMAT_VERSION, Layout, layouts
 
 _INTRODUCTION = f"""\
 # Instruction set
@@ -28,8 +28,8 @@ _INTRODUCTION = f"""\
 {{queues}}
 
 Encoding and assembly below are version {FORMAT_VERSION}. The table in
-`backend/instruction_table.py` drives both, and this page; what an instruction means is executable
-in `runtime_sim/functional/execute.py`.
+`backend/binary/instruction_table.py` drives both, and this page; what an instruction means is
+executable in `runtime_sim/functional/execute.py`.
 
 ## Instructions
 

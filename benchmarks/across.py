@@ -21,7 +21,7 @@ from dataclasses import asdict, dataclass, fields, replace
 from itertools import product
 from pathlib import Path
 
-from accnn.backend.lower import lower
+from accnn.backend.lowering.lower import lower
 from accnn.compiler.driver import Result, compile, run_program
 from accnn.compiler.options import CompileOptions, VerifyMode
 from accnn.compiler.verdict import verify_run

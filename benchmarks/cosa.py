@@ -24,7 +24,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from accnn.backend.load import load_architecture
+from accnn.backend.arch_files.load import load_architecture
 from accnn.compiler.cache import MapJob, MappingCache
 from accnn.compiler.layers import Layer, read_layers
 from accnn.compiler.mapping import Answer, solve_all

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from ..backend.layout import observed_name
+from ..backend.lowering.layout import observed_name
 from ..ir.graph_schedule import GraphSchedule, Transfer
 from ..ir.module import Module
 from ..ir.program import Program

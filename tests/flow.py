@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from accnn.backend.load import load_architecture
-from accnn.backend.lower import lower
+from accnn.backend.arch_files.load import load_architecture
+from accnn.backend.lowering.lower import lower
 from accnn.compiler.driver import constants_of
 from accnn.compiler.observe import observed, symbol_of
 from accnn.compiler.options import CompileOptions

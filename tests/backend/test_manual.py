@@ -1,6 +1,6 @@
 from pathlib import Path
 
-from accnn.backend.instruction_table import layouts
+from accnn.backend.binary.instruction_table import layouts
 from accnn.backend.manual import instruction_manual
 
 PAGE = Path(__file__).parents[2] / "docs" / "instruction-set.md"

@@ -2,7 +2,7 @@ import dataclasses
 
 import pytest
 
-from accnn.backend.load import load_architecture
+from accnn.backend.arch_files.load import load_architecture
 from accnn.compiler.cache import MappingCache
 from accnn.compiler.map_pool import solve_side_by_side
 from accnn.compiler.mapping import CachedSolver, solve_all

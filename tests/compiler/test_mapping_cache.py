@@ -1,7 +1,7 @@
 import dataclasses
 import logging
 
-from accnn.backend.load import load_architecture
+from accnn.backend.arch_files.load import load_architecture
 from accnn.compiler.cache import MappingCache, key_of
 from accnn.compiler.mapping import solve_all
 from accnn.ir.errors import InfeasibleError

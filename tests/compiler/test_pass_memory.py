@@ -10,7 +10,7 @@ from typing import ClassVar
 import numpy as np
 import pytest
 
-from accnn.backend.load import load_architecture
+from accnn.backend.arch_files.load import load_architecture
 from accnn.compiler.pass_memory import PassMemory, key_of
 from accnn.compiler.store import Store, code_version, package_version
 from accnn.ir.graph import Graph, Value
@@ -104,7 +104,7 @@ def test_stages_options_and_seed_change_the_key():
         ("ir/graph.py", True),
         ("passes/scheduling/schedule_in_order.py", True),
         ("passes/mapping/recipes/cosa.py", True),
-        ("backend/lower.py", False),
+        ("backend/lowering/lower.py", False),
     ],
 )
 def test_the_code_of_all_passes_changes_the_key(monkeypatch, file, counts):

@@ -8,7 +8,7 @@ import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
-from accnn.backend.lower import lower
+from accnn.backend.lowering.lower import lower
 from accnn.compiler.driver import compile, run_program
 from accnn.compiler.observe import observed, symbol_of
 from accnn.compiler.options import CompileOptions, VerifyMode

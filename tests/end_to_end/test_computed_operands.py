@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from accnn.backend.lower import lower
+from accnn.backend.lowering.lower import lower
 from accnn.compiler.observe import observed
 from accnn.ir.errors import SimulationError, VerifyError
 from accnn.ir.graph import Graph, Op, Value

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
-from accnn.backend.lower import lower
+from accnn.backend.lowering.lower import lower
 from accnn.passes.analysis.tile_cost import tile_cost
 from accnn.runtime_sim.array.run import run_on
 from tests.end_to_end.faults.networks import CASES, Case, scheduled

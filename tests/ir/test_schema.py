@@ -8,9 +8,8 @@ from typing import Any
 
 import pytest
 
-from accnn.backend.arch_tables import dump_architecture, read_tables
-from accnn.backend.encode import decode, encode
-from accnn.backend.program_head import ProgramHead, head_of
+from accnn.backend.arch_files.tables import dump_architecture, read_tables
+from accnn.backend.binary.encode import ProgramHead, decode, encode, head_of
 from accnn.ir.arch import (
     Architecture,
     Dma,

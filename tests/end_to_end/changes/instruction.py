@@ -43,7 +43,7 @@ def prove() -> None:
     """Run a network with the instruction, and write and read its program in every form."""
     import numpy as np
 
-    from accnn.backend.encode import decode, encode
+    from accnn.backend.binary.encode import decode, encode
     from accnn.ir import isa
     from accnn.ir.graph import Graph, Value
     from accnn.ir.ops import make_op
@@ -85,17 +85,17 @@ CHANGE = Change(
             "    Negate: frozenset({Unit.VX}),\n    Sync: frozenset(Unit),\n",
         ),
         Edit(
-            "backend/instruction_table.py",
+            "backend/binary/instruction_table.py",
             "    isa.Gather: 0x3B,\n",
             "    isa.Gather: 0x3B,\n    isa.Negate: 0x3C,\n",
         ),
         Edit(
-            "backend/select_vector.py",
+            "backend/lowering/select_vector.py",
             "    Lookup,\n    Pool,\n",
             "    Lookup,\n    Negate,\n    Pool,\n",
         ),
         Edit(
-            "backend/select_vector.py",
+            "backend/lowering/select_vector.py",
             "def _function(site: Site) -> Activate:\n    shape, dst, (source,) = _loops(site)\n",
             _SELECT,
         ),

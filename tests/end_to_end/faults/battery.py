@@ -17,7 +17,7 @@ from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 from onnx import ModelProto
 
-from accnn.backend.lower import lower
+from accnn.backend.lowering.lower import lower
 from accnn.ir.arch import Architecture
 from accnn.ir.errors import SimulationError, VerifyError
 from accnn.ir.graph_schedule import Group

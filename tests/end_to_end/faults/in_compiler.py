@@ -266,7 +266,7 @@ _TILES = (
     ),
     Fault(
         "lines are read one row too low",
-        "backend/select_mac.py",
+        "backend/lowering/select_mac.py",
         "return Range(rows.start, rows.stop), Range(columns.start, columns.stop)",
         "return Range(rows.start + 1, rows.stop), Range(columns.start, columns.stop)",
         Exam.FUSED,

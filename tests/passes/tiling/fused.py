@@ -3,8 +3,8 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from accnn.backend.load import load_architecture
-from accnn.backend.lower import lower
+from accnn.backend.arch_files.load import load_architecture
+from accnn.backend.lowering.lower import lower
 from accnn.ir.graph import Graph
 from accnn.ir.graph_schedule import Group
 from accnn.ir.groups import contracted

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from accnn.backend.load import find_source, load_architecture
-from accnn.backend.lower import lower
+from accnn.backend.arch_files.load import find_source, load_architecture
+from accnn.backend.lowering.lower import lower
 from accnn.compiler.driver import constants_of
 from accnn.compiler.findings import Findings
 from accnn.compiler.frontend import Network

@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from accnn.backend.load import load_architecture
-from accnn.backend.lower import lower
+from accnn.backend.arch_files.load import load_architecture
+from accnn.backend.lowering.lower import lower
 from accnn.compiler.observe import observed
 from accnn.ir.arch import Architecture
 from accnn.ir.graph import Graph

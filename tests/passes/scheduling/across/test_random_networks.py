@@ -3,7 +3,7 @@
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from accnn.backend.lower import lower
+from accnn.backend.lowering.lower import lower
 from accnn.ir.errors import InfeasibleError
 from tests.end_to_end.test_random_networks import networks
 from tests.passes.scheduling.across.joint import both

@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from accnn.backend.load import load_architecture
-from accnn.backend.lower import lower
+from accnn.backend.arch_files.load import load_architecture
+from accnn.backend.lowering.lower import lower
 from accnn.ir.errors import VerifyError
 from accnn.ir.graph_schedule import Transfer
 from accnn.ir.module import Module

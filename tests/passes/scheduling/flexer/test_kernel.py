@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from accnn.backend.lower import lower
+from accnn.backend.lowering.lower import lower
 from accnn.ir.isa import Unit
 from accnn.ir.tile_events import EventKind
 from accnn.ir.tile_schedule import TileSchedule

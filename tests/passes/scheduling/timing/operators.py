@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from accnn.backend.lower import lower
+from accnn.backend.lowering.lower import lower
 from accnn.ir.graph import Graph, Value
 from accnn.ir.graph_schedule import GraphSchedule
 from accnn.ir.module import Module

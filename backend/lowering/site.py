@@ -3,10 +3,10 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from ..ir.graph import Graph, Op
-from ..ir.isa import Access
-from ..ir.tiles import Range, Role, Tile, TileGraph, TileOp
-from ..ir.types import TensorType
+from ...ir.graph import Graph, Op
+from ...ir.isa import Access
+from ...ir.tiles import Range, Role, Tile, TileGraph, TileOp
+from ...ir.types import TensorType
 from .addressing import on_chip
 
 Locate = Callable[[int], int]

@@ -5,11 +5,11 @@ import zlib
 import pytest
 from hypothesis import given, settings
 
-from accnn.backend.encode import decode, encode
+from accnn.backend.binary.encode import decode, encode
 from accnn.ir.errors import InputError, VerifyError
 from accnn.ir.isa import Copy, Space, Sync
 
-from ..programs import any_programs, at, convolution, with_stream
+from ...programs import any_programs, at, convolution, with_stream
 
 HEADER = 16
 

@@ -1,6 +1,6 @@
 import typing
 
-from accnn.backend.instruction_table import OPCODES, layout_of, layouts
+from accnn.backend.binary.instruction_table import OPCODES, layout_of, layouts
 from accnn.ir.isa import UNITS, AnyInstruction, Mac, Requant
 from accnn.ir.schema import Form
 

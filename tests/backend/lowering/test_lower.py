@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from accnn.backend.executable import check_executable
-from accnn.backend.load import load_architecture
-from accnn.backend.lower import lower
+from accnn.backend.arch_files.load import load_architecture
+from accnn.backend.lowering.executable import check_executable
+from accnn.backend.lowering.lower import lower
 from accnn.ir.errors import ArchitectureError, PassError, VerifyError
 from accnn.ir.graph_schedule import Transfer
 from accnn.ir.isa import Copy, Halt, Mac, Requant, Space, Unit

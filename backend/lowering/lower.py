@@ -12,16 +12,16 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from ..ir.errors import PassError
-from ..ir.hazards import ScheduleHazards
-from ..ir.module import Module
-from ..ir.ops import is_mac
-from ..ir.program import Program
-from ..ir.tile_places import verify_places
-from ..ir.tile_schedule import TileSchedule
+from ...ir.errors import PassError
+from ...ir.hazards import ScheduleHazards
+from ...ir.module import Module
+from ...ir.ops import is_mac
+from ...ir.program import Program
+from ...ir.tile_places import verify_places
+from ...ir.tile_schedule import TileSchedule
+from .event import EventLowering
 from .executable import check_executable
 from .layout import Layout, lay_out, moved_tensors, multiplier_of
-from .lower_event import EventLowering
 from .streams import Streams
 
 

@@ -4,15 +4,15 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import TypeAlias
 
-from ..ir.errors import ModelError, PassError
-from ..ir.isa import Access, Activate, AnyInstruction, Mac, Requant, Window
-from ..ir.op_views import Window as PoolWindow
-from ..ir.op_views import activation_of, clamp_of, window_of
-from ..ir.operators.access import Box
-from ..ir.operators.image import ImageAxes, rows_met
-from ..ir.tiles import Range
-from ..ir.types import TensorType
-from ..ir.workload import DIMS, Dim
+from ...ir.errors import ModelError, PassError
+from ...ir.isa import Access, Activate, AnyInstruction, Mac, Requant, Window
+from ...ir.op_views import Window as PoolWindow
+from ...ir.op_views import activation_of, clamp_of, window_of
+from ...ir.operators.access import Box
+from ...ir.operators.image import ImageAxes, rows_met
+from ...ir.tiles import Range
+from ...ir.types import TensorType
+from ...ir.workload import DIMS, Dim
 from .site import Site
 
 _AXES = 5

@@ -18,22 +18,84 @@ the head, and a record without its own four bytes. Values and limits follow
 
 import struct
 import zlib
+from dataclasses import dataclass
 from functools import cache
 from typing import cast
 
-from ..ir.errors import InputError, ParseError, VerifyError
-from ..ir.isa import AnyInstruction, Instruction, Wait
-from ..ir.json_codec import dump_json, parse_json
-from ..ir.program import Program
+from ...ir.arch import Architecture
+from ...ir.errors import InputError, ParseError, VerifyError
+from ...ir.isa import AnyInstruction, Instruction, Unit, Wait
+from ...ir.json_codec import dump_json, parse_json
+from ...ir.mapping import LoopNest
+from ...ir.program import Program, Queue, SpaceSize, Symbol
 from .instruction_table import FORMAT_VERSION, layouts
 from .payload import codec_of
-from .program_head import ProgramHead, head_of, join
 
 MAGIC = b"ACCB"
 _FILE = struct.Struct("<4sHHII")
 _RECORD = struct.Struct("<BBHIi")
 _CRC = struct.Struct("<I")
 _RECORD_BYTES = _RECORD.size + _CRC.size
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QueueHead:
+    """A queue without its instructions.
+
+    Attributes:
+        unit: Kind of engine.
+        index: DMA channel, or the NPU it belongs to.
+        length: Number of instructions.
+    """
+
+    unit: Unit
+    index: int
+    length: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProgramHead:
+    """A program without its instructions; fields as in ``Program``."""
+
+    name: str
+    arch: Architecture
+    spaces: tuple[SpaceSize, ...]
+    symbols: tuple[Symbol, ...]
+    operators: tuple[str, ...]
+    nests: tuple[LoopNest, ...]
+    queues: tuple[QueueHead, ...]
+
+
+def head_of(program: Program) -> ProgramHead:
+    """Return a program's head."""
+    return ProgramHead(
+        name=program.name,
+        arch=program.arch,
+        spaces=program.spaces,
+        symbols=program.symbols,
+        operators=program.operators,
+        nests=program.nests,
+        queues=tuple(
+            QueueHead(unit=queue.unit, index=queue.index, length=len(queue.instructions))
+            for queue in program.queues
+        ),
+    )
+
+
+def join(head: ProgramHead, streams: list[tuple[AnyInstruction, ...]]) -> Program:
+    """Return the program of a head and the instructions of its queues."""
+    return Program(
+        name=head.name,
+        arch=head.arch,
+        spaces=head.spaces,
+        symbols=head.symbols,
+        operators=head.operators,
+        nests=head.nests,
+        queues=tuple(
+            Queue(unit=queue.unit, index=queue.index, instructions=stream)
+            for queue, stream in zip(head.queues, streams, strict=True)
+        ),
+    )
 
 
 def encode(program: Program) -> bytes:

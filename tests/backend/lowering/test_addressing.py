@@ -6,7 +6,7 @@ from itertools import product
 from hypothesis import given
 from hypothesis import strategies as st
 
-from accnn.backend.addressing import off_chip, on_chip, squeeze
+from accnn.backend.lowering.addressing import off_chip, on_chip, squeeze
 from accnn.ir.isa import Access, Space
 from accnn.ir.tiles import Range, Role, Tile
 

@@ -6,12 +6,12 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from ..ir.graph import Graph, Op
-from ..ir.program import Symbol, SymbolKind
-from ..ir.tile_events import TRANSFERS, EventKind
-from ..ir.tile_schedule import TileSchedule
-from ..ir.tiles import Role
-from ..ir.types import DType, TensorType
+from ...ir.graph import Graph, Op
+from ...ir.program import Symbol, SymbolKind
+from ...ir.tile_events import TRANSFERS, EventKind
+from ...ir.tile_schedule import TileSchedule
+from ...ir.tiles import Role
+from ...ir.types import DType, TensorType
 
 ALIGNMENT = 64
 """Tensors begin at multiples of this [byte]."""

@@ -2,13 +2,14 @@
 
 from dataclasses import dataclass
 
-from ..ir.graph import Op
-from ..ir.isa import Access, AnyInstruction, Copy, Space
-from ..ir.tile_events import INWARDS, Event, EventKind
-from ..ir.tiles import Role, TileGraph
-from ..ir.touches import Accesses
+from ...ir.graph import Op
+from ...ir.isa import Access, AnyInstruction, Copy, Space
+from ...ir.tile_events import INWARDS, Event, EventKind
+from ...ir.tiles import Role, TileGraph
+from ...ir.touches import Accesses
 from .addressing import off_chip, on_chip, squeeze
-from .select import select_compute
+from .select_mac import Numbers, select_finish, select_mac
+from .select_vector import select_keep, select_vector
 from .site import Site
 from .streams import Streams
 
@@ -90,3 +91,23 @@ class EventLowering:
             element_bytes=item.element_bytes,
             layout=self._nest(item.layout),
         )
+
+
+def select_compute(site: Site, numbers: Numbers, *, clear: bool) -> AnyInstruction:
+    """Return the instruction of a tile operation.
+
+    Args:
+        site: The operation and where its tiles lie.
+        numbers: Of the program's descriptors.
+        clear: Whether sums start from zero.
+
+    Raises:
+        PassError: The machine has no instruction for the operator.
+    """
+    if site.step.accumulates:
+        return select_mac(site, numbers, clear=clear)
+    if site.tiles.keeps(site.step):
+        return select_keep(site)
+    if site.tiles.finishes(site.step):
+        return select_finish(site, numbers)
+    return select_vector(site)

@@ -2,15 +2,15 @@
 
 from dataclasses import dataclass, field, replace
 
-from ..ir.arch import Architecture
-from ..ir.graph import Graph
-from ..ir.hazards import Ticks, waits_for
-from ..ir.isa import AnyInstruction, Halt, Space, Unit, Wait
-from ..ir.mapping import LoopNest
-from ..ir.program import Program, Queue, SpaceSize, Symbol, SymbolKind
-from ..ir.spaces import space_bytes
-from ..ir.tiles import TileGraph
-from ..ir.types import DType, TensorType
+from ...ir.arch import Architecture
+from ...ir.graph import Graph
+from ...ir.hazards import Ticks, waits_for
+from ...ir.isa import AnyInstruction, Halt, Space, Unit, Wait
+from ...ir.mapping import LoopNest
+from ...ir.program import Program, Queue, SpaceSize, Symbol, SymbolKind
+from ...ir.spaces import space_bytes
+from ...ir.tiles import TileGraph
+from ...ir.types import DType, TensorType
 from .layout import Layout, observed_name
 from .waits import WaitFilter
 

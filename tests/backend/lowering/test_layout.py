@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from accnn.backend.layout import ALIGNMENT, Layout, lay_out, moved_tensors, multiplier_of
+from accnn.backend.lowering.layout import ALIGNMENT, Layout, lay_out, moved_tensors, multiplier_of
 from accnn.ir.isa import Space, Unit
 from accnn.ir.program import SymbolKind
 from accnn.ir.tile_events import Event, EventKind
