@@ -24,8 +24,8 @@ from pathlib import Path
 from accnn.backend.lowering.lower import lower
 from accnn.compiler.driver import Result, compile, run_program
 from accnn.compiler.options import CompileOptions, VerifyMode
-from accnn.compiler.verdict import verify_run
-from accnn.compiler.verify import verification_inputs
+from accnn.compiler.verification.verdict import verify_run
+from accnn.compiler.verification.verify import verification_inputs
 from accnn.ir.isa import Unit
 from accnn.ir.module import Module
 from accnn.ir.report import VerificationStatus

@@ -25,10 +25,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from accnn.backend.arch_files.load import load_architecture
-from accnn.compiler.cache import MapJob, MappingCache
-from accnn.compiler.layers import Layer, read_layers
-from accnn.compiler.mapping import Answer, solve_all
-from accnn.compiler.store import default_folder
+from accnn.compiler.layers.read import Layer, read_layers
+from accnn.compiler.mapping.solve import Answer, solve_all
+from accnn.compiler.stores.mappings import MapJob, MappingCache
+from accnn.compiler.stores.store import default_folder
 from accnn.ir.arch import Architecture
 from accnn.ir.workload import Workload
 from accnn.passes.analysis.cost import CostReport, evaluate

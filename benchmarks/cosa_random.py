@@ -16,7 +16,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from accnn.backend.arch_files.load import load_architecture
-from accnn.compiler.layers import read_layers
+from accnn.compiler.layers.read import read_layers
 from accnn.ir.workload import Workload
 from accnn.passes.mapping.problem import MappingProblem
 from accnn.passes.mapping.recipes.drawn import RandomPruned

@@ -21,20 +21,20 @@ from ..passes.manager import Outcome, run_pipeline
 from ..passes.pipeline import Pipeline
 from ..runtime_sim.result import SimulationResult
 from ..runtime_sim.simulate import simulate
-from .cache import MappingCache
-from .findings import Findings
 from .frontend import Network, read_network
-from .mapping import CachedSolver
-from .observe import observed
+from .mapping.solve import CachedSolver
 from .options import LOWER, CompileOptions, VerifyMode
-from .pass_memory import PassMemory
 from .pipelines import chosen_pipeline
-from .quantised_networks import QuantisedNetworks
-from .reporting import build_report
+from .report.build.findings import Findings
+from .report.build.report import build_report
 from .stopwatch import Observer, Stopwatch, unobserved
-from .store import Store
-from .verdict import is_cut, verify_run, verify_run_in_sections
-from .verify import verification_inputs
+from .stores.mappings import MappingCache
+from .stores.networks import QuantisedNetworks
+from .stores.passes import PassMemory
+from .stores.store import Store
+from .verification.observe import observed
+from .verification.verdict import is_cut, verify_run, verify_run_in_sections
+from .verification.verify import verification_inputs
 
 Array = npt.NDArray[np.generic]
 

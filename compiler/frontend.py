@@ -18,8 +18,8 @@ from ..models.onnx_import.widen import compute_in_float32, note_of
 from ..models.quantize import is_dynamically_quantized, is_quantized
 from ..models.session import Model
 from .options import CompileOptions
-from .quantised_networks import QuantisedNetworks
 from .stopwatch import Stopwatch
+from .stores.networks import QuantisedNetworks
 
 ANEW = QuantisedNetworks(None)
 """Quantises without recalling anything."""

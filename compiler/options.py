@@ -12,8 +12,8 @@ from ..models.ranges import CalibrationMethod
 from ..passes.mapping.problem import Objective
 from ..passes.scheduling.cosma.budgets import NamedBudget
 from ..passes.scheduling.fusion import Fuse
-from .mapping import cores
-from .store import default_folder
+from .mapping.solve import cores
+from .stores.store import default_folder
 
 LOWER = "lower"
 """The last step of a compilation, after all passes."""

@@ -10,9 +10,9 @@ import numpy as np
 from accnn.backend.arch_files.load import load_architecture
 from accnn.backend.lowering.lower import lower
 from accnn.compiler.driver import constants_of
-from accnn.compiler.observe import observed, symbol_of
 from accnn.compiler.options import CompileOptions
 from accnn.compiler.pipelines import default_pipeline
+from accnn.compiler.verification.observe import observed, symbol_of
 from accnn.ir.arch import Architecture
 from accnn.ir.graph import Graph
 from accnn.ir.module import Module

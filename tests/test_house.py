@@ -43,7 +43,7 @@ DOORS = {
         "models.prepare",
         "models.quantize",
         "models.histograms",
-        "compiler.verify",
+        "compiler.verification.verify",
     ),
     "pydantic": ("backend.arch_files.tables", "backend.arch_files.errors"),
     "pydantic_core": ("backend.arch_files.errors",),
@@ -64,7 +64,7 @@ STARTS = (
     "compiler.cli.start",
     "compiler.conformance.__main__",
     "compiler.driver",
-    "compiler.map_worker",
+    "compiler.mapping.worker",
 )
 """Where commands, other packages and the documents start."""
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from ...ir.errors import AccnnError
 from ...models.onnx_cases import node_cases
-from ..mapping import cores
+from ..mapping.solve import cores
 from .judge import Machines, Outcome
 from .passed import no_longer_passed, passed_text, read_passed
 from .runner import run_cases

@@ -19,7 +19,7 @@ from ...passes.analysis.cost import Counting, evaluate
 from ...passes.analysis.zigzag import zigzag_cost
 from ...passes.mapping.mapper import MappingResult
 from ...passes.mapping.problem import Rules
-from ..cache import MapJob
+from ..stores.mappings import MapJob
 from .figures import percent
 from .proofs import scopes_text
 

@@ -12,13 +12,13 @@ from accnn.backend.arch_files.load import load_architecture
 from accnn.backend.lowering.lower import lower
 from accnn.compiler.driver import compile, run_program
 from accnn.compiler.frontend import Network, read_network
-from accnn.compiler.observe import observed
 from accnn.compiler.options import CompileOptions, VerifyMode
 from accnn.compiler.pipelines import REWRITES
-from accnn.compiler.section_verdict import cuts, verify_sections
 from accnn.compiler.stopwatch import Stopwatch, unobserved
-from accnn.compiler.verdict import verify_run, verify_run_in_sections
-from accnn.compiler.verify import reference_outputs, verification_inputs
+from accnn.compiler.verification.observe import observed
+from accnn.compiler.verification.section_verdict import cuts, verify_sections
+from accnn.compiler.verification.verdict import verify_run, verify_run_in_sections
+from accnn.compiler.verification.verify import reference_outputs, verification_inputs
 from accnn.ir.graph import Graph
 from accnn.ir.module import Module
 from accnn.ir.program import Program

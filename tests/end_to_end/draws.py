@@ -18,15 +18,15 @@ from onnx import ModelProto
 from accnn.backend.arch_files.load import find_source, load_architecture
 from accnn.backend.lowering.lower import lower
 from accnn.compiler.driver import run_program
-from accnn.compiler.findings import Findings
 from accnn.compiler.frontend import read_network
-from accnn.compiler.observe import observed
 from accnn.compiler.options import CompileOptions, VerifyMode
 from accnn.compiler.pipelines import GRAPH_SCHEDULERS, TILE_SCHEDULERS, default_pipeline
-from accnn.compiler.reporting import build_report
+from accnn.compiler.report.build.findings import Findings
+from accnn.compiler.report.build.report import build_report
 from accnn.compiler.stopwatch import Stopwatch, unobserved
-from accnn.compiler.verdict import verify_run
-from accnn.compiler.verify import verification_inputs
+from accnn.compiler.verification.observe import observed
+from accnn.compiler.verification.verdict import verify_run
+from accnn.compiler.verification.verify import verification_inputs
 from accnn.ir.errors import InfeasibleError
 from accnn.ir.module import Module
 from accnn.ir.report import Verification, VerificationStatus

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from accnn.backend.lowering.lower import lower
-from accnn.compiler.observe import observed
+from accnn.compiler.verification.observe import observed
 from accnn.ir.errors import SimulationError, VerifyError
 from accnn.ir.graph import Graph, Op, Value
 from accnn.ir.isa import Space

@@ -1,8 +1,11 @@
 """Compile a network and show what came of it."""
 
+from collections.abc import Generator
+from contextlib import contextmanager
 from pathlib import Path
 
 from rich.console import Console
+from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
 from ....ir.errors import MismatchError
 from ....ir.report import VerificationStatus
@@ -13,16 +16,14 @@ from ....passes.mapping.problem import Objective
 from ....passes.scheduling.fusion import Fuse
 from ...artifacts import write_results
 from ...driver import Result, compile
-from ...mapping import cores
+from ...mapping.solve import cores
 from ...options import CompileOptions, VerifyMode
 from ...output import check_target
 from ...pipelines import pipeline_text
 from ...report.table import report_tables
-from ...store import default_folder
-from .constants import parse_constants
-from .progress import shown_progress
-from .shapes import parse_shapes
-from .sizes import parse_budget
+from ...stopwatch import Observer
+from ...stores.store import default_folder
+from .option_values import parse_budget, parse_constants, parse_shapes
 
 __all__ = [
     "PERCENTILE",
@@ -81,3 +82,28 @@ def _judge(result: Result) -> None:
             f"{found.mismatches} of {found.elements} elements differ from {found.against}{remarks}",
             hint="--verify=layers names the first operator that differs",
         )
+
+
+@contextmanager
+def shown_progress() -> Generator[Observer]:
+    """Give an observer that draws one line on stderr, and wipe it at the end.
+
+    Nothing is drawn where stderr is not a terminal.
+    """
+    console = Console(stderr=True)
+    with Progress(
+        SpinnerColumn(),
+        TextColumn("{task.description:<24}"),
+        BarColumn(bar_width=24),
+        TimeElapsedColumn(),
+        console=console,
+        transient=True,
+        disable=not console.is_terminal,
+    ) as progress:
+        task = progress.add_task("start", total=None)
+
+        def observe(step: str, done: int, total: int) -> None:
+            shown = f"{step} {done}/{total}" if total else step
+            progress.update(task, description=shown, completed=done, total=total or None)
+
+        yield observe

@@ -14,10 +14,10 @@ from ....passes.mapping.mapper import MappingResult
 from ....passes.mapping.problem import MappingProblem, Objective
 from ....passes.mapping.registry import find_mapper
 from ....passes.scheduling.flexer.options import FlexerOptions, Memory, Metric, Priority
-from ...cache import MapJob, MappingCache
-from ...layers import Layer, parse_layer, parse_spatial, read_layers
-from ...map_schedulers import rows_text, schedule_layers, write_rows
-from ...mapping import Answer, solve_all
+from ...layers.read import Layer, parse_layer, parse_spatial, read_layers
+from ...layers.schedulers import rows_text, schedule_layers, write_rows
+from ...layers.timeloop import folder_names, write_timeloop
+from ...mapping.solve import Answer, solve_all
 from ...report.layer_table import (
     LayerCounting,
     Row,
@@ -27,8 +27,8 @@ from ...report.layer_table import (
     table_of,
     write_csv,
 )
-from ...store import default_folder
-from ...timeloop_files import folder_names, write_timeloop
+from ...stores.mappings import MapJob, MappingCache
+from ...stores.store import default_folder
 
 _FILE_WIDTH = 160
 """Columns of a table that goes to a file."""

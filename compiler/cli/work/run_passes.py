@@ -21,11 +21,11 @@ from ....passes.manager import run_pipeline
 from ....passes.options import option_fields
 from ....passes.pipeline import Pipeline, find_pass
 from ....passes.registry import PASSES, pipeline, plugin_passes
-from ...cache import MappingCache
-from ...mapping import CachedSolver, cores
-from ...pass_memory import PassMemory
+from ...mapping.solve import CachedSolver, cores
 from ...pipelines import pipeline_text
-from ...store import Store, default_folder
+from ...stores.mappings import MappingCache
+from ...stores.passes import PassMemory
+from ...stores.store import Store, default_folder
 from .broken import tell_broken
 
 

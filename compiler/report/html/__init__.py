@@ -1,4 +1,12 @@
-"""``report.html``: the report as one self-contained page."""
+"""``report.html``: the report as one self-contained page.
+
+- ``page``: renders the templates with the values of ``view``;
+- ``headline``, ``plan_figures``, ``provenance``: figures, and how they came to be;
+- ``operator_rows``, ``tile_rows``: the tables; ``binding`` and ``split`` say what holds an operator
+  up, and where its energy and bytes go;
+- ``names``: names of the network, made fit to be shown;
+- ``charts``: the drawings.
+"""
 
 from .page import html_report
 

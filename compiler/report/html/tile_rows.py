@@ -7,11 +7,11 @@ from ....ir.module import Module
 from ....ir.tile_schedule import TileSchedule
 from ....runtime_sim.result import SimulationResult
 from ..figures import UNKNOWN, amount
-from .event_times import event_times
-from .marks import Chart
+from .charts.event_times import event_times
+from .charts.marks import Chart
+from .charts.tiles import TileView, tile_chart, tile_views
 from .names import short, shown
 from .operator_rows import Cell
-from .tile_chart import TileView, tile_chart, tile_views
 
 MOST_TILE_MARKS = 40_000
 """Bars and boxes of all pictures of tiles together."""

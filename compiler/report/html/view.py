@@ -10,15 +10,15 @@ from ....runtime_sim.result import SimulationResult
 from ..figures import amount
 from ..table import accuracy_line, mapping_line, quantization_line, verification_line
 from .binding import Binding, Share, binding, predicted_shares, simulated_shares
+from .charts.marks import Chart
+from .charts.operators import operator_chart
+from .charts.plan import plan_chart
+from .charts.run import run_chart
 from .headline import Figure, figures, missing
-from .marks import Chart
 from .names import shown
-from .operator_chart import operator_chart
 from .operator_rows import OperatorRow, operator_row
-from .plan_chart import plan_chart
 from .plan_figures import Move, plan_facts, plan_moves
 from .provenance import Fact, command, facts, options
-from .run_chart import run_chart
 from .split import Bar, TrafficRow, energy_bars, off_chip_bars, traffic_rows
 from .tile_rows import TileRow, tile_rows
 

@@ -188,14 +188,15 @@ def test_an_architecture_of_the_working_folder_wins():
 
 
 def test_different_outputs_end_with_3(monkeypatch: pytest.MonkeyPatch):
-    from accnn.compiler import driver, verify
+    from accnn.compiler import driver
+    from accnn.compiler.verification import verify
 
     right = verify.reference_outputs
 
     def wrong(model, inputs):
         return {name: array + 1 for name, array in right(model, inputs).items()}
 
-    monkeypatch.setattr("accnn.compiler.verdict.reference_outputs", wrong)
+    monkeypatch.setattr("accnn.compiler.verification.verdict.reference_outputs", wrong)
     assert driver.verify_run is not None
     done = run("tiny.onnx", "--arch", "simba")
 
@@ -206,14 +207,14 @@ def test_different_outputs_end_with_3(monkeypatch: pytest.MonkeyPatch):
 
 
 def test_outputs_of_another_shape_differ(monkeypatch: pytest.MonkeyPatch):
-    from accnn.compiler import verify
+    from accnn.compiler.verification import verify
 
     right = verify.reference_outputs
 
     def reshaped(model, inputs):
         return {name: array[None] for name, array in right(model, inputs).items()}
 
-    monkeypatch.setattr("accnn.compiler.verdict.reference_outputs", reshaped)
+    monkeypatch.setattr("accnn.compiler.verification.verdict.reference_outputs", reshaped)
     done = run("tiny.onnx", "--arch", "simba")
 
     assert done.exit_code == 3

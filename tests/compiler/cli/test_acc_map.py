@@ -5,7 +5,7 @@ from typer.testing import CliRunner
 
 from accnn.backend.arch_files.load import load_architecture
 from accnn.compiler.cli.acc_map import app
-from accnn.compiler.layers import parse_layer
+from accnn.compiler.layers.read import parse_layer
 from accnn.ir.workload import Workload
 from accnn.passes.analysis.cost import evaluate
 from accnn.passes.mapping.timeloop import read_mapping

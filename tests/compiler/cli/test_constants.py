@@ -2,7 +2,7 @@
 
 import pytest
 
-from accnn.compiler.cli.work.constants import parse_constants
+from accnn.compiler.cli.work.option_values import parse_constants
 from accnn.ir.errors import OptionError
 
 

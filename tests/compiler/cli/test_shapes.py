@@ -2,7 +2,7 @@
 
 import pytest
 
-from accnn.compiler.cli.work.shapes import parse_shapes
+from accnn.compiler.cli.work.option_values import parse_shapes
 from accnn.ir.errors import OptionError
 
 

@@ -14,8 +14,8 @@ from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 
 from accnn.ir.errors import VerifyError
-from tests.compiler import test_section_verdict as section_tests
 from tests.compiler.sections import case_of, quantised
+from tests.compiler.verification import test_section_verdict as section_tests
 from tests.ir.test_program_checks import (
     test_an_instruction_that_contradicts_its_descriptor_is_refused as contradiction,
 )

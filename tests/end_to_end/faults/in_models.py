@@ -29,21 +29,21 @@ _MEANINGS = (
 _JUDGE = (
     Fault(
         "where floats become integers a whole step is let pass",
-        "compiler/section_verdict.py",
+        "compiler/verification/section_verdict.py",
         "_HALF_STEP = 0.5",
         "_HALF_STEP = 1.5",
         Exam.FORGED_SECTIONS,
     ),
     Fault(
         "the neighbour of a tie is refused",
-        "compiler/section_verdict.py",
+        "compiler/verification/section_verdict.py",
         "off = (allowed.relative * largest + allowed.absolute) / quant.scale[0]",
         "off = (allowed.relative * largest + allowed.absolute) * 0",
         Exam.FORGED_SECTIONS,
     ),
     Fault(
         "outputs behind the last cut are not compared",
-        "compiler/section_verdict.py",
+        "compiler/verification/section_verdict.py",
         "        for original, name in outputs",
         "        for original, name in outputs[1:]",
         Exam.FORGED_SECTIONS,

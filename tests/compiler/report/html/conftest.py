@@ -8,12 +8,12 @@ import pytest
 from accnn.backend.arch_files.load import find_source, load_architecture
 from accnn.backend.lowering.lower import lower
 from accnn.compiler.driver import constants_of
-from accnn.compiler.findings import Findings
 from accnn.compiler.frontend import Network
 from accnn.compiler.options import CompileOptions
 from accnn.compiler.pipelines import default_pipeline
+from accnn.compiler.report.build.findings import Findings
+from accnn.compiler.report.build.report import build_report
 from accnn.compiler.report.html import html_report
-from accnn.compiler.reporting import build_report
 from accnn.ir.module import Module
 from accnn.ir.report import (
     FileIdentity,

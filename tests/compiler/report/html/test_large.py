@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from accnn.compiler.report.html import tile_rows
-from accnn.compiler.report.html.run_bars import MOST_BARS, all_bars, queue_bars
+from accnn.compiler.report.html.charts.run_bars import MOST_BARS, all_bars, queue_bars
 from accnn.compiler.report.html.view import view_of
 from accnn.ir.isa import Access, Copy, Halt, Space, Unit
 from accnn.ir.program import Program, Queue

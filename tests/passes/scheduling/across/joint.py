@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 from accnn.backend.arch_files.load import load_architecture
 from accnn.backend.lowering.lower import lower
-from accnn.compiler.observe import observed
+from accnn.compiler.verification.observe import observed
 from accnn.ir.arch import Architecture
 from accnn.ir.graph import Graph
 from accnn.ir.module import Module

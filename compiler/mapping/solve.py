@@ -1,0 +1,83 @@
+"""Answer many mapping questions: each distinct one once, from the cache or on several cores."""
+
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from ...passes.mapping.jobs import Answer, MapJob, Progress
+from ...passes.mapping.mapper import MappingResult
+from ..stores.mappings import MappingCache, key_of
+from .pool import solve_side_by_side
+
+_WORTH_A_PROCESS = 4
+
+
+def cores() -> int:
+    """Return the number of cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def unobserved(done: int, total: int) -> None:
+    """Report to nobody."""
+
+
+@dataclass(frozen=True, slots=True)
+class CachedSolver:
+    """Answers the questions of one compilation; see :class:`~..passes.mapping.jobs.JobSolver`.
+
+    An answer from the cache took no seconds: it was not solved here.
+
+    Attributes:
+        cache: Where answers are looked up and stored; ``None`` asks everything anew.
+        processes: Processes at most.
+    """
+
+    cache: MappingCache | None
+    processes: int
+
+    def __call__(self, jobs: Sequence[MapJob], progress: Progress) -> tuple[Answer, ...]:
+        """Return one answer per question."""
+        return solve_all(
+            jobs, self.cache, processes=self.processes, progress=progress, timeless_cache=True
+        )
+
+
+def solve_all(
+    jobs: Sequence[MapJob],
+    cache: MappingCache | None = None,
+    *,
+    processes: int = 2,
+    progress: Progress = unobserved,
+    timeless_cache: bool = False,
+) -> tuple[Answer, ...]:
+    """Return the answers, in the order of the questions; the number of processes is no matter.
+
+    Args:
+        jobs: The questions; equal ones are asked once.
+        cache: Where answers are looked up and stored; ``None`` asks everything anew.
+        processes: Processes at most; few questions are answered in this one.
+        progress: Called with how many distinct questions are answered, and how many there are.
+        timeless_cache: Whether an answer from the cache says 0 seconds, rather than what it took
+            when it was found.
+    """
+    keys = [key_of(job) for job in jobs]
+    distinct = dict(zip(keys, jobs, strict=True))
+    answers: dict[str, Answer] = {}
+    for key, job in distinct.items():
+        known = None if cache is None else cache.find(job)
+        if known is not None:
+            answers[key] = replace(known, seconds=0.0, cpu_seconds=0.0) if timeless_cache else known
+    progress(len(answers), len(distinct))
+    waiting = [job for key, job in distinct.items() if key not in answers]
+    for job, answer in _solved(waiting, processes):
+        answers[key_of(job)] = answer
+        if cache is not None and isinstance(answer, MappingResult):
+            cache.store(job, answer)
+        progress(len(answers), len(distinct))
+    return tuple(answers[key] for key in keys)
+
+
+def _solved(jobs: Sequence[MapJob], processes: int) -> Iterator[tuple[MapJob, Answer]]:
+    if processes < 2 or len(jobs) < _WORTH_A_PROCESS:
+        return ((job, job.answer()) for job in jobs)
+    return solve_side_by_side(jobs, processes)

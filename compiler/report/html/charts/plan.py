@@ -1,0 +1,162 @@
+"""The plan of the scratchpad: address x step, with what is moved off chip in each step."""
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from .....ir.graph import Graph
+from .....ir.graph_schedule import GraphSchedule, Residence, Stream, Transfer
+from ...figures import amount, counted
+from ..names import short
+from .marks import Chart, Key, Label, Mark, Panel, Shape, boxes, uprights
+
+_MAP, _BYTES = 260, 90
+_WIDE = 10
+"""Length of a step on the axis."""
+
+
+def plan_chart(plan: GraphSchedule, graph: Graph) -> Chart:
+    """Return the chart of a plan."""
+    steps = len(plan.order)
+    moved = _moved(plan)
+    most = max((sum(row) for row in zip(*moved.values(), strict=True)), default=0) or 1
+    return Chart(
+        name="plan",
+        caption="The scratchpad's plan: address (upwards) x step",
+        description=(
+            f"{counted(len(plan.residences), 'residence')} over {counted(steps, 'step')} in "
+            f"{plan.budget:,} bytes; {counted(len(plan.spills), 'spill')} and "
+            f"{counted(len(plan.retrieves), 'retrieve')}. Below: off-chip bytes "
+            "of each step."
+        ),
+        unit="step",
+        end=_WIDE * steps,
+        panels=(
+            Panel(
+                labels=(Label(amount(plan.budget, "B"), 6), Label("0", _MAP - 6)),
+                height=_MAP,
+                extent=plan.budget,
+                marks=(*_workspaces(plan), *_residences(plan, graph), *_edges(plan)),
+            ),
+            Panel(
+                name="moved",
+                labels=(Label(amount(most, "B"), 6), Label("off chip", _BYTES - 6)),
+                height=_BYTES,
+                extent=most,
+                marks=tuple(_columns(plan, moved, most)),
+            ),
+        ),
+        legend=_legend(plan, graph, moved),
+    )
+
+
+_LOOKS = {
+    "load": "ochre",
+    "stream": "blue",
+    "store": "slate",
+    "spill": "red",
+    "retrieve": "purple",
+}
+
+
+def _legend(
+    plan: GraphSchedule, graph: Graph, moved: Mapping[str, Sequence[int]]
+) -> tuple[Key, ...]:
+    """Return what the colours of this plan mean; what it has none of is left out."""
+    constants = {graph.is_constant(item.tensor) for item in plan.residences}
+    entries = (
+        (True, Key("", "Scratchpad:")),
+        (False in constants, Key("blue full", "activation")),
+        (True in constants, Key("ochre full", "constant")),
+        (bool(plan.workspaces), Key("slate little", "workspace for tiles")),
+        (bool(plan.spills), Key("red line", "spilled here")),
+        (bool(plan.retrieves), Key("purple line", "retrieved here")),
+        (True, Key("", "Moved off chip:")),
+        *((any(moved[kind]), Key(f"{_LOOKS[kind]} full", kind)) for kind in moved),
+    )
+    return tuple(key for is_there, key in entries if is_there)
+
+
+def _moved(plan: GraphSchedule) -> Mapping[str, Sequence[int]]:
+    """Return the bytes that each step moves, per kind."""
+    kinds: Mapping[str, Iterable[Transfer | Stream]] = {
+        "load": plan.loads,
+        "stream": plan.streams,
+        "store": plan.stores,
+        "spill": plan.spills,
+        "retrieve": plan.retrieves,
+    }
+    found = {kind: [0] * len(plan.order) for kind in kinds}
+    for kind, items in kinds.items():
+        for item in items:
+            found[kind][item.step] += item.bytes
+    return found
+
+
+def _columns(plan: GraphSchedule, moved: Mapping[str, Sequence[int]], most: int) -> Iterable[Mark]:
+    """Yield stacked columns, one mark per kind and step."""
+    below = [0] * len(plan.order)
+    for kind, amounts in moved.items():
+        for step, size in enumerate(amounts):
+            if not size:
+                continue
+            top = most - below[step] - size
+            yield Mark(
+                shape=Shape.BOXES,
+                look=f"{_LOOKS[kind]} full",
+                path=boxes([(*_steps(step, step), top, top + size)]),
+                title=f"{kind} of step {step}, {short(plan.order[step])}: {size:,} B",
+                operator=step,
+            )
+            below[step] += size
+
+
+def _steps(first: int, last: int) -> tuple[int, int]:
+    return _WIDE * first + 1, _WIDE * (last + 1) - 1
+
+
+def _residences(plan: GraphSchedule, graph: Graph) -> Iterable[Mark]:
+    for item in plan.residences:
+        left, right = _steps(item.first_step, item.last_step)
+        top = plan.budget - item.address - item.bytes
+        kind = "constant" if graph.is_constant(item.tensor) else "activation"
+        yield Mark(
+            shape=Shape.BOXES,
+            look=("ochre" if kind == "constant" else "blue") + " full",
+            path=boxes([(left, right, top, top + item.bytes)]),
+            title=(
+                f"{kind} {short(item.tensor)}: {item.bytes:,} B at {item.address:,}, "
+                f"steps {item.first_step} to {item.last_step}"
+            ),
+        )
+
+
+def _workspaces(plan: GraphSchedule) -> Iterable[Mark]:
+    for item in plan.workspaces:
+        top = plan.budget - item.address - item.bytes
+        yield Mark(
+            shape=Shape.BOXES,
+            look="slate little",
+            path=boxes([(*_steps(item.step, item.step), top, top + item.bytes)]),
+            title=f"workspace of {short(plan.order[item.step])}: {item.bytes:,} B",
+        )
+
+
+def _edges(plan: GraphSchedule) -> Iterable[Mark]:
+    """Yield where residences end in a spill, and where they begin with a retrieve."""
+    ends = {(item.tensor, item.step - 1) for item in plan.spills}
+    starts = {(item.tensor, item.step) for item in plan.retrieves}
+    spilled = [item for item in plan.residences if (item.tensor, item.last_step) in ends]
+    back = [item for item in plan.residences if (item.tensor, item.first_step) in starts]
+    for items, look, what in ((spilled, "red", "spill"), (back, "purple", "retrieve")):
+        for item in items:
+            at = _steps(item.first_step, item.last_step)[1 if what == "spill" else 0]
+            yield Mark(
+                shape=Shape.LINES,
+                look=look,
+                path=uprights([_edge(plan, item, at)]),
+                title=f"{what} of {short(item.tensor)}: {item.bytes:,} B",
+            )
+
+
+def _edge(plan: GraphSchedule, item: Residence, at: int) -> tuple[int, int, int]:
+    top = plan.budget - item.address - item.bytes
+    return at, top, top + item.bytes

@@ -1,0 +1,7 @@
+"""The verdict on a simulated run.
+
+- ``verify``: outputs compared with those of onnxruntime, element by element;
+- ``verdict``: the judgement of a run, and the operator where a difference begins;
+- ``section_verdict``: section by section, where rounding makes one run of the whole no reference;
+- ``observe``: programs that bring every intermediate tensor off chip, to be compared.
+"""

@@ -1,0 +1,123 @@
+"""Judge a run section by section, where rounding makes one run of the whole no reference.
+
+Two programs that add the same floats in another order differ in the last bits. Where such floats
+are quantised inside of a network, one that lies next to a tie may become another integer, and what
+is computed from it is another number then, and right. So the network is cut where rounded floats
+become integers. onnxruntime runs all sections on what the program itself made of the sections
+before, and is held to be right: integers must be the very same, floats within the tolerance of
+their operators. What the program made of a float at a cut must be what quantising makes of a float
+within that tolerance of onnxruntime's: the neighbour of a tie, but never another integer.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from ...ir.graph import Graph
+from ...ir.operators.spec import Family
+from ...ir.ops import spec_of
+from ...ir.report import OutputCheck, Verification
+from ...models.sections import given_name, in_sections, quantised_tensors
+from ...models.session import as_written, make_session, run
+from ..frontend import Network
+from .verify import EQUAL, Tolerance, compare, judged, tolerances
+
+Array = npt.NDArray[np.generic]
+
+_HALF_STEP = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """A tensor at which a network is cut.
+
+    Attributes:
+        name: The quantised tensor in the graph.
+        original: Its ONNX name.
+        source: ONNX name of the float tensor that it is made of.
+        operand: That tensor in the graph.
+    """
+
+    name: str
+    original: str
+    source: str
+    operand: str
+
+
+def cuts(network: Network, graph: Graph) -> tuple[Cut, ...]:
+    """Return the quantised tensors that are made of rounded floats, and that operators read.
+
+    Args:
+        network: What was compiled.
+        graph: Its graph as the reference runs it.
+    """
+    allowed, sources = tolerances(graph), quantised_tensors(network.model)
+    originals = {name: original for original, name in network.imported.tensor_names}
+    return tuple(
+        Cut(op.name, originals[op.name], sources[originals[op.name]], op.operands[0])
+        for op in graph.ops
+        if spec_of(op).family is Family.QUANTIZE
+        and allowed[op.name] != EQUAL
+        and graph.use_count.get(op.name, 0)
+        and originals.get(op.name) in sources
+    )
+
+
+def verify_sections(
+    network: Network,
+    graph: Graph,
+    found: tuple[Cut, ...],
+    tensors: Mapping[str, Array],
+    inputs: Mapping[str, Array],
+) -> Verification:
+    """Compare what a program computed with onnxruntime, section by section.
+
+    Args:
+        network: What was compiled.
+        graph: Its graph as the reference runs it.
+        found: Where it is cut.
+        tensors: What the program computed: the tensors at the cuts, and the outputs.
+        inputs: What it ran on, by ONNX name.
+    """
+    model = in_sections(network.model, {cut.original: graph.types[cut.name] for cut in found})
+    given = {given_name(cut.original): tensors[cut.name] for cut in found}
+    outputs = network.imported.output_names
+    wanted = [*(cut.source for cut in found), *(original for original, _ in outputs)]
+    session = make_session(as_written(model))
+    expected = run(session, {**inputs, **given}, list(dict.fromkeys(wanted)))
+    allowed = tolerances(graph, given=frozenset(cut.name for cut in found))
+    checks = [
+        _compare_cut(cut, graph, tensors[cut.name], expected[cut.source], allowed[cut.operand])
+        for cut in found
+    ]
+    checks += [
+        compare(tensors[name], expected[original], original, tolerance=allowed.get(name, EQUAL))
+        for original, name in outputs
+        if name not in {cut.name for cut in found}
+    ]
+    return replace(judged(tuple(checks)), sections=len(found) + 1)
+
+
+def _compare_cut(
+    cut: Cut, graph: Graph, found: Array, floats: Array, allowed: Tolerance
+) -> OutputCheck:
+    """Compare integers with the floats that they are made of, in steps of the quantisation.
+
+    Args:
+        cut: The tensor.
+        graph: Knows its type.
+        found: What the program computed.
+        floats: What onnxruntime quantises.
+        allowed: How far the program's floats may be from these.
+    """
+    quant = graph.types[cut.name].quant
+    assert quant is not None, "it is quantised"
+    limits = np.iinfo(found.dtype.name)
+    exact = floats.astype(np.float64)
+    largest = float(np.max(np.abs(exact), initial=0.0, where=np.isfinite(exact)))
+    off = (allowed.relative * largest + allowed.absolute) / quant.scale[0]
+    steps = np.clip(exact / quant.scale[0] + quant.zero_point[0], limits.min, limits.max)
+    tolerance = Tolerance(absolute=_HALF_STEP + off)
+    return compare(found, steps, cut.original, tolerance=tolerance)

@@ -1,0 +1,141 @@
+"""Judge a simulated run against onnxruntime, and find the operator where a difference begins."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+import numpy as np
+import numpy.typing as npt
+
+from ...ir.errors import MismatchError
+from ...ir.graph import Graph
+from ...ir.module import Module
+from ...ir.report import OutputCheck, Verification
+from ...models.onnx_import.importer import ImportedNetwork
+from ...passes.manager import run_pipeline
+from ...passes.pipeline import Pipeline
+from ...runtime_sim.reference.run import run_op
+from ...runtime_sim.result import SimulationResult
+from ..frontend import Network
+from ..pipelines import REWRITES
+from .observe import symbol_of
+from .section_verdict import cuts, verify_sections
+from .verify import (
+    EQUAL,
+    compare,
+    first_wrong,
+    judged,
+    own_tolerance,
+    reference_outputs,
+    tolerances,
+)
+
+Array = npt.NDArray[np.generic]
+
+
+def verify_run(
+    network: Network,
+    simulation: SimulationResult,
+    inputs: Mapping[str, Array],
+    *,
+    layers: tuple[Module, SimulationResult] | None = None,
+) -> Verification:
+    """Compare a run's outputs, or every tensor, with onnxruntime.
+
+    Outputs are compared with onnxruntime on the very model that was compiled. Intermediate
+    tensors are compared with the NumPy meaning of the operators, which itself is held to
+    onnxruntime: asking onnxruntime for intermediate tensors would change how it fuses, and with
+    that its numbers. Each operator, or fused group, is judged by itself, on the operands that the
+    program computed: what was rounded before it excuses nothing, and a fault shows at one operator.
+    What outputs may differ by follows from the imported network, not from what a pipeline made of
+    it.
+
+    Args:
+        network: What was compiled.
+        simulation: The run.
+        inputs: What it ran on, by ONNX name.
+        layers: A module whose program stores every intermediate tensor, and its run, to compare
+            these, too.
+    """
+    expected = reference_outputs(network.model, inputs)
+    found = {original: simulation.outputs[name] for original, name in network.imported.output_names}
+    allowed = tolerances(_as_the_reference_runs_it(network.imported))
+    checks = tuple(
+        compare(found[original], expected[original], original, tolerance=allowed.get(name, EQUAL))
+        for original, name in network.imported.output_names
+    )
+    if layers is None:
+        return judged(checks)
+    inner = _layers(network, *layers, inputs)
+    return judged((*inner, *checks), first_difference=first_wrong(inner))
+
+
+def is_cut(network: Network) -> bool:
+    """Whether rounded floats become integers inside of a network; see ``section_verdict.py``."""
+    return bool(cuts(network, _as_the_reference_runs_it(network.imported)))
+
+
+def verify_run_in_sections(
+    network: Network,
+    whole: Verification,
+    simulation: SimulationResult,
+    layers: tuple[Module, SimulationResult],
+    inputs: Mapping[str, Array],
+) -> Verification:
+    """Judge a run section by section that differs from onnxruntime's run of the whole.
+
+    Args:
+        network: What was compiled; ``is_cut`` holds of it.
+        whole: The verdict on the whole; what differs in an operator by itself remains.
+        simulation: The run.
+        layers: A module whose program stores every intermediate tensor, and its run.
+        inputs: What it ran on, by ONNX name.
+    """
+    outputs = [original for original, _ in network.imported.output_names]
+    inner = whole.outputs[: len(whole.outputs) - len(outputs)]
+    graph, (_, shown) = _as_the_reference_runs_it(network.imported), layers
+    found = tuple(cut for cut in cuts(network, graph) if symbol_of(shown.program, cut.name))
+    if not found or any(item.mismatches for item in inner):
+        return whole
+    tensors = {cut.name: _observed(shown, cut.name) for cut in found}
+    tensors |= {name: simulation.outputs[name] for _, name in network.imported.output_names}
+    verdict = verify_sections(network, graph, found, tensors, inputs)
+    if verdict.mismatches:
+        return replace(whole, first_difference=first_wrong(verdict.outputs))
+    return replace(verdict, outputs=(*inner, *verdict.outputs), apart=whole.mismatches)
+
+
+def _as_the_reference_runs_it(imported: ImportedNetwork) -> Graph:
+    """Return the graph that tolerances follow from, whatever passes the program went through."""
+    module = Module(graph=imported.graph, constants=imported.constants)
+    return run_pipeline(Pipeline(REWRITES), module).module.graph
+
+
+def _layers(
+    network: Network,
+    module: Module,
+    simulation: SimulationResult,
+    inputs: Mapping[str, Array],
+) -> tuple[OutputCheck, ...]:
+    """Compare every operator's result with its meaning on the operands that the program made."""
+    graph = module.graph
+    tensors = dict(module.constants)
+    tensors |= {name: inputs[original] for original, name in network.imported.input_names}
+    checks: list[OutputCheck] = []
+    plan = module.graph_schedule
+    for name in simulation.program.operators:
+        members = (name,) if plan is None else plan.members(name)
+        ops = tuple(map(graph.producer.__getitem__, members))
+        for op in ops:
+            tensors[op.name] = run_op(op, graph.types, tensors)
+        expected, tensors[name] = tensors[name], _observed(simulation, name)
+        group = tolerances(replace(graph, ops=ops)) if len(ops) > 1 else {}
+        allowed = group.get(name, own_tolerance(graph.producer[name]))
+        checks.append(compare(tensors[name], expected, name, tolerance=allowed))
+    return tuple(checks)
+
+
+def _observed(simulation: SimulationResult, name: str) -> Array:
+    symbol = symbol_of(simulation.program, name)
+    if symbol is None:
+        raise MismatchError(f"%{name} does not go off chip and cannot be compared")
+    return simulation.tensor(symbol)

@@ -1,0 +1,180 @@
+"""What a slow pass made is recalled for the same stages, options and seed, and verified."""
+
+import dataclasses
+import json
+import logging
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar
+
+import numpy as np
+import pytest
+
+from accnn.backend.arch_files.load import load_architecture
+from accnn.compiler.stores.passes import PassMemory, key_of
+from accnn.compiler.stores.store import Store, code_version, package_version
+from accnn.ir.graph import Graph, Value
+from accnn.ir.module import Module
+from accnn.ir.ops import make_op
+from accnn.ir.resources import Constants
+from accnn.ir.types import DType, TensorType
+from accnn.passes.base import SECONDS_OF, Context, Counters
+from accnn.passes.manager import run_pipeline
+from accnn.passes.pipeline import Pipeline
+from accnn.passes.scheduling.schedule_cosma import ScheduleCosma
+from accnn.passes.scheduling.schedule_in_order import ScheduleInOrder
+
+ROOT = Path(__file__).parents[3]
+ARCH = load_architecture("edge-fp32")
+
+
+def module(extent: int = 12) -> Module:
+    types = {"x": TensorType(DType.F32, (2, extent))}
+    op = make_op("relu", ("x",), types, "y")
+    graph = Graph(
+        name="net",
+        inputs=(Value("x", types["x"]),),
+        constants=(),
+        ops=(op,),
+        outputs=("y",),
+    )
+    return Module(graph=graph, arch=ARCH)
+
+
+@dataclass(frozen=True)
+class Slow(ScheduleInOrder):
+    name: ClassVar[str] = "slow"
+    is_slow: ClassVar[bool] = True
+
+    def run(self, module: Module, ctx: Context) -> Module:
+        assert not module.constants
+        ctx.counters.add("runs")
+        ctx.counters.add(f"{SECONDS_OF}y", 3.0)
+        return super().run(module, ctx)
+
+
+@dataclass(frozen=True)
+class Quick(Slow):
+    is_slow: ClassVar[bool] = False
+
+
+def counted(memory: PassMemory, given: Module) -> tuple[Module, dict[str, float]]:
+    counters = Counters()
+    after = memory(Slow(), given, Context(counters=counters))
+    return after, dict(counters.values)
+
+
+def test_a_pass_is_recalled_with_its_counters_but_not_its_seconds(tmp_path, monkeypatch):
+    memory = PassMemory(Store(tmp_path))
+    first, counters = counted(memory, module())
+    monkeypatch.setattr(Slow, "run", lambda *_: pytest.fail("it runs again"))
+
+    again, recalled = counted(memory, module())
+
+    assert again == first
+    assert counters[f"{SECONDS_OF}y"] == 3.0
+    assert recalled == {name: count for name, count in counters.items() if "seconds" not in name}
+
+
+def test_constants_are_withheld_and_come_back(tmp_path):
+    given = dataclasses.replace(
+        module(), constants=Constants().with_arrays({"w": np.zeros(3, np.float32)})
+    )
+
+    after, _ = counted(PassMemory(Store(tmp_path)), given)
+
+    assert after.constants is given.constants
+
+
+def test_stages_options_and_seed_change_the_key():
+    keys = {
+        key_of(Slow(), module(), 0),
+        key_of(Slow(), module(), 1),
+        key_of(Slow(), module(13), 0),
+        key_of(Slow(scratchpad="64K"), module(), 0),
+        key_of(Slow(), dataclasses.replace(module(), arch=load_architecture("simba")), 0),
+    }
+
+    assert len(keys) == 5
+
+
+@pytest.mark.parametrize(
+    ("file", "counts"),
+    [
+        ("ir/graph.py", True),
+        ("passes/scheduling/schedule_in_order.py", True),
+        ("passes/mapping/recipes/cosa.py", True),
+        ("backend/lowering/lower.py", False),
+    ],
+)
+def test_the_code_of_all_passes_changes_the_key(monkeypatch, file, counts):
+    before, read = key_of(Slow(), module(), 0), Path.read_bytes
+    changed = ROOT / file
+    assert changed.is_file()
+    monkeypatch.setattr(Path, "read_bytes", lambda path: read(path) + b"#" * (path == changed))
+    code_version.cache_clear()
+
+    after = key_of(Slow(), module(), 0)
+
+    code_version.cache_clear()
+    assert (after != before) == counts
+
+
+def test_the_code_of_installed_plug_ins_changes_the_key(tmp_path, monkeypatch):
+    before = key_of(Slow(), module(), 0)
+    (tmp_path / "mapper_of_others.py").write_text("LAZY = 1\n")
+    info = tmp_path / "mapper_of_others-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: mapper-of-others\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text("[accnn.mappers]\nlazy = mapper_of_others:LAZY\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    installed = key_of(Slow(), module(), 0)
+    (tmp_path / "mapper_of_others.py").write_text("LAZY = 2\n")
+    package_version.cache_clear()
+
+    assert len({before, installed, key_of(Slow(), module(), 0)}) == 3
+
+
+@pytest.mark.parametrize("memory", [None, Slow])
+def test_quick_passes_and_those_without_a_store_run_each_time(tmp_path, memory):
+    store = None if memory is Slow else Store(tmp_path)
+    item = Slow() if memory is Slow else Quick()
+    counters = Counters()
+
+    for _ in range(2):
+        PassMemory(store)(item, module(), Context(counters=counters))
+
+    assert dict(counters.values)["runs"] == 2
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_damaged_entry_is_made_anew(tmp_path, caplog):
+    memory = PassMemory(Store(tmp_path))
+    first, _ = counted(memory, module())
+    (entry,) = tmp_path.rglob("*.pass.json")
+    entry.write_text("{")
+
+    with caplog.at_level(logging.WARNING):
+        again, counters = counted(memory, module())
+
+    assert again == first
+    assert counters["runs"] == 1
+    assert "solving anew" in caplog.text
+
+
+def test_a_plan_that_is_wrong_is_made_anew(tmp_path, caplog):
+    """The text is fine, but the independent checker finds that nothing is moved."""
+    ctx = Context(run_pass=PassMemory(Store(tmp_path)))
+    pipeline = Pipeline((ScheduleCosma(rounds=0),))
+    first = run_pipeline(pipeline, module(), ctx).module
+    (entry,) = tmp_path.rglob("*.pass.json")
+    kept = json.loads(entry.read_text())
+    kept["graph_schedule"]["loads"] = []
+    kept["graph_schedule"]["streams"] = []
+    entry.write_text(json.dumps(kept))
+
+    with caplog.at_level(logging.WARNING):
+        again = run_pipeline(pipeline, module(), ctx).module
+
+    assert again == first
+    assert "solving anew" in caplog.text

@@ -1,0 +1,174 @@
+"""Where rounded floats become integers inside, a run is judged section by section."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pytest
+
+from accnn.compiler.driver import compile
+from accnn.compiler.options import CompileOptions
+from accnn.compiler.report.table import verification_line
+from accnn.compiler.verification import verdict
+from accnn.compiler.verification.section_verdict import cuts
+from accnn.compiler.verification.verify import reference_outputs
+from accnn.ir.isa import Activate, Activation, Instruction, Quantize, Reduce, Requant
+from accnn.ir.program import Program
+from accnn.ir.report import VerificationStatus
+from tests.compiler.sections import OPTIONS, Case, X, case_of, judged_in_sections, quantised
+from tests.end_to_end.test_transformer_block import block
+
+
+@pytest.fixture
+def softmax(tmp_path: Path) -> Case:
+    return case_of(quantised("Softmax", tmp_path / "net.onnx"))
+
+
+def test_cuts_are_where_rounded_floats_become_integers(softmax: Case):
+    (cut,) = cuts(softmax.network, softmax.graph)
+
+    assert (cut.original, cut.source) == ("fq", "f")
+
+
+def test_a_network_of_integers_has_no_cut(tmp_path: Path):
+    case = case_of(quantised("Sigmoid", tmp_path / "net.onnx"))  # a table of bytes
+
+    assert cuts(case.network, case.graph) == ()
+
+
+def test_the_right_tensors_are_verified(softmax: Case):
+    found = softmax.judge(softmax.tensors)
+
+    assert found.status is VerificationStatus.VERIFIED
+    assert found.sections == 2
+    assert [item.name for item in found.outputs] == ["fq", "y"]
+
+
+def test_the_other_side_of_a_tie_is_right_too(softmax: Case):
+    (cut,) = cuts(softmax.network, softmax.graph)
+    here = int(softmax.tensors[cut.name][0, 0])
+    assert here in (2, 3)
+    other = softmax.with_cut(0, 0, 5 - here)
+
+    assert not softmax.equals_the_whole(other)
+    assert softmax.judge(other).status is VerificationStatus.VERIFIED
+
+
+@pytest.mark.parametrize(
+    ("row", "column", "value"),
+    [(0, 0, 1), (0, 0, 4), (1, 0, 2), (1, 1, 3), (1, 1, 5), (0, 1, -128)],
+)
+def test_another_integer_is_wrong(softmax: Case, row: int, column: int, value: int):
+    found = softmax.judge(softmax.with_cut(row, column, value))
+
+    assert found.status is VerificationStatus.FAILED
+    assert [(item.name, item.mismatches) for item in found.outputs] == [("fq", 1), ("y", 0)]
+
+
+def test_a_fault_behind_a_cut_is_wrong(softmax: Case):
+    ((_, name),) = softmax.network.imported.output_names
+    tensors = {**softmax.tensors, name: softmax.tensors[name] + np.float32([[1, 0, 0], [0, 0, 0]])}
+
+    found = softmax.judge(tensors)
+
+    assert [(item.name, item.mismatches) for item in found.outputs] == [("fq", 0), ("y", 1)]
+
+
+def a_reference_that_is_off(*arguments: object) -> dict[str, np.ndarray]:
+    return {name: array + 1 for name, array in reference_outputs(*arguments).items()}
+
+
+@pytest.mark.parametrize("mode", ["outputs", "layers"])
+def test_a_run_that_differs_as_a_whole_is_judged_in_sections(tmp_path, monkeypatch, mode):
+    path = quantised("Softmax", tmp_path / "net.onnx")
+    np.savez(tmp_path / "x.npz", x=X)
+    options = CompileOptions(
+        mapper="output-stationary",
+        scheduler="in-order",
+        cache=None,
+        verify=mode,
+        inputs=tmp_path / "x.npz",
+    )
+    plain = compile(path, arch="edge-1m", options=options).report.verification
+    monkeypatch.setattr(verdict, "reference_outputs", a_reference_that_is_off)
+
+    found = compile(path, arch="edge-1m", options=options).report.verification
+
+    assert (plain.sections, plain.apart) == (1, 0)
+    assert (found.status, found.sections, found.apart) == (VerificationStatus.VERIFIED, 2, 6)
+    assert "in 2 sections (6 outputs do in one run)" in verification_line(found)
+
+
+def test_a_network_without_cuts_stays_failed(tmp_path, monkeypatch):
+    path = quantised("Sigmoid", tmp_path / "net.onnx")
+    monkeypatch.setattr(verdict, "reference_outputs", a_reference_that_is_off)
+
+    found = compile(path, arch="edge-1m", options=OPTIONS).report.verification
+
+    assert (found.status, found.sections) == (VerificationStatus.FAILED, 1)
+
+
+@pytest.fixture
+def islands(tmp_path: Path) -> Path:
+    """A transformer block: normalisations, softmax and gelu stay in float."""
+    onnx.save(block(), tmp_path / "block.onnx")
+    return tmp_path / "block.onnx"
+
+
+def test_a_right_program_with_floats_inside_is_verified_in_sections(islands: Path):
+    found = judged_in_sections(islands)
+
+    assert found.status is VerificationStatus.VERIFIED
+    assert found.sections > 4
+
+
+def with_a_larger_step(item: Quantize) -> Quantize:
+    return replace(item, scale=item.scale * 1.05)
+
+
+def without_the_last_element(item: Reduce) -> Reduce:
+    return replace(item, shape=(*item.shape[:-1], item.shape[-1] - 1))
+
+
+def without_negative_numbers(item: Activate) -> Activate:
+    return replace(item, act=Activation.RELU)
+
+
+def one_higher(item: Requant) -> Requant:
+    return replace(item, zero_point=item.zero_point + 1)
+
+
+@pytest.mark.parametrize(
+    ("operator", "kind", "wrong", "where"),
+    [
+        ("n_QuantizeLinear_Output", Quantize, with_a_larger_step, "n_QuantizeLinear_Output"),
+        ("m.reduce_mean", Reduce, without_the_last_element, "m_QuantizeLinear_Output"),
+        ("p.softmax.sum", Reduce, without_the_last_element, "p_QuantizeLinear_Output"),
+        ("t", Activate, without_negative_numbers, "t_QuantizeLinear_Output"),
+        ("u.product.q", Requant, one_higher, "y"),
+    ],
+)
+def test_a_wrong_program_with_floats_inside_is_refused(islands: Path, operator, kind, wrong, where):
+    damaged: list[Instruction] = []
+
+    def damage(program: Program) -> Program:
+        """Make the instructions of one operator wrong."""
+
+        def changed(item: Instruction) -> Instruction:
+            if not isinstance(item, kind) or program.operators[item.op] != operator:
+                return item
+            damaged.append(item)
+            return wrong(item)
+
+        queues = [
+            replace(queue, instructions=tuple(map(changed, queue.instructions)))
+            for queue in program.queues
+        ]
+        return replace(program, queues=tuple(queues))
+
+    found = judged_in_sections(islands, damage)
+
+    assert damaged
+    assert (found.status, found.sections) == (VerificationStatus.FAILED, 1)
+    assert found.first_difference == where

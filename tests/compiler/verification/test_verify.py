@@ -1,0 +1,68 @@
+import numpy as np
+import pytest
+
+from accnn.compiler.verification.verify import (
+    FLOAT_TOLERANCE,
+    Tolerance,
+    compare,
+    judged,
+    tolerances,
+)
+from accnn.ir.report import VerificationStatus
+from accnn.ir.text.parser import parse_module
+
+MIXED = """graph net {
+  input %x : s8<1x8, scale = 0.5, zero = 0>
+  %f = dequantize(%x) : f32<1x8>
+  %r = relu(%f) : f32<1x8>
+  %p = softmax(%r) {axis = 1} : f32<1x8>
+  %q = quantize(%p) : s8<1x8, scale = 0.25, zero = 0>
+  %m = reshape(%q) {shape = [8, 1]} : s8<8x1, scale = 0.25, zero = 0>
+  %d = dequantize(%m) : f32<8x1>
+  %s = add(%m, %m) : s8<8x1, scale = 0.25, zero = 0>
+  return %d, %s
+}
+"""
+
+
+def test_integers_are_equal_unless_a_rounded_float_became_one():
+    found = tolerances(parse_module(MIXED).graph)
+
+    assert found["f"] == found["r"] == found["s"] == Tolerance()
+    assert found["p"] == Tolerance(relative=FLOAT_TOLERANCE)
+    assert found["q"] == found["m"] == Tolerance(absolute=1.0)
+    assert found["d"] == Tolerance(relative=FLOAT_TOLERANCE, absolute=0.25)
+
+
+@pytest.mark.parametrize(
+    ("tolerance", "mismatches"),
+    [(Tolerance(), 2), (Tolerance(absolute=1.0), 1), (Tolerance(relative=0.02), 0)],
+)
+def test_counts_what_is_too_far(tolerance: Tolerance, mismatches: int):
+    expected = np.array([1, 100, -7], np.int8)
+
+    check = compare(expected + np.array([1, 0, 2], np.int8), expected, "y", tolerance=tolerance)
+
+    assert (check.elements, check.mismatches, check.max_abs_diff) == (3, mismatches, 2.0)
+
+
+def test_nan_differs_from_a_number_and_equals_itself():
+    expected = np.array([np.nan, 1.0, np.inf], np.float32)
+
+    assert compare(expected, expected, "y").mismatches == 0
+    assert compare(np.array([0, np.nan, np.inf], np.float32), expected, "y").mismatches == 2
+
+
+@pytest.mark.parametrize("shape", [(3, 2), (6,), (2, 4), ()])
+def test_equal_numbers_in_another_shape_differ(shape: tuple[int, ...]):
+    expected = np.ones((2, 3), np.float32)
+
+    check = compare(np.ones(shape, np.float32), expected, "y")
+
+    assert check.mismatches == check.elements > 0
+    assert check.remark == f"y has shape {shape}, the reference (2, 3)"
+    assert judged((check,)).status is VerificationStatus.FAILED
+
+
+def test_the_same_shape_needs_no_remark():
+    assert compare(np.ones((2, 3)), np.ones((2, 3)), "y").remark is None
