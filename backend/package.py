@@ -26,9 +26,9 @@ from ..ir.json_codec import dump_json, parse_json, parse_key
 from ..ir.program import Program, Symbol, SymbolKind
 from ..ir.resources import Constants, dtype_of
 from ..ir.types import TensorType
-from .arch_files.load import parse_architecture
-from .arch_files.tables import dump_architecture
+from .arch_tables import dump_architecture
 from .binary.encode import decode, encode
+from .load import parse_architecture
 
 Array: TypeAlias = npt.NDArray[Any]
 

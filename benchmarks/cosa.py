@@ -24,7 +24,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from accnn.backend.arch_files.load import load_architecture
+from accnn.backend.load import load_architecture
 from accnn.compiler.layers.read import Layer, read_layers
 from accnn.compiler.mapping.solve import Answer, solve_all
 from accnn.compiler.stores.mappings import MapJob, MappingCache

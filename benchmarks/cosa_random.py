@@ -15,7 +15,7 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-from accnn.backend.arch_files.load import load_architecture
+from accnn.backend.load import load_architecture
 from accnn.compiler.layers.read import read_layers
 from accnn.ir.workload import Workload
 from accnn.passes.mapping.problem import MappingProblem

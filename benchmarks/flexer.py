@@ -21,7 +21,7 @@ from dataclasses import asdict, dataclass, fields, replace
 from itertools import product
 from pathlib import Path
 
-from accnn.backend.arch_files.load import load_architecture
+from accnn.backend.load import load_architecture
 from accnn.ir.arch import Architecture
 from accnn.passes.scheduling.flexer.candidate import Candidate, SearchOutcome, schedule_of
 from accnn.passes.scheduling.flexer.latency import TileTimer

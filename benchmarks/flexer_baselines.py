@@ -22,7 +22,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from accnn.backend.arch_files.load import load_architecture
+from accnn.backend.load import load_architecture
 from accnn.passes.scheduling.flexer.candidate import Candidate
 from accnn.passes.scheduling.flexer.kernel.arrays import Ints
 from accnn.passes.scheduling.flexer.latency import TileTimer

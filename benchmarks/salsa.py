@@ -23,7 +23,7 @@ from pathlib import Path
 
 import numpy as np
 
-from accnn.backend.arch_files.load import load_architecture
+from accnn.backend.load import load_architecture
 from accnn.compiler.layers.read import Layer, read_layers
 from accnn.ir.arch import Architecture
 from accnn.ir.workload import Workload

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from ..backend.arch_files.load import ArchSource, find_source, parse_architecture
+from ..backend.load import ArchSource, find_source, parse_architecture
 from ..backend.lowering.executable import check_executable
 from ..backend.lowering.lower import lower
 from ..ir.arch import Architecture

@@ -5,7 +5,7 @@ python examples/single_pass.py
 
 from dataclasses import replace
 
-from accnn.backend.arch_files.load import load_architecture
+from accnn.backend.load import load_architecture
 from accnn.ir.text.parser import parse_module
 from accnn.ir.text.printer import print_module
 from accnn.passes.manager import run_pipeline

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from accnn.backend.arch_files.load import load_architecture
+from accnn.backend.load import load_architecture
 from accnn.backend.lowering.lower import lower
 from accnn.compiler.driver import constants_of
 from accnn.compiler.options import CompileOptions

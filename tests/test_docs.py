@@ -3,8 +3,8 @@
 import re
 from pathlib import Path
 
-from accnn.backend.arch_files.errors import TABLES
-from accnn.backend.arch_files.load import parse_architecture
+from accnn.backend.arch_errors import TABLES
+from accnn.backend.load import parse_architecture
 from accnn.ir import report
 from accnn.ir.arch import Architecture, Dma, Fanout, FanoutGroup, MemoryLevel, Npu, VectorUnit
 from accnn.ir.schema import columns

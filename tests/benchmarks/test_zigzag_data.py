@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from accnn.backend.arch_files.load import load_architecture
+from accnn.backend.load import load_architecture
 from accnn.passes.analysis.zigzag import zigzag_cost
 from accnn.passes.mapping.problem import MappingProblem, Objective, Rules
 from accnn.passes.mapping.search.orders.engine import Engine, SearchOptions, search

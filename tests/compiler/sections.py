@@ -8,7 +8,7 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 
-from accnn.backend.arch_files.load import load_architecture
+from accnn.backend.load import load_architecture
 from accnn.backend.lowering.lower import lower
 from accnn.compiler.driver import compile, run_program
 from accnn.compiler.frontend import Network, read_network

@@ -15,7 +15,7 @@ from pathlib import Path
 import onnx
 from onnx import ModelProto
 
-from accnn.backend.arch_files.load import find_source, load_architecture
+from accnn.backend.load import find_source, load_architecture
 from accnn.backend.lowering.lower import lower
 from accnn.compiler.driver import run_program
 from accnn.compiler.frontend import read_network

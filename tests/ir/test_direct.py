@@ -2,7 +2,7 @@
 
 import pytest
 
-from accnn.backend.arch_files.load import load_architecture
+from accnn.backend.load import load_architecture
 from accnn.ir.direct import direct_operands
 from tests.networks import NetworkBuilder, per_tensor
 

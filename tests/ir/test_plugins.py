@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from accnn.backend.arch_files.load import catalogue, load_architecture, plugin_targets
+from accnn.backend.load import catalogue, load_architecture, plugin_targets
 from accnn.compiler.cli.acc_opt import app
 from accnn.ir.errors import OptionError
 from accnn.ir.plugins import PluginGroup, plugins

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from accnn.backend.arch_files.tables import dump_architecture, read_tables
+from accnn.backend.arch_tables import dump_architecture, read_tables
 from accnn.backend.binary.encode import ProgramHead, decode, encode, head_of
 from accnn.ir.arch import (
     Architecture,

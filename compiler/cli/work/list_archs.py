@@ -3,7 +3,7 @@
 from rich.console import Console
 from rich.table import Table
 
-from ....backend.arch_files.load import catalogue, plugin_targets
+from ....backend.load import catalogue, plugin_targets
 from .broken import tell_broken
 
 

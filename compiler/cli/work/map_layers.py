@@ -6,7 +6,7 @@ from pathlib import Path
 import typer
 from rich.console import Console
 
-from ....backend.arch_files.load import load_architecture
+from ....backend.load import load_architecture
 from ....ir.arch import Architecture
 from ....ir.errors import InfeasibleError, OptionError
 from ....ir.files import check_writable

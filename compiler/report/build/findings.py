@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from ....backend.arch_files.load import ArchSource
+from ....backend.load import ArchSource
 from ....ir.module import Module
 from ....ir.report import PassRun, Verification
 from ....passes.instrument import PassRecord

@@ -14,7 +14,7 @@ from onnx import ModelProto, TensorProto, helper, numpy_helper
 from typer.testing import CliRunner, Result
 
 import accnn
-from accnn.backend.arch_files.load import catalogue, find_source
+from accnn.backend.load import catalogue, find_source
 from accnn.compiler.cli import acc_compile, acc_opt, acc_run
 from accnn.compiler.driver import compile
 from accnn.compiler.options import CompileOptions

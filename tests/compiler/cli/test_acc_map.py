@@ -3,7 +3,7 @@ import csv
 import pytest
 from typer.testing import CliRunner
 
-from accnn.backend.arch_files.load import load_architecture
+from accnn.backend.load import load_architecture
 from accnn.compiler.cli.acc_map import app
 from accnn.compiler.layers.read import parse_layer
 from accnn.ir.workload import Workload

@@ -1,7 +1,7 @@
 import pytest
 from typer.testing import CliRunner
 
-from accnn.backend.arch_files.load import load_architecture
+from accnn.backend.load import load_architecture
 from accnn.compiler.cli.acc_map import app
 from accnn.compiler.layers.timeloop import folder_names, write_timeloop
 from accnn.ir.errors import OptionError

@@ -2,7 +2,7 @@ import dataclasses
 
 import pytest
 
-from accnn.backend.arch_files.load import load_architecture
+from accnn.backend.load import load_architecture
 from accnn.compiler.mapping.pool import solve_side_by_side
 from accnn.compiler.mapping.solve import CachedSolver, solve_all
 from accnn.compiler.stores.mappings import MappingCache

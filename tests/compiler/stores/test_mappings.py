@@ -1,7 +1,7 @@
 import dataclasses
 import logging
 
-from accnn.backend.arch_files.load import load_architecture
+from accnn.backend.load import load_architecture
 from accnn.compiler.mapping.solve import solve_all
 from accnn.compiler.stores.mappings import MappingCache, key_of
 from accnn.ir.errors import InfeasibleError

@@ -10,7 +10,7 @@ from typing import ClassVar
 import numpy as np
 import pytest
 
-from accnn.backend.arch_files.load import load_architecture
+from accnn.backend.load import load_architecture
 from accnn.compiler.stores.passes import PassMemory, key_of
 from accnn.compiler.stores.store import Store, code_version, package_version
 from accnn.ir.graph import Graph, Value

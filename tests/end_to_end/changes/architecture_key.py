@@ -9,8 +9,8 @@ def prove() -> None:
 
     import pytest
 
-    from accnn.backend.arch_files.load import load_architecture, parse_architecture
-    from accnn.backend.arch_files.tables import dump_architecture
+    from accnn.backend.arch_tables import dump_architecture
+    from accnn.backend.load import load_architecture, parse_architecture
     from accnn.ir.arch import Architecture
     from accnn.ir.errors import ArchitectureError
     from accnn.ir.graph import Graph

@@ -5,7 +5,7 @@ from tests.end_to_end.changes.change import Change, Edit
 
 def prove() -> None:
     """Every engine of the compiler, and the simulator, count what is read back."""
-    from accnn.backend.arch_files.load import load_architecture
+    from accnn.backend.load import load_architecture
     from accnn.ir.workload import Operand, Workload
     from accnn.passes.analysis.batch import evaluate_batch
     from accnn.passes.analysis.cost import evaluate

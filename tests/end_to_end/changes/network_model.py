@@ -41,7 +41,7 @@ def prove() -> None:
     from pathlib import Path
     from tempfile import TemporaryDirectory
 
-    from accnn.backend.arch_files.load import load_architecture
+    from accnn.backend.load import load_architecture
     from tests.flow import compile_graph
     from tests.networks import NetworkBuilder
     from tests.timed import program_cycles
@@ -49,7 +49,7 @@ def prove() -> None:
     net = NetworkBuilder()
     x = net.conv(net.input("x", (1, 8, 10, 10)), "a", 16, 3)
     net.conv(x, "y", 8, 1)
-    source = Path(load_architecture.__code__.co_filename).parents[1] / "targets" / "simba.toml"
+    source = Path(load_architecture.__code__.co_filename).with_name("targets") / "simba.toml"
     cycles: dict[str, int] = {}
     with TemporaryDirectory() as folder:
         for line in ("", "bus_bandwidth = 4.0\n"):

@@ -6,7 +6,7 @@ from functools import cache
 
 import numpy as np
 
-from accnn.backend.arch_files.load import load_architecture
+from accnn.backend.load import load_architecture
 from accnn.ir.arch import Architecture
 from accnn.ir.graph import Graph
 from accnn.ir.mapping import LoopNest

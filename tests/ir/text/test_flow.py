@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from accnn.backend.arch_files.load import load_architecture
+from accnn.backend.load import load_architecture
 from accnn.backend.lowering.lower import lower
 from accnn.ir.module import Module, Stage
 from accnn.ir.resources import Constants, numpy_dtype

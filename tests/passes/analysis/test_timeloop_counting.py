@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from accnn.backend.arch_files.load import load_architecture
+from accnn.backend.load import load_architecture
 from accnn.ir.errors import OptionError, ParseError
 from accnn.ir.mapping import Loop
 from accnn.ir.workload import Dim, Operand, Workload

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from accnn.backend.arch_files.load import load_architecture
+from accnn.backend.load import load_architecture
 from accnn.ir.graph import Graph, Value
 from accnn.ir.module import Module
 from accnn.ir.ops import make_op

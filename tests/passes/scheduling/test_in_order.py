@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from accnn.backend.arch_files.load import load_architecture
+from accnn.backend.load import load_architecture
 from accnn.ir.arch import Architecture, MemoryLevel
 from accnn.ir.errors import InfeasibleError, VerifyError
 from accnn.ir.graph import Graph, Op, Value

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from accnn.backend.arch_files.load import find_source
+from accnn.backend.load import find_source
 from accnn.ir.arch import Npu
 from accnn.ir.errors import InfeasibleError
 from accnn.ir.graph_schedule import Group

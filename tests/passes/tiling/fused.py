@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from accnn.backend.arch_files.load import load_architecture
+from accnn.backend.load import load_architecture
 from accnn.backend.lowering.lower import lower
 from accnn.ir.graph import Graph
 from accnn.ir.graph_schedule import Group

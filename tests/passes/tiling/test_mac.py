@@ -2,7 +2,7 @@
 
 import pytest
 
-from accnn.backend.arch_files.load import load_architecture
+from accnn.backend.load import load_architecture
 from accnn.ir.arch import Architecture
 from accnn.ir.isa import Space
 from accnn.ir.mapping import Loop, SpatialLoop, even_nest

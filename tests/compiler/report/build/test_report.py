@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from accnn.backend.arch_files.load import load_architecture
+from accnn.backend.load import load_architecture
 from accnn.compiler.report.table import mapping_line
 from accnn.compiler.report.build.report import fallback_note, tiles_note
 from accnn.ir.graph_schedule import SolveStatus

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from accnn.backend.arch_files.load import find_source, load_architecture
+from accnn.backend.load import find_source, load_architecture
 from accnn.backend.lowering.lower import lower
 from accnn.compiler.driver import constants_of
 from accnn.compiler.frontend import Network

@@ -2,7 +2,7 @@
 
 import pytest
 
-from accnn.backend.arch_files.load import load_architecture
+from accnn.backend.load import load_architecture
 from accnn.compiler.report.html.binding import (
     Binding,
     Share,

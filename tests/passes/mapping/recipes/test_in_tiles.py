@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from accnn.backend.arch_files.load import load_architecture
+from accnn.backend.load import load_architecture
 from accnn.ir.isa import Unit
 from accnn.ir.module import Module
 from accnn.ir.proof import gap_of

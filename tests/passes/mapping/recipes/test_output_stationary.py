@@ -1,6 +1,6 @@
 import pytest
 
-from accnn.backend.arch_files.load import catalogue, load_architecture
+from accnn.backend.load import catalogue, load_architecture
 from accnn.ir.errors import InfeasibleError
 from accnn.ir.workload import Operand, Workload
 from accnn.passes.analysis.cost import evaluate

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from accnn.backend.arch_files.load import load_architecture
+from accnn.backend.load import load_architecture
 from accnn.ir.errors import InfeasibleError
 from accnn.ir.mapping import SpatialLoop
 from accnn.ir.workload import Dim, Operand, Workload

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from accnn.backend.arch_files.load import load_architecture
+from accnn.backend.load import load_architecture
 from accnn.backend.lowering.lower import lower
 from accnn.compiler.verification.observe import observed
 from accnn.ir.arch import Architecture

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from accnn.backend.arch_files.load import load_architecture
+from accnn.backend.load import load_architecture
 from accnn.ir.isa import Unit
 from accnn.passes.scheduling.across.npus import dealt
 from accnn.passes.scheduling.timing.engines import Engine

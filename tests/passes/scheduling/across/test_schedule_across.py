@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from accnn.backend.arch_files.load import load_architecture
+from accnn.backend.load import load_architecture
 from accnn.backend.lowering.lower import lower
 from accnn.ir.errors import VerifyError
 from accnn.ir.graph_schedule import Transfer

@@ -1,6 +1,6 @@
 import pytest
 
-from accnn.backend.arch_files.load import load_architecture
+from accnn.backend.load import load_architecture
 from accnn.ir.graph import Graph, Op, Value
 from accnn.ir.types import DType, TensorType
 from accnn.passes.scheduling.cosma.delay import NO_DELAY, Delay, delay_on

@@ -2,7 +2,7 @@
 
 import pytest
 
-from accnn.backend.arch_files.load import load_architecture
+from accnn.backend.load import load_architecture
 from accnn.ir.graph import Graph
 from accnn.ir.graph_schedule import Group
 from accnn.ir.groups import contracted

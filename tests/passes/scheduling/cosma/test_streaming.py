@@ -2,7 +2,7 @@ from dataclasses import replace
 
 import pytest
 
-from accnn.backend.arch_files.load import load_architecture
+from accnn.backend.load import load_architecture
 from accnn.ir.arch import Architecture
 from accnn.ir.errors import InfeasibleError
 from accnn.ir.graph import Op

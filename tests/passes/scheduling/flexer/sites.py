@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from accnn.backend.arch_files.load import load_architecture
+from accnn.backend.load import load_architecture
 from accnn.ir.arch import Architecture
 from accnn.ir.graph import Graph
 from accnn.ir.graph_schedule import GraphSchedule, Stream, Workspace

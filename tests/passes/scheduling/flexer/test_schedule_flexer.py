@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from accnn.backend.arch_files.load import find_source, load_architecture
+from accnn.backend.load import find_source, load_architecture
 from accnn.ir.errors import InfeasibleError, OptionError
 from accnn.ir.isa import Unit
 from accnn.ir.module import Module

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from accnn.backend.arch_files.load import load_architecture
+from accnn.backend.load import load_architecture
 from accnn.ir.errors import OptionError
 from accnn.ir.isa import Unit
 from accnn.ir.tile_events import EventKind

@@ -2,7 +2,7 @@
 
 import pytest
 
-from accnn.backend.arch_files.load import load_architecture
+from accnn.backend.load import load_architecture
 from accnn.ir.graph_schedule import GraphSchedule
 from accnn.ir.module import Module
 from accnn.passes.base import Context

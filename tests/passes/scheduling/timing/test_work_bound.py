@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from accnn.backend.arch_files.load import load_architecture
+from accnn.backend.load import load_architecture
 from accnn.ir.isa import Unit
 from accnn.ir.proof import Scope
 from accnn.passes.scheduling.timing.clock import Clock, Share, Task

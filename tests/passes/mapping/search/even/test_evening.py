@@ -3,7 +3,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from accnn.backend.arch_files.load import load_architecture
+from accnn.backend.load import load_architecture
 from accnn.ir.workload import DIMS, Operand, Workload
 from accnn.passes.mapping.problem import MappingProblem
 from accnn.passes.mapping.search.even.draws import draw_filling

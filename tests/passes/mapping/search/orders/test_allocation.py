@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from accnn.backend.arch_files.load import load_architecture
+from accnn.backend.load import load_architecture
 from accnn.ir.arch import Architecture, Fanout, MemoryLevel
 from accnn.ir.errors import InfeasibleError
 from accnn.ir.mapping import Loop, SpatialLoop

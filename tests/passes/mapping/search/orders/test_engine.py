@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from accnn.backend.arch_files.load import load_architecture
+from accnn.backend.load import load_architecture
 from accnn.ir.errors import InfeasibleError, OptionError
 from accnn.ir.mapping import Loop, SpatialLoop
 from accnn.ir.workload import Dim, Workload

@@ -4,7 +4,7 @@ from typing import get_type_hints
 
 import pytest
 
-from accnn.backend.arch_files.load import load_architecture
+from accnn.backend.load import load_architecture
 from accnn.ir.workload import Workload
 from accnn.passes.mapping.problem import MappingProblem, Objective
 from accnn.passes.mapping.search.orders.kernel import compile as compiling

@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from accnn.backend.arch_files.load import load_architecture
+from accnn.backend.load import load_architecture
 from accnn.ir.errors import InfeasibleError, VerifyError
 from accnn.ir.mapping import Loop, SpatialLoop, even_nest
 from accnn.ir.workload import Dim, Workload

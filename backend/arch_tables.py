@@ -17,10 +17,10 @@ from typing import Any, TypeAlias, TypeVar, cast
 
 from pydantic import TypeAdapter, ValidationError
 
-from ...ir.arch import STRICT, Architecture, Count
-from ...ir.errors import ArchitectureError
-from ...ir.schema import columns
-from .errors import TABLES, from_validation, problem, suggestion
+from ..ir.arch import STRICT, Architecture, Count
+from ..ir.errors import ArchitectureError
+from ..ir.schema import columns
+from .arch_errors import TABLES, from_validation, problem, suggestion
 
 T = TypeVar("T")
 Table: TypeAlias = Mapping[str, Any]

@@ -4,10 +4,10 @@ import re
 from collections.abc import Iterable, Sequence
 from enum import StrEnum
 
-from ...ir.arch import Architecture, MemoryLevel, Precision
-from ...ir.errors import ArchitectureError
-from ...ir.workload import Operand
-from .errors import problem, suggestion
+from ..ir.arch import Architecture, MemoryLevel, Precision
+from ..ir.errors import ArchitectureError
+from ..ir.workload import Operand
+from .arch_errors import problem, suggestion
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 _ARCH_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")

@@ -7,13 +7,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from accnn.backend.arch_files.load import (
+from accnn.backend.arch_tables import dump_architecture
+from accnn.backend.load import (
     catalogue,
     find_source,
     load_architecture,
     parse_architecture,
 )
-from accnn.backend.arch_files.tables import dump_architecture
 from accnn.ir.arch import Architecture, Dma, FanoutGroup, Npu, Precision, VectorUnit
 from accnn.ir.errors import ArchitectureError
 from accnn.ir.isa import Space

@@ -6,14 +6,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from ...ir.arch import Architecture
-from ...ir.errors import ArchitectureError
-from ...ir.plugins import PluginGroup, Plugins, plugins
-from .checks import check_names, check_sizes
-from .errors import suggestion
-from .tables import read_tables
+from ..ir.arch import Architecture
+from ..ir.errors import ArchitectureError
+from ..ir.plugins import PluginGroup, Plugins, plugins
+from .arch_checks import check_names, check_sizes
+from .arch_errors import suggestion
+from .arch_tables import read_tables
 
-_CATALOGUE = Path(__file__).parents[1] / "targets"
+_CATALOGUE = Path(__file__).with_name("targets")
 _HERE = (Path(),)
 
 
