@@ -9,8 +9,8 @@ from typing import cast
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
+from ..ir.codec.schema import columns
 from ..ir.errors import ArchitectureError
-from ..ir.schema import columns
 
 TABLES: Mapping[str, str] = {
     "levels": "level",

@@ -18,8 +18,8 @@ from typing import Any, TypeAlias, TypeVar, cast
 from pydantic import TypeAdapter, ValidationError
 
 from ..ir.arch import STRICT, Architecture, Count
+from ..ir.codec.schema import columns
 from ..ir.errors import ArchitectureError
-from ..ir.schema import columns
 from .arch_errors import TABLES, from_validation, problem, suggestion
 
 T = TypeVar("T")

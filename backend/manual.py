@@ -13,10 +13,11 @@ from enum import Enum
 from functools import cache
 from typing import cast
 
-from ..ir import isa, latency
-from ..ir.isa import UNITS, Instruction, Space, Unit
+from ..ir.codec.schema import Column, Form, Shape
+from ..ir.isa import instructions as isa
+from ..ir.isa import latency
+from ..ir.isa.instructions import UNITS, Instruction, Space, Unit
 from ..ir.operators.functions import FUNCTIONS, SIMPLE, SLOW
-from ..ir.schema import Column, Form, Shape
 from .binary import encode
 from .binary.instruction_table import FORMAT_VERSION, Layout, layouts
 

@@ -20,10 +20,10 @@ from typing import Any, TypeAlias
 
 import numpy.typing as npt
 
+from ..ir.codec.files import replacing
+from ..ir.codec.json_codec import dump_json, parse_json, parse_key
 from ..ir.errors import AccnnError, InputError, VerifyError
-from ..ir.files import replacing
-from ..ir.json_codec import dump_json, parse_json, parse_key
-from ..ir.program import Program, Symbol, SymbolKind
+from ..ir.isa.program import Program, Symbol, SymbolKind
 from ..ir.resources import Constants, dtype_of
 from ..ir.types import TensorType
 from .arch_tables import dump_architecture

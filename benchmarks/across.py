@@ -26,7 +26,7 @@ from accnn.compiler.driver import Result, compile, run_program
 from accnn.compiler.options import CompileOptions, VerifyMode
 from accnn.compiler.verification.verdict import verify_run
 from accnn.compiler.verification.verify import verification_inputs
-from accnn.ir.isa import Unit
+from accnn.ir.isa.instructions import Unit
 from accnn.ir.module import Module
 from accnn.ir.report import VerificationStatus
 from accnn.models.zoo.build import build

@@ -21,9 +21,9 @@ from pathlib import Path
 
 from accnn.compiler.driver import compile
 from accnn.compiler.options import CompileOptions, VerifyMode
-from accnn.ir.program import Program
+from accnn.ir.isa.program import Program
 from accnn.ir.report import NOTICEABLE, Cause, OperatorReport
-from accnn.ir.tile_schedule import TileSchedule
+from accnn.ir.tiles.schedule import TileSchedule
 from accnn.models.zoo.build import build
 from accnn.runtime_sim.timing.events import time_of
 

@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from accnn.backend.package import Package, load_package
-from accnn.ir.program import SymbolKind
+from accnn.ir.isa.program import SymbolKind
 from accnn.ir.types import DType
 from accnn.runtime_sim.functional.machine import NUMPY_TYPES
 from accnn.runtime_sim.simulate import simulate

@@ -5,10 +5,10 @@ from dataclasses import replace
 from pathlib import Path
 
 from ..backend.package import save_package
-from ..ir.program import Program
+from ..ir.isa.program import Program
 from ..ir.report import to_json
-from ..ir.text.print_program import print_program
 from ..ir.text.printer import print_module
+from ..ir.text.printing.program import print_program
 from ..models.session import save_model
 from ..runtime_sim.result import SimulationResult
 from ..runtime_sim.trace import write_trace

@@ -11,8 +11,8 @@ from ..backend.load import ArchSource, find_source, parse_architecture
 from ..backend.lowering.executable import check_executable
 from ..backend.lowering.lower import lower
 from ..ir.arch import Architecture
+from ..ir.isa.program import SymbolKind
 from ..ir.module import Module
-from ..ir.program import SymbolKind
 from ..ir.report import Report, Verification, VerificationStatus
 from ..ir.resources import Constants
 from ..passes.base import Context

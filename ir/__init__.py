@@ -1,1 +1,16 @@
-"""Ground floor: frozen values, their text form and their invariants."""
+"""Ground floor: frozen values, their text form and their invariants.
+
+What is handed on from room to room:
+
+- ``graph``: a network of operators, of the kinds in ``ops`` (declared in ``operators``), with
+  ``types`` of tensors and constants in ``resources``;
+- ``arch``: the accelerator;
+- ``workload``, ``mapping``: an operator as a loop nest, and how it lies on the memories;
+- ``graph_schedule``, ``groups``: order of operators, plan of the scratchpad, what runs together;
+- ``tiles``: operators cut into tiles, and the schedule of those;
+- ``isa``: instructions and programs;
+- ``module``: all of these at once, a field for each stage; ``report``: every figure.
+
+What they share: ``errors``, ``proof`` of bounds, ``plugins`` of other packages, ``codec`` and
+``text`` for their written forms.
+"""

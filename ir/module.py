@@ -7,13 +7,13 @@ from .arch import Architecture
 from .errors import VerifyError
 from .graph import Graph
 from .graph_schedule import GraphSchedule, SolveStatus
+from .isa.program import Program
 from .mapping import LoopNest
 from .ops import is_mac, verify_graph
-from .program import Program
 from .proof import Scope, verify_proof
 from .resources import Constants
-from .tile_places import verify_places
-from .tile_schedule import TileSchedule
+from .tiles.places import verify_places
+from .tiles.schedule import TileSchedule
 
 
 class Stage(StrEnum):

@@ -33,16 +33,17 @@ To add an operator, add one entry to the table of its family in ``operators/``.
 from collections.abc import Mapping
 from functools import lru_cache
 
+from .arch import Architecture
 from .graph import Attr, Graph, Op, Value, sorted_attrs
 from .operators.access import Box, Part
-from .operators.elementwise import ELEMENTWISE, ONE_ELEMENT, along_axes
-from .operators.gathers import GATHERS
-from .operators.mac import MAC
-from .operators.moves import MOVES
+from .operators.families.elementwise import ELEMENTWISE, ONE_ELEMENT, along_axes
+from .operators.families.gathers import GATHERS
+from .operators.families.mac import MAC
+from .operators.families.moves import MOVES
+from .operators.families.windowed import WINDOWED
 from .operators.spec import Family, OpSpec, Types, refusal
-from .operators.windowed import WINDOWED
 from .types import DType, Quantization, TensorType
-from .workload import Workload
+from .workload import Operand, Workload
 
 OPS: Mapping[str, OpSpec] = {
     spec.kind: spec for spec in (*MAC, *ELEMENTWISE, *WINDOWED, *GATHERS, *MOVES)
@@ -206,3 +207,23 @@ def verify_graph(graph: Graph) -> None:
     graph.verify()
     for op in graph.ops:
         verify_op(op, graph.types)
+
+
+def direct_operands(graph: Graph, op: Op, arch: Architecture) -> frozenset[str]:
+    """Return the activations that an operator reads as what never lies in the scratchpad.
+
+    These are biases and tables, and weights where the scratchpad does not hold such, if they are
+    computed or inputs of the network. They have to be off chip while the operator runs.
+
+    Args:
+        graph: The network.
+        op: One of its operators.
+        arch: The accelerator.
+    """
+    first = OPS[op.kind].parameters if op.kind in OPS else None
+    if first is None:
+        return frozenset()
+    if is_mac(op) and Operand.W not in arch.scratchpad_level.holds:
+        first = 1
+    names = op.operands[first:]
+    return frozenset(name for name in names if name and not graph.is_constant(name))

@@ -12,9 +12,9 @@ from dataclasses import dataclass, fields, is_dataclass
 from enum import StrEnum
 from typing import cast
 
+from .codec.json_codec import dump_json, parse_json, parse_key
 from .errors import ParseError, VerifyError
 from .graph_schedule import Residence, SolveStatus, Stream, Transfer
-from .json_codec import dump_json, parse_json, parse_key
 from .proof import Scope, gap_of, verify_proof
 from .workload import Operand, Workload
 

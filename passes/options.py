@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache
 
+from ..ir.codec.schema import Column, Form, columns
 from ..ir.errors import OptionError
-from ..ir.schema import Column, Form, columns
 from .base import Pass
 
 _PLAIN = re.compile(r'[^\s{},="]+')

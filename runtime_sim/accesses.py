@@ -4,7 +4,7 @@ from enum import StrEnum
 from functools import lru_cache
 from typing import NamedTuple, TypeAlias
 
-from ..ir.isa import (
+from ..ir.isa.instructions import (
     Access,
     Activate,
     AnyInstruction,

@@ -15,9 +15,9 @@ from itertools import islice
 
 from ..ir.arch import Architecture
 from ..ir.errors import SimulationError
-from ..ir.isa import AnyInstruction, Copy, Fill, Halt, Mac, Space, Sync, Unit
-from ..ir.program import Program, Symbol, SymbolKind
-from ..ir.spaces import level_of_space
+from ..ir.isa.instructions import AnyInstruction, Copy, Fill, Halt, Mac, Space, Sync, Unit
+from ..ir.isa.program import Program, Symbol, SymbolKind
+from ..ir.isa.spaces import level_of_space
 from ..ir.workload import OPERANDS, Operand
 from .accesses import Touch, Way
 from .array.arrays import Arrays, Moved

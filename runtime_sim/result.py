@@ -8,8 +8,8 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from ..ir.isa import Unit
-from ..ir.program import Program, Symbol, SymbolKind
+from ..ir.isa.instructions import Unit
+from ..ir.isa.program import Program, Symbol, SymbolKind
 from ..ir.workload import Operand
 from .functional.machine import NUMPY_TYPES
 

@@ -8,8 +8,8 @@ import numpy.typing as npt
 from threadpoolctl import threadpool_limits
 
 from ..ir.errors import InputError, RaceError, SimulationError
-from ..ir.isa import AnyInstruction, Mac
-from ..ir.program import Program, Symbol, SymbolKind
+from ..ir.isa.instructions import AnyInstruction, Mac
+from ..ir.isa.program import Program, Symbol, SymbolKind
 from .accesses import Touch, touches
 from .array.arrays import Arrays
 from .array.tiles import ArrayTiles

@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from typing import TextIO
 
 from ..ir.errors import SimulationError
-from ..ir.isa import Halt, Sync
-from ..ir.program import Program
+from ..ir.isa.instructions import Halt, Sync
+from ..ir.isa.program import Program
 from .result import SimulationResult, Timeline
 
 _LINES = 1 << 12

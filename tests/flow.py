@@ -15,8 +15,8 @@ from accnn.compiler.pipelines import default_pipeline
 from accnn.compiler.verification.observe import observed, symbol_of
 from accnn.ir.arch import Architecture
 from accnn.ir.graph import Graph
+from accnn.ir.isa.program import Program
 from accnn.ir.module import Module
-from accnn.ir.program import Program
 from accnn.ir.resources import Constants
 from accnn.passes.manager import run_pipeline
 from accnn.runtime_sim.reference.run import run as run_reference

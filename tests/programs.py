@@ -10,10 +10,21 @@ import numpy as np
 from hypothesis import strategies as st
 
 from accnn.ir.arch import Architecture, Dma, Fanout, MemoryLevel, Npu, VectorUnit
-from accnn.ir.isa import Access, AnyInstruction, Copy, Halt, Mac, Requant, Space, Unit, Wait, Window
+from accnn.ir.isa.instructions import (
+    Access,
+    AnyInstruction,
+    Copy,
+    Halt,
+    Mac,
+    Requant,
+    Space,
+    Unit,
+    Wait,
+    Window,
+)
+from accnn.ir.isa.program import Program, Queue, SpaceSize, Symbol, SymbolKind
+from accnn.ir.isa.spaces import level_of_space, space_bytes
 from accnn.ir.mapping import Allocation, Loop, LoopNest
-from accnn.ir.program import Program, Queue, SpaceSize, Symbol, SymbolKind
-from accnn.ir.spaces import level_of_space, space_bytes
 from accnn.ir.types import DType, TensorType
 from accnn.ir.workload import DIMS, Operand, Workload
 

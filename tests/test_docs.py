@@ -7,7 +7,7 @@ from accnn.backend.arch_errors import TABLES
 from accnn.backend.load import parse_architecture
 from accnn.ir import report
 from accnn.ir.arch import Architecture, Dma, Fanout, FanoutGroup, MemoryLevel, Npu, VectorUnit
-from accnn.ir.schema import columns
+from accnn.ir.codec.schema import columns
 
 ROOT = Path(__file__).parents[1]
 

@@ -1,7 +1,7 @@
 """The tile schedule of a module, and those of its operators by themselves."""
 
 from accnn.ir.module import Module
-from accnn.ir.tile_schedule import TileSchedule
+from accnn.ir.tiles.schedule import TileSchedule
 from accnn.passes.scheduling.schedule_tiles import schedule_operator
 
 

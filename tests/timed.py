@@ -1,6 +1,6 @@
 """When the instructions of a program run; values are not computed."""
 
-from accnn.ir.program import Program
+from accnn.ir.isa.program import Program
 from accnn.runtime_sim.timing.events import time_of
 
 

@@ -23,11 +23,11 @@ from functools import cache
 from typing import cast
 
 from ...ir.arch import Architecture
+from ...ir.codec.json_codec import dump_json, parse_json
 from ...ir.errors import InputError, ParseError, VerifyError
-from ...ir.isa import AnyInstruction, Instruction, Unit, Wait
-from ...ir.json_codec import dump_json, parse_json
+from ...ir.isa.instructions import AnyInstruction, Instruction, Unit, Wait
+from ...ir.isa.program import Program, Queue, SpaceSize, Symbol
 from ...ir.mapping import LoopNest
-from ...ir.program import Program, Queue, SpaceSize, Symbol
 from .instruction_table import FORMAT_VERSION, layouts
 from .payload import codec_of
 

@@ -8,9 +8,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 
-from ...ir import isa
-from ...ir.isa import Instruction
-from ...ir.schema import Column, columns
+from ...ir.codec.schema import Column, columns
+from ...ir.isa import instructions as isa
+from ...ir.isa.instructions import Instruction
 
 FORMAT_VERSION = 2
 """Version of the binary and text forms."""

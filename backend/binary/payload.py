@@ -7,8 +7,8 @@ from functools import cache
 from itertools import islice
 from typing import Any, TypeAlias, cast
 
-from ...ir.isa import Access, Instruction, Space
-from ...ir.schema import Column, Form, Shape, columns
+from ...ir.codec.schema import Column, Form, Shape, columns
+from ...ir.isa.instructions import Access, Instruction, Space
 from .instruction_table import Layout, layout_of
 
 _ABSENT = 255

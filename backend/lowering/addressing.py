@@ -1,7 +1,7 @@
 """From tiles at addresses to the strided accesses of instructions."""
 
-from ...ir.isa import Access, Space
-from ...ir.tiles import Range, Tile
+from ...ir.isa.instructions import Access, Space
+from ...ir.tiles.graph import Range, Tile
 
 
 def offset_in(tile: Tile, box: tuple[Range, ...]) -> int:

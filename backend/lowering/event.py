@@ -3,10 +3,10 @@
 from dataclasses import dataclass
 
 from ...ir.graph import Op
-from ...ir.isa import Access, AnyInstruction, Copy, Space
-from ...ir.tile_events import INWARDS, Event, EventKind
-from ...ir.tiles import Role, TileGraph
-from ...ir.touches import Accesses
+from ...ir.isa.instructions import Access, AnyInstruction, Copy, Space
+from ...ir.tiles.events import INWARDS, Event, EventKind
+from ...ir.tiles.graph import Role, TileGraph
+from ...ir.tiles.touches import Accesses
 from .addressing import off_chip, on_chip, squeeze
 from .select_mac import Numbers, select_finish, select_mac
 from .select_vector import select_keep, select_vector

@@ -4,7 +4,7 @@ import math
 
 from ...ir.arch import Architecture
 from ...ir.errors import ArchitectureError
-from ...ir.spaces import space_bytes
+from ...ir.isa.spaces import space_bytes
 
 ACCUMULATOR_BYTES = (3, 4)
 """Sizes of an accumulator that instructions can address [byte]."""

@@ -7,10 +7,10 @@ import numpy as np
 import numpy.typing as npt
 
 from ...ir.graph import Graph, Op
-from ...ir.program import Symbol, SymbolKind
-from ...ir.tile_events import TRANSFERS, EventKind
-from ...ir.tile_schedule import TileSchedule
-from ...ir.tiles import Role
+from ...ir.isa.program import Symbol, SymbolKind
+from ...ir.tiles.events import TRANSFERS, EventKind
+from ...ir.tiles.graph import Role
+from ...ir.tiles.schedule import TileSchedule
 from ...ir.types import DType, TensorType
 
 ALIGNMENT = 64

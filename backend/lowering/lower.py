@@ -3,7 +3,7 @@
 Every event of the tile schedule becomes one instruction of its engine's queue, in program order.
 Waits follow from memory alone: an instruction waits for the last earlier instruction of every
 other queue that touched the tiles, or the parts of whole tensors, that it needs
-(``ir/hazards.py``), unless another wait implies that (``waits.py``).
+(``ir/tiles/hazards.py``), unless another wait implies that (``waits.py``).
 """
 
 from collections.abc import Mapping
@@ -13,12 +13,12 @@ import numpy as np
 import numpy.typing as npt
 
 from ...ir.errors import PassError
-from ...ir.hazards import ScheduleHazards
+from ...ir.isa.program import Program
 from ...ir.module import Module
 from ...ir.ops import is_mac
-from ...ir.program import Program
-from ...ir.tile_places import verify_places
-from ...ir.tile_schedule import TileSchedule
+from ...ir.tiles.hazards import ScheduleHazards
+from ...ir.tiles.places import verify_places
+from ...ir.tiles.schedule import TileSchedule
 from .event import EventLowering
 from .executable import check_executable
 from .layout import Layout, lay_out, moved_tensors, multiplier_of

@@ -5,12 +5,12 @@ from dataclasses import replace
 from typing import TypeAlias
 
 from ...ir.errors import ModelError, PassError
-from ...ir.isa import Access, Activate, AnyInstruction, Mac, Requant, Window
-from ...ir.op_views import Window as PoolWindow
-from ...ir.op_views import activation_of, clamp_of, window_of
+from ...ir.isa.instructions import Access, Activate, AnyInstruction, Mac, Requant, Window
 from ...ir.operators.access import Box
 from ...ir.operators.image import ImageAxes, rows_met
-from ...ir.tiles import Range
+from ...ir.operators.views import Window as PoolWindow
+from ...ir.operators.views import activation_of, clamp_of, window_of
+from ...ir.tiles.graph import Range
 from ...ir.types import TensorType
 from ...ir.workload import DIMS, Dim
 from .site import Site

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from ...ir.errors import PassError
-from ...ir.isa import (
+from ...ir.isa.instructions import (
     Access,
     Activate,
     Activation,
@@ -24,13 +24,13 @@ from ...ir.isa import (
     Select,
     Window,
 )
-from ...ir.op_views import activation_of, call_of, clamp_of
 from ...ir.operators.access import Part
-from ...ir.operators.gathers import gathered_axis
+from ...ir.operators.families.gathers import gathered_axis
+from ...ir.operators.families.windowed import REDUCE, pool_window
 from ...ir.operators.spec import Family
-from ...ir.operators.windowed import REDUCE, pool_window
+from ...ir.operators.views import activation_of, call_of, clamp_of
 from ...ir.ops import operand_types, part_of, spec_of
-from ...ir.tiles import Range
+from ...ir.tiles.graph import Range
 from .addressing import squeeze
 from .site import Site
 

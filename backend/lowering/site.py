@@ -4,8 +4,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from ...ir.graph import Graph, Op
-from ...ir.isa import Access
-from ...ir.tiles import Range, Role, Tile, TileGraph, TileOp
+from ...ir.isa.instructions import Access
+from ...ir.tiles.graph import Range, Role, Tile, TileGraph, TileOp
 from ...ir.types import TensorType
 from .addressing import on_chip
 

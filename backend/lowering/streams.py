@@ -4,12 +4,12 @@ from dataclasses import dataclass, field, replace
 
 from ...ir.arch import Architecture
 from ...ir.graph import Graph
-from ...ir.hazards import Ticks, waits_for
-from ...ir.isa import AnyInstruction, Halt, Space, Unit, Wait
+from ...ir.isa.instructions import AnyInstruction, Halt, Space, Unit, Wait
+from ...ir.isa.program import Program, Queue, SpaceSize, Symbol, SymbolKind
+from ...ir.isa.spaces import space_bytes
 from ...ir.mapping import LoopNest
-from ...ir.program import Program, Queue, SpaceSize, Symbol, SymbolKind
-from ...ir.spaces import space_bytes
-from ...ir.tiles import TileGraph
+from ...ir.tiles.graph import TileGraph
+from ...ir.tiles.hazards import Ticks, waits_for
 from ...ir.types import DType, TensorType
 from .layout import Layout, observed_name
 from .waits import WaitFilter

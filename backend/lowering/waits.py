@@ -10,7 +10,7 @@ therefore a race wherever both instructions touch the same bytes.
 
 from dataclasses import dataclass, field
 
-from ...ir.hazards import Ticks
+from ...ir.tiles.hazards import Ticks
 
 Clock = tuple[int, ...]
 """For each queue, how many of its instructions have retired at least."""

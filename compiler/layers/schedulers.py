@@ -6,7 +6,7 @@ from dataclasses import asdict, fields, replace
 from pathlib import Path
 
 from ...ir.arch import Architecture
-from ...ir.files import replacing
+from ...ir.codec.files import replacing
 from ...ir.workload import Workload
 from ...passes.scheduling.flexer.layer import LayerRow, layer_rows
 from ...passes.scheduling.flexer.options import FlexerOptions

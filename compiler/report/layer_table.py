@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from ...ir.arch import Architecture
-from ...ir.files import replacing
+from ...ir.codec.files import replacing
 from ...ir.mapping import LoopNest
 from ...ir.proof import Scope
 from ...ir.workload import Operand

@@ -8,9 +8,9 @@ data cannot matter. What is recalled is verified as if it were new.
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
+from ...ir.codec.json_codec import dump_json, parse_json
 from ...ir.errors import AccnnError, ParseError
 from ...ir.graph_schedule import GraphSchedule
-from ...ir.json_codec import dump_json, parse_json
 from ...ir.module import Mapping, Module, Stage
 from ...ir.plugins import plugin_packages
 from ...ir.resources import Constants

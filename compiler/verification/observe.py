@@ -4,8 +4,8 @@ from dataclasses import replace
 
 from ...backend.lowering.layout import observed_name
 from ...ir.graph_schedule import GraphSchedule, Transfer
+from ...ir.isa.program import Program
 from ...ir.module import Module
-from ...ir.program import Program
 from ...passes.base import require_arch
 from ...passes.scheduling.network.store_results import store_results
 

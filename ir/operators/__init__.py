@@ -1,14 +1,11 @@
-"""The declarations of operator kinds, one file per family; ``ir/ops.py`` joins them to one table.
+"""The declarations of operator kinds; ``ir/ops.py`` joins them to one table.
 
-==================  ===========================================================================
-``spec``            what a declaration consists of
-``access``          access maps: which box of each operand a box of the result needs
-``functions``       the functions of the vector unit, their meaning and their cost
-``elementwise``     operators of one element of each operand: functions, tables, conversions
-``moves``           operators that only move elements
-``gathers``         operators that pick elements by computed indices
-``windowed``        reductions of an axis, pools
-``mac``             operators of the MAC array
-``shapes``          rules of shapes        ``checks``  rules of types        ``workloads``  nests
-==================  ===========================================================================
+- ``families``: the kinds themselves;
+- ``spec``: what a declaration consists of;
+- ``access``: access maps: which box of each operand a box of the result needs;
+- ``functions``: the functions of the vector unit, their meaning and their cost, on the arithmetic
+  of ``elementary``;
+- ``shapes``, ``checks``, ``workloads``: rules of shapes and types, and loop nests;
+- ``attributes``, ``views``, ``image``: attributes that kinds share, typed views of them, and how
+  the MAC array sees activations.
 """

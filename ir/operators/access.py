@@ -14,9 +14,9 @@ from typing import TypeAlias
 
 import numpy as np
 
-from ..elementary import Array
-from ..regions import Region
-from ..tiles import Range
+from ..tiles.graph import Range
+from ..tiles.regions import Region
+from .elementary import Array
 
 Box: TypeAlias = tuple[Range, ...]
 

@@ -7,10 +7,10 @@ Args:
 """
 
 from ..graph import Op
-from ..op_views import clamp_of, has_attr
 from ..types import DType, TensorType
 from .functions import FUNCTIONS, NUMBERS, Activation
 from .spec import Types, optional, present, refusal
+from .views import clamp_of, has_attr
 
 BYTE_TYPES = frozenset({DType.S8, DType.U8})
 """Element types of quantised activations and weights."""

@@ -15,8 +15,8 @@ from enum import StrEnum
 
 import numpy as np
 
-from ..elementary import Array, clip, erf, leaky_relu, relu, sigmoid, tanh, wide
 from ..types import DType
+from .elementary import Array, clip, erf, leaky_relu, relu, sigmoid, tanh, wide
 
 SIMPLE = 1
 """Lane cycles per element of a simple function [cycle]."""

@@ -7,9 +7,9 @@ columns are channels. Tiles have either these axes or the tensor's own.
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ..op_views import Window
-from ..tiles import Range
+from ..tiles.graph import Range
 from .access import Box
+from .views import Window
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,8 +3,8 @@
 import numpy as np
 
 from ..graph import Op
-from ..op_views import window_of
 from .spec import Types, optional, present, refusal
+from .views import window_of
 
 
 def same_shape(op: Op, types: Types) -> tuple[int, ...]:

@@ -1,10 +1,10 @@
 """Workload rules that the operator table refers to: operators as loop nests."""
 
 from ..graph import Op
-from ..op_views import window_of
 from ..workload import Workload
 from .shapes import conv2d_shape, dense_shape
 from .spec import Types, present
+from .views import window_of
 
 
 def conv2d_workload(op: Op, types: Types) -> Workload:

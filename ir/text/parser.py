@@ -1,6 +1,6 @@
 """Text to a module: the inverse of ``printer.print_module``."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cache
 from typing import Protocol, TypeVar, cast
 
@@ -9,17 +9,16 @@ from lark import Lark, Token, UnexpectedInput
 from ..arch import Architecture
 from ..errors import AccnnError, ParseError, VerifyError
 from ..graph_schedule import GraphSchedule
+from ..isa.program import Program
 from ..module import Module
-from ..program import Program
 from ..resources import Constants
-from ..tile_schedule import TileSchedule
-from .build_syntax import BuildSyntax
+from ..tiles.schedule import TileSchedule
 from .errors import at_position, unexpected
-from .locate import locate
-from .read_graph import read_graph
-from .read_nest import read_mapping
-from .read_records import read_fields
-from .syntax import FieldNode, GraphNode, SectionNode, SyntaxProblem, text_of
+from .reading.build_syntax import BuildSyntax
+from .reading.graph import read_graph
+from .reading.nest import read_mapping
+from .reading.records import read_fields
+from .reading.syntax import FieldNode, GraphNode, SectionNode, SyntaxProblem, text_of
 
 T = TypeVar("T")
 
@@ -167,3 +166,41 @@ def _is_valid(value: Verifiable) -> bool:
     except AccnnError:
         return False
     return True
+
+
+def locate(message: str, sections: Sequence[GraphNode | SectionNode], stage: str) -> Token:
+    """Return the token that a message of ``verify`` speaks of.
+
+    That is the operator it names by kind and result; else the tensor it names; else the first
+    section of the stage. Of several candidates the longest name counts, since one may begin
+    another.
+
+    Args:
+        message: What is wrong.
+        sections: The text.
+        stage: Keyword of the sections in which the invariant is broken.
+    """
+    for candidates in (_operators(sections), _tensors(sections)):
+        named = [(name, at) for name, at in candidates if name in message]
+        if named and stage in ("graph", "mapping"):
+            return max(named, key=lambda item: len(item[0]))[1]
+    return next((item.at for item in sections if item.at == stage), sections[0].at)
+
+
+def _operators(sections: Sequence[GraphNode | SectionNode]) -> Iterator[tuple[str, Token]]:
+    for section in sections:
+        if isinstance(section, GraphNode):
+            for op in section.ops:
+                yield f"{text_of(op.kind)} %{text_of(op.at)}", op.at
+
+
+def _tensors(sections: Sequence[GraphNode | SectionNode]) -> Iterator[tuple[str, Token]]:
+    for section in sections:
+        if isinstance(section, GraphNode):
+            for value in section.values:
+                yield f"%{text_of(value.at)}", value.at
+            for op in section.ops:
+                yield from ((f"%{text_of(name)}", name) for name in op.results)
+            yield from ((f"%{text_of(name)}", name) for name in section.outputs)
+        elif section.title is not None:
+            yield f"mapping of %{text_of(section.title)}", section.title

@@ -1,11 +1,11 @@
 """The text of a module; ``parser.parse_module`` is its inverse."""
 
 from ..module import Module
-from .print_graph import print_graph
-from .print_nest import print_mapping
-from .print_program import print_program
-from .print_records import print_fields
-from .words import word
+from .printing.graph import print_graph
+from .printing.nest import print_mapping
+from .printing.program import print_program
+from .printing.records import print_fields
+from .printing.words import word
 
 
 def print_module(module: Module) -> str:

@@ -4,10 +4,10 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from ...ir.elementary import Array
 from ...ir.errors import ComputedOperandError
 from ...ir.graph import Attr
-from ...ir.op_views import Window
+from ...ir.operators.elementary import Array
+from ...ir.operators.views import Window
 from ...ir.types import DType, Quantization
 from .builder import Builder
 from .node import Node

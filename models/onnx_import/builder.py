@@ -4,10 +4,10 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from ...ir.elementary import Array, dequantized
+from ...ir.codec.names import Namer
 from ...ir.errors import ModelError, VerifyError
 from ...ir.graph import Attr, Graph, Op, Value
-from ...ir.names import Namer
+from ...ir.operators.elementary import Array, dequantized
 from ...ir.ops import make_op
 from ...ir.resources import dtype_of
 from ...ir.types import DType, Quantization, TensorType

@@ -6,8 +6,8 @@ from typing import TypeAlias
 import numpy as np
 from onnx import ModelProto, TensorShapeProto, ValueInfoProto, helper, numpy_helper
 
-from ...ir.elementary import Array
 from ...ir.errors import OptionError
+from ...ir.operators.elementary import Array
 from .shapes import run_time_inputs
 
 ConstantValue: TypeAlias = "bool | int | float | tuple[ConstantValue, ...]"

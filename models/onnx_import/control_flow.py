@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from onnx import AttributeProto, GraphProto, NodeProto, helper
 
-from ...ir.elementary import Array
+from ...ir.operators.elementary import Array
 from .arguments import constant_input, normal_axis
 from .builder import Builder
 from .node import Node

@@ -11,7 +11,7 @@ import numpy as np
 from onnx import helper
 from onnx.reference import ReferenceEvaluator
 
-from ...ir.elementary import Array
+from ...ir.operators.elementary import Array
 from .node import Node
 
 LARGEST_RESULT = 2**26

@@ -5,9 +5,9 @@ from dataclasses import dataclass, replace
 
 from onnx import ModelProto, NodeProto
 
-from ...ir.elementary import Array
 from ...ir.errors import ModelError, VerifyError
 from ...ir.graph import Graph, eliminate_dead
+from ...ir.operators.elementary import Array
 from ...ir.ops import verify_graph
 from ...ir.resources import Constants
 from ...ir.types import TensorType

@@ -5,8 +5,8 @@ from collections.abc import Mapping
 import numpy as np
 from onnx import TensorProto, numpy_helper
 
-from ...ir.elementary import Array
 from ...ir.errors import ModelError
+from ...ir.operators.elementary import Array
 from ...ir.types import DType
 
 _SUPPORTED: Mapping[int, DType] = {

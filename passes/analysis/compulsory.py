@@ -6,9 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...ir.graph import Graph, Op
-from ...ir.op_views import Window, window_of
-from ...ir.operators.elementwise import ONE_ELEMENT
+from ...ir.operators.families.elementwise import ONE_ELEMENT
 from ...ir.operators.spec import Family
+from ...ir.operators.views import Window, window_of
 from ...ir.ops import OPS, is_mac, parts_of
 from .bounds import Padding
 

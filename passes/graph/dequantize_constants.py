@@ -13,8 +13,8 @@ of the network is kept.
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ...ir.elementary import dequantized
 from ...ir.module import Module, Stage
+from ...ir.operators.elementary import dequantized
 from ..base import Context, Pass
 from .substitute import as_constants, rewritten
 

@@ -16,10 +16,10 @@ from typing import ClassVar
 
 import numpy as np
 
-from ...ir.elementary import Array
+from ...ir.codec.names import Namer
 from ...ir.graph import Graph, Op, Value
 from ...ir.module import Module, Stage
-from ...ir.names import Namer
+from ...ir.operators.elementary import Array
 from ...ir.resources import Constants
 from ...ir.types import DType, TensorType
 from ..base import Context, Pass

@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
+from ...ir.codec.names import Namer
 from ...ir.graph import Attr, Graph, Op, Value
 from ...ir.module import Module
-from ...ir.names import Namer
 from ...ir.ops import make_op
 from ...ir.resources import Array, dtype_of
 from ...ir.types import Quantization, TensorType

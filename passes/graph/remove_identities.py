@@ -18,7 +18,7 @@ from ...ir.graph import Op
 from ...ir.module import Module, Stage
 from ...ir.operators.access import Part
 from ...ir.ops import is_move, parts_of
-from ...ir.regions import Region
+from ...ir.tiles.regions import Region
 from ...ir.types import TensorType
 from ..base import Context, Pass
 from .substitute import substitute

@@ -21,8 +21,8 @@ import numpy as np
 from ...ir.arch import Precision
 from ...ir.graph import Op
 from ...ir.module import Module, Stage
-from ...ir.op_views import activation_of, window_of
 from ...ir.operators.functions import FUNCTIONS, Activation
+from ...ir.operators.views import activation_of, window_of
 from ...ir.ops import is_mac
 from ...ir.types import DType
 from ..base import Context, Pass, require_arch

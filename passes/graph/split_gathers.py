@@ -27,7 +27,7 @@ import numpy as np
 from ...ir.arch import Architecture
 from ...ir.graph import Op
 from ...ir.module import Module, Stage
-from ...ir.operators.gathers import gathered_axis
+from ...ir.operators.families.gathers import gathered_axis
 from ...ir.operators.spec import Family
 from ...ir.ops import spec_of
 from ...ir.resources import Constants, numpy_dtype

@@ -8,8 +8,8 @@ from ...ir.graph import Graph
 from ...ir.graph_schedule import GraphSchedule, SolveStatus
 from ...ir.module import Module, Stage
 from ...ir.proof import Scope
-from ...ir.tile_events import TRANSFERS
-from ...ir.tile_schedule import TileSchedule
+from ...ir.tiles.events import TRANSFERS
+from ...ir.tiles.schedule import TileSchedule
 from ..analysis.compulsory import compulsory_network_bytes
 from ..base import Context, Pass
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
 
-from ...ir.tiles import Role, TileGraph
+from ...ir.tiles.graph import Role, TileGraph
 
 Chain = list[list[int]]
 """Turns that one NPU works through: those that add to one accumulator tile."""

@@ -15,7 +15,7 @@ from ...ir.graph_schedule import Group
 from ...ir.module import Mapping as OperatorMapping
 from ...ir.module import Module
 from ...ir.ops import is_mac, operand_types, spec_of, workload
-from ...ir.tile_schedule import TileSchedule
+from ...ir.tiles.schedule import TileSchedule
 from ...ir.workload import Dim, Operand, Workload
 from ..base import require_arch
 from ..mapping.mapper import MappingResult

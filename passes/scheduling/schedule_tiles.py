@@ -6,12 +6,12 @@ from typing import ClassVar
 
 from ...ir.errors import InfeasibleError, VerifyError
 from ...ir.graph import Op
-from ...ir.isa import Space
+from ...ir.isa.instructions import Space
+from ...ir.isa.spaces import level_of_space, space_bytes
 from ...ir.module import Module, Stage
 from ...ir.ops import is_mac
-from ...ir.spaces import level_of_space, space_bytes
-from ...ir.tile_schedule import TileSchedule
-from ...ir.tiles import TileGraph
+from ...ir.tiles.graph import TileGraph
+from ...ir.tiles.schedule import TileSchedule
 from ..base import Context, Pass, require_arch
 from ..tiling.group import chains, tile_group
 from ..tiling.inner_nest import managed_bytes

@@ -12,11 +12,11 @@ from dataclasses import dataclass
 
 from ...ir.arch import Architecture
 from ...ir.errors import InfeasibleError, Shortage
-from ...ir.hazards import Block
-from ...ir.isa import Space, Unit
-from ...ir.tile_events import Event, EventKind
-from ...ir.tile_schedule import TileSchedule
-from ...ir.tiles import Range, Role, TileGraph, TileOp
+from ...ir.isa.instructions import Space, Unit
+from ...ir.tiles.events import Event, EventKind
+from ...ir.tiles.graph import Range, Role, TileGraph, TileOp
+from ...ir.tiles.hazards import Block
+from ...ir.tiles.schedule import TileSchedule
 from .allocator import NEVER, Allocator
 from .issue_order import Turn, issue_order
 from .tile_memory import TileMemory

@@ -8,9 +8,9 @@ ready for something else.
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from ...ir.isa import Space, Unit
-from ...ir.tile_events import Placement
-from ...ir.tiles import Role, TileGraph
+from ...ir.isa.instructions import Space, Unit
+from ...ir.tiles.events import Placement
+from ...ir.tiles.graph import Role, TileGraph
 from .allocator import AT_ONCE, NEVER, Allocator, Occupant
 from .issue_order import Turn
 from .timeline import Timeline

@@ -8,10 +8,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from ...ir.arch import Architecture
-from ...ir.hazards import Block, HazardTracker, Ticks, waits_for
-from ...ir.isa import Space, Unit
-from ...ir.tile_events import INWARDS, Event, EventKind
-from ...ir.tiles import TileGraph
+from ...ir.isa.instructions import Space, Unit
+from ...ir.tiles.events import INWARDS, Event, EventKind
+from ...ir.tiles.graph import TileGraph
+from ...ir.tiles.hazards import Block, HazardTracker, Ticks, waits_for
 from .timing.engines import Engine
 from .timing.work import Work, Works
 

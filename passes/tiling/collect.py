@@ -5,9 +5,9 @@ from dataclasses import dataclass, field
 
 from ...ir.errors import InfeasibleError
 from ...ir.graph import Op
-from ...ir.isa import Unit
+from ...ir.isa.instructions import Unit
 from ...ir.mapping import LoopNest
-from ...ir.tiles import Range, Role, Tile, TileGraph, TileOp
+from ...ir.tiles.graph import Range, Role, Tile, TileGraph, TileOp
 
 MOST_OPERATIONS = 2**18
 """Of one operator; beyond, the tiles are absurdly small and programs outgrow the memory."""

@@ -20,12 +20,12 @@ from itertools import pairwise
 from ...ir.arch import Architecture
 from ...ir.errors import InfeasibleError, VerifyError
 from ...ir.graph import Graph, Op
-from ...ir.isa import Space, Unit
+from ...ir.isa.instructions import Space, Unit
 from ...ir.mapping import LoopNest
 from ...ir.operators.access import Box, Read, View, dense_strides, size_of, whole
-from ...ir.operators.elementwise import ONE_ELEMENT
+from ...ir.operators.families.elementwise import ONE_ELEMENT
 from ...ir.ops import aligned_part, is_mac, operand_types, spec_of
-from ...ir.tiles import Range, Role, Tile, TileGraph, TileOp
+from ...ir.tiles.graph import Range, Role, Tile, TileGraph, TileOp
 from ...ir.types import TensorType
 from ...ir.workload import Dim, Operand
 from .collect import TileCollector, cuts

@@ -14,9 +14,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from ...ir.arch import Architecture
+from ...ir.isa.spaces import level_of_space
 from ...ir.mapping import Allocation, Loop, LoopNest, SpatialLoop
-from ...ir.spaces import level_of_space
-from ...ir.tiles import Tile
+from ...ir.tiles.graph import Tile
 from ...ir.workload import DIMS, RELEVANT, Dim, Operand, Workload
 
 

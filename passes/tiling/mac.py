@@ -21,13 +21,13 @@ from typing import TypeAlias
 from ...ir.arch import Architecture
 from ...ir.errors import VerifyError
 from ...ir.graph import Graph, Op
-from ...ir.isa import Space, Unit
+from ...ir.isa.instructions import Space, Unit
+from ...ir.isa.spaces import level_of_space
 from ...ir.mapping import LoopNest
-from ...ir.op_views import Window, window_of
 from ...ir.operators.access import dense_strides, whole
 from ...ir.operators.image import ImageAxes, rows_met
-from ...ir.spaces import level_of_space
-from ...ir.tiles import Range, Role, Tile, TileGraph, TileOp
+from ...ir.operators.views import Window, window_of
+from ...ir.tiles.graph import Range, Role, Tile, TileGraph, TileOp
 from ...ir.workload import DIMS, RELEVANT, Dim, Operand, Workload
 from .collect import TileCollector
 from .inner_nest import inner_nest, spread

@@ -13,11 +13,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ...ir.graph import Graph, Op
-from ...ir.op_views import window_of
 from ...ir.operators.access import whole
 from ...ir.operators.image import rows_met
+from ...ir.operators.views import window_of
 from ...ir.ops import aligned_part, is_mac, operand_types
-from ...ir.tiles import Range
+from ...ir.tiles.graph import Range
 from ...ir.types import TensorType
 
 Lines = Mapping[str, Range]

@@ -12,11 +12,11 @@ from itertools import product
 from ...ir.arch import Architecture
 from ...ir.errors import InfeasibleError, Shortage
 from ...ir.graph import Graph, Op
-from ...ir.isa import Space, Unit
+from ...ir.isa.instructions import Space, Unit
 from ...ir.operators.access import Box, Part, View, size_of, whole
 from ...ir.operators.spec import Family
 from ...ir.ops import operand_types, parts_of, spec_of
-from ...ir.tiles import Range, Role, Tile, TileGraph, TileOp
+from ...ir.tiles.graph import Range, Role, Tile, TileGraph, TileOp
 from .collect import TileCollector, cuts
 from .residency import Residency
 

@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from fractions import Fraction
 
-from ...ir.isa import Activate, AnyInstruction, Copy, Requant, Space
-from ...ir.program import Program
+from ...ir.isa.instructions import Activate, AnyInstruction, Copy, Requant, Space
+from ...ir.isa.program import Program
 from ...ir.workload import Operand
 from .nest import ArrayNest
 from .run import ArrayRun, run_on

@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ...ir.errors import SimulationError
-from ...ir.isa import Access, Activate, AnyInstruction, Copy, Mac, Requant, Space
-from ...ir.program import Program
+from ...ir.isa.instructions import Access, Activate, AnyInstruction, Copy, Mac, Requant, Space
+from ...ir.isa.program import Program
 from .arrays import Arrays
 from .spread import Spread
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from ...ir.isa import Space
+from ...ir.isa.instructions import Space
 from ..accesses import Touch, Way
 from ..functional.machine import Memory
 

@@ -22,8 +22,8 @@ from typing import Any
 import numpy as np
 
 from ...ir.errors import RaceError
-from ...ir.isa import Space
-from ...ir.program import Program, SymbolKind
+from ...ir.isa.instructions import Space
+from ...ir.isa.program import Program, SymbolKind
 from ..accesses import Touch
 from ..functional.region import Lattice, Region
 from .placed import Placed, Places

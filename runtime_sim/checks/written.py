@@ -13,8 +13,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ...ir.errors import SimulationError
-from ...ir.isa import Space
-from ...ir.program import Program, SymbolKind
+from ...ir.isa.instructions import Space
+from ...ir.isa.program import Program, SymbolKind
 from ..functional.machine import Memory
 from ..functional.region import Lattice
 from .placed import Placed

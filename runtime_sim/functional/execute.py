@@ -6,9 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from ...ir.elementary import dequantize, quantize
 from ...ir.errors import SimulationError
-from ...ir.isa import (
+from ...ir.isa.instructions import (
     Access,
     Activate,
     Binary,
@@ -30,8 +29,9 @@ from ...ir.isa import (
     Select,
     Sync,
 )
-from ...ir.op_views import Call
+from ...ir.operators.elementary import dequantize, quantize
 from ...ir.operators.functions import PAIRS, REDUCTIONS
+from ...ir.operators.views import Call
 from ...ir.types import DType
 from .mac import run_mac
 from .machine import BYTE, F32, NUMPY_TYPES, S32, Array, Port, check_single_writes

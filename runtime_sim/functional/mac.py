@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ...ir.errors import OverflowTrap
-from ...ir.isa import Mac
+from ...ir.isa.instructions import Mac
 from ...ir.types import DType
 from .machine import F32, NUMPY_TYPES, S32, Array, Port
 from .numerics import F32_EXACT

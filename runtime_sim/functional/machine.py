@@ -12,8 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ...ir.errors import SimulationError
-from ...ir.isa import Access, Space, Unit
-from ...ir.program import Program, Queue
+from ...ir.isa.instructions import Access, Space, Unit
+from ...ir.isa.program import Program, Queue
 from ...ir.types import DType
 from .region import check_form, strided_region
 

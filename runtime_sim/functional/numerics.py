@@ -3,13 +3,13 @@
 Every function here is bit-equal to what onnxruntime computes on x86-64 for the same operator.
 ``rint`` rounds halves to even; a product or sum of float32 values rounds to float32 at once,
 except in ``fma``. That and the functions of one element (quantise, dequantise, activations) are in
-``ir/elementary.py``.
+``ir/operators/elementary.py``.
 """
 
 import numpy as np
 import numpy.typing as npt
 
-from ...ir.elementary import Array, Floats, all_bytes, fma
+from ...ir.operators.elementary import Array, Floats, all_bytes, fma
 
 F32_EXACT = 2**24
 """Sums of integers below this magnitude are exact in float32."""

@@ -5,9 +5,9 @@ from typing import Any
 
 import numpy as np
 
-from ...ir.elementary import dequantize
 from ...ir.errors import SimulationError
-from ...ir.isa import Pool, ReduceKind, Window
+from ...ir.isa.instructions import Pool, ReduceKind, Window
+from ...ir.operators.elementary import dequantize
 from ...ir.types import DType
 from .machine import NUMPY_TYPES, Array, Port
 from .numerics import average_factor, requantize, window_average

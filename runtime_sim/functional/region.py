@@ -7,7 +7,7 @@ from functools import cached_property, lru_cache
 from itertools import pairwise, product
 
 from ...ir.errors import SimulationError
-from ...ir.isa import Access, Window
+from ...ir.isa.instructions import Access, Window
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from ...ir.isa import Access, Window
+from ...ir.isa.instructions import Access, Window
 from .machine import Array, Port, out_of_bounds
 from .region import progressions, window_region
 

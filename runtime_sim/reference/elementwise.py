@@ -10,10 +10,10 @@ from collections.abc import Callable
 
 import numpy as np
 
-from ...ir.elementary import Array, dequantize, quantize
 from ...ir.graph import Op
-from ...ir.op_views import activation_of, call_of, clamp_of
+from ...ir.operators.elementary import Array, dequantize, quantize
 from ...ir.operators.functions import PAIRS, Activation, BinaryKind
+from ...ir.operators.views import activation_of, call_of, clamp_of
 from ...ir.types import DType, Quantization, TensorType
 from ..functional.numerics import lookup, lookup_pair, qadd_table, qmul_table
 

@@ -8,9 +8,9 @@ Args:
 
 import numpy as np
 
-from ...ir.elementary import Array, Floats, byte_range, dequantize
 from ...ir.graph import Op
-from ...ir.op_views import Window, clamp_of, window_of
+from ...ir.operators.elementary import Array, Floats, byte_range, dequantize
+from ...ir.operators.views import Window, clamp_of, window_of
 from ...ir.types import TensorType
 from ..functional.numerics import average_factor, requantize, window_average
 from .windows import pad_image, taps

@@ -9,9 +9,9 @@ Args:
 import numpy as np
 import numpy.typing as npt
 
-from ...ir.elementary import Array
 from ...ir.graph import Op
-from ...ir.op_views import Window, activation_of, clamp_of, window_of
+from ...ir.operators.elementary import Array
+from ...ir.operators.views import Window, activation_of, clamp_of, window_of
 from ...ir.types import Quantization, TensorType
 from ..functional.numerics import F32_EXACT, multiplier, requantize
 from .windows import pad_image, windows

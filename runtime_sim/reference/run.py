@@ -5,13 +5,13 @@ from typing import TypeAlias
 
 import numpy as np
 
-from ...ir.elementary import Array
 from ...ir.errors import SimulationError
 from ...ir.graph import Graph, Op
 from ...ir.operators.access import move
+from ...ir.operators.elementary import Array
+from ...ir.operators.families.windowed import REDUCE
 from ...ir.operators.functions import REDUCTIONS, ReduceKind
 from ...ir.operators.spec import Family
-from ...ir.operators.windowed import REDUCE
 from ...ir.ops import parts_of, spec_of
 from ...ir.resources import Constants, dtype_of, numpy_dtype
 from ...ir.types import TensorType

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from ...ir.elementary import Array
-from ...ir.op_views import Window
+from ...ir.operators.elementary import Array
+from ...ir.operators.views import Window
 
 
 def pad_image(image: Array, window: Window, value: float) -> Array:

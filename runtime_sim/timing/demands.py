@@ -26,7 +26,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from ...ir.errors import SimulationError
-from ...ir.isa import (
+from ...ir.isa.instructions import (
     Activate,
     AnyInstruction,
     Binary,
@@ -39,8 +39,8 @@ from ...ir.isa import (
     Sync,
     Unit,
 )
+from ...ir.isa.program import Program, Queue
 from ...ir.operators.functions import FUNCTIONS, PAIRS
-from ...ir.program import Program, Queue
 from ..accesses import Touch, Way, touches
 from ..array.arrays import Arrays
 from ..array.counts import Side

@@ -19,8 +19,8 @@ from enum import IntEnum
 from heapq import heappop, heappush
 
 from ...ir.errors import SimulationError
-from ...ir.isa import Unit, Wait
-from ...ir.program import Program
+from ...ir.isa.instructions import Unit, Wait
+from ...ir.isa.program import Program
 from ..array.arrays import Arrays
 from ..result import PortStall
 from .contention import Contention

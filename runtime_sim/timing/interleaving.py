@@ -2,8 +2,8 @@
 
 import random
 
-from ...ir.isa import Unit
-from ...ir.program import Program
+from ...ir.isa.instructions import Unit
+from ...ir.isa.program import Program
 from .events import Step
 
 

@@ -16,8 +16,8 @@ from accnn.backend.load import (
 )
 from accnn.ir.arch import Architecture, Dma, FanoutGroup, Npu, Precision, VectorUnit
 from accnn.ir.errors import ArchitectureError
-from accnn.ir.isa import Space
-from accnn.ir.spaces import space_bytes
+from accnn.ir.isa.instructions import Space
+from accnn.ir.isa.spaces import space_bytes
 from accnn.ir.workload import Dim, Operand
 
 TINY = """\

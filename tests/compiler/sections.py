@@ -20,8 +20,8 @@ from accnn.compiler.verification.section_verdict import cuts, verify_sections
 from accnn.compiler.verification.verdict import verify_run, verify_run_in_sections
 from accnn.compiler.verification.verify import reference_outputs, verification_inputs
 from accnn.ir.graph import Graph
+from accnn.ir.isa.program import Program
 from accnn.ir.module import Module
-from accnn.ir.program import Program
 from accnn.ir.report import Verification
 from accnn.ir.resources import Constants
 from accnn.passes.manager import run_pipeline

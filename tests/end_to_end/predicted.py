@@ -6,13 +6,13 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 
 from accnn.ir.arch import Architecture
-from accnn.ir.isa import Space, Unit
-from accnn.ir.program import Program
-from accnn.ir.spaces import level_of_space
-from accnn.ir.tile_events import INWARDS, Event, EventKind
-from accnn.ir.tile_schedule import TileSchedule
-from accnn.ir.tiles import Tile
-from accnn.ir.touches import Accesses
+from accnn.ir.isa.instructions import Space, Unit
+from accnn.ir.isa.program import Program
+from accnn.ir.isa.spaces import level_of_space
+from accnn.ir.tiles.events import INWARDS, Event, EventKind
+from accnn.ir.tiles.graph import Tile
+from accnn.ir.tiles.schedule import TileSchedule
+from accnn.ir.tiles.touches import Accesses
 from accnn.passes.analysis.tile_cost import TileCost
 from accnn.passes.analysis.traffic import Direction
 from accnn.passes.scheduling.timing.retime import memory_owner

@@ -12,9 +12,9 @@ from accnn.compiler.driver import Result, compile
 from accnn.compiler.options import CompileOptions
 from accnn.ir.graph import Op
 from accnn.ir.operators.access import AxisMap, Part, Read, View, whole
-from accnn.ir.operators.elementwise import function_spec
+from accnn.ir.operators.families.elementwise import function_spec
+from accnn.ir.operators.families.moves import move_spec
 from accnn.ir.operators.functions import FUNCTIONS, SLOW, Activation, Function, Number
-from accnn.ir.operators.moves import move_spec
 from accnn.ir.operators.spec import AttrSpec, AttrType, Types, present
 from accnn.ir.ops import OPS
 from accnn.models.onnx_import.builder import Builder

@@ -10,11 +10,11 @@ from accnn.backend.lowering.lower import lower
 from accnn.compiler.verification.observe import observed
 from accnn.ir.errors import SimulationError, VerifyError
 from accnn.ir.graph import Graph, Op, Value
-from accnn.ir.isa import Space
+from accnn.ir.isa.instructions import Space
+from accnn.ir.isa.spaces import space_bytes
 from accnn.ir.module import Module
 from accnn.ir.ops import make_op
-from accnn.ir.spaces import space_bytes
-from accnn.ir.tiles import Role, TileGraph
+from accnn.ir.tiles.graph import Role, TileGraph
 from accnn.ir.types import DType, TensorType
 from accnn.passes.scheduling.network.join import join
 from accnn.passes.scheduling.static import schedule_static

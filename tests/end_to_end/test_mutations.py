@@ -16,10 +16,10 @@ from accnn.backend.package import load_package, save_package
 from accnn.compiler.cli.acc_compile import app as acc_compile
 from accnn.compiler.cli.acc_run import app as acc_run
 from accnn.ir.errors import RaceError, SimulationError
-from accnn.ir.isa import Access, AnyInstruction, Copy, Mac, Requant, Wait
-from accnn.ir.program import Program
+from accnn.ir.isa.instructions import Access, AnyInstruction, Copy, Mac, Requant, Wait
+from accnn.ir.isa.program import Program
 from accnn.ir.text.parser import parse_program
-from accnn.ir.text.print_program import print_program
+from accnn.ir.text.printing.program import print_program
 from accnn.ir.types import DType
 from accnn.models.onnx_import.load import load_model
 from accnn.models.session import make_session, run

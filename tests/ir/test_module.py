@@ -8,7 +8,7 @@ from accnn.ir.errors import VerifyError
 from accnn.ir.graph import Graph, Value
 from accnn.ir.module import Module, Stage
 from accnn.ir.ops import make_op
-from accnn.ir.tile_schedule import TileSchedule
+from accnn.ir.tiles.schedule import TileSchedule
 from accnn.ir.types import DType, TensorType
 from tests.flow import compile_graph
 from tests.networks import residual_network

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from fractions import Fraction
 
-from accnn.ir.isa import Unit
+from accnn.ir.isa.instructions import Unit
 
 
 @dataclass

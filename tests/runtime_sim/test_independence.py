@@ -12,7 +12,7 @@ def test_no_file_imports_the_compilers_prediction():
     for path in FOLDER.rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.ImportFrom):
-                assert not (node.module or "").endswith("ir.latency"), path
+                assert not (node.module or "").endswith("ir.isa.latency"), path
                 assert "latency" not in [item.name for item in node.names], path
 
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from accnn.ir.errors import InputError, RaceError, SimulationError, VerifyError
-from accnn.ir.isa import Copy, Fill, Space, Sync, Unit, Wait
-from accnn.ir.program import SymbolKind
+from accnn.ir.isa.instructions import Copy, Fill, Space, Sync, Unit, Wait
+from accnn.ir.isa.program import SymbolKind
 from accnn.ir.types import DType
 from accnn.runtime_sim.simulate import simulate
 

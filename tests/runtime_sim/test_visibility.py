@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from accnn.ir.errors import SimulationError
-from accnn.ir.isa import Copy, Fill, Mac, Space, Sync, Wait, Window
-from accnn.ir.program import SymbolKind
+from accnn.ir.isa.instructions import Copy, Fill, Mac, Space, Sync, Wait, Window
+from accnn.ir.isa.program import SymbolKind
 from accnn.ir.types import DType
 from accnn.runtime_sim.functional.execute import begin
 from accnn.runtime_sim.functional.machine import Machine

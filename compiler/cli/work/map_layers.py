@@ -8,8 +8,8 @@ from rich.console import Console
 
 from ....backend.load import load_architecture
 from ....ir.arch import Architecture
+from ....ir.codec.files import check_writable
 from ....ir.errors import InfeasibleError, OptionError
-from ....ir.files import check_writable
 from ....passes.mapping.mapper import MappingResult
 from ....passes.mapping.problem import MappingProblem, Objective
 from ....passes.mapping.registry import find_mapper

@@ -12,8 +12,8 @@ import numpy.typing as npt
 import typer
 
 from ....backend.package import Package, load_package
+from ....ir.codec.files import check_writable, replacing
 from ....ir.errors import InputError, OptionError
-from ....ir.files import check_writable, replacing
 from ....runtime_sim.simulate import SimulationResult, simulate
 from ....runtime_sim.trace import write_trace
 

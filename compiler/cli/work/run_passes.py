@@ -8,8 +8,8 @@ from pathlib import Path
 
 import typer
 
+from ....ir.codec.files import check_writable, replacing
 from ....ir.errors import OptionError, ParseError
-from ....ir.files import check_writable, replacing
 from ....ir.module import Module, Stage
 from ....ir.resources import Constants
 from ....ir.text.parser import parse_module

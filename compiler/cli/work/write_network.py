@@ -6,8 +6,8 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from ....ir.codec.files import check_writable, replacing
 from ....ir.errors import OptionError
-from ....ir.files import check_writable, replacing
 from ....models.calibration import input_specs
 from ....models.session import Model, save_model
 from ....models.zoo.build import build

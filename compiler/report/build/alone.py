@@ -12,10 +12,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from ....ir.isa import Wait
-from ....ir.program import Program
-from ....ir.tile_events import TRANSFERS
-from ....ir.tile_schedule import TileSchedule
+from ....ir.isa.instructions import Wait
+from ....ir.isa.program import Program
+from ....ir.tiles.events import TRANSFERS
+from ....ir.tiles.schedule import TileSchedule
 from ....runtime_sim.array.arrays import Arrays
 from ....runtime_sim.timing.demands import Demands, Work
 from ....runtime_sim.timing.events import Timing, time_of

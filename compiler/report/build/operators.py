@@ -9,7 +9,7 @@ from ....ir.module import Module
 from ....ir.ops import workload
 from ....ir.proof import gap_of
 from ....ir.report import Dims, OperatorReport, Traffic
-from ....ir.text.print_nest import print_nest
+from ....ir.text.printing.nest import print_nest
 from ....ir.workload import Workload
 from ....passes.base import require_arch
 from ....passes.mapping.mapper import MappingStatus

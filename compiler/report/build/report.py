@@ -10,7 +10,7 @@ from ....ir.graph_schedule import GraphSchedule
 from ....ir.module import Module
 from ....ir.ops import workload
 from ....ir.report import FileIdentity, GraphScheduleReport, Report, TileScheduleReport, Totals
-from ....ir.tile_schedule import TileSchedule
+from ....ir.tiles.schedule import TileSchedule
 from ....ir.workload import Operand
 from ....passes.analysis.accumulator_range import accumulator_bounds
 from ....passes.analysis.compulsory import compulsory_network_bytes

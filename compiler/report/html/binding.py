@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from ....ir.arch import Architecture
-from ....ir.isa import Unit
-from ....ir.tile_schedule import TileSchedule
+from ....ir.isa.instructions import Unit
+from ....ir.tiles.schedule import TileSchedule
 from ....runtime_sim.result import OperatorAccount
 
 WAITING_BELOW = 0.5

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from ....ir.module import Module
-from ....ir.tile_schedule import TileSchedule
+from ....ir.tiles.schedule import TileSchedule
 from ....runtime_sim.result import SimulationResult
 from ..figures import UNKNOWN, amount
 from .charts.event_times import event_times

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from ....ir.elementary import Array
 from ....ir.graph import Attr
+from ....ir.operators.elementary import Array
 from ....ir.resources import numpy_dtype
 from ....ir.types import DType, Quantization
 from ..builder import Builder

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from ....ir.elementary import Array
+from ....ir.operators.elementary import Array
 from ....ir.resources import numpy_dtype
 from ....ir.types import DType
 from ..arguments import constant_input, normal_axis

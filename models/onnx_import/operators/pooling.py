@@ -4,8 +4,8 @@ from itertools import product
 
 import numpy as np
 
-from ....ir.elementary import Array
-from ....ir.op_views import Window
+from ....ir.operators.elementary import Array
+from ....ir.operators.views import Window
 from ....ir.types import DType
 from ..arguments import image_extent, window, window_attrs
 from ..builder import Builder

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from ....ir.elementary import Array
+from ....ir.operators.elementary import Array
 from ....ir.types import DType, Quantization
 from ..arguments import constant_input
 from ..builder import Builder

@@ -5,7 +5,7 @@
 
 import numpy as np
 
-from ....ir.elementary import quantize
+from ....ir.operators.elementary import quantize
 from ....ir.types import DType, Quantization
 from ..arguments import normal_axis, quantization_input
 from ..builder import Builder

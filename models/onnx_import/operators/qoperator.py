@@ -5,8 +5,8 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
-from ....ir.elementary import Array, all_bytes, dequantize, leaky_relu, quantize, sigmoid
 from ....ir.graph import Attr
+from ....ir.operators.elementary import Array, all_bytes, dequantize, leaky_relu, quantize, sigmoid
 from ....ir.types import DType, Quantization
 from ..arguments import constant_input, image_extent, normal_axis, quantization_input
 from ..builder import Builder

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ....ir.elementary import Array
 from ....ir.graph import Attr
+from ....ir.operators.elementary import Array
 from ....ir.types import DType
 from ..arguments import constant_input
 from ..builder import Builder

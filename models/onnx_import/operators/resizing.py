@@ -8,7 +8,7 @@ from functools import partial
 import numpy as np
 from onnx import helper
 
-from ....ir.elementary import Array
+from ....ir.operators.elementary import Array
 from ....ir.types import DType
 from ..arguments import constant_input, normal_axis
 from ..builder import Builder

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from ....ir.elementary import Array
+from ....ir.operators.elementary import Array
 from ....ir.types import DType
 from ..arguments import constant_input, normal_axis
 from ..builder import Builder

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from ....ir.elementary import Array
+from ....ir.operators.elementary import Array
 from ..arguments import constant_input, normal_axis
 from ..builder import Builder
 from ..node import Node

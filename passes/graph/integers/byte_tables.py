@@ -5,10 +5,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ....ir.elementary import Array, all_bytes, dequantize, quantize
 from ....ir.graph import Op
-from ....ir.op_views import call_of, optional_float
+from ....ir.operators.elementary import Array, all_bytes, dequantize, quantize
 from ....ir.operators.functions import Activation
+from ....ir.operators.views import call_of, optional_float
 from ....ir.types import DType, Quantization, TensorType
 
 UNARY = frozenset({"relu", "clip", "leaky_relu", "sigmoid", "tanh"})

@@ -39,11 +39,11 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from ....ir.elementary import Array
+from ....ir.codec.names import Namer
 from ....ir.graph import Attr, Graph, Op, Value
-from ....ir.names import Namer
-from ....ir.op_views import window_of
 from ....ir.operators.checks import BYTE_TYPES
+from ....ir.operators.elementary import Array
+from ....ir.operators.views import window_of
 from ....ir.ops import is_mac, make_op
 from ....ir.resources import Constants, dtype_of, numpy_dtype
 from ....ir.types import DType, Quantization, TensorType

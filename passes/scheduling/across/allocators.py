@@ -6,10 +6,10 @@ from typing import TypeAlias
 
 from ....ir.arch import Architecture
 from ....ir.graph_schedule import GraphSchedule
-from ....ir.isa import Space
-from ....ir.spaces import space_bytes
-from ....ir.tile_events import Placement
-from ....ir.touches import Accesses, OnChip, Storage
+from ....ir.isa.instructions import Space
+from ....ir.isa.spaces import space_bytes
+from ....ir.tiles.events import Placement
+from ....ir.tiles.touches import Accesses, OnChip, Storage
 from .occupancy import AddressSpace, Claim
 
 

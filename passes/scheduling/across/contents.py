@@ -6,7 +6,7 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from ....ir.touches import Accesses, OffChip, OnChip, Storage, Touch
+from ....ir.tiles.touches import Accesses, OffChip, OnChip, Storage, Touch
 
 Times: TypeAlias = npt.NDArray[np.int64]
 """Per cell of a tensor, when it was written [cycle]."""

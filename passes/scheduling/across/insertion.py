@@ -19,10 +19,10 @@ from functools import cached_property
 
 from ....ir.arch import Architecture
 from ....ir.graph_schedule import GraphSchedule
-from ....ir.isa import Unit
-from ....ir.tile_events import INWARDS, Event, Placement
-from ....ir.tile_schedule import TileSchedule
-from ....ir.touches import Accesses, OnChip, Storage, Touches
+from ....ir.isa.instructions import Unit
+from ....ir.tiles.events import INWARDS, Event, Placement
+from ....ir.tiles.schedule import TileSchedule
+from ....ir.tiles.touches import Accesses, OnChip, Storage, Touches
 from ..timing.engines import Engine
 from ..timing.ports import Ports
 from ..timing.retime import lone_works

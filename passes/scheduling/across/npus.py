@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from ....ir.isa import Unit
+from ....ir.isa.instructions import Unit
 from ..timing.engines import Engine
 
 UNITS = (Unit.LD, Unit.MX, Unit.VX, Unit.ST)

@@ -7,7 +7,7 @@ from typing import ClassVar
 from ....ir.arch import Architecture
 from ....ir.graph_schedule import GraphSchedule
 from ....ir.module import Module, Stage
-from ....ir.tile_schedule import TileSchedule
+from ....ir.tiles.schedule import TileSchedule
 from ...base import Context, Pass, require_arch
 from ..timing.retime import timed
 from ..timing.work_bound import are_alike

@@ -14,8 +14,8 @@ from ....ir.graph import Graph, Op
 from ....ir.graph_schedule import GraphSchedule, Residence, Workspace
 from ....ir.groups import group_of
 from ....ir.module import Module
-from ....ir.tile_events import TRANSFERS
-from ....ir.tile_schedule import TileSchedule
+from ....ir.tiles.events import TRANSFERS
+from ....ir.tiles.schedule import TileSchedule
 from ...base import Context
 from ...mapping.mapper import MappingResult
 from ...mapping.problem import MappingProblem, Objective

@@ -3,7 +3,7 @@
 import math
 from dataclasses import dataclass, field, replace
 
-from ....ir.tile_schedule import TileSchedule
+from ....ir.tiles.schedule import TileSchedule
 from .bounds import Bound
 from .decode import decode
 from .kernel.arrays import Ints

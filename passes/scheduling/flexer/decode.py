@@ -2,11 +2,11 @@
 
 import numpy as np
 
-from ....ir.isa import Unit
+from ....ir.isa.instructions import Unit
 from ....ir.proof import Scope
-from ....ir.tile_events import Event, EventKind, Placement
-from ....ir.tile_schedule import TileSchedule
-from ....ir.tiles import Role, TileGraph
+from ....ir.tiles.events import Event, EventKind, Placement
+from ....ir.tiles.graph import Role, TileGraph
+from ....ir.tiles.schedule import TileSchedule
 from ....ir.workload import Operand
 from ..timing.retime import timed
 from .kernel.arrays import COMPUTE, EVENTS, FINISH, MAKESPAN, PLACEMENTS, Ints, State

@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from ....ir.arch import Architecture
-from ....ir.latency import port_cycles
+from ....ir.isa.latency import port_cycles
 from ....ir.workload import Dim, Operand
 from ...tiling.mac import in_steps
 from .kernel.arrays import Ints, Problem

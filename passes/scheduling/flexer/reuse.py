@@ -4,9 +4,9 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from ....ir.tile_events import TRANSFERS
-from ....ir.tile_schedule import TileSchedule
-from ....ir.tiles import Role
+from ....ir.tiles.events import TRANSFERS
+from ....ir.tiles.graph import Role
+from ....ir.tiles.schedule import TileSchedule
 from .candidate import Candidate
 
 

@@ -8,7 +8,7 @@ from typing import ClassVar
 from ....ir.errors import InfeasibleError
 from ....ir.graph import Op
 from ....ir.module import Module, Stage
-from ....ir.tile_schedule import TileSchedule
+from ....ir.tiles.schedule import TileSchedule
 from ...base import Context, Pass, require_arch
 from ...tiling.residency import unit_of
 from ..network.join import join

@@ -9,9 +9,9 @@ from ....ir.arch import Architecture
 from ....ir.errors import PassError
 from ....ir.graph import Graph, Op
 from ....ir.graph_schedule import GraphSchedule
-from ....ir.isa import Space
+from ....ir.isa.instructions import Space
+from ....ir.isa.spaces import space_bytes
 from ....ir.ops import is_mac, workload
-from ....ir.spaces import space_bytes
 from ....ir.workload import Operand, Workload
 from ...tiling.mac import MacTiler, parameter_names
 from ...tiling.residency import Residency, residency

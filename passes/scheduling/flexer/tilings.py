@@ -12,10 +12,10 @@ from functools import cached_property
 
 import numpy as np
 
-from ....ir.isa import Unit
+from ....ir.isa.instructions import Unit
 from ....ir.mapping import LoopNest
 from ....ir.operators.image import rows_met
-from ....ir.tiles import Range, Tile, TileGraph, TileOp
+from ....ir.tiles.graph import Range, Tile, TileGraph, TileOp
 from ....ir.workload import DIMS, Dim, Operand
 from ...tiling.collect import cuts, resident_operands
 from .kernel.arrays import Ints

@@ -16,7 +16,7 @@ from ....ir.arch import Architecture
 from ....ir.graph import Graph, Op
 from ....ir.graph_schedule import GraphSchedule, Group
 from ....ir.groups import group_op
-from ....ir.operators.elementwise import ONE_ELEMENT
+from ....ir.operators.families.elementwise import ONE_ELEMENT
 from ....ir.operators.spec import Family
 from ....ir.ops import is_mac, spec_of
 from ...tiling.residency import unit_of

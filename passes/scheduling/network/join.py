@@ -15,12 +15,12 @@ from ....ir.arch import Architecture
 from ....ir.errors import VerifyError
 from ....ir.graph import Graph
 from ....ir.graph_schedule import GraphSchedule, Residence, Transfer
-from ....ir.isa import Space, Unit
+from ....ir.isa.instructions import Space, Unit
 from ....ir.mapping import LoopNest
 from ....ir.module import Module
-from ....ir.tile_events import Event, EventKind, Placement
-from ....ir.tile_schedule import OperatorTiles, TileSchedule
-from ....ir.tiles import Range, Role, Tile, TileGraph, TileOp
+from ....ir.tiles.events import Event, EventKind, Placement
+from ....ir.tiles.graph import Range, Role, Tile, TileGraph, TileOp
+from ....ir.tiles.schedule import OperatorTiles, TileSchedule
 from ....ir.types import TensorType
 from ...base import require_arch
 from ..timing.retime import timed

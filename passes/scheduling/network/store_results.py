@@ -5,10 +5,10 @@ from dataclasses import replace
 
 from ....ir.arch import Architecture
 from ....ir.graph_schedule import Residence
-from ....ir.isa import Unit
-from ....ir.regions import base_of
-from ....ir.tile_events import Event, EventKind
-from ....ir.tile_schedule import TileSchedule
+from ....ir.isa.instructions import Unit
+from ....ir.tiles.events import Event, EventKind
+from ....ir.tiles.regions import base_of
+from ....ir.tiles.schedule import TileSchedule
 from ....ir.types import TensorType
 from ..timing.retime import timed
 from .join import whole_tile

@@ -5,11 +5,11 @@ from dataclasses import replace
 
 from ....ir.arch import Architecture
 from ....ir.graph import Graph, Op
-from ....ir.isa import Space
+from ....ir.isa.instructions import Space
 from ....ir.operators.access import Box
 from ....ir.ops import is_mac, operand_types, part_of, workload
-from ....ir.regions import region_of
-from ....ir.tiles import Range, Tile, TileOp
+from ....ir.tiles.graph import Range, Tile, TileOp
+from ....ir.tiles.regions import region_of
 from ....ir.workload import DIMS
 from ...tiling.mac import MacTiler
 from ...tiling.residency import Residency

@@ -4,12 +4,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
 from ....ir.arch import Architecture
-from ....ir.hazards import ScheduleHazards, waits_for
-from ....ir.isa import Unit
+from ....ir.isa.instructions import Unit
 from ....ir.proof import Scope
-from ....ir.tile_events import Event
-from ....ir.tile_schedule import TileSchedule
-from ....ir.touches import Accesses
+from ....ir.tiles.events import Event
+from ....ir.tiles.hazards import ScheduleHazards, waits_for
+from ....ir.tiles.schedule import TileSchedule
+from ....ir.tiles.touches import Accesses
 from .clock import Clock, Share, Span, Task
 from .work import Work, Works
 from .work_bound import work_bound

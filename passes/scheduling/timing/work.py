@@ -23,11 +23,11 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from ....ir.arch import Architecture
-from ....ir.isa import Space
-from ....ir.latency import ON_CHIP_STARTUP, port_cycles
-from ....ir.spaces import level_of_space
-from ....ir.tile_events import INWARDS, Event, EventKind
-from ....ir.tiles import Tile, TileGraph, TileOp
+from ....ir.isa.instructions import Space
+from ....ir.isa.latency import ON_CHIP_STARTUP, port_cycles
+from ....ir.isa.spaces import level_of_space
+from ....ir.tiles.events import INWARDS, Event, EventKind
+from ....ir.tiles.graph import Tile, TileGraph, TileOp
 from ...analysis.tile_cost import TileCost, tile_cost
 from ...analysis.traffic import Direction
 from .ports import Ports

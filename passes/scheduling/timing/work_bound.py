@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from fractions import Fraction
 
 from ....ir.arch import Architecture
-from ....ir.isa import Unit
+from ....ir.isa.instructions import Unit
 from ...analysis.traffic import Direction
 from .work import Work, Works
 

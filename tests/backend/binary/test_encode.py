@@ -7,7 +7,7 @@ from hypothesis import given, settings
 
 from accnn.backend.binary.encode import decode, encode
 from accnn.ir.errors import InputError, VerifyError
-from accnn.ir.isa import Copy, Space, Sync
+from accnn.ir.isa.instructions import Copy, Space, Sync
 
 from ...programs import any_programs, at, convolution, with_stream
 

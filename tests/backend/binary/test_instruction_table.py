@@ -1,8 +1,8 @@
 import typing
 
 from accnn.backend.binary.instruction_table import OPCODES, layout_of, layouts
-from accnn.ir.isa import UNITS, AnyInstruction, Mac, Requant
-from accnn.ir.schema import Form
+from accnn.ir.codec.schema import Form
+from accnn.ir.isa.instructions import UNITS, AnyInstruction, Mac, Requant
 
 
 def test_the_table_lists_every_instruction_once():

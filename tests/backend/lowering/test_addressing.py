@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from accnn.backend.lowering.addressing import off_chip, on_chip, squeeze
-from accnn.ir.isa import Access, Space
-from accnn.ir.tiles import Range, Role, Tile
+from accnn.ir.isa.instructions import Access, Space
+from accnn.ir.tiles.graph import Range, Role, Tile
 
 
 def tile(address: int | None = None, space: Space = Space.GB) -> Tile:

@@ -3,11 +3,11 @@
 import numpy as np
 
 from accnn.backend.lowering.layout import ALIGNMENT, Layout, lay_out, moved_tensors, multiplier_of
-from accnn.ir.isa import Space, Unit
-from accnn.ir.program import SymbolKind
-from accnn.ir.tile_events import Event, EventKind
-from accnn.ir.tile_schedule import TileSchedule
-from accnn.ir.tiles import Range, Role, Tile, TileGraph
+from accnn.ir.isa.instructions import Space, Unit
+from accnn.ir.isa.program import SymbolKind
+from accnn.ir.tiles.events import Event, EventKind
+from accnn.ir.tiles.graph import Range, Role, Tile, TileGraph
+from accnn.ir.tiles.schedule import TileSchedule
 from accnn.ir.types import DType, TensorType
 from tests.networks import NetworkBuilder
 

@@ -9,8 +9,8 @@ from accnn.backend.lowering.executable import check_executable
 from accnn.backend.lowering.lower import lower
 from accnn.ir.errors import ArchitectureError, PassError, VerifyError
 from accnn.ir.graph_schedule import Transfer
-from accnn.ir.isa import Copy, Halt, Mac, Requant, Space, Unit
-from accnn.ir.program import SymbolKind
+from accnn.ir.isa.instructions import Copy, Halt, Mac, Requant, Space, Unit
+from accnn.ir.isa.program import SymbolKind
 from tests.flow import Compiled, compile_graph
 from tests.networks import NetworkBuilder, residual_network
 from tests.tiles import tiles_of

@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from accnn.backend.lowering.waits import WaitFilter
-from accnn.ir.hazards import Ticks
+from accnn.ir.tiles.hazards import Ticks
 
 
 def test_what_another_wait_implies_is_left_out():

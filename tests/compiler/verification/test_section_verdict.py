@@ -13,8 +13,8 @@ from accnn.compiler.report.table import verification_line
 from accnn.compiler.verification import verdict
 from accnn.compiler.verification.section_verdict import cuts
 from accnn.compiler.verification.verify import reference_outputs
-from accnn.ir.isa import Activate, Activation, Instruction, Quantize, Reduce, Requant
-from accnn.ir.program import Program
+from accnn.ir.isa.instructions import Activate, Activation, Instruction, Quantize, Reduce, Requant
+from accnn.ir.isa.program import Program
 from accnn.ir.report import VerificationStatus
 from tests.compiler.sections import OPTIONS, Case, X, case_of, judged_in_sections, quantised
 from tests.end_to_end.test_transformer_block import block

@@ -12,9 +12,9 @@ def prove() -> None:
     from accnn.backend.arch_tables import dump_architecture
     from accnn.backend.load import load_architecture, parse_architecture
     from accnn.ir.arch import Architecture
+    from accnn.ir.codec.json_codec import dump_json, parse_json
     from accnn.ir.errors import ArchitectureError
     from accnn.ir.graph import Graph
-    from accnn.ir.json_codec import dump_json, parse_json
     from accnn.ir.module import Module
     from accnn.ir.text.parser import parse_module
     from accnn.ir.text.printer import print_module

@@ -44,11 +44,11 @@ def prove() -> None:
     import numpy as np
 
     from accnn.backend.binary.encode import decode, encode
-    from accnn.ir import isa
     from accnn.ir.graph import Graph, Value
+    from accnn.ir.isa.instructions import instructions as isa
     from accnn.ir.ops import make_op
     from accnn.ir.text.parser import parse_program
-    from accnn.ir.text.print_program import print_program
+    from accnn.ir.text.printing.program import print_program
     from accnn.ir.types import DType, TensorType
     from tests.flow import compile_graph
     from tests.timed import program_cycles
@@ -78,9 +78,9 @@ def prove() -> None:
 CHANGE = Change(
     row="an instruction",
     edits=(
-        Edit("ir/isa.py", "AnyInstruction: TypeAlias = (\n    Sync\n", _CLASS),
+        Edit("ir/isa/instructions.py", "AnyInstruction: TypeAlias = (\n    Sync\n", _CLASS),
         Edit(
-            "ir/isa.py",
+            "ir/isa/instructions.py",
             "    Sync: frozenset(Unit),\n",
             "    Negate: frozenset({Unit.VX}),\n    Sync: frozenset(Unit),\n",
         ),

@@ -21,14 +21,14 @@ from accnn.backend.lowering.lower import lower
 from accnn.ir.arch import Architecture
 from accnn.ir.errors import SimulationError, VerifyError
 from accnn.ir.graph_schedule import Group
-from accnn.ir.isa import Space, Unit
+from accnn.ir.isa.instructions import Space, Unit
+from accnn.ir.isa.program import Program, SymbolKind
+from accnn.ir.isa.spaces import accumulator_level
 from accnn.ir.mapping import LoopNest
 from accnn.ir.module import Module
-from accnn.ir.program import Program, SymbolKind
 from accnn.ir.resources import Constants
-from accnn.ir.spaces import accumulator_level
-from accnn.ir.tile_events import EventKind
-from accnn.ir.tile_places import verify_places
+from accnn.ir.tiles.events import EventKind
+from accnn.ir.tiles.places import verify_places
 from accnn.models.session import save_model
 from accnn.passes.analysis.tile_cost import tile_cost
 from accnn.passes.base import Context

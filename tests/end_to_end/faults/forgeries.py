@@ -16,13 +16,13 @@ from hypothesis import strategies as st
 from accnn.ir.errors import VerifyError
 from tests.compiler.sections import case_of, quantised
 from tests.compiler.verification import test_section_verdict as section_tests
-from tests.ir.test_program_checks import (
+from tests.ir.isa.test_program_checks import (
     test_an_instruction_that_contradicts_its_descriptor_is_refused as contradiction,
 )
-from tests.ir.test_program_checks import (
+from tests.ir.isa.test_program_checks import (
     test_spaces_are_those_of_the_machine as space_of_another_size,
 )
-from tests.ir.test_tile_schedule import DAMAGE, schedule
+from tests.ir.tiles.test_schedule import DAMAGE, schedule
 from tests.passes.scheduling import test_in_order as plan_tests
 from tests.programs import convolution
 from tests.runtime_sim import test_visibility as visibility_tests

@@ -5,8 +5,8 @@ from itertools import combinations
 
 from hypothesis import strategies as st
 
-from accnn.ir.hazards import HazardTracker, Ticks, waits_for
-from accnn.ir.isa import Space
+from accnn.ir.isa.instructions import Space
+from accnn.ir.tiles.hazards import HazardTracker, Ticks, waits_for
 
 QUEUES = 3
 SIZE = 8

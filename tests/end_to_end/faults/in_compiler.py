@@ -193,7 +193,7 @@ _TIMES = (
     ),
     Fault(
         "bytes over the bandwidth rounded down",
-        "ir/latency.py",
+        "ir/isa/latency.py",
         "return -(-bytes * denominator // numerator)",
         "return bytes * denominator // numerator",
         Exam.EVENTS,

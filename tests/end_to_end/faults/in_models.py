@@ -19,7 +19,7 @@ _MEANINGS = (
     ),
     Fault(
         "floats are quantised downwards",
-        "ir/elementary.py",
+        "ir/operators/elementary.py",
         "steps = np.rint(values.astype(np.float32) / np.asarray(scale, np.float32))",
         "steps = np.floor(values.astype(np.float32) / np.asarray(scale, np.float32))",
         Exam.SECTIONS,

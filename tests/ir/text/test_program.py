@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given, settings
 
 from accnn.ir.errors import ParseError, RaceError
-from accnn.ir.program import Program
+from accnn.ir.isa.program import Program
 from accnn.ir.text.parser import parse_program
-from accnn.ir.text.print_program import print_program
+from accnn.ir.text.printing.program import print_program
 from accnn.runtime_sim.simulate import simulate
 from tests.programs import any_programs, convolution, convolution_reference
 

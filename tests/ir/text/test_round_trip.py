@@ -9,12 +9,12 @@ from hypothesis import strategies as st
 from accnn.ir.arch import Architecture
 from accnn.ir.graph import Graph
 from accnn.ir.graph_schedule import GraphSchedule
-from accnn.ir.isa import AnyInstruction, Unit
+from accnn.ir.isa.instructions import AnyInstruction, Unit
+from accnn.ir.isa.program import Program, Queue
 from accnn.ir.module import Module
-from accnn.ir.program import Program, Queue
 from accnn.ir.text.parser import parse_module
 from accnn.ir.text.printer import print_module
-from accnn.ir.tile_schedule import TileSchedule
+from accnn.ir.tiles.schedule import TileSchedule
 
 from ...strategies import any_mappings, any_modules, fields_of, graphs
 

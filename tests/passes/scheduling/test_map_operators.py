@@ -9,7 +9,7 @@ from accnn.backend.load import find_source
 from accnn.ir.arch import Npu
 from accnn.ir.errors import InfeasibleError
 from accnn.ir.graph_schedule import Group
-from accnn.ir.isa import Unit
+from accnn.ir.isa.instructions import Unit
 from accnn.ir.mapping import Loop
 from accnn.ir.proof import Scope
 from accnn.passes.base import Context

@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 from accnn.backend.load import load_architecture
 from accnn.ir.arch import Architecture
 from accnn.ir.errors import InfeasibleError
-from accnn.ir.isa import Space, Unit
+from accnn.ir.isa.instructions import Space, Unit
 from accnn.ir.mapping import Allocation, Loop, LoopNest
-from accnn.ir.tile_events import EventKind
-from accnn.ir.tiles import Range, Role, Tile, TileGraph, TileOp
+from accnn.ir.tiles.events import EventKind
+from accnn.ir.tiles.graph import Range, Role, Tile, TileGraph, TileOp
 from accnn.ir.workload import DIMS, Dim, Operand, Workload
 from accnn.passes.scheduling.static import (
     busy_cycles,

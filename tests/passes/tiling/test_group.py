@@ -11,8 +11,8 @@ from accnn.ir.errors import InfeasibleError, VerifyError
 from accnn.ir.graph import Attr, Graph
 from accnn.ir.graph_schedule import Group
 from accnn.ir.groups import contracted
-from accnn.ir.tile_events import TRANSFERS
-from accnn.ir.tiles import Role
+from accnn.ir.tiles.events import TRANSFERS
+from accnn.ir.tiles.graph import Role
 from tests.inputs import Array
 from tests.networks import NetworkBuilder, per_tensor
 from tests.passes.tiling.fused import bottleneck, compile_fused, inverted

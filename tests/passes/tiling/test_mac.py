@@ -4,10 +4,10 @@ import pytest
 
 from accnn.backend.load import load_architecture
 from accnn.ir.arch import Architecture
-from accnn.ir.isa import Space
+from accnn.ir.isa.instructions import Space
 from accnn.ir.mapping import Loop, SpatialLoop, even_nest
 from accnn.ir.ops import workload
-from accnn.ir.tiles import Range, Role, TileGraph
+from accnn.ir.tiles.graph import Range, Role, TileGraph
 from accnn.ir.workload import Dim
 from accnn.passes.tiling.mac import NestCuts, tile_mac
 from accnn.passes.tiling.residency import Residency

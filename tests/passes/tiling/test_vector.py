@@ -11,7 +11,7 @@ from accnn.backend.load import load_architecture
 from accnn.ir.errors import InfeasibleError, VerifyError
 from accnn.ir.graph import Graph, Value
 from accnn.ir.ops import make_op, parts_of
-from accnn.ir.tiles import Range, Role
+from accnn.ir.tiles.graph import Range, Role
 from accnn.ir.types import DType, TensorType
 from accnn.passes.tiling.residency import Residency
 from accnn.passes.tiling.vector import least_workspace, tile_vector

@@ -7,10 +7,21 @@ import pytest
 
 from accnn.ir.arch import Architecture, Fanout, MemoryLevel, VectorUnit
 from accnn.ir.errors import SimulationError
-from accnn.ir.isa import Access, Copy, Fill, Halt, Mac, Requant, Space, Unit, Wait, Window
+from accnn.ir.isa.instructions import (
+    Access,
+    Copy,
+    Fill,
+    Halt,
+    Mac,
+    Requant,
+    Space,
+    Unit,
+    Wait,
+    Window,
+)
+from accnn.ir.isa.program import Program, Queue, SpaceSize, SymbolKind
+from accnn.ir.isa.spaces import space_bytes
 from accnn.ir.mapping import Allocation, Loop, LoopNest, SpatialLoop
-from accnn.ir.program import Program, Queue, SpaceSize, SymbolKind
-from accnn.ir.spaces import space_bytes
 from accnn.ir.types import DType
 from accnn.ir.workload import Dim, Operand, Workload
 from accnn.runtime_sim.simulate import simulate

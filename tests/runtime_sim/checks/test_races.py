@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from accnn.ir.errors import RaceError
-from accnn.ir.isa import Access, Copy, Fill, Space, Wait
-from accnn.ir.program import SymbolKind
+from accnn.ir.isa.instructions import Access, Copy, Fill, Space, Wait
+from accnn.ir.isa.program import SymbolKind
 from accnn.ir.types import DType
 from accnn.runtime_sim.accesses import touches
 from accnn.runtime_sim.checks import races

@@ -7,9 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from accnn.ir.elementary import erf
 from accnn.ir.errors import SimulationError
-from accnn.ir.isa import (
+from accnn.ir.isa.instructions import (
     Access,
     Activate,
     Activation,
@@ -31,6 +30,7 @@ from accnn.ir.isa import (
     Space,
     Window,
 )
+from accnn.ir.operators.elementary import erf
 from accnn.ir.operators.functions import FUNCTIONS, PAIRS, REDUCTIONS
 from accnn.ir.types import DType
 from accnn.runtime_sim.accesses import touches

@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from accnn.ir.errors import OverflowTrap, SimulationError
-from accnn.ir.isa import Mac, Space, Window
+from accnn.ir.isa.instructions import Mac, Space, Window
 from accnn.ir.types import DType
 from accnn.runtime_sim.functional.machine import NUMPY_TYPES, Machine
 

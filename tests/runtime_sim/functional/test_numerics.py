@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from accnn.ir.elementary import all_bytes, dequantize, quantize
+from accnn.ir.operators.elementary import all_bytes, dequantize, quantize
 from accnn.runtime_sim.functional.numerics import (
     lookup,
     lookup_pair,

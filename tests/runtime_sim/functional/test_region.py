@@ -3,7 +3,7 @@ import itertools
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from accnn.ir.isa import Window
+from accnn.ir.isa.instructions import Window
 from accnn.runtime_sim.functional.region import strided_region, window_region
 
 SMALL = st.integers(1, 4)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from accnn.ir.errors import SimulationError
 from accnn.ir.graph import Graph, Value
-from accnn.ir.op_views import window_of
+from accnn.ir.operators.views import window_of
 from accnn.ir.ops import make_op
 from accnn.ir.resources import Constants
 from accnn.ir.types import DType, Quantization, TensorType

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from accnn.ir.isa import Copy, Fill, Quantize, Space, Sync, Wait
+from accnn.ir.isa.instructions import Copy, Fill, Quantize, Space, Sync, Wait
 from accnn.ir.types import DType
 from accnn.runtime_sim.array.arrays import Arrays
 from accnn.runtime_sim.result import PortStall, Timeline

@@ -7,8 +7,8 @@ engine and the instructions of its queue go in pairs.
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from .....ir.isa import Unit
-from .....ir.tile_schedule import TileSchedule
+from .....ir.isa.instructions import Unit
+from .....ir.tiles.schedule import TileSchedule
 from .....runtime_sim.result import SimulationResult, Timeline
 
 Span = tuple[int, int]

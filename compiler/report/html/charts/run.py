@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator, Sequence
 
-from .....ir.isa import Unit
-from .....ir.program import Program, Queue
+from .....ir.isa.instructions import Unit
+from .....ir.isa.program import Program, Queue
 from .....runtime_sim.result import OperatorAccount, SimulationResult
 from ..binding import LOOKS, Binding, look_of
 from ..names import short

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .....ir.isa import Halt, Sync
-from .....ir.program import Queue
+from .....ir.isa.instructions import Halt, Sync
+from .....ir.isa.program import Queue
 from .....runtime_sim.result import SimulationResult, Timeline
 
 FINEST = 2400

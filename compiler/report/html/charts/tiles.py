@@ -4,11 +4,11 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from .....ir.isa import Space, Unit
-from .....ir.tile_events import TRANSFERS, Event, EventKind, Placement
-from .....ir.tile_schedule import TileSchedule
-from .....ir.tiles import Role
-from .....ir.touches import Accesses
+from .....ir.isa.instructions import Space, Unit
+from .....ir.tiles.events import TRANSFERS, Event, EventKind, Placement
+from .....ir.tiles.graph import Role
+from .....ir.tiles.schedule import TileSchedule
+from .....ir.tiles.touches import Accesses
 from ...figures import amount
 from ..names import short
 from .event_times import Span

@@ -1,6 +1,6 @@
 """When transfers run: each waits for its channel and the last touch of the bytes it takes over.
 
-This is how ``ir/hazards.py`` makes instructions wait. After its start-up a transfer has the
+This is how ``ir/tiles/hazards.py`` makes instructions wait. After its start-up a transfer has the
 off-chip port for itself, in a gap or after all others: an estimate, for the machine shares it among
 those that move. The clock tells the times of what is found.
 

@@ -3,7 +3,7 @@
 import pytest
 
 from accnn.compiler.report.build.alone import OperatorsAlone
-from accnn.ir.tile_events import TRANSFERS
+from accnn.ir.tiles.events import TRANSFERS
 from tests.flow import Compiled, compile_graph
 from tests.networks import residual_network
 from tests.passes.scheduling.across.joint import both, branches

@@ -10,7 +10,7 @@ from accnn.compiler.report.html.binding import (
     simulated_shares,
     spelled_shares,
 )
-from accnn.ir.isa import Unit
+from accnn.ir.isa.instructions import Unit
 from accnn.runtime_sim.result import Energy, OperatorAccount, UnitBusy
 
 ARCH = load_architecture("flexer-arch5")  # 4 NPUs, 2 DMA channels

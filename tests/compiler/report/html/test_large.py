@@ -9,8 +9,8 @@ import pytest
 from accnn.compiler.report.html import tile_rows
 from accnn.compiler.report.html.charts.run_bars import MOST_BARS, all_bars, queue_bars
 from accnn.compiler.report.html.view import view_of
-from accnn.ir.isa import Access, Copy, Halt, Space, Unit
-from accnn.ir.program import Program, Queue
+from accnn.ir.isa.instructions import Access, Copy, Halt, Space, Unit
+from accnn.ir.isa.program import Program, Queue
 from accnn.runtime_sim.result import SimulationResult, Timeline
 from tests.compiler.report.html.conftest import Made
 from tests.compiler.report.html.pages import parse

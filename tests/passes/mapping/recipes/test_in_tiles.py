@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from accnn.backend.load import load_architecture
-from accnn.ir.isa import Unit
+from accnn.ir.isa.instructions import Unit
 from accnn.ir.module import Module
 from accnn.ir.proof import gap_of
 from accnn.passes.analysis.batch import evaluate_batch

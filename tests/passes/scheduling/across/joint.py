@@ -10,7 +10,7 @@ from accnn.ir.arch import Architecture
 from accnn.ir.graph import Graph
 from accnn.ir.module import Module
 from accnn.ir.resources import Constants
-from accnn.ir.tile_schedule import TileSchedule
+from accnn.ir.tiles.schedule import TileSchedule
 from accnn.passes.base import Context
 from accnn.passes.manager import run_pipeline
 from accnn.passes.pipeline import Pipeline

@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from accnn.ir.isa import Space
-from accnn.ir.touches import Accesses
+from accnn.ir.isa.instructions import Space
+from accnn.ir.tiles.touches import Accesses
 from accnn.passes.scheduling.across.allocators import Allocators, Fragmented
 from accnn.passes.scheduling.across.insertion import InTurn, insert
 from tests.passes.scheduling.across.joint import both, chain

@@ -11,8 +11,8 @@ from accnn.ir.graph_schedule import Transfer
 from accnn.ir.module import Module
 from accnn.ir.text.parser import parse_module
 from accnn.ir.text.printer import print_module
-from accnn.ir.tile_events import Event, EventKind
-from accnn.ir.tile_schedule import TileSchedule
+from accnn.ir.tiles.events import Event, EventKind
+from accnn.ir.tiles.schedule import TileSchedule
 from accnn.passes.base import Context
 from accnn.passes.scheduling.across.schedule_across import ScheduleAcross
 from tests.networks import NetworkBuilder, per_tensor, residual_network

@@ -6,9 +6,9 @@ from dataclasses import replace
 import pytest
 
 from accnn.ir.errors import VerifyError
-from accnn.ir.isa import Unit
-from accnn.ir.tile_events import Event, EventKind
-from accnn.ir.tile_schedule import TileSchedule
+from accnn.ir.isa.instructions import Unit
+from accnn.ir.tiles.events import Event, EventKind
+from accnn.ir.tiles.schedule import TileSchedule
 from tests.passes.scheduling.across.joint import both, chain
 
 RESIDENT = both(chain(), "flexer-arch5", all_off_chip=False).schedule

@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from accnn.backend.lowering.lower import lower
-from accnn.ir.isa import Unit
-from accnn.ir.tile_events import EventKind
-from accnn.ir.tile_schedule import TileSchedule
+from accnn.ir.isa.instructions import Unit
+from accnn.ir.tiles.events import EventKind
+from accnn.ir.tiles.schedule import TileSchedule
 from accnn.passes.scheduling.flexer.decode import decode
 from accnn.passes.scheduling.flexer.kernel.arrays import APART, DONE, FURTHEST, GROUPS
 from accnn.passes.scheduling.flexer.kernel.drive import (

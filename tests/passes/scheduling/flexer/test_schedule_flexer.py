@@ -9,7 +9,7 @@ import pytest
 
 from accnn.backend.load import find_source, load_architecture
 from accnn.ir.errors import InfeasibleError, OptionError
-from accnn.ir.isa import Unit
+from accnn.ir.isa.instructions import Unit
 from accnn.ir.module import Module
 from accnn.ir.resources import Constants
 from accnn.passes.base import Context

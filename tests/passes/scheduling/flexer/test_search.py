@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from accnn.backend.load import load_architecture
 from accnn.ir.errors import OptionError
-from accnn.ir.isa import Unit
-from accnn.ir.tile_events import EventKind
+from accnn.ir.isa.instructions import Unit
+from accnn.ir.tiles.events import EventKind
 from accnn.passes.scheduling.flexer.bounds import site_bound, tiling_bound, timed_bound
 from accnn.passes.scheduling.flexer.candidate import SearchOutcome, schedule_of
 from accnn.passes.scheduling.flexer.kernel.arrays import DONE

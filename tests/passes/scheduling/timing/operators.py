@@ -5,10 +5,10 @@ from dataclasses import replace
 from accnn.backend.lowering.lower import lower
 from accnn.ir.graph import Graph, Value
 from accnn.ir.graph_schedule import GraphSchedule
+from accnn.ir.isa.program import Program
 from accnn.ir.module import Module
-from accnn.ir.program import Program
-from accnn.ir.tile_events import Event
-from accnn.ir.tile_schedule import TileSchedule
+from accnn.ir.tiles.events import Event
+from accnn.ir.tiles.schedule import TileSchedule
 from accnn.runtime_sim.timing.events import Timing, time_of
 
 Times = list[tuple[str, int, int]]

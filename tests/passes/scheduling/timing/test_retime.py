@@ -7,10 +7,10 @@ from itertools import pairwise
 import pytest
 
 from accnn.ir.graph import Graph
-from accnn.ir.isa import Unit
+from accnn.ir.isa.instructions import Unit
 from accnn.ir.text.parser import parse_module
 from accnn.ir.text.printer import print_module
-from accnn.ir.tile_events import EventKind
+from accnn.ir.tiles.events import EventKind
 from accnn.passes.scheduling.timing.retime import timed
 from accnn.passes.scheduling.timing.work import Work, Works
 from accnn.runtime_sim.array.arrays import Arrays

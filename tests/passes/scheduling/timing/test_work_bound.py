@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from accnn.backend.load import load_architecture
-from accnn.ir.isa import Unit
+from accnn.ir.isa.instructions import Unit
 from accnn.ir.proof import Scope
 from accnn.passes.scheduling.timing.clock import Clock, Share, Task
 from accnn.passes.scheduling.timing.retime import lone_works, timed

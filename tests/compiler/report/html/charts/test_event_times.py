@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from accnn.compiler.report.html.charts.event_times import event_times
-from accnn.ir.isa import Unit
+from accnn.ir.isa.instructions import Unit
 from tests.compiler.report.html.conftest import Made
 from tests.tiles import tiles_of
 

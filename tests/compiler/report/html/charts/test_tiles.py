@@ -1,7 +1,7 @@
 """Pictures of tile schedules show every event at its time, and every stay at its address."""
 
 from accnn.compiler.report.html.charts.event_times import event_times
-from accnn.ir.isa import Space
+from accnn.ir.isa.instructions import Space
 from tests.compiler.report.html.conftest import Made
 from tests.compiler.report.html.pages import Element, bars_of, boxes_of, parse
 from tests.tiles import tiles_of

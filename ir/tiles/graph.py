@@ -1,0 +1,269 @@
+"""An operator cut into tiles that fit on chip, and the operations on them.
+
+A tile is a box of one tensor, the unit that is placed and transferred. A tile operation is the
+work of one NPU on such tiles: one instruction of the MAC array, the vector unit or a copy.
+Operations of the MAC array add into accumulator tiles; those that add into the same one, or into
+the same part of it, commute, and the schedule says which one clears each part. When all sums are in
+it, one more operation *finishes* the tile: it turns accumulators into outputs.
+
+Several operators may share one tile graph, as a fused group. What one of them hands to another lies
+in *inner* tiles, which are written and read on chip, and neither loaded nor stored.
+"""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import cached_property
+
+from ..errors import VerifyError
+from ..isa.instructions import Space, Unit
+from ..mapping import LoopNest
+from ..workload import DIMS, Dim
+
+
+class Role(StrEnum):
+    """What a tile is to its operator."""
+
+    W = "W"
+    I = "I"  # noqa: E741 - the field's name
+    O = "O"  # noqa: E741 - the field's name
+    PSUM = "psum"
+    PARAM = "param"
+    INNER = "inner"
+
+
+@dataclass(frozen=True, slots=True)
+class Range:
+    """Indices ``start, start+step, ..`` below ``stop`` along one axis."""
+
+    start: int
+    stop: int
+    step: int = 1
+
+    @property
+    def size(self) -> int:
+        """Number of indices."""
+        return -(-(self.stop - self.start) // self.step)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tile:
+    """A box of a tensor, densely packed in row-major order where it is placed.
+
+    Attributes:
+        tensor: Name of the tensor; accumulators carry the name of their result.
+        role: What it is to the operator.
+        view: The tensor, seen with the axes that the operator tiles: strides in elements, one
+            for each axis of ``box``. Weights are seen as ``G K C R S``, inputs of the MAC array
+            as ``N G C row column``, its outputs as ``N G K P Q``, parameters as ``G K``.
+        box: Index range along each axis of the view.
+        element_bytes: Size of one element; accumulators have their own.
+        space: Where it is placed; in a private space, once for every NPU that touches it.
+        address: Set if the whole tensor is resident on chip: its own tiles are then never
+            placed. ``box`` is the whole tensor, or the part that operations touch (a *window*);
+            this is the address of its first element.
+        layout: In ``wb`` and ``ab``, the index of the nest that spreads it over their instances.
+        footprint: In ``wb`` and ``ab``, the bytes that it takes of all instances together: what
+            its largest part takes, in each of them [byte].
+    """
+
+    tensor: str
+    role: Role
+    view: tuple[int, ...]
+    box: tuple[Range, ...]
+    element_bytes: int
+    space: Space
+    address: int | None = None
+    layout: int | None = None
+    footprint: int | None = None
+
+    @property
+    def occupied(self) -> int:
+        """Bytes of its space that nothing else may take meanwhile."""
+        return self.bytes if self.footprint is None else self.footprint
+
+    @cached_property
+    def shape(self) -> tuple[int, ...]:
+        """Extents."""
+        return tuple(axis.size for axis in self.box)
+
+    @cached_property
+    def bytes(self) -> int:
+        """Size [byte]."""
+        return math.prod(self.shape) * self.element_bytes
+
+    @property
+    def is_resident(self) -> bool:
+        """Whether it needs no transfer."""
+        return self.address is not None
+
+    @property
+    def strides(self) -> tuple[int, ...]:
+        """Byte stride along each axis of the view, where the tile lies on chip.
+
+        A placed tile is dense; a resident one keeps the layout of its tensor.
+        """
+        if self.is_resident:
+            return tuple(
+                axis.step * stride * self.element_bytes
+                for axis, stride in zip(self.box, self.view, strict=True)
+            )
+        strides: list[int] = []
+        step = self.element_bytes
+        for extent in reversed(self.shape):
+            strides.append(step)
+            step *= extent
+        return tuple(reversed(strides))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TileOp:
+    """The work of one instruction on tiles.
+
+    Attributes:
+        operator: Name of the operator it is part of, or of the group.
+        unit: The kind of engine that executes it.
+        box: For the MAC array: index ranges over R S P Q C K N G. For finishing: those of the
+            accumulators, ``N G K P Q``. Otherwise over the axes of the result (of the operand, for
+            copies that gather into a result).
+        reads: Indices of the tiles it reads, in the order of the operator's operands; for
+            finishing the accumulators, then the parameters.
+        out: Index of the tile that it writes; on the MAC array the accumulators that it adds to.
+        nests: Index of the loops that the array of each NPU runs, for the MAC array; else empty.
+        cost: Lane cycles of one element on the vector unit; zero for the MAC array and for copies.
+        read_bytes: What it reads of the scratchpad, if it neither runs on the MAC array nor
+            finishes [byte].
+        written_bytes: What it writes there [byte].
+        member: Which operator of the group; empty where ``operator`` is no group.
+    """
+
+    operator: str
+    unit: Unit
+    box: tuple[Range, ...]
+    reads: tuple[int, ...]
+    out: int
+    nests: tuple[int, ...] = ()
+    cost: int = 0
+    read_bytes: int = 0
+    written_bytes: int = 0
+    member: str = ""
+
+    @property
+    def works_for(self) -> str:
+        """Name of the operator of the network whose work it is."""
+        return self.member or self.operator
+
+    @property
+    def accumulates(self) -> bool:
+        """Whether it adds to accumulators."""
+        return self.unit is Unit.MX
+
+    @property
+    def sums(self) -> tuple[Range, ...]:
+        """Index ranges ``N G K P Q`` of the accumulators that it adds to."""
+        ranges = dict(zip(DIMS, self.box, strict=True))
+        return tuple(ranges[dim] for dim in (Dim.N, Dim.G, Dim.K, Dim.P, Dim.Q))
+
+
+@dataclass(frozen=True, kw_only=True)
+class TileGraph:
+    """Tiles and operations of one operator, or of several.
+
+    Attributes:
+        operators: Names, in execution order.
+        tiles: All tiles.
+        ops: All operations, in the order of the static loop nest.
+        nests: What operations and tiles refer to: loops inside of one operation, and layouts.
+        preloaded: Resident tensors that lie on chip from the start; none, where the graph is that
+            of a whole network.
+    """
+
+    operators: tuple[str, ...]
+    tiles: tuple[Tile, ...]
+    ops: tuple[TileOp, ...]
+    nests: tuple[LoopNest, ...] = ()
+    preloaded: tuple[str, ...] = ()
+
+    def sums_of(self, op: TileOp) -> int | None:
+        """Return the accumulator tile that an operation adds to or finishes, if there is one."""
+        if op.accumulates:
+            return op.out
+        return op.reads[0] if self.finishes(op) else None
+
+    def finishes(self, op: TileOp) -> bool:
+        """Whether an operation turns accumulators into outputs."""
+        return bool(op.reads) and self.tiles[op.reads[0]].role is Role.PSUM
+
+    def keeps(self, op: TileOp) -> bool:
+        """Whether an operation copies rows of an inner tile into the one that follows it."""
+        first, out = self.tiles[op.reads[0]] if op.reads else None, self.tiles[op.out]
+        return first is not None and first.role is Role.INNER and first.tensor == out.tensor
+
+    @cached_property
+    def writers(self) -> Mapping[int, tuple[int, ...]]:
+        """Operations that write, or add to, each tile, by tile."""
+        found: dict[int, list[int]] = {}
+        for number, op in enumerate(self.ops):
+            found.setdefault(op.out, []).append(number)
+        return {tile: tuple(ops) for tile, ops in found.items()}
+
+    @cached_property
+    def readers(self) -> Mapping[int, tuple[int, ...]]:
+        """Operations that read each tile, by tile."""
+        found: dict[int, list[int]] = {}
+        for number, op in enumerate(self.ops):
+            for tile in dict.fromkeys(op.reads):
+                found.setdefault(tile, []).append(number)
+        return {tile: tuple(ops) for tile, ops in found.items()}
+
+    def verify(self) -> None:
+        """Check that indices exist and that boxes are not empty.
+
+        Raises:
+            VerifyError: Names the tile or operation.
+        """
+        for number, tile in enumerate(self.tiles):
+            if not tile.box or any(axis.size < 1 for axis in tile.box):
+                raise VerifyError(f"tile {number} of %{tile.tensor} is empty")
+            if len(tile.box) != len(tile.view):
+                raise VerifyError(f"tile {number} of %{tile.tensor}: box and view disagree")
+            if tile.layout is not None and not 0 <= tile.layout < len(self.nests):
+                raise VerifyError(f"tile {number} of %{tile.tensor} has no such layout")
+            if tile.occupied < tile.bytes:
+                raise VerifyError(f"tile {number} of %{tile.tensor} is larger than its footprint")
+        count = len(self.tiles)
+        for number, op in enumerate(self.ops):
+            if any(not 0 <= tile < count for tile in (*op.reads, op.out)):
+                raise VerifyError(f"tile operation {number} uses a tile that does not exist")
+            if any(not 0 <= item < len(self.nests) for item in op.nests):
+                raise VerifyError(f"tile operation {number} has a nest that does not exist")
+            if op.accumulates and not _covers(self.tiles[op.out].box, op.sums):
+                raise VerifyError(f"tile operation {number} adds outside of tile {op.out}")
+            if op.accumulates != (self.tiles[op.out].role is Role.PSUM):
+                raise VerifyError(f"tile operation {number} cannot write tile {op.out}")
+            if op.operator not in self.operators:
+                raise VerifyError(f"tile operation {number} works for unknown %{op.operator}")
+        for number, tile in enumerate(self.tiles):
+            if tile.role is Role.PSUM and len(self.readers.get(number, ())) != 1:
+                raise VerifyError(f"sums in tile {number} of %{tile.tensor} are not finished once")
+            if tile.role is Role.INNER:
+                self._verify_inner(number, tile)
+
+    def _verify_inner(self, number: int, tile: Tile) -> None:
+        if tile.is_resident or not tile.space.is_shared:
+            raise VerifyError(f"inner tile {number} of %{tile.tensor} must lie in a workspace")
+        if number not in self.writers or number not in self.readers:
+            raise VerifyError(f"inner tile {number} of %{tile.tensor} is not written and read")
+        written = (self.ops[op].box for op in self.writers[number])
+        elements = sum(math.prod(axis.size for axis in box) for box in written)
+        if elements != math.prod(tile.shape):
+            raise VerifyError(f"inner tile {number} of %{tile.tensor} is not written once in full")
+
+
+def _covers(outer: tuple[Range, ...], inner: tuple[Range, ...]) -> bool:
+    """Whether a box without gaps has another one inside."""
+    return len(outer) == len(inner) and all(
+        whole.start <= part.start and part.stop <= whole.stop
+        for whole, part in zip(outer, inner, strict=True)
+    )

@@ -1,0 +1,212 @@
+"""Which earlier events an event must wait for, from the memory that both touch.
+
+The schedulers that predict times and the lowering that writes waits use this same bookkeeping, so
+that a prediction holds on the machine. It is not the judge: the simulator looks at every byte.
+
+Memory is seen as *blocks*: address ranges with one content at a time (a placed tile, a resident
+tensor, a tensor off chip). A block that takes over the addresses of older ones waits for
+everything that touched them. Of tensors, which operators hand on in parts, each cell remembers who
+wrote it. Every cell is written before it is read and never changes again (the verifier of
+schedules sees to it), so that a write waits only for what was at these addresses before, and for
+writes of the same value.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from ..isa.instructions import Space
+from .cells import Cells
+from .events import Placement
+from .schedule import TileSchedule
+from .touches import Accesses, OnChip, Storage, Touch, Touches
+
+Ticks = dict[int, int]
+"""Per queue, the number of its last event: 1 is the first."""
+
+
+@dataclass(slots=True)
+class Block:
+    """An address range with one content.
+
+    Attributes:
+        low: First byte.
+        high: Byte past the last.
+        writers: Last event of each queue that wrote it, by the operator in ``author``.
+        readers: Last event of each queue that read it.
+        inherited: Last events on the addresses before the block was made.
+        author: Operator whose disjoint parts are being written; its writes do not wait for each
+            other.
+        cells: Of a tensor, the last events that wrote each cell.
+    """
+
+    low: int
+    high: int
+    writers: Ticks = field(default_factory=Ticks)
+    readers: Ticks = field(default_factory=Ticks)
+    inherited: Ticks = field(default_factory=Ticks)
+    author: str = ""
+    cells: dict[int, Ticks] = field(default_factory=dict[int, Ticks])
+
+    def before_read(self, cells: Cells | None = None) -> Ticks:
+        """Return the events that a read must wait for, of some cells of a tensor or of all."""
+        if cells is None:
+            return self.writers or self.inherited
+        return self._wrote(cells) or self.inherited
+
+    def before_write(self, author: str, cells: Cells | None = None) -> Ticks:
+        """Return the events that a write of some cells, or of all, must wait for."""
+        found = dict(self.inherited)
+        if cells is not None:
+            merge(found, self._wrote(cells))
+            return found
+        merge(found, self.readers)
+        if self.author != author:
+            merge(found, self.writers)
+        return found
+
+    def _wrote(self, cells: Cells) -> Ticks:
+        found: Ticks = {}
+        for cell in cells:
+            merge(found, self.cells.get(cell, {}))
+        return found
+
+    def note_read(self, queue: int, tick: int) -> None:
+        """Record a read."""
+        self.readers[queue] = tick
+
+    def note_write(self, queue: int, tick: int, author: str, cells: Cells | None = None) -> None:
+        """Record a write by an operator.
+
+        Args:
+            queue: Number of the writer's queue.
+            tick: Instructions that the queue has issued, this one included.
+            author: The operator.
+            cells: What is written; everything if ``None``.
+        """
+        if cells is not None:
+            for cell in cells:
+                self.cells.setdefault(cell, {})[queue] = tick
+        elif self.author != author:
+            if self.writers:  # each of them has waited for what was inherited
+                self.inherited = {}
+            merge(self.inherited, self.writers)
+            merge(self.inherited, self.readers)
+            self.writers, self.readers, self.author = {}, {}, author
+        self.writers[queue] = tick
+
+
+def merge(into: Ticks, other: Ticks) -> None:
+    """Keep the later event of each queue."""
+    for queue, tick in other.items():
+        if tick > into.get(queue, 0):
+            into[queue] = tick
+
+
+def waits_for(ticks: Iterable[Ticks], queue: int) -> Ticks:
+    """Join what an event of ``queue`` waits for; its own queue is in order anyway."""
+    joined: Ticks = {}
+    for item in ticks:
+        merge(joined, item)
+    joined.pop(queue, None)
+    return joined
+
+
+class HazardTracker:
+    """The blocks of all memories; local to one scheduling or lowering run."""
+
+    def __init__(self) -> None:
+        self._blocks: dict[tuple[Space, int], list[Block]] = {}
+
+    def claim(self, space: Space, npu: int, address: int, size: int) -> Block:
+        """Make a block over an address range; older blocks there end.
+
+        Parts of older blocks that stick out remain blocks of their own.
+
+        Args:
+            space: Address space.
+            npu: Whose, 0 where all share it.
+            address: First byte.
+            size: [byte].
+        """
+        low, high = address, address + size
+        block = Block(low, high)
+        kept: list[Block] = []
+        for old in self._blocks.get((space, npu), []):
+            if old.high <= low or high <= old.low:
+                kept.append(old)
+                continue
+            for ticks in (old.inherited, old.readers, old.writers):
+                merge(block.inherited, ticks)
+            kept += [
+                Block(start, stop, dict(old.writers), dict(old.readers), dict(old.inherited))
+                for start, stop in ((old.low, low), (high, old.high))
+                if start < stop
+            ]
+        self._blocks[(space, npu)] = [*kept, block]
+        return block
+
+
+@dataclass
+class ScheduleHazards:
+    """Follows the events of a schedule in program order; local to one run.
+
+    Attributes:
+        schedule: The schedule; times do not matter.
+    """
+
+    schedule: TileSchedule
+    _tracker: HazardTracker = field(default_factory=HazardTracker)
+    _contents: dict[Storage, Block] = field(default_factory=dict[Storage, Block])
+
+    @cached_property
+    def accesses(self) -> Accesses:
+        """What every event touches."""
+        return Accesses(self.schedule)
+
+    def before(self, number: int) -> tuple[Touches, Ticks]:
+        """Return the accesses of the next event and what it must wait for."""
+        touches = self.accesses.of(number)
+        if self.accesses.starts_residence(number):
+            for touch in touches.writes:
+                self._contents.pop(touch.storage, None)
+        ticks: Ticks = {}
+        author = self._author(number)
+        for touch in touches.reads:
+            merge(ticks, self._content(touch).before_read(touch.cells))
+        for touch in touches.writes:
+            merge(ticks, self._content(touch).before_write(author, touch.cells))
+        return touches, ticks
+
+    def note(self, number: int, touches: Touches, queue: int, tick: int) -> None:
+        """Record that an event was appended to a queue.
+
+        Args:
+            number: Of the event.
+            touches: What it touches.
+            queue: Number of the queue.
+            tick: Events that the queue has, this one included.
+        """
+        author = self._author(number)
+        for touch in touches.reads:
+            self._content(touch).note_read(queue, tick)
+        for touch in touches.writes:
+            self._content(touch).note_write(queue, tick, author, touch.cells)
+
+    def _author(self, number: int) -> str:
+        return self.schedule.events[number].kind.value
+
+    def _content(self, touch: Touch) -> Block:
+        found = self._contents.get(touch.storage)
+        if found is None:
+            found = self._contents[touch.storage] = self._claim(touch.storage)
+        return found
+
+    def _claim(self, storage: Storage) -> Block:
+        if isinstance(storage, Placement):
+            tile = self.schedule.graph.tiles[storage.tile]
+            npu = 0 if tile.space.is_shared else storage.npu
+            return self._tracker.claim(tile.space, npu, storage.address, tile.occupied)
+        if isinstance(storage, OnChip):
+            return self._tracker.claim(Space.GB, 0, storage.base, self.accesses.bytes(storage))
+        return Block(0, 0)

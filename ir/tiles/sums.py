@@ -1,0 +1,112 @@
+"""When the partial sums of accumulator tiles are there, element by element.
+
+Several operations may each work on a part of one accumulator tile. A part holds nothing that can
+be added to until an operation clears it, whatever became of the other parts; where the tile
+leaves the chip, those parts that hold sums leave and come back.
+"""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from ..errors import VerifyError
+from .contents import NEVER
+from .events import Event, Placement
+from .graph import Range, Tile, TileGraph
+
+_Times = npt.NDArray[np.int64]
+_NOBODY = -1
+
+
+@dataclass
+class TileSums:
+    """Follows the content of accumulator tiles; local to one verification.
+
+    Attributes:
+        graph: Tiles and operations.
+    """
+
+    graph: TileGraph
+    _on_chip: dict[Placement, _Times] = field(default_factory=dict[Placement, _Times])
+    _adders: dict[Placement, _Times] = field(default_factory=dict[Placement, _Times])
+    _spilled: dict[int, _Times] = field(default_factory=dict[int, _Times])
+    _cleared: dict[int, npt.NDArray[np.bool_]] = field(
+        default_factory=dict[int, npt.NDArray[np.bool_]]
+    )
+
+    def add(self, place: Placement, part: tuple[Range, ...], event: Event) -> None:
+        """Add products to a part of a tile.
+
+        An array adds in the order of its queue, so that what it has itself added last may still be
+        on its way.
+
+        Args:
+            place: Where the tile is.
+            part: What is added to, one range for each axis.
+            event: Who adds.
+
+        Raises:
+            VerifyError: The part is cleared although it holds sums, or is added to while it is
+                not cleared or not there.
+        """
+        tile = self.graph.tiles[place.tile]
+        where = _within(tile, part)
+        cleared = self._cleared.setdefault(place.tile, np.zeros(tile.shape, np.bool_))
+        if event.clear and cleared[where].any():
+            raise VerifyError(f"clears what holds sums: tile {place.tile}")
+        if not event.clear and not cleared[where].all():
+            raise VerifyError(f"adds to what was not cleared: tile {place.tile}")
+        ready = self._on_chip.setdefault(place, np.full(tile.shape, NEVER, np.int64))
+        adders = self._adders.setdefault(place, np.full(tile.shape, _NOBODY, np.int64))
+        is_there = (ready[where] <= event.start) | (adders[where] == event.index)
+        if not event.clear and not is_there.all():
+            raise VerifyError(f"adds to tile {place.tile} while it is not there")
+        cleared[where] = True
+        ready[where] = event.end
+        adders[where] = event.index
+        self._spilled.pop(place.tile, None)  # no longer what the sums are
+
+    def ready(self, place: Placement) -> int:
+        """Return when all sums of a tile are there; ``NEVER`` if one is not [cycle]."""
+        return int(self._on_chip[place].max()) if place in self._on_chip else NEVER
+
+    def finish(self, place: Placement) -> None:
+        """Forget a tile; nothing is added to it any more."""
+        self._on_chip.pop(place, None)
+        self._adders.pop(place, None)
+
+    def spill(self, place: Placement, start: int, end: int) -> bool:
+        """Write off what a tile holds; return whether all sums so far were there.
+
+        Args:
+            place: Where the tile is.
+            start: When the transfer begins [cycle].
+            end: When it ends [cycle].
+        """
+        cleared = self._cleared.get(place.tile)
+        if cleared is None or place not in self._on_chip:
+            return False
+        self._spilled[place.tile] = np.where(cleared, end, NEVER)
+        return bool((self._on_chip[place][cleared] <= start).all())
+
+    def retrieve(self, place: Placement, start: int, end: int) -> bool:
+        """Bring back what was spilled; return whether it was off chip by then.
+
+        Args:
+            place: Where the tile comes to.
+            start: When the transfer begins [cycle].
+            end: When it ends [cycle].
+        """
+        spilled = self._spilled.get(place.tile)
+        if spilled is None or int(spilled.min()) > start:
+            return False
+        self._on_chip[place] = np.where(spilled < NEVER, end, NEVER)
+        return True
+
+
+def _within(tile: Tile, part: tuple[Range, ...]) -> tuple[slice, ...]:
+    return tuple(
+        slice(inner.start - outer.start, inner.stop - outer.start)
+        for inner, outer in zip(part, tile.box, strict=True)
+    )
