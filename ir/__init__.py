@@ -1,6 +1,6 @@
 """Ground floor: frozen values, their text form and their invariants.
 
-What is handed on from room to room:
+What one part of the compiler hands to the next:
 
 - ``graph``: a network of operators, of the kinds in ``ops`` (declared in ``operators``), with
   ``types`` of tensors and constants in ``resources``;

@@ -16,6 +16,7 @@ from ...ir.errors import PassError
 from ...ir.isa.program import Program
 from ...ir.module import Module
 from ...ir.ops import is_mac
+from ...ir.tiles.graph import multiplier_name
 from ...ir.tiles.hazards import ScheduleHazards
 from ...ir.tiles.places import verify_places
 from ...ir.tiles.schedule import TileSchedule
@@ -50,7 +51,7 @@ def lower(module: Module) -> Lowered:
     check_executable(module.arch)
     verify_places(module.graph_schedule, module.tile_schedule)
     derived = {
-        f"{op.name}.multiplier": multiplier_of(module.graph, op)
+        multiplier_name(op.name): multiplier_of(module.graph, op)
         for op in module.graph.ops
         if is_mac(op) and op.result.type.quant is not None
     }

@@ -1,8 +1,8 @@
 """The schema of a dataclass, from its annotations: what every written form of it is derived from.
 
-JSON (``json_codec.py``), the text of modules (``ir/text/``), the binary form of instructions and their
-manual (``backend``), and the options of passes all read these columns, so that a new field appears
-in each of them by itself.
+JSON (``json_codec.py``), the text of modules (``ir/text/``), the binary form of instructions and
+their manual (``backend``), and the options of passes all read these columns, so that a new field
+appears in each of them by itself.
 
 ==================  ===========================================================================
 scalar              numbers, booleans, enumerations, texts

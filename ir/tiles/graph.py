@@ -261,6 +261,11 @@ class TileGraph:
             raise VerifyError(f"inner tile {number} of %{tile.tensor} is not written once in full")
 
 
+def multiplier_name(result: str) -> str:
+    """Return what the multipliers of a quantised operator are called, by the name of its result."""
+    return f"{result}.multiplier"
+
+
 def _covers(outer: tuple[Range, ...], inner: tuple[Range, ...]) -> bool:
     """Whether a box without gaps has another one inside."""
     return len(outer) == len(inner) and all(

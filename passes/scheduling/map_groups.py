@@ -23,6 +23,7 @@ from ..mapping.problem import MappingProblem, Objective
 from ..tiling.group import chains
 from ..tiling.residency import residency, unit_of
 from ..tiling.stripes import most_rows, row_axis, stripes
+from .known_schedules import Make
 from .schedule_tiles import schedule_operator
 
 SHARES = (1.0, 0.75, 0.5, 0.25)
@@ -96,14 +97,14 @@ class GroupMapping:
         group: The group.
         objective: What mappers minimise.
         seed: Of mappers.
-        first: How many stripes are scheduled, for an estimate; all of them by default.
+        make: Schedules the tiles.
     """
 
     module: Module
     group: Group
     objective: Objective
     seed: int
-    first: int | None = None
+    make: Make = schedule_operator
 
     @property
     def _arch(self) -> Architecture:
@@ -198,7 +199,7 @@ class GroupMapping:
         assert plan is not None
         module = replace(self.module, mappings=mappings)
         unit = unit_of(module.graph, plan, self.group.name)
-        return schedule_operator(module, unit, first=self.first)
+        return self.make(module, unit)
 
 
 def mapping_of(name: str, result: MappingResult) -> OperatorMapping:
