@@ -24,7 +24,7 @@ from accnn.ir.types import DType
 from accnn.models.onnx_import.load import load_model
 from accnn.models.session import make_session, run
 from accnn.runtime_sim.accesses import Touch, Way, touches
-from accnn.runtime_sim.functional.execute import mac
+from accnn.runtime_sim.functional import mac
 from accnn.runtime_sim.simulate import simulate
 from tests.flow import Compiled, compile_graph
 from tests.networks import NetworkBuilder, per_tensor, residual_network

@@ -45,7 +45,7 @@ def prove() -> None:
 
     from accnn.backend.binary.encode import decode, encode
     from accnn.ir.graph import Graph, Value
-    from accnn.ir.isa.instructions import instructions as isa
+    from accnn.ir.isa import instructions as isa
     from accnn.ir.ops import make_op
     from accnn.ir.text.parser import parse_program
     from accnn.ir.text.printing.program import print_program

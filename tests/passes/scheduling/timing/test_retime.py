@@ -14,8 +14,8 @@ from accnn.ir.tiles.events import EventKind
 from accnn.passes.scheduling.timing.retime import timed
 from accnn.passes.scheduling.timing.work import Work, Works
 from accnn.runtime_sim.array.arrays import Arrays
+from accnn.runtime_sim.timing import events as timing
 from accnn.runtime_sim.timing.demands import Demands
-from accnn.runtime_sim.timing.events import events as timing
 from accnn.runtime_sim.timing.ports import ports_of
 from tests.flow import Array, Compiled, compile_graph
 from tests.networks import residual_network
