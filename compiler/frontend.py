@@ -13,9 +13,9 @@ from ..ir.errors import OptionError
 from ..ir.report import Accuracy, FileIdentity, Quantization
 from ..models.accuracy import measure_accuracy
 from ..models.onnx_import.importer import ImportedNetwork, import_model
-from ..models.onnx_import.load import load_model
-from ..models.onnx_import.widen import compute_in_float32, note_of
-from ..models.quantize import is_dynamically_quantized, is_quantized
+from ..models.onnx_import.loading.load import load_model
+from ..models.onnx_import.loading.widen import compute_in_float32, note_of
+from ..models.quantisation.quantize import is_dynamically_quantized, is_quantized
 from ..models.session import Model
 from .options import CompileOptions
 from .stopwatch import Stopwatch

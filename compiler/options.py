@@ -6,9 +6,9 @@ from enum import StrEnum
 from pathlib import Path
 
 from ..ir.errors import OptionError
-from ..models.onnx_import.constants import ConstantValue, flat
-from ..models.quantize_options import PERCENTILE, QuantizeOptions
-from ..models.ranges import CalibrationMethod
+from ..models.onnx_import.loading.constants import ConstantValue, flat
+from ..models.quantisation.options import PERCENTILE, QuantizeOptions
+from ..models.quantisation.ranges import CalibrationMethod
 from ..passes.mapping.problem import Objective
 from ..passes.scheduling.cosma.budgets import NamedBudget
 from ..passes.scheduling.fusion import Fuse

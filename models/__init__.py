@@ -1,1 +1,11 @@
-"""Networks: importing, quantising, building, and running them for reference."""
+"""Networks: importing, quantising, building, and running them for reference.
+
+- ``onnx_import``: from an ONNX file to a graph;
+- ``quantisation``: from a float model to one of integers;
+- ``data``: what networks are calibrated and run with, the user's or made up;
+- ``zoo``: networks built as ONNX models, of sizes in ``published``;
+- ``graphs``: networks built as graphs, for schedulers alone;
+- ``session``, ``sections``: reference runs by onnxruntime, whole or in sections;
+- ``accuracy``: which classes a network gives to examples;
+- ``onnx_cases``: the cases of ONNX's own tests.
+"""

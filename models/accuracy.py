@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from ..ir.errors import OptionError
 from ..ir.report import Accuracy
-from .calibration import InputSpec, Sample, arrays_in, data_files, input_specs, read_samples
+from .data.calibration import InputSpec, Sample, arrays_in, data_files, input_specs, read_samples
 from .session import Model, make_session, run
 
 LABELS = "labels"

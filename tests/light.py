@@ -11,7 +11,7 @@ import onnx
 from onnx import ModelProto, NodeProto, TensorProto, helper, numpy_helper, version_converter
 from onnx.backend.test.loader import DATA_DIR
 
-from accnn.models.images import pink_noise
+from accnn.models.data.images import pink_noise
 from accnn.models.session import make_session, run
 
 FOLDER = Path(DATA_DIR) / "light"

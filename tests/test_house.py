@@ -40,9 +40,9 @@ DOORS = {
     "onnx": ("models", "backend_onnx"),
     "onnxruntime": (
         "models.session",
-        "models.prepare",
-        "models.quantize",
-        "models.histograms",
+        "models.quantisation.prepare",
+        "models.quantisation.quantize",
+        "models.quantisation.histograms",
         "compiler.verification.verify",
     ),
     "pydantic": ("backend.arch_tables", "backend.arch_errors"),

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from accnn.models.images import pink_noise
+from accnn.models.data.images import pink_noise
 from accnn.models.session import make_session, run
 from tests.light import NAMES, light
 

@@ -10,8 +10,8 @@ import numpy.typing as npt
 
 from ...ir.errors import ComputedOperandError, InfeasibleError, InputError
 from ...models.onnx_cases import Content, NodeCase
-from ...models.onnx_import.constants import as_rows
-from ...models.quantize import is_quantized
+from ...models.onnx_import.loading.constants import as_rows
+from ...models.quantisation.quantize import is_quantized
 from ..execute import QUICK, CompiledModel, compile_model
 from .tiers import tier_of
 

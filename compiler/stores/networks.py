@@ -11,9 +11,9 @@ from typing import Any
 
 from ...ir.errors import ModelError
 from ...ir.report import LayerNoise
-from ...models.content import digest_of_data, digest_of_model
-from ...models.onnx_import.load import parse_model
-from ...models.quantize import QuantizedModel, quantize
+from ...models.onnx_import.loading.load import parse_model
+from ...models.quantisation.content import digest_of_data, digest_of_model
+from ...models.quantisation.quantize import QuantizedModel, quantize
 from ...models.session import Model, serialized
 from ..options import CompileOptions
 from .store import Store, code_version, digest_of
@@ -39,7 +39,7 @@ class QuantisedNetworks:
         """Return a model quantised as the options of a compilation say.
 
         Raises:
-            InputError: See :func:`~accnn.models.quantize.quantize`.
+            InputError: See :func:`~accnn.models.quantisation.quantize.quantize`.
         """
         if self.store is None:
             return _quantised(model, options)

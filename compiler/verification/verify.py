@@ -13,9 +13,9 @@ from ...ir.graph import Graph, Op
 from ...ir.operators.spec import Family, Rounding
 from ...ir.ops import spec_of
 from ...ir.report import OutputCheck, Verification, VerificationStatus
-from ...models.calibration import input_specs, read_samples
+from ...models.data.calibration import input_specs, read_samples
+from ...models.data.synthetic import made_up
 from ...models.session import Model, as_written, make_session, run
-from ...models.synthetic import made_up
 
 Array = npt.NDArray[np.generic]
 

@@ -12,13 +12,13 @@ from ...ir.ops import verify_graph
 from ...ir.resources import Constants
 from ...ir.types import TensorType
 from .arguments import constant_input
+from .bodies.control_flow import bodies, has_bodies, unrolled
+from .bodies.expansion import body_of, has_body
 from .builder import Builder
-from .control_flow import bodies, has_bodies, unrolled
-from .expansion import body_of, has_body
 from .folding import fold, is_foldable
 from .fused import is_fused, unfused
+from .loading.shapes import run_time_inputs, static_shape
 from .node import Node
-from .shapes import run_time_inputs, static_shape
 from .table import (
     NEWEST_OPSET,
     OLDEST_OPSET,

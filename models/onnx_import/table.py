@@ -8,30 +8,19 @@ import onnx.defs
 from ...ir.errors import ModelError
 from .builder import Builder
 from .node import Node
-from .operators import (
-    convolution,
-    integers,
-    layout,
-    moving,
-    normalisation,
-    ordering,
-    pooling,
-    products,
-    qdq,
-    qoperator,
-    recurrent,
-    sampling,
-    scattering,
-    transforms,
-)
 from .operators import elementwise as each
+from .operators import normalisation, pooling
 from .operators import reductions as reduce
-from .operators.dimensions import global_pool, of_any_rank, pool3d
-from .operators.einsum import einsum
 from .operators.elementwise import pair, swapped, unary
+from .operators.moves import layout, moving, ordering, sampling, scattering
+from .operators.moves.resizing import resize, upsample
+from .operators.products import convolution, recurrent, transforms
+from .operators.products import matrices as products
+from .operators.products.dimensions import global_pool, of_any_rank, pool3d
+from .operators.products.einsum import einsum
+from .operators.products.transposed import col2im, conv_transpose
+from .operators.quantised import integers, qdq, qoperator
 from .operators.reductions import reduction
-from .operators.resizing import resize, upsample
-from .operators.transposed import col2im, conv_transpose
 
 OLDEST_OPSET = 7
 NEWEST_OPSET = 28

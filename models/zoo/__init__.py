@@ -1,6 +1,6 @@
 """Networks built here, with seeded weights: ``build("resnet50")`` and ``names()``."""
 
-from ..images import pink_noise
+from ..data.images import pink_noise
 from .build import build
 from .registry import names
 

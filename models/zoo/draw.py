@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..calibration import InputSpec
-from ..synthetic import made_up
+from ..data.calibration import InputSpec
+from ..data.synthetic import made_up
 from .layers.structure import Parameter, Value
 
 Weights = dict[str, NDArray[np.float32]]

@@ -21,7 +21,7 @@ from accnn.ir.isa.program import Program
 from accnn.ir.text.parser import parse_program
 from accnn.ir.text.printing.program import print_program
 from accnn.ir.types import DType
-from accnn.models.onnx_import.load import load_model
+from accnn.models.onnx_import.loading.load import load_model
 from accnn.models.session import make_session, run
 from accnn.runtime_sim.accesses import Touch, Way, touches
 from accnn.runtime_sim.functional import mac

@@ -8,8 +8,8 @@ import pytest
 import accnn
 from accnn.compiler.options import CompileOptions, VerifyMode
 from accnn.ir.report import VerificationStatus
-from accnn.models.onnx_import.load import load_model
-from accnn.models.quantize import quantize
+from accnn.models.onnx_import.loading.load import load_model
+from accnn.models.quantisation.quantize import quantize
 from accnn.models.session import save_model
 from tests.end_to_end.conftest import SIZES, Networks
 

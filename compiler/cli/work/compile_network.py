@@ -9,8 +9,8 @@ from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeEl
 
 from ....ir.errors import MismatchError
 from ....ir.report import VerificationStatus
-from ....models.quantize_options import PERCENTILE
-from ....models.ranges import CalibrationMethod
+from ....models.quantisation.options import PERCENTILE
+from ....models.quantisation.ranges import CalibrationMethod
 from ....passes.instrument import WriteReproducer
 from ....passes.mapping.problem import Objective
 from ....passes.scheduling.fusion import Fuse

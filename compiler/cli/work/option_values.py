@@ -8,7 +8,7 @@ import re
 from collections.abc import Sequence
 
 from ....ir.errors import OptionError
-from ....models.onnx_import.constants import ConstantValue
+from ....models.onnx_import.loading.constants import ConstantValue
 from ....passes.scheduling.cosma.budgets import NamedBudget
 from ...options import BUDGET_HINT
 

@@ -8,7 +8,7 @@ from rich.table import Table
 
 from ....ir.codec.files import check_writable, replacing
 from ....ir.errors import OptionError
-from ....models.calibration import input_specs
+from ....models.data.calibration import input_specs
 from ....models.session import Model, save_model
 from ....models.zoo.build import build
 from ....models.zoo.registry import NETWORKS, find, published

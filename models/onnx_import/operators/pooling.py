@@ -11,7 +11,7 @@ from ..arguments import image_extent, window, window_attrs
 from ..builder import Builder
 from ..node import Node
 from .chain import Chain
-from .convolution import average_attrs, max_pool
+from .products.convolution import average_attrs, max_pool
 from .reductions import reduced
 
 

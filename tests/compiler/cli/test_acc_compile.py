@@ -21,7 +21,7 @@ from accnn.compiler.options import CompileOptions
 from accnn.compiler.pipelines import chosen_pipeline
 from accnn.ir.report import VerificationStatus, from_json
 from accnn.ir.text.parser import parse_module
-from accnn.models.quantize import quantize
+from accnn.models.quantisation.quantize import quantize
 from accnn.passes.pipeline import Pipeline
 from tests.passes.sample_passes import RenameGraph
 

@@ -9,7 +9,7 @@ from accnn.compiler.cli import acc_compile, choices
 from accnn.compiler.options import CompileOptions, VerifyMode
 from accnn.compiler.pipelines import GRAPH_SCHEDULERS, TILE_SCHEDULERS
 from accnn.compiler.report.layer_table import LayerCounting
-from accnn.models.ranges import CalibrationMethod
+from accnn.models.quantisation.ranges import CalibrationMethod
 from accnn.passes.mapping.problem import Objective
 from accnn.passes.mapping.registry import MAPPERS
 from accnn.passes.scheduling.flexer.options import Memory, Metric, Priority

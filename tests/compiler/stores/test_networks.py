@@ -9,7 +9,7 @@ import pytest
 from accnn.compiler.options import CompileOptions
 from accnn.compiler.stores.networks import QuantisedNetworks, key_of
 from accnn.compiler.stores.store import Store
-from accnn.models.ranges import CalibrationMethod as Method
+from accnn.models.quantisation.ranges import CalibrationMethod as Method
 from accnn.models.session import serialized
 from tests.onnx_rows import convolutions_in_a_row
 

@@ -4,7 +4,7 @@ import numpy as np
 import onnx
 import pytest
 
-from accnn.models.quantize import quantize
+from accnn.models.quantisation.quantize import quantize
 from accnn.models.sections import quantised_tensors
 from accnn.models.session import Optimisation, make_session, run
 from accnn.models.zoo import build

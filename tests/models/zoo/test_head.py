@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from accnn.models.quantize import quantize
+from accnn.models.quantisation.quantize import quantize
 from accnn.models.zoo import build
 from accnn.models.zoo.head import find_head, spanned
 from accnn.models.zoo.layers.structure import ZooOptions

@@ -1,0 +1,146 @@
+"""Read an ONNX file from disk; whatever is wrong with it becomes one clear ``ModelError``."""
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import onnx
+from google.protobuf.message import DecodeError
+from onnx import ModelProto
+
+from ....ir.errors import ModelError
+from ..table import NEWEST_OPSET, OLDEST_OPSET
+from .constants import ConstantValue, bind_constants
+from .external import embed_external_data
+from .ir_version import state_ir_version
+from .shapes import fix_shapes
+
+LARGEST_MODEL = 2**31 - 1
+"""Protobuf's own limit for one message, weights included [byte]."""
+
+_STANDARD = ("", "ai.onnx")
+
+
+def load_model(
+    path: Path | str,
+    *,
+    shapes: Mapping[str, tuple[int, ...]] | None = None,
+    constants: Mapping[str, ConstantValue] | None = None,
+) -> ModelProto:
+    """Read, complete and check a model.
+
+    External data is read into the model; it must lie in the model's folder.
+
+    Args:
+        path: The ``.onnx`` file.
+        shapes: Shapes of inputs and extents of axes, by name; they replace symbolic dimensions.
+        constants: Values of inputs that become constants, by name.
+
+    Raises:
+        ModelError: The file is missing, no ONNX model, truncated, inconsistent or too large, its
+            external data is missing or outside of its folder, or an input remains dynamic.
+        OptionError: A shape or a constant does not suit the model.
+    """
+    path = Path(path)
+    model = _parse(_read(path), path)
+    state_ir_version(model, str(path))
+    embed_external_data(model, path, LARGEST_MODEL)
+    bind_constants(model, constants or {})
+    fix_shapes(model, shapes or {})
+    _check(model, path)
+    return model
+
+
+def _read(path: Path) -> bytes:
+    if not path.exists():
+        raise ModelError(f"{path}: no such file")
+    if not path.is_file():
+        raise ModelError(f"{path}: not a file")
+    size = path.stat().st_size
+    if size > LARGEST_MODEL:
+        raise ModelError(
+            f"{path}: {size} bytes are more than the {LARGEST_MODEL} that protobuf allows",
+            hint="save the weights as external data",
+        )
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise ModelError(f"{path}: cannot be read: {error.strerror}") from error
+
+
+def parse_model(blob: bytes, name: str) -> ModelProto:
+    """Return the model of some bytes; nothing is checked.
+
+    Args:
+        blob: The bytes.
+        name: What messages call them.
+
+    Raises:
+        ModelError: They are no model.
+    """
+    model = ModelProto()
+    try:
+        model.ParseFromString(blob)
+    except DecodeError as error:
+        raise ModelError(f"{name}: not an ONNX model, or truncated") from error
+    return model
+
+
+def _parse(blob: bytes, path: Path) -> ModelProto:
+    if not blob:
+        raise ModelError(f"{path}: the file is empty")
+    model = parse_model(blob, str(path))
+    if not model.HasField("graph") or not model.opset_import:
+        raise ModelError(f"{path}: not an ONNX model, or truncated (no graph or no opset)")
+    _check_outputs(model, path)
+    newest = max((e.version for e in model.opset_import if e.domain in _STANDARD), default=0)
+    if newest > NEWEST_OPSET:
+        raise ModelError(
+            f"{path}: opset {newest} is not supported ({OLDEST_OPSET} to {NEWEST_OPSET})",
+            hint="convert the model with onnx.version_converter",
+        )
+    if not all(isinstance(text, str) for text in _texts(model)):
+        raise ModelError(f"{path}: not an ONNX model, or damaged (a name is not UTF-8)")
+    return model
+
+
+def _check_outputs(model: ModelProto, path: Path) -> None:
+    graph = model.graph
+    if not graph.output:
+        raise ModelError(f"{path}: the network has no output")
+    given = {item.name for item in (*graph.input, *graph.initializer)}
+    for value in graph.output:
+        if value.name in given:
+            raise ModelError(
+                f"{path}: output {value.name!r} is an input or a constant of the network",
+                hint="remove it from the network's outputs",
+            )
+
+
+def _texts(model: ModelProto) -> Iterator[object]:
+    """Yield every name; protobuf returns bytes where one is not UTF-8."""
+    graph = model.graph
+    yield graph.name
+    for entry in model.opset_import:
+        yield entry.domain
+    for value in (*graph.input, *graph.output, *graph.value_info):
+        yield value.name
+        yield from (dim.dim_param for dim in value.type.tensor_type.shape.dim)
+    for tensor in graph.initializer:
+        yield tensor.name
+        yield from (text for entry in tensor.external_data for text in (entry.key, entry.value))
+    for node in graph.node:
+        yield from (node.name, node.op_type, node.domain, *node.input, *node.output)
+        yield from (attribute.name for attribute in node.attribute)
+
+
+def _check(model: ModelProto, path: Path) -> None:
+    if model.ByteSize() > LARGEST_MODEL:
+        raise ModelError(f"{path}: model and external data exceed {LARGEST_MODEL} bytes")
+    try:
+        onnx.checker.check_model(model)
+    except onnx.checker.ValidationError as error:
+        raise ModelError(f"{path}: not a valid ONNX model: {_first_line(error)}") from error
+
+
+def _first_line(error: Exception) -> str:
+    return next((line for line in str(error).splitlines() if line.strip()), type(error).__name__)
