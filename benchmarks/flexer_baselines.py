@@ -37,8 +37,8 @@ from accnn.passes.scheduling.flexer.problem import (
     timed,
     unrolled,
 )
+from accnn.passes.scheduling.flexer.search.viable import viable_tilings
 from accnn.passes.scheduling.flexer.site import Site
-from accnn.passes.scheduling.flexer.viable import viable_tilings
 
 from .conv_layers import TABLES, distinct
 

@@ -1,7 +1,7 @@
 """Which classes a network, and the float network that it was made of, give to the user's examples.
 
-The examples are a data set as for calibration (``calibration.py``). Beside the inputs it may hold
-the array ``labels``: the right class of each example, as int64.
+The examples are a data set as for calibration (``data/calibration.py``). Beside the inputs it may
+hold the array ``labels``: the right class of each example, as int64.
 """
 
 from collections.abc import Iterator

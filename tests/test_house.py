@@ -76,6 +76,12 @@ LIBRARY = (
 )
 """Modules that only users and benchmarks call; `docs/salsa.md` shows the first three."""
 
+MOST_FILES = 12
+"""Modules that a folder may hold without sub-folders and a map of them."""
+
+NO_MAP_YET = ("passes.mapping", "passes.scheduling")
+"""Packages whose folders are still as they were."""
+
 MAPPERS_BASIS = ("passes.mapping.problem", "passes.mapping.mapper", "passes.analysis")
 """What searches for nests build on; integer programs and mappers build on them."""
 
@@ -147,6 +153,24 @@ def _from_imports(module: str, path: Path, node: ast.ImportFrom) -> Iterator[Imp
 
 
 IMPORTS = [item for name, path in MODULES.items() for item in imports_of(name, path)]
+
+
+def is_face(path: Path) -> bool:
+    """Whether a file stands for its folder."""
+    return path.name == "__init__.py"
+
+
+def contents(folder: str) -> tuple[set[str], set[str]]:
+    """Return the names of the modules, and of the sub-folders, of a folder."""
+    inside = {name: path for name, path in MODULES.items() if name.rpartition(".")[0] == folder}
+    folders = {name.rpartition(".")[2] for name, path in inside.items() if is_face(path)}
+    return {name.rpartition(".")[2] for name in inside} - folders, folders
+
+
+def mapped(text: str) -> set[str]:
+    """Return the names that the lines of a map begin with; empty where a text has no map."""
+    lines = re.findall(r"^- ((?:``\w+``(?:, )?)+):", text, re.MULTILINE)
+    return {name for line in lines for name in re.findall(r"\w+", line)}
 
 
 def room(module: str) -> str:
@@ -276,6 +300,12 @@ class TestTheParserOfImports:
 
         assert [item.target for item in found] == [target]
 
+    def test_reads_a_map(self) -> None:
+        text = "A folder.\n\n- ``a``, ``b``: this, with ``c``;\n- ``d``: that.\n"
+
+        assert mapped(text) == {"a", "b", "d"}
+        assert mapped("A folder with ``a``.") == set()
+
     def test_finds_a_cycle(self) -> None:
         assert cycle({"a": {"b"}, "b": {"c"}, "c": {"b"}}) == ["b", "c"]
         assert cycle({"a": {"b"}, "b": {"c"}, "c": set()}) == []
@@ -333,6 +363,24 @@ class TestFiles:
         faces = [path for path in MODULES.values() if path.name == "__init__.py"]
 
         assert [str(path) for path in faces if len(path.read_text().splitlines()) >= 40] == []
+
+    @pytest.mark.parametrize("folder", [name for name, path in MODULES.items() if is_face(path)])
+    def test_large_folders_have_sub_folders_and_a_map(self, folder: str) -> None:
+        modules, folders = contents(folder)
+
+        if len(modules) > MOST_FILES and not is_within(folder, NO_MAP_YET):
+            assert folders
+            assert mapped(ast.get_docstring(ast.parse(MODULES[folder].read_text())) or "")
+
+    @pytest.mark.parametrize("folder", [name for name, path in MODULES.items() if is_face(path)])
+    def test_a_map_names_what_is_there(self, folder: str) -> None:
+        text = ast.get_docstring(ast.parse(MODULES[folder].read_text())) or ""
+        modules, folders = contents(folder)
+
+        if mapped(text):
+            named = set(re.findall(r"``(\w+)``", text))
+            assert mapped(text) <= modules | folders
+            assert sorted((modules | folders) - named - {"__main__"}) == []
 
     def test_faces_sort_what_they_offer(self) -> None:
         for path in MODULES.values():

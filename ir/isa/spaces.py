@@ -37,8 +37,8 @@ def level_of_space(arch: Architecture) -> Mapping[Space, str]:
 def space_bytes(arch: Architecture) -> Mapping[Space, int]:
     """Return the size of each on-chip space, of one NPU where it is private [byte].
 
-    ``wb`` and ``ab`` count all instances of their level together; see :mod:`.isa` for how tiles
-    lie in them.
+    ``wb`` and ``ab`` count all instances of their level together; see :mod:`.instructions` for how
+    tiles lie in them.
     """
     sizes = {
         space: (arch.level(level).capacity or 0) * arch.instances(level)

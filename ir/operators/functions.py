@@ -1,9 +1,9 @@
 """The functions of the vector unit: each declared once, with its meaning and what it costs.
 
-Each but ``none`` is an operator kind of the same name on float32 tensors (``elementwise.py``), and
-a choice of an instruction: of ``activate`` (one operand), of ``binary`` (two), of ``reduce``. A new
-function is a member of its enumeration, appended, because its position is its code, and an entry
-of the table below it.
+Each but ``none`` is an operator kind of the same name on float32 tensors
+(``families/elementwise.py``), and a choice of an instruction: of ``activate`` (one operand), of
+``binary`` (two), of ``reduce``. A new function is a member of its enumeration, appended, because
+its position is its code, and an entry of the table below it.
 
 All compute in float32 unless their summary says otherwise.
 """

@@ -96,8 +96,9 @@ def quantize(
 
     Args:
         model: A float model with static input shapes; it is left as it is.
-        calibration: Data set (see ``calibration.py``); all of its samples are used. Without one,
-            ``samples`` are made up (``synthetic.py``) and the result says ``calibrated=False``.
+        calibration: Data set (see ``data/calibration.py``); all of its samples are used. Without
+            one, ``samples`` are made up (``data/synthetic.py``) and the result says
+            ``calibrated=False``.
         seed: Seed of made-up samples, 0 or more.
         samples: Number of made-up samples.
         options: Types and granularity; s8 x s8 per channel by default.

@@ -1,4 +1,4 @@
-"""The cost of one loop nest on one NPU: a batch of one (:mod:`.batch`), with all its parts.
+"""The cost of one loop nest on one NPU: a batch of one (:mod:`.batches.batch`), with all its parts.
 
 The exact simulator (``tests/runtime_sim/execution.py``) executes nests by the same rules with real
 buffers; its counts equal these.
@@ -11,11 +11,11 @@ from functools import cached_property
 from ...ir.arch import Architecture
 from ...ir.mapping import LoopNest
 from ...ir.workload import Operand, Workload
-from .batch import mac_energy, memory_energy, network_energy, offchip_bits
+from .batches.batch import mac_energy, memory_energy, network_energy, offchip_bits
+from .batches.counts import Counts
+from .batches.latency import drain_cycles, fill_cycles, port_bits
+from .batches.nest_batch import batch_nests
 from .bounds import cycles_lower_bound, energy_lower_bound
-from .counts import Counts
-from .latency import drain_cycles, fill_cycles, port_bits
-from .nest_batch import batch_nests
 from .sliding import fetched_in_tiles
 from .traffic import Direction, Port, Traffic, bounded_ports
 

@@ -1,1 +1,9 @@
-"""Clean-up of the graph: what is dead, equal, without effect or known at compile time."""
+"""Clean-up of the graph: what is dead, equal, without effect or known at compile time.
+
+- ``eliminate_dead``, ``merge_duplicates``, ``remove_identities``: what nobody needs;
+- ``fold_affine``, ``fold_layout``, ``dequantize_constants``: what is known at compile time;
+- ``fuse_activations``: what runs with the operator before;
+- ``decompose_softmax``, ``split_float_products``, ``split_gathers``: what the machine lacks;
+- ``integers``: quantised networks, computed in integers;
+- ``growth``, ``substitute``: what these passes are written with.
+"""

@@ -1,8 +1,9 @@
 """Loop nests for single operators: the question, the answers, and who finds them.
 
-- :mod:`.problem`: what is asked; every mapper answers the same question;
-- :mod:`.mapper`: what a mapper is and what it answers; :mod:`.jobs`: many questions at once;
-- :mod:`.registry`: the mappers by name;
+- ``problem``: what is asked; every mapper answers the same question;
+- ``mapper``: what a mapper is and what it answers; ``jobs``: many questions at once;
+- ``registry``: the mappers by name;
+- ``timeloop``: problems, architectures and nests as Timeloop's files;
 - ``recipes``: the mappers, each a few steps of search and proof;
 - ``search``: annealing over orders of loops, local search over tiles, draws;
 - ``certificate``: integer programs, which prove what no mapping can beat.

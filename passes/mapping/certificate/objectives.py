@@ -1,13 +1,13 @@
 """Latency and energy over lower bounds, as linear terms: compute, every port, fill and drain.
 
-Compare :mod:`accnn.passes.analysis.latency`, whose words are used here.
+Compare :mod:`accnn.passes.analysis.batches.latency`, whose words are used here.
 """
 
 import math
 from collections.abc import Sequence
 from dataclasses import replace
 
-from ...analysis.latency import FILL_ORDER
+from ...analysis.batches.latency import FILL_ORDER
 from ...analysis.traffic import bounded_ports, energy_of
 from ...mip.linear import ZERO, Linear, total
 from .exponentials import TANGENTS, Exponentials

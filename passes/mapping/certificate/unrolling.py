@@ -10,8 +10,8 @@ from collections.abc import Mapping
 
 from ....ir.arch import Fanout
 from ....ir.workload import OPERANDS, REDUCTION, RELEVANT, Dim, Operand
-from ...analysis.coefficients import widths_of
-from ...analysis.counts import chains_of
+from ...analysis.batches.coefficients import widths_of
+from ...analysis.batches.counts import chains_of
 from ...analysis.flows import Factors, Kind, flow_table
 from ...analysis.traffic import Direction, bounded_ports
 from ...mip.linear import Linear, total

@@ -23,9 +23,9 @@ from numpy.typing import NDArray
 from ....ir.arch import Architecture
 from ....ir.errors import InfeasibleError
 from ....ir.mapping import LoopNest
-from ...analysis.batch import BatchCost, evaluate_batch
-from ...analysis.nest_batch import NestBatch, batch_nests
-from ...analysis.tile_batch import TileBatch
+from ...analysis.batches.batch import BatchCost, evaluate_batch
+from ...analysis.batches.nest_batch import NestBatch, batch_nests
+from ...analysis.batches.tile_batch import TileBatch
 from ..mapper import Mapper, MappingResult, MappingStatus
 from ..problem import MappingProblem, Objective
 from ..search.measures import measure_of

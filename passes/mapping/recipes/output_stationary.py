@@ -14,8 +14,8 @@ from ....ir.arch import Architecture, Fanout
 from ....ir.errors import InfeasibleError
 from ....ir.mapping import Loop, LoopNest, SpatialLoop, even_nest
 from ....ir.workload import DIMS, REDUCTION, Dim, Operand, Workload
-from ...analysis.batch import evaluate_batch
-from ...analysis.nest_batch import batch_nests
+from ...analysis.batches.batch import evaluate_batch
+from ...analysis.batches.nest_batch import batch_nests
 from ..mapper import Mapper, MappingResult, MappingStatus
 from ..problem import MappingProblem, OfProblem
 from ..search.measures import measure_of

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from ...analysis.batch import BatchCost
+from ...analysis.batches.batch import BatchCost
 from ..problem import Objective
 
 Floats = NDArray[np.float64]

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from ....ir.mapping import LoopNest
 from ....ir.workload import DIMS, Operand
-from ...analysis.batch import BatchCost, evaluate_batch
-from ...analysis.nest_batch import NestBatch
+from ...analysis.batches.batch import BatchCost, evaluate_batch
+from ...analysis.batches.nest_batch import NestBatch
 from ..problem import MappingProblem
 from .even.space import prime_factors
 from .merging import merge_loops

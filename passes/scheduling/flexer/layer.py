@@ -13,7 +13,7 @@ from ....ir.workload import Operand, Workload
 from .candidate import SearchOutcome
 from .latency import TileTimer
 from .options import FlexerOptions
-from .search import Search
+from .search.search import Search
 from .site import Site, site_of
 
 

@@ -10,7 +10,7 @@ from ....ir.errors import InfeasibleError
 from .candidate import SearchOutcome
 from .latency import TileTimer
 from .options import FlexerOptions
-from .search import Search
+from .search.search import Search
 from .site import Site
 
 _WORTH_PROCESSES = 4

@@ -7,9 +7,9 @@ def prove() -> None:
     """Every engine of the compiler, and the simulator, count what is read back."""
     from accnn.backend.load import load_architecture
     from accnn.ir.workload import Operand, Workload
-    from accnn.passes.analysis.batch import evaluate_batch
+    from accnn.passes.analysis.batches.batch import evaluate_batch
+    from accnn.passes.analysis.batches.nest_batch import batch_nests
     from accnn.passes.analysis.cost import evaluate
-    from accnn.passes.analysis.nest_batch import batch_nests
     from accnn.passes.analysis.tile_cost import tile_cost
     from accnn.passes.analysis.traffic import Direction
     from accnn.passes.mapping.certificate.certify import Effort

@@ -26,14 +26,14 @@ _COST = (
     ),
     Fault(
         "fill takes the tiles of the last memory alone",
-        "passes/analysis/latency.py",
+        "passes/analysis/batches/latency.py",
         "sent = np.maximum(sent, ready[operand]) + times.get(crossing, zero)",
         "sent = np.maximum(sent, 0.0) + times.get(crossing, zero)",
         Exam.NESTS,
     ),
     Fault(
         "old sums are no part of the fill",
-        "passes/analysis/latency.py",
+        "passes/analysis/batches/latency.py",
         "order = FILL_ORDER if counts.has_sums else FILL_ORDER[:2]",
         "order = FILL_ORDER[:2]",
         Exam.NESTS,
@@ -82,7 +82,7 @@ _COST = (
     ),
     Fault(
         "padded MACs are free",
-        "passes/analysis/batch.py",
+        "passes/analysis/batches/batch.py",
         "macs = counts.batch.steps * counts.batch.unrolled_extents.prod(axis=1)",
         "macs = np.full(len(counts.batch), counts.batch.workload.macs)",
         Exam.DESCRIPTORS,
@@ -96,28 +96,28 @@ _COST = (
     ),
     Fault(
         "the outermost loop always changes a tile",
-        "passes/analysis/nest_batch.py",
+        "passes/analysis/batches/nest_batch.py",
         "np.where(turning, place, 0)",
         "np.where(turning, place, 1)",
         Exam.NESTS,
     ),
     Fault(
         "instances of the sums' home forgotten",
-        "passes/analysis/coefficients.py",
+        "passes/analysis/batches/coefficients.py",
         "return relevant((*boundary.above, *boundary.hops)) | others(source.above)",
         "return relevant(boundary.hops) | others(source.above)",
         Exam.NESTS,
     ),
     Fault(
         "sums of the home are read back only once",
-        "passes/analysis/coefficients.py",
+        "passes/analysis/batches/coefficients.py",
         "self.tile = np.zeros_like(self.tile)",
         "self.tile = self.tile.copy()",
         Exam.NESTS,
     ),
     Fault(
         "unrolled loops outside of a memory count as its tile",
-        "passes/analysis/counts.py",
+        "passes/analysis/batches/counts.py",
         "if name in beneath:",
         "if name:",
         Exam.DESCRIPTORS,
@@ -134,7 +134,7 @@ _COST = (
 _WIDTHS = (
     Fault(
         "finished outputs as wide as sums",
-        "passes/analysis/coefficients.py",
+        "passes/analysis/batches/coefficients.py",
         "narrower = (widths.psum - widths.O) * done",
         "narrower = 0 * done",
         Exam.WHOLE_NESTS,
@@ -148,7 +148,7 @@ _WIDTHS = (
     ),
     Fault(
         "the first update of a sum reads it",
-        "passes/analysis/coefficients.py",
+        "passes/analysis/batches/coefficients.py",
         "if flow.kind is Kind.START:",
         "if flow.kind is Kind.MOVE:",
         Exam.WHOLE_NESTS,

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .....ir.workload import OPERANDS
-from ....analysis.batch import BatchCost
+from ....analysis.batches.batch import BatchCost
 from .space import EvenBatch, EvenSpace, joined, with_all_orders
 
 Ints = NDArray[np.int64]

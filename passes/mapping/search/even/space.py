@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 from .....ir.errors import InfeasibleError
 from .....ir.mapping import LoopNest
 from .....ir.workload import DIMS, OPERANDS, REDUCTION, RELEVANT, Dim, Operand
-from ....analysis.batch import BatchCost, evaluate_batch
-from ....analysis.nest_batch import LevelledBatch, NestBatch
+from ....analysis.batches.batch import BatchCost, evaluate_batch
+from ....analysis.batches.nest_batch import LevelledBatch, NestBatch
 from ...problem import MappingProblem, OfProblem
 
 Ints = NDArray[np.int64]

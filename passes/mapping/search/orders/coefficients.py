@@ -13,12 +13,12 @@ import numpy as np
 from .....ir.arch import Architecture
 from .....ir.mapping import LoopNest
 from .....ir.workload import OPERANDS, Operand
-from ....analysis.batch import mac_energy
-from ....analysis.coefficients import Index
-from ....analysis.counts import Counts
+from ....analysis.batches.batch import mac_energy
+from ....analysis.batches.coefficients import Index
+from ....analysis.batches.counts import Counts
+from ....analysis.batches.latency import crossing_cycles
+from ....analysis.batches.nest_batch import batch_nests
 from ....analysis.flows import Flow, Kind
-from ....analysis.latency import crossing_cycles
-from ....analysis.nest_batch import batch_nests
 from ....analysis.traffic import bounded_ports, energy_of
 from .kernel.records import Floats
 

@@ -1,4 +1,16 @@
-"""Sets of operations: how they grow, and the choice of the best set (sections 4.2 and 4.3)."""
+"""Sets of operations: how they grow, and the choice of the best set (sections 4.2 and 4.3).
+
+Sets with equal dataflow maps count once; their priorities are those of section 4.3 and Table 2.
+
+Args:
+    p: The problem.
+    s: State of the schedule.
+    ops: Numbers of operations.
+    count: How many count.
+
+References:
+    Min, Kwon, Egger: Flexer: Out-of-Order Scheduling for Multi-NPUs. CGO 2023.
+"""
 
 # The compiler infers scalars; the stubs of NumPy take some of them for arrays.
 # pyright: reportArgumentType=false, reportReturnType=false, reportUnknownArgumentType=false
@@ -7,12 +19,86 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .arrays import AT, BENEFIT, Choice, Ints, Problem, State
+from .arrays import (
+    AT,
+    BENEFIT,
+    LEFT,
+    MIN_SPILL,
+    MIN_TRANSFER,
+    SPILLED,
+    Choice,
+    Ints,
+    Problem,
+    State,
+)
 from .candidates import candidates
 from .compiled import inner, maker, small
-from .flow_map import dataflow_map
-from .priority import priority_of
 from .space_plan import plan_space
+
+
+@small
+def _mix(value: int) -> int:
+    """Return a scrambled value (the finaliser of splitmix64)."""
+    x = np.uint64(value) + np.uint64(0x9E3779B97F4A7C15)
+    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return np.int64((x ^ (x >> np.uint64(31))) >> np.uint64(1))
+
+
+@small
+def dataflow_map(p: Problem, s: State, ops: Ints, count: int) -> tuple[int, int, int]:
+    """Return the dataflow map of a set as a number, its reused and its new bytes.
+
+    Sets with equal maps count once (section 4.2): per kind of tile, which are new and which are on
+    chip, and how many operations share each. Sizes, spilled accumulators and the last addition
+    to a tile belong to the map, for they change what is moved.
+    """
+    total, reused, new = 0, 0, 0
+    for role in range(3):
+        for k in range(count):
+            tile = p.reads[ops[k], role]
+            if p.resident[tile]:
+                continue
+            sharing, is_first = 0, True
+            for j in range(count):
+                if p.reads[ops[j], role] == tile:
+                    sharing += 1
+                    if j < k:
+                        is_first = False
+            here = s.tile[tile, AT] >= 0
+            if here or not is_first:
+                reused += p.size[tile]
+            else:
+                new += p.size[tile]
+            if is_first:
+                state = (
+                    4 * (s.tile[tile, SPILLED] >= 0) + 2 * here + (s.tile[tile, LEFT] == sharing)
+                )
+                total += _mix(((p.size[tile] * 8 + state) * 64 + sharing) * 4 + role)
+    return total, reused, new
+
+
+@inner
+def priority_of(
+    rule: int, reused: int, spilled: float, used: int, overhead: int, moved: int
+) -> tuple[float, float, float]:
+    """Return the priority of a set; larger is better, the first entry that differs decides.
+
+    ``BENEFIT`` is section 4.3: memory benefit, then utilisation, then short memory operations.
+
+    Args:
+        rule: ``BENEFIT``, ``MIN_TRANSFER`` or ``MIN_SPILL``.
+        reused: Bytes that are on chip already, or shared.
+        spilled: Bytes that leave, weighted by how soon they are wanted again.
+        used: Bytes on chip afterwards.
+        overhead: Time of the memory operations [cycle].
+        moved: Bytes that they move.
+    """
+    if rule == MIN_TRANSFER:
+        return -float(moved), reused - spilled, float(used)
+    if rule == MIN_SPILL:
+        return -spilled, float(reused), float(used)
+    return reused - spilled, float(used), -float(overhead)
 
 
 class Sets(NamedTuple):

@@ -9,9 +9,9 @@ from accnn.backend.load import load_architecture
 from accnn.ir.isa.instructions import Unit
 from accnn.ir.module import Module
 from accnn.ir.proof import gap_of
-from accnn.passes.analysis.batch import evaluate_batch
-from accnn.passes.analysis.nest_batch import batch_nests
-from accnn.passes.analysis.tile_batch import TileBatch
+from accnn.passes.analysis.batches.batch import evaluate_batch
+from accnn.passes.analysis.batches.nest_batch import batch_nests
+from accnn.passes.analysis.batches.tile_batch import TileBatch
 from accnn.passes.base import Context
 from accnn.passes.mapping.mapper import MappingStatus
 from accnn.passes.mapping.problem import Objective

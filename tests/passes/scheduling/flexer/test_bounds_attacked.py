@@ -17,7 +17,7 @@ from accnn.passes.scheduling.flexer.bounds import site_bound
 from accnn.passes.scheduling.flexer.candidate import schedule_of
 from accnn.passes.scheduling.flexer.latency import TileTimer
 from accnn.passes.scheduling.flexer.options import FlexerOptions
-from accnn.passes.scheduling.flexer.search import Search
+from accnn.passes.scheduling.flexer.search.search import Search
 from accnn.passes.scheduling.map_operators import MapOperators
 from accnn.passes.scheduling.schedule_tiles import schedule_operator
 from tests.passes.scheduling.flexer.sites import alone, convolution, machine, site

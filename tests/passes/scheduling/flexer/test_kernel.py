@@ -22,7 +22,7 @@ from accnn.passes.scheduling.flexer.kernel.drive import (
 from accnn.passes.scheduling.flexer.latency import TileTimer
 from accnn.passes.scheduling.flexer.options import FlexerOptions, Memory, Priority
 from accnn.passes.scheduling.flexer.problem import TimedTiling, dataflows, timed, unrolled
-from accnn.passes.scheduling.flexer.viable import viable_tilings
+from accnn.passes.scheduling.flexer.search.viable import viable_tilings
 from accnn.runtime_sim.reference.run import run as run_reference
 from accnn.runtime_sim.simulate import simulate
 from tests.flow import random_inputs

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from accnn.ir.workload import DIMS, OPERANDS
-from accnn.passes.analysis.batch import evaluate_batch
-from accnn.passes.analysis.nest_batch import NestBatch
+from accnn.passes.analysis.batches.batch import evaluate_batch
+from accnn.passes.analysis.batches.nest_batch import NestBatch
 
 
 def _monotone(loops, memories):

@@ -11,11 +11,16 @@ from accnn.passes.scheduling.flexer.kernel.arrays import DONE
 from accnn.passes.scheduling.flexer.kernel.drive import result_of, schedule_in_order
 from accnn.passes.scheduling.flexer.latency import TileTimer
 from accnn.passes.scheduling.flexer.options import FlexerOptions
-from accnn.passes.scheduling.flexer.orders import BlockOrder, block_orders, estimate, in_blocks
 from accnn.passes.scheduling.flexer.problem import timed
+from accnn.passes.scheduling.flexer.search.orders import (
+    BlockOrder,
+    block_orders,
+    estimate,
+    in_blocks,
+)
+from accnn.passes.scheduling.flexer.search.trials import STATIC_MEMORIES
+from accnn.passes.scheduling.flexer.search.viable import viable_tilings
 from accnn.passes.scheduling.flexer.tilings import TileSizes, Tiling
-from accnn.passes.scheduling.flexer.trials import STATIC_MEMORIES
-from accnn.passes.scheduling.flexer.viable import viable_tilings
 from tests.passes.scheduling.flexer.sites import convolution, machine, site
 
 ENDLESS = FlexerOptions().goal(math.inf)

@@ -4,9 +4,9 @@ import itertools
 import math
 from collections.abc import Mapping
 
-from ....ir.workload import Dim, Operand
-from .site import Site
-from .tilings import CUT_DIMS, TileSizes, Tiling
+from .....ir.workload import Dim, Operand
+from ..site import Site
+from ..tilings import CUT_DIMS, TileSizes, Tiling
 
 REACH = 8
 """Tilings of up to so many times the least operations that are viable are never too many."""

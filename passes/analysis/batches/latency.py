@@ -19,12 +19,12 @@ from functools import lru_cache
 
 import numpy as np
 
-from ...ir.workload import Operand
+from ....ir.workload import Operand
+from ..flows import Kind
+from ..traffic import bandwidth_of, bounded_ports
 from .coefficients import Coefficients, Index
 from .counts import Counts
-from .flows import Kind
 from .nest_batch import Floats, Ints
-from .traffic import bandwidth_of, bounded_ports
 
 FILL_ORDER = (Operand.I, Operand.W, Operand.O)
 """Which operand's first tile a memory sends first; sums that are added to come last."""

@@ -23,9 +23,9 @@ from accnn.passes.scheduling.flexer.latency import TileTimer
 from accnn.passes.scheduling.flexer.layer import Layer, layer_of, layer_rows, layer_site
 from accnn.passes.scheduling.flexer.options import FlexerOptions, Metric
 from accnn.passes.scheduling.flexer.problem import dataflows, timed, unrolled
-from accnn.passes.scheduling.flexer.search import Search
-from accnn.passes.scheduling.flexer.trials import STATIC_MEMORIES
-from accnn.passes.scheduling.flexer.viable import tile_sizes, viable_tilings
+from accnn.passes.scheduling.flexer.search.search import Search
+from accnn.passes.scheduling.flexer.search.trials import STATIC_MEMORIES
+from accnn.passes.scheduling.flexer.search.viable import tile_sizes, viable_tilings
 from tests.passes.scheduling.flexer.exhaustive import compositions, exhaustive_metric
 from tests.passes.scheduling.flexer.sites import convolution, machine, site
 

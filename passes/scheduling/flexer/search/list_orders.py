@@ -15,11 +15,11 @@ References:
 from collections.abc import Iterator
 from itertools import product
 
-from .candidate import Candidate
-from .kernel.arrays import DONE, EAGER, FURTHEST, GROUPS, ISSUED, Choice
-from .kernel.drive import schedule_freely
-from .problem import Dataflow, TimedTiling, dataflows
-from .tilings import Tiling
+from ..candidate import Candidate
+from ..kernel.arrays import DONE, EAGER, FURTHEST, GROUPS, ISSUED, Choice
+from ..kernel.drive import schedule_freely
+from ..problem import Dataflow, TimedTiling, dataflows
+from ..tilings import Tiling
 from .trials import Rows, Trials, measured
 
 _AT_ONCE = 12

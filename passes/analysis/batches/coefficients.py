@@ -10,11 +10,11 @@ from functools import cached_property, lru_cache
 
 import numpy as np
 
-from ...ir.arch import Architecture
-from ...ir.workload import OPERANDS, RELEVANT, Dim, Operand, Workload
-from .flows import Boundary, Factors, Flow, FlowTable, Kind, children, others, relevant
+from ....ir.arch import Architecture
+from ....ir.workload import OPERANDS, RELEVANT, Dim, Operand, Workload
+from ..flows import Boundary, Factors, Flow, FlowTable, Kind, children, others, relevant
+from ..traffic import Direction, energy_of
 from .nest_batch import Floats, Ints
-from .traffic import Direction, energy_of
 
 Group = tuple[str, Operand, Direction]
 

@@ -15,8 +15,8 @@ References:
 import math
 from collections.abc import Iterator
 
-from .candidate import Candidate
-from .problem import TimedTiling, dataflows, unrolled
+from ..candidate import Candidate
+from ..problem import TimedTiling, dataflows, unrolled
 from .trials import STATIC_MEMORIES, Rows, Trials
 
 _BEYOND = 1.1

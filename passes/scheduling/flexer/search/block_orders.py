@@ -9,10 +9,10 @@ Args:
 from collections.abc import Iterator
 from typing import TypeAlias
 
-from .candidate import Candidate
-from .kernel.arrays import APART, EAGER, FURTHEST
+from ..candidate import Candidate
+from ..kernel.arrays import APART, EAGER, FURTHEST
+from ..problem import CANONICAL, TimedTiling
 from .orders import BlockOrder, block_orders, estimate, in_blocks
-from .problem import CANONICAL, TimedTiling
 from .trials import STATIC_MEMORIES, Rows, Trials
 
 _WORTH = 6.0

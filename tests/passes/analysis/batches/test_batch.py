@@ -9,13 +9,13 @@ from accnn.backend.load import load_architecture
 from accnn.ir.errors import InfeasibleError, VerifyError
 from accnn.ir.mapping import LoopNest
 from accnn.ir.workload import Operand, Workload
-from accnn.passes.analysis.batch import evaluate_batch
+from accnn.passes.analysis.batches.batch import evaluate_batch
+from accnn.passes.analysis.batches.nest_batch import batch_nests
 from accnn.passes.analysis.cost import evaluate
-from accnn.passes.analysis.nest_batch import batch_nests
 from accnn.passes.mapping.problem import MappingProblem
 from accnn.passes.mapping.recipes.output_stationary import map_output_stationary
 
-from ...nest_strategies import architectures, nests
+from ....nest_strategies import architectures, nests
 
 
 def fits(nest, arch, placement=frozenset()):

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ...ir.workload import OPERANDS, REDUCTION, Operand
+from ....ir.workload import OPERANDS, REDUCTION, Operand
 from .counts import Counts
 from .nest_batch import Bools, Floats, Ints
 

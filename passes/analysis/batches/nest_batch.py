@@ -7,8 +7,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from ...ir.mapping import Allocation, Loop, LoopNest, SpatialLoop
-from ...ir.workload import DIMS, OPERANDS, REDUCTION, RELEVANT, Dim, Operand, Workload
+from ....ir.mapping import Allocation, Loop, LoopNest, SpatialLoop
+from ....ir.workload import DIMS, OPERANDS, REDUCTION, RELEVANT, Dim, Operand, Workload
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]

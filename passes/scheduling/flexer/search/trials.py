@@ -4,16 +4,16 @@ import math
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
-from .bounds import Bound, timed_bound
-from .candidate import Candidate, Effort
-from .kernel.arrays import APART, BALANCED, DONE, EAGER, FURTHEST, Goal, Ints, Problem
-from .kernel.drive import result_of, schedule_in_order
-from .kernel.goal import metric
-from .latency import TileTimer
-from .options import FlexerOptions, Metric
-from .problem import Dataflow, TimedTiling, timed
-from .site import Site
-from .tilings import Tiling
+from ..bounds import Bound, timed_bound
+from ..candidate import Candidate, Effort
+from ..kernel.arrays import APART, BALANCED, DONE, EAGER, FURTHEST, Goal, Ints, Problem
+from ..kernel.drive import result_of, schedule_in_order
+from ..kernel.goal import metric
+from ..latency import TileTimer
+from ..options import FlexerOptions, Metric
+from ..problem import Dataflow, TimedTiling, timed
+from ..site import Site
+from ..tilings import Tiling
 
 Rows: TypeAlias = list[tuple[float, int, Tiling]]
 """Tilings with the bound of their metric and a number, the least bound first."""

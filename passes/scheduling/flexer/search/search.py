@@ -13,17 +13,17 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from ....ir.errors import InfeasibleError, Shortage
+from .....ir.errors import InfeasibleError, Shortage
+from ..bounds import Bound, site_bound, tiling_bound
+from ..candidate import Candidate, SearchOutcome, schedule_of
+from ..kernel.goal import metric
+from ..latency import TileTimer
+from ..options import FlexerOptions
+from ..site import Site
+from ..tilings import Tiling
 from .block_orders import best_in_blocks
-from .bounds import Bound, site_bound, tiling_bound
-from .candidate import Candidate, SearchOutcome, schedule_of
-from .kernel.goal import metric
-from .latency import TileTimer
 from .list_orders import best_free
-from .options import FlexerOptions
-from .site import Site
 from .static_orders import best_static
-from .tilings import Tiling
 from .trials import Rows, Trials
 from .viable import REACH, viable_tilings
 

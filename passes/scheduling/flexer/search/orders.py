@@ -15,11 +15,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ....ir.workload import Dim
-from .bounds import Bound
-from .kernel.arrays import Ints
-from .problem import TimedTiling
-from .tilings import Tiling
+from .....ir.workload import Dim
+from ..bounds import Bound
+from ..kernel.arrays import Ints
+from ..problem import TimedTiling
+from ..tilings import Tiling
 
 _GROWTH = (1, 2, 4)
 _MOST_SETS = 4

@@ -21,8 +21,8 @@ from functools import cached_property
 
 import numpy as np
 
-from ...ir.arch import Architecture
-from ...ir.workload import DIMS, Dim, Operand
+from ....ir.arch import Architecture
+from ....ir.workload import DIMS, Dim, Operand
 from .batch import BatchCost, evaluate_batch
 from .counts import tile_elements
 from .nest_batch import Bools, Floats, Ints, NestBatch, Turns

@@ -17,8 +17,8 @@ from functools import cached_property
 
 import numpy as np
 
-from ...ir.arch import Architecture
-from ...ir.workload import Operand
+from ....ir.arch import Architecture
+from ....ir.workload import Operand
 from .capacity import overflow
 from .counts import Counts
 from .latency import drain_cycles, fill_cycles, port_cycles

@@ -10,10 +10,10 @@ from functools import cached_property
 
 import numpy as np
 
-from ...ir.arch import Architecture
-from ...ir.workload import DIMS, OPERANDS, RELEVANT, Operand, Workload
+from ....ir.arch import Architecture
+from ....ir.workload import DIMS, OPERANDS, RELEVANT, Operand, Workload
+from ..flows import Boundary, Chains, flow_table
 from .coefficients import Coefficients, coefficients_of, widths_of
-from .flows import Boundary, Chains, flow_table
 from .nest_batch import Ints, NestBatch
 
 
