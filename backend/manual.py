@@ -19,7 +19,7 @@ from ..ir.isa import latency
 from ..ir.isa.instructions import UNITS, Instruction, Space, Unit
 from ..ir.operators.functions import FUNCTIONS, SIMPLE, SLOW
 from .binary import encode
-from .binary.instruction_table import FORMAT_VERSION, Layout, layouts
+from .binary.instruction_table import FORMAT_VERSION, InstructionLayout, layouts
 
 _INTRODUCTION = f"""\
 # Instruction set
@@ -114,7 +114,7 @@ def instruction_manual() -> str:
     return "\n".join(parts)
 
 
-def _row(layout: Layout) -> str:
+def _row(layout: InstructionLayout) -> str:
     units = UNITS[layout.type]
     where = "all" if units == frozenset(Unit) else " ".join(u.value for u in Unit if u in units)
     cycles = _CYCLES.get(layout.type, _SIMPLE)
@@ -125,7 +125,7 @@ def _spelled(cycles: str) -> str:
     return _COPY if cycles == "copy" else cycles
 
 
-def _section(layout: Layout) -> str:
+def _section(layout: InstructionLayout) -> str:
     text, _, attributes = _prose(layout.type.__doc__).partition("Attributes:\n")
     lines = [f"### `{layout.mnemonic}`\n", text.strip() + "\n"]
     if layout.fields:

@@ -7,14 +7,14 @@ a 1x1 convolution of one position.
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from accnn.passes.scheduling.flexer.layer import Layer
+from accnn.passes.scheduling.flexer.layer import ConvLayer
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
     """A layer and how often it occurs in its network."""
 
-    layer: Layer
+    layer: ConvLayer
     count: int = 1
 
 
@@ -29,7 +29,7 @@ def _row(
     pad: int = -1,
 ) -> Row:
     edge = kernel // 2 if pad < 0 else pad
-    layer = Layer(
+    layer = ConvLayer(
         name=name,
         height=size,
         width=size,

@@ -26,7 +26,7 @@ from accnn.ir.arch import Architecture
 from accnn.passes.scheduling.flexer.candidate import Candidate, SearchOutcome, schedule_of
 from accnn.passes.scheduling.flexer.latency import TileTimer
 from accnn.passes.scheduling.flexer.layer import schedule_layer
-from accnn.passes.scheduling.flexer.options import FlexerOptions, Memory, Metric, Priority
+from accnn.passes.scheduling.flexer.options import FlexerOptions, Metric, Priority, SpaceRule
 from accnn.passes.scheduling.flexer.reuse import movements, sharing
 
 from .conv_layers import TABLES, Row, distinct
@@ -35,11 +35,11 @@ RESULTS = Path(__file__).with_name("results")
 ARCHS = tuple(f"flexer-arch{number}" for number in range(1, 9))
 FIGURES = ("8", "9b", "10", "12")
 _POLICIES = (
-    ("default", Priority.DEFAULT, Memory.DEFAULT),
-    ("priority 1: min transfer", Priority.MIN_TRANSFER, Memory.DEFAULT),
-    ("priority 2: min spill", Priority.MIN_SPILL, Memory.DEFAULT),
-    ("memory 1: first fit", Priority.DEFAULT, Memory.FIRST_FIT),
-    ("memory 2: small spill", Priority.DEFAULT, Memory.SMALL_SPILL),
+    ("default", Priority.DEFAULT, SpaceRule.DEFAULT),
+    ("priority 1: min transfer", Priority.MIN_TRANSFER, SpaceRule.DEFAULT),
+    ("priority 2: min spill", Priority.MIN_SPILL, SpaceRule.DEFAULT),
+    ("memory 1: first fit", Priority.DEFAULT, SpaceRule.FIRST_FIT),
+    ("memory 2: small spill", Priority.DEFAULT, SpaceRule.SMALL_SPILL),
 )
 
 

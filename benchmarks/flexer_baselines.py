@@ -27,7 +27,7 @@ from accnn.passes.scheduling.flexer.candidate import Candidate
 from accnn.passes.scheduling.flexer.kernel.arrays import Ints
 from accnn.passes.scheduling.flexer.latency import TileTimer
 from accnn.passes.scheduling.flexer.layer import layer_site, schedule_layer
-from accnn.passes.scheduling.flexer.options import FlexerOptions, Memory, Priority
+from accnn.passes.scheduling.flexer.options import FlexerOptions, Priority, SpaceRule
 from accnn.passes.scheduling.flexer.problem import (
     LOOPS,
     Dataflow,
@@ -187,7 +187,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         found = schedule_layer(row.layer, arch, FlexerOptions(), timer)
         paper = FlexerOptions(
             priority=Priority.DEFAULT,
-            memory=Memory.DEFAULT,
+            memory=SpaceRule.DEFAULT,
             steps=60_000,
             block_orders=0,
             keep_free=True,

@@ -22,7 +22,7 @@ from .pipeline import print_pass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Step:
+class PassStep:
     """One pass of a run.
 
     Attributes:
@@ -60,13 +60,13 @@ class PassRecord:
 class Instrument(Protocol):
     """Watches a run. Subclasses override what they need; the default does nothing."""
 
-    def started(self, step: Step, before: Module) -> None:
+    def started(self, step: PassStep, before: Module) -> None:
         """Look at the module that a pass gets."""
 
-    def finished(self, step: Step, before: Module, after: Module, record: PassRecord) -> None:
+    def finished(self, step: PassStep, before: Module, after: Module, record: PassRecord) -> None:
         """Look at what a pass made; raising ``VerifyError`` fails the pass."""
 
-    def failed(self, step: Step, before: Module, error: Exception) -> str | None:
+    def failed(self, step: PassStep, before: Module, error: Exception) -> str | None:
         """Look at a failure; what is returned is added to the error as a hint."""
         return None
 
@@ -74,7 +74,7 @@ class Instrument(Protocol):
 class VerifyEach(Instrument):
     """Verify the module after every pass that changed it."""
 
-    def finished(self, step: Step, before: Module, after: Module, record: PassRecord) -> None:
+    def finished(self, step: PassStep, before: Module, after: Module, record: PassRecord) -> None:
         """Verify the module.
 
         Raises:
@@ -100,7 +100,7 @@ class PrintAfter(Instrument):
         self._sink = sink
         self._names = names
 
-    def finished(self, step: Step, before: Module, after: Module, record: PassRecord) -> None:
+    def finished(self, step: PassStep, before: Module, after: Module, record: PassRecord) -> None:
         """Print the module if the pass is one of the chosen."""
         if self._names is None or step.item.name in self._names:
             title = f"// after {record.text} ({step.number}/{step.total})"
@@ -117,7 +117,7 @@ class ReportProgress(Instrument):
     def __init__(self, sink: Callable[[Pass, int, int], None]) -> None:
         self._sink = sink
 
-    def started(self, step: Step, before: Module) -> None:
+    def started(self, step: PassStep, before: Module) -> None:
         """Tell it."""
         self._sink(step.item, step.number, step.total)
 
@@ -133,7 +133,7 @@ class Timing(Instrument):
         """Records in the order of the run."""
         return tuple(self._records)
 
-    def finished(self, step: Step, before: Module, after: Module, record: PassRecord) -> None:
+    def finished(self, step: PassStep, before: Module, after: Module, record: PassRecord) -> None:
         """Keep the record."""
         self._records.append(record)
 
@@ -154,7 +154,7 @@ class WriteReproducer(Instrument):
     def __init__(self, path: Path) -> None:
         self._path = path
 
-    def failed(self, step: Step, before: Module, error: Exception) -> str | None:
+    def failed(self, step: PassStep, before: Module, error: Exception) -> str | None:
         """Write the file and say so."""
         constants = self._path.with_suffix(".safetensors") if before.constants else None
         try:
@@ -163,7 +163,9 @@ class WriteReproducer(Instrument):
             return f"no reproducer: {self._path}: {trouble.strerror}"
         return f"to reproduce: acc-opt {self._path}"
 
-    def _write(self, step: Step, before: Module, error: Exception, constants: Path | None) -> None:
+    def _write(
+        self, step: PassStep, before: Module, error: Exception, constants: Path | None
+    ) -> None:
         head = Header(
             pipeline=print_pass(step.item),
             seed=step.ctx.seed,

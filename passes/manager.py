@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from ..ir.errors import InfeasibleError, InputError, PassError, VerifyError
 from ..ir.module import Module
 from .base import STAGES, Context, Counters, Pass, without
-from .instrument import Instrument, PassRecord, Step, VerifyEach
+from .instrument import Instrument, PassRecord, PassStep, VerifyEach
 from .pipeline import Pipeline, print_pass
 
 
@@ -55,14 +55,14 @@ def run_pipeline(
     total = len(pipeline.passes)
     for number, item in enumerate(pipeline.passes, start=1):
         own = (ctx or Context()).with_counters(Counters())
-        step = Step(number=number, total=total, item=item, ctx=own)
+        step = PassStep(number=number, total=total, item=item, ctx=own)
         module, record = _run_step(step, module, watchers)
         records.append(record)
     return Outcome(module=module, records=tuple(records))
 
 
 def _run_step(
-    step: Step, before: Module, watchers: Sequence[Instrument]
+    step: PassStep, before: Module, watchers: Sequence[Instrument]
 ) -> tuple[Module, PassRecord]:
     """Run one pass; whatever it raises is shown to the instruments first."""
     for watcher in watchers:
@@ -82,7 +82,7 @@ def _run_step(
     return after, record
 
 
-def _record(step: Step, seconds: float, changed: bool) -> PassRecord:
+def _record(step: PassStep, seconds: float, changed: bool) -> PassRecord:
     return PassRecord(
         name=step.item.name,
         text=print_pass(step.item),
@@ -111,7 +111,7 @@ def _settle(item: Pass, before: Module, after: Module) -> Module:
 
 
 def _failure(
-    step: Step, before: Module, error: Exception, watchers: Sequence[Instrument]
+    step: PassStep, before: Module, error: Exception, watchers: Sequence[Instrument]
 ) -> PassError:
     notes = [note for watcher in watchers if (note := watcher.failed(step, before, error))]
     return PassError(

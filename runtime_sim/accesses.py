@@ -28,7 +28,7 @@ from ..ir.isa.instructions import (
 )
 from ..ir.operators.functions import PAIRS, REDUCTIONS
 from .functional.execute import indexed, table_access
-from .functional.region import Region, check_form, has_form, strided_region, window_region
+from .functional.region import ByteRegion, check_form, has_form, strided_region, window_region
 
 _Extents: TypeAlias = tuple[int, int, int, int, int, int, int, int]
 _Geometry: TypeAlias = tuple[tuple[int, int], tuple[int, int], int, int, int, int]
@@ -41,7 +41,7 @@ class Way(StrEnum):
     WRITE = "write"
 
 
-class Touch(NamedTuple):
+class ByteTouch(NamedTuple):
     """Bytes that an instruction reads or writes.
 
     Attributes:
@@ -51,11 +51,11 @@ class Touch(NamedTuple):
     """
 
     access: Access
-    region: Region
+    region: ByteRegion
     way: Way
 
 
-def touches(instruction: AnyInstruction) -> tuple[Touch, ...]:
+def touches(instruction: AnyInstruction) -> tuple[ByteTouch, ...]:
     """Return all that an instruction reads and writes, reads first.
 
     Raises:
@@ -113,7 +113,7 @@ def touches(instruction: AnyInstruction) -> tuple[Touch, ...]:
             return _elementwise(instruction, (instruction.src,), instruction.dtype.bytes, 4)
 
 
-def _mac(instruction: Mac) -> tuple[Touch, ...]:
+def _mac(instruction: Mac) -> tuple[ByteTouch, ...]:
     accesses = x, w, acc = instruction.x, instruction.w, instruction.acc
     window = instruction.window
     regions = _mac_regions(
@@ -126,9 +126,9 @@ def _mac(instruction: Mac) -> tuple[Touch, ...]:
         for access, shape in zip(accesses, _mac_shapes(instruction.extents), strict=True):
             check_form(access, shape)
     assert regions is not None
-    reads = (Touch(x, regions[0], Way.READ), Touch(w, regions[1], Way.READ))
-    held = (Touch(acc, regions[2], Way.READ),) if instruction.accumulate else ()
-    return (*reads, *held, Touch(acc, regions[2], Way.WRITE))
+    reads = (ByteTouch(x, regions[0], Way.READ), ByteTouch(w, regions[1], Way.READ))
+    held = (ByteTouch(acc, regions[2], Way.READ),) if instruction.accumulate else ()
+    return (*reads, *held, ByteTouch(acc, regions[2], Way.WRITE))
 
 
 @lru_cache(maxsize=1 << 16)
@@ -137,7 +137,7 @@ def _mac_regions(
     geometry: _Geometry,
     strides: tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]],
     sizes: tuple[int, int, int],
-) -> tuple[Region, Region, Region] | None:
+) -> tuple[ByteRegion, ByteRegion, ByteRegion] | None:
     """Return the bytes of ``x``, ``w`` and ``acc``; ``None`` where one has the wrong form.
 
     Args:
@@ -165,7 +165,7 @@ def _mac_shapes(extents: _Extents) -> tuple[tuple[int, ...], ...]:
     return (N, G, C, P, Q), (G, K, C, R, S), (N, G, K, P, Q)
 
 
-def _requant(instruction: Requant) -> tuple[Touch, ...]:
+def _requant(instruction: Requant) -> tuple[ByteTouch, ...]:
     shape, bias = instruction.shape, instruction.bias
     return (
         _read(instruction.acc, shape, instruction.acc_bytes),
@@ -175,7 +175,7 @@ def _requant(instruction: Requant) -> tuple[Touch, ...]:
     )
 
 
-def _pool(instruction: Pool) -> tuple[Touch, ...]:
+def _pool(instruction: Pool) -> tuple[ByteTouch, ...]:
     n, c, p, q = instruction.shape
     size = instruction.dtype.bytes
     check_form(instruction.src, instruction.shape)
@@ -183,12 +183,12 @@ def _pool(instruction: Pool) -> tuple[Touch, ...]:
         (n, c), (p, q), instruction.kernel, instruction.window, instruction.src.strides, size
     )
     return (
-        Touch(instruction.src, src, Way.READ),
+        ByteTouch(instruction.src, src, Way.READ),
         _write(instruction.dst, instruction.shape, size),
     )
 
 
-def _gather(instruction: Gather) -> tuple[Touch, ...]:
+def _gather(instruction: Gather) -> tuple[ByteTouch, ...]:
     size, shape = instruction.element_bytes, instruction.shape
     return (
         _read(indexed(instruction), (*shape, instruction.extent), size),
@@ -207,19 +207,19 @@ def _elementwise(
     sources: tuple[Access, ...],
     read_bytes: int,
     write_bytes: int,
-) -> tuple[Touch, ...]:
+) -> tuple[ByteTouch, ...]:
     reads = (_read(source, instruction.shape, read_bytes) for source in sources)
     return (*reads, _write(instruction.dst, instruction.shape, write_bytes))
 
 
-def _read(access: Access, shape: tuple[int, ...], size: int) -> Touch:
-    return Touch(access, _strided(access, shape, size), Way.READ)
+def _read(access: Access, shape: tuple[int, ...], size: int) -> ByteTouch:
+    return ByteTouch(access, _strided(access, shape, size), Way.READ)
 
 
-def _write(access: Access, shape: tuple[int, ...], size: int) -> Touch:
-    return Touch(access, _strided(access, shape, size), Way.WRITE)
+def _write(access: Access, shape: tuple[int, ...], size: int) -> ByteTouch:
+    return ByteTouch(access, _strided(access, shape, size), Way.WRITE)
 
 
-def _strided(access: Access, shape: tuple[int, ...], size: int) -> Region:
+def _strided(access: Access, shape: tuple[int, ...], size: int) -> ByteRegion:
     check_form(access, shape)
     return strided_region(shape, access.strides, size)

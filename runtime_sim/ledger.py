@@ -19,7 +19,7 @@ from ..ir.isa.instructions import AnyInstruction, Copy, Fill, Halt, Mac, Space, 
 from ..ir.isa.program import Program, Symbol, SymbolKind
 from ..ir.isa.spaces import level_of_space
 from ..ir.workload import OPERANDS, Operand
-from .accesses import Touch, Way
+from .accesses import ByteTouch, Way
 from .array.arrays import Arrays, Moved
 from .array.counts import Side
 from .array.run import ArrayRun
@@ -91,7 +91,7 @@ class Ledger:
         self,
         unit: Unit,
         instruction: AnyInstruction,
-        touched: Sequence[Touch],
+        touched: Sequence[ByteTouch],
         issue: Issue,
     ) -> None:
         """Count one instruction.
@@ -144,7 +144,7 @@ class Ledger:
         leaves = target is Space.DRAM or Space.AB in (source, target)
         return Operand.O if leaves else Operand.I
 
-    def _move(self, entry: _Entry, touch: Touch, operand: Operand) -> None:
+    def _move(self, entry: _Entry, touch: ByteTouch, operand: Operand) -> None:
         space, amount = touch.access.space, touch.region.bytes
         if space in (Space.WB, Space.AB):
             return  # counted as it is spread
@@ -157,7 +157,7 @@ class Ledger:
         if touch.way is Way.WRITE:
             self._write(touch)
 
-    def _write(self, touch: Touch) -> None:
+    def _write(self, touch: ByteTouch) -> None:
         low = touch.access.address + touch.region.low
         high = touch.access.address + touch.region.high
         first = max(bisect_right(self._starts, low) - 1, 0)
@@ -267,7 +267,7 @@ def _spread(entry: _Entry, moved: Moved) -> None:
         entry.links[link.fanout] += link.total
 
 
-def _vector_operand(touch: Touch) -> Operand:
+def _vector_operand(touch: ByteTouch) -> Operand:
     if touch.way is Way.WRITE or touch.access.space is Space.AB:
         return Operand.O
     return Operand.W if touch.access.space in (Space.WB, Space.PB) else Operand.I

@@ -122,7 +122,7 @@ class OperatorAccount:
 
 
 @dataclass(frozen=True, slots=True)
-class Timeline:
+class QueueTimeline:
     """When the instructions of one queue started and retired [cycle].
 
     On ``mx`` an instruction starts when it begins to compute, and may do so before the one before
@@ -161,7 +161,7 @@ class SimulationResult:
     overhead: OperatorAccount
     total: OperatorAccount
     stored: frozenset[str]
-    timelines: tuple[Timeline, ...] | None
+    timelines: tuple[QueueTimeline, ...] | None
     dram: npt.NDArray[np.uint8] = field(repr=False)
 
     @cached_property

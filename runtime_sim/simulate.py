@@ -10,7 +10,7 @@ from threadpoolctl import threadpool_limits
 from ..ir.errors import InputError, RaceError, SimulationError
 from ..ir.isa.instructions import AnyInstruction, Mac
 from ..ir.isa.program import Program, Symbol, SymbolKind
-from .accesses import Touch, touches
+from .accesses import ByteTouch, touches
 from .array.arrays import Arrays
 from .array.tiles import ArrayTiles
 from .checks.placed import Places
@@ -19,7 +19,7 @@ from .checks.written import WrittenBytes
 from .functional.execute import begin
 from .functional.machine import NUMPY_TYPES, Machine
 from .ledger import Ledger
-from .result import SimulationResult, Timeline, read_symbol
+from .result import QueueTimeline, SimulationResult, read_symbol
 from .timing.events import Issue, Step, time_of
 from .timing.interleaving import random_steps
 
@@ -169,11 +169,11 @@ class _Run:
             dram=dram,
         )
 
-    def _timelines(self) -> tuple[Timeline, ...] | None:
+    def _timelines(self) -> tuple[QueueTimeline, ...] | None:
         if self._times is None:
             return None
         arrays = [np.asarray(times, np.int64) for times in self._times]
-        return tuple(Timeline(array[::2], array[1::2]) for array in arrays)
+        return tuple(QueueTimeline(array[::2], array[1::2]) for array in arrays)
 
 
 class _Judges:
@@ -184,7 +184,7 @@ class _Judges:
         self._races = RaceDetector(program, self._places)
         self._written = WrittenBytes(program, self._places.memories)
 
-    def observe(self, issue: Issue, touched: Sequence[Touch]) -> None:
+    def observe(self, issue: Issue, touched: Sequence[ByteTouch]) -> None:
         """Take account of an instruction.
 
         Raises:

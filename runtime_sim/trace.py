@@ -14,7 +14,7 @@ from typing import TextIO
 from ..ir.errors import SimulationError
 from ..ir.isa.instructions import Halt, Sync
 from ..ir.isa.program import Program
-from .result import SimulationResult, Timeline
+from .result import QueueTimeline, SimulationResult
 
 _LINES = 1 << 12
 
@@ -45,7 +45,7 @@ def _track(number: int, name: str) -> str:
     )
 
 
-def _slices(program: Program, number: int, timeline: Timeline) -> Iterator[str]:
+def _slices(program: Program, number: int, timeline: QueueTimeline) -> Iterator[str]:
     """Yield pieces of many slices; what only waits is left out.
 
     A slice ends where the next begins: a ``Mac`` that drains while the next one computes is shown

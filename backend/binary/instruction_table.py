@@ -38,7 +38,7 @@ OPCODES: Mapping[type[Instruction], int] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Layout:
+class InstructionLayout:
     """One instruction.
 
     Attributes:
@@ -55,14 +55,14 @@ class Layout:
 
 
 @cache
-def layout_of(kind: type[Instruction]) -> Layout:
+def layout_of(kind: type[Instruction]) -> InstructionLayout:
     """Return the layout of an instruction class."""
     common = {column.name for column in columns(Instruction)}
     own = tuple(column for column in columns(kind) if column.name not in common)
-    return Layout(kind, kind.__name__.lower(), OPCODES[kind], own)
+    return InstructionLayout(kind, kind.__name__.lower(), OPCODES[kind], own)
 
 
 @cache
-def layouts() -> tuple[Layout, ...]:
+def layouts() -> tuple[InstructionLayout, ...]:
     """Return the layouts of all instructions, by opcode."""
     return tuple(layout_of(kind) for kind in OPCODES)

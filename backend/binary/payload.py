@@ -9,7 +9,7 @@ from typing import Any, TypeAlias, cast
 
 from ...ir.codec.schema import Column, Form, Shape, columns
 from ...ir.isa.instructions import Access, Instruction, Space
-from .instruction_table import Layout, layout_of
+from .instruction_table import InstructionLayout, layout_of
 
 _ABSENT = 255
 _SPACES = tuple(Space)
@@ -29,7 +29,7 @@ def codec_of(kind: type[Instruction]) -> "Codec":
 class Codec:
     """Packs and unpacks the payload of one kind of instruction."""
 
-    def __init__(self, layout: Layout) -> None:
+    def __init__(self, layout: InstructionLayout) -> None:
         self.layout = layout
         self._flatten = [(field.name, _flattener(field.shape)) for field in layout.fields]
         self._build = [
@@ -75,7 +75,7 @@ def is_variable(shape: Shape) -> bool:
     return shape.form is Form.LEAF or (shape.form is Form.SEQUENCE and not shape.fixed)
 
 
-def _counted(layout: Layout, counts: bytes) -> Iterator[tuple[Column, int]]:
+def _counted(layout: InstructionLayout, counts: bytes) -> Iterator[tuple[Column, int]]:
     remaining = iter(counts)
     for field in layout.fields:
         yield field, next(remaining) if is_variable(field.shape) else 0
@@ -96,7 +96,7 @@ def _count(value: Access | tuple[int, ...] | None) -> int:
 
 
 @cache
-def _struct(layout: Layout, counts: bytes, whole: str) -> struct.Struct:
+def _struct(layout: InstructionLayout, counts: bytes, whole: str) -> struct.Struct:
     parts: list[str] = []
     for field, count in _counted(layout, counts):
         if count == _ABSENT and not field.shape.optional:

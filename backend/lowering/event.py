@@ -10,7 +10,7 @@ from ...ir.tiles.touches import Accesses
 from .addressing import off_chip, on_chip, squeeze
 from .select_mac import Numbers, select_finish, select_mac
 from .select_vector import select_keep, select_vector
-from .site import Site
+from .site import SelectionSite
 from .streams import Streams
 
 
@@ -47,11 +47,11 @@ class EventLowering:
     def _nest(self, number: int | None) -> int:
         return -1 if number is None else self.streams.nest(self.graph.nests[number])
 
-    def _site(self) -> Site:
+    def _site(self) -> SelectionSite:
         step = self.graph.ops[self.event.subject]
         op: Op = self.streams.graph.producer[step.works_for]
         npu = self.event.index
-        return Site(self.streams.graph, op, self.graph, step, npu, self._address)
+        return SelectionSite(self.streams.graph, op, self.graph, step, npu, self._address)
 
     def _npu(self, tile: int) -> int:
         """Return whose space a transferred tile lies in."""
@@ -93,7 +93,7 @@ class EventLowering:
         )
 
 
-def select_compute(site: Site, numbers: Numbers, *, clear: bool) -> AnyInstruction:
+def select_compute(site: SelectionSite, numbers: Numbers, *, clear: bool) -> AnyInstruction:
     """Return the instruction of a tile operation.
 
     Args:

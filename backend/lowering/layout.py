@@ -23,7 +23,7 @@ def observed_name(tensor: str) -> str:
 
 
 @dataclass(slots=True)
-class Layout:
+class OffChipLayout:
     """Symbols in the order of their addresses; local to one lowering."""
 
     symbols: dict[str, Symbol] = field(default_factory=dict[str, Symbol])
@@ -44,7 +44,9 @@ class Layout:
         return self.symbols[name]
 
 
-def lay_out(graph: Graph, moved: Iterable[str], derived: Iterable[tuple[str, int]]) -> Layout:
+def lay_out(
+    graph: Graph, moved: Iterable[str], derived: Iterable[tuple[str, int]]
+) -> OffChipLayout:
     """Return the symbols of a network: inputs, outputs, constants, then what else is moved.
 
     Args:
@@ -52,7 +54,7 @@ def lay_out(graph: Graph, moved: Iterable[str], derived: Iterable[tuple[str, int
         moved: Names of tensors that are transferred.
         derived: Names and lengths of the float32 constants that the program adds.
     """
-    layout = Layout()
+    layout = OffChipLayout()
     for value in graph.inputs:
         layout.add(value.name, SymbolKind.INPUT, value.type)
     for name in graph.outputs:

@@ -22,7 +22,7 @@ from ...ir.tiles.places import verify_places
 from ...ir.tiles.schedule import TileSchedule
 from .event import EventLowering
 from .executable import check_executable
-from .layout import Layout, lay_out, moved_tensors, multiplier_of
+from .layout import OffChipLayout, lay_out, moved_tensors, multiplier_of
 from .streams import Streams
 
 
@@ -73,7 +73,7 @@ class _Lowering:
         self.schedule: TileSchedule = schedule
         self.streams = Streams(arch, self.module.graph, self._lay_out())
 
-    def _lay_out(self) -> Layout:
+    def _lay_out(self) -> OffChipLayout:
         moved = moved_tensors(self.schedule)
         derived = [(name, len(self.derived[name])) for name in moved if name in self.derived]
         return lay_out(self.module.graph, moved, derived)

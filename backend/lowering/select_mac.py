@@ -7,22 +7,18 @@ from typing import TypeAlias
 from ...ir.errors import ModelError, PassError
 from ...ir.isa.instructions import Access, Activate, AnyInstruction, Mac, Requant, Window
 from ...ir.operators.access import Box
-from ...ir.operators.image import ImageAxes, rows_met
-from ...ir.operators.views import Window as PoolWindow
-from ...ir.operators.views import activation_of, clamp_of, window_of
+from ...ir.operators.image import AXES, ImageAxes, rows_met
+from ...ir.operators.views import SlidingWindow, activation_of, clamp_of, window_of
 from ...ir.tiles.graph import Range, multiplier_name
 from ...ir.types import TensorType
 from ...ir.workload import DIMS, Dim
-from .site import Site
-
-_AXES = 5
-"""Axes under which the array sees activations."""
+from .site import SelectionSite
 
 Numbers: TypeAlias = Callable[[int | None], int]
 """From the number of a tile graph's nest to that of the program's; -1 for none."""
 
 
-def select_mac(site: Site, numbers: Numbers, *, clear: bool) -> Mac:
+def select_mac(site: SelectionSite, numbers: Numbers, *, clear: bool) -> Mac:
     """Return the instruction that adds the products of a tile operation to its accumulators.
 
     Args:
@@ -55,7 +51,7 @@ def select_mac(site: Site, numbers: Numbers, *, clear: bool) -> Mac:
     )
 
 
-def _weight_zero(site: Site, type: TensorType) -> int:
+def _weight_zero(site: SelectionSite, type: TensorType) -> int:
     if type.quant is None:
         return 0
     if len(set(type.quant.zero_point)) > 1:
@@ -66,10 +62,10 @@ def _weight_zero(site: Site, type: TensorType) -> int:
     return type.quant.zero_point[0]
 
 
-def _image_met(site: Site, ranges: Mapping[Dim, Range]) -> tuple[Range, Range]:
+def _image_met(site: SelectionSite, ranges: Mapping[Dim, Range]) -> tuple[Range, Range]:
     """Return the rows and columns of the input that an operation reads of its tile."""
     tile = site.tile(site.step.reads[0])
-    if len(tile.box) == _AXES:
+    if len(tile.box) == AXES:
         return tile.box[3], tile.box[4]
     if site.op.kind == "dense":
         return ranges[Dim.P], Range(0, 1)
@@ -82,7 +78,7 @@ def _image_met(site: Site, ranges: Mapping[Dim, Range]) -> tuple[Range, Range]:
     return Range(rows.start, rows.stop), Range(columns.start, columns.stop)
 
 
-def _image_access(site: Site, index: int, box: Box, channels: int) -> Access:
+def _image_access(site: SelectionSite, index: int, box: Box, channels: int) -> Access:
     """Return the access to a box ``N G channel row column`` of an activation.
 
     Args:
@@ -91,7 +87,7 @@ def _image_access(site: Site, index: int, box: Box, channels: int) -> Access:
         box: The box.
         channels: Of one group.
     """
-    if len(site.tile(index).box) == _AXES:
+    if len(site.tile(index).box) == AXES:
         return site.access(index, box)
     axes = ImageAxes(channels, site.op.kind == "dense")
     own = axes.own_box(box)
@@ -101,8 +97,10 @@ def _image_access(site: Site, index: int, box: Box, channels: int) -> Access:
     return replace(access, strides=axes.split(access.strides))
 
 
-def _mac_window(site: Site, image: tuple[Range, Range], ranges: Mapping[Dim, Range]) -> Window:
-    whole = PoolWindow(kernel=(1, 1)) if site.op.kind == "dense" else window_of(site.op, (1, 1))
+def _mac_window(
+    site: SelectionSite, image: tuple[Range, Range], ranges: Mapping[Dim, Range]
+) -> Window:
+    whole = SlidingWindow(kernel=(1, 1)) if site.op.kind == "dense" else window_of(site.op, (1, 1))
     rows, columns = image
     starts = (ranges[Dim.P].start, ranges[Dim.Q].start)
     taps = (ranges[Dim.R].start, ranges[Dim.S].start)
@@ -123,7 +121,7 @@ def _mac_window(site: Site, image: tuple[Range, Range], ranges: Mapping[Dim, Ran
     )
 
 
-def select_finish(site: Site, numbers: Numbers) -> AnyInstruction:
+def select_finish(site: SelectionSite, numbers: Numbers) -> AnyInstruction:
     """Return the instruction that turns a finished accumulator tile into outputs."""
     box, sums = site.step.box, site.tile(site.step.reads[0])
     shape = tuple(axis.size for axis in box)
@@ -164,7 +162,7 @@ def select_finish(site: Site, numbers: Numbers) -> AnyInstruction:
     )
 
 
-def _per_channel(site: Site, index: int, box: tuple[Range, ...]) -> Access:
+def _per_channel(site: SelectionSite, index: int, box: tuple[Range, ...]) -> Access:
     """Return the access to per-channel values from loops over ``n g k p q``."""
     access = site.access(index, (box[1], box[2]))
     group, channel = access.strides

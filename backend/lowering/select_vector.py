@@ -32,10 +32,10 @@ from ...ir.operators.views import activation_of, call_of, clamp_of
 from ...ir.ops import operand_types, part_of, spec_of
 from ...ir.tiles.graph import Range
 from .addressing import squeeze
-from .site import Site
+from .site import SelectionSite
 
 
-def select_vector(site: Site) -> AnyInstruction:
+def select_vector(site: SelectionSite) -> AnyInstruction:
     """Return the instruction of a tile operation without accumulators.
 
     Raises:
@@ -47,7 +47,7 @@ def select_vector(site: Site) -> AnyInstruction:
     return select(site)
 
 
-def select_keep(site: Site) -> Copy:
+def select_keep(site: SelectionSite) -> Copy:
     """Return the copy of rows from an inner tile into the one that follows it."""
     box, (source,) = site.step.box, site.step.reads
     shape = tuple(axis.size for axis in box)
@@ -55,7 +55,7 @@ def select_keep(site: Site) -> Copy:
     return Copy(dst=dst, src=src, shape=shape, element_bytes=site.tile(source).element_bytes)
 
 
-def _loops(site: Site) -> tuple[tuple[int, ...], Access, list[Access]]:
+def _loops(site: SelectionSite) -> tuple[tuple[int, ...], Access, list[Access]]:
     """Return squeezed loops over the result's box with accesses to result and operands."""
     box = site.step.box
     sources: list[Access] = []
@@ -68,12 +68,12 @@ def _loops(site: Site) -> tuple[tuple[int, ...], Access, list[Access]]:
     return shape, dst, list(sources)
 
 
-def _part(site: Site) -> Part:
+def _part(site: SelectionSite) -> Part:
     """Return the part of the operator that an operation belongs to."""
     return part_of(site.op, operand_types(site.op, site.graph.types), site.step.box)
 
 
-def _pair(site: Site) -> AnyInstruction:
+def _pair(site: SelectionSite) -> AnyInstruction:
     shape, dst, (a, b) = _loops(site)
     kind = BinaryKind(site.op.kind)
     result = site.op.result.type
@@ -106,34 +106,34 @@ def _pair(site: Site) -> AnyInstruction:
     )
 
 
-def _quant(site: Site, name: str) -> tuple[float, int]:
+def _quant(site: SelectionSite, name: str) -> tuple[float, int]:
     quant = site.type(name).quant
     if quant is None:
         return 1.0, 0
     return quant.scale[0], quant.zero_point[0]
 
 
-def _lookup(site: Site) -> Lookup:
+def _lookup(site: SelectionSite) -> Lookup:
     shape, dst, (source,) = _loops(site)
     (table,) = site.parameters
     return Lookup(dst=dst, src=source, table=site.access(table, site.tile(table).box), shape=shape)
 
 
-def _quantize(site: Site) -> Quantize:
+def _quantize(site: SelectionSite) -> Quantize:
     shape, dst, (source,) = _loops(site)
     scale, zero = _quant(site, site.op.name)
     dtype = site.op.result.type.dtype
     return Quantize(dst=dst, src=source, shape=shape, dtype=dtype, scale=scale, zero_point=zero)
 
 
-def _dequantize(site: Site) -> Dequantize:
+def _dequantize(site: SelectionSite) -> Dequantize:
     shape, dst, (source,) = _loops(site)
     scale, zero = _quant(site, site.op.operands[0])
     dtype = site.type(site.op.operands[0]).dtype
     return Dequantize(dst=dst, src=source, shape=shape, dtype=dtype, scale=scale, zero_point=zero)
 
 
-def _function(site: Site) -> Activate:
+def _function(site: SelectionSite) -> Activate:
     shape, dst, (source,) = _loops(site)
     call = call_of(site.op, Activation(site.op.kind))
     return Activate(
@@ -148,19 +148,19 @@ def _function(site: Site) -> Activate:
     )
 
 
-def _choice(site: Site) -> Select:
+def _choice(site: SelectionSite) -> Select:
     shape, dst, (condition, a, b) = _loops(site)
     size = site.op.result.type.dtype.bytes
     return Select(dst=dst, condition=condition, a=a, b=b, shape=shape, element_bytes=size)
 
 
-def _cast(site: Site) -> Convert:
+def _cast(site: SelectionSite) -> Convert:
     shape, dst, (source,) = _loops(site)
     dtype = site.type(site.op.operands[0]).dtype
     return Convert(dst=dst, src=source, shape=shape, dtype=dtype, to=site.op.result.type.dtype)
 
 
-def _gather(site: Site) -> Gather:
+def _gather(site: SelectionSite) -> Gather:
     shape, dst, (source, index) = _loops(site)
     types = operand_types(site.op, site.graph.types)
     view, axis = gathered_axis(site.op, types)
@@ -177,7 +177,7 @@ def _gather(site: Site) -> Gather:
     )
 
 
-def _reduce(site: Site) -> Reduce:
+def _reduce(site: SelectionSite) -> Reduce:
     """Return the reduction; its instruction has the reduced axis as the last loop."""
     axis, (source, *_) = site.op.int("axis"), site.step.reads
     box = list(site.step.box)
@@ -197,13 +197,13 @@ def _reduce(site: Site) -> Reduce:
     )
 
 
-def _copy(site: Site) -> Copy:
+def _copy(site: SelectionSite) -> Copy:
     shape, dst, (source,) = _loops(site)
     size = site.op.result.type.dtype.bytes
     return Copy(dst=dst, src=source, shape=shape, element_bytes=size)
 
 
-def _pool(site: Site) -> Pool:
+def _pool(site: SelectionSite) -> Pool:
     op = site.op
     source = site.step.reads[0]
     tile = site.tile(source)
@@ -249,7 +249,7 @@ def _common(needed: Range, there: Range) -> Range:
     return Range(max(needed.start, there.start), min(needed.stop, there.stop), there.step)
 
 
-_SELECT: Mapping[Family, Callable[[Site], AnyInstruction]] = {
+_SELECT: Mapping[Family, Callable[[SelectionSite], AnyInstruction]] = {
     Family.FUNCTION: _function,
     Family.PAIR: _pair,
     Family.REDUCTION: _reduce,

@@ -14,7 +14,7 @@ Locate = Callable[[int], int]
 
 
 @dataclass(frozen=True, slots=True)
-class Site:
+class SelectionSite:
     """What instruction selection looks at.
 
     Attributes:

@@ -11,7 +11,7 @@ from ...ir.mapping import LoopNest
 from ...ir.tiles.graph import TileGraph
 from ...ir.tiles.hazards import Ticks, waits_for
 from ...ir.types import DType, TensorType
-from .layout import Layout, observed_name
+from .layout import OffChipLayout, observed_name
 from .waits import WaitFilter
 
 
@@ -27,7 +27,7 @@ class Streams:
 
     arch: Architecture
     graph: Graph
-    layout: Layout
+    layout: OffChipLayout
     _nests: dict[LoopNest, int] = field(default_factory=dict[LoopNest, int])
 
     def __post_init__(self) -> None:

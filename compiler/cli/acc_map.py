@@ -75,7 +75,7 @@ def acc_map(
         from .work import map_layers as work
 
         work.map_layers(
-            work.Request(
+            work.LayersRequest(
                 arch=arch,
                 layer=layer,
                 layers=layers,

@@ -55,7 +55,7 @@ def acc_opt(
             work.list_passes()
             return
         work.run_passes(
-            work.Request(
+            work.PassesRequest(
                 file=file,
                 passes=passes,
                 output=output,

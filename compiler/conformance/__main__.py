@@ -8,7 +8,7 @@ from pathlib import Path
 from ...ir.errors import AccnnError
 from ...models.onnx_cases import node_cases
 from ..mapping.solve import cores
-from .judge import Machines, Outcome
+from .judge import CaseOutcome, Machines
 from .passed import no_longer_passed, passed_text, read_passed
 from .runner import run_cases
 from .tables import to_json, to_markdown
@@ -61,7 +61,7 @@ def _names(path: Path) -> list[str]:
     return [name for names in read_passed(path).values() for name in names]
 
 
-def _judge(chosen: argparse.Namespace) -> tuple[Outcome, ...]:
+def _judge(chosen: argparse.Namespace) -> tuple[CaseOutcome, ...]:
     machines = Machines(float=chosen.arch, integer=chosen.integer_arch)
     return run_cases(node_cases(chosen.operator), machines, chosen.processes, _show)
 

@@ -78,7 +78,7 @@ _NO_HELP = Help()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Outcome:
+class CaseOutcome:
     """A case and its verdict.
 
     Attributes:
@@ -102,7 +102,7 @@ class Outcome:
     help: Help = _NO_HELP
 
 
-def judge(case: NodeCase, machines: Machines) -> Outcome:
+def judge(case: NodeCase, machines: Machines) -> CaseOutcome:
     """Return what becomes of a case.
 
     A refusal of the model or the machine is ``unsupported``. Wrong outputs are ``failed``, and so
@@ -117,7 +117,7 @@ def judge(case: NodeCase, machines: Machines) -> Outcome:
     return outcome(case, found.status, found.reason, found.help)
 
 
-def outcome(case: NodeCase, status: Status, reason: str, help: Help = _NO_HELP) -> Outcome:
+def outcome(case: NodeCase, status: Status, reason: str, help: Help = _NO_HELP) -> CaseOutcome:
     """Return a case with its verdict.
 
     Args:
@@ -126,7 +126,7 @@ def outcome(case: NodeCase, status: Status, reason: str, help: Help = _NO_HELP) 
         reason: Why; its first line is kept.
         help: What the case was helped with.
     """
-    return Outcome(
+    return CaseOutcome(
         case=case.name,
         operator=case.operator,
         tier=tier_of(case.operator, case.domain),

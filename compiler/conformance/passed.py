@@ -4,10 +4,10 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from ...ir.errors import OptionError
-from .judge import Outcome
+from .judge import CaseOutcome
 
 
-def passed_text(outcomes: Iterable[Outcome]) -> str:
+def passed_text(outcomes: Iterable[CaseOutcome]) -> str:
     """Return the list: ``Operator: test_a test_b``, sorted."""
     cases: dict[str, list[str]] = {}
     for item in outcomes:
@@ -33,7 +33,9 @@ def read_passed(path: Path) -> dict[str, tuple[str, ...]]:
     return found
 
 
-def no_longer_passed(outcomes: Iterable[Outcome], listed: Iterable[str]) -> tuple[Outcome, ...]:
+def no_longer_passed(
+    outcomes: Iterable[CaseOutcome], listed: Iterable[str]
+) -> tuple[CaseOutcome, ...]:
     """Return the cases of a list that were judged and did not pass."""
     names = frozenset(listed)
     return tuple(item for item in outcomes if item.case in names and not item.status.passed)

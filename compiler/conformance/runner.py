@@ -6,7 +6,7 @@ from concurrent.futures.process import BrokenProcessPool
 from multiprocessing import get_context
 
 from ...models.onnx_cases import NodeCase
-from .judge import Machines, Outcome, Status, judge, outcome
+from .judge import CaseOutcome, Machines, Status, judge, outcome
 
 Progress = Callable[[int, int], None]
 """Called as ``progress(done, total)``."""
@@ -14,7 +14,7 @@ Progress = Callable[[int, int], None]
 
 def run_cases(
     cases: Sequence[NodeCase], machines: Machines, processes: int, progress: Progress
-) -> tuple[Outcome, ...]:
+) -> tuple[CaseOutcome, ...]:
     """Return the verdict on every case, in the cases' order.
 
     Args:
@@ -23,14 +23,14 @@ def run_cases(
         processes: How many processes work side by side; 1 works in this one.
         progress: Called after every case.
     """
-    found: dict[str, Outcome] = {}
+    found: dict[str, CaseOutcome] = {}
     for done, item in enumerate(_judged(cases, machines, processes), start=1):
         found[item.case] = item
         progress(done, len(cases))
     return tuple(found[case.name] for case in cases)
 
 
-def _judged(cases: Sequence[NodeCase], machines: Machines, processes: int) -> Iterator[Outcome]:
+def _judged(cases: Sequence[NodeCase], machines: Machines, processes: int) -> Iterator[CaseOutcome]:
     if processes == 1:
         yield from (judge(case, machines) for case in cases)
         return
@@ -46,7 +46,7 @@ def _judged(cases: Sequence[NodeCase], machines: Machines, processes: int) -> It
         yield _judged_alone(case, machines)
 
 
-def _judged_alone(case: NodeCase, machines: Machines) -> Outcome:
+def _judged_alone(case: NodeCase, machines: Machines) -> CaseOutcome:
     """Judge a case that may have ended its process, in a process of its own."""
     with _pool(1) as pool:
         future = pool.submit(judge, case, machines)
@@ -59,5 +59,5 @@ def _pool(processes: int) -> ProcessPoolExecutor:
     return ProcessPoolExecutor(processes, mp_context=get_context("spawn"))
 
 
-def _died(future: Future[Outcome]) -> bool:
+def _died(future: Future[CaseOutcome]) -> bool:
     return isinstance(future.exception(), BrokenProcessPool)

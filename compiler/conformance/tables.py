@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 
-from .judge import Machines, Outcome, Status
+from .judge import CaseOutcome, Machines, Status
 
 _REASONS = 25
 _HEAD = """# Conformance
@@ -31,13 +31,13 @@ places to write to, scales) and inputs without elements it binds to the test's v
 """
 
 
-def to_json(outcomes: Sequence[Outcome], machines: Machines) -> str:
+def to_json(outcomes: Sequence[CaseOutcome], machines: Machines) -> str:
     """Return every verdict as JSON."""
     content = {"machines": asdict(machines), "cases": [asdict(item) for item in outcomes]}
     return json.dumps(content, indent=1) + "\n"
 
 
-def to_markdown(outcomes: Sequence[Outcome], machines: Machines) -> str:
+def to_markdown(outcomes: Sequence[CaseOutcome], machines: Machines) -> str:
     """Return the page of ``docs/``: what was asked, and the tables."""
     return "\n".join(
         (
@@ -57,13 +57,13 @@ def to_markdown(outcomes: Sequence[Outcome], machines: Machines) -> str:
     )
 
 
-def share_on_accelerator(outcomes: Iterable[Outcome]) -> float:
+def share_on_accelerator(outcomes: Iterable[CaseOutcome]) -> float:
     """Return the share of cases that pass on the accelerator, 0 of none."""
     statuses = [item.status for item in outcomes]
     return statuses.count(Status.ACCELERATOR) / max(1, len(statuses))
 
 
-def _tiers(outcomes: Sequence[Outcome]) -> str:
+def _tiers(outcomes: Sequence[CaseOutcome]) -> str:
     rows: list[list[str]] = []
     for label, tiers in (("1", (1,)), ("2", (2,)), ("1 and 2", (1, 2)), ("3", (3,))):
         chosen = [item for item in outcomes if item.tier in tiers]
@@ -77,7 +77,7 @@ def _tiers(outcomes: Sequence[Outcome]) -> str:
     return _table(["tier", "cases", *Status, "total", "on accelerator"], rows)
 
 
-def _helped(outcomes: Sequence[Outcome]) -> str:
+def _helped(outcomes: Sequence[CaseOutcome]) -> str:
     helps = [item.help for item in outcomes if item.status.passed]
     return (
         f"Of the {len(helps)} passed cases {sum(bool(item.bound) for item in helps)} have inputs "
@@ -87,8 +87,8 @@ def _helped(outcomes: Sequence[Outcome]) -> str:
     )
 
 
-def _operators(outcomes: Sequence[Outcome]) -> str:
-    by_operator: dict[tuple[str, int | None], list[Outcome]] = {}
+def _operators(outcomes: Sequence[CaseOutcome]) -> str:
+    by_operator: dict[tuple[str, int | None], list[CaseOutcome]] = {}
     for item in outcomes:
         by_operator.setdefault((item.operator, item.tier), []).append(item)
     rows = [
@@ -98,20 +98,20 @@ def _operators(outcomes: Sequence[Outcome]) -> str:
     return _table(["operator", "tier", *Status, "total", "on accelerator"], rows)
 
 
-def _counts(outcomes: Sequence[Outcome]) -> list[str]:
+def _counts(outcomes: Sequence[CaseOutcome]) -> list[str]:
     found = Counter(item.status for item in outcomes)
     share = f"{100 * share_on_accelerator(outcomes):.0f} %"
     return [*(str(found[status]) for status in Status), str(len(outcomes)), share]
 
 
-def _failed(outcomes: Sequence[Outcome]) -> str:
+def _failed(outcomes: Sequence[CaseOutcome]) -> str:
     chosen = [item for item in outcomes if item.status is Status.FAILED]
     if not chosen:
         return "None.\n"
     return _table(["case", "reason"], [[item.case, _cell(item.reason)] for item in chosen])
 
 
-def _reasons(outcomes: Sequence[Outcome]) -> str:
+def _reasons(outcomes: Sequence[CaseOutcome]) -> str:
     """Return the most frequent reasons; names of nodes and inputs are left out."""
     chosen = [_general(item.reason) for item in outcomes if item.status is Status.UNSUPPORTED]
     common = Counter(chosen).most_common(_REASONS)

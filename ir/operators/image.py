@@ -9,7 +9,10 @@ from dataclasses import dataclass
 
 from ..tiles.graph import Range
 from .access import Box
-from .views import Window
+from .views import SlidingWindow
+
+AXES = 5
+"""Axes under which the array sees activations; other tiles have the axes of their tensor."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +49,7 @@ class ImageAxes:
         return n, channel * self.channels, channel, row, column
 
 
-def rows_met(window: Window, axis: int, outputs: Range, taps: Range, extent: int) -> Range:
+def rows_met(window: SlidingWindow, axis: int, outputs: Range, taps: Range, extent: int) -> Range:
     """Return the rows (or columns) of an input that outputs and taps meet, at least one.
 
     Args:

@@ -31,7 +31,7 @@ class Call:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Window:
+class SlidingWindow:
     """A sliding window over the two last axes of ``[N, C, H, W]``.
 
     Attributes:
@@ -48,7 +48,7 @@ class Window:
     dilation: tuple[int, int] = (1, 1)
     overhang: tuple[int, int] = (0, 0)
 
-    def counting_overhang(self) -> "Window":
+    def counting_overhang(self) -> "SlidingWindow":
         """Return the same window with its overhang turned into plain padding."""
         top, left, bottom, right = self.pads
         below, beside = self.overhang
@@ -107,14 +107,14 @@ def clamp_of(op: Op, result: TensorType) -> tuple[int, int]:
     return op.int("qlo", low), op.int("qhi", high)
 
 
-def window_of(op: Op, kernel: tuple[int, int] | None = None) -> Window:
+def window_of(op: Op, kernel: tuple[int, int] | None = None) -> SlidingWindow:
     """Return the window of a convolution or pooling operator.
 
     Args:
         op: The operator.
         kernel: Filter height and width of a convolution; pools carry it as an attribute.
     """
-    return Window(
+    return SlidingWindow(
         kernel=_pair(op, "kernel") if kernel is None else kernel,
         stride=_pair(op, "stride", (1, 1)),
         pads=_pads(op),

@@ -5,7 +5,7 @@ References:
 """
 
 from ...ir.graph import Graph
-from ..published.mobilenetv3 import DILATED_FROM, LARGE, LOW_BLOCK, Block, multiple_of_8
+from ..published.mobilenetv3 import DILATED_FROM, LARGE, LOW_BLOCK, InvertedResidual, multiple_of_8
 from .builder import GraphBuilder
 
 _CLASSES = 21
@@ -27,7 +27,7 @@ def lraspp() -> Graph:
     return net.finish(net.op("resize", [x], (1, _CLASSES, 224, 224)))
 
 
-def _inverted_residual(net: GraphBuilder, x: str, block: Block, *, dilated: bool) -> str:
+def _inverted_residual(net: GraphBuilder, x: str, block: InvertedResidual, *, dilated: bool) -> str:
     kernel, expanded, K, excite, swish, stride = block
     stride, dilation = (1, 2) if dilated else (stride, 1)
 

@@ -7,7 +7,7 @@ import numpy as np
 from ...ir.errors import ComputedOperandError
 from ...ir.graph import Attr
 from ...ir.operators.elementary import Array
-from ...ir.operators.views import Window
+from ...ir.operators.views import SlidingWindow
 from ...ir.types import DType, Quantization
 from .builder import Builder
 from .node import Node
@@ -138,7 +138,7 @@ def image_extent(b: Builder, node: Node, name: str) -> tuple[int, int]:
     return shape[2], shape[3]
 
 
-def window(node: Node, kernel: tuple[int, ...], extent: tuple[int, int]) -> Window:
+def window(node: Node, kernel: tuple[int, ...], extent: tuple[int, int]) -> SlidingWindow:
     """Return the window of a convolution or pool, padding and rounding mode resolved.
 
     With ``ceil_mode`` a window may hang over the padded input at the bottom and right, but not
@@ -155,18 +155,18 @@ def window(node: Node, kernel: tuple[int, ...], extent: tuple[int, int]) -> Wind
     R, S = _pair(node, "kernel_shape", kernel)
     stride = _pair(node, "strides", node.ints("strides", (1, 1)))
     dilation = _pair(node, "dilations", node.ints("dilations", (1, 1)))
-    plain = Window(kernel=(R, S), stride=stride, dilation=dilation)
+    plain = SlidingWindow(kernel=(R, S), stride=stride, dilation=dilation)
     pads = _pads(node, plain, extent)
-    padded = Window(kernel=(R, S), stride=stride, dilation=dilation, pads=pads)
+    padded = SlidingWindow(kernel=(R, S), stride=stride, dilation=dilation, pads=pads)
     if not node.int("ceil_mode", 0):
         return padded
     rows, columns = (_overhang(padded, extent, axis) for axis in (0, 1))
-    return Window(
+    return SlidingWindow(
         kernel=(R, S), stride=stride, dilation=dilation, pads=pads, overhang=(rows, columns)
     )
 
 
-def window_attrs(found: Window, *, is_pool: bool) -> Mapping[str, Attr]:
+def window_attrs(found: SlidingWindow, *, is_pool: bool) -> Mapping[str, Attr]:
     """Return a window as attributes of an operator."""
     attrs: dict[str, Attr] = {
         "stride": found.stride,
@@ -185,7 +185,7 @@ def _pair(node: Node, name: str, values: tuple[int, ...]) -> tuple[int, int]:
     return values[0], values[1]
 
 
-def _pads(node: Node, plain: Window, extent: tuple[int, int]) -> tuple[int, int, int, int]:
+def _pads(node: Node, plain: SlidingWindow, extent: tuple[int, int]) -> tuple[int, int, int, int]:
     mode = node.str("auto_pad", "NOTSET")
     if mode == "VALID":
         return (0, 0, 0, 0)
@@ -201,7 +201,7 @@ def _pads(node: Node, plain: Window, extent: tuple[int, int]) -> tuple[int, int,
     return pads[0], pads[1], pads[2], pads[3]
 
 
-def _same(plain: Window, extent: tuple[int, int], axis: int, mode: str) -> tuple[int, int]:
+def _same(plain: SlidingWindow, extent: tuple[int, int], axis: int, mode: str) -> tuple[int, int]:
     """Return padding before and after that makes ``ceil(extent / stride)`` outputs."""
     outputs = -(-extent[axis] // plain.stride[axis])
     total = max(0, (outputs - 1) * plain.stride[axis] + plain.reach()[axis] - extent[axis])
@@ -209,7 +209,7 @@ def _same(plain: Window, extent: tuple[int, int], axis: int, mode: str) -> tuple
     return (small, large) if mode == "SAME_UPPER" else (large, small)
 
 
-def _overhang(padded: Window, extent: tuple[int, int], axis: int) -> int:
+def _overhang(padded: SlidingWindow, extent: tuple[int, int], axis: int) -> int:
     before, after, stride = padded.pads[axis], padded.pads[axis + 2], padded.stride[axis]
     padded_extent = before + extent[axis] + after
     outputs = -(-(padded_extent - padded.reach()[axis]) // stride) + 1

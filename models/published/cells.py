@@ -17,7 +17,7 @@ Pair = tuple[tuple[int, str], tuple[int, str]]
 
 
 @dataclass(frozen=True, slots=True)
-class Cell:
+class SearchedCell:
     """A cell.
 
     Attributes:
@@ -63,5 +63,5 @@ class CellPair:
         reduction: Halves it.
     """
 
-    normal: Cell
-    reduction: Cell
+    normal: SearchedCell
+    reduction: SearchedCell

@@ -7,7 +7,7 @@ References:
 from typing import NamedTuple
 
 
-class Block(NamedTuple):
+class InvertedResidual(NamedTuple):
     """A row: an inverted residual.
 
     Attributes:
@@ -28,36 +28,36 @@ class Block(NamedTuple):
 
 
 LARGE = (
-    Block(3, 16, 16, False, False, 1),
-    Block(3, 64, 24, False, False, 2),
-    Block(3, 72, 24, False, False, 1),
-    Block(5, 72, 40, True, False, 2),
-    Block(5, 120, 40, True, False, 1),
-    Block(5, 120, 40, True, False, 1),
-    Block(3, 240, 80, False, True, 2),
-    Block(3, 200, 80, False, True, 1),
-    Block(3, 184, 80, False, True, 1),
-    Block(3, 184, 80, False, True, 1),
-    Block(3, 480, 112, True, True, 1),
-    Block(3, 672, 112, True, True, 1),
-    Block(5, 672, 160, True, True, 2),
-    Block(5, 960, 160, True, True, 1),
-    Block(5, 960, 160, True, True, 1),
+    InvertedResidual(3, 16, 16, False, False, 1),
+    InvertedResidual(3, 64, 24, False, False, 2),
+    InvertedResidual(3, 72, 24, False, False, 1),
+    InvertedResidual(5, 72, 40, True, False, 2),
+    InvertedResidual(5, 120, 40, True, False, 1),
+    InvertedResidual(5, 120, 40, True, False, 1),
+    InvertedResidual(3, 240, 80, False, True, 2),
+    InvertedResidual(3, 200, 80, False, True, 1),
+    InvertedResidual(3, 184, 80, False, True, 1),
+    InvertedResidual(3, 184, 80, False, True, 1),
+    InvertedResidual(3, 480, 112, True, True, 1),
+    InvertedResidual(3, 672, 112, True, True, 1),
+    InvertedResidual(5, 672, 160, True, True, 2),
+    InvertedResidual(5, 960, 160, True, True, 1),
+    InvertedResidual(5, 960, 160, True, True, 1),
 )
 """MobileNetV3-Large."""
 
 SMALL = (
-    Block(3, 16, 16, True, False, 2),
-    Block(3, 72, 24, False, False, 2),
-    Block(3, 88, 24, False, False, 1),
-    Block(5, 96, 40, True, True, 2),
-    Block(5, 240, 40, True, True, 1),
-    Block(5, 240, 40, True, True, 1),
-    Block(5, 120, 48, True, True, 1),
-    Block(5, 144, 48, True, True, 1),
-    Block(5, 288, 96, True, True, 2),
-    Block(5, 576, 96, True, True, 1),
-    Block(5, 576, 96, True, True, 1),
+    InvertedResidual(3, 16, 16, True, False, 2),
+    InvertedResidual(3, 72, 24, False, False, 2),
+    InvertedResidual(3, 88, 24, False, False, 1),
+    InvertedResidual(5, 96, 40, True, True, 2),
+    InvertedResidual(5, 240, 40, True, True, 1),
+    InvertedResidual(5, 240, 40, True, True, 1),
+    InvertedResidual(5, 120, 48, True, True, 1),
+    InvertedResidual(5, 144, 48, True, True, 1),
+    InvertedResidual(5, 288, 96, True, True, 2),
+    InvertedResidual(5, 576, 96, True, True, 1),
+    InvertedResidual(5, 576, 96, True, True, 1),
 )
 """MobileNetV3-Small."""
 

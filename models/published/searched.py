@@ -7,10 +7,10 @@ References:
     (second order).
 """
 
-from .cells import Cell, CellPair
+from .cells import CellPair, SearchedCell
 
 AMOEBANET_D = CellPair(
-    normal=Cell(
+    normal=SearchedCell(
         (
             ((1, "conv1x1"), (1, "max3")),
             ((1, "none"), (0, "conv1x7")),
@@ -20,7 +20,7 @@ AMOEBANET_D = CellPair(
         ),
         (0, 3, 4, 6),
     ),
-    reduction=Cell(
+    reduction=SearchedCell(
         (
             ((0, "max2"), (0, "max3")),
             ((2, "none"), (1, "conv3x3")),
@@ -35,7 +35,7 @@ AMOEBANET_D = CellPair(
 """AmoebaNet-D's."""
 
 DARTS = CellPair(
-    normal=Cell(
+    normal=SearchedCell(
         (
             ((0, "sep3"), (1, "sep3")),
             ((0, "sep3"), (1, "sep3")),
@@ -44,7 +44,7 @@ DARTS = CellPair(
         ),
         (2, 3, 4, 5),
     ),
-    reduction=Cell(
+    reduction=SearchedCell(
         (
             ((0, "max3"), (1, "max3")),
             ((2, "skip"), (1, "max3")),

@@ -5,7 +5,7 @@ from dataclasses import replace
 from onnx import ModelProto, ValueInfoProto, helper
 
 from ...ir.errors import OptionError
-from .layers.structure import IR_VERSION, OPSET, Structure, Value, ZooOptions
+from .layers.structure import IR_VERSION, OPSET, LayerValue, Structure, ZooOptions
 from .registry import find, structure
 from .weights import Weights, calibrated_weights, calibration_batch, initialisers
 
@@ -68,5 +68,5 @@ def _model(network: Structure, weights: Weights) -> ModelProto:
     )
 
 
-def _value_info(value: Value) -> ValueInfoProto:
+def _value_info(value: LayerValue) -> ValueInfoProto:
     return helper.make_tensor_value_info(value.name, value.kind, value.shape)

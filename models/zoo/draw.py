@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from ..data.calibration import InputSpec
 from ..data.synthetic import made_up
-from .layers.structure import Parameter, Value
+from .layers.structure import LayerValue, Parameter
 
 Weights = dict[str, NDArray[np.float32]]
 
@@ -24,7 +24,7 @@ def generator(seed: int, name: str) -> np.random.Generator:
     return np.random.default_rng([seed, zlib.crc32(name.encode())])
 
 
-def sample(inputs: Iterable[Value], seed: int) -> dict[str, NDArray[Any]]:
+def sample(inputs: Iterable[LayerValue], seed: int) -> dict[str, NDArray[Any]]:
     """Return one input of each: pink noise, or indices that are in range."""
     return {x.name: _sample_one(x, seed) for x in inputs}
 
@@ -38,7 +38,7 @@ def _draw_one(parameter: Parameter, seed: int) -> NDArray[np.float32]:
     return values
 
 
-def _sample_one(value: Value, seed: int) -> NDArray[Any]:
+def _sample_one(value: LayerValue, seed: int) -> NDArray[Any]:
     dtype = np.dtype(np.int64 if value.below else np.float32)
     spec = InputSpec(name=value.name, shape=value.shape, dtype=dtype, below=value.below)
     return made_up(spec, (seed,))

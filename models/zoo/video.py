@@ -8,14 +8,14 @@ References:
 
 from ..published.clips import S3D_BRANCHES, width_between
 from .layers.builder import Activation, NetBuilder
-from .layers.structure import Value
+from .layers.structure import LayerValue
 
 _FRAMES = 16
 _BRANCH_GAIN = 0.25
 _EPSILON = 1e-3
 
 
-def r2plus1d_18(net: NetBuilder) -> Value:
+def r2plus1d_18(net: NetBuilder) -> LayerValue:
     """Add R(2+1)D-18 (31,505,325 parameters for 400 classes)."""
     x = net.unit(_clip(net), "stem.space", net.channels(45), (1, 7, 7), stride=(1, 2, 2))
     x = net.unit(x, "stem.time", net.channels(64), (3, 1, 1))
@@ -26,7 +26,7 @@ def r2plus1d_18(net: NetBuilder) -> Value:
     return net.classifier(x, "fc")
 
 
-def s3d(net: NetBuilder) -> Value:
+def s3d(net: NetBuilder) -> LayerValue:
     """Add S3D (8,320,048 parameters for 400 classes)."""
     x = _separable(net, _clip(net), "stem1", 64, 7, 2)
     x = net.max_pool(x, "pool1", (1, 3, 3), (1, 2, 2), pad=(0, 1, 1))
@@ -43,12 +43,12 @@ def s3d(net: NetBuilder) -> Value:
     return net.flatten(x, "flatten")
 
 
-def _clip(net: NetBuilder) -> Value:
+def _clip(net: NetBuilder) -> LayerValue:
     size = net.options.image_size
     return net.input("input", (net.options.batch, 3, _FRAMES, size, size))
 
 
-def _residual(net: NetBuilder, x: Value, name: str, channels: int, stride: int) -> Value:
+def _residual(net: NetBuilder, x: LayerValue, name: str, channels: int, stride: int) -> LayerValue:
     """Add two pairs of a convolution in space and one in time; the inner width keeps 3-D's cost."""
     inner = width_between(x.shape[1], channels)
     y = net.unit(x, f"{name}.space1", inner, (1, 3, 3), stride=(1, stride, stride))
@@ -60,18 +60,20 @@ def _residual(net: NetBuilder, x: Value, name: str, channels: int, stride: int) 
     return net.relu(net.add(y, x, f"{name}.add"), f"{name}.relu")
 
 
-def _separable(net: NetBuilder, x: Value, name: str, channels: int, k: int, s: int) -> Value:
+def _separable(
+    net: NetBuilder, x: LayerValue, name: str, channels: int, k: int, s: int
+) -> LayerValue:
     K = net.channels(channels)
     x = net.unit(x, f"{name}.space", K, (1, k, k), stride=(1, s, s), epsilon=_EPSILON)
     return net.unit(x, f"{name}.time", K, (k, 1, 1), stride=(s, 1, 1), epsilon=_EPSILON)
 
 
 def _inception(
-    net: NetBuilder, x: Value, name: str, widths: tuple[int, int, int, int, int, int]
-) -> Value:
+    net: NetBuilder, x: LayerValue, name: str, widths: tuple[int, int, int, int, int, int]
+) -> LayerValue:
     one, inner2, two, inner3, three, pooled = widths
 
-    def point(source: Value, branch: str, channels: int) -> Value:
+    def point(source: LayerValue, branch: str, channels: int) -> LayerValue:
         return net.unit(source, f"{name}.{branch}", net.channels(channels), epsilon=_EPSILON)
 
     branches = (

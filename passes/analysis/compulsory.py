@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from ...ir.graph import Graph, Op
 from ...ir.operators.families.elementwise import ONE_ELEMENT
 from ...ir.operators.spec import Family
-from ...ir.operators.views import Window, window_of
+from ...ir.operators.views import SlidingWindow, window_of
 from ...ir.ops import OPS, is_mac, parts_of
 from .bounds import Padding
 
@@ -74,7 +74,7 @@ def _pixels_read(graph: Graph, op: Op, name: str, needed: Mapping[str, Pixels]) 
     return _met(window, 0, made[0], rows), _met(window, 1, made[1], columns)
 
 
-def _window(graph: Graph, op: Op, name: str) -> Window | None:
+def _window(graph: Graph, op: Op, name: str) -> SlidingWindow | None:
     """Return the window that an operator reads an image through, ``None`` if it reads it all."""
     family = OPS[op.kind].family if op.kind in OPS else None
     if op.operands[0] == name and op.operands.count(name) == 1:
@@ -88,10 +88,14 @@ def _window(graph: Graph, op: Op, name: str) -> Window | None:
     return _PIXEL if family in ONE_ELEMENT and is_same else None
 
 
-_PIXEL = Window(kernel=(1, 1), stride=(1, 1), pads=(0, 0, 0, 0), dilation=(1, 1), overhang=(0, 0))
+_PIXEL = SlidingWindow(
+    kernel=(1, 1), stride=(1, 1), pads=(0, 0, 0, 0), dilation=(1, 1), overhang=(0, 0)
+)
 
 
-def _met(window: Window, axis: int, made: NDArray[np.bool_], extent: int) -> NDArray[np.bool_]:
+def _met(
+    window: SlidingWindow, axis: int, made: NDArray[np.bool_], extent: int
+) -> NDArray[np.bool_]:
     """Return what the windows of some results meet along one axis."""
     taps = np.arange(window.kernel[axis]) * window.dilation[axis] - window.pads[axis]
     places = (np.flatnonzero(made)[:, None] * window.stride[axis] + taps).ravel()

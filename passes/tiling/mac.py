@@ -25,8 +25,8 @@ from ...ir.isa.instructions import Space, Unit
 from ...ir.isa.spaces import level_of_space
 from ...ir.mapping import LoopNest
 from ...ir.operators.access import dense_strides, whole
-from ...ir.operators.image import ImageAxes, rows_met
-from ...ir.operators.views import Window, window_of
+from ...ir.operators.image import AXES, ImageAxes, rows_met
+from ...ir.operators.views import SlidingWindow, window_of
 from ...ir.tiles.graph import Range, Role, Tile, TileGraph, TileOp, multiplier_name
 from ...ir.workload import DIMS, RELEVANT, Dim, Operand, Workload
 from .collect import TileCollector
@@ -34,9 +34,6 @@ from .inner_nest import inner_nest, spread
 from .residency import Residency
 
 Ranges = Mapping[Dim, Range]
-
-_AXES = 5
-"""Axes under which the array sees activations; other tiles have the axes of their tensor."""
 
 
 @dataclass(frozen=True)
@@ -160,10 +157,10 @@ class MacTiler:
         return self.op.kind == "dense"
 
     @cached_property
-    def window(self) -> Window:
+    def window(self) -> SlidingWindow:
         """How the filter moves over the input."""
         if self.is_dense:
-            return Window(kernel=(1, 1))
+            return SlidingWindow(kernel=(1, 1))
         return window_of(self.op, (self.workload.R, self.workload.S))
 
     def axes(self, channels: Dim) -> ImageAxes:
@@ -331,7 +328,7 @@ def sizes_of(ranges: Ranges) -> Mapping[Dim, int]:
 
 def in_steps(workload: Workload, inputs: Tile) -> Workload:
     """Return a workload whose window steps over the rows and columns that a tile of inputs has."""
-    rows, columns = (axis.step for axis in inputs.box[3:]) if len(inputs.box) == _AXES else (1, 1)
+    rows, columns = (axis.step for axis in inputs.box[3:]) if len(inputs.box) == AXES else (1, 1)
     (down, right), (below, beside) = workload.stride, workload.dilation
     return replace(
         workload,

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from ...ir.isa.instructions import Space
-from ..accesses import Touch, Way
+from ..accesses import ByteTouch, Way
 from ..functional.machine import Memory
 
 _NOWHERE = -1
@@ -21,7 +21,7 @@ class Placed(NamedTuple):
         writes: Whether it is written.
     """
 
-    touch: Touch
+    touch: ByteTouch
     memory: int
     low: int
     high: int
@@ -44,10 +44,10 @@ class Places:
         self.touched: list[Placed] = []
         self._numbers = {key: number for number, key in enumerate(memories)}
         self._sizes = [memory.bytes.size for memory in self.memories]
-        self._known: dict[tuple[Space, int, int, int, Way], tuple[int, Touch]] = {}
+        self._known: dict[tuple[Space, int, int, int, Way], tuple[int, ByteTouch]] = {}
         """Regions are told apart by identity, which their being kept here makes theirs alone."""
 
-    def of(self, touched: Sequence[Touch]) -> list[int]:
+    def of(self, touched: Sequence[ByteTouch]) -> list[int]:
         """Return the numbers of touches.
 
         Those that leave their memory, which trap where they are executed, and those of no byte
@@ -65,7 +65,7 @@ class Places:
                 found.append(entry[0])
         return found
 
-    def _place(self, touch: Touch) -> int:
+    def _place(self, touch: ByteTouch) -> int:
         """Return the number of a touch that is new."""
         access, region = touch.access, touch.region
         memory = self._numbers.get((access.space, access.npu))

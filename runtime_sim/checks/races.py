@@ -24,8 +24,8 @@ import numpy as np
 from ...ir.errors import RaceError
 from ...ir.isa.instructions import Space
 from ...ir.isa.program import Program, SymbolKind
-from ..accesses import Touch
-from ..functional.region import Lattice, Region
+from ..accesses import ByteTouch
+from ..functional.region import ByteRegion, Lattice
 from .placed import Placed, Places
 from .race_kernel import BEFORE, MEMORY, PLACE, POSITION, QUEUE, Clocks, Ints, meetings
 
@@ -40,10 +40,10 @@ class Overlaps:
     """Answers, remembered by the two regions and how far apart they lie."""
 
     def __init__(self) -> None:
-        self._known: dict[tuple[int, int, int], tuple[int | None, Region, Region]] = {}
+        self._known: dict[tuple[int, int, int], tuple[int | None, ByteRegion, ByteRegion]] = {}
         """Regions are told apart by identity, which their being kept here makes theirs alone."""
 
-    def common_byte(self, one: Touch, other: Touch) -> int | None:
+    def common_byte(self, one: ByteTouch, other: ByteTouch) -> int | None:
         """Return the address of a byte that both touch, or ``None``; they lie in one memory."""
         distance = other.access.address - one.access.address
         key = (id(one.region), id(other.region), distance)
@@ -55,7 +55,7 @@ class Overlaps:
         return None if byte is None else one.access.address + byte
 
 
-def _between(one: Region, other: Region, distance: int) -> int | None:
+def _between(one: ByteRegion, other: ByteRegion, distance: int) -> int | None:
     """Return a common byte, relative to the address of ``one``; ``other`` lies at ``distance``."""
     for a in one.lattices:
         for b in other.lattices:

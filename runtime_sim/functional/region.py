@@ -37,7 +37,7 @@ class Lattice:
 
 
 @dataclass(frozen=True)
-class Region:
+class ByteRegion:
     """The union of lattices; empty if there are none."""
 
     lattices: tuple[Lattice, ...]
@@ -80,7 +80,7 @@ def check_form(access: Access, shape: tuple[int, ...]) -> None:
 
 
 @lru_cache(maxsize=1 << 16)
-def strided_region(shape: tuple[int, ...], strides: tuple[int, ...], size: int) -> Region:
+def strided_region(shape: tuple[int, ...], strides: tuple[int, ...], size: int) -> ByteRegion:
     """Return the bytes of a strided access to elements of ``size`` bytes.
 
     Args:
@@ -88,7 +88,7 @@ def strided_region(shape: tuple[int, ...], strides: tuple[int, ...], size: int) 
         strides: Of each loop [byte].
         size: Of one element [byte].
     """
-    return Region((_lattice(0, tuple(zip(shape, strides, strict=True)), size),))
+    return ByteRegion((_lattice(0, tuple(zip(shape, strides, strict=True)), size),))
 
 
 @lru_cache(maxsize=1 << 16)
@@ -99,7 +99,7 @@ def window_region(
     window: Window,
     strides: tuple[int, ...],
     size: int,
-) -> Region:
+) -> ByteRegion:
     """Return the bytes that sliding windows touch, padding excluded.
 
     Args:
@@ -117,7 +117,7 @@ def window_region(
     for (r0, rn, rs), (c0, cn, cs) in product(rows, columns):
         loops = (*zip(leading, outer, strict=True), (rn, rs * row), (cn, cs * column))
         lattices.append(_lattice(r0 * row + c0 * column, loops, size))
-    return Region(tuple(lattices))
+    return ByteRegion(tuple(lattices))
 
 
 def progressions(outputs: int, taps: int, window: Window, axis: int) -> list[tuple[int, int, int]]:

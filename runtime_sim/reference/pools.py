@@ -10,7 +10,7 @@ import numpy as np
 
 from ...ir.graph import Op
 from ...ir.operators.elementary import Array, Floats, byte_range, dequantize
-from ...ir.operators.views import Window, clamp_of, window_of
+from ...ir.operators.views import SlidingWindow, clamp_of, window_of
 from ...ir.types import TensorType
 from ..functional.numerics import average_factor, requantize, window_average
 from .windows import pad_image, taps
@@ -50,14 +50,14 @@ def global_avg_pool(op: Op, types: tuple[TensorType, ...], operands: tuple[Array
     return requantize(total, factor, result.quant.zero_point[0], *clamp_of(op, result), x.dtype)
 
 
-def _counts(extent: tuple[int, ...], window: Window, include_pad: bool) -> Floats:
+def _counts(extent: tuple[int, ...], window: SlidingWindow, include_pad: bool) -> Floats:
     """Return how many elements each window averages ``[P, Q]``."""
     rows = _counts_along(0, extent[0], window, include_pad)
     columns = _counts_along(1, extent[1], window, include_pad)
     return np.outer(rows, columns).astype(np.float32)
 
 
-def _counts_along(axis: int, extent: int, window: Window, include_pad: bool) -> Array:
+def _counts_along(axis: int, extent: int, window: SlidingWindow, include_pad: bool) -> Array:
     before, after = window.pads[axis], window.pads[axis + 2]
     counted = np.zeros(before + extent + after + window.overhang[axis], np.int64)
     if include_pad:

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from ...ir.graph import Op
 from ...ir.operators.elementary import Array
-from ...ir.operators.views import Window, activation_of, clamp_of, window_of
+from ...ir.operators.views import SlidingWindow, activation_of, clamp_of, window_of
 from ...ir.types import Quantization, TensorType
 from ..functional.numerics import F32_EXACT, multiplier, requantize
 from .windows import pad_image, windows
@@ -42,7 +42,7 @@ def _centred(types: tuple[TensorType, ...], operands: tuple[Array, ...]) -> tupl
     return (x, w) if largest < F32_EXACT else (x.astype(np.float64), w.astype(np.float64))
 
 
-def _convolve(padded: Array, w: Array, window: Window, groups: int) -> Array:
+def _convolve(padded: Array, w: Array, window: SlidingWindow, groups: int) -> Array:
     seen = windows(padded, window)
     N, C, R, S, P, Q = seen.shape
     K = len(w)

@@ -3,10 +3,10 @@
 import numpy as np
 
 from ...ir.operators.elementary import Array
-from ...ir.operators.views import Window
+from ...ir.operators.views import SlidingWindow
 
 
-def pad_image(image: Array, window: Window, value: float) -> Array:
+def pad_image(image: Array, window: SlidingWindow, value: float) -> Array:
     """Return ``[N, C, H, W]`` with the padding and overhang of a window, filled with a value.
 
     Args:
@@ -25,7 +25,7 @@ def pad_image(image: Array, window: Window, value: float) -> Array:
     return padded
 
 
-def windows(padded: Array, window: Window) -> Array:
+def windows(padded: Array, window: SlidingWindow) -> Array:
     """Return a read-only view ``[N, C, R, S, P, Q]`` of a padded image: what each tap sees."""
     (R, S), (dr, ds) = window.kernel, window.dilation
     N, C, H, W = padded.shape
@@ -41,7 +41,7 @@ def windows(padded: Array, window: Window) -> Array:
     )
 
 
-def taps(padded: Array, window: Window) -> Array:
+def taps(padded: Array, window: SlidingWindow) -> Array:
     """Return a view ``[R * S, N, C, P, Q]`` (a copy where needed), taps row by row."""
     seen = windows(padded, window)
     N, C, R, S, P, Q = seen.shape

@@ -41,7 +41,7 @@ from ...ir.isa.instructions import (
 )
 from ...ir.isa.program import Program, Queue
 from ...ir.operators.functions import FUNCTIONS, PAIRS
-from ..accesses import Touch, Way, touches
+from ..accesses import ByteTouch, Way, touches
 from ..array.arrays import Arrays
 from ..array.counts import Side
 from .ports import PortTable, scratchpad_owners, side
@@ -168,7 +168,7 @@ class Demands:
         return found
 
     def _demands(
-        self, queue: int, touched: Sequence[Touch], inside: Mapping[int, int]
+        self, queue: int, touched: Sequence[ByteTouch], inside: Mapping[int, int]
     ) -> tuple[tuple[int, int], ...]:
         paths = self._paths[queue]
         moved: Counter[int] = Counter(inside)

@@ -65,7 +65,7 @@ class Issue:
 
 
 @dataclass(frozen=True, slots=True)
-class Timing:
+class ProgramTiming:
     """When a program's instructions run.
 
     Attributes:
@@ -82,7 +82,7 @@ def time_of(
     program: Program,
     work: Sequence[Sequence[Work]] | None = None,
     arrays: Arrays | None = None,
-) -> Timing:
+) -> ProgramTiming:
     """Return when the instructions of a program run.
 
     Args:
@@ -102,7 +102,7 @@ def time_of(
     events.run()
     if any(line.retired < len(line.ends) for line in events.lines):
         raise SimulationError(_deadlock(program, [line.retired for line in events.lines]))
-    return Timing(tuple(_issues(line) for line in events.lines), tuple(events.steps))
+    return ProgramTiming(tuple(_issues(line) for line in events.lines), tuple(events.steps))
 
 
 class _Kind(IntEnum):

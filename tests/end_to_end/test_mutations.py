@@ -23,7 +23,7 @@ from accnn.ir.text.printing.program import print_program
 from accnn.ir.types import DType
 from accnn.models.onnx_import.loading.load import load_model
 from accnn.models.session import make_session, run
-from accnn.runtime_sim.accesses import Touch, Way, touches
+from accnn.runtime_sim.accesses import ByteTouch, Way, touches
 from accnn.runtime_sim.functional import mac
 from accnn.runtime_sim.simulate import simulate
 from tests.flow import Compiled, compile_graph
@@ -144,7 +144,7 @@ def needed_waits(program: Program) -> Iterator[tuple[Place, Wait, int]]:
                 yield place, wait, ordered
 
 
-def bytes_of(touch: Touch) -> set[int]:
+def bytes_of(touch: ByteTouch) -> set[int]:
     found: set[int] = set()
     for lattice in touch.region.lattices:
         places = np.array([touch.access.address + lattice.offset])

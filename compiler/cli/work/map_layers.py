@@ -13,7 +13,7 @@ from ....ir.errors import InfeasibleError, OptionError
 from ....passes.mapping.mapper import MappingResult
 from ....passes.mapping.problem import MappingProblem, Objective
 from ....passes.mapping.registry import find_mapper
-from ....passes.scheduling.flexer.options import FlexerOptions, Memory, Metric, Priority
+from ....passes.scheduling.flexer.options import FlexerOptions, Metric, Priority, SpaceRule
 from ...layers.read import Layer, parse_layer, parse_spatial, read_layers
 from ...layers.schedulers import rows_text, schedule_layers, write_rows
 from ...layers.timeloop import folder_names, write_timeloop
@@ -35,7 +35,7 @@ _FILE_WIDTH = 160
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Request:
+class LayersRequest:
     """What the command line asks for.
 
     Attributes:
@@ -81,7 +81,7 @@ class Request:
     processes: int
 
 
-def map_layers(request: Request) -> None:
+def map_layers(request: LayersRequest) -> None:
     """Map layers and show what each mapper found.
 
     Raises:
@@ -140,12 +140,14 @@ def _layers(layer: str | None, path: Path | None) -> tuple[Layer, ...]:
     raise OptionError("give either --layer or --layers")
 
 
-def _compare_schedulers(request: Request, layers: tuple[Layer, ...], machine: Architecture) -> None:
+def _compare_schedulers(
+    request: LayersRequest, layers: tuple[Layer, ...], machine: Architecture
+) -> None:
     options = FlexerOptions(
         metric=Metric(request.metric),
         weight=request.weight,
         priority=Priority(request.priority),
-        memory=Memory(request.memory),
+        memory=SpaceRule(request.memory),
         trade=request.trade,
     )
     rows = schedule_layers(layers, machine, request.schedulers or (), options)
@@ -154,7 +156,7 @@ def _compare_schedulers(request: Request, layers: tuple[Layer, ...], machine: Ar
         write_rows(request.csv, rows)
 
 
-def _check_options(request: Request) -> None:
+def _check_options(request: LayersRequest) -> None:
     """Check, before any work, what no type says.
 
     Raises:

@@ -30,7 +30,7 @@ from .broken import tell_broken
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Request:
+class PassesRequest:
     """What the command line asks for.
 
     Attributes:
@@ -56,7 +56,7 @@ class Request:
     reproducer: Path
 
 
-def run_passes(request: Request) -> None:
+def run_passes(request: PassesRequest) -> None:
     """Read a module, run passes on it, and print it.
 
     Raises:
@@ -106,7 +106,7 @@ class _Job:
         return outcome.module
 
 
-def _read(request: Request) -> _Job:
+def _read(request: PassesRequest) -> _Job:
     """Read a file with its header; what is given wins over the header.
 
     Raises:

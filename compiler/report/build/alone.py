@@ -18,7 +18,7 @@ from ....ir.tiles.events import TRANSFERS
 from ....ir.tiles.schedule import TileSchedule
 from ....runtime_sim.array.arrays import Arrays
 from ....runtime_sim.timing.demands import Demands, Work
-from ....runtime_sim.timing.events import Timing, time_of
+from ....runtime_sim.timing.events import ProgramTiming, time_of
 from ....runtime_sim.timing.ports import ports_of
 
 _NONE = -1
@@ -37,7 +37,7 @@ class OperatorsAlone:
     program: Program
     schedule: TileSchedule
 
-    def timing(self, step: int) -> Timing:
+    def timing(self, step: int) -> ProgramTiming:
         """Return when the instructions of an operator's tiles run by themselves.
 
         Args:

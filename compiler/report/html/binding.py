@@ -45,7 +45,7 @@ _OF_UNIT = {
 
 
 @dataclass(frozen=True, slots=True)
-class Share:
+class BusyShare:
     """Part of an operator's time that the engines of one kind work, on average."""
 
     unit: Unit
@@ -57,15 +57,17 @@ def look_of(unit: Unit) -> str:
     return LOOKS[_OF_UNIT[unit]]
 
 
-def simulated_shares(account: OperatorAccount, arch: Architecture) -> tuple[Share, ...]:
+def simulated_shares(account: OperatorAccount, arch: Architecture) -> tuple[BusyShare, ...]:
     """Return how busy the engines were in the simulation, busiest first."""
     busy = {item.unit: item.cycles for item in account.busy}
     return _shares(busy, account.cycles, arch)
 
 
-def predicted_shares(schedule: TileSchedule, arch: Architecture) -> Mapping[str, tuple[Share, ...]]:
+def predicted_shares(
+    schedule: TileSchedule, arch: Architecture
+) -> Mapping[str, tuple[BusyShare, ...]]:
     """Return how busy the engines are in each operator of a tile schedule, busiest first."""
-    found: dict[str, tuple[Share, ...]] = {}
+    found: dict[str, tuple[BusyShare, ...]] = {}
     for step, numbers in schedule.by_step.items():
         events = [schedule.events[number] for number in numbers]
         busy: Counter[Unit] = Counter()
@@ -76,15 +78,15 @@ def predicted_shares(schedule: TileSchedule, arch: Architecture) -> Mapping[str,
     return found
 
 
-def _shares(busy: Mapping[Unit, int], cycles: int, arch: Architecture) -> tuple[Share, ...]:
+def _shares(busy: Mapping[Unit, int], cycles: int, arch: Architecture) -> tuple[BusyShare, ...]:
     if cycles <= 0:
         return ()
     engines = {unit: len(arch.npus) for unit in Unit} | {Unit.DMA: arch.dma.channels}
-    found = [Share(unit, worked / (cycles * engines[unit])) for unit, worked in busy.items()]
+    found = [BusyShare(unit, worked / (cycles * engines[unit])) for unit, worked in busy.items()]
     return tuple(sorted(found, key=lambda item: (-item.part, item.unit)))
 
 
-def binding(shares: tuple[Share, ...]) -> Binding:
+def binding(shares: tuple[BusyShare, ...]) -> Binding:
     """Return what an operator is bound by."""
     if not shares:
         return Binding.UNKNOWN
@@ -92,6 +94,6 @@ def binding(shares: tuple[Share, ...]) -> Binding:
     return _OF_UNIT[busiest.unit] if busiest.part >= WAITING_BELOW else Binding.WAITING
 
 
-def spelled_shares(shares: tuple[Share, ...]) -> str:
+def spelled_shares(shares: tuple[BusyShare, ...]) -> str:
     """Return the shares as text, e.g. ``mx 81 %, dma 40 %``."""
     return ", ".join(f"{item.unit} {item.part:.0%}" for item in shares)

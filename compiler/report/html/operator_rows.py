@@ -6,13 +6,13 @@ from ....ir.module import Module
 from ....ir.report import Dims, OperatorReport
 from ..figures import UNKNOWN, amount, joule, percent, ratio
 from ..layer_table import nest_text
-from .binding import LOOKS, Binding, Share, spelled_shares
+from .binding import LOOKS, Binding, BusyShare, spelled_shares
 from .names import short, shown
 from .split import TrafficRow, traffic_rows
 
 
 @dataclass(frozen=True, slots=True)
-class Cell:
+class TableCell:
     """Text, and the number that rows are sorted by (``None`` comes last)."""
 
     text: str
@@ -61,18 +61,18 @@ class OperatorRow:
     mapper: str
     status: str
     objective: str
-    bound: Cell
+    bound: TableCell
     scope: str
-    gap: Cell
+    gap: TableCell
     estimate: str
-    cycles: Cell
+    cycles: TableCell
     cycles_share: float
-    times_bound: Cell
-    difference: Cell
+    times_bound: TableCell
+    difference: TableCell
     reasons: str
-    utilization: Cell
-    energy: Cell
-    off_chip: Cell
+    utilization: TableCell
+    energy: TableCell
+    off_chip: TableCell
     binding: Binding
     look: str
     busy: str
@@ -89,7 +89,7 @@ def operator_row(
     *,
     most_cycles: int,
     why: Binding,
-    shares: tuple[Share, ...],
+    shares: tuple[BusyShare, ...],
     chart: str,
 ) -> OperatorRow:
     """Return the row of one operator.
@@ -113,21 +113,21 @@ def operator_row(
         mapper=item.mapper or UNKNOWN,
         status=item.status or UNKNOWN,
         objective=amount(item.objective),
-        bound=Cell(amount(item.bound), item.bound),
+        bound=TableCell(amount(item.bound), item.bound),
         scope=item.scope or "",
-        gap=Cell(percent(item.gap), item.gap),
+        gap=TableCell(percent(item.gap), item.gap),
         estimate="" if item.estimate is None else f"{item.estimate:,.0f}",
-        cycles=Cell(UNKNOWN if cycles is None else f"{cycles:,}", cycles),
+        cycles=TableCell(UNKNOWN if cycles is None else f"{cycles:,}", cycles),
         cycles_share=100 * (cycles or 0) / max(1, most_cycles),
-        times_bound=Cell(ratio(cycles, bound), cycles / bound if cycles and bound else None),
-        difference=Cell(
+        times_bound=TableCell(ratio(cycles, bound), cycles / bound if cycles and bound else None),
+        difference=TableCell(
             UNKNOWN if item.difference is None else f"{item.difference:+.1%}", item.difference
         ),
         reasons=", ".join(f"{reason} ({reason.cycles:,} cycles)" for reason in item.reasons),
-        utilization=Cell(
+        utilization=TableCell(
             UNKNOWN if item.utilization is None else f"{item.utilization:.0%}", item.utilization
         ),
-        energy=Cell(amount(joule(item.energy_pj), "J"), item.energy_pj),
+        energy=TableCell(amount(joule(item.energy_pj), "J"), item.energy_pj),
         off_chip=_off_chip(module, item),
         binding=why,
         look=LOOKS[why],
@@ -146,12 +146,12 @@ def _dims(dims: Dims | None) -> str:
     return " ".join(f"{name}{extent}" for name, extent in extents if extent != 1) or "1"
 
 
-def _off_chip(module: Module, item: OperatorReport) -> Cell:
+def _off_chip(module: Module, item: OperatorReport) -> TableCell:
     if module.arch is None or not item.traffic:
-        return Cell(UNKNOWN)
+        return TableCell(UNKNOWN)
     level = module.arch.off_chip.name
     moved = sum(row.read_bytes + row.written_bytes for row in item.traffic if row.level == level)
-    return Cell(amount(moved, "B"), moved)
+    return TableCell(amount(moved, "B"), moved)
 
 
 def _nest(module: Module, item: OperatorReport) -> str:

@@ -10,7 +10,7 @@ from .provenance import Fact
 
 
 @dataclass(frozen=True, slots=True)
-class Move:
+class TensorMove:
     """A spill or a retrieve."""
 
     kind: str
@@ -48,7 +48,7 @@ def plan_facts(report: Report) -> tuple[Fact, ...]:
     )
 
 
-def plan_moves(report: Report) -> tuple[Move, ...]:
+def plan_moves(report: Report) -> tuple[TensorMove, ...]:
     """Return spills and retrieves by step."""
     plan = report.graph_schedule
     if plan is None:
@@ -56,7 +56,7 @@ def plan_moves(report: Report) -> tuple[Move, ...]:
     found = [("spill", item) for item in plan.spills]
     found += [("retrieve", item) for item in plan.retrieves]
     return tuple(
-        Move(
+        TensorMove(
             kind,
             item.step,
             shown(plan.order[item.step], 60),

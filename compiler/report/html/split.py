@@ -9,7 +9,7 @@ from ..figures import amount, joule
 
 
 @dataclass(frozen=True, slots=True)
-class Bar:
+class ShareBar:
     """A line of a table with a bar: what, how much, and its share of the whole [%]."""
 
     name: str
@@ -17,7 +17,7 @@ class Bar:
     share: float
 
 
-def energy_bars(simulation: SimulationResult) -> tuple[Bar, ...]:
+def energy_bars(simulation: SimulationResult) -> tuple[ShareBar, ...]:
     """Return the energy of every memory level, the MACs, the network and the vector units."""
     energy = simulation.total.energy
     parts = [(f"accesses to {item.level}", item.pj) for item in energy.levels]
@@ -27,14 +27,14 @@ def energy_bars(simulation: SimulationResult) -> tuple[Bar, ...]:
         ("vector units", energy.vector),
     ]
     whole = energy.total or 1.0
-    return tuple(Bar(name, amount(joule(pj), "J"), 100 * pj / whole) for name, pj in parts)
+    return tuple(ShareBar(name, amount(joule(pj), "J"), 100 * pj / whole) for name, pj in parts)
 
 
-def off_chip_bars(simulation: SimulationResult) -> tuple[Bar, ...]:
+def off_chip_bars(simulation: SimulationResult) -> tuple[ShareBar, ...]:
     """Return the simulated off-chip bytes of each kind of tensor, read and written."""
     whole = simulation.total.off_chip_bytes or 1
     return tuple(
-        Bar(f"{item.kind}s, {what}", amount(size, "B"), 100 * size / whole)
+        ShareBar(f"{item.kind}s, {what}", amount(size, "B"), 100 * size / whole)
         for item in simulation.total.off_chip
         for what, size in (("read", item.read), ("written", item.written))
         if size

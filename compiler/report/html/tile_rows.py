@@ -11,7 +11,7 @@ from .charts.event_times import event_times
 from .charts.marks import Chart
 from .charts.tiles import TileView, tile_chart, tile_views
 from .names import short, shown
-from .operator_rows import Cell
+from .operator_rows import TableCell
 
 MOST_TILE_MARKS = 40_000
 """Bars and boxes of all pictures of tiles together."""
@@ -35,12 +35,12 @@ class TileRow:
 
     name: str
     scheduler: str
-    operations: Cell
-    cycles: Cell
-    bound: Cell
+    operations: TableCell
+    cycles: TableCell
+    bound: TableCell
     scope: str
-    times_bound: Cell
-    moved: Cell
+    times_bound: TableCell
+    moved: TableCell
     chart: Chart | None
 
 
@@ -79,12 +79,14 @@ def _tile_row(schedule: TileSchedule, step: int, chart: Chart | None) -> TileRow
     return TileRow(
         name=short(item.operator),
         scheduler=shown(item.scheduler, 60),
-        operations=Cell(f"{operations:,}", operations),
-        cycles=Cell(f"{cycles:,}", cycles),
-        bound=Cell(f"{bound:,}", bound) if bound else Cell(UNKNOWN),
+        operations=TableCell(f"{operations:,}", operations),
+        cycles=TableCell(f"{cycles:,}", cycles),
+        bound=TableCell(f"{bound:,}", bound) if bound else TableCell(UNKNOWN),
         scope=item.scope or "",
-        times_bound=Cell(f"{cycles / bound:.2f}", cycles / bound) if bound else Cell(UNKNOWN),
-        moved=Cell(amount(moved, "B"), moved),
+        times_bound=TableCell(f"{cycles / bound:.2f}", cycles / bound)
+        if bound
+        else TableCell(UNKNOWN),
+        moved=TableCell(amount(moved, "B"), moved),
         chart=chart,
     )
 

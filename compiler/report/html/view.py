@@ -9,7 +9,7 @@ from ....ir.report import OutputCheck, Report, VerificationStatus
 from ....runtime_sim.result import SimulationResult
 from ..figures import amount
 from ..table import accuracy_line, mapping_line, quantization_line, verification_line
-from .binding import Binding, Share, binding, predicted_shares, simulated_shares
+from .binding import Binding, BusyShare, binding, predicted_shares, simulated_shares
 from .charts.marks import Chart
 from .charts.operators import operator_chart
 from .charts.plan import plan_chart
@@ -17,14 +17,14 @@ from .charts.run import run_chart
 from .headline import Figure, figures, missing
 from .names import shown
 from .operator_rows import OperatorRow, operator_row
-from .plan_figures import Move, plan_facts, plan_moves
+from .plan_figures import TensorMove, plan_facts, plan_moves
 from .provenance import Fact, command, facts, options
-from .split import Bar, TrafficRow, energy_bars, off_chip_bars, traffic_rows
+from .split import ShareBar, TrafficRow, energy_bars, off_chip_bars, traffic_rows
 from .tile_rows import TileRow, tile_rows
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Step:
+class TimedStep:
     """Something that took time [s], with its share of the longest [%]."""
 
     name: str
@@ -33,7 +33,7 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class View:
+class PageView:
     """The page; ``None`` and empty tuples are what is not there.
 
     Attributes:
@@ -75,19 +75,19 @@ class View:
     missing: tuple[str, ...]
     notes: tuple[str, ...]
     figures: tuple[Figure, ...]
-    steps: tuple[Step, ...]
+    steps: tuple[TimedStep, ...]
     operators: Chart | None
     run: Chart | None
     rows: tuple[OperatorRow, ...]
     nests_text: str
     plan: Chart | None
     plan_facts: tuple[Fact, ...]
-    plan_moves: tuple[Move, ...]
+    plan_moves: tuple[TensorMove, ...]
     tiles: tuple[TileRow, ...]
     tiles_clock: str
     undrawn: int
-    energy: tuple[Bar, ...]
-    off_chip: tuple[Bar, ...]
+    energy: tuple[ShareBar, ...]
+    off_chip: tuple[ShareBar, ...]
     traffic: tuple[TrafficRow, ...]
     command: str
     options: tuple[Fact, ...]
@@ -95,7 +95,7 @@ class View:
     has_trace: bool
 
 
-def view_of(report: Report, module: Module, simulation: SimulationResult | None) -> View:
+def view_of(report: Report, module: Module, simulation: SimulationResult | None) -> PageView:
     """Return what the page shows.
 
     Args:
@@ -109,7 +109,7 @@ def view_of(report: Report, module: Module, simulation: SimulationResult | None)
     has_trace = simulation is not None and simulation.timelines is not None
     has_cycles = any(item.cycles for item in report.operators)
     plan = module.graph_schedule
-    return View(
+    return PageView(
         model=shown(report.model.name),
         arch=shown(report.arch.name),
         arch_text="" if module.arch is None else _machine(module.arch),
@@ -173,22 +173,22 @@ def _notes(report: Report) -> tuple[str, ...]:
     return tuple(shown(note, 400) for note in (*quantised, *examples, *report.notes))
 
 
-def _steps(report: Report) -> tuple[Step, ...]:
+def _steps(report: Report) -> tuple[TimedStep, ...]:
     longest = max((run.seconds for run in report.passes), default=0.0) or 1.0
     return tuple(
-        Step(name=run.name, seconds=run.seconds, share=100 * run.seconds / longest)
+        TimedStep(name=run.name, seconds=run.seconds, share=100 * run.seconds / longest)
         for run in report.passes
     )
 
 
 def _shares(
     report: Report, module: Module, simulation: SimulationResult | None
-) -> list[tuple[Share, ...]]:
+) -> list[tuple[BusyShare, ...]]:
     """Return how busy engines are in each operator: simulated, else predicted."""
     arch = module.arch
     if arch is None:
         return [() for _ in report.operators]
-    found: Mapping[str, tuple[Share, ...]] = {}
+    found: Mapping[str, tuple[BusyShare, ...]] = {}
     if simulation is not None:
         found = {item.name: simulated_shares(item, arch) for item in simulation.operators}
     elif module.tile_schedule is not None:
@@ -207,7 +207,7 @@ def _by_program(
 def _rows(
     report: Report,
     module: Module,
-    shares: Sequence[tuple[Share, ...]],
+    shares: Sequence[tuple[BusyShare, ...]],
     bound_by: Sequence[Binding],
     tiles: Sequence[TileRow],
 ) -> tuple[OperatorRow, ...]:

@@ -10,7 +10,7 @@ from ..checks import check_average, check_dtypes, check_float, check_max_pool
 from ..functions import REDUCTIONS, ReduceKind, Reduction
 from ..shapes import global_pool_shape, pool_shape, reduced_shape, same_shape
 from ..spec import AttrSpec, AttrType, Family, OpSpec, Rounding, Types, present
-from ..views import Window, has_attr, window_of
+from ..views import SlidingWindow, has_attr, window_of
 
 REDUCE = "reduce_"
 """What the kinds of reductions begin with."""
@@ -46,14 +46,14 @@ def _reduction_parts(op: Op, types: Types) -> tuple[Part, ...]:
     return one_part(out, Read(0, source, axes))
 
 
-def pool_window(op: Op, source: tuple[int, ...]) -> Window:
+def pool_window(op: Op, source: tuple[int, ...]) -> SlidingWindow:
     """Return the window of a pool; a global one covers its whole operand.
 
     Args:
         op: The pool.
         source: Shape of its operand.
     """
-    return window_of(op) if has_attr(op, "kernel") else Window(kernel=(source[2], source[3]))
+    return window_of(op) if has_attr(op, "kernel") else SlidingWindow(kernel=(source[2], source[3]))
 
 
 def _pool_parts(op: Op, types: Types) -> tuple[Part, ...]:

@@ -5,7 +5,7 @@ from itertools import product
 import numpy as np
 
 from ....ir.operators.elementary import Array
-from ....ir.operators.views import Window
+from ....ir.operators.views import SlidingWindow
 from ....ir.types import DType
 from ..arguments import image_extent, window, window_attrs
 from ..builder import Builder
@@ -62,7 +62,7 @@ def max_pool_with_places(node: Node, b: Builder) -> None:
     chain.bind(chain("add", at, planes), 1)
 
 
-def _padded(chain: Chain, x: str, found: Window) -> str:
+def _padded(chain: Chain, x: str, found: SlidingWindow) -> str:
     """Return the operand with what stands around it, below all numbers."""
     dtype = chain.dtype(x)
     lowest = -np.inf if dtype is DType.F32 else dtype.range[0]
@@ -73,7 +73,9 @@ def _padded(chain: Chain, x: str, found: Window) -> str:
     return chain("pad", x, chain.constant([lowest], dtype), pads=pads, mode="constant")
 
 
-def _best_taps(chain: Chain, x: str, found: Window, extent: tuple[int, int]) -> tuple[str, str]:
+def _best_taps(
+    chain: Chain, x: str, found: SlidingWindow, extent: tuple[int, int]
+) -> tuple[str, str]:
     """Return the maxima of all windows, and their places within an image."""
     best, at = "", ""
     P, Q = found.output(*extent)
@@ -94,7 +96,7 @@ def _best_taps(chain: Chain, x: str, found: Window, extent: tuple[int, int]) -> 
 
 def _places(
     node: Node,
-    found: Window,
+    found: SlidingWindow,
     extent: tuple[int, int],
     outputs: tuple[int, int],
     tap: tuple[int, int],

@@ -5,10 +5,10 @@ References:
 """
 
 from ..layers.builder import NetBuilder
-from ..layers.structure import Value
+from ..layers.structure import LayerValue
 
 
-def alexnet(net: NetBuilder) -> Value:
+def alexnet(net: NetBuilder) -> LayerValue:
     """Add AlexNet (61,100,840 parameters)."""
     x = net.conv(net.image(), "conv1", net.channels(64), 11, stride=4, pad=2)
     x = net.max_pool(net.relu(x, "relu1"), "pool1", 3, 2)

@@ -5,7 +5,7 @@ References:
 """
 
 from ..layers.builder import NetBuilder
-from ..layers.structure import Role, Value
+from ..layers.structure import LayerValue, ParameterRole
 
 _DEPTHS = (3, 3, 9, 3)
 _WIDTH = 96
@@ -15,7 +15,7 @@ _LAST, _FIRST = (0, 2, 3, 1), (0, 3, 1, 2)  # channels last, channels first
 _LAYER_SCALE = 0.25
 
 
-def convnext_tiny(net: NetBuilder) -> Value:
+def convnext_tiny(net: NetBuilder) -> LayerValue:
     """Add ConvNeXt-T (28,589,128 parameters)."""
     x = net.conv(net.image(), "stem.conv", net.channels(_WIDTH), 4, stride=4)
     x = _norm(net, x, "stem.norm")
@@ -29,18 +29,18 @@ def convnext_tiny(net: NetBuilder) -> Value:
     return net.linear(net.flatten(x, "flatten"), "head", net.options.classes)
 
 
-def _norm(net: NetBuilder, x: Value, name: str) -> Value:
+def _norm(net: NetBuilder, x: LayerValue, name: str) -> LayerValue:
     """Normalise over the channels of every position."""
     y = net.transpose(x, f"{name}.last", _LAST)
     return net.transpose(net.layer_norm(y, name, epsilon=_EPSILON), f"{name}.first", _FIRST)
 
 
-def _block(net: NetBuilder, x: Value, name: str) -> Value:
+def _block(net: NetBuilder, x: LayerValue, name: str) -> LayerValue:
     channels = x.shape[1]
     y = net.conv(x, f"{name}.depthwise", channels, 7, pad=3, groups=channels)
     y = net.layer_norm(net.transpose(y, f"{name}.last", _LAST), f"{name}.norm", epsilon=_EPSILON)
     y = net.gelu(net.project(y, f"{name}.expand", 4 * channels), f"{name}.gelu")
     y = net.transpose(net.project(y, f"{name}.reduce", channels), f"{name}.first", _FIRST)
     shape = (channels, 1, 1)
-    scale = net.parameter(f"{name}.scale", shape, Role.GAMMA, mean=_LAYER_SCALE, std=0.02)
+    scale = net.parameter(f"{name}.scale", shape, ParameterRole.GAMMA, mean=_LAYER_SCALE, std=0.02)
     return net.add(net.mul(scale, y, f"{name}.scaled"), x, f"{name}.add")

@@ -5,7 +5,7 @@ References:
 """
 
 from ..layers.builder import NetBuilder
-from ..layers.structure import Value
+from ..layers.structure import LayerValue
 
 _SLOPE = 0.1
 # Output channels per stage; kernels alternate 3x3, 1x1, 3x3, ...; a max-pool between stages.
@@ -19,14 +19,14 @@ _STAGES = (
 )
 
 
-def darknet19(net: NetBuilder) -> Value:
+def darknet19(net: NetBuilder) -> LayerValue:
     """Add DarkNet-19 (20,842,376 parameters)."""
     x, _ = trunk(net)
     x = net.conv(x, "conv19", net.options.classes, 1)
     return net.flatten(net.global_average_pool(x, "avgpool"), "flatten")
 
 
-def trunk(net: NetBuilder) -> tuple[Value, Value]:
+def trunk(net: NetBuilder) -> tuple[LayerValue, LayerValue]:
     """Add the units before the classifier; return the result, and what the last max-pool reads."""
     x = fine = net.image()
     index = 1
@@ -40,7 +40,7 @@ def trunk(net: NetBuilder) -> tuple[Value, Value]:
     return x, fine
 
 
-def unit(net: NetBuilder, x: Value, index: int, published: int, kernel: int) -> Value:
+def unit(net: NetBuilder, x: LayerValue, index: int, published: int, kernel: int) -> LayerValue:
     """Add convolution, normalisation and leaky ReLU.
 
     Args:

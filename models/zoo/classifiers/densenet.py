@@ -6,10 +6,10 @@ References:
 
 from ...published.depths import DENSENET121, DENSENET_GROWTH
 from ..layers.builder import NetBuilder
-from ..layers.structure import Value
+from ..layers.structure import LayerValue
 
 
-def densenet121(net: NetBuilder) -> Value:
+def densenet121(net: NetBuilder) -> LayerValue:
     """Add DenseNet-121 (7,978,856 parameters)."""
     x = net.unit(net.image(), "stem", net.channels(64), 7, stride=2)
     x = net.max_pool(x, "pool0", 3, 2, pad=1)
@@ -21,7 +21,7 @@ def densenet121(net: NetBuilder) -> Value:
     return net.classifier(net.relu(net.batch_norm(x, "norm5"), "relu5"), "classifier")
 
 
-def _block(net: NetBuilder, x: Value, name: str, layers: int) -> Value:
+def _block(net: NetBuilder, x: LayerValue, name: str, layers: int) -> LayerValue:
     features, growth = [x], net.channels(DENSENET_GROWTH)
     for index in range(layers):
         layer = f"{name}.{index}"
@@ -31,6 +31,6 @@ def _block(net: NetBuilder, x: Value, name: str, layers: int) -> Value:
     return net.concat(features, f"{name}.concat")
 
 
-def _norm_conv(net: NetBuilder, x: Value, name: str, channels: int, kernel: int) -> Value:
+def _norm_conv(net: NetBuilder, x: LayerValue, name: str, channels: int, kernel: int) -> LayerValue:
     y = net.relu(net.batch_norm(x, f"{name}.bn"), f"{name}.relu")
     return net.conv(y, f"{name}.conv", channels, kernel, pad=kernel // 2, bias=False)

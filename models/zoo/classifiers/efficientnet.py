@@ -6,7 +6,7 @@ References:
 """
 
 from ..layers.builder import Activation, NetBuilder
-from ..layers.structure import Value
+from ..layers.structure import LayerValue
 
 # (expansion, kernel, stride of the first block, output channels, blocks).
 _STAGES = (
@@ -22,7 +22,7 @@ _BRANCH_GAIN = 0.25
 _SWISH = Activation.SWISH
 
 
-def efficientnet_b0(net: NetBuilder) -> Value:
+def efficientnet_b0(net: NetBuilder) -> LayerValue:
     """Add EfficientNet-B0 (5,288,548 parameters)."""
     x = net.unit(net.image(), "stem", net.channels(32), 3, stride=2, act=_SWISH)
     for stage, (expansion, kernel, first_stride, channels, blocks) in enumerate(_STAGES, start=1):
@@ -36,13 +36,13 @@ def efficientnet_b0(net: NetBuilder) -> Value:
 
 def _inverted_residual(
     net: NetBuilder,
-    x: Value,
+    x: LayerValue,
     name: str,
     channels: int,
     expansion: int,
     kernel: int,
     stride: int,
-) -> Value:
+) -> LayerValue:
     y, hidden = x, x.shape[1] * expansion
     if expansion != 1:
         y = net.unit(y, f"{name}.expand", hidden, act=_SWISH)

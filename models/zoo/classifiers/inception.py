@@ -8,14 +8,14 @@ References:
 from collections.abc import Sequence
 
 from ..layers.builder import NetBuilder
-from ..layers.structure import Value
+from ..layers.structure import LayerValue
 
 # Channels, kernel, stride (pad as keeps the extents, but none where a stride halves them).
 _Unit = tuple[int, int | tuple[int, int], int]
 _ROW, _COLUMN = (1, 7), (7, 1)
 
 
-def inception_v3(net: NetBuilder) -> Value:
+def inception_v3(net: NetBuilder) -> LayerValue:
     """Add Inception-v3 (23,834,568 parameters; 3,326,696 more for the auxiliary)."""
     x = _chain(net, net.image(), "stem1", [(32, 3, 2)])
     x = _unpadded(net, x, "stem2", 32)
@@ -34,13 +34,13 @@ def inception_v3(net: NetBuilder) -> Value:
     return net.classifier(x, "fc")
 
 
-def _square(net: NetBuilder, x: Value, name: str, pooled: int) -> Value:
+def _square(net: NetBuilder, x: LayerValue, name: str, pooled: int) -> LayerValue:
     branches = ([(64, 1, 1)], [(48, 1, 1), (64, 5, 1)], [(64, 1, 1), (96, 3, 1), (96, 3, 1)])
     results = [_chain(net, x, f"{name}.{i}", units) for i, units in enumerate(branches)]
     return net.concat([*results, _pooled(net, x, name, pooled)], f"{name}.concat")
 
 
-def _factorised(net: NetBuilder, x: Value, name: str, c: int) -> Value:
+def _factorised(net: NetBuilder, x: LayerValue, name: str, c: int) -> LayerValue:
     short = [(c, 1, 1), (c, _ROW, 1), (192, _COLUMN, 1)]
     long = [(c, 1, 1), (c, _COLUMN, 1), (c, _ROW, 1), (c, _COLUMN, 1), (192, _ROW, 1)]
     branches = ([(192, 1, 1)], short, long)
@@ -48,7 +48,7 @@ def _factorised(net: NetBuilder, x: Value, name: str, c: int) -> Value:
     return net.concat([*results, _pooled(net, x, name, 192)], f"{name}.concat")
 
 
-def _wide(net: NetBuilder, x: Value, name: str) -> Value:
+def _wide(net: NetBuilder, x: LayerValue, name: str) -> LayerValue:
     """Add branches that end in a row and a column side by side."""
     stems = ([(384, 1, 1)], [(448, 1, 1), (384, 3, 1)])
     results = [_chain(net, x, f"{name}.0", [(320, 1, 1)])]
@@ -59,17 +59,17 @@ def _wide(net: NetBuilder, x: Value, name: str) -> Value:
     return net.concat([*results, _pooled(net, x, name, 192)], f"{name}.concat")
 
 
-def _reduce(net: NetBuilder, x: Value, name: str, *branches: Sequence[_Unit]) -> Value:
+def _reduce(net: NetBuilder, x: LayerValue, name: str, *branches: Sequence[_Unit]) -> LayerValue:
     results = [_chain(net, x, f"{name}.{i}", units) for i, units in enumerate(branches)]
     return net.concat([*results, net.max_pool(x, f"{name}.pool", 3, 2)], f"{name}.concat")
 
 
-def _pooled(net: NetBuilder, x: Value, name: str, channels: int) -> Value:
+def _pooled(net: NetBuilder, x: LayerValue, name: str, channels: int) -> LayerValue:
     y = net.average_pool(x, f"{name}.pool", 3, 1, pad=1, padded=True)
     return _chain(net, y, f"{name}.project", [(channels, 1, 1)])
 
 
-def _chain(net: NetBuilder, x: Value, name: str, units: Sequence[_Unit]) -> Value:
+def _chain(net: NetBuilder, x: LayerValue, name: str, units: Sequence[_Unit]) -> LayerValue:
     for index, (channels, kernel, stride) in enumerate(units):
         x = net.unit(
             x,
@@ -83,5 +83,5 @@ def _chain(net: NetBuilder, x: Value, name: str, units: Sequence[_Unit]) -> Valu
     return x
 
 
-def _unpadded(net: NetBuilder, x: Value, name: str, channels: int) -> Value:
+def _unpadded(net: NetBuilder, x: LayerValue, name: str, channels: int) -> LayerValue:
     return net.unit(x, name, net.channels(channels), 3, pad=0, epsilon=1e-3)

@@ -6,7 +6,7 @@ References:
 """
 
 from ..layers.builder import Activation, NetBuilder
-from ..layers.structure import Value
+from ..layers.structure import LayerValue
 
 # (expansion, output channels, blocks, stride of the first block), table 2 of the paper.
 _STAGES = (
@@ -22,7 +22,7 @@ _STAGES = (
 _BRANCH_GAIN = 0.25
 
 
-def mobilenetv2(net: NetBuilder) -> Value:
+def mobilenetv2(net: NetBuilder) -> LayerValue:
     """Add MobileNetV2 (3,504,872 parameters)."""
     x = net.unit(net.image(), "features.0", net.channels(32), 3, stride=2, act=Activation.RELU6)
     index = 1
@@ -37,8 +37,8 @@ def mobilenetv2(net: NetBuilder) -> Value:
 
 
 def _inverted_residual(
-    net: NetBuilder, x: Value, name: str, channels: int, expansion: int, stride: int
-) -> Value:
+    net: NetBuilder, x: LayerValue, name: str, channels: int, expansion: int, stride: int
+) -> LayerValue:
     y, hidden = x, x.shape[1] * expansion
     if expansion != 1:
         y = net.unit(y, f"{name}.expand", hidden, act=Activation.RELU6)

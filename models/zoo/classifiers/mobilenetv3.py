@@ -7,26 +7,33 @@ References:
 
 from collections.abc import Sequence
 
-from ...published.mobilenetv3 import DILATED_FROM, LARGE, LOW_BLOCK, SMALL, Block, multiple_of_8
+from ...published.mobilenetv3 import (
+    DILATED_FROM,
+    LARGE,
+    LOW_BLOCK,
+    SMALL,
+    InvertedResidual,
+    multiple_of_8,
+)
 from ..layers.builder import Activation, NetBuilder
-from ..layers.structure import Value
+from ..layers.structure import LayerValue
 
 _BRANCH_GAIN = 0.25
 _SWISH = Activation.HARD_SWISH
 _EPSILON = 1e-3
 
 
-def mobilenetv3_large(net: NetBuilder) -> Value:
+def mobilenetv3_large(net: NetBuilder) -> LayerValue:
     """Add MobileNetV3-Large (5,483,032 parameters)."""
     return _classify(net, _features(net, LARGE)[0], 1280)
 
 
-def mobilenetv3_small(net: NetBuilder) -> Value:
+def mobilenetv3_small(net: NetBuilder) -> LayerValue:
     """Add MobileNetV3-Small (2,542,856 parameters)."""
     return _classify(net, _features(net, SMALL)[0], 1024)
 
 
-def dilated_trunk(net: NetBuilder) -> tuple[Value, Value]:
+def dilated_trunk(net: NetBuilder) -> tuple[LayerValue, LayerValue]:
     """Add the large one with dilation in place of the last stride.
 
     Returns:
@@ -36,8 +43,8 @@ def dilated_trunk(net: NetBuilder) -> tuple[Value, Value]:
 
 
 def _features(
-    net: NetBuilder, blocks: Sequence[Block], *, dilated_from: int | None = None
-) -> tuple[Value, Value]:
+    net: NetBuilder, blocks: Sequence[InvertedResidual], *, dilated_from: int | None = None
+) -> tuple[LayerValue, LayerValue]:
     x = net.unit(
         net.image(),
         "features.0",
@@ -57,15 +64,15 @@ def _features(
     return x, low
 
 
-def _classify(net: NetBuilder, x: Value, hidden: int) -> Value:
+def _classify(net: NetBuilder, x: LayerValue, hidden: int) -> LayerValue:
     pooled = net.flatten(net.global_average_pool(x, "avgpool"), "flatten")
     y = net.linear(pooled, "classifier.0", net.channels(hidden))
     return net.linear(net.activation(y, "classifier", _SWISH), "classifier.3", net.options.classes)
 
 
 def _inverted_residual(
-    net: NetBuilder, x: Value, name: str, block: Block, *, dilated: bool
-) -> Value:
+    net: NetBuilder, x: LayerValue, name: str, block: InvertedResidual, *, dilated: bool
+) -> LayerValue:
     act = _SWISH if block.swish else Activation.RELU
     hidden, channels = net.channels(block.expanded), net.channels(block.channels)
     y = x

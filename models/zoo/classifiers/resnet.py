@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from ...published.depths import RESNET50
 from ..layers.builder import NetBuilder
-from ..layers.structure import Value
+from ..layers.structure import LayerValue
 
 # Scale of the last normalisation in a branch: sums grow slowly with depth, as in trained networks.
 _BRANCH_GAIN = 0.25
@@ -27,37 +27,37 @@ class _Shape(NamedTuple):
     dilation: int = 1
 
 
-_Block = Callable[[NetBuilder, Value, str, _Shape], Value]
+_Block = Callable[[NetBuilder, LayerValue, str, _Shape], LayerValue]
 
 
-def resnet18(net: NetBuilder) -> Value:
+def resnet18(net: NetBuilder) -> LayerValue:
     """Add ResNet-18 (11,689,512 parameters)."""
     return _classify(net, _trunk(net, _basic_block, (2, 2, 2, 2)))
 
 
-def resnet34(net: NetBuilder) -> Value:
+def resnet34(net: NetBuilder) -> LayerValue:
     """Add ResNet-34 (21,797,672 parameters)."""
     return _classify(net, _trunk(net, _basic_block, (3, 4, 6, 3)))
 
 
-def resnet50(net: NetBuilder) -> Value:
+def resnet50(net: NetBuilder) -> LayerValue:
     """Add ResNet-50 (25,557,032 parameters)."""
     return _classify(net, _trunk(net, _bottleneck, RESNET50))
 
 
-def resnext50(net: NetBuilder) -> Value:
+def resnext50(net: NetBuilder) -> LayerValue:
     """Add ResNeXt-50 32x4d (25,028,904 parameters)."""
     return _classify(net, _trunk(net, partial(_bottleneck, groups=32, widening=2), RESNET50))
 
 
-def dilated_trunk(net: NetBuilder) -> Value:
+def dilated_trunk(net: NetBuilder) -> LayerValue:
     """Add ResNet-50 without classifier; its last two stages dilate instead of taking strides."""
     return _trunk(net, _bottleneck, RESNET50, dilated=True)
 
 
 def _trunk(
     net: NetBuilder, block: _Block, depths: Sequence[int], *, dilated: bool = False
-) -> Value:
+) -> LayerValue:
     x = net.conv(net.image(), "conv1", net.channels(64), 7, stride=2, pad=3, bias=False)
     x = net.relu(net.batch_norm(x, "bn1"), "relu")
     x = net.max_pool(x, "maxpool", 3, 2, pad=1)
@@ -75,11 +75,11 @@ def _shape(channels: int, stage: int, index: int, *, dilated: bool) -> _Shape:
     return _Shape(channels, stride=2 if stage > 0 and index == 0 else 1)
 
 
-def _classify(net: NetBuilder, x: Value) -> Value:
+def _classify(net: NetBuilder, x: LayerValue) -> LayerValue:
     return net.classifier(x, "fc")
 
 
-def _basic_block(net: NetBuilder, x: Value, name: str, shape: _Shape) -> Value:
+def _basic_block(net: NetBuilder, x: LayerValue, name: str, shape: _Shape) -> LayerValue:
     channels = shape.channels
     y = net.conv(x, f"{name}.conv1", channels, 3, stride=shape.stride, pad=1, bias=False)
     y = net.relu(net.batch_norm(y, f"{name}.bn1"), f"{name}.relu1")
@@ -89,8 +89,8 @@ def _basic_block(net: NetBuilder, x: Value, name: str, shape: _Shape) -> Value:
 
 
 def _bottleneck(
-    net: NetBuilder, x: Value, name: str, shape: _Shape, *, groups: int = 1, widening: int = 1
-) -> Value:
+    net: NetBuilder, x: LayerValue, name: str, shape: _Shape, *, groups: int = 1, widening: int = 1
+) -> LayerValue:
     inner = shape.channels * widening
     y = net.conv(x, f"{name}.conv1", inner, 1, bias=False)
     y = net.relu(net.batch_norm(y, f"{name}.bn1"), f"{name}.relu1")
@@ -111,7 +111,7 @@ def _bottleneck(
     return _join(net, x, y, name, shape.stride)
 
 
-def _join(net: NetBuilder, x: Value, y: Value, name: str, stride: int) -> Value:
+def _join(net: NetBuilder, x: LayerValue, y: LayerValue, name: str, stride: int) -> LayerValue:
     """Add the shortcut, projected where shapes differ, and the activation."""
     if x.shape != y.shape:
         x = net.conv(x, f"{name}.downsample.0", y.shape[1], 1, stride=stride, bias=False)

@@ -6,12 +6,12 @@ References:
 """
 
 from ..layers.builder import NetBuilder
-from ..layers.structure import Value
+from ..layers.structure import LayerValue
 
 _STAGES = ((64, 64), (128, 128), (256, 256, 256), (512, 512, 512), (512, 512, 512))
 
 
-def vgg16(net: NetBuilder) -> Value:
+def vgg16(net: NetBuilder) -> LayerValue:
     """Add VGG-16 (138,357,544 parameters)."""
     x = net.image()
     for stage, widths in enumerate(_STAGES, start=1):

@@ -12,18 +12,18 @@ References:
 
 from ..classifiers import mobilenetv3, resnet
 from ..layers.builder import Activation, NetBuilder
-from ..layers.structure import Value
+from ..layers.structure import LayerValue
 
 _RATES = (12, 24, 36)
 
 
-def fcn_resnet50(net: NetBuilder) -> Value:
+def fcn_resnet50(net: NetBuilder) -> LayerValue:
     """Add FCN (32,957,013 parameters for 21 classes; 2,365,205 more for the auxiliary head)."""
     x = net.unit(resnet.dilated_trunk(net), "head", net.channels(512), 3)
     return _full_size(net, net.conv(x, "classifier", net.options.classes, 1))
 
 
-def deeplabv3_resnet50(net: NetBuilder) -> Value:
+def deeplabv3_resnet50(net: NetBuilder) -> LayerValue:
     """Add DeepLabV3 (39,638,869 parameters for 21 classes; 2,365,205 more for the auxiliary)."""
     x, width = resnet.dilated_trunk(net), net.channels(256)
     branches = [net.unit(x, "aspp.0", width)]
@@ -38,7 +38,7 @@ def deeplabv3_resnet50(net: NetBuilder) -> Value:
     return _full_size(net, net.conv(x, "classifier", net.options.classes, 1))
 
 
-def lraspp_mobilenetv3(net: NetBuilder) -> Value:
+def lraspp_mobilenetv3(net: NetBuilder) -> LayerValue:
     """Add LR-ASPP (3,221,538 parameters for 21 classes)."""
     x, low = mobilenetv3.dilated_trunk(net)
     pooled = net.global_average_pool(x, "gate.pool")
@@ -49,10 +49,10 @@ def lraspp_mobilenetv3(net: NetBuilder) -> Value:
     return _full_size(net, net.add(net.conv(low, "low", net.options.classes, 1), y, "sum"))
 
 
-def _full_size(net: NetBuilder, x: Value) -> Value:
+def _full_size(net: NetBuilder, x: LayerValue) -> LayerValue:
     size = net.options.image_size
     return net.resize(x, "upsample", (size, size))
 
 
-def _resized(net: NetBuilder, x: Value, name: str, like: Value) -> Value:
+def _resized(net: NetBuilder, x: LayerValue, name: str, like: LayerValue) -> LayerValue:
     return net.resize(x, name, (like.shape[2], like.shape[3]))

@@ -9,13 +9,13 @@ References:
 
 from ....ir.errors import OptionError
 from ..layers.builder import NetBuilder
-from ..layers.structure import Value
+from ..layers.structure import LayerValue
 
 _WIDTHS = (64, 128, 256, 512, 1024)
 _STRIDE = 16
 
 
-def unet(net: NetBuilder) -> Value:
+def unet(net: NetBuilder) -> LayerValue:
     """Add UNet (31,037,698 parameters for 2 classes).
 
     Raises:
@@ -24,7 +24,7 @@ def unet(net: NetBuilder) -> Value:
     size = net.options.image_size
     if size % _STRIDE:
         raise OptionError(f"unet: {size} pixels are no multiple of {_STRIDE}")
-    x, skips = _double(net, net.image(), "down0", _WIDTHS[0]), list[Value]()
+    x, skips = _double(net, net.image(), "down0", _WIDTHS[0]), list[LayerValue]()
     for level, width in enumerate(_WIDTHS[1:], start=1):
         skips.append(x)
         x = _double(net, net.max_pool(x, f"pool{level}", 2, 2), f"down{level}", width)
@@ -35,6 +35,6 @@ def unet(net: NetBuilder) -> Value:
     return net.conv(x, "head", net.options.classes, 1)
 
 
-def _double(net: NetBuilder, x: Value, name: str, width: int) -> Value:
+def _double(net: NetBuilder, x: LayerValue, name: str, width: int) -> LayerValue:
     channels = net.channels(width)
     return net.unit(net.unit(x, f"{name}.0", channels, 3), f"{name}.1", channels, 3)

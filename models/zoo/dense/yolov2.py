@@ -8,12 +8,12 @@ References:
 
 from ..classifiers.darknet import trunk, unit
 from ..layers.builder import NetBuilder
-from ..layers.structure import Value
+from ..layers.structure import LayerValue
 
 _ANCHORS = 5
 
 
-def yolov2(net: NetBuilder) -> Value:
+def yolov2(net: NetBuilder) -> LayerValue:
     """Add YOLOv2: 50,983,561 values in the published file for the 80 classes of COCO.
 
     Of these 20,672 are running statistics, which are no parameters.

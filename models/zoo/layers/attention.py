@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .builder import NetBuilder
-from .structure import Value
+from .structure import LayerValue
 
 _TO_HEADS, _KEYS = (0, 2, 1, 3), (0, 2, 3, 1)
 _MASKED = float(np.finfo(np.float32).min)
@@ -39,21 +39,21 @@ class Attention:
 
     heads: int
     fused: bool = False
-    mask: Value | None = None
+    mask: LayerValue | None = None
     gain: float = 1.0
 
 
 class Operands(NamedTuple):
     """Queries and values ``[N, heads, L, d]``, keys ``[N, heads, d, L]``."""
 
-    query: Value
-    key: Value
-    value: Value
+    query: LayerValue
+    key: LayerValue
+    value: LayerValue
 
 
 def attend(
-    net: NetBuilder, x: Value, name: str, how: Attention, *, context: Value | None = None
-) -> Value:
+    net: NetBuilder, x: LayerValue, name: str, how: Attention, *, context: LayerValue | None = None
+) -> LayerValue:
     """Let ``x`` attend to itself, or to a context: ``[N, L, W] -> [N, L, W]``.
 
     Args:
@@ -81,20 +81,24 @@ def attend(
     return net.project(mixed, f"{name}.output", width, gain=how.gain)
 
 
-def split(net: NetBuilder, x: Value, name: str, widths: tuple[int, ...]) -> tuple[Value, ...]:
+def split(
+    net: NetBuilder, x: LayerValue, name: str, widths: tuple[int, ...]
+) -> tuple[LayerValue, ...]:
     """Cut the last axis into parts."""
     sizes = net.indices(f"{name}.sizes", widths)
     return net.ops("Split", name, (x, sizes), len(widths), axis=-1)
 
 
-def to_heads(net: NetBuilder, x: Value, name: str, heads: int, *, keys: bool = False) -> Value:
+def to_heads(
+    net: NetBuilder, x: LayerValue, name: str, heads: int, *, keys: bool = False
+) -> LayerValue:
     """Cut ``[N, L, W]`` into heads ``[N, heads, L, d]``; of keys ``[N, heads, d, L]``."""
     _, length, width = x.shape
     cut = net.reshape(x, f"{name}.cut", (0, length, heads, width // heads))
     return net.transpose(cut, f"{name}.turn", _KEYS if keys else _TO_HEADS)
 
 
-def mix(net: NetBuilder, operands: Operands, name: str, mask: Value | None) -> Value:
+def mix(net: NetBuilder, operands: Operands, name: str, mask: LayerValue | None) -> LayerValue:
     """Return the values, weighted by how well keys fit queries, with heads joined again."""
     query, key, value = operands
     _, heads, length, depth = query.shape
@@ -109,13 +113,13 @@ def mix(net: NetBuilder, operands: Operands, name: str, mask: Value | None) -> V
     return net.reshape(turned, f"{name}.joined", (0, length, heads * depth))
 
 
-def causal_mask(net: NetBuilder, name: str, length: int) -> Value:
+def causal_mask(net: NetBuilder, name: str, length: int) -> LayerValue:
     """Add the constant ``[1, 1, L, L]`` that keeps positions from seeing later ones."""
     later: NDArray[np.bool_] = np.triu(np.ones((1, 1, length, length), np.bool_), 1)
     return net.floats(name, np.where(later, np.float32(_MASKED), np.float32(0)))
 
 
-def padding_mask(net: NetBuilder, seen: Value) -> Value:
+def padding_mask(net: NetBuilder, seen: LayerValue) -> LayerValue:
     """Turn an input ``[N, L]`` of ones and zeros into what is added to scores, ``[N, 1, 1, L]``."""
     spread = net.op("Unsqueeze", "mask.spread", (seen, net.indices("mask.axes", (1, 2))))
     as_float = net.op("Cast", "mask.float", [spread], to=1)

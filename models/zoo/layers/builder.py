@@ -4,7 +4,7 @@ import math
 from collections.abc import Sequence
 from enum import StrEnum
 
-from .structure import Role, Value
+from .structure import LayerValue, ParameterRole
 from .windows import Size, WindowLayers, each
 
 
@@ -50,26 +50,28 @@ class NetBuilder(WindowLayers):
 
     __slots__ = ()
 
-    def image(self) -> Value:
+    def image(self) -> LayerValue:
         """Add the input ``[batch, 3, image_size, image_size]``."""
         size = self.options.image_size
         return self.input("input", (self.options.batch, 3, size, size))
 
-    def batch_norm(self, x: Value, name: str, *, gain: float = 1.0, epsilon: float = 1e-5) -> Value:
+    def batch_norm(
+        self, x: LayerValue, name: str, *, gain: float = 1.0, epsilon: float = 1e-5
+    ) -> LayerValue:
         """Add a batch normalisation whose scale is drawn around ``gain``."""
         shape = (x.shape[1],)
         inputs = (
             x,
-            self.parameter(f"{name}.weight", shape, Role.GAMMA, mean=gain, std=0.1 * gain),
-            self.parameter(f"{name}.bias", shape, Role.BETA, std=0.1),
-            self.parameter(f"{name}.running_mean", shape, Role.MEAN),
-            self.parameter(f"{name}.running_var", shape, Role.VARIANCE, mean=1.0),
+            self.parameter(f"{name}.weight", shape, ParameterRole.GAMMA, mean=gain, std=0.1 * gain),
+            self.parameter(f"{name}.bias", shape, ParameterRole.BETA, std=0.1),
+            self.parameter(f"{name}.running_mean", shape, ParameterRole.MEAN),
+            self.parameter(f"{name}.running_var", shape, ParameterRole.VARIANCE, mean=1.0),
         )
         return self.op("BatchNormalization", name, inputs, epsilon=epsilon)
 
     def unit(
         self,
-        x: Value,
+        x: LayerValue,
         name: str,
         channels: int,
         kernel: Size = 1,
@@ -81,7 +83,7 @@ class NetBuilder(WindowLayers):
         act: Activation = Activation.RELU,
         gain: float = 1.0,
         epsilon: float = 1e-5,
-    ) -> Value:
+    ) -> LayerValue:
         """Add a convolution, its normalisation and an activation.
 
         Args:
@@ -112,7 +114,7 @@ class NetBuilder(WindowLayers):
         y = self.batch_norm(y, f"{name}.bn", gain=gain, epsilon=epsilon)
         return self.activation(y, name, act)
 
-    def activation(self, x: Value, name: str, act: Activation) -> Value:
+    def activation(self, x: LayerValue, name: str, act: Activation) -> LayerValue:
         """Add an activation, named after itself under ``name``."""
         match act:
             case Activation.NONE:
@@ -131,41 +133,41 @@ class NetBuilder(WindowLayers):
             case Activation.HARD_SIGMOID:
                 return self.op("HardSigmoid", f"{name}.hard_sigmoid", [x], alpha=1 / 6)
 
-    def relu(self, x: Value, name: str) -> Value:
+    def relu(self, x: LayerValue, name: str) -> LayerValue:
         """Add ``max(x, 0)``."""
         return self.op("Relu", name, [x])
 
-    def relu6(self, x: Value, name: str) -> Value:
+    def relu6(self, x: LayerValue, name: str) -> LayerValue:
         """Add ``min(max(x, 0), 6)``."""
-        low = self.parameter(f"{name}.min", (), Role.CONSTANT, mean=0.0)
-        high = self.parameter(f"{name}.max", (), Role.CONSTANT, mean=6.0)
+        low = self.parameter(f"{name}.min", (), ParameterRole.CONSTANT, mean=0.0)
+        high = self.parameter(f"{name}.max", (), ParameterRole.CONSTANT, mean=6.0)
         return self.op("Clip", name, (x, low, high))
 
-    def leaky_relu(self, x: Value, name: str, slope: float) -> Value:
+    def leaky_relu(self, x: LayerValue, name: str, slope: float) -> LayerValue:
         """Add ``x if x > 0 else slope * x``."""
         return self.op("LeakyRelu", name, [x], alpha=slope)
 
-    def add(self, a: Value, b: Value, name: str) -> Value:
+    def add(self, a: LayerValue, b: LayerValue, name: str) -> LayerValue:
         """Add an elementwise sum; shapes may broadcast."""
         return self.op("Add", name, (a, b))
 
-    def mul(self, a: Value, b: Value, name: str) -> Value:
+    def mul(self, a: LayerValue, b: LayerValue, name: str) -> LayerValue:
         """Add an elementwise product; shapes may broadcast."""
         return self.op("Mul", name, (a, b))
 
-    def concat(self, values: Sequence[Value], name: str, *, axis: int = 1) -> Value:
+    def concat(self, values: Sequence[LayerValue], name: str, *, axis: int = 1) -> LayerValue:
         """Add a concatenation, by default along the channels."""
         return self.op("Concat", name, values, axis=axis)
 
     def squeeze_excite(
         self,
-        x: Value,
+        x: LayerValue,
         name: str,
         squeezed: int,
         *,
         inner: Activation = Activation.RELU,
         gate: Activation = Activation.SIGMOID,
-    ) -> Value:
+    ) -> LayerValue:
         """Scale channels by gates that see their means.
 
         Args:
@@ -182,14 +184,14 @@ class NetBuilder(WindowLayers):
 
     def project_back(
         self,
-        x: Value,
-        y: Value,
+        x: LayerValue,
+        y: LayerValue,
         name: str,
         channels: int,
         *,
         gain: float,
         epsilon: float = 1e-5,
-    ) -> Value:
+    ) -> LayerValue:
         """End an inverted residual: a linear 1x1 unit, and the shortcut where shapes allow it.
 
         Args:
@@ -206,28 +208,32 @@ class NetBuilder(WindowLayers):
         y = self.batch_norm(y, f"{name}.project.bn", gain=scale, epsilon=epsilon)
         return self.add(x, y, f"{name}.add") if has_shortcut else y
 
-    def flatten(self, x: Value, name: str) -> Value:
+    def flatten(self, x: LayerValue, name: str) -> LayerValue:
         """Add a reshape ``[N, C, H, W] -> [N, C*H*W]``."""
         return self.op("Flatten", name, [x], axis=1)
 
-    def reshape(self, x: Value, name: str, shape: Sequence[int]) -> Value:
+    def reshape(self, x: LayerValue, name: str, shape: Sequence[int]) -> LayerValue:
         """Add a reshape; an extent of 0 is copied."""
         return self.op("Reshape", name, (x, self.indices(f"{name}.shape", shape)))
 
-    def transpose(self, x: Value, name: str, order: Sequence[int]) -> Value:
+    def transpose(self, x: LayerValue, name: str, order: Sequence[int]) -> LayerValue:
         """Add a permutation of the axes."""
         return self.op("Transpose", name, [x], perm=tuple(order))
 
-    def slice(self, x: Value, name: str, axes: Sequence[int], start: int, end: int) -> Value:
+    def slice(
+        self, x: LayerValue, name: str, axes: Sequence[int], start: int, end: int
+    ) -> LayerValue:
         """Add a cut ``start:end`` along some axes; ``end`` may be beyond the extent."""
         ends = [("starts", [start] * len(axes)), ("ends", [end] * len(axes)), ("axes", axes)]
         return self.op("Slice", name, (x, *(self.indices(f"{name}.{k}", v) for k, v in ends)))
 
-    def resize(self, x: Value, name: str, size: tuple[int, int], *, corners: bool = False) -> Value:
+    def resize(
+        self, x: LayerValue, name: str, size: tuple[int, int], *, corners: bool = False
+    ) -> LayerValue:
         """Add a bilinear interpolation to a height and width; ``corners`` keeps theirs in place."""
         wanted = self.indices(f"{name}.size", (*x.shape[:2], *size))
         mode = "align_corners" if corners else "half_pixel"
-        none = Value("", ())
+        none = LayerValue("", ())
         return self.op(
             "Resize",
             name,
@@ -236,7 +242,7 @@ class NetBuilder(WindowLayers):
             coordinate_transformation_mode=mode,
         )
 
-    def space_to_depth(self, x: Value, name: str, block: int) -> Value:
+    def space_to_depth(self, x: LayerValue, name: str, block: int) -> LayerValue:
         """Move squares of ``block x block`` positions into channels; rows vary slowest."""
         _, C, H, W = x.shape
         rows, columns = H // block, W // block
@@ -244,19 +250,19 @@ class NetBuilder(WindowLayers):
         turned = self.transpose(split, f"{name}.turn", (0, 3, 5, 1, 2, 4))
         return self.reshape(turned, name, (0, block * block * C, rows, columns))
 
-    def linear(self, x: Value, name: str, outputs: int) -> Value:
+    def linear(self, x: LayerValue, name: str, outputs: int) -> LayerValue:
         """Add a fully connected layer ``[N, C] -> [N, outputs]`` with He-normal weights."""
         weight = self._weight(f"{name}.weight", (outputs, x.shape[1]), x.shape[1])
         return self.op("Gemm", name, (x, weight, self._bias(f"{name}.bias", outputs)), transB=1)
 
-    def classifier(self, x: Value, name: str) -> Value:
+    def classifier(self, x: LayerValue, name: str) -> LayerValue:
         """Average over all positions and apply a fully connected layer."""
         pooled = self.flatten(self.global_average_pool(x, "avgpool"), "flatten")
         return self.linear(pooled, name, self.options.classes)
 
     def project(
-        self, x: Value, name: str, outputs: int, *, bias: bool = True, gain: float = 1.0
-    ) -> Value:
+        self, x: LayerValue, name: str, outputs: int, *, bias: bool = True, gain: float = 1.0
+    ) -> LayerValue:
         """Multiply the last axis by a matrix, as exporters write a linear layer on sequences.
 
         Args:
@@ -267,22 +273,26 @@ class NetBuilder(WindowLayers):
             gain: Factor on weights that would keep the variance.
         """
         std = gain / math.sqrt(x.shape[-1])
-        weight = self.parameter(f"{name}.weight", (x.shape[-1], outputs), Role.WEIGHT, std=std)
+        weight = self.parameter(
+            f"{name}.weight", (x.shape[-1], outputs), ParameterRole.WEIGHT, std=std
+        )
         y = self.op("MatMul", name, (x, weight))
         if not bias:
             return y
         return self.add(
-            self.parameter(f"{name}.bias", (outputs,), Role.BIAS, std=0.02), y, f"{name}.add"
+            self.parameter(f"{name}.bias", (outputs,), ParameterRole.BIAS, std=0.02),
+            y,
+            f"{name}.add",
         )
 
-    def layer_norm(self, x: Value, name: str, *, epsilon: float = 1e-5) -> Value:
+    def layer_norm(self, x: LayerValue, name: str, *, epsilon: float = 1e-5) -> LayerValue:
         """Normalise the last axis."""
         shape = x.shape[-1:]
-        gamma = self.parameter(f"{name}.weight", shape, Role.GAMMA, mean=1.0, std=0.1)
-        beta = self.parameter(f"{name}.bias", shape, Role.BETA, std=0.1)
+        gamma = self.parameter(f"{name}.weight", shape, ParameterRole.GAMMA, mean=1.0, std=0.1)
+        beta = self.parameter(f"{name}.bias", shape, ParameterRole.BETA, std=0.1)
         return self.op("LayerNormalization", name, (x, gamma, beta), axis=-1, epsilon=epsilon)
 
-    def gelu(self, x: Value, name: str) -> Value:
+    def gelu(self, x: LayerValue, name: str) -> LayerValue:
         """Add ``x * (1 + erf(x / sqrt(2))) / 2`` in the five nodes that exporters write."""
         scaled = self.op("Div", f"{name}.div", (x, self.scalar(f"{name}.root", math.sqrt(2))))
         bent = self.op("Erf", f"{name}.erf", [scaled])
@@ -290,7 +300,7 @@ class NetBuilder(WindowLayers):
         half = self.scalar(f"{name}.half", 0.5)
         return self.mul(self.mul(x, lifted, f"{name}.mul"), half, name)
 
-    def embedding(self, ids: Value, name: str, rows: int, width: int) -> Value:
+    def embedding(self, ids: LayerValue, name: str, rows: int, width: int) -> LayerValue:
         """Look rows of a table up, ``[N, L] -> [N, L, width]``."""
-        table = self.parameter(f"{name}.weight", (rows, width), Role.WEIGHT, std=1.0)
+        table = self.parameter(f"{name}.weight", (rows, width), ParameterRole.WEIGHT, std=1.0)
         return self.op("Gather", name, (table, ids), axis=0)

@@ -10,7 +10,7 @@ from onnx import NodeProto, TensorProto, helper, numpy_helper
 from onnx.defs import get_schema
 from onnx.shape_inference import infer_node_outputs
 
-from .structure import OPSET, Parameter, Role, Structure, Value, ZooOptions
+from .structure import OPSET, LayerValue, Parameter, ParameterRole, Structure, ZooOptions
 
 #: Mean of what a rectifier sees, in standard deviations. At 0, centring and rectifying amplify any
 #: disturbance by 1.7 dB per layer, so that the deeper a random network, the more it turns int8
@@ -29,12 +29,12 @@ class NetCore:
 
     name: str
     options: ZooOptions
-    _inputs: list[Value] = field(default_factory=list[Value])
+    _inputs: list[LayerValue] = field(default_factory=list[LayerValue])
     _nodes: list[NodeProto] = field(default_factory=list[NodeProto])
     _parameters: list[Parameter] = field(default_factory=list[Parameter])
     _shapes: dict[str, tuple[int, ...]] = field(default_factory=dict[str, tuple[int, ...]])
 
-    def input(self, name: str, shape: tuple[int, ...], *, below: int = 0) -> Value:
+    def input(self, name: str, shape: tuple[int, ...], *, below: int = 0) -> LayerValue:
         """Add an input: float32, or indices below a number.
 
         Args:
@@ -42,7 +42,7 @@ class NetCore:
             shape: Of the input.
             below: Indices lie below this; 0 for float32.
         """
-        self._inputs.append(Value(name, shape, below))
+        self._inputs.append(LayerValue(name, shape, below))
         self._shapes[name] = shape
         return self._inputs[-1]
 
@@ -53,8 +53,8 @@ class NetCore:
         return max(8, round(published * self.options.width / 8) * 8)
 
     def op(
-        self, op_type: str, name: str, inputs: Sequence[Value], **attributes: Attribute
-    ) -> Value:
+        self, op_type: str, name: str, inputs: Sequence[LayerValue], **attributes: Attribute
+    ) -> LayerValue:
         """Add a node of one result and return it; ONNX says which shape it has.
 
         Args:
@@ -69,10 +69,10 @@ class NetCore:
         self,
         op_type: str,
         name: str,
-        inputs: Sequence[Value],
+        inputs: Sequence[LayerValue],
         results: int,
         **attributes: Attribute,
-    ) -> tuple[Value, ...]:
+    ) -> tuple[LayerValue, ...]:
         """Add a node and return its results.
 
         Args:
@@ -92,8 +92,14 @@ class NetCore:
         return made
 
     def parameter(
-        self, name: str, shape: tuple[int, ...], role: Role, *, mean: float = 0.0, std: float = 0.0
-    ) -> Value:
+        self,
+        name: str,
+        shape: tuple[int, ...],
+        role: ParameterRole,
+        *,
+        mean: float = 0.0,
+        std: float = 0.0,
+    ) -> LayerValue:
         """Add a parameter that is drawn from a normal distribution.
 
         Args:
@@ -105,35 +111,35 @@ class NetCore:
         """
         self._parameters.append(Parameter(name=name, shape=shape, role=role, mean=mean, std=std))
         self._shapes[name] = shape
-        return Value(name, shape)
+        return LayerValue(name, shape)
 
-    def indices(self, name: str, values: Iterable[int]) -> Value:
+    def indices(self, name: str, values: Iterable[int]) -> LayerValue:
         """Add a constant vector of integers: a shape, axes, ends of a slice."""
         return self._integers(name, np.array(list(values), np.int64))
 
-    def index(self, name: str, value: int) -> Value:
+    def index(self, name: str, value: int) -> LayerValue:
         """Add a constant integer, which picks one position of an axis."""
         return self._integers(name, np.array(value, np.int64))
 
-    def scalar(self, name: str, value: float) -> Value:
+    def scalar(self, name: str, value: float) -> LayerValue:
         """Add a float constant."""
         return self.floats(name, np.array(value, np.float32))
 
-    def floats(self, name: str, values: NDArray[np.float32]) -> Value:
+    def floats(self, name: str, values: NDArray[np.float32]) -> LayerValue:
         """Add a float constant."""
         return self.op("Constant", name, (), value=numpy_helper.from_array(values, f"{name}.value"))
 
-    def _integers(self, name: str, content: NDArray[np.int64]) -> Value:
+    def _integers(self, name: str, content: NDArray[np.int64]) -> LayerValue:
         tensor = numpy_helper.from_array(content, f"{name}.value")
         return replace(self.op("Constant", name, (), value=tensor), content=content)
 
-    def finish(self, output: Value) -> Structure:
+    def finish(self, output: LayerValue) -> Structure:
         """Return the network; its output is called ``logits``."""
         shifted = self._shifts_before_rectifiers()
         return Structure(
             name=self.name,
             inputs=tuple(self._inputs),
-            output=Value("logits", output.shape),
+            output=LayerValue("logits", output.shape),
             nodes=tuple(_renamed(node, output.name, "logits") for node in self._nodes),
             parameters=tuple(
                 replace(p, mean=RECTIFIED_MEAN) if p.name in shifted else p
@@ -149,7 +155,7 @@ class NetCore:
         return frozenset(m.input[2] for m in sources if m is not None and m.op_type in _SHIFTING)
 
 
-def _inferred(node: NodeProto, inputs: Sequence[Value]) -> tuple[Value, ...]:
+def _inferred(node: NodeProto, inputs: Sequence[LayerValue]) -> tuple[LayerValue, ...]:
     given = [x for x in inputs if x.name]
     made = infer_node_outputs(
         get_schema(node.op_type, OPSET, ""),
@@ -161,9 +167,9 @@ def _inferred(node: NodeProto, inputs: Sequence[Value]) -> tuple[Value, ...]:
     return tuple(_value(name, cast(Any, made[name]).tensor_type) for name in node.output)
 
 
-def _value(name: str, tensor: Any) -> Value:
+def _value(name: str, tensor: Any) -> LayerValue:
     shape = tuple(int(dim.dim_value) for dim in tensor.shape.dim)
-    return Value(name, shape, below=int(tensor.elem_type == TensorProto.INT64))
+    return LayerValue(name, shape, below=int(tensor.elem_type == TensorProto.INT64))
 
 
 def _renamed(node: NodeProto, old: str, new: str) -> NodeProto:

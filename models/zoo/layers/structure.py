@@ -21,7 +21,7 @@ LARGEST_INPUT = 2**28
 """Elements of the images that are calibrated at once."""
 
 
-class Role(StrEnum):
+class ParameterRole(StrEnum):
     """What a parameter is for."""
 
     WEIGHT = "weight"
@@ -34,7 +34,9 @@ class Role(StrEnum):
 
 
 #: Roles that a published parameter count includes; running statistics are no parameters.
-TRAINABLE = frozenset({Role.WEIGHT, Role.BIAS, Role.GAMMA, Role.BETA})
+TRAINABLE = frozenset(
+    {ParameterRole.WEIGHT, ParameterRole.BIAS, ParameterRole.GAMMA, ParameterRole.BETA}
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,7 +53,7 @@ class Parameter:
 
     name: str
     shape: tuple[int, ...]
-    role: Role
+    role: ParameterRole
     mean: float = 0.0
     std: float = 0.0
 
@@ -62,7 +64,7 @@ class Parameter:
 
 
 @dataclass(frozen=True, slots=True)
-class Value:
+class LayerValue:
     """A tensor between two layers.
 
     Attributes:
@@ -97,8 +99,8 @@ class Structure:
     """
 
     name: str
-    inputs: tuple[Value, ...]
-    output: Value
+    inputs: tuple[LayerValue, ...]
+    output: LayerValue
     nodes: tuple[NodeProto, ...]
     parameters: tuple[Parameter, ...]
     shapes: Mapping[str, tuple[int, ...]]

@@ -4,7 +4,7 @@ import math
 
 from ....ir.errors import OptionError
 from .core import NetCore
-from .structure import Role, Value
+from .structure import LayerValue, ParameterRole
 
 Size = int | tuple[int, ...]
 """One number for every spatial axis, or one for each."""
@@ -32,7 +32,7 @@ class WindowLayers(NetCore):
 
     def conv(
         self,
-        x: Value,
+        x: LayerValue,
         name: str,
         channels: int,
         kernel: Size,
@@ -42,7 +42,7 @@ class WindowLayers(NetCore):
         groups: int = 1,
         dilation: int = 1,
         bias: bool = True,
-    ) -> Value:
+    ) -> LayerValue:
         """Add a convolution ``[N, C, H, W] -> [N, channels, P, Q]`` with He-normal weights."""
         window = self._window(x, name, kernel, stride, pad, dilation)
         weight_shape = (channels, x.shape[1] // groups, *window["kernel_shape"])
@@ -53,8 +53,8 @@ class WindowLayers(NetCore):
         return self.op("Conv", name, inputs, dilations=dilations, group=groups, **window)
 
     def conv_transpose(
-        self, x: Value, name: str, channels: int, kernel: Size, *, stride: Size
-    ) -> Value:
+        self, x: LayerValue, name: str, channels: int, kernel: Size, *, stride: Size
+    ) -> LayerValue:
         """Add a transposed convolution without padding."""
         window = self._window(x, name, kernel, stride, 0)
         sizes, strides = window["kernel_shape"], window["strides"]
@@ -64,8 +64,15 @@ class WindowLayers(NetCore):
         return self.op("ConvTranspose", name, (x, weight, bias), **window)
 
     def max_pool(
-        self, x: Value, name: str, kernel: Size, stride: Size, *, pad: Size = 0, ceil: bool = False
-    ) -> Value:
+        self,
+        x: LayerValue,
+        name: str,
+        kernel: Size,
+        stride: Size,
+        *,
+        pad: Size = 0,
+        ceil: bool = False,
+    ) -> LayerValue:
         """Add a maximum over windows; ``ceil`` keeps a last window that is not full.
 
         Do not pad then: ONNX and onnxruntime disagree on whether such a window may lie in the
@@ -77,20 +84,20 @@ class WindowLayers(NetCore):
 
     def average_pool(
         self,
-        x: Value,
+        x: LayerValue,
         name: str,
         kernel: Size,
         stride: Size,
         *,
         pad: Size = 0,
         padded: bool = False,
-    ) -> Value:
+    ) -> LayerValue:
         """Add a mean over windows; with ``padded``, zeros of the padding count."""
         window = self._window(x, name, kernel, stride, pad)
         counted = {"count_include_pad": 1} if padded else {}
         return self.op("AveragePool", name, [x], **window, **counted)
 
-    def adaptive_average_pool(self, x: Value, name: str, size: int) -> Value:
+    def adaptive_average_pool(self, x: LayerValue, name: str, size: int) -> LayerValue:
         """Add a mean over windows that leaves ``size x size``, where ``size`` divides the input.
 
         Deviation: torchvision stretches other sizes to ``size x size`` with uneven windows, which
@@ -101,18 +108,18 @@ class WindowLayers(NetCore):
             return x
         return self.average_pool(x, name, height // size, height // size)
 
-    def global_average_pool(self, x: Value, name: str) -> Value:
+    def global_average_pool(self, x: LayerValue, name: str) -> LayerValue:
         """Add a mean over all positions ``[N, C, H, W] -> [N, C, 1, 1]``."""
         return self.op("GlobalAveragePool", name, [x])
 
-    def _weight(self, name: str, shape: tuple[int, ...], fan_in: int) -> Value:
-        return self.parameter(name, shape, Role.WEIGHT, std=math.sqrt(2.0 / fan_in))
+    def _weight(self, name: str, shape: tuple[int, ...], fan_in: int) -> LayerValue:
+        return self.parameter(name, shape, ParameterRole.WEIGHT, std=math.sqrt(2.0 / fan_in))
 
-    def _bias(self, name: str, channels: int) -> Value:
-        return self.parameter(name, (channels,), Role.BIAS, std=0.1)
+    def _bias(self, name: str, channels: int) -> LayerValue:
+        return self.parameter(name, (channels,), ParameterRole.BIAS, std=0.1)
 
     def _window(
-        self, x: Value, layer: str, kernel: Size, stride: Size, pad: Size, dilation: int = 1
+        self, x: LayerValue, layer: str, kernel: Size, stride: Size, pad: Size, dilation: int = 1
     ) -> dict[str, tuple[int, ...]]:
         """Return the attributes of a window that slides over ``x``.
 

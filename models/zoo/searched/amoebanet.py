@@ -8,19 +8,19 @@ References:
 
 from ...published.searched import AMOEBANET_D
 from ..layers.builder import NetBuilder
-from ..layers.structure import Value
+from ..layers.structure import LayerValue
 from . import cells
 
 _REDUCTIONS = (0, 1, 8, 15)
 _CELLS = 22
 
 
-def amoebanet_d(net: NetBuilder) -> Value:
+def amoebanet_d(net: NetBuilder) -> LayerValue:
     """Add AmoebaNet-D (18, 256)."""
     return amoebanet(net, 256)
 
 
-def amoebanet(net: NetBuilder, filters: int) -> Value:
+def amoebanet(net: NetBuilder, filters: int) -> LayerValue:
     """Add an AmoebaNet-D of 18 layers: a stem of two reductions, three stages of six cells."""
     channels = net.channels(filters // 4)
     x = net.relu(net.image(), "stem.relu")
@@ -34,8 +34,8 @@ def amoebanet(net: NetBuilder, filters: int) -> Value:
 
 
 def _cell(
-    net: NetBuilder, before: Value, last: Value, name: str, channels: int, *, reduce: bool
-) -> Value:
+    net: NetBuilder, before: LayerValue, last: LayerValue, name: str, channels: int, *, reduce: bool
+) -> LayerValue:
     first = cells.relu_conv(net, last, f"{name}.last", channels)
     second = before
     if before.shape != first.shape:
@@ -49,7 +49,7 @@ def _cell(
     return net.concat(states, f"{name}.concat")
 
 
-def _function(net: NetBuilder, x: Value, name: str, function: str, stride: int) -> Value:
+def _function(net: NetBuilder, x: LayerValue, name: str, function: str, stride: int) -> LayerValue:
     C = x.shape[1]
     match function:
         case "none":
@@ -70,10 +70,10 @@ def _function(net: NetBuilder, x: Value, name: str, function: str, stride: int) 
 
 def _bottleneck(
     net: NetBuilder,
-    x: Value,
+    x: LayerValue,
     name: str,
     windows: tuple[tuple[tuple[int, int], tuple[int, int]], ...],
-) -> Value:
+) -> LayerValue:
     """Add convolutions (kernel, stride) on a quarter of the channels, between two 1x1."""
     C = x.shape[1]
     y = cells.relu_conv(net, x, f"{name}.in", C // 4)

@@ -11,19 +11,19 @@ more padding at the end; shapes and parameters are the same.
 """
 
 from ..layers.builder import NetBuilder
-from ..layers.structure import Value
+from ..layers.structure import LayerValue
 
 
 def relu_conv(
     net: NetBuilder,
-    x: Value,
+    x: LayerValue,
     name: str,
     channels: int,
     kernel: int | tuple[int, int] = 1,
     *,
     stride: int | tuple[int, int] = 1,
     epsilon: float = 1e-5,
-) -> Value:
+) -> LayerValue:
     """Add a rectifier, a convolution and its normalisation.
 
     Args:
@@ -50,14 +50,14 @@ def relu_conv(
 
 def separable(
     net: NetBuilder,
-    x: Value,
+    x: LayerValue,
     name: str,
     channels: int,
     kernel: int,
     *,
     stride: int = 1,
     epsilon: float = 1e-5,
-) -> Value:
+) -> LayerValue:
     """Add two rounds of a depthwise and a pointwise convolution, the first with the stride.
 
     Args:
@@ -77,7 +77,7 @@ def separable(
 
 def depthwise_pointwise(
     net: NetBuilder,
-    x: Value,
+    x: LayerValue,
     name: str,
     channels: int,
     kernel: int,
@@ -85,7 +85,7 @@ def depthwise_pointwise(
     stride: int = 1,
     dilation: int = 1,
     epsilon: float = 1e-5,
-) -> Value:
+) -> LayerValue:
     """Add a rectifier, a depthwise and a pointwise convolution, and their normalisation.
 
     Args:
@@ -113,19 +113,19 @@ def depthwise_pointwise(
     return net.batch_norm(y, f"{name}.bn", epsilon=epsilon)
 
 
-def max_pool3(net: NetBuilder, x: Value, name: str, stride: int = 1) -> Value:
+def max_pool3(net: NetBuilder, x: LayerValue, name: str, stride: int = 1) -> LayerValue:
     """Add a maximum over 3x3 that keeps the extents, up to the stride."""
     return net.max_pool(x, name, 3, stride, pad=1)
 
 
-def average_pool3(net: NetBuilder, x: Value, name: str, stride: int = 1) -> Value:
+def average_pool3(net: NetBuilder, x: LayerValue, name: str, stride: int = 1) -> LayerValue:
     """Add a mean over 3x3 that keeps the extents, up to the stride."""
     return net.average_pool(x, name, 3, stride, pad=1)
 
 
 def factorised_reduction(
-    net: NetBuilder, x: Value, name: str, channels: int, *, epsilon: float = 1e-5
-) -> Value:
+    net: NetBuilder, x: LayerValue, name: str, channels: int, *, epsilon: float = 1e-5
+) -> LayerValue:
     """Halve the image by two pointwise convolutions, the second of them one position further.
 
     Args:
@@ -148,8 +148,14 @@ def factorised_reduction(
 
 
 def fit(
-    net: NetBuilder, x: Value, name: str, like: Value, channels: int, *, epsilon: float = 1e-5
-) -> Value:
+    net: NetBuilder,
+    x: LayerValue,
+    name: str,
+    like: LayerValue,
+    channels: int,
+    *,
+    epsilon: float = 1e-5,
+) -> LayerValue:
     """Bring an earlier cell's result to another tensor's image and to some channels.
 
     Args:
@@ -165,7 +171,7 @@ def fit(
     return relu_conv(net, x, name, channels, epsilon=epsilon)
 
 
-def _even(net: NetBuilder, x: Value, name: str) -> Value:
+def _even(net: NetBuilder, x: LayerValue, name: str) -> LayerValue:
     """Add a last row and column of zeros to an image of odd extent."""
     if x.shape[2] % 2 == 0:
         return x

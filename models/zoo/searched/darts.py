@@ -6,13 +6,13 @@ References:
 
 from ...published.searched import DARTS, DARTS_LAYERS, DARTS_REDUCTIONS
 from ..layers.builder import NetBuilder
-from ..layers.structure import Value
+from ..layers.structure import LayerValue
 from . import cells
 
 _CHANNELS = 48
 
 
-def darts(net: NetBuilder) -> Value:
+def darts(net: NetBuilder) -> LayerValue:
     """Add DARTS (4.7 million parameters)."""
     channels = net.channels(_CHANNELS)
     half = net.channels(_CHANNELS // 2)
@@ -28,8 +28,8 @@ def darts(net: NetBuilder) -> Value:
 
 
 def _cell(
-    net: NetBuilder, before: Value, last: Value, name: str, channels: int, *, reduce: bool
-) -> Value:
+    net: NetBuilder, before: LayerValue, last: LayerValue, name: str, channels: int, *, reduce: bool
+) -> LayerValue:
     second = cells.relu_conv(net, last, f"{name}.last", channels)
     first = cells.fit(net, before, f"{name}.before", second, channels)
     cell = DARTS.reduction if reduce else DARTS.normal
@@ -41,7 +41,7 @@ def _cell(
     return net.concat(states, f"{name}.concat")
 
 
-def _function(net: NetBuilder, x: Value, name: str, function: str, stride: int) -> Value:
+def _function(net: NetBuilder, x: LayerValue, name: str, function: str, stride: int) -> LayerValue:
     C = x.shape[1]
     match function:
         case "skip":

@@ -11,7 +11,7 @@ from functools import partial
 
 from ...published.nasnet import NASNET_A_MOBILE, PNASNET5_MOBILE, Size
 from ..layers.builder import NetBuilder
-from ..layers.structure import Value
+from ..layers.structure import LayerValue
 from . import cells
 
 _EPSILON = 1e-3
@@ -24,37 +24,37 @@ class _Inputs:
     """What a cell reads: its name, the two cells before it, and their form."""
 
     name: str
-    before: Value
-    last: Value
+    before: LayerValue
+    last: LayerValue
     channels: int
     stride: int
     stem: bool
 
 
-_Cell = Callable[[NetBuilder, _Inputs], Value]
+_Cell = Callable[[NetBuilder, _Inputs], LayerValue]
 
 
-def nasnet_a(net: NetBuilder) -> Value:
+def nasnet_a(net: NetBuilder) -> LayerValue:
     """Add NASNet-A 4 @ 1056 (5,289,978 parameters)."""
     return nasnet(net, NASNET_A_MOBILE)
 
 
-def pnasnet5(net: NetBuilder) -> Value:
+def pnasnet5(net: NetBuilder) -> LayerValue:
     """Add PNASNet-5, N=3, F=54 (5.1 million parameters)."""
     return pnasnet(net, PNASNET5_MOBILE)
 
 
-def nasnet(net: NetBuilder, size: Size) -> Value:
+def nasnet(net: NetBuilder, size: Size) -> LayerValue:
     """Add a NASNet-A of any size."""
     return _assemble(net, size, _nasnet_cell)
 
 
-def pnasnet(net: NetBuilder, size: Size) -> Value:
+def pnasnet(net: NetBuilder, size: Size) -> LayerValue:
     """Add a PNASNet-5 of any size."""
     return _assemble(net, size, _pnasnet_cell)
 
 
-def _assemble(net: NetBuilder, size: Size, cell: _Cell) -> Value:
+def _assemble(net: NetBuilder, size: Size, cell: _Cell) -> LayerValue:
     """Chain cells; each reads the two before it."""
     x = net.conv(net.image(), "conv0", net.channels(size.stem), 3, stride=2, bias=False)
     before = last = net.batch_norm(x, "bn0", epsilon=_EPSILON)
@@ -71,7 +71,7 @@ def _assemble(net: NetBuilder, size: Size, cell: _Cell) -> Value:
     return net.classifier(net.relu(last, "relu"), "classifier")
 
 
-def _prepared(net: NetBuilder, inputs: _Inputs) -> tuple[Value, Value]:
+def _prepared(net: NetBuilder, inputs: _Inputs) -> tuple[LayerValue, LayerValue]:
     """Return both inputs in the cell's channels; the stem's first cell reads its own as it is."""
     right = _relu_conv(net, inputs.last, f"{inputs.name}.last", inputs.channels)
     if inputs.stem:
@@ -81,20 +81,20 @@ def _prepared(net: NetBuilder, inputs: _Inputs) -> tuple[Value, Value]:
     return left, right
 
 
-def _nasnet_cell(net: NetBuilder, inputs: _Inputs) -> Value:
+def _nasnet_cell(net: NetBuilder, inputs: _Inputs) -> LayerValue:
     name, K, stride = inputs.name, inputs.channels, inputs.stride
     p, h = _prepared(net, inputs)
 
-    def sep(x: Value, part: str, kernel: int, step: int = 1) -> Value:
+    def sep(x: LayerValue, part: str, kernel: int, step: int = 1) -> LayerValue:
         return _separable(net, x, f"{name}.{part}", K, kernel, stride=step)
 
-    def mean(x: Value, part: str, step: int = 1) -> Value:
+    def mean(x: LayerValue, part: str, step: int = 1) -> LayerValue:
         return cells.average_pool3(net, x, f"{name}.{part}", step)
 
-    def most(part: str) -> Value:
+    def most(part: str) -> LayerValue:
         return cells.max_pool3(net, h, f"{name}.{part}", 2)
 
-    def add(index: int, left: Value, right: Value) -> Value:
+    def add(index: int, left: LayerValue, right: LayerValue) -> LayerValue:
         return net.add(left, right, f"{name}.add{index}")
 
     if stride == 1:
@@ -118,17 +118,17 @@ def _nasnet_cell(net: NetBuilder, inputs: _Inputs) -> Value:
     return net.concat(results, f"{name}.concat")
 
 
-def _pnasnet_cell(net: NetBuilder, inputs: _Inputs) -> Value:
+def _pnasnet_cell(net: NetBuilder, inputs: _Inputs) -> LayerValue:
     name, K, stride = inputs.name, inputs.channels, inputs.stride
     left, right = _prepared(net, inputs)
 
-    def sep(x: Value, part: str, kernel: int, step: int = stride) -> Value:
+    def sep(x: LayerValue, part: str, kernel: int, step: int = stride) -> LayerValue:
         return _separable(net, x, f"{name}.{part}", K, kernel, stride=step)
 
-    def most(x: Value, part: str) -> Value:
+    def most(x: LayerValue, part: str) -> LayerValue:
         return cells.max_pool3(net, x, f"{name}.{part}", stride)
 
-    def add(index: int, first: Value, second: Value) -> Value:
+    def add(index: int, first: LayerValue, second: LayerValue) -> LayerValue:
         return net.add(first, second, f"{name}.add{index}")
 
     pooled = most(left, "0r")

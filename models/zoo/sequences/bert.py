@@ -10,23 +10,23 @@ References:
 from ....ir.errors import OptionError
 from ..layers.attention import Attention, attend, padding_mask
 from ..layers.builder import NetBuilder
-from ..layers.structure import Role, Value
+from ..layers.structure import LayerValue, ParameterRole
 
 _WORDS, _POSITIONS, _TYPES = 30522, 512, 2
 _EPSILON = 1e-12
 
 
-def bert_base(net: NetBuilder) -> Value:
+def bert_base(net: NetBuilder) -> LayerValue:
     """Add BERT-base (109,482,240 parameters)."""
     return _bert(net, layers=12, width=768, heads=12)
 
 
-def bert_tiny(net: NetBuilder) -> Value:
+def bert_tiny(net: NetBuilder) -> LayerValue:
     """Add BERT-tiny (4,385,920 parameters)."""
     return _bert(net, layers=2, width=128, heads=2)
 
 
-def _bert(net: NetBuilder, *, layers: int, width: int, heads: int) -> Value:
+def _bert(net: NetBuilder, *, layers: int, width: int, heads: int) -> LayerValue:
     """Add the encoder and the pooler.
 
     Raises:
@@ -48,7 +48,7 @@ def _bert(net: NetBuilder, *, layers: int, width: int, heads: int) -> Value:
     return net.op("Tanh", "pooler.tanh", [net.linear(first, "pooler", first.shape[-1])])
 
 
-def _embedded(net: NetBuilder, shape: tuple[int, int], width: int) -> Value:
+def _embedded(net: NetBuilder, shape: tuple[int, int], width: int) -> LayerValue:
     ids = net.input("input_ids", shape, below=_WORDS)
     kinds = net.input("token_type_ids", shape, below=_TYPES)
     x = net.add(
@@ -56,10 +56,10 @@ def _embedded(net: NetBuilder, shape: tuple[int, int], width: int) -> Value:
         net.embedding(kinds, "types", _TYPES, width),
         "words.typed",
     )
-    table = net.parameter("positions.weight", (_POSITIONS, width), Role.WEIGHT, std=1.0)
+    table = net.parameter("positions.weight", (_POSITIONS, width), ParameterRole.WEIGHT, std=1.0)
     positions = net.slice(table, "positions", (0,), 0, shape[1])
     return net.layer_norm(net.add(x, positions, "embedded"), "embedded.norm", epsilon=_EPSILON)
 
 
-def _joined(net: NetBuilder, x: Value, y: Value, name: str) -> Value:
+def _joined(net: NetBuilder, x: LayerValue, y: LayerValue, name: str) -> LayerValue:
     return net.layer_norm(net.add(y, x, f"{name}.add"), f"{name}.norm", epsilon=_EPSILON)

@@ -11,12 +11,12 @@ import math
 
 from ..layers.attention import Attention, attend, causal_mask
 from ..layers.builder import NetBuilder
-from ..layers.structure import Value
+from ..layers.structure import LayerValue
 
 _LAYERS = 12
 
 
-def gpt2_blocks(net: NetBuilder) -> Value:
+def gpt2_blocks(net: NetBuilder) -> LayerValue:
     """Add the blocks (85,056,000 of the 124,439,808 parameters)."""
     width, length = net.channels(768), net.options.sequence
     x = net.input("hidden_states", (net.options.batch, length, width))
@@ -32,7 +32,7 @@ def gpt2_blocks(net: NetBuilder) -> Value:
     return net.layer_norm(x, "ln_f")
 
 
-def _gelu_tanh(net: NetBuilder, x: Value, name: str) -> Value:
+def _gelu_tanh(net: NetBuilder, x: LayerValue, name: str) -> LayerValue:
     """Add ``x * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x**3))) / 2``."""
     cube = net.op("Pow", f"{name}.cube", (x, net.scalar(f"{name}.three", 3.0)))
     small = net.mul(cube, net.scalar(f"{name}.share", 0.044715), f"{name}.small")

@@ -13,7 +13,7 @@ import numpy as np
 
 from ..layers.attention import Operands, causal_mask, mix, to_heads
 from ..layers.builder import NetBuilder
-from ..layers.structure import Role, Value
+from ..layers.structure import LayerValue, ParameterRole
 
 _WIDTH, _HIDDEN = 2048, 5632
 _HEADS, _SHARED = 32, 4
@@ -21,7 +21,7 @@ _EPSILON = 1e-5
 _BASE = 10_000.0
 
 
-def llama_block(net: NetBuilder) -> Value:
+def llama_block(net: NetBuilder) -> LayerValue:
     """Add the block (44,044,288 parameters; 22 of them and two tables of words make the model)."""
     shape = (net.options.batch, net.options.sequence, net.channels(_WIDTH))
     x = net.input("hidden_states", shape)
@@ -34,17 +34,17 @@ def llama_block(net: NetBuilder) -> Value:
     return net.add(x, net.project(y, "down", shape[-1], bias=False), "add2")
 
 
-def _rms_norm(net: NetBuilder, x: Value, name: str) -> Value:
+def _rms_norm(net: NetBuilder, x: LayerValue, name: str) -> LayerValue:
     square = net.op("Pow", f"{name}.square", (x, net.scalar(f"{name}.two", 2.0)))
     mean = net.op("ReduceMean", f"{name}.mean", [square], axes=(-1,), keepdims=1)
     above = net.add(mean, net.scalar(f"{name}.epsilon", _EPSILON), f"{name}.above")
     root = net.op("Sqrt", f"{name}.root", [above])
     inverse = net.op("Reciprocal", f"{name}.inverse", [root])
-    gamma = net.parameter(f"{name}.weight", x.shape[-1:], Role.GAMMA, mean=1.0, std=0.1)
+    gamma = net.parameter(f"{name}.weight", x.shape[-1:], ParameterRole.GAMMA, mean=1.0, std=0.1)
     return net.mul(gamma, net.mul(x, inverse, f"{name}.unit"), name)
 
 
-def _attend(net: NetBuilder, x: Value) -> Value:
+def _attend(net: NetBuilder, x: LayerValue) -> LayerValue:
     _, length, width = x.shape
     shared = width // _HEADS * _SHARED
     query = to_heads(net, net.project(x, "query", width, bias=False), "query", _HEADS)
@@ -61,7 +61,7 @@ def _attend(net: NetBuilder, x: Value) -> Value:
     return net.project(mixed, "output", width, bias=False)
 
 
-def _positions(net: NetBuilder, length: int, depth: int) -> tuple[Value, Value]:
+def _positions(net: NetBuilder, length: int, depth: int) -> tuple[LayerValue, LayerValue]:
     """Add cosines and sines ``[1, 1, L, d]`` of the angles by which pairs of channels turn."""
     speeds = _BASE ** (-np.arange(0, depth, 2) / depth)
     angles = np.tile(np.arange(length)[:, None] * speeds, 2)[None, None]
@@ -69,7 +69,9 @@ def _positions(net: NetBuilder, length: int, depth: int) -> tuple[Value, Value]:
     return net.floats("cosines", cosines), net.floats("sines", sines)
 
 
-def _rotated(net: NetBuilder, x: Value, name: str, cosines: Value, sines: Value) -> Value:
+def _rotated(
+    net: NetBuilder, x: LayerValue, name: str, cosines: LayerValue, sines: LayerValue
+) -> LayerValue:
     depth = x.shape[-1]
     first = net.slice(x, f"{name}.first", (3,), 0, depth // 2)
     second = net.slice(x, f"{name}.second", (3,), depth // 2, depth)
@@ -79,7 +81,7 @@ def _rotated(net: NetBuilder, x: Value, name: str, cosines: Value, sines: Value)
     return net.add(kept, net.mul(turned, sines, f"{name}.moved"), f"{name}.rotated")
 
 
-def _repeated(net: NetBuilder, x: Value, name: str) -> Value:
+def _repeated(net: NetBuilder, x: LayerValue, name: str) -> LayerValue:
     """Give each head of keys or values to as many heads of queries."""
     N, heads, length, depth = x.shape
     wide = net.op("Unsqueeze", f"{name}.wide", (x, net.indices(f"{name}.axis", (2,))))

@@ -8,13 +8,13 @@ References:
 
 from ..layers.attention import Attention, attend
 from ..layers.builder import NetBuilder
-from ..layers.structure import Value
+from ..layers.structure import LayerValue
 
 _LAYERS = 6
 _HOW = Attention(heads=8)
 
 
-def transformer(net: NetBuilder) -> Value:
+def transformer(net: NetBuilder) -> LayerValue:
     """Add the Transformer (44,140,544 parameters)."""
     shape = (net.options.batch, net.options.sequence, net.channels(512))
     memory, y = net.input("source", shape), net.input("target", shape)
@@ -32,11 +32,11 @@ def transformer(net: NetBuilder) -> Value:
     return net.layer_norm(y, "decoder.norm")
 
 
-def _feed_forward(net: NetBuilder, x: Value, name: str) -> Value:
+def _feed_forward(net: NetBuilder, x: LayerValue, name: str) -> LayerValue:
     width = x.shape[-1]
     y = net.relu(net.project(x, f"{name}.expand", 4 * width), f"{name}.relu")
     return net.project(y, f"{name}.reduce", width)
 
 
-def _joined(net: NetBuilder, x: Value, y: Value, name: str) -> Value:
+def _joined(net: NetBuilder, x: LayerValue, y: LayerValue, name: str) -> LayerValue:
     return net.layer_norm(net.add(x, y, f"{name}.add"), f"{name}.norm")

@@ -7,24 +7,24 @@ References:
 
 from ..layers.attention import Attention, attend
 from ..layers.builder import NetBuilder
-from ..layers.structure import Role, Value
+from ..layers.structure import LayerValue, ParameterRole
 
 _PATCH = 16
 _LAYERS = 12
 _EPSILON = 1e-6
 
 
-def vit_b_16(net: NetBuilder) -> Value:
+def vit_b_16(net: NetBuilder) -> LayerValue:
     """Add ViT-B/16 (86,567,656 parameters at 224x224)."""
     return _vit(net, net.channels(768), 12)
 
 
-def vit_tiny(net: NetBuilder) -> Value:
+def vit_tiny(net: NetBuilder) -> LayerValue:
     """Add ViT-tiny (5,717,416 parameters at 224x224)."""
     return _vit(net, net.channels(192), 3)
 
 
-def _vit(net: NetBuilder, width: int, heads: int) -> Value:
+def _vit(net: NetBuilder, width: int, heads: int) -> LayerValue:
     x = _tokens(net, width)
     how = Attention(heads=heads, fused=True, gain=_LAYERS**-0.5)
     for index in range(_LAYERS):
@@ -40,13 +40,15 @@ def _vit(net: NetBuilder, width: int, heads: int) -> Value:
     return net.linear(first, "head", net.options.classes)
 
 
-def _tokens(net: NetBuilder, width: int) -> Value:
+def _tokens(net: NetBuilder, width: int) -> LayerValue:
     """Cut the image into patches, put the class token before them, add positions."""
     patches = net.conv(net.image(), "patches", width, _PATCH, stride=_PATCH)
     N, _, H, W = patches.shape
     rows = net.reshape(patches, "patches.flat", (0, width, H * W))
     rows = net.transpose(rows, "patches.turn", (0, 2, 1))
-    token = net.parameter("class_token", (1, 1, width), Role.WEIGHT, std=1.0)
+    token = net.parameter("class_token", (1, 1, width), ParameterRole.WEIGHT, std=1.0)
     token = net.op("Expand", "class_token.batch", (token, net.indices("batch", (N, 1, width))))
     x = net.concat((token, rows), "tokens")
-    return net.add(x, net.parameter("positions", x.shape[1:], Role.WEIGHT, std=0.5), "embedded")
+    return net.add(
+        x, net.parameter("positions", x.shape[1:], ParameterRole.WEIGHT, std=0.5), "embedded"
+    )

@@ -202,7 +202,7 @@ def widths_of(workload: Workload, arch: Architecture) -> Widths:
     )
 
 
-class Coefficients:
+class FlowCoefficients:
     """What multiplies visits and tiles: ``elements x (visits x a + tiles x b)`` bits.
 
     Args:
@@ -297,8 +297,8 @@ def coefficients_of(
     widths: Widths,
     *,
     has_sums: bool = False,
-) -> Coefficients:
-    """Return the coefficients of one unrolling; see :class:`Coefficients`.
+) -> FlowCoefficients:
+    """Return the coefficients of one unrolling; see :class:`FlowCoefficients`.
 
     Args:
         table: The flows.
@@ -308,4 +308,4 @@ def coefficients_of(
         has_sums: Whether the source of the outputs holds sums that are added to.
     """
     one = np.array([extents], np.int64)
-    return Coefficients(table, unrolled, one, widths, has_sums=has_sums)
+    return FlowCoefficients(table, unrolled, one, widths, has_sums=has_sums)

@@ -13,7 +13,7 @@ import numpy as np
 from ....ir.arch import Architecture
 from ....ir.workload import DIMS, OPERANDS, RELEVANT, Operand, Workload
 from ..flows import Boundary, Chains, flow_table
-from .coefficients import Coefficients, coefficients_of, widths_of
+from .coefficients import FlowCoefficients, coefficients_of, widths_of
 from .nest_batch import Ints, NestBatch
 
 
@@ -78,7 +78,7 @@ class Counts:
         for position, elements in (fetched or {}).items():
             self._moved[self.index.inputs[position]] = elements
 
-    def _coefficients(self) -> Coefficients:
+    def _coefficients(self) -> FlowCoefficients:
         """Return one column of coefficients where all nests are unrolled alike."""
         batch, extents = self.batch, self.batch.unrolled_extents
         table = flow_table(self.arch, chains_of(batch.levels, self.arch, self.placement))
@@ -86,7 +86,7 @@ class Counts:
         if (extents == extents[0]).all():
             one = tuple(extents[0].tolist())
             return coefficients_of(table, batch.unrolled, one, widths, has_sums=self.has_sums)
-        return Coefficients(table, batch.unrolled, extents, widths, has_sums=self.has_sums)
+        return FlowCoefficients(table, batch.unrolled, extents, widths, has_sums=self.has_sums)
 
     def _fill(self) -> None:
         boundaries = self.index.table.boundaries

@@ -22,7 +22,7 @@ import numpy as np
 from ....ir.workload import Operand
 from ..flows import Kind
 from ..traffic import bandwidth_of, bounded_ports
-from .coefficients import Coefficients, Index
+from .coefficients import FlowCoefficients, Index
 from .counts import Counts
 from .nest_batch import Floats, Ints
 
@@ -128,7 +128,7 @@ def _passages(index: Index) -> _Passages:
 
 
 def crossing_cycles(
-    coefficients: Coefficients, elements: Ints | None = None
+    coefficients: FlowCoefficients, elements: Ints | None = None
 ) -> Mapping[Crossing, Floats]:
     """Return how long one tile takes at the slowest of the bounded ports that it passes [cycle].
 

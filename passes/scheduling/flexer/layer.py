@@ -18,7 +18,7 @@ from .site import Site, site_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Layer:
+class ConvLayer:
     """A convolution.
 
     Attributes:
@@ -50,9 +50,9 @@ class Layer:
     batch: int = 1
 
 
-def layer_of(name: str, workload: Workload) -> Layer:
+def layer_of(name: str, workload: Workload) -> ConvLayer:
     """Return a layer that computes a workload; without padding, for a workload tells none."""
-    return Layer(
+    return ConvLayer(
         name=name,
         height=(workload.P - 1) * workload.stride[0] + (workload.R - 1) * workload.dilation[0] + 1,
         width=(workload.Q - 1) * workload.stride[1] + (workload.S - 1) * workload.dilation[1] + 1,
@@ -67,7 +67,7 @@ def layer_of(name: str, workload: Workload) -> Layer:
     )
 
 
-def layer_site(layer: Layer, arch: Architecture) -> Site:
+def layer_site(layer: ConvLayer, arch: Architecture) -> Site:
     """Return a layer that has the whole scratchpad as workspace and streams everything."""
     graph = _graph(layer, arch.precision is Precision.INT8)
     capacity = arch.scratchpad_level.usable or 0
@@ -84,7 +84,7 @@ def layer_site(layer: Layer, arch: Architecture) -> Site:
     return site_of(graph, plan, graph.producer["y"], arch)
 
 
-def _graph(layer: Layer, is_integer: bool) -> Graph:
+def _graph(layer: ConvLayer, is_integer: bool) -> Graph:
     quant = Quantization((1.0,), (0,)) if is_integer else None
     dtype = DType.S8 if is_integer else DType.F32
     channels = layer.C * layer.groups
@@ -131,7 +131,7 @@ class LayerRow:
 
 
 def schedule_layer(
-    layer: Layer, arch: Architecture, options: FlexerOptions, timer: TileTimer | None = None
+    layer: ConvLayer, arch: Architecture, options: FlexerOptions, timer: TileTimer | None = None
 ) -> SearchOutcome:
     """Return the best static and the best schedule of a layer.
 

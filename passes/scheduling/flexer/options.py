@@ -43,7 +43,7 @@ class Priority(StrEnum):
     MIN_SPILL = "min-spill"
 
 
-class Memory(StrEnum):
+class SpaceRule(StrEnum):
     """Who gets which space (section 4.1 and Table 2).
 
     ``default`` is the paper's order: in place of an equal, best fit, Algorithm 2. ``eager`` takes
@@ -63,11 +63,11 @@ _PRIORITIES = {
     Priority.MIN_SPILL: MIN_SPILL,
 }
 _MEMORIES = {
-    Memory.BEST: (EAGER + BALANCED, BALANCED),
-    Memory.EAGER: (EAGER + BALANCED,),
-    Memory.DEFAULT: (BALANCED,),
-    Memory.FIRST_FIT: (FIRST_FIT,),
-    Memory.SMALL_SPILL: (SMALL_SPILL,),
+    SpaceRule.BEST: (EAGER + BALANCED, BALANCED),
+    SpaceRule.EAGER: (EAGER + BALANCED,),
+    SpaceRule.DEFAULT: (BALANCED,),
+    SpaceRule.FIRST_FIT: (FIRST_FIT,),
+    SpaceRule.SMALL_SPILL: (SMALL_SPILL,),
 }
 
 
@@ -98,7 +98,7 @@ class FlexerOptions:
     metric: Metric = Metric.PRODUCT
     weight: float = 1.0
     priority: Priority = Priority.BEST
-    memory: Memory = Memory.BEST
+    memory: SpaceRule = SpaceRule.BEST
     max_ops: int = 1100
     more_ops: int = 2048
     far: float = 1.05

@@ -16,7 +16,7 @@ from ..schedule_tiles import schedule_operator
 from ..timing.work_bound import are_alike
 from .candidate import SearchOutcome, adopt, schedule_of
 from .kernel.goal import metric
-from .options import FlexerOptions, Memory, Metric, Priority
+from .options import FlexerOptions, Metric, Priority, SpaceRule
 from .side_by_side import search_all
 from .site import Likeness, Site, is_eligible, likeness, site_of
 
@@ -47,7 +47,7 @@ class ScheduleFlexer(Pass):
     metric: Metric = Metric.PRODUCT
     weight: float = 1.0
     priority: Priority = Priority.BEST
-    memory: Memory = Memory.BEST
+    memory: SpaceRule = SpaceRule.BEST
     mapper: str = "output-stationary"
     steps: int = 8_000
     trade: bool = False

@@ -2,7 +2,13 @@
 
 import numpy as np
 
-from accnn.backend.lowering.layout import ALIGNMENT, Layout, lay_out, moved_tensors, multiplier_of
+from accnn.backend.lowering.layout import (
+    ALIGNMENT,
+    OffChipLayout,
+    lay_out,
+    moved_tensors,
+    multiplier_of,
+)
 from accnn.ir.isa.instructions import Space, Unit
 from accnn.ir.isa.program import SymbolKind
 from accnn.ir.tiles.events import Event, EventKind
@@ -44,7 +50,7 @@ def test_inputs_and_outputs_are_there_in_any_case_and_the_rest_if_moved():
 
 
 def test_a_tensor_gets_one_address():
-    layout = Layout()
+    layout = OffChipLayout()
     first = layout.add("a", SymbolKind.ACTIVATION, TensorType(DType.S8, (65,)))
     layout.add("b", SymbolKind.ACTIVATION, TensorType(DType.S8, (1,)))
 

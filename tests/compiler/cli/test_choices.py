@@ -12,7 +12,7 @@ from accnn.compiler.report.layer_table import LayerCounting
 from accnn.models.quantisation.ranges import CalibrationMethod
 from accnn.passes.mapping.problem import Objective
 from accnn.passes.mapping.registry import MAPPERS
-from accnn.passes.scheduling.flexer.options import Memory, Metric, Priority
+from accnn.passes.scheduling.flexer.options import Metric, Priority, SpaceRule
 from accnn.passes.scheduling.fusion import Fuse
 
 
@@ -25,7 +25,7 @@ from accnn.passes.scheduling.fusion import Fuse
         (get_args(choices.CalibrationName), CalibrationMethod),
         (get_args(choices.MetricName), Metric),
         (get_args(choices.PriorityName), Priority),
-        (get_args(choices.MemoryName), Memory),
+        (get_args(choices.MemoryName), SpaceRule),
         (get_args(choices.CountingName), LayerCounting),
         (choices.MAPPER_NAMES, MAPPERS),
         (choices.SCHEDULER_NAMES, GRAPH_SCHEDULERS),

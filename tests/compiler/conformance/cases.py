@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from accnn.compiler.conformance.judge import Outcome, Status
+from accnn.compiler.conformance.judge import CaseOutcome, Status
 from accnn.models.onnx_cases import DataSet, NodeCase, node_cases
 
 
@@ -32,7 +32,7 @@ class Deadly:
         return os._exit, (1,)
 
 
-def verdict(case: str, status: Status, operator: str = "Relu", **fields: object) -> Outcome:
+def verdict(case: str, status: Status, operator: str = "Relu", **fields: object) -> CaseOutcome:
     """Return a made-up verdict."""
     known = {"tier": 1, "plain": True, "expanded": False, "reason": ""}
-    return Outcome(case=case, operator=operator, status=status, **{**known, **fields})  # pyright: ignore[reportArgumentType]
+    return CaseOutcome(case=case, operator=operator, status=status, **{**known, **fields})  # pyright: ignore[reportArgumentType]

@@ -32,7 +32,7 @@ _TABLE: Mapping[type[Instruction], Callable[[Port, Any], None]] = {
     Negate: _negate,
 """
 
-_SELECT = """def _function(site: Site) -> AnyInstruction:
+_SELECT = """def _function(site: SelectionSite) -> AnyInstruction:
     shape, dst, (source,) = _loops(site)
     if site.op.kind == "neg":
         return Negate(dst=dst, src=source, shape=shape)
@@ -96,7 +96,8 @@ CHANGE = Change(
         ),
         Edit(
             "backend/lowering/select_vector.py",
-            "def _function(site: Site) -> Activate:\n    shape, dst, (source,) = _loops(site)\n",
+            "def _function(site: SelectionSite) -> Activate:\n"
+            "    shape, dst, (source,) = _loops(site)\n",
             _SELECT,
         ),
         Edit(

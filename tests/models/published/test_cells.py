@@ -2,7 +2,7 @@
 
 import pytest
 
-from accnn.models.published.cells import Cell
+from accnn.models.published.cells import SearchedCell
 from accnn.models.published.searched import AMOEBANET_D, DARTS
 
 PAIRS = (((0, "f"), (1, "g")), ((2, "h"), (0, "f")))
@@ -20,13 +20,13 @@ def walk(cell):
 def test_a_state_is_the_sum_of_a_pair():
     first = "add2[2l:f1(x) 2r:g1(y)]"
 
-    assert walk(Cell(PAIRS, (1, 2, 3))) == ["y", first, f"add3[3l:h1({first}) 3r:f1(x)]"]
+    assert walk(SearchedCell(PAIRS, (1, 2, 3))) == ["y", first, f"add3[3l:h1({first}) 3r:f1(x)]"]
 
 
 def test_a_reduction_halves_what_reads_an_input():
     first = "add2[2l:f2(x) 2r:g2(y)]"
 
-    assert walk(Cell(PAIRS, (3,), is_reduction=True)) == [f"add3[3l:h1({first}) 3r:f2(x)]"]
+    assert walk(SearchedCell(PAIRS, (3,), is_reduction=True)) == [f"add3[3l:h1({first}) 3r:f2(x)]"]
 
 
 @pytest.mark.parametrize("cells", [AMOEBANET_D, DARTS])

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from accnn.ir.isa.instructions import Copy, Fill, Quantize, Space, Sync, Wait
 from accnn.ir.types import DType
 from accnn.runtime_sim.array.arrays import Arrays
-from accnn.runtime_sim.result import PortStall, Timeline
+from accnn.runtime_sim.result import PortStall, QueueTimeline
 from accnn.runtime_sim.simulate import simulate
 from accnn.runtime_sim.timing.demands import Demands, Work
 from accnn.runtime_sim.timing.events import time_of
@@ -293,7 +293,7 @@ def test_a_trace_shows_a_draining_instruction_up_to_the_next_one():
     result = simulate(program({"mx0": [Sync()], "vx0": [Sync()]}), {}, {}, trace=True)
     stream = dataclasses.replace(Fill(dst=at(Space.GB, 0, 1), **ONE), op=0)
     built = program({"mx0": [stream, stream]})
-    times = Timeline(np.array([5, 15, 30]), np.array([18, 28, 31]))
+    times = QueueTimeline(np.array([5, 15, 30]), np.array([18, 28, 31]))
     file = io.StringIO()
 
     write_trace(dataclasses.replace(result, program=built, timelines=(times,)), file)

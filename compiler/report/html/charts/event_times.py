@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from .....ir.isa.instructions import Unit
 from .....ir.tiles.schedule import TileSchedule
-from .....runtime_sim.result import SimulationResult, Timeline
+from .....runtime_sim.result import QueueTimeline, SimulationResult
 
 Span = tuple[int, int]
 """First cycle, and the one after the last."""
@@ -42,7 +42,7 @@ def event_times(schedule: TileSchedule, simulation: SimulationResult | None) -> 
 
 
 def _queues(
-    simulation: SimulationResult, timelines: tuple[Timeline, ...]
+    simulation: SimulationResult, timelines: tuple[QueueTimeline, ...]
 ) -> Mapping[tuple[Unit, int], Iterator[Span]]:
     """Return the times of the instructions of each queue, in order."""
     return {

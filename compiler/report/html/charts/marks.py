@@ -8,14 +8,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 
-BAR = 14
-"""Height of a bar in a lane [pixel]."""
-
 LANE = 18
 """Height of a lane [pixel]."""
 
 
-class Shape(StrEnum):
+class PathShape(StrEnum):
     """How a path is drawn: bars in one lane, boxes anywhere, or lines of fixed width."""
 
     BARS = "bars"
@@ -35,7 +32,7 @@ class Mark:
         operator: Position of the operator it belongs to, for highlighting; -1 for none.
     """
 
-    shape: Shape
+    shape: PathShape
     look: str
     path: str
     title: str

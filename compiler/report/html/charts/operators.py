@@ -6,7 +6,7 @@ from .....ir.report import OperatorReport
 from ...figures import amount
 from ..binding import LOOKS, Binding
 from ..names import short
-from .marks import Chart, Key, Label, Mark, Panel, Shape, boxes, levels
+from .marks import Chart, Key, Label, Mark, Panel, PathShape, boxes, levels
 
 _HEIGHT = 180
 _WIDE, _GAP = 10, 1
@@ -22,7 +22,7 @@ def operator_chart(operators: Sequence[OperatorReport], bound_by: Sequence[Bindi
     most = max((item.cycles or 0 for item in operators), default=0) or 1
     columns = tuple(
         Mark(
-            shape=Shape.BOXES,
+            shape=PathShape.BOXES,
             look=f"{LOOKS[why]} full",
             path=boxes(
                 [(_WIDE * number + _GAP, _WIDE * (number + 1) - _GAP, most - item.cycles, most)]
@@ -38,7 +38,7 @@ def operator_chart(operators: Sequence[OperatorReport], bound_by: Sequence[Bindi
         for number, item in enumerate(operators)
         if item.cycles and item.cycles_lower_bound is not None
     )
-    line = Mark(shape=Shape.LINES, look="ink", path=bounds, title="lower bound")
+    line = Mark(shape=PathShape.LINES, look="ink", path=bounds, title="lower bound")
     slowest = max(operators, key=lambda item: item.cycles or 0)
     total = sum(item.cycles or 0 for item in operators) or 1
     return Chart(

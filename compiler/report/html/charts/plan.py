@@ -6,7 +6,7 @@ from .....ir.graph import Graph
 from .....ir.graph_schedule import GraphSchedule, Residence, Stream, Transfer
 from ...figures import amount, counted
 from ..names import short
-from .marks import Chart, Key, Label, Mark, Panel, Shape, boxes, uprights
+from .marks import Chart, Key, Label, Mark, Panel, PathShape, boxes, uprights
 
 _MAP, _BYTES = 260, 90
 _WIDE = 10
@@ -100,7 +100,7 @@ def _columns(plan: GraphSchedule, moved: Mapping[str, Sequence[int]], most: int)
                 continue
             top = most - below[step] - size
             yield Mark(
-                shape=Shape.BOXES,
+                shape=PathShape.BOXES,
                 look=f"{_LOOKS[kind]} full",
                 path=boxes([(*_steps(step, step), top, top + size)]),
                 title=f"{kind} of step {step}, {short(plan.order[step])}: {size:,} B",
@@ -119,7 +119,7 @@ def _residences(plan: GraphSchedule, graph: Graph) -> Iterable[Mark]:
         top = plan.budget - item.address - item.bytes
         kind = "constant" if graph.is_constant(item.tensor) else "activation"
         yield Mark(
-            shape=Shape.BOXES,
+            shape=PathShape.BOXES,
             look=("ochre" if kind == "constant" else "blue") + " full",
             path=boxes([(left, right, top, top + item.bytes)]),
             title=(
@@ -133,7 +133,7 @@ def _workspaces(plan: GraphSchedule) -> Iterable[Mark]:
     for item in plan.workspaces:
         top = plan.budget - item.address - item.bytes
         yield Mark(
-            shape=Shape.BOXES,
+            shape=PathShape.BOXES,
             look="slate little",
             path=boxes([(*_steps(item.step, item.step), top, top + item.bytes)]),
             title=f"workspace of {short(plan.order[item.step])}: {item.bytes:,} B",
@@ -150,7 +150,7 @@ def _edges(plan: GraphSchedule) -> Iterable[Mark]:
         for item in items:
             at = _steps(item.first_step, item.last_step)[1 if what == "spill" else 0]
             yield Mark(
-                shape=Shape.LINES,
+                shape=PathShape.LINES,
                 look=look,
                 path=uprights([_edge(plan, item, at)]),
                 title=f"{what} of {short(item.tensor)}: {item.bytes:,} B",

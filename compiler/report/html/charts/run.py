@@ -7,8 +7,8 @@ from .....ir.isa.program import Program, Queue
 from .....runtime_sim.result import OperatorAccount, SimulationResult
 from ..binding import LOOKS, Binding, look_of
 from ..names import short
-from .marks import LANE, Chart, Key, Label, Mark, Panel, Shape, bars
-from .run_bars import Bar, all_bars
+from .marks import LANE, Chart, Key, Label, Mark, Panel, PathShape, bars
+from .run_bars import EngineBar, all_bars
 
 _ORDER = (Unit.MX, Unit.VX, Unit.LD, Unit.ST)
 
@@ -66,7 +66,7 @@ def _lane_labels(names: Sequence[str]) -> tuple[Label, ...]:
     return tuple(Label(name, LANE * row + LANE / 2) for row, name in enumerate(names))
 
 
-def _lane(program: Program, queue: Queue, items: Sequence[Bar], row: int) -> Iterator[Mark]:
+def _lane(program: Program, queue: Queue, items: Sequence[EngineBar], row: int) -> Iterator[Mark]:
     """Yield one mark per operator and fullness."""
     groups: dict[tuple[int, str], list[tuple[int, int]]] = {}
     for item in items:
@@ -74,7 +74,7 @@ def _lane(program: Program, queue: Queue, items: Sequence[Bar], row: int) -> Ite
     for (operator, fullness), spans in groups.items():
         name = short(program.operators[operator]) if operator >= 0 else "several operators"
         yield Mark(
-            shape=Shape.BARS,
+            shape=PathShape.BARS,
             look=f"{look_of(queue.unit)} {fullness}",
             path=bars(spans, LANE * row + LANE / 2),
             title=f"{queue.name}: {name}",
@@ -86,7 +86,7 @@ def _operators(accounts: Sequence[OperatorAccount], bound_by: Sequence[Binding])
     """Return a band of operators; neighbours overlap in time, so they take turns in two rows."""
     marks = tuple(
         Mark(
-            shape=Shape.BARS,
+            shape=PathShape.BARS,
             look=f"{LOOKS[why]} full",
             path=bars([(account.first_cycle, account.last_cycle)], LANE * (number % 2) + LANE / 2),
             title=f"{short(account.name)}: {why}",

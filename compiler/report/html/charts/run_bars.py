@@ -13,7 +13,7 @@ import numpy as np
 
 from .....ir.isa.instructions import Halt, Sync
 from .....ir.isa.program import Queue
-from .....runtime_sim.result import SimulationResult, Timeline
+from .....runtime_sim.result import QueueTimeline, SimulationResult
 
 FINEST = 2400
 """Gaps of less than this part of the run are not drawn."""
@@ -25,7 +25,7 @@ _FULLNESS = ((2 / 3, "full"), (1 / 3, "half"), (0.0, "little"))
 
 
 @dataclass(frozen=True, slots=True)
-class Bar:
+class EngineBar:
     """Neighbouring instructions of one queue for one operator.
 
     Attributes:
@@ -47,7 +47,7 @@ class Bar:
         return next(word for least, word in _FULLNESS if part >= least)
 
 
-def queue_bars(queue: Queue, timeline: Timeline, gap: int) -> tuple[Bar, ...]:
+def queue_bars(queue: Queue, timeline: QueueTimeline, gap: int) -> tuple[EngineBar, ...]:
     """Return what a queue did, as bars in ascending order.
 
     Args:
@@ -71,15 +71,15 @@ def queue_bars(queue: Queue, timeline: Timeline, gap: int) -> tuple[Bar, ...]:
     busy = np.add.reduceat(ends - starts, heads)
     columns = (operators[heads], starts[heads], ends[tails], busy)
     rows = zip(*(column.tolist() for column in columns), strict=True)
-    return _without_specks((Bar(*row) for row in rows), gap)
+    return _without_specks((EngineBar(*row) for row in rows), gap)
 
 
-def _without_specks(items: Iterable[Bar], gap: int) -> tuple[Bar, ...]:
+def _without_specks(items: Iterable[EngineBar], gap: int) -> tuple[EngineBar, ...]:
     """Return bars with neighbours joined as long as they are shorter than a gap.
 
     Of two neighbours that remain one is as long as a gap, or the pause between them is.
     """
-    found: list[Bar] = []
+    found: list[EngineBar] = []
     for item in items:
         last = found[-1] if found else None
         lengths = (item.end - item.first, gap if last is None else last.end - last.first)
@@ -87,11 +87,11 @@ def _without_specks(items: Iterable[Bar], gap: int) -> tuple[Bar, ...]:
             found.append(item)
             continue
         operator = item.operator if item.operator == last.operator else -1
-        found[-1] = Bar(operator, last.first, item.end, last.busy + item.busy)
+        found[-1] = EngineBar(operator, last.first, item.end, last.busy + item.busy)
     return tuple(found)
 
 
-def all_bars(simulation: SimulationResult) -> dict[Queue, tuple[Bar, ...]]:
+def all_bars(simulation: SimulationResult) -> dict[Queue, tuple[EngineBar, ...]]:
     """Return the bars of every queue that did something, as fine as the page allows."""
     assert simulation.timelines is not None
     lines = list(zip(simulation.program.queues, simulation.timelines, strict=True))

@@ -12,7 +12,7 @@ from .....ir.tiles.touches import Accesses
 from ...figures import amount
 from ..names import short
 from .event_times import Span
-from .marks import LANE, Chart, Key, Label, Mark, Panel, Shape, bars, boxes
+from .marks import LANE, Chart, Key, Label, Mark, Panel, PathShape, bars, boxes
 
 _MAP = 220
 _FINISH = "finish"
@@ -177,7 +177,7 @@ def _lane(
         groups[key].append(view.spans[number])
     for (kind, what, strength), spans in groups.items():
         yield Mark(
-            shape=Shape.BARS,
+            shape=PathShape.BARS,
             look=f"{_LOOKS[kind]} {strength}",
             path=bars(spans, LANE * row + LANE / 2),
             title=f"{lane[0]}{lane[1]}: {kind} {what}",
@@ -216,7 +216,7 @@ def _tiles(view: TileView, placed: Sequence[Placement]) -> Panel:
         extent=size,
         marks=tuple(
             Mark(
-                shape=Shape.BOXES,
+                shape=PathShape.BOXES,
                 look=f"{_ROLES[role]} full edged",
                 path=boxes(items),
                 title=title,

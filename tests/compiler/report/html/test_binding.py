@@ -5,7 +5,7 @@ import pytest
 from accnn.backend.load import load_architecture
 from accnn.compiler.report.html.binding import (
     Binding,
-    Share,
+    BusyShare,
     binding,
     simulated_shares,
     spelled_shares,
@@ -52,5 +52,5 @@ def test_an_operator_of_no_time_is_bound_by_nothing():
 def test_shares_are_told_busiest_first():
     shares = simulated_shares(account((Unit.DMA, 100), (Unit.MX, 300)), ARCH)
 
-    assert shares == (Share(Unit.MX, 0.75), Share(Unit.DMA, 0.5))
+    assert shares == (BusyShare(Unit.MX, 0.75), BusyShare(Unit.DMA, 0.5))
     assert spelled_shares(shares) == "mx 75%, dma 50%"

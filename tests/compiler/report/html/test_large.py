@@ -11,7 +11,7 @@ from accnn.compiler.report.html.charts.run_bars import MOST_BARS, all_bars, queu
 from accnn.compiler.report.html.view import view_of
 from accnn.ir.isa.instructions import Access, Copy, Halt, Space, Unit
 from accnn.ir.isa.program import Program, Queue
-from accnn.runtime_sim.result import SimulationResult, Timeline
+from accnn.runtime_sim.result import QueueTimeline, SimulationResult
 from tests.compiler.report.html.conftest import Made
 from tests.compiler.report.html.pages import parse
 from tests.tiles import tiles_of
@@ -39,7 +39,7 @@ def crowded(made: Made, operators: int) -> SimulationResult:
         made.simulation,
         program=program,
         cycles=7 * LONG + 3,
-        timelines=tuple(Timeline(starts, starts + 3) for _ in queues),
+        timelines=tuple(QueueTimeline(starts, starts + 3) for _ in queues),
     )
 
 
@@ -60,7 +60,7 @@ def test_a_long_bar_keeps_its_operator(static: Made):
     run = crowded(static, operators=2)
     assert run.timelines is not None
     line = run.timelines[0]
-    longer = Timeline(line.starts, np.append(line.starts[1:], line.ends[-1]))
+    longer = QueueTimeline(line.starts, np.append(line.starts[1:], line.ends[-1]))
 
     bars = queue_bars(run.program.queues[0], longer, 7)
 

@@ -20,7 +20,7 @@ from accnn.passes.scheduling.flexer.kernel.drive import (
     schedule_in_order,
 )
 from accnn.passes.scheduling.flexer.latency import TileTimer
-from accnn.passes.scheduling.flexer.options import FlexerOptions, Memory, Priority
+from accnn.passes.scheduling.flexer.options import FlexerOptions, Priority, SpaceRule
 from accnn.passes.scheduling.flexer.problem import TimedTiling, dataflows, timed, unrolled
 from accnn.passes.scheduling.flexer.search.viable import viable_tilings
 from accnn.runtime_sim.reference.run import run as run_reference
@@ -95,7 +95,7 @@ def test_predicted_times_are_the_simulators_and_results_are_exact(data: st.DataO
         return
     tiling = data.draw(st.sampled_from(tilings))
     options = FlexerOptions(
-        priority=data.draw(st.sampled_from(Priority)), memory=data.draw(st.sampled_from(Memory))
+        priority=data.draw(st.sampled_from(Priority)), memory=data.draw(st.sampled_from(SpaceRule))
     )
     found = schedules(timed(tiling, TileTimer(where.arch)), options)
     for schedule in data.draw(st.permutations(found))[:3]:

@@ -9,7 +9,7 @@ from accnn.ir.isa.program import Program
 from accnn.ir.module import Module
 from accnn.ir.tiles.events import Event
 from accnn.ir.tiles.schedule import TileSchedule
-from accnn.runtime_sim.timing.events import Timing, time_of
+from accnn.runtime_sim.timing.events import ProgramTiming, time_of
 
 Times = list[tuple[str, int, int]]
 """Per instruction its queue, when it begins to work, and when it retires [cycle]."""
@@ -57,7 +57,7 @@ def predicted(schedule: TileSchedule) -> Times:
     return sorted(map(line, schedule.events), key=lambda item: item[0])
 
 
-def simulated(program: Program, timing: Timing | None = None) -> Times:
+def simulated(program: Program, timing: ProgramTiming | None = None) -> Times:
     """Return the simulator's times without those of the halts, queue by queue."""
     found = (timing or time_of(program)).queues
     return sorted(

@@ -20,7 +20,7 @@ from accnn.passes.scheduling.flexer.kernel.drive import (
 )
 from accnn.passes.scheduling.flexer.kernel.goal import metric
 from accnn.passes.scheduling.flexer.latency import TileTimer
-from accnn.passes.scheduling.flexer.layer import Layer, layer_of, layer_rows, layer_site
+from accnn.passes.scheduling.flexer.layer import ConvLayer, layer_of, layer_rows, layer_site
 from accnn.passes.scheduling.flexer.options import FlexerOptions, Metric
 from accnn.passes.scheduling.flexer.problem import dataflows, timed, unrolled
 from accnn.passes.scheduling.flexer.search.search import Search
@@ -196,7 +196,7 @@ def test_sizes_of_cuts():
 
 def test_rows_of_a_layer():
     arch = machine(65536, 2)
-    where = layer_site(Layer(name="l", height=8, width=8, C=32, K=32, R=3, S=3), arch)
+    where = layer_site(ConvLayer(name="l", height=8, width=8, C=32, K=32, R=3, S=3), arch)
     rows = layer_rows("l", where.workload, arch, ("flexer", "static"), FlexerOptions(steps=500))
 
     assert layer_of("l", where.workload).height == 8
@@ -206,7 +206,7 @@ def test_rows_of_a_layer():
 
 def test_rows_of_unknown_schedulers_and_machines_are_refused():
     arch = machine(65536, 2)
-    where = layer_site(Layer(name="l", height=4, width=4, C=8, K=8), arch)
+    where = layer_site(ConvLayer(name="l", height=4, width=4, C=8, K=8), arch)
 
     with pytest.raises(OptionError, match="no tile scheduler named 'magic'"):
         layer_rows("l", where.workload, arch, ("magic",), FlexerOptions(steps=10))
