@@ -273,9 +273,33 @@ def unroll(workload: Workload, arch: Architecture) -> tuple[SpatialLoop, ...]:
 
 
 def unrollings(workload: Workload, arch: Architecture) -> tuple[tuple[SpatialLoop, ...], ...]:
-    """Return unrollings that keep the array equally busy, the preferred one first.
+    """Return unrollings that keep the array as busy as can be, the preferred one first.
 
-    They differ in the outermost fan-out, which decides what passes to it how often.
+    They differ in the outermost fan-out, which decides what passes to it how often. Where the
+    innermost fan-out adds up and is best filled with outputs, it is filled with reductions alone
+    as well: fewer MACs may be busy so, but each sum passes the accumulators once.
+    """
+    found = _unrollings_with(workload, arch, _NEAR_MACS)
+    inner = arch.fanouts[-1] if arch.fanouts else None
+    if inner is None or not inner.reduction or _adds_up(found[0], inner):
+        return found
+    return tuple(dict.fromkeys((*found, *_unrollings_with(workload, arch, _REDUCTIONS))))
+
+
+def _adds_up(spatial: Sequence[SpatialLoop], fanout: Fanout) -> bool:
+    """Whether a fan-out has reductions alone."""
+    return all(loop.dim in REDUCTION for loop in spatial if loop.fanout == fanout.name)
+
+
+def _unrollings_with(
+    workload: Workload, arch: Architecture, nearest: Sequence[Dim]
+) -> tuple[tuple[SpatialLoop, ...], ...]:
+    """Return unrollings that keep the array equally busy.
+
+    Args:
+        workload: What is unrolled.
+        arch: The machine.
+        nearest: Dimensions that the innermost fan-out may have, the preferred ones first.
     """
     left = dict(workload.dims)
     limits = {fanout.name: _limit(arch, fanout) for fanout in arch.fanouts}
@@ -283,7 +307,7 @@ def unrollings(workload: Workload, arch: Architecture) -> tuple[tuple[SpatialLoo
     options: tuple[_Unrolled, ...] = ((),)
     fanout = None
     for position, fanout in enumerate(reversed(arch.fanouts)):
-        preference = _NEAR_MACS if position == 0 else _FARTHER
+        preference = nearest if position == 0 else _FARTHER
         options = _fillings(fanout, limits[fanout.name], left, preference)
         if position == len(arch.fanouts) - 1:
             break

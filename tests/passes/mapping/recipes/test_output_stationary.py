@@ -2,10 +2,14 @@ import pytest
 
 from accnn.backend.load import catalogue, load_architecture
 from accnn.ir.errors import InfeasibleError
-from accnn.ir.workload import Operand, Workload
+from accnn.ir.workload import REDUCTION, Dim, Operand, Workload
 from accnn.passes.analysis.cost import evaluate
 from accnn.passes.mapping.problem import MappingProblem
-from accnn.passes.mapping.recipes.output_stationary import OutputStationary, map_output_stationary
+from accnn.passes.mapping.recipes.output_stationary import (
+    OutputStationary,
+    map_output_stationary,
+    unrollings,
+)
 
 WORKLOADS = (
     Workload(R=3, S=3, P=14, Q=14, C=64, K=96),
@@ -64,3 +68,28 @@ def test_says_what_is_short_where_nothing_fits():
         OutputStationary().map(
             MappingProblem(workload=Workload(P=4, C=4, K=4), arch=arch, workspace=2)
         )
+
+
+def test_few_channels_are_added_up_rather_than_spread_over_the_accumulators():
+    """Three channels fill no adder of eight; eight outputs would, and wait for their sums."""
+    arch = load_architecture("simba.toml")
+    workload = Workload(R=7, S=7, P=112, Q=112, C=3, K=64, stride=(2, 2))
+
+    found = map_output_stationary(workload, arch)
+    inner = [loop.dim for loop in found.nest.spatial if loop.fanout == arch.fanouts[-1].name]
+
+    assert set(inner) <= REDUCTION
+    assert found.objective <= 1.1 * evaluate(found.nest, arch).compute_cycles
+
+
+def test_an_adder_that_channels_fill_is_unrolled_in_one_way():
+    arch = load_architecture("simba.toml")
+    full = unrollings(Workload(R=3, S=3, P=14, Q=14, C=64, K=96), arch)
+    few = unrollings(Workload(R=3, S=3, P=14, Q=14, C=3, K=96), arch)
+    name = arch.fanouts[-1].name
+
+    def inner(spatial):
+        return {(loop.dim, loop.extent) for loop in spatial if loop.fanout == name}
+
+    assert {frozenset(inner(item)) for item in full} == {frozenset({(Dim.C, 8)})}
+    assert len({frozenset(inner(item)) for item in few}) == 2
