@@ -11,13 +11,12 @@ the rows. The exit code is 1 if outputs differ or if a network became slower.
 """
 
 import argparse
-import csv
 import sys
 import tempfile
 import time
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import dataclass, replace
 from itertools import product
 from pathlib import Path
 
@@ -33,6 +32,7 @@ from accnn.models.zoo.build import build
 from accnn.passes.base import Context
 from accnn.passes.scheduling.across.schedule_across import ScheduleAcross
 from accnn.runtime_sim.result import SimulationResult
+from benchmarks.rows import append_rows, read_rows
 
 RESULTS = Path(__file__).with_name("results")
 IMAGE_SIZES = {"squeezenet": 224, "resnet18": 224, "yolov2": 416, "vgg16": 224}
@@ -89,7 +89,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     chosen = _parser().parse_args(arguments)
     chosen.output.mkdir(parents=True, exist_ok=True)
     path = chosen.output / "across.csv"
-    rows = read(path)
+    rows = read_rows(path, Row)
     done = {row.key for row in rows}
     keys = product(chosen.network, chosen.arch, (chosen.scheduler,), chosen.tiles)
     todo = [key for key in keys if key not in done]
@@ -98,7 +98,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sys.stderr.flush()
         begin = time.process_time()
         rows.append(measure(*key))
-        append(path, rows[-1])
+        append_rows(path, Row, rows[-1:])
         sys.stderr.write(f"{time.process_time() - begin:.0f} s\n")
     text = markdown(rows)
     (chosen.output / "across.md").write_text(text, encoding="utf-8")
@@ -195,29 +195,6 @@ def _cells(row: Row) -> tuple[str, ...]:
         f"{row.bytes_across / 1e6:.2f}",
         f"{row.cpu_seconds:.1f}",
     )
-
-
-def read(path: Path) -> list[Row]:
-    """Return the rows of an earlier run, none where there is no file."""
-    if not path.exists():
-        return []
-    kinds = {"str": str, "int": int, "float": float}
-    types = {item.name: kinds[getattr(item.type, "__name__", "str")] for item in fields(Row)}
-    with path.open(encoding="utf-8", newline="") as file:
-        return [
-            Row(**{name: kind(line[name]) for name, kind in types.items()})  # pyright: ignore[reportArgumentType]
-            for line in csv.DictReader(file)
-        ]
-
-
-def append(path: Path, row: Row) -> None:
-    """Add a row, after a header where the file is new."""
-    is_new = not path.exists()
-    with path.open("a", encoding="utf-8", newline="") as file:
-        writer = csv.DictWriter(file, [item.name for item in fields(Row)], lineterminator="\n")
-        if is_new:
-            writer.writeheader()
-        writer.writerow(asdict(row))
 
 
 if __name__ == "__main__":

@@ -15,12 +15,11 @@ The table goes to ``benchmarks/results/cosma.md`` and ``.csv``, plots beside it.
 """
 
 import argparse
-import csv
 import statistics
 import sys
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
 
 from accnn.ir.graph import Graph
@@ -37,6 +36,7 @@ from accnn.passes.scheduling.cosma.literal import solve_literal
 from accnn.passes.scheduling.cosma.problem import Problem, problem_of
 from accnn.passes.scheduling.cosma.reduced import solve_reduced
 from accnn.passes.scheduling.cosma.solve import solve
+from benchmarks.rows import write_rows
 
 RESULTS = Path(__file__).with_name("results")
 SLOWEST = 10.0
@@ -242,10 +242,7 @@ def _summary(rows: Sequence[Row]) -> Iterator[str]:
 def _write(rows: Sequence[Row]) -> None:
     RESULTS.mkdir(exist_ok=True)
     (RESULTS / "cosma.md").write_text("\n".join(_text(rows)) + "\n")
-    with (RESULTS / "cosma.csv").open("w", newline="") as file:
-        writer = csv.DictWriter(file, [item.name for item in fields(Row)], lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(asdict(row) for row in rows)
+    write_rows(RESULTS / "cosma.csv", Row, rows)
 
 
 def _chosen(names: Iterable[str]) -> list[Graph]:

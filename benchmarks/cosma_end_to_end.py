@@ -14,7 +14,6 @@ than another scheduler.
 """
 
 import argparse
-import csv
 import sys
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
@@ -28,6 +27,7 @@ from accnn.compiler.pipelines import GRAPH_SCHEDULERS
 from accnn.ir.report import VerificationStatus
 from accnn.models.zoo.build import build
 from accnn.models.zoo.registry import NETWORKS
+from benchmarks.rows import write_rows
 
 RESULTS = Path(__file__).with_name("results")
 CHOSEN = ("resnet50", "squeezenet1_1", "mobilenetv2", "resnet18")
@@ -146,10 +146,7 @@ def write(rows: Sequence[Row], folder: Path) -> None:
     text = "\n".join([*lines, *(_line(row) for row in rows)]) + "\n"
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "cosma_end_to_end.md").write_text(text, encoding="utf-8")
-    with (folder / "cosma_end_to_end.csv").open("w", encoding="utf-8", newline="") as file:
-        writer = csv.DictWriter(file, names, lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(asdict(row) for row in rows)
+    write_rows(folder / "cosma_end_to_end.csv", Row, rows)
 
 
 if __name__ == "__main__":

@@ -8,11 +8,10 @@ for a small scratchpad is a plan for any larger one, so the curve keeps the bett
 and never rises. The table goes to ``benchmarks/results/cosma_sweep.csv``, the plot beside it.
 """
 
-import csv
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from accnn.backend.load import load_architecture
@@ -23,6 +22,7 @@ from accnn.models.graphs import deeplabv3, densenet121, lraspp, resnet50, vit
 from accnn.passes.scheduling.check import check_schedule
 from accnn.passes.scheduling.cosma.budgets import budgets_of
 from accnn.passes.scheduling.cosma.schedule import schedule_cosma
+from benchmarks.rows import write_rows
 
 RESULTS = Path(__file__).with_name("results")
 NETWORKS: tuple[Callable[[], Graph], ...] = (resnet50, densenet121, vit, lraspp, deeplabv3)
@@ -103,10 +103,7 @@ def main() -> int:
             print(*asdict(point).values(), flush=True)
             points.append(point)
     RESULTS.mkdir(exist_ok=True)
-    with (RESULTS / "cosma_sweep.csv").open("w", newline="") as file:
-        writer = csv.DictWriter(file, [item.name for item in fields(Point)], lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(asdict(point) for point in points)
+    write_rows(RESULTS / "cosma_sweep.csv", Point, points)
     names = dict.fromkeys(point.network for point in points)
     draw_sweep(
         {

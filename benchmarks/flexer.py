@@ -13,11 +13,10 @@ References:
 """
 
 import argparse
-import csv
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import dataclass, replace
 from itertools import product
 from pathlib import Path
 
@@ -28,6 +27,7 @@ from accnn.passes.scheduling.flexer.latency import TileTimer
 from accnn.passes.scheduling.flexer.layer import schedule_layer
 from accnn.passes.scheduling.flexer.options import FlexerOptions, Metric, Priority, SpaceRule
 from accnn.passes.scheduling.flexer.reuse import movements, sharing
+from benchmarks.rows import append_rows, read_rows
 
 from .conv_layers import TABLES, Row, distinct
 
@@ -87,13 +87,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Measure what the command line asks for; return the exit code."""
     chosen = _parser().parse_args(arguments)
     path = chosen.output / "flexer.csv"
-    lines = read(path)
+    lines = read_rows(path, Line)
     done = {(line.network, line.arch) for line in lines}
     pairs = [(network, arch) for arch in chosen.arch for network in chosen.network]
     pairs = pairs if "8" in chosen.figures else []
     with ProcessPoolExecutor(chosen.jobs) as pool:
         for found in pool.map(measure, [pair for pair in pairs if pair not in done]):
-            append(path, found)
+            append_rows(path, Line, found)
             lines += found
     order = {pair: rank for rank, pair in enumerate(product(TABLES, ARCHS))}
     lines.sort(key=lambda line: order.get((line.network, line.arch), len(order)))
@@ -277,28 +277,6 @@ def _table(title: str, head: Sequence[str], rows: Iterable[Sequence[str]]) -> st
     lines = [f"### {title}", "", f"| {' | '.join(head)} |", "|---" * len(head) + "|"]
     lines += [f"| {' | '.join(row)} |" for row in rows]
     return "\n".join(lines) + "\n\n"
-
-
-def read(path: Path) -> list[Line]:
-    """Return the lines of an earlier run, none where there is no file."""
-    if not path.exists():
-        return []
-    with path.open(encoding="utf-8", newline="") as file:
-        return [
-            Line(**{item.name: item.type(row[item.name]) for item in fields(Line)})  # pyright: ignore
-            for row in csv.DictReader(file)
-        ]
-
-
-def append(path: Path, lines: Sequence[Line]) -> None:
-    """Add the lines of one network on one machine, after a header where the file is new."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    is_new = not path.exists()
-    with path.open("a", encoding="utf-8", newline="") as file:
-        writer = csv.DictWriter(file, [item.name for item in fields(Line)], lineterminator="\n")
-        if is_new:
-            writer.writeheader()
-        writer.writerows(asdict(line) for line in lines)
 
 
 if __name__ == "__main__":

@@ -9,18 +9,17 @@ exit code is 1 if a network could not be verified.
 """
 
 import argparse
-import csv
 import logging
 import sys
 import tempfile
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, fields
+from collections.abc import Sequence
 from pathlib import Path
 
 from accnn.compiler.driver import compile
 from accnn.compiler.options import CompileOptions
 from accnn.ir.report import VerificationStatus
 from accnn.models.zoo.build import build
+from benchmarks.rows import append_rows, read_rows
 
 from .networks import RESULTS, Row, markdown, row_of
 
@@ -37,13 +36,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     logging.basicConfig(level=logging.INFO, format="%(message)s")
     chosen.output.mkdir(parents=True, exist_ok=True)
     path = chosen.output / "flexer_networks.csv"
-    rows = read(path)
+    rows = read_rows(path, Row)
     done = {(row.network, row.arch) for row in rows}
     for network in chosen.network:
         for arch in chosen.arch:
             if (network, arch) not in done:
                 rows.append(measure(network, arch))
-                append(path, rows[-1])
+                append_rows(path, Row, rows[-1:])
     text = markdown(rows)
     (chosen.output / "flexer_networks.md").write_text(text, encoding="utf-8")
     sys.stdout.write(text)
@@ -71,32 +70,6 @@ def measure(network: str, arch: str) -> Row:
     row = row_of(network, arch, result.report)
     _LOG.info("%s on %s: %s", network, arch, row.verdict)
     return row
-
-
-def read(path: Path) -> list[Row]:
-    """Return the rows of an earlier run, none where there is no file."""
-    if not path.exists():
-        return []
-    kinds = {item.name: item.type for item in fields(Row)}
-    with path.open(encoding="utf-8", newline="") as file:
-        return [_row(line, kinds) for line in csv.DictReader(file)]
-
-
-def _row(line: dict[str, str], kinds: Mapping[str, object]) -> Row:
-    text = {name: line[name] for name in kinds if kinds[name] is str}
-    ints = {name: int(line[name]) for name in kinds if kinds[name] is int}
-    floats = {name: float(line[name]) for name in kinds if kinds[name] is float}
-    return Row(**text, **ints, **floats)  # pyright: ignore[reportArgumentType]
-
-
-def append(path: Path, row: Row) -> None:
-    """Add a row, after a header where the file is new."""
-    is_new = not path.exists()
-    with path.open("a", encoding="utf-8", newline="") as file:
-        writer = csv.DictWriter(file, [item.name for item in fields(Row)], lineterminator="\n")
-        if is_new:
-            writer.writeheader()
-        writer.writerow(asdict(row))
 
 
 if __name__ == "__main__":

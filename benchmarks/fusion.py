@@ -19,7 +19,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
 
 from accnn.compiler.driver import compile
@@ -29,6 +29,7 @@ from accnn.ir.report import VerificationStatus
 from accnn.models.session import save_model
 from accnn.models.zoo.build import build
 from accnn.passes.scheduling.fusion import Fuse
+from benchmarks.rows import read_rows, write_rows
 
 RESULTS = Path(__file__).with_name("results")
 DOCS = Path(__file__).parents[1] / "docs" / "fusion.md"
@@ -80,12 +81,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         _sweep()
         return 0
     kept = RESULTS / "fusion.csv"
-    rows = read_rows(kept) if chosen.resume else []
+    rows = read_rows(kept, Row) if chosen.resume else []
     known = {(row.network, row.arch, row.fuse) for row in rows}
     for network in chosen.network:
         for row in _measure(network, chosen.arch, known):
             rows.append(row)
-            write_rows(kept, rows)
+            write_rows(kept, Row, rows)
     table = markdown(rows)
     _LOG.info("%s", table)
     if chosen.docs:
@@ -170,37 +171,6 @@ def _swept(network: str) -> Iterator[tuple[str, int, str, int | str, int, float]
                 assert plan is not None
                 seconds = round(time.process_time() - before, 1)
                 yield network, size, fuse.value, plan.objective, plan.bound, seconds
-
-
-def read_rows(path: Path) -> list[Row]:
-    """Return the rows of an earlier run, none where there is no file."""
-    if not path.exists():
-        return []
-    kinds = {item.name: item.type for item in fields(Row)}
-    with path.open(newline="") as file:
-        return [
-            Row(**{name: _value(kinds[name], text) for name, text in line.items()})  # type: ignore[arg-type]
-            for line in csv.DictReader(file)
-        ]
-
-
-def _value(kind: object, text: str) -> str | int | float | bool:
-    if kind is bool:
-        return text == "True"
-    return {str: str, int: int, float: float}[kind](text)  # type: ignore[index]
-
-
-def write_rows(path: Path, rows: Sequence[Row]) -> None:
-    """Write rows as CSV.
-
-    Args:
-        path: The file.
-        rows: The rows.
-    """
-    with path.open("w", newline="") as file:
-        writer = csv.DictWriter(file, [item.name for item in fields(Row)])
-        writer.writeheader()
-        writer.writerows(asdict(row) for row in rows)
 
 
 def markdown(rows: Sequence[Row]) -> str:

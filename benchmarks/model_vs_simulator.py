@@ -11,12 +11,11 @@ exact, or if an operator differs without a known reason.
 """
 
 import argparse
-import csv
 import sys
 import tempfile
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
 
 from accnn.compiler.driver import compile
@@ -26,6 +25,7 @@ from accnn.ir.report import NOTICEABLE, Cause, OperatorReport
 from accnn.ir.tiles.schedule import TileSchedule
 from accnn.models.zoo.build import build
 from accnn.runtime_sim.timing.events import time_of
+from benchmarks.rows import write_rows
 
 RESULTS = Path(__file__).with_name("results")
 NETWORKS = ("resnet50", "mobilenetv2", "squeezenet")
@@ -151,10 +151,7 @@ def write(rows: Sequence[Row], folder: Path) -> None:
     """Write the table, and the rows as ``.csv``."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "model_vs_simulator.md").write_text(markdown(rows), encoding="utf-8")
-    with (folder / "model_vs_simulator.csv").open("w", newline="", encoding="utf-8") as file:
-        table = csv.DictWriter(file, [item.name for item in fields(Row)])
-        table.writeheader()
-        table.writerows(asdict(row) for row in rows)
+    write_rows(folder / "model_vs_simulator.csv", Row, rows)
 
 
 if __name__ == "__main__":

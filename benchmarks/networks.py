@@ -8,7 +8,6 @@ is 1 if a network could not be verified.
 """
 
 import argparse
-import csv
 import logging
 import sys
 import tempfile
@@ -22,6 +21,7 @@ from accnn.compiler.options import CompileOptions
 from accnn.ir.report import Report, VerificationStatus
 from accnn.models.zoo.build import build
 from accnn.models.zoo.registry import NETWORKS
+from benchmarks.rows import write_rows
 
 RESULTS = Path(__file__).with_name("results")
 ARCHS = ("simba", "edge-1m", "flexer-arch5")
@@ -174,10 +174,7 @@ def write(rows: Sequence[Row], folder: Path) -> None:
     """Write the table as Markdown and CSV."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "networks.md").write_text(markdown(rows), encoding="utf-8")
-    with (folder / "networks.csv").open("w", encoding="utf-8", newline="") as file:
-        writer = csv.DictWriter(file, [item.name for item in fields(Row)], lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(asdict(row) for row in rows)
+    write_rows(folder / "networks.csv", Row, rows)
 
 
 if __name__ == "__main__":

@@ -14,13 +14,12 @@ The exit code is 1 if a network compiled and was not verified.
 """
 
 import argparse
-import csv
 import logging
 import os
 import sys
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from accnn.compiler.driver import compile
@@ -30,6 +29,7 @@ from accnn.ir.report import Report, VerificationStatus
 from accnn.models.session import save_model
 from accnn.models.zoo.build import build
 from accnn.models.zoo.registry import NETWORKS
+from benchmarks.rows import read_rows, write_rows
 
 RESULTS = Path(__file__).with_name("results")
 DOCS = Path(__file__).parents[1] / "docs" / "zoo.md"
@@ -72,12 +72,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     logging.basicConfig(level=logging.INFO, format="%(message)s")
     chosen.output.mkdir(parents=True, exist_ok=True)
     kept = chosen.output / ("zoo-small.csv" if chosen.small else "zoo.csv")
-    rows = read_rows(kept) if chosen.resume else []
+    rows = read_rows(kept, Row) if chosen.resume else []
     known = frozenset((row.network, row.arch) for row in rows)
     options = replace(CompileOptions(), cache=None) if chosen.default else QUICK
     for row in measure(chosen.network, chosen.arch, options, small=chosen.small, known=known):
         rows.append(row)
-        write_rows(kept, rows)
+        write_rows(kept, Row, rows)
     table = markdown(rows, chosen.arch)
     kept.with_suffix(".md").write_text(table, encoding="utf-8")
     if chosen.docs:
@@ -154,27 +154,6 @@ def _row(network: str, arch: str, path: Path, options: CompileOptions) -> Row:
 def _cpu_seconds() -> float:
     """Return the CPU time of this process and of those that it has waited for [s]."""
     return sum(os.times()[:4])
-
-
-def read_rows(path: Path) -> list[Row]:
-    """Return the rows of an earlier run; none where there is no file."""
-    if not path.exists():
-        return []
-    kinds = {item.name: item.type for item in fields(Row)}
-    with path.open(encoding="utf-8", newline="") as file:
-        return [
-            Row(**{name: kinds[name](text) for name, text in line.items()})
-            for line in csv.DictReader(file)
-        ]
-
-
-def write_rows(path: Path, rows: Iterable[Row]) -> None:
-    """Write rows as CSV."""
-    with path.open("w", encoding="utf-8", newline="") as file:
-        names = [item.name for item in fields(Row)]
-        writer = csv.DictWriter(file, names, lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(asdict(row) for row in rows)
 
 
 def _snr(report: Report) -> Iterator[str]:

@@ -31,24 +31,24 @@ def test_rows_that_are_known_are_kept(monkeypatch: pytest.MonkeyPatch, tmp_path:
     row = zoo.Row(
         network="resnet18", arch="a", verdict="verified", detail="", cycles=3, cpu_seconds=0.5
     )
-    zoo.write_rows(tmp_path / "zoo.csv", [row])
+    zoo.write_rows(tmp_path / "zoo.csv", zoo.Row, [row])
     monkeypatch.setattr(zoo, "_row", lambda *_: pytest.fail("compiled again"))
     arguments = ["--network", "resnet18", "--arch", "a", "--output", str(tmp_path)]
 
     assert zoo.main([*arguments, "--resume"]) == 0
-    assert zoo.read_rows(tmp_path / "zoo.csv") == [row]
+    assert zoo.read_rows(tmp_path / "zoo.csv", zoo.Row) == [row]
 
 
 def test_rows_of_small_networks_are_not_taken_for_those_of_full_size(monkeypatch, tmp_path: Path):
     small, full = (
         zoo.Row(network="resnet18", arch="a", verdict="verified", detail=detail) for detail in "sf"
     )
-    zoo.write_rows(tmp_path / "zoo-small.csv", [small])
+    zoo.write_rows(tmp_path / "zoo-small.csv", zoo.Row, [small])
     monkeypatch.setattr(zoo, "measure", lambda *_, **__: iter([full]))
 
     assert zoo.main(["--arch", "a", "--resume", "--output", str(tmp_path)]) == 0
-    assert zoo.read_rows(tmp_path / "zoo.csv") == [full]
-    assert zoo.read_rows(tmp_path / "zoo-small.csv") == [small]
+    assert zoo.read_rows(tmp_path / "zoo.csv", zoo.Row) == [full]
+    assert zoo.read_rows(tmp_path / "zoo-small.csv", zoo.Row) == [small]
 
 
 def test_a_document_gets_the_table_between_its_marks():
