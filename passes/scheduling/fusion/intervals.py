@@ -17,6 +17,7 @@ from ....ir.graph import Graph, Op
 from ....ir.graph_schedule import GraphSchedule, Group
 from ....ir.groups import group_op
 from ....ir.operators.elementwise import ONE_ELEMENT
+from ....ir.operators.moves import joins_channels
 from ....ir.operators.spec import Family
 from ....ir.ops import is_mac, spec_of
 from ...tiling.residency import unit_of
@@ -167,6 +168,8 @@ class Intervals:
             return False
         if is_mac(op):
             return can_join(self.graph, op, self.arch)
+        if joins_channels(op):
+            return not any(map(self.graph.is_constant, op.operands))
         family = spec_of(op).family
         is_window = family is Family.POOL and op.kind != "global_avg_pool"
         return family in ONE_ELEMENT or is_window

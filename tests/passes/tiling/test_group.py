@@ -1,6 +1,6 @@
 """Fused groups: programs are right whatever is fused, and the rows that the stripes take."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import hypothesis.strategies as st
 import numpy as np
@@ -8,11 +8,12 @@ import pytest
 from hypothesis import given, settings
 
 from accnn.ir.errors import InfeasibleError, VerifyError
-from accnn.ir.graph import Attr, Graph
+from accnn.ir.graph import Attr, Graph, eliminate_dead
 from accnn.ir.graph_schedule import Group
 from accnn.ir.groups import contracted
 from accnn.ir.tile_events import TRANSFERS
 from accnn.ir.tiles import Role
+from accnn.ir.types import DType
 from tests.inputs import Array
 from tests.networks import NetworkBuilder, per_tensor
 from tests.passes.tiling.fused import bottleneck, compile_fused, inverted
@@ -23,19 +24,24 @@ MACHINES = ("simba", "edge-1m", "flexer-arch5", "flexer-arch1")
 
 @st.composite
 def networks(draw: st.DrawFn) -> tuple[Graph, Mapping[str, Array]]:
-    """Return a row of convolutions, pools and sums, some of which read what was made long ago."""
+    """Return convolutions, pools, sums and concatenations, some of what was made long ago."""
     net = NetworkBuilder(draw(st.integers(0, 99)))
     size = draw(st.integers(3, 15))
-    made = [net.input("x", (1, 4 * draw(st.integers(1, 4)), size, draw(st.integers(3, 15))))]
+    made = [net.input("x", (1, draw(st.integers(1, 16)), size, draw(st.integers(3, 15))))]
     for number in range(draw(st.integers(2, 6))):
-        last, name = made[-1], f"t{number}"
+        name = f"t{number}"
+        last = made[-1] if draw(st.integers(0, 3)) else draw(st.sampled_from(made))
         shape = net.types[last].shape
         alike = [item for item in made if net.types[item].shape == shape]
-        kind = draw(st.sampled_from(["conv", "conv", "depthwise", "add", "pool", "mul"]))
+        kind = draw(st.sampled_from(["conv", "conv", "depthwise", "add", "pool", "mul", "concat"]))
         stride = draw(st.sampled_from([1, 1, 2])) if min(shape[2:]) > 2 else 1
         if kind in ("add", "mul"):
             operands = (last, draw(st.sampled_from(alike)))
             made.append(net.op(kind, operands, name, quant=per_tensor(0.15, 2)))
+        elif kind == "concat":
+            images = [item for item in made if net.types[item].shape[2:] == shape[2:]]
+            others = draw(st.lists(st.sampled_from(images), max_size=2))
+            made += joined(net, draw(st.permutations((last, *others))), name)
         elif kind == "pool":
             pool: dict[str, Attr] = {
                 "kernel": (3, 3),
@@ -45,10 +51,25 @@ def networks(draw: st.DrawFn) -> tuple[Graph, Mapping[str, Array]]:
             made.append(net.op("max_pool", (last,), name, pool))
         else:
             groups = shape[1] if kind == "depthwise" else 1
-            channels = shape[1] if kind == "depthwise" else 4 * draw(st.integers(1, 5))
+            channels = shape[1] if kind == "depthwise" else draw(st.integers(1, 20))
             kernel = draw(st.sampled_from([1, 3, 3, 5]))
             made.append(net.conv(last, name, channels, kernel, stride=stride, groups=groups))
-    return net.build(made[-1]), net.data
+    graph = eliminate_dead(net.build(made[-1]))
+    return graph, {value.name: net.data[value.name] for value in graph.constants}
+
+
+def joined(net: NetworkBuilder, operands: Sequence[str], name: str) -> list[str]:
+    """Concatenate tensors; those with another scale than the first are looked up in that one."""
+    quant = net.types[operands[0]].quant
+    alike: list[str] = []
+    added: list[str] = []
+    for number, operand in enumerate(operands):
+        if net.types[operand].quant != quant:
+            table = net.constant(f"{name}_table{number}", (256,), DType.S8)
+            added.append(net.op("lookup", (operand, table), f"{name}_{number}", quant=quant))
+            operand = added[-1]
+        alike.append(operand)
+    return [*added, net.op("concat", tuple(alike), name, {"axis": 1}, quant)]
 
 
 @st.composite
