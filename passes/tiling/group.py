@@ -109,30 +109,32 @@ def tile_group(
         InfeasibleError: A nest cuts channels so that no tile can be handed on.
         VerifyError: A member has no loop nest.
     """
-    homes = homes_of(graph, members)
-    run = _GroupTiler(graph, chains(graph, members), rows, nests, arch, place, homes)
-    lags = _lags(run.chains, late)
+    parts, homes = chains(graph, members), homes_of(graph, members)
+    lags = _lags(parts, late)
+    run = _GroupTiler(graph, parts, rows, nests, arch, place, homes, lags)
     rounds = [run.blocks(stripe) for stripe in stripes(graph, members, rows)[:first]]
     for turn in range(len(rounds) + late):
-        parts: list[list[Block]] = [[] for _ in range(late + 1)]
-        for place_of_chain, lag in enumerate(lags):
+        now: list[list[Block]] = [[] for _ in range(late + 1)]
+        for number, lag in enumerate(lags.values()):
             if 0 <= turn - lag < len(rounds):
-                parts[lag] += rounds[turn - lag][place_of_chain]
-        for block in _mixed(parts):
+                now[lag] += rounds[turn - lag][number]
+        for block in _mixed(now):
             run.add(block)
     return run.collector.finish()
 
 
-def _lags(parts: Sequence[Chain], late: int) -> list[int]:
-    """Return how many stripes each chain is behind; a concatenation goes with what is before it."""
-    count = working(parts)
-    found: list[int] = []
+def _lags(parts: Sequence[Chain], late: int) -> Mapping[str, int]:
+    """Return how many stripes each chain is behind, by its result and in their order.
+
+    A concatenation goes with what is before it.
+    """
+    left, lag = working(parts), 0
+    found: dict[str, int] = {}
     for chain in parts:
-        if found and joins_channels(chain[0]):
-            found.append(found[-1])
-        else:
-            found.append(max(0, late + 1 - count))
-            count -= 1
+        if not (found and joins_channels(chain[0])):
+            lag = max(0, late + 1 - left)
+            left -= 1
+        found[chain[-1].name] = lag
     return found
 
 
@@ -163,6 +165,7 @@ class _GroupTiler:
     arch: Architecture
     place: Residency
     homes: Homes
+    lags: Mapping[str, int]
     lines: dict[str, int] = field(default_factory=dict[str, int])
     before: dict[str, int] = field(default_factory=dict[str, int])
     fetched: dict[str, list[tuple[Range, int]]] = field(
@@ -226,8 +229,7 @@ class _GroupTiler:
         made = stripe.made.get(name)
         if made is None:
             return
-        if name in self.before:
-            yield self._keep(chain[-1], Range(stripe.lines[name].start, made.start))
+        yield from self._kept(chain, stripe)
         blocks = self._vector_blocks
         if is_mac(chain[0]):
             blocks = self._mac_blocks
@@ -285,10 +287,17 @@ class _GroupTiler:
         box = _rows_box(op.result.type, rows)
         self.lines[op.name] = self.collector.tile(self._tile(op.name, Role.INNER, box))
 
-    def _keep(self, op: Op, rows: Range) -> Block:
-        """Return what copies rows of the old lines to the new ones."""
-        old, new = self.before[op.name], self.lines[op.name]
-        return (self._copy(op, _rows_box(op.result.type, rows), (old,), new, ()),)
+    def _kept(self, chain: Chain, stripe: Stripe) -> Iterator[Block]:
+        """Yield what copies rows of the old lines to the new ones, if that was not done before.
+
+        The first chain that writes to new lines does it, so that the old ones end soon; all that
+        write to the old ones must be as far, whatever chains lag.
+        """
+        name = self._home(chain[-1].name).tensor
+        if name in self.before and self.lags[chain[-1].name] == self.lags[name]:
+            rows = Range(stripe.lines[name].start, stripe.made[name].start)
+            op, old, new = self.graph.producer[name], self.before.pop(name), self.lines[name]
+            yield (self._copy(op, _rows_box(op.result.type, rows), (old,), new, ()),)
 
     def _copy(
         self, op: Op, box: Box, reads: tuple[int, ...], out: int, shifts: tuple[int, ...]

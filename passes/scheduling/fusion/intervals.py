@@ -98,13 +98,20 @@ class Intervals:
         while True:
             chosen = self._best()
             unknown = [item for item in chosen if item[0] not in self._known]
-            if not unknown:
+            stuck = [] if unknown else [item[0] for item in chosen if not self._fits(item[0])]
+            self._known.update(dict.fromkeys(stuck))
+            if not unknown and not stuck:
                 return tuple(group for group, _, _ in chosen)
             for group, start, stop in unknown:
                 found = self._known[group] = self._measured(group, start, stop)
                 if found is not None:
                     best = self._fastest.get((start, stop), found.cycles)
                     self._fastest[start, stop] = min(best, found.cycles)
+
+    def _fits(self, group: Group) -> bool:
+        """Whether the tiles of a group fit the scratchpad where nothing is resident."""
+        op, budget = group_op(self.graph, group), self.plan.budget
+        return self.traffic.measure(op, frozenset(), budget, budget) is not None
 
     def _least(self, start: int, stop: int) -> float:
         """Return what a group takes at least: hardly less than one inside that was measured."""
