@@ -11,12 +11,14 @@ from accnn.ir.errors import InfeasibleError, VerifyError
 from accnn.ir.graph import Attr, Graph, eliminate_dead
 from accnn.ir.graph_schedule import Group
 from accnn.ir.groups import contracted
+from accnn.ir.isa import Unit
 from accnn.ir.tile_events import TRANSFERS
 from accnn.ir.tiles import Role
 from accnn.ir.types import DType
+from tests.flow import Compiled
 from tests.inputs import Array
 from tests.networks import NetworkBuilder, per_tensor
-from tests.passes.tiling.fused import bottleneck, compile_fused, inverted
+from tests.passes.tiling.fused import bottleneck, compile_fused, dense_block, fire, inverted
 from tests.tiles import tiles_of
 
 MACHINES = ("simba", "edge-1m", "flexer-arch5", "flexer-arch1")
@@ -114,13 +116,7 @@ def test_inner_tensors_never_leave_the_chip(network, arch: str, rows: int):
 
     compiled = compile_fused(graph, data, arch, (Group(members=("a", "b", "c", "y"), rows=rows),))
 
-    schedule = tiles_of(compiled.module)
-    moved = {
-        schedule.graph.tiles[event.subject].tensor
-        for event in schedule.events
-        if event.kind in TRANSFERS
-    }
-    assert not moved & {"a", "b", "c"}
+    assert not moved(compiled) & {"a", "b", "c"}
     assert compiled.wrong(compiled.run(detect_races=True)) == []
 
 
@@ -189,3 +185,78 @@ def test_what_others_read_cannot_be_inside_of_a_group():
     contracted(graph, (Group(members=("a", "b", "y")),))
     with pytest.raises(VerifyError, match="%a is read outside of group %b"):
         contracted(graph, (Group(members=("a", "b")),))
+
+
+def moved(compiled: Compiled) -> set[str]:
+    """Return the tensors that are moved between chip and memory in tiles."""
+    schedule = tiles_of(compiled.module)
+    tiles = schedule.graph.tiles
+    return {tiles[event.subject].tensor for event in schedule.events if event.kind in TRANSFERS}
+
+
+@pytest.mark.parametrize("arch", MACHINES)
+@pytest.mark.parametrize("rows", [0, 1, 3])
+@pytest.mark.parametrize("network", [fire, dense_block])
+def test_what_is_joined_never_leaves_the_chip(network, arch: str, rows: int):
+    graph, data = network()
+    members = tuple(op.name for op in graph.ops)
+
+    compiled = compile_fused(graph, data, arch, (Group(members=members, rows=rows),))
+
+    assert not moved(compiled) & set(members[:-1])
+    assert compiled.wrong(compiled.run(detect_races=True)) == []
+
+
+def copies(compiled: Compiled) -> dict[str, int]:
+    """Return the bytes that members copy, but for the rows that are kept."""
+    tiles = tiles_of(compiled.module).graph
+    found: dict[str, int] = {}
+    for op in tiles.ops:
+        if op.unit is Unit.ST and not tiles.keeps(op):
+            found[op.works_for] = found.get(op.works_for, 0) + op.written_bytes
+    return found
+
+
+def test_what_is_made_for_a_concatenation_is_not_copied():
+    graph, data = fire()
+    members = tuple(op.name for op in graph.ops)
+
+    compiled = compile_fused(graph, data, "simba", (Group(members=members, rows=2),))
+
+    assert copies(compiled) == {}
+
+
+@pytest.mark.parametrize("budget", [None, 9000])
+def test_parts_of_a_result_go_to_their_place_in_it(budget: int | None):
+    graph, data = fire()
+    members = tuple(op.name for op in graph.ops[:-1])
+
+    compiled = compile_fused(graph, data, "simba", (Group(members=members, rows=2),), budget)
+
+    assert "joined" in moved(compiled) or budget is None
+    assert copies(compiled) == {}
+    assert compiled.wrong(compiled.run(detect_races=True)) == []
+
+
+def test_what_comes_from_outside_is_copied():
+    graph, data = fire()
+    members = ("wide", "looked", "joined", "y")
+
+    compiled = compile_fused(graph, data, "simba", (Group(members=members, rows=2),))
+
+    assert copies(compiled) == {"joined": graph.types["narrow"].bytes}
+    assert compiled.wrong(compiled.run(detect_races=True)) == []
+
+
+def test_a_layer_that_is_joined_again_is_copied_from_where_it_was_joined_first():
+    graph, data = dense_block()
+    members = tuple(op.name for op in graph.ops)
+
+    compiled = compile_fused(graph, data, "simba", (Group(members=members, rows=2),))
+
+    size = {name: type.bytes for name, type in graph.types.items()}
+    assert copies(compiled) == {
+        "joined1": size["a"],
+        "joined2": size["a"] + size["c0"],
+        "y": size["a"] + size["c0"] + size["c1"],
+    }
