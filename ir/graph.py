@@ -1,6 +1,6 @@
 """The network as a graph of operators in single assignment form."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TypeAlias
@@ -176,14 +176,32 @@ class Graph:
         )
 
     def verify(self) -> None:
-        """Check single assignment, definition before use, types, and each operator's own rules.
+        """Check single assignment, definition before use and types.
 
         Raises:
             VerifyError: Names the tensor or operator that is wrong.
         """
-        from_outside = (*self.inputs, *self.constants)
+        for value in self._values:
+            _verify_type(value)
+        self.verify_uses()
+        if not self.outputs:
+            raise VerifyError(f"{self.name} has no output")
+
+    @property
+    def _values(self) -> Iterator[Value]:
+        yield from self.inputs
+        yield from self.constants
+        for op in self.ops:
+            yield from op.results
+
+    def verify_uses(self) -> None:
+        """Check single assignment and definition before use.
+
+        Raises:
+            VerifyError: Names the tensor or operator that is wrong.
+        """
         defined: set[str] = set()
-        for value in from_outside:
+        for value in (*self.inputs, *self.constants):
             _define(value, defined)
         for op in self.ops:
             for name in op.inputs:
@@ -194,8 +212,6 @@ class Graph:
         missing = [name for name in self.outputs if name not in defined]
         if missing:
             raise VerifyError(f"output %{missing[0]} of {self.name} is not defined")
-        if not self.outputs:
-            raise VerifyError(f"{self.name} has no output")
 
 
 def _define(value: Value, defined: set[str]) -> None:
@@ -203,11 +219,14 @@ def _define(value: Value, defined: set[str]) -> None:
         raise VerifyError("a tensor has an empty name")
     if value.name in defined:
         raise VerifyError(f"%{value.name} is defined twice")
+    defined.add(value.name)
+
+
+def _verify_type(value: Value) -> None:
     try:
         value.type.verify()
     except VerifyError as error:
         raise VerifyError(f"%{value.name}: {error}") from None
-    defined.add(value.name)
 
 
 def _title(op: Op) -> str:

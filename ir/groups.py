@@ -30,7 +30,7 @@ def contracted(graph: Graph, groups: Sequence[Group]) -> Graph:
         joined.get(op.name, op) for op in graph.ops if op.name in joined or op.name not in inside
     )
     found = replace(graph, ops=ops)
-    found.verify()
+    found.verify_uses()
     return found
 
 

@@ -59,6 +59,28 @@ class Event:
     fill: int = 0
     drain: int = 0
 
+    def at(self, start: int, end: int, *, fill: int = 0, drain: int = 0) -> "Event":
+        """Return the event at another time; as ``replace``, but for many events.
+
+        Args:
+            start: First cycle.
+            end: Cycle after the last.
+            fill: Of the MAC array, cycles until it computes.
+            drain: Of the MAC array, cycles after it has computed.
+        """
+        return Event(
+            kind=self.kind,
+            subject=self.subject,
+            unit=self.unit,
+            index=self.index,
+            start=start,
+            end=end,
+            step=self.step,
+            clear=self.clear,
+            fill=fill,
+            drain=drain,
+        )
+
     @property
     def begin(self) -> int:
         """Cycle from which the engine computes; before, buffers fill."""

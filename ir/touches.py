@@ -142,12 +142,10 @@ class Accesses:
         A tile may be fetched anew for one NPU before another one has read it: of two places, the
         one that begins or ends with the event is meant.
         """
-        event = self.schedule.events[number]
-        here = [
-            item
-            for item in self.schedule.placements_of[tile]
-            if item.first_event <= number <= item.last_event
-        ]
+        event, known = self.schedule.events[number], self.schedule.placements_of[tile]
+        if len(known) == 1:
+            return known[0]
+        here = [item for item in known if item.first_event <= number <= item.last_event]
         if event.unit is not Unit.DMA and not self.graph.tiles[tile].space.is_shared:
             here = [item for item in here if item.npu == event.index]
         ends = [item for item in here if number in (item.first_event, item.last_event)]

@@ -5,7 +5,7 @@ the off-chip port serves one transfer at a time, with all that it has, and no ot
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from ...ir.arch import Architecture
 from ...ir.hazards import Block, HazardTracker, Ticks, waits_for
@@ -121,7 +121,7 @@ class Timeline:
             port = self._ports.setdefault(inwards, Engine())
             begin = port.first_gap(begin, length)
             port.occupy(begin, length)
-        return replace(event, start=start, end=begin + length)
+        return event.at(start, begin + length)
 
 
 def _on_array(event: Event, work: Work, length: int, before: Event | None) -> Event:
@@ -130,4 +130,4 @@ def _on_array(event: Event, work: Work, length: int, before: Event | None) -> Ev
     begin = start + work.fill if before is None else max(start + work.fill, before.done)
     done = begin + length
     end = done + work.drain if before is None else max(done + work.drain, before.end)
-    return replace(event, start=start, end=end, fill=begin - start, drain=end - done)
+    return event.at(start, end, fill=begin - start, drain=end - done)

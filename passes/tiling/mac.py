@@ -104,14 +104,19 @@ class NestCuts:
             found[loop.dim] *= loop.extent
         return found
 
+    @cached_property
+    def _sizes_inside(self) -> tuple[Mapping[Dim, int], ...]:
+        """The extents inside of each cut, from none of the temporal loops outside to all."""
+        return tuple(map(self.sizes, range(len(self.nest.temporal) + 1)))
+
     def ranges(self, index: tuple[int, ...]) -> Ranges | None:
         """Return the index ranges inside ``len(index)`` outer loops; ``None`` if all padding."""
         start = dict.fromkeys(DIMS, 0)
         for position, loop, step in zip(index, self.nest.temporal, self.steps, strict=False):
             start[loop.dim] += position * step
-        found: dict[Dim, Range] = {}
-        for dim, size in self.sizes(len(index)).items():
-            stop = min(start[dim] + size, self.nest.workload.dims[dim])
+        dims, found = self.nest.workload.dims, dict[Dim, Range]()
+        for dim, size in self._sizes_inside[len(index)].items():
+            stop = min(start[dim] + size, dims[dim])
             if start[dim] >= stop:
                 return None
             found[dim] = Range(start[dim], stop)

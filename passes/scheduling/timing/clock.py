@@ -35,8 +35,7 @@ class Share(NamedTuple):
     part: float
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Task:
+class Task(NamedTuple):
     """One entry of a queue.
 
     Attributes:
@@ -82,7 +81,6 @@ class _Line:
     begins: list[int] = field(default_factory=list[int])
     dones: list[int] = field(default_factory=list[int])
     ends: list[int] = field(default_factory=list[int])
-    ended: int = 0
     ripe: int = 0
     left: float = 0.0
     since: int = 0
@@ -94,12 +92,15 @@ class _Line:
         """Whether a task has begun and is not done."""
         return len(self.begins) > len(self.dones)
 
-    @property
-    def has_turn(self) -> bool:
-        """Whether the next task may start, if nothing else holds it back."""
+    def upcoming(self, ended: int) -> Task | None:
+        """Return the next task if it has its turn; others may still keep it waiting.
+
+        Args:
+            ended: How many of the queue's tasks have ended.
+        """
         started = len(self.starts)
-        free = len(self.begins) if self.pipelined else self.ended
-        return started == free and started < len(self.tasks)
+        free = len(self.begins) if self.pipelined else ended
+        return self.tasks[started] if started == free and started < len(self.tasks) else None
 
     @property
     def is_ripe(self) -> bool:
@@ -127,6 +128,7 @@ class Clock:
     pipelined: Sequence[bool]
     ports: int
     _lines: list[_Line] = field(default_factory=list[_Line])
+    _ended: list[int] = field(default_factory=list[int])
     _heap: list[tuple[int, int, bool]] = field(default_factory=list[tuple[int, int, bool]])
     _asked: list[float] = field(default_factory=list[float])
     _is_slow: bool = False
@@ -145,15 +147,16 @@ class Clock:
             for tasks, pipelined in zip(self.queues, self.pipelined, strict=True)
         ]
         self._asked = [0.0] * self.ports
+        self._ended = [0] * len(self.queues)
         now = 0
         while True:
             self._settle(now)
-            finish = min((line.finish for line in self._lines), default=_NEVER)
+            finish = min([line.finish for line in self._lines], default=_NEVER)
             upcoming = min(finish, self._heap[0][0]) if self._heap else finish
             if upcoming == _NEVER:
                 break
             now = int(upcoming)
-        if any(line.ended < len(line.tasks) for line in self._lines):
+        if self._ended != [len(tasks) for tasks in self.queues]:
             raise ValueError("queues wait for each other")
         return [
             [Span(*times) for times in zip(*spans, strict=True)]
@@ -171,9 +174,10 @@ class Clock:
         while goes_on:
             while self._is_due(now):
                 _, number, has_ended = heappop(self._heap)
-                line = self._lines[number]
-                line.ended += has_ended
-                line.ripe += not has_ended
+                if has_ended:
+                    self._ended[number] += 1
+                else:
+                    self._lines[number].ripe += 1
             for number, line in enumerate(self._lines):
                 while line.is_ripe:
                     changed |= self._begin(number, line, now)
@@ -186,17 +190,15 @@ class Clock:
 
     def _start_all(self, now: int) -> bool:
         """Start what can start; return whether anything did."""
-        found = False
+        found, ended = False, self._ended
         for number, line in enumerate(self._lines):
-            if line.has_turn and self._are_met(line.tasks[len(line.starts)].waits):
-                task = line.tasks[len(line.starts)]
-                line.starts.append(now)
-                heappush(self._heap, (now + task.ahead, number, False))
-                found = True
+            task = line.upcoming(ended[number])
+            if task is None or any([ended[queue] < count for queue, count in task.waits]):
+                continue
+            line.starts.append(now)
+            heappush(self._heap, (now + task.ahead, number, False))
+            found = True
         return found
-
-    def _are_met(self, waits: tuple[tuple[int, int], ...]) -> bool:
-        return all(self._lines[queue].ended >= count for queue, count in waits)
 
     def _begin(self, number: int, line: _Line, now: int) -> bool:
         """Begin a task; return whether it takes time."""

@@ -75,7 +75,7 @@ class _Retiming:
         work = self.works.of(event, memory_owner(self.hazards.accesses, number))
         self.members[queue].append(number)
         self.asked.append((event.unit, work))
-        self.tasks[queue].append(replace(self._task(work), waits=waits))
+        self.tasks[queue].append(self._task(work)._replace(waits=waits))
         self.hazards.note(number, touches, queue, len(self.tasks[queue]))
 
     def _task(self, work: Work) -> Task:
@@ -109,14 +109,10 @@ class _Retiming:
 
 
 def _at(event: Event, span: Span) -> Event:
-    is_array = event.unit is Unit.MX
-    return replace(
-        event,
-        start=span.start,
-        end=span.end,
-        fill=span.begin - span.start if is_array else 0,
-        drain=span.end - span.done if is_array else 0,
-    )
+    if event.unit is Unit.MX:
+        fill, drain = span.begin - span.start, span.end - span.done
+        return event.at(span.start, span.end, fill=fill, drain=drain)
+    return event.at(span.start, span.end)
 
 
 def memory_owner(accesses: Accesses, number: int) -> int:
