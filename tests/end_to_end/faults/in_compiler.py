@@ -286,13 +286,6 @@ _TILES = (
         Exam.FUSED,
     ),
     Fault(
-        "a concatenation is begun anew with each part",
-        "passes/tiling/group.py",
-        "if made is None or op.name == self.final or op.name in self.homes:",
-        "if made is None or op.name == self.final:",
-        Exam.FUSED,
-    ),
-    Fault(
         "rows and columns of an activation exchanged",
         "ir/operators/image.py",
         "return n, channel * self.channels, channel, row, column",

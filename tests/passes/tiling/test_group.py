@@ -226,7 +226,7 @@ def test_what_is_made_for_a_concatenation_is_not_copied():
     assert copies(compiled) == {}
 
 
-@pytest.mark.parametrize("budget", [None, 9000])
+@pytest.mark.parametrize("budget", [None, 3000])
 def test_parts_of_a_result_go_to_their_place_in_it(budget: int | None):
     graph, data = fire()
     members = tuple(op.name for op in graph.ops[:-1])
