@@ -19,6 +19,7 @@ from ..ir.ops import is_mac
 from ..ir.program import Program
 from ..ir.tile_places import verify_places
 from ..ir.tile_schedule import TileSchedule
+from ..ir.tiles import multiplier_name
 from .executable import check_executable
 from .layout import Layout, lay_out, moved_tensors, multiplier_of
 from .lower_event import EventLowering
@@ -50,7 +51,7 @@ def lower(module: Module) -> Lowered:
     check_executable(module.arch)
     verify_places(module.graph_schedule, module.tile_schedule)
     derived = {
-        f"{op.name}.multiplier": multiplier_of(module.graph, op)
+        multiplier_name(op.name): multiplier_of(module.graph, op)
         for op in module.graph.ops
         if is_mac(op) and op.result.type.quant is not None
     }

@@ -10,7 +10,7 @@ from ..ir.op_views import Window as PoolWindow
 from ..ir.op_views import activation_of, clamp_of, window_of
 from ..ir.operators.access import Box
 from ..ir.operators.image import ImageAxes, rows_met
-from ..ir.tiles import Range
+from ..ir.tiles import Range, multiplier_name
 from ..ir.types import TensorType
 from ..ir.workload import DIMS, Dim
 from .site import Site
@@ -172,7 +172,7 @@ def select_finish(site: Site, numbers: Numbers) -> AnyInstruction:
         dst=dst,
         acc=acc,
         bias=bias,
-        multiplier=channels[f"{site.op.name}.multiplier"],
+        multiplier=channels[multiplier_name(site.op.name)],
         shape=shape,
         dtype=result.dtype,
         zero_point=result.quant.zero_point[0],

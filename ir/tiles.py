@@ -321,6 +321,11 @@ def _within(outer: tuple[Range, ...], inner: tuple[Range, ...]) -> tuple[slice, 
     return tuple(slice(part.start - whole.start, part.stop - whole.start) for whole, part in pairs)
 
 
+def multiplier_name(result: str) -> str:
+    """Return what the multipliers of a quantised operator are called, by the name of its result."""
+    return f"{result}.multiplier"
+
+
 def _covers(outer: tuple[Range, ...], inner: tuple[Range, ...]) -> bool:
     """Whether a box without gaps has another one inside."""
     return len(outer) == len(inner) and all(

@@ -19,12 +19,14 @@ From the fields come the pipeline text (``in-order{budget=65536}``), the help an
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import ClassVar, Protocol, TypeAlias
+from typing import ClassVar, Protocol, TypeAlias, TypeVar
 
 from ..ir.arch import Architecture
 from ..ir.errors import VerifyError
 from ..ir.module import Module, Stage
 from .mapping.jobs import JobSolver, solve_in_turn
+
+T = TypeVar("T")
 
 STAGES = tuple(Stage)
 """Stages in the order of the flow; each is derived from those before it."""
@@ -70,6 +72,23 @@ class Counters:
         return tuple(sorted(self._values.items()))
 
 
+class Notes:
+    """What passes of one run remember for each other, one object of each kind.
+
+    It saves time and decides no result: a pass gives the same with none of it.
+    """
+
+    def __init__(self) -> None:
+        self._kept: dict[type, object] = {}
+
+    def of(self, kind: type[T]) -> T:
+        """Return the object of a kind; a new one the first time."""
+        found = self._kept.get(kind)
+        if not isinstance(found, kind):
+            found = self._kept[kind] = kind()
+        return found
+
+
 class PassRunner(Protocol):
     """Runs a pass; the compiler's recalls what slow ones made of the same module before."""
 
@@ -98,6 +117,7 @@ class Context:
         counters: Where the pass tells what it did.
         progress: Where a long pass tells how far it is.
         solve_jobs: Answers questions to mappers.
+        notes: What passes remember for each other.
         run_pass: Runs the passes.
     """
 
@@ -105,6 +125,7 @@ class Context:
     counters: Counters = field(default_factory=Counters)
     progress: Progress = silent
     solve_jobs: JobSolver = solve_in_turn
+    notes: Notes = field(default_factory=Notes)
     run_pass: PassRunner = run_anew
 
     def with_counters(self, counters: Counters) -> "Context":

@@ -24,6 +24,7 @@ from ..tiling.group import chains
 from ..tiling.homes import home_of, homes_of
 from ..tiling.residency import residency, unit_of
 from ..tiling.stripes import most_rows, row_axis, stripes
+from .known_schedules import Make
 from .schedule_tiles import schedule_operator
 
 SHARES = (1.0, 0.75, 0.5, 0.25)
@@ -98,14 +99,14 @@ class GroupMapping:
         group: The group.
         objective: What mappers minimise.
         seed: Of mappers.
-        first: How many stripes are scheduled, for an estimate; all of them by default.
+        make: Schedules the tiles.
     """
 
     module: Module
     group: Group
     objective: Objective
     seed: int
-    first: int | None = None
+    make: Make = schedule_operator
 
     @property
     def _arch(self) -> Architecture:
@@ -202,7 +203,7 @@ class GroupMapping:
         assert plan is not None
         module = replace(self.module, mappings=mappings)
         unit = unit_of(module.graph, plan, self.group.name)
-        return schedule_operator(module, unit, first=self.first)
+        return self.make(module, unit)
 
 
 def mapping_of(name: str, result: MappingResult) -> OperatorMapping:

@@ -20,6 +20,7 @@ from ..mapping.problem import MappingProblem, Objective
 from ..mapping.recipes.in_tiles import Shared, in_tiles
 from ..mapping.registry import find_mapper
 from ..tiling.residency import residency
+from .known_schedules import KnownSchedules, Make
 from .map_groups import GroupMapping, mapping_of, problem_on
 from .schedule_tiles import schedule_operator
 
@@ -74,7 +75,7 @@ class MapOperators(Pass):
         complaint: InfeasibleError | None = None
         for mapper in dict.fromkeys((own.name, own.stand_in.name)):
             finder = replace(self, mapper=mapper)
-            asked = GroupMapping(module, group, self.objective, ctx.seed)
+            asked = GroupMapping(module, group, self.objective, ctx.seed, _schedules(ctx))
             try:
                 nests, schedule = asked.best(partial(finder.timed, arch, ctx))
                 found.append((schedule.cycles, nests))
@@ -103,7 +104,8 @@ class MapOperators(Pass):
             if isinstance(other, InfeasibleError):
                 continue
             first = mapping_of(names[problem], results[problem])
-            best = winner(module, first, mapping_of(names[problem], other))
+            second = mapping_of(names[problem], other)
+            best = winner(module, first, second, _schedules(ctx))
             if best is not first:
                 taken = Shared(problem, npus).restated(results[problem], other.nest)
                 if taken.status is MappingStatus.FALLBACK:
@@ -186,20 +188,31 @@ def _resident(op: Op, names: Collection[str]) -> frozenset[Operand]:
     return frozenset(operand for operand, name in found.items() if name in names)
 
 
-def winner(module: Module, first: OperatorMapping, second: OperatorMapping) -> OperatorMapping:
+def _schedules(ctx: Context) -> Make:
+    """Return what schedules operators by themselves, each once."""
+    return partial(ctx.notes.of(KnownSchedules).of, make=schedule_operator)
+
+
+def winner(
+    module: Module,
+    first: OperatorMapping,
+    second: OperatorMapping,
+    make: Make = schedule_operator,
+) -> OperatorMapping:
     """Return the mapping whose tile schedule is shorter, the first one of equals.
 
     Args:
         module: With a graph schedule.
         first: A mapping of an operator.
         second: Another mapping of the same operator.
+        make: Schedules the tiles.
 
     Raises:
         InfeasibleError: The tiles of neither can be scheduled.
     """
     if first.nest == second.nest:
         return first
-    cycles, others = tile_cycles(module, first), tile_cycles(module, second)
+    cycles, others = tile_cycles(module, first, make), tile_cycles(module, second, make)
     if others is None or (cycles is not None and cycles <= others):
         return first
     fate = "cannot be scheduled" if cycles is None else f"take {cycles} cycles"
@@ -207,10 +220,18 @@ def winner(module: Module, first: OperatorMapping, second: OperatorMapping) -> O
     return replace(second, note=note)
 
 
-def tile_cycles(module: Module, mapping: OperatorMapping) -> int | None:
-    """Return how long the tiles of a mapped operator take, ``None`` where they do not fit."""
+def tile_cycles(
+    module: Module, mapping: OperatorMapping, make: Make = schedule_operator
+) -> int | None:
+    """Return how long the tiles of a mapped operator take, ``None`` where they do not fit.
+
+    Args:
+        module: With a graph schedule.
+        mapping: Of the operator.
+        make: Schedules the tiles.
+    """
     tried = replace(module, mappings=(mapping,))
     try:
-        return schedule_operator(tried, module.graph.producer[mapping.operator]).cycles
+        return make(tried, module.graph.producer[mapping.operator]).cycles
     except InfeasibleError:
         return None

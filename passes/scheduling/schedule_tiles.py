@@ -18,6 +18,7 @@ from ..tiling.inner_nest import managed_bytes
 from ..tiling.mac import tile_mac
 from ..tiling.residency import Residency, residency, unit_of
 from ..tiling.vector import tile_vector
+from .known_schedules import KnownSchedules
 from .network.join import join
 from .static import schedule_static
 
@@ -45,9 +46,11 @@ class ScheduleTiles(Pass):
         plan = module.graph_schedule
         assert plan is not None
         schedules: list[TileSchedule] = []
+        known = ctx.notes.of(KnownSchedules)
         for step, name in enumerate(plan.order):
             ctx.progress("tiles", step, len(plan.order))
-            schedules.append(schedule_operator(module, unit_of(module.graph, plan, name)))
+            op = unit_of(module.graph, plan, name)
+            schedules.append(known.of(module, op, schedule_operator))
         found = join(module, schedules, "static")
         ctx.counters.add("events", len(found.events))
         return replace(module, tile_schedule=found)

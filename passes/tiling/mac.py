@@ -27,7 +27,7 @@ from ...ir.op_views import Window, window_of
 from ...ir.operators.access import dense_strides, whole
 from ...ir.operators.image import ImageAxes, rows_met
 from ...ir.spaces import level_of_space
-from ...ir.tiles import Range, Role, Tile, TileGraph, TileOp
+from ...ir.tiles import Range, Role, Tile, TileGraph, TileOp, multiplier_name
 from ...ir.workload import DIMS, RELEVANT, Dim, Operand, Workload
 from .collect import TileCollector
 from .inner_nest import inner_nest, spread
@@ -280,7 +280,7 @@ def parameter_names(graph: Graph, op: Op) -> tuple[str, ...]:
     bias = op.operands[2:3]
     is_integer = graph.types[op.operands[0]].dtype.is_integer
     names = tuple(name for name in bias if name)
-    return (*names, f"{op.name}.multiplier") if is_integer else names
+    return (*names, multiplier_name(op.name)) if is_integer else names
 
 
 @dataclass

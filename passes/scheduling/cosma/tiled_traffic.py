@@ -22,10 +22,10 @@ from ...base import Context
 from ...mapping.mapper import MappingResult
 from ...mapping.problem import MappingProblem, Objective
 from ...tiling.stripes import stripes
+from ..likeness import Likeness, Likenesses
 from ..map_groups import GroupMapping, mapping_of
 from ..map_operators import MapOperators
 from ..schedule_tiles import schedule_operator
-from .likeness import Likeness, Likenesses
 from .traffic import FAR, Traffic, TrafficModel
 
 _FEW, _SEVERAL = 4, 10
@@ -80,11 +80,12 @@ def tiled_traffic(
         if group is None:
             return counted(scheduled(op, module, plan))
         count = len(stripes(graph, group.members, group.rows))
-        asked = GroupMapping(module, group, objective, seed, first=min(count, _SEVERAL))
+        several = partial(schedule_operator, first=min(count, _SEVERAL))
+        asked = GroupMapping(module, group, objective, seed, several)
         nests, schedule = asked.best(solved)
         if count <= _SEVERAL:
             return counted(schedule)
-        few = counted(replace(asked, first=_FEW).schedule(nests))
+        few = counted(replace(asked, make=partial(schedule_operator, first=_FEW)).schedule(nests))
         return _continued(few, counted(schedule), count)
 
     def model(op: Op, resident: frozenset[str], workspace: int) -> Traffic | None:

@@ -193,7 +193,7 @@ class Clock:
         found, ended = False, self._ended
         for number, line in enumerate(self._lines):
             task = line.upcoming(ended[number])
-            if task is None or any([ended[queue] < count for queue, count in task.waits]):
+            if task is None or any(ended[queue] < count for queue, count in task.waits):
                 continue
             line.starts.append(now)
             heappush(self._heap, (now + task.ahead, number, False))

@@ -229,7 +229,7 @@ _TIMES = (
     Fault(
         "a pipelined queue waits for ends",
         "passes/scheduling/timing/clock.py",
-        "free = len(self.begins) if self.pipelined else self.ended",
+        "free = len(self.begins) if self.pipelined else ended",
         "free = self.ended",
         Exam.CLOCK,
     ),

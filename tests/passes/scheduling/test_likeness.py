@@ -8,8 +8,8 @@ from accnn.ir.graph_schedule import Group
 from accnn.ir.groups import contracted
 from accnn.ir.types import DType
 from accnn.passes.scheduling.cosma import tiled_traffic as module
-from accnn.passes.scheduling.cosma.likeness import Likenesses
 from accnn.passes.scheduling.cosma.tiled_traffic import tiled_traffic
+from accnn.passes.scheduling.likeness import Likenesses
 from tests.networks import NetworkBuilder, per_tensor
 
 WORKSPACE = 30_000
