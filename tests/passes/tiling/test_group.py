@@ -22,6 +22,7 @@ from tests.passes.tiling.fused import bottleneck, compile_fused, dense_block, fi
 from tests.tiles import tiles_of
 
 MACHINES = ("simba", "edge-1m", "flexer-arch5", "flexer-arch1")
+KINDS = ("conv", "conv", "conv", "depthwise", "add", "pool", "mul", "concat", "concat")
 
 
 @st.composite
@@ -35,7 +36,7 @@ def networks(draw: st.DrawFn) -> tuple[Graph, Mapping[str, Array]]:
         last = made[-1] if draw(st.integers(0, 3)) else draw(st.sampled_from(made))
         shape = net.types[last].shape
         alike = [item for item in made if net.types[item].shape == shape]
-        kind = draw(st.sampled_from(["conv", "conv", "depthwise", "add", "pool", "mul", "concat"]))
+        kind = draw(st.sampled_from(KINDS))
         stride = draw(st.sampled_from([1, 1, 2])) if min(shape[2:]) > 2 else 1
         if kind in ("add", "mul"):
             operands = (last, draw(st.sampled_from(alike)))
