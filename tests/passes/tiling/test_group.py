@@ -1,6 +1,7 @@
 """Fused groups: programs are right whatever is fused, and the rows that the stripes take."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 
 import hypothesis.strategies as st
 import numpy as np
@@ -13,7 +14,7 @@ from accnn.ir.graph_schedule import Group
 from accnn.ir.groups import contracted
 from accnn.ir.isa import Unit
 from accnn.ir.tile_events import TRANSFERS
-from accnn.ir.tiles import Role
+from accnn.ir.tiles import Role, TileGraph
 from accnn.ir.types import DType
 from tests.flow import Compiled
 from tests.inputs import Array
@@ -261,3 +262,38 @@ def test_a_layer_that_is_joined_again_is_copied_from_where_it_was_joined_first()
         "joined2": size["a"] + size["c0"],
         "y": size["a"] + size["c0"] + size["c1"],
     }
+
+
+def joined_tiles() -> TileGraph:
+    """Return the tiles of a group with a concatenation, as a single operator's."""
+    graph, data = fire()
+    members = tuple(op.name for op in graph.ops)
+    return tiles_of(
+        compile_fused(graph, data, "simba", (Group(members=members, rows=2),)).module
+    ).graph
+
+
+def with_shifts(
+    graph: TileGraph, change: Callable[[tuple[int, ...]], tuple[int, ...]]
+) -> TileGraph:
+    """Return a tile graph with other shifts of the first operation that has some."""
+    number = next(number for number, op in enumerate(graph.ops) if op.shifts)
+    op = replace(graph.ops[number], shifts=change(graph.ops[number].shifts))
+    return replace(graph, ops=(*graph.ops[:number], op, *graph.ops[number + 1 :]))
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda shifts: (), "of %joined is not written once in full"),
+        (lambda shifts: (*shifts[:-1], shifts[-1] + 1), "of %joined is not written once in full"),
+        (lambda shifts: shifts[1:], "has no shift for each tile"),
+        (lambda shifts: (*shifts[:-1], -9), "has no shift for each tile"),
+    ],
+)
+def test_parts_that_do_not_lie_side_by_side_are_refused(change, message: str):
+    tiles = joined_tiles()
+    tiles.verify()
+
+    with pytest.raises(VerifyError, match=message):
+        with_shifts(tiles, change).verify()
