@@ -1,7 +1,7 @@
 """The accelerator: memory levels, spatial fan-outs, NPUs, vector unit and DMA."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cached_property
@@ -204,12 +204,17 @@ class Architecture:
         Raises:
             ArchitectureError: There is no such level.
         """
-        if level not in self.level_names:
+        position = self._positions.get(level)
+        if position is None:
             raise ArchitectureError(
                 f"{self.name} has no memory level {level!r}",
                 hint=f"levels: {', '.join(self.level_names)}",
             )
-        return self.level_names.index(level)
+        return position
+
+    @cached_property
+    def _positions(self) -> Mapping[str, int]:
+        return {name: position for position, name in enumerate(self.level_names)}
 
     def level(self, name: str) -> MemoryLevel:
         """Return a level by name."""
@@ -250,13 +255,23 @@ class Architecture:
 
     def fanouts_above(self, level: str) -> tuple[Fanout, ...]:
         """Return the fan-outs between the outermost memory and a level."""
-        position = self.index(level)
-        return tuple(fanout for fanout in self.fanouts if self.index(fanout.below) < position)
+        return self._fanouts_around[self.index(level)][0]
 
     def fanouts_beneath(self, level: str) -> tuple[Fanout, ...]:
         """Return the fan-outs between a level and the MACs."""
-        position = self.index(level)
-        return tuple(fanout for fanout in self.fanouts if self.index(fanout.below) >= position)
+        return self._fanouts_around[self.index(level)][1]
+
+    @cached_property
+    def _fanouts_around(self) -> tuple[tuple[tuple[Fanout, ...], tuple[Fanout, ...]], ...]:
+        """The fan-outs above each level, and those beneath it."""
+        below = [(fanout, self.index(fanout.below)) for fanout in self.fanouts]
+        return tuple(
+            (
+                tuple(fanout for fanout, place in below if place < position),
+                tuple(fanout for fanout, place in below if place >= position),
+            )
+            for position in range(len(self.levels))
+        )
 
     def instances(self, level: str) -> int:
         """Return how many instances of a level one NPU has, joint limits included."""

@@ -103,7 +103,14 @@ class LoopNest:
 
     def of(self, operand: Operand) -> tuple[Allocation, ...]:
         """Return the allocations of an operand, outermost level first."""
-        return tuple(item for item in self.allocations if item.operand is operand)
+        return self._by_operand[operand]
+
+    @cached_property
+    def _by_operand(self) -> Mapping[Operand, tuple[Allocation, ...]]:
+        own = self.allocations
+        return {
+            operand: tuple([item for item in own if item.operand is operand]) for operand in Operand
+        }
 
     def start(self, operand: Operand, level: str) -> int | None:
         """Return where the tile of an operand at a level starts; ``None`` where it is bypassed."""

@@ -3,8 +3,8 @@
     %b1.q = dense(%b1.n, %b1.w)      %b2.q = dense(%b2.n, %b2.w)      ->      one answer for both
 
 Tiles and their times depend on kinds, attributes, element types, shapes, and on which operands are
-constants or resident, and on which activations stand for the same reals. What tensors are called,
-where they lie, and what their integers stand for (scales and zero points) decides nothing.
+constants or resident. What tensors are called, where they lie, and what their integers stand for
+(scales and zero points) decides nothing.
 """
 
 from collections.abc import Hashable
@@ -67,16 +67,14 @@ class Likenesses:
             )
             for member in members
         )
-        scales = dict[Hashable, int]()
-        tensors = tuple(self._of_tensor(name, scales) for name in places)
+        tensors = tuple(map(self._of_tensor, places))
         key = shape, tensors, None if group is None else group.rows
         return Likeness(self._numbers.setdefault(key, len(self._numbers)), tuple(places))
 
-    def _of_tensor(self, name: str, scales: dict[Hashable, int]) -> Hashable:
-        found, is_constant = self.graph.types[name], self.graph.is_constant(name)
+    def _of_tensor(self, name: str) -> Hashable:
+        found = self.graph.types[name]
         axis = None if found.quant is None else (found.quant.axis,)
-        scale = -1 if is_constant else scales.setdefault(found.quant, len(scales))
-        return found.dtype, found.shape, axis, is_constant, scale
+        return found.dtype, found.shape, axis, self.graph.is_constant(name)
 
     def _operator(self, name: str) -> Op:
         return self.graph.producer[name]

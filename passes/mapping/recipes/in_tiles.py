@@ -184,11 +184,8 @@ class Shared:
 
     def best(self, nests: Sequence[LoopNest], judge: Judge) -> LoopNest:
         """Return the nest that a judge likes best, the first one of equals."""
-        return min(nests, key=lambda nest: self._value(nest, judge))
-
-    def _value(self, nest: LoopNest, judge: Judge) -> float:
-        batch = batch_nests([nest])
-        return float(judge(batch, self._cost(batch))[0])
+        batch = batch_nests(nests)
+        return nests[int(judge(batch, self._cost(batch)).argmin())]
 
 
 def share_of(arch: Architecture, npus: int) -> Architecture:

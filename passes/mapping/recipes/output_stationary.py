@@ -14,8 +14,11 @@ from ....ir.arch import Architecture, Fanout
 from ....ir.errors import InfeasibleError
 from ....ir.mapping import Loop, LoopNest, SpatialLoop, even_nest
 from ....ir.workload import DIMS, REDUCTION, Dim, Operand, Workload
+from ...analysis.batch import evaluate_batch
+from ...analysis.nest_batch import batch_nests
 from ..mapper import Mapper, MappingResult, MappingStatus
 from ..problem import MappingProblem, OfProblem
+from ..search.measures import measure_of
 
 _NEAR_MACS = (Dim.C, Dim.R, Dim.S, Dim.G, Dim.K, Dim.Q, Dim.P, Dim.N)
 _FARTHER = (Dim.K, Dim.G, Dim.Q, Dim.P, Dim.N, Dim.C, Dim.R, Dim.S)
@@ -124,12 +127,15 @@ class _Greedy(OfProblem):
         bypass = self.problem.bypassed
         return even_nest(self.workload, self.arch, temporal, spatial, bypass)
 
-    def _fits(
+    def _whole(
         self, factors: Factors, left: Mapping[Dim, int], spatial: Sequence[SpatialLoop]
-    ) -> bool:
-        whole = {**factors, self.arch.off_chip.name: dict(left)}
+    ) -> LoopNest:
+        """Return the nest whose outermost loops are what is left."""
+        return self._nest({**factors, self.arch.off_chip.name: dict(left)}, spatial)
+
+    def _fits(self, nest: LoopNest) -> bool:
         try:
-            self._nest(whole, spatial).verify(self.arch)
+            nest.verify(self.arch)
         except InfeasibleError:
             return False
         return True
@@ -147,7 +153,7 @@ class _Greedy(OfProblem):
             if share == 1:
                 return
             tried, rest = _with(factors, left, level, dim, share)
-            if self._fits(tried, rest, spatial):
+            if self._fits(self._whole(tried, rest, spatial)):
                 factors[level][dim] *= share
                 left[dim] = rest[dim]
                 return
@@ -163,31 +169,37 @@ class _Greedy(OfProblem):
         start = {dim: left[dim] for dim in _OUTPUTS}
         if all(_next_share(start[dim], factors[level][dim]) is None for dim in _OUTPUTS):
             return
-        best = self._cost(factors, left, spatial)
+        (best,) = self._costs([self._whole(factors, left, spatial)])
         while True:
-            choice: tuple[Dim, int, int] | None = None
+            offered: list[tuple[Dim, int, int]] = []
+            nests: list[LoopNest] = []
             for dim in _OUTPUTS:
                 share = _next_share(start[dim], factors[level][dim])
                 if share is None:
                     continue
                 tried = {**factors, level: {**factors[level], dim: share}}
                 rest = {**left, dim: math.ceil(start[dim] / share)}
-                if not self._fits(tried, rest, spatial):
-                    continue
-                cost = self._cost(tried, rest, spatial)
+                nest = self._whole(tried, rest, spatial)
+                if self._fits(nest):
+                    offered.append((dim, share, rest[dim]))
+                    nests.append(nest)
+            choice: tuple[Dim, int, int] | None = None
+            for option, cost in zip(offered, self._costs(nests), strict=True):
                 if cost < best or (choice is None and cost == best):
-                    best, choice = cost, (dim, share, rest[dim])
+                    best, choice = cost, option
             if choice is None:
                 return
             dim, share, remainder = choice
             factors[level][dim], left[dim] = share, remainder
 
-    def _cost(
-        self, factors: Factors, left: Mapping[Dim, int], spatial: Sequence[SpatialLoop]
-    ) -> tuple[float, float]:
-        nest = self._nest({**factors, self.arch.off_chip.name: dict(left)}, spatial)
-        cost = self.problem.cost(nest)
-        return self.problem.objective.of(cost), cost.offchip_bytes
+    def _costs(self, nests: Sequence[LoopNest]) -> list[tuple[float, float]]:
+        """Return objective and off-chip bytes of nests that are unrolled alike."""
+        if not nests:
+            return []
+        problem = self.problem
+        cost = evaluate_batch(batch_nests(nests), problem.machine, placement=problem.held)
+        values = measure_of(problem.objective)(cost)
+        return list(zip(values.tolist(), cost.offchip_bytes.tolist(), strict=True))
 
     def _best_order(self, factors: Factors, spatial: Sequence[SpatialLoop]) -> LoopNest:
         """Return the better of weights outside and images outside."""

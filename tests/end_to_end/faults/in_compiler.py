@@ -230,14 +230,14 @@ _TIMES = (
         "a pipelined queue waits for ends",
         "passes/scheduling/timing/clock.py",
         "free = len(self.begins) if self.pipelined else ended",
-        "free = self.ended",
+        "free = ended",
         Exam.CLOCK,
     ),
     Fault(
         "a task waits for one too few",
         "passes/scheduling/timing/clock.py",
-        "return all(self._lines[queue].ended >= count for queue, count in waits)",
-        "return all(self._lines[queue].ended >= count - 1 for queue, count in waits)",
+        "any(ended[queue] < count for queue, count in task.waits)",
+        "any(ended[queue] < count - 1 for queue, count in task.waits)",
         Exam.CLOCK,
     ),
     Fault(
@@ -389,8 +389,8 @@ _VECTOR = (
     Fault(
         "fill of the array told as waiting",
         "passes/scheduling/timing/retime.py",
-        "fill=span.begin - span.start if is_array else 0,",
-        "fill=0,",
+        "fill, drain = span.begin - span.start, span.end - span.done",
+        "fill, drain = 0, span.end - span.done",
         Exam.EVENTS,
     ),
 )

@@ -130,7 +130,7 @@ def test_another_network_is_not_mistaken_for_the_one_before():
     assert found[0].cycles != found[1].cycles
 
 
-@settings(max_examples=25)
+@settings(max_examples=25, deadline=None)
 @given(graph=graphs(dtype=DType.S8))
 def test_whatever_the_network(graph):
     machine = load_architecture("simba-8x8")
