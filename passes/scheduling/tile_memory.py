@@ -48,7 +48,6 @@ class TileMemory:
         self._freed: dict[SpaceKey, list[tuple[int, int, int]]] = {}
         self._uses = self._use_lists()
         self._results = self._result_bytes()
-        self._pieces = self._largest_inner()
 
     def _use_lists(self) -> dict[tuple[int, int], list[int]]:
         """Positions in the order at which an NPU touches a tile, last first."""
@@ -78,17 +77,6 @@ class TileMemory:
         found: dict[Space, int] = {}
         for (space, *_), size in largest.items():
             found[space] = found.get(space, 0) + 2 * size
-        return found
-
-    def _largest_inner(self) -> dict[Space, int]:
-        """Return the bytes of each space that its largest inner tile takes.
-
-        What is free is not in one piece, and one that is too small is of no use to it.
-        """
-        found: dict[Space, int] = {}
-        for tile in self.graph.tiles:
-            if tile.role is Role.INNER:
-                found[tile.space] = max(found.get(tile.space, 0), tile.occupied)
         return found
 
     def owned(self, tile: int, npu: int) -> tuple[int, int]:
@@ -150,8 +138,10 @@ class TileMemory:
                 results += occupant.bytes
             elif occupant.next_use <= horizon:
                 inputs += occupant.bytes
-        taken = inputs + item.occupied + max(results, self._results.get(item.space, 0))
-        return taken + self._pieces.get(item.space, 0) <= allocator.size
+        return (
+            inputs + item.occupied + max(results, self._results.get(item.space, 0))
+            <= allocator.size
+        )
 
     def enter(self, tile: int, npu: int, address: int) -> None:
         """Begin the placement of a tile.
