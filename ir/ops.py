@@ -39,7 +39,7 @@ from .operators.access import Box, Part
 from .operators.families.elementwise import ELEMENTWISE, ONE_ELEMENT, along_axes
 from .operators.families.gathers import GATHERS
 from .operators.families.mac import MAC
-from .operators.families.moves import MOVES
+from .operators.families.moves import MOVES, concat_along_axes
 from .operators.families.windowed import WINDOWED
 from .operators.spec import Family, OpSpec, Types, refusal
 from .types import DType, Quantization, TensorType
@@ -98,19 +98,39 @@ def parts_of(op: Op, types: Mapping[str, TensorType]) -> tuple[Part, ...]:
 def aligned_part(op: Op, types: Types) -> Part:
     """Return the access map of an operator whose parts are one, along the result's own axes.
 
-    Operators of one element of each operand see plain rows of elements where all have one shape;
-    members of groups are cut along the axes of their tensors.
+    Args:
+        op: The operator.
+        types: Of its operands.
 
     Raises:
         VerifyError: The operator has no such map.
     """
-    (part,) = _parts(op, types)
-    shape = op.result.type.shape
-    if part.out.shape == shape:
-        return part
+    (part,) = aligned_parts(op, types)
+    return part
+
+
+def aligned_parts(op: Op, types: Types) -> tuple[Part, ...]:
+    """Return the access map of an operator along the result's own axes.
+
+    Operators of one element of each operand see plain rows of elements where all have one shape,
+    and concatenations rows of what is joined; members of groups are cut along the axes of their
+    tensors.
+
+    Args:
+        op: The operator.
+        types: Of its operands.
+
+    Raises:
+        VerifyError: The operator has no such map.
+    """
+    parts = _parts(op, types)
+    if parts[0].out.shape == op.result.type.shape:
+        return parts
+    if op.kind == "concat":
+        return concat_along_axes(op, types)
     if spec_of(op).family not in ONE_ELEMENT:
         raise refusal(op, "cannot be cut along its own axes")
-    return along_axes(op, types, len(part.reads))
+    return (along_axes(op, types, len(parts[0].reads)),)
 
 
 def part_of(op: Op, types: Types, box: Box) -> Part:
@@ -123,7 +143,7 @@ def part_of(op: Op, types: Types, box: Box) -> Part:
     """
     parts = _parts(op, types)
     if len(parts[0].out.shape) != len(box):
-        return aligned_part(op, types)
+        parts = aligned_parts(op, types)
     return next(part for part in parts if part.covers(box))
 
 

@@ -27,7 +27,7 @@ def select_mac(site: SelectionSite, numbers: Numbers, *, clear: bool) -> Mac:
         clear: Whether sums start from zero.
     """
     ranges = dict(zip(DIMS, site.step.box, strict=True))
-    (x, w), acc = site.step.reads, site.step.out
+    (_, w), acc = site.step.reads, site.step.out
     x_type, w_type = (site.type(name) for name in site.op.operands[:2])
     layout = site.tile(acc).layout
     image = _image_met(site, ranges)
@@ -35,7 +35,7 @@ def select_mac(site: SelectionSite, numbers: Numbers, *, clear: bool) -> Mac:
     window = _mac_window(site, image, ranges)
     return Mac(
         acc=site.access(acc, site.step.sums),
-        x=_image_access(site, x, wanted, w_type.shape[1]),
+        x=_read_image(site, wanted, w_type.shape[1]),
         w=site.access(w, tuple(ranges[dim] for dim in (Dim.G, Dim.K, Dim.C, Dim.R, Dim.S))),
         extents=tuple(ranges[dim].size for dim in DIMS),  # type: ignore[arg-type]
         window=window,
@@ -78,23 +78,42 @@ def _image_met(site: SelectionSite, ranges: Mapping[Dim, Range]) -> tuple[Range,
     return Range(rows.start, rows.stop), Range(columns.start, columns.stop)
 
 
-def _image_access(site: SelectionSite, index: int, box: Box, channels: int) -> Access:
-    """Return the access to a box ``N G channel row column`` of an activation.
+def _read_image(site: SelectionSite, box: Box, channels: int) -> Access:
+    """Return the access to a box ``N G channel row column`` of the first operand.
 
     Args:
         site: The operation and where its tiles lie.
-        index: Of the tile, which has these axes or those of its tensor.
         box: The box.
         channels: Of one group.
     """
+    index = site.step.reads[0]
     if len(site.tile(index).box) == AXES:
         return site.access(index, box)
     axes = ImageAxes(channels, site.op.kind == "dense")
+    access = site.read(0, _own_box(site, axes, box))
+    return replace(access, strides=axes.split(access.strides))
+
+
+def _written_image(site: SelectionSite, box: Box, channels: int) -> Access:
+    """Return the access to a box ``N G channel row column`` of the result.
+
+    Args:
+        site: The operation and where its tiles lie.
+        box: The box.
+        channels: Of one group.
+    """
+    if len(site.tile(site.step.out).box) == AXES:
+        return site.access(site.step.out, box)
+    axes = ImageAxes(channels, site.op.kind == "dense")
+    access = site.written(_own_box(site, axes, box))
+    return replace(access, strides=axes.split(access.strides))
+
+
+def _own_box(site: SelectionSite, axes: ImageAxes, box: Box) -> Box:
     own = axes.own_box(box)
     if own is None:
         raise PassError(f"%{site.op.name}: a tile has parts of the channels of several groups")
-    access = site.access(index, own)
-    return replace(access, strides=axes.split(access.strides))
+    return own
 
 
 def _mac_window(
@@ -128,7 +147,7 @@ def select_finish(site: SelectionSite, numbers: Numbers) -> AnyInstruction:
     acc = site.access(site.step.reads[0], box)
     layout = numbers(sums.layout)
     groups = site.op.int("groups", 1)
-    dst = _image_access(site, site.step.out, box, site.op.result.type.shape[1] // groups)
+    dst = _written_image(site, box, site.op.result.type.shape[1] // groups)
     channels = {
         site.tile(index).tensor: _per_channel(site, index, box) for index in site.parameters
     }

@@ -59,12 +59,12 @@ def _loops(site: SelectionSite) -> tuple[tuple[int, ...], Access, list[Access]]:
     """Return squeezed loops over the result's box with accesses to result and operands."""
     box = site.step.box
     sources: list[Access] = []
-    for index, read in zip(site.step.reads, _part(site).reads, strict=False):
-        access = site.access(index, read.box(box))
+    for position, read in enumerate(_part(site).reads):
+        access = site.read(position, read.box(box))
         address = access.address + read.back(box, access.strides)
         sources.append(replace(access, address=address, strides=read.strides(access.strides)))
     shape = tuple(axis.size for axis in box)
-    shape, (dst, *sources) = squeeze(shape, site.access(site.step.out, box), *sources)
+    shape, (dst, *sources) = squeeze(shape, site.written(box), *sources)
     return shape, dst, list(sources)
 
 
@@ -210,7 +210,7 @@ def _pool(site: SelectionSite) -> Pool:
     whole = pool_window(op, site.type(op.operands[0]).shape)
     needed = _part(site).reads[0].box(site.step.box)
     rows, columns = (_common(needed[axis], tile.box[axis]) for axis in (2, 3))
-    src = site.access(source, (*site.step.box[:2], rows, columns))
+    src = site.read(0, (*site.step.box[:2], rows, columns))
     starts = [site.step.box[2 + axis].start * whole.stride[axis] for axis in (0, 1)]
     origin = [item.start + whole.pads[axis] for axis, item in enumerate((rows, columns))]
     extents = site.type(op.operands[0]).shape[2:]
@@ -222,7 +222,7 @@ def _pool(site: SelectionSite) -> Pool:
     n, c, p, q = (axis.size for axis in site.step.box)
     return Pool(
         kind=ReduceKind.MAX if op.kind == "max_pool" else ReduceKind.MEAN,
-        dst=site.access(site.step.out, site.step.box),
+        dst=site.written(site.step.box),
         src=src,
         shape=(n, c, p, q),
         kernel=whole.kernel,

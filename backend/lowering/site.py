@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from ...ir.graph import Graph, Op
 from ...ir.isa.instructions import Access
-from ...ir.tiles.graph import Range, Role, Tile, TileGraph, TileOp
+from ...ir.tiles.graph import Range, Role, Tile, TileGraph, TileOp, shifted
 from ...ir.types import TensorType
 from .addressing import on_chip
 
@@ -38,8 +38,25 @@ class SelectionSite:
         return self.tiles.tiles[index]
 
     def access(self, index: int, box: tuple[Range, ...]) -> Access:
-        """Return the access to a box of a placed tile."""
+        """Return the access to a box of a placed tile, along the axes of that."""
         return on_chip(self.tile(index), self.npu, self.locate(index), box)
+
+    def read(self, position: int, box: tuple[Range, ...]) -> Access:
+        """Return the access to a box of an operand, which may be a part of what its tile is of.
+
+        Args:
+            position: Of the operand among what is read.
+            box: Along the operand's own axes.
+        """
+        return self.access(self.step.reads[position], shifted(box, self.step.shift(position)))
+
+    def written(self, box: tuple[Range, ...]) -> Access:
+        """Return the access to a box of the result, which may be a part of what its tile is of.
+
+        Args:
+            box: Along the result's own axes.
+        """
+        return self.access(self.step.out, shifted(box, self.step.shift(-1)))
 
     def type(self, name: str) -> TensorType:
         """Return the type of a tensor."""

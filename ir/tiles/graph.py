@@ -16,10 +16,15 @@ from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
 
+import numpy as np
+
 from ..errors import VerifyError
 from ..isa.instructions import Space, Unit
 from ..mapping import LoopNest
 from ..workload import DIMS, Dim
+
+_MATRIX = 2
+"""Axes of a matrix."""
 
 
 class Role(StrEnum):
@@ -136,6 +141,9 @@ class TileOp:
             finishes [byte].
         written_bytes: What it writes there [byte].
         member: Which operator of the group; empty where ``operator`` is no group.
+        shifts: For each tile that is read, then for the one that is written: the channel of the
+            tile's tensor that is the first one of the operator's own, where that lies in place in
+            a concatenation; empty: 0 of all.
     """
 
     operator: str
@@ -148,11 +156,20 @@ class TileOp:
     read_bytes: int = 0
     written_bytes: int = 0
     member: str = ""
+    shifts: tuple[int, ...] = ()
 
     @property
     def works_for(self) -> str:
         """Name of the operator of the network whose work it is."""
         return self.member or self.operator
+
+    def shift(self, position: int) -> int:
+        """Return the channel of a tile's tensor at which the operator's own begins.
+
+        Args:
+            position: Of the tile among those that are read; -1 for the one that is written.
+        """
+        return self.shifts[position] if self.shifts else 0
 
     @property
     def accumulates(self) -> bool:
@@ -164,6 +181,19 @@ class TileOp:
         """Index ranges ``N G K P Q`` of the accumulators that it adds to."""
         ranges = dict(zip(DIMS, self.box, strict=True))
         return tuple(ranges[dim] for dim in (Dim.N, Dim.G, Dim.K, Dim.P, Dim.Q))
+
+
+def shifted(box: tuple[Range, ...], channels: int) -> tuple[Range, ...]:
+    """Return a box along a tensor's own axes, so many channels further on.
+
+    Args:
+        box: The box, along the axes ``N C H W`` or rows and columns.
+        channels: How many.
+    """
+    if not channels:
+        return box
+    axis = box[1]
+    return box[0], Range(axis.start + channels, axis.stop + channels, axis.step), *box[2:]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -194,6 +224,19 @@ class TileGraph:
     def finishes(self, op: TileOp) -> bool:
         """Whether an operation turns accumulators into outputs."""
         return bool(op.reads) and self.tiles[op.reads[0]].role is Role.PSUM
+
+    def written_box(self, op: TileOp) -> tuple[Range, ...]:
+        """Return what an operation writes, along the axes of the tile that it writes.
+
+        What finishes sums into a tile with the tensor's own axes has channels of one group, or
+        one of each group.
+        """
+        out, box = self.tiles[op.out], op.box
+        if self.finishes(op) and len(out.box) != len(box):
+            n, group, channel, row, column = box
+            channels = group if group.stop > 1 else channel
+            box = (row, channels) if len(out.box) == _MATRIX else (n, channels, row, column)
+        return shifted(box, op.shift(-1))
 
     def keeps(self, op: TileOp) -> bool:
         """Whether an operation copies rows of an inner tile into the one that follows it."""
@@ -244,6 +287,8 @@ class TileGraph:
                 raise VerifyError(f"tile operation {number} cannot write tile {op.out}")
             if op.operator not in self.operators:
                 raise VerifyError(f"tile operation {number} works for unknown %{op.operator}")
+            if len(op.shifts) not in (0, len(op.reads) + 1) or any(item < 0 for item in op.shifts):
+                raise VerifyError(f"tile operation {number} has no shift for each tile")
         for number, tile in enumerate(self.tiles):
             if tile.role is Role.PSUM and len(self.readers.get(number, ())) != 1:
                 raise VerifyError(f"sums in tile {number} of %{tile.tensor} are not finished once")
@@ -255,10 +300,25 @@ class TileGraph:
             raise VerifyError(f"inner tile {number} of %{tile.tensor} must lie in a workspace")
         if number not in self.writers or number not in self.readers:
             raise VerifyError(f"inner tile {number} of %{tile.tensor} is not written and read")
-        written = (self.ops[op].box for op in self.writers[number])
-        elements = sum(math.prod(axis.size for axis in box) for box in written)
-        if elements != math.prod(tile.shape):
+        boxes = [self.written_box(self.ops[op]) for op in self.writers[number]]
+        if len(boxes) == 1 and boxes[0] == tile.box:
+            return
+        is_written = np.zeros(tile.shape, np.bool_)
+        for box in boxes:
+            inside = _within(tile.box, box)
+            if inside is None or is_written[inside].any():
+                break
+            is_written[inside] = True
+        if not is_written.all():
             raise VerifyError(f"inner tile {number} of %{tile.tensor} is not written once in full")
+
+
+def _within(outer: tuple[Range, ...], inner: tuple[Range, ...]) -> tuple[slice, ...] | None:
+    """Return where a box lies in another one, both without gaps; ``None`` if not inside of it."""
+    if not _covers(outer, inner):
+        return None
+    pairs = zip(outer, inner, strict=True)
+    return tuple(slice(part.start - whole.start, part.stop - whole.start) for whole, part in pairs)
 
 
 def multiplier_name(result: str) -> str:

@@ -21,6 +21,7 @@ from ..base import require_arch
 from ..mapping.mapper import MappingResult
 from ..mapping.problem import MappingProblem, Objective
 from ..tiling.group import chains
+from ..tiling.homes import home_of, homes_of
 from ..tiling.residency import residency, unit_of
 from ..tiling.stripes import most_rows, row_axis, stripes
 from .known_schedules import Make
@@ -74,7 +75,8 @@ def line_bytes(graph: Graph, group: Group) -> int:
     parts = chains(graph, group.members)
     if len(parts) == 1 and not group.rows:
         return 0
-    shared = {chain[-1].name for chain in parts[:-1]}
+    homes = homes_of(graph, group.members)
+    shared = {chain[-1].name for chain in parts[:-1]} - homes.keys()
     outside = {
         name for chain in parts for name in chain[0].inputs if not graph.is_constant(name)
     } - set(group.members)
@@ -125,6 +127,7 @@ class GroupMapping:
         place = residency(graph, plan, unit)
         parts = chains(graph, self.group.members)
         rows = most_rows(graph, self.group.members, self.group.rows)
+        homes = homes_of(graph, self.group.members)
         is_striped = len(parts) > 1 or self.group.rows > 0
         left = max(0, place.workspace_bytes - line_bytes(graph, self.group))
         for chain in parts:
@@ -135,7 +138,8 @@ class GroupMapping:
             resident: set[Operand] = set()
             if is_striped or head.operands[0] in place.addresses:
                 resident.add(Operand.I)
-            if chain[-1].name != self.group.name or self.group.name in place.addresses:
+            made = home_of(homes, chain[-1].name).tensor
+            if made != self.group.name or self.group.name in place.addresses:
                 resident.add(Operand.O)
             dims = {**base.dims, Dim.P: rows[chain[-1].name].size}
             passing = 1 + self._fetched(chain, place.addresses)

@@ -13,7 +13,7 @@ from ...ir.ops import is_mac
 from ...ir.tiles.graph import TileGraph
 from ...ir.tiles.schedule import TileSchedule
 from ..base import Context, Pass, require_arch
-from ..tiling.group import chains, tile_group
+from ..tiling.group import chains, tile_group, working
 from ..tiling.inner_nest import managed_bytes
 from ..tiling.mac import tile_mac
 from ..tiling.residency import Residency, residency, unit_of
@@ -90,7 +90,7 @@ def schedule_operator(module: Module, op: Op, *, first: int | None = None) -> Ti
         tiles = tile_operator(module, op, place, late=late, first=first)
         return schedule_static(tiles, arch, ranges)
 
-    count = len(chains(module.graph, group.members))
+    count = working(chains(module.graph, group.members))
     return _fastest(schedule, sorted({0, min(1, count - 1), count - 1}))
 
 

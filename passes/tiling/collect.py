@@ -58,6 +58,7 @@ class TileCollector:
         reads: tuple[int, ...],
         out: int,
         nests: tuple[int, ...] = (),
+        shifts: tuple[int, ...] = (),
     ) -> TileOp:
         """Return an operation for an operator, which may be a member of a group.
 
@@ -68,6 +69,7 @@ class TileCollector:
             reads: Tiles that it reads.
             out: The tile that it writes.
             nests: Loops that the array of each NPU runs.
+            shifts: First channel of the operator's own tensors in those of the tiles.
         """
         member = "" if worker.name == self.operator else worker.name
         return TileOp(
@@ -78,6 +80,7 @@ class TileCollector:
             out=out,
             nests=nests,
             member=member,
+            shifts=shifts if any(shifts) else (),
         )
 
     def add(self, op: TileOp) -> None:

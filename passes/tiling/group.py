@@ -24,11 +24,13 @@ from ...ir.isa.instructions import Space, Unit
 from ...ir.mapping import LoopNest
 from ...ir.operators.access import Box, Read, View, dense_strides, size_of, whole
 from ...ir.operators.families.elementwise import ONE_ELEMENT
-from ...ir.ops import aligned_part, is_mac, operand_types, spec_of
-from ...ir.tiles.graph import Range, Role, Tile, TileGraph, TileOp
+from ...ir.operators.families.moves import joins_channels
+from ...ir.ops import aligned_part, aligned_parts, is_mac, operand_types, spec_of
+from ...ir.tiles.graph import Range, Role, Tile, TileGraph, TileOp, shifted
 from ...ir.types import TensorType
 from ...ir.workload import Dim, Operand
 from .collect import TileCollector, cuts
+from .homes import Home, Homes, home_of, homes_of
 from .mac import Ranges, mac_operations
 from .residency import Residency
 from .stripes import Stripe, has_lines, needed_rows, row_axis, rows_of, stripes
@@ -68,6 +70,7 @@ def follows(graph: Graph, before: Op, op: Op) -> bool:
     """
     return (
         spec_of(op).family in ONE_ELEMENT
+        and not joins_channels(before)
         and before.result.type.shape == op.result.type.shape
         and [reader.name for reader in graph.consumers[before.name]] == [op.name]
         and before.name in _tiled_operands(op)
@@ -106,17 +109,38 @@ def tile_group(
         InfeasibleError: A nest cuts channels so that no tile can be handed on.
         VerifyError: A member has no loop nest.
     """
-    run = _GroupTiler(graph, chains(graph, members), rows, nests, arch, place)
-    lags = [max(0, late + 1 - back) for back in range(len(run.chains), 0, -1)]
+    parts, homes = chains(graph, members), homes_of(graph, members)
+    lags = _lags(parts, late)
+    run = _GroupTiler(graph, parts, rows, nests, arch, place, homes, lags)
     rounds = [run.blocks(stripe) for stripe in stripes(graph, members, rows)[:first]]
     for turn in range(len(rounds) + late):
-        parts: list[list[Block]] = [[] for _ in range(late + 1)]
-        for place_of_chain, lag in enumerate(lags):
+        now: list[list[Block]] = [[] for _ in range(late + 1)]
+        for number, lag in enumerate(lags.values()):
             if 0 <= turn - lag < len(rounds):
-                parts[lag] += rounds[turn - lag][place_of_chain]
-        for block in _mixed(parts):
+                now[lag] += rounds[turn - lag][number]
+        for block in _mixed(now):
             run.add(block)
     return run.collector.finish()
+
+
+def _lags(parts: Sequence[Chain], late: int) -> Mapping[str, int]:
+    """Return how many stripes each chain is behind, by its result and in their order.
+
+    A concatenation goes with what is before it.
+    """
+    left, lag = working(parts), 0
+    found: dict[str, int] = {}
+    for chain in parts:
+        if not (found and joins_channels(chain[0])):
+            lag = max(0, late + 1 - left)
+            left -= 1
+        found[chain[-1].name] = lag
+    return found
+
+
+def working(parts: Sequence[Chain]) -> int:
+    """Return how many chains compute: all but concatenations (of which a first one counts)."""
+    return sum(not (number and joins_channels(chain[0])) for number, chain in enumerate(parts))
 
 
 def _mixed(parts: Sequence[Sequence[Block]]) -> Iterator[Block]:
@@ -140,7 +164,10 @@ class _GroupTiler:
     nests: Mapping[str, LoopNest]
     arch: Architecture
     place: Residency
+    homes: Homes
+    lags: Mapping[str, int]
     lines: dict[str, int] = field(default_factory=dict[str, int])
+    before: dict[str, int] = field(default_factory=dict[str, int])
     fetched: dict[str, list[tuple[Range, int]]] = field(
         default_factory=dict[str, list[tuple[Range, int]]]
     )
@@ -192,6 +219,8 @@ class _GroupTiler:
                 self._fetch_rows(name, stripe.lines[name].stop)
             else:
                 self._bring_lines(name, stripe.lines[name])
+        for chain in self.chains:
+            self._begin_lines(chain[-1], stripe)
         return tuple(tuple(self._of_chain(chain, stripe)) for chain in self.chains)
 
     def _of_chain(self, chain: Chain, stripe: Stripe) -> Iterator[Block]:
@@ -200,9 +229,12 @@ class _GroupTiler:
         made = stripe.made.get(name)
         if made is None:
             return
-        if name != self.final:
-            yield from self._next_lines(chain[-1], stripe.lines[name], made)
-        blocks = self._mac_blocks if is_mac(chain[0]) else self._vector_blocks
+        yield from self._kept(chain, stripe)
+        blocks = self._vector_blocks
+        if is_mac(chain[0]):
+            blocks = self._mac_blocks
+        elif joins_channels(chain[0]):
+            blocks = self._copies
         for rows in self._within_tiles(chain[:1], made):
             yield from blocks(chain, rows)
 
@@ -241,19 +273,47 @@ class _GroupTiler:
         for part, tile in reversed(self.fetched.get(name, ())):
             if _within(rows, part):
                 return tile
-        return self.lines[name]
+        return self.lines[self._home(name).tensor]
 
-    def _next_lines(self, op: Op, rows: Range, made: Range) -> Iterator[Block]:
-        """Begin new lines of what a chain makes; yield what keeps rows of the old ones."""
-        type, old = op.result.type, self.lines.get(op.name)
-        new = self.collector.tile(self._tile(op.name, Role.INNER, _rows_box(type, rows)))
-        self.lines[op.name] = new
+    def _begin_lines(self, op: Op, stripe: Stripe) -> None:
+        """Begin new lines of what a chain makes in a stripe, and note those that have kept rows."""
+        self.before.pop(op.name, None)
+        made = stripe.made.get(op.name)
+        if made is None or op.name == self.final or op.name in self.homes:
+            return
+        rows = stripe.lines[op.name]
         if rows.start < made.start:
-            assert old is not None
-            box = _rows_box(type, Range(rows.start, made.start))
-            size = size_of(box) * type.dtype.bytes
-            kept = self.collector.op(op, unit=Unit.ST, box=box, reads=(old,), out=new)
-            yield (replace(kept, read_bytes=size, written_bytes=size),)
+            self.before[op.name] = self.lines[op.name]
+        box = _rows_box(op.result.type, rows)
+        self.lines[op.name] = self.collector.tile(self._tile(op.name, Role.INNER, box))
+
+    def _kept(self, chain: Chain, stripe: Stripe) -> Iterator[Block]:
+        """Yield what copies rows of the old lines to the new ones, if that was not done before.
+
+        The first chain that writes to new lines does it, so that the old ones end soon; all that
+        write to the old ones must be as far, whatever chains lag.
+        """
+        name = self._home(chain[-1].name).tensor
+        if name in self.before and self.lags[chain[-1].name] == self.lags[name]:
+            rows = Range(stripe.lines[name].start, stripe.made[name].start)
+            op, old, new = self.graph.producer[name], self.before.pop(name), self.lines[name]
+            yield (self._copy(op, _rows_box(op.result.type, rows), (old,), new, ()),)
+
+    def _copy(
+        self, op: Op, box: Box, reads: tuple[int, ...], out: int, shifts: tuple[int, ...]
+    ) -> TileOp:
+        """Return an operation that copies.
+
+        Args:
+            op: The member that it works for.
+            box: What is copied, along the result's axes.
+            reads: The tile that is read.
+            out: The tile that is written.
+            shifts: First channels of operand and result in the tensors of the tiles.
+        """
+        size = size_of(box) * op.result.type.dtype.bytes
+        found = self.collector.op(op, unit=Unit.ST, box=box, reads=reads, out=out, shifts=shifts)
+        return replace(found, read_bytes=size, written_bytes=size)
 
     def _tile(self, name: str, role: Role, box: Box) -> Tile:
         """Return a tile along a tensor's own axes."""
@@ -286,8 +346,11 @@ class _GroupTiler:
             self.graph, head, nest, self.arch, self.place, self.collector, self._resident(chain)
         )
         run.first_row = made.start
-        if self.is_striped and head.operands[0] not in self.place.addresses:
-            run.lines = self._input(head.operands[0], made)
+        source = head.operands[0]
+        if self.is_striped and source not in self.place.addresses:
+            run.lines = self._input(source, made)
+        channel = self._home(head.name).channel if len(chain) == 1 else 0
+        run.first_channels = (self._home(source).channel, channel)
         axes = run.tiler.axes(Dim.K)
 
         def own(ranges: Ranges) -> Box:
@@ -313,7 +376,8 @@ class _GroupTiler:
         head, found = chain[0], set[Operand]()
         if self.is_striped or head.operands[0] in self.place.addresses:
             found.add(Operand.I)
-        if chain[-1].name != self.final or self.final in self.place.addresses:
+        made = self._home(chain[-1].name).tensor
+        if made != self.final or self.final in self.place.addresses:
             found.add(Operand.O)
         return frozenset(found)
 
@@ -324,6 +388,20 @@ class _GroupTiler:
             first = self.collector.tile(self._target(chain, 0, box, box))
             head = self._operation(chain[0], box, box, first, {})
             yield (head, *self._tail(chain, box, box))
+
+    def _copies(self, chain: Chain, made: Range) -> Iterator[Block]:
+        """Yield the copies of what does not lie in place in a concatenation."""
+        (op,) = chain
+        parts = aligned_parts(op, operand_types(op, self.graph.types))
+        for name, part in zip(op.operands, parts, strict=True):
+            if self._home(name).tensor == self._home(op.name).tensor:
+                continue
+            rows = list(part.domain)
+            rows[row_axis(op.result.type)] = made
+            for box in _dealt_out(tuple(rows), row_axis(op.result.type), len(self.arch.npus)):
+                out = self.collector.tile(self._target(chain, 0, box, box))
+                shifts = (self._home(name).channel, self._home(op.name).channel)
+                yield (self._copy(op, box, (self._input(name, made),), out, shifts),)
 
     def _tail(self, chain: Chain, box: Box, outer: Box) -> Iterator[TileOp]:
         """Yield the operations of what follows the first member of a chain."""
@@ -348,11 +426,16 @@ class _GroupTiler:
         name = chain[position].name
         if position < len(chain) - 1:
             return self._tile(name, Role.INNER, box)
-        if name != self.final:
-            return self.collector.tiles[self.lines[name]]
-        if name in self.place.addresses:
-            return self._whole(name)
-        return self._tile(name, Role.O, outer)
+        home = self._home(name)
+        if home.tensor != self.final:
+            return self.collector.tiles[self.lines[home.tensor]]
+        if self.final in self.place.addresses:
+            return self._whole(self.final)
+        return self._tile(self.final, Role.O, shifted(outer, home.channel))
+
+    def _home(self, name: str) -> Home:
+        """Return where a tensor lies."""
+        return home_of(self.homes, name)
 
     def _operation(
         self, op: Op, box: Box, outer: Box, out: int, given: Mapping[str, int]
@@ -374,7 +457,15 @@ class _GroupTiler:
             for number in range(len(part.reads))
         ]
         reads += [self.collector.tile(table_tile(self.graph, name)) for name in parameters]
-        found = self.collector.op(op, unit=Unit.VX, box=box, reads=tuple(reads), out=out)
+        names = (*(op.operands[read.operand] for read in part.reads), *parameters, op.name)
+        found = self.collector.op(
+            op,
+            unit=Unit.VX,
+            box=box,
+            reads=tuple(reads),
+            out=out,
+            shifts=tuple(self._home(name).channel for name in names),
+        )
         return replace(
             found,
             cost=spec_of(op).cost(op, types),
@@ -397,6 +488,8 @@ class _GroupTiler:
             raise InfeasibleError(
                 f"%{op.name} reads %{name} of its group along other axes", hint="--fuse epilogues"
             )
+        if name in self.homes:
+            return self.lines[self._home(name).tensor]
         if name in self.lines and (name in self.made_here or name in self.first_reads):
             return self.lines[name]
         if name in self.place.addresses and not self.graph.is_constant(name):

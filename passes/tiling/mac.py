@@ -352,6 +352,8 @@ class MacOperations:
         collector: Where tiles and operations go.
         first_row: First of these rows.
         lines: Tile that holds all inputs; ``None`` where they come in tiles of their own.
+        first_channels: Channels of the tensors of inputs' and outputs' tiles that are the first of
+            the operator's own.
     """
 
     tiler: MacTiler
@@ -359,6 +361,7 @@ class MacOperations:
     collector: TileCollector
     first_row: int = 0
     lines: int | None = None
+    first_channels: tuple[int, int] = (0, 0)
 
     def __post_init__(self) -> None:
         level = level_of_space(self.cuts.arch)[self.tiler.psum_space]
@@ -406,6 +409,7 @@ class MacOperations:
             reads=(inputs, weights),
             out=self._tile(Role.PSUM, index[: self.cuts.sums_start], self.tiler.accumulators),
             nests=(nest,) * len(self.cuts.arch.npus),
+            shifts=(self.first_channels[0], 0, 0),
         )
 
     def _note_finish(
@@ -444,6 +448,7 @@ class MacOperations:
             box=self.collector.tiles[sums].box,
             reads=(sums, *parameters),
             out=self.collector.tile(out),
+            shifts=(0, *(0 for _ in parameters), self.first_channels[1]),
         )
 
 

@@ -14,11 +14,13 @@ from dataclasses import dataclass, field
 
 from ...ir.graph import Graph, Op
 from ...ir.operators.access import whole
+from ...ir.operators.families.moves import joins_channels
 from ...ir.operators.image import rows_met
 from ...ir.operators.views import window_of
 from ...ir.ops import aligned_part, is_mac, operand_types
 from ...ir.tiles.graph import Range
 from ...ir.types import TensorType
+from .homes import Homes, home_of, homes_of
 
 Lines = Mapping[str, Range]
 """Rows, by tensor."""
@@ -53,11 +55,14 @@ def needed_rows(graph: Graph, op: Op, made: Range) -> Lines:
 
     Args:
         graph: The network.
-        op: A convolution, a product, a pool or an operator of one element of each operand.
+        op: A convolution, a product, a pool, an operator of one element of each operand, or a
+            concatenation.
         made: Rows of its result.
     """
     if is_mac(op):
         return {op.operands[0]: _filtered(graph, op, made)}
+    if joins_channels(op):
+        return {name: made for name in op.operands if has_lines(graph, op, name)}
     part = aligned_part(op, operand_types(op, graph.types))
     box = list(whole(part.out.shape))
     box[row_axis(op.result.type)] = made
@@ -106,11 +111,13 @@ class _Rounds:
     Attributes:
         graph: The network.
         ops: The members.
+        homes: What lies in place in concatenations: who else reads it reads those.
         made: Rows made so far, by member.
     """
 
     graph: Graph
     ops: Sequence[Op]
+    homes: Homes
     made: dict[str, int] = field(default_factory=dict[str, int])
 
     def next(self, last: int) -> Stripe:
@@ -129,17 +136,24 @@ class _Rounds:
             kept = min(rows.start, lowest.get(op.name, rows.start))
             made[op.name] = Range(max(before, kept), rows.stop)
             lines[op.name] = Range(kept, rows.stop)
-            for name, needed in needed_rows(self.graph, op, made[op.name]).items():
+            for name, needed in self._needed(op, made[op.name]):
                 wanted[name] = _union(wanted.get(name), needed)
         self.made.update((name, rows.stop) for name, rows in made.items())
         own = {op.name for op in self.ops}
         lines.update((name, rows) for name, rows in wanted.items() if name not in own)
         return Stripe(made, lines)
 
+    def _needed(self, op: Op, made: Range) -> Iterator[tuple[str, Range]]:
+        """Yield the rows that an operator reads, of what makes them or has them in place."""
+        for name, rows in needed_rows(self.graph, op, made).items():
+            home = home_of(self.homes, name)
+            is_inside = home.tensor == home_of(self.homes, op.name).tensor
+            yield name if is_inside else home.tensor, rows
+
     def _pause(self, op: Op, before: int, lowest: dict[str, int]) -> None:
         """Note what an operator that makes nothing now needs for its next row."""
         if before < rows_of(op.result.type):
-            for name, rows in needed_rows(self.graph, op, Range(before, before + 1)).items():
+            for name, rows in self._needed(op, Range(before, before + 1)):
                 lowest[name] = min(lowest.get(name, rows.start), rows.start)
 
 
@@ -153,7 +167,7 @@ def stripes(graph: Graph, members: Sequence[str], rows: int) -> tuple[Stripe, ..
     """
     ops = tuple(graph.producer[name] for name in members)
     total = rows_of(ops[-1].result.type)
-    run = _Rounds(graph, ops)
+    run = _Rounds(graph, ops, homes_of(graph, members))
     return tuple(run.next(last) for last in _ends(total, rows or total))
 
 

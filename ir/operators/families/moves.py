@@ -6,7 +6,7 @@ What they compute follows from the map (``access.move``), and so do their tiles 
 import math
 from collections.abc import Callable, Iterator
 from enum import StrEnum
-from itertools import product
+from itertools import accumulate, product
 
 from ...graph import Op
 from ...tiles.graph import Range
@@ -98,15 +98,54 @@ def _concat_shape(op: Op, types: Types) -> tuple[int, ...]:
 
 
 def _concat(op: Op, types: Types) -> tuple[Part, ...]:
-    axis, parts, offset = op.int("axis"), list[Part](), 0
+    axis = op.int("axis")
+    inner = math.prod(op.result.type.shape[axis + 1 :])
     out = _as_rows(op.result.type.shape, axis)
-    for index in range(len(types)):
-        source = _as_rows(present(op, types, index).shape, axis)
-        rows, columns = source.shape
-        domain = (Range(0, rows), Range(offset, offset + columns))
-        parts.append(Part(out, domain, (Read(index, source, (SAME, AxisMap(-offset))),)))
-        offset += columns
-    return tuple(parts)
+    sources = (_as_rows(present(op, types, index).shape, axis) for index in range(len(types)))
+    starts = (start * inner for start in concat_starts(op, types))
+    return tuple(_joined(out, 1, *item) for item in enumerate(zip(sources, starts, strict=True)))
+
+
+def concat_along_axes(op: Op, types: Types) -> tuple[Part, ...]:
+    """Return the parts of a concatenation along the result's own axes.
+
+    Args:
+        op: The concatenation.
+        types: Of its operands.
+    """
+    out, axis = View.dense(op.result.type.shape), op.int("axis")
+    sources = (View.dense(present(op, types, index).shape) for index in range(len(types)))
+    pairs = zip(sources, concat_starts(op, types), strict=True)
+    return tuple(_joined(out, axis, *item) for item in enumerate(pairs))
+
+
+def _joined(out: View, axis: int, operand: int, place: tuple[View, int]) -> Part:
+    """Return the part of a concatenation that is one operand, from an index of the axis on."""
+    source, start = place
+    domain, axes = list(whole(source.shape)), [SAME] * len(source.shape)
+    domain[axis] = Range(start, start + source.shape[axis])
+    axes[axis] = AxisMap(-start)
+    return Part(out, tuple(domain), (Read(operand, source, tuple(axes)),))
+
+
+def concat_starts(op: Op, types: Types) -> tuple[int, ...]:
+    """Return the index along its axis at which each operand of a concatenation begins.
+
+    Args:
+        op: The concatenation.
+        types: Of its operands.
+    """
+    extents = [present(op, types, index).shape[op.int("axis")] for index in range(len(types))]
+    return tuple(accumulate(extents[:-1], initial=0))
+
+
+CHANNELS = 1
+"""The axis of channels, of images ``[N, C, H, W]`` and of matrices ``[rows, columns]``."""
+
+
+def joins_channels(op: Op) -> bool:
+    """Whether an operator is a concatenation along the channels."""
+    return op.kind == "concat" and op.int("axis") == CHANNELS
 
 
 def _as_rows(shape: tuple[int, ...], axis: int) -> View:

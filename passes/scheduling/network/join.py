@@ -186,7 +186,7 @@ class _Part:
         return replace(
             op,
             reads=tuple(starmap(self._window, zip_longest(op.reads, boxes))),
-            out=self._window(op.out, op.box),
+            out=self._window(op.out, self.graph.written_box(op)),
             nests=tuple(self.nests[item] for item in op.nests),
         )
 

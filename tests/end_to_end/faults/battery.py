@@ -71,7 +71,7 @@ from tests.passes.scheduling.timing.test_clock import (
     exact_speeds,
     runs,
 )
-from tests.passes.tiling.fused import bottleneck, compile_fused, inverted
+from tests.passes.tiling.fused import bottleneck, compile_fused, fire, inverted
 from tests.runtime_sim.array.test_against_execution import check as check_execution
 from tests.runtime_sim.functional import test_mac as mac_tests
 from tests.runtime_sim.step_by_step import executed
@@ -198,7 +198,7 @@ def _layouts() -> None:
 
 
 def _fused() -> None:
-    for make in (bottleneck, inverted):
+    for make in (bottleneck, inverted, fire):
         graph, data = make()
         for arch in ("simba", "flexer-arch5"):
             group = Group(members=tuple(op.name for op in graph.ops), rows=2)

@@ -272,6 +272,20 @@ _TILES = (
         Exam.FUSED,
     ),
     Fault(
+        "what is joined is written from the first channel on",
+        "backend/lowering/site.py",
+        "return self.access(self.step.out, shifted(box, self.step.shift(-1)))",
+        "return self.access(self.step.out, box)",
+        Exam.FUSED,
+    ),
+    Fault(
+        "parts of a concatenation lie on each other",
+        "passes/tiling/homes.py",
+        "homes.update((name, Home(op.name, start + at)) for name, at in inside.items())",
+        "homes.update((name, Home(op.name, at)) for name, at in inside.items())",
+        Exam.FUSED,
+    ),
+    Fault(
         "rows and columns of an activation exchanged",
         "ir/operators/image.py",
         "return n, channel * self.channels, channel, row, column",

@@ -10,6 +10,7 @@ from accnn.ir.graph_schedule import Group
 from accnn.ir.groups import contracted
 from accnn.ir.module import Module
 from accnn.ir.resources import Constants
+from accnn.ir.types import DType
 from accnn.passes.base import Context
 from accnn.passes.scheduling.in_order import schedule_in_order
 from accnn.passes.scheduling.map_operators import MapOperators
@@ -63,3 +64,27 @@ def inverted(size: int = 9) -> tuple[Graph, Mapping[str, Array]]:
     b = net.conv(net.conv(x, "a", 24, 1), "b", 24, 3, groups=24)
     c = net.conv(b, "c", 12, 1)
     return net.build(net.op("add", (c, x), "y", quant=per_tensor(0.1, 1))), net.data
+
+
+def fire(size: int = 11) -> tuple[Graph, Mapping[str, Array]]:
+    """Fewer channels, two filters of these joined, one of them at another scale, and a filter."""
+    net = NetworkBuilder()
+    a = net.conv(net.input("x", (1, 13, size, size)), "a", 6, 1)
+    narrow, wide = net.conv(a, "narrow", 9, 1), net.conv(a, "wide", 7, 3)
+    table = net.constant("table", (256,), DType.S8)
+    looked = net.op("lookup", (wide, table), "looked", quant=net.types[narrow].quant)
+    y = net.op("concat", (narrow, looked), "joined", {"axis": 1}, net.types[narrow].quant)
+    return net.build(net.conv(y, "y", 10, 3)), net.data
+
+
+def dense_block(size: int = 9) -> tuple[Graph, Mapping[str, Array]]:
+    """Layers that read what all before them have made, joined; the last one joins them all."""
+    net = NetworkBuilder()
+    made = [net.conv(net.input("x", (1, 5, size, size)), "a", 11, 1)]
+    for number in range(3):
+        quant = net.types["a"].quant
+        joined = made[0]
+        if number:
+            joined = net.op("concat", tuple(made), f"joined{number}", {"axis": 1}, quant)
+        made.append(net.conv(net.conv(joined, f"b{number}", 8, 1), f"c{number}", 3, 3))
+    return net.build(net.op("concat", tuple(made), "y", {"axis": 1}, quant)), net.data

@@ -1,6 +1,7 @@
 """Fused groups: programs are right whatever is fused, and the rows that the stripes take."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 
 import hypothesis.strategies as st
 import numpy as np
@@ -8,34 +9,43 @@ import pytest
 from hypothesis import given, settings
 
 from accnn.ir.errors import InfeasibleError, VerifyError
-from accnn.ir.graph import Attr, Graph
+from accnn.ir.graph import Attr, Graph, eliminate_dead
 from accnn.ir.graph_schedule import Group
 from accnn.ir.groups import contracted
+from accnn.ir.isa.instructions import Unit
 from accnn.ir.tiles.events import TRANSFERS
-from accnn.ir.tiles.graph import Role
+from accnn.ir.tiles.graph import Role, TileGraph
+from accnn.ir.types import DType
+from tests.flow import Compiled
 from tests.inputs import Array
 from tests.networks import NetworkBuilder, per_tensor
-from tests.passes.tiling.fused import bottleneck, compile_fused, inverted
+from tests.passes.tiling.fused import bottleneck, compile_fused, dense_block, fire, inverted
 from tests.tiles import tiles_of
 
 MACHINES = ("simba", "edge-1m", "flexer-arch5", "flexer-arch1")
+KINDS = ("conv", "conv", "conv", "depthwise", "add", "pool", "mul", "concat", "concat")
 
 
 @st.composite
 def networks(draw: st.DrawFn) -> tuple[Graph, Mapping[str, Array]]:
-    """Return a row of convolutions, pools and sums, some of which read what was made long ago."""
+    """Return convolutions, pools, sums and concatenations, some of what was made long ago."""
     net = NetworkBuilder(draw(st.integers(0, 99)))
     size = draw(st.integers(3, 15))
-    made = [net.input("x", (1, 4 * draw(st.integers(1, 4)), size, draw(st.integers(3, 15))))]
+    made = [net.input("x", (1, draw(st.integers(1, 16)), size, draw(st.integers(3, 15))))]
     for number in range(draw(st.integers(2, 6))):
-        last, name = made[-1], f"t{number}"
+        name = f"t{number}"
+        last = made[-1] if draw(st.integers(0, 3)) else draw(st.sampled_from(made))
         shape = net.types[last].shape
         alike = [item for item in made if net.types[item].shape == shape]
-        kind = draw(st.sampled_from(["conv", "conv", "depthwise", "add", "pool", "mul"]))
+        kind = draw(st.sampled_from(KINDS))
         stride = draw(st.sampled_from([1, 1, 2])) if min(shape[2:]) > 2 else 1
         if kind in ("add", "mul"):
             operands = (last, draw(st.sampled_from(alike)))
             made.append(net.op(kind, operands, name, quant=per_tensor(0.15, 2)))
+        elif kind == "concat":
+            images = [item for item in made if net.types[item].shape[2:] == shape[2:]]
+            others = draw(st.lists(st.sampled_from(images), max_size=2))
+            made += joined(net, draw(st.permutations((last, *others))), name)
         elif kind == "pool":
             pool: dict[str, Attr] = {
                 "kernel": (3, 3),
@@ -45,10 +55,25 @@ def networks(draw: st.DrawFn) -> tuple[Graph, Mapping[str, Array]]:
             made.append(net.op("max_pool", (last,), name, pool))
         else:
             groups = shape[1] if kind == "depthwise" else 1
-            channels = shape[1] if kind == "depthwise" else 4 * draw(st.integers(1, 5))
+            channels = shape[1] if kind == "depthwise" else draw(st.integers(1, 20))
             kernel = draw(st.sampled_from([1, 3, 3, 5]))
             made.append(net.conv(last, name, channels, kernel, stride=stride, groups=groups))
-    return net.build(made[-1]), net.data
+    graph = eliminate_dead(net.build(made[-1]))
+    return graph, {value.name: net.data[value.name] for value in graph.constants}
+
+
+def joined(net: NetworkBuilder, operands: Sequence[str], name: str) -> list[str]:
+    """Concatenate tensors; those with another scale than the first are looked up in that one."""
+    quant = net.types[operands[0]].quant
+    alike: list[str] = []
+    added: list[str] = []
+    for number, operand in enumerate(operands):
+        if net.types[operand].quant != quant:
+            table = net.constant(f"{name}_table{number}", (256,), DType.S8)
+            added.append(net.op("lookup", (operand, table), f"{name}_{number}", quant=quant))
+            operand = added[-1]
+        alike.append(operand)
+    return [*added, net.op("concat", tuple(alike), name, {"axis": 1}, quant)]
 
 
 @st.composite
@@ -93,13 +118,7 @@ def test_inner_tensors_never_leave_the_chip(network, arch: str, rows: int):
 
     compiled = compile_fused(graph, data, arch, (Group(members=("a", "b", "c", "y"), rows=rows),))
 
-    schedule = tiles_of(compiled.module)
-    moved = {
-        schedule.graph.tiles[event.subject].tensor
-        for event in schedule.events
-        if event.kind in TRANSFERS
-    }
-    assert not moved & {"a", "b", "c"}
+    assert not moved(compiled) & {"a", "b", "c"}
     assert compiled.wrong(compiled.run(detect_races=True)) == []
 
 
@@ -168,3 +187,113 @@ def test_what_others_read_cannot_be_inside_of_a_group():
     contracted(graph, (Group(members=("a", "b", "y")),))
     with pytest.raises(VerifyError, match="%a is read outside of group %b"):
         contracted(graph, (Group(members=("a", "b")),))
+
+
+def moved(compiled: Compiled) -> set[str]:
+    """Return the tensors that are moved between chip and memory in tiles."""
+    schedule = tiles_of(compiled.module)
+    tiles = schedule.graph.tiles
+    return {tiles[event.subject].tensor for event in schedule.events if event.kind in TRANSFERS}
+
+
+@pytest.mark.parametrize("arch", MACHINES)
+@pytest.mark.parametrize("rows", [0, 1, 3])
+@pytest.mark.parametrize("network", [fire, dense_block])
+def test_what_is_joined_never_leaves_the_chip(network, arch: str, rows: int):
+    graph, data = network()
+    members = tuple(op.name for op in graph.ops)
+
+    compiled = compile_fused(graph, data, arch, (Group(members=members, rows=rows),))
+
+    assert not moved(compiled) & set(members[:-1])
+    assert compiled.wrong(compiled.run(detect_races=True)) == []
+
+
+def copies(compiled: Compiled) -> dict[str, int]:
+    """Return the bytes that members copy, but for the rows that are kept."""
+    tiles = tiles_of(compiled.module).graph
+    found: dict[str, int] = {}
+    for op in tiles.ops:
+        if op.unit is Unit.ST and not tiles.keeps(op):
+            found[op.works_for] = found.get(op.works_for, 0) + op.written_bytes
+    return found
+
+
+def test_what_is_made_for_a_concatenation_is_not_copied():
+    graph, data = fire()
+    members = tuple(op.name for op in graph.ops)
+
+    compiled = compile_fused(graph, data, "simba", (Group(members=members, rows=2),))
+
+    assert copies(compiled) == {}
+
+
+@pytest.mark.parametrize("budget", [None, 3000])
+def test_parts_of_a_result_go_to_their_place_in_it(budget: int | None):
+    graph, data = fire()
+    members = tuple(op.name for op in graph.ops[:-1])
+
+    compiled = compile_fused(graph, data, "simba", (Group(members=members, rows=2),), budget)
+
+    assert "joined" in moved(compiled) or budget is None
+    assert copies(compiled) == {}
+    assert compiled.wrong(compiled.run(detect_races=True)) == []
+
+
+def test_what_comes_from_outside_is_copied():
+    graph, data = fire()
+    members = ("wide", "looked", "joined", "y")
+
+    compiled = compile_fused(graph, data, "simba", (Group(members=members, rows=2),))
+
+    assert copies(compiled) == {"joined": graph.types["narrow"].bytes}
+    assert compiled.wrong(compiled.run(detect_races=True)) == []
+
+
+def test_a_layer_that_is_joined_again_is_copied_from_where_it_was_joined_first():
+    graph, data = dense_block()
+    members = tuple(op.name for op in graph.ops)
+
+    compiled = compile_fused(graph, data, "simba", (Group(members=members, rows=2),))
+
+    size = {name: type.bytes for name, type in graph.types.items()}
+    assert copies(compiled) == {
+        "joined1": size["a"],
+        "joined2": size["a"] + size["c0"],
+        "y": size["a"] + size["c0"] + size["c1"],
+    }
+
+
+def joined_tiles() -> TileGraph:
+    """Return the tiles of a group with a concatenation, as a single operator's."""
+    graph, data = fire()
+    members = tuple(op.name for op in graph.ops)
+    return tiles_of(
+        compile_fused(graph, data, "simba", (Group(members=members, rows=2),)).module
+    ).graph
+
+
+def with_shifts(
+    graph: TileGraph, change: Callable[[tuple[int, ...]], tuple[int, ...]]
+) -> TileGraph:
+    """Return a tile graph with other shifts of the first operation that has some."""
+    number = next(number for number, op in enumerate(graph.ops) if op.shifts)
+    op = replace(graph.ops[number], shifts=change(graph.ops[number].shifts))
+    return replace(graph, ops=(*graph.ops[:number], op, *graph.ops[number + 1 :]))
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda shifts: (), "of %joined is not written once in full"),
+        (lambda shifts: (*shifts[:-1], shifts[-1] + 1), "of %joined is not written once in full"),
+        (lambda shifts: shifts[1:], "has no shift for each tile"),
+        (lambda shifts: (*shifts[:-1], -9), "has no shift for each tile"),
+    ],
+)
+def test_parts_that_do_not_lie_side_by_side_are_refused(change, message: str):
+    tiles = joined_tiles()
+    tiles.verify()
+
+    with pytest.raises(VerifyError, match=message):
+        with_shifts(tiles, change).verify()

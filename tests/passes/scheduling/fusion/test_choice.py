@@ -10,7 +10,7 @@ from accnn.passes.scheduling.fusion import Fuse
 from accnn.passes.scheduling.fusion.epilogues import epilogues
 from accnn.passes.scheduling.schedule_cosma import ScheduleCosma
 from tests.networks import NetworkBuilder, per_tensor
-from tests.passes.tiling.fused import bottleneck, inverted
+from tests.passes.tiling.fused import bottleneck, fire, inverted
 
 
 def plan(make, arch: str, fuse: Fuse, scratchpad: str) -> GraphSchedule:
@@ -37,6 +37,13 @@ def test_groups_are_chosen_where_tensors_do_not_fit():
 
     assert groups.groups
     assert groups.objective <= off.objective
+
+
+def test_concatenations_are_members_of_groups_that_are_chosen():
+    off, groups = (plan(fire, "simba", fuse, "16000") for fuse in (Fuse.OFF, Fuse.GROUPS))
+
+    assert any("joined" in group.members for group in groups.groups)
+    assert groups.objective < off.objective
 
 
 def test_an_addition_follows_one_of_the_convolutions_that_it_adds():
