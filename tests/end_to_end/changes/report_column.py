@@ -69,14 +69,14 @@ CHANGE = Change(
         ),
         Edit(
             "compiler/report/html/operator_rows.py",
-            "    off_chip: Cell\n",
-            "    off_chip: Cell\n    macs: Cell\n",
+            "    off_chip: TableCell\n",
+            "    off_chip: TableCell\n    macs: TableCell\n",
         ),
         Edit(
             "compiler/report/html/operator_rows.py",
             "        off_chip=_off_chip(module, item),\n",
             "        off_chip=_off_chip(module, item),\n"
-            "        macs=Cell(amount(item.macs), item.macs),\n",
+            "        macs=TableCell(amount(item.macs), item.macs),\n",
         ),
         Edit(_TEMPLATE, '("off-chip", true), ', '("off-chip", true), ("MACs", true), '),
         Edit(_TEMPLATE, "{{ cell(row.off_chip) }}", "{{ cell(row.off_chip) }}{{ cell(row.macs) }}"),

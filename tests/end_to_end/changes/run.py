@@ -33,9 +33,11 @@ _HEAVY = (
 """Imported once, for all processes."""
 
 
-def _objection(change: Change) -> str | None:
-    """Return what a proof objects to, ``None`` if nothing."""
+def _objection(change: Change, *, is_made: bool) -> str | None:
+    """Return what a proof objects to, or why a change cannot be made; ``None`` if nothing."""
     try:
+        if is_made:
+            change.make()
         change.proof()
     except Exception:  # whatever is missing shows itself in its own way
         return traceback.format_exc()
@@ -50,12 +52,10 @@ def _apart(changes: Sequence[Change], *, is_made: bool) -> None:
         os.waitpid(child, 0)
         return
     for change in changes:
-        if is_made:
-            change.make()
-        said = _objection(change)
+        said = _objection(change, is_made=is_made)
         line = {"row": change.row, "is_made": is_made, "said": said}
         os.write(1, (json.dumps(line) + "\n").encode())
-    os._exit(0)
+    os._exit(0)  # leaving in the usual way waits for threads that a forked process does not have
 
 
 def main() -> None:
