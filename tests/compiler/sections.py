@@ -1,7 +1,7 @@
 """Networks with floats inside that become integers, and runs of them judged by sections alone."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
@@ -60,6 +60,34 @@ def quantised(island: str, path: Path) -> Path:
     return path
 
 
+PIXELS = np.float32([[[[1, 3], [2, 0]], [[1, 3], [2, 1]]]])
+"""Their means are a tie, 1.5, and 1.75."""
+
+
+def averaged(path: Path) -> Path:
+    """Write a quantised average pool whose result is an output, and read as well."""
+    nodes = [
+        helper.make_node("QuantizeLinear", ["x", "s", "z"], ["xq"]),
+        helper.make_node("DequantizeLinear", ["xq", "s", "z"], ["xf"]),
+        helper.make_node("AveragePool", ["xf"], ["f"], kernel_shape=[2, 2]),
+        helper.make_node("QuantizeLinear", ["f", "s", "z"], ["fq"]),
+        helper.make_node("DequantizeLinear", ["fq", "s", "z"], ["y"]),
+    ]
+    graph = helper.make_graph(
+        nodes,
+        "net",
+        [helper.make_tensor_value_info("x", TensorProto.FLOAT, [1, 2, 2, 2])],
+        [helper.make_tensor_value_info("y", TensorProto.FLOAT, [1, 2, 1, 1])],
+        [
+            numpy_helper.from_array(np.float32(1), "s"),
+            numpy_helper.from_array(np.int8(0), "z"),
+        ],
+    )
+    opsets = [helper.make_opsetid("", 17)]
+    onnx.save(helper.make_model(graph, opset_imports=opsets, ir_version=8), path)
+    return path
+
+
 @dataclass(frozen=True)
 class Case:
     """A network, its graph as the reference runs it, and the right tensors."""
@@ -68,13 +96,14 @@ class Case:
     graph: Graph
     constants: Constants
     tensors: Mapping[str, np.ndarray]
+    x: np.ndarray = field(default_factory=lambda: X)
 
-    def with_cut(self, row: int, column: int, value: int) -> dict[str, np.ndarray]:
+    def with_cut(self, *place: int, value: int) -> dict[str, np.ndarray]:
         """Return the tensors of a program that quantised one float otherwise."""
         (cut,) = cuts(self.network, self.graph)
         tensors = dict(self.tensors)
         tensors[cut.name] = tensors[cut.name].copy()
-        tensors[cut.name][row, column] = value
+        tensors[cut.name][place] = value
         names = [op.name for op in self.graph.ops]
         for op in self.graph.ops[names.index(cut.name) + 1 :]:
             tensors[op.name] = run_op(op, self.graph.types, tensors)
@@ -82,23 +111,23 @@ class Case:
 
     def judge(self, tensors: Mapping[str, np.ndarray]):
         found = cuts(self.network, self.graph)
-        return verify_sections(self.network, self.graph, found, tensors, {"x": X})
+        return verify_sections(self.network, self.graph, found, tensors, {"x": self.x})
 
     def equals_the_whole(self, tensors: Mapping[str, np.ndarray]) -> bool:
         ((original, name),) = self.network.imported.output_names
-        expected = reference_outputs(self.network.model, {"x": X})[original]
+        expected = reference_outputs(self.network.model, {"x": self.x})[original]
         return np.array_equal(tensors[name], expected)
 
 
-def case_of(path: Path) -> Case:
+def case_of(path: Path, x: np.ndarray = X) -> Case:
     watch = Stopwatch(unobserved)
     network = read_network(path, load_architecture("edge-1m"), OPTIONS, watch)
     imported = network.imported
     module = Module(graph=imported.graph, constants=imported.constants)
     module = run_pipeline(Pipeline(REWRITES), module).module
     ((_, name),) = imported.input_names
-    tensors = run(module.graph, module.constants, {name: X})
-    return Case(network, module.graph, module.constants, tensors)
+    tensors = run(module.graph, module.constants, {name: x})
+    return Case(network, module.graph, module.constants, tensors, x)
 
 
 def as_it_is(program: Program) -> Program:

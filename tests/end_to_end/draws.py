@@ -25,7 +25,7 @@ from accnn.compiler.report.build.findings import Findings
 from accnn.compiler.report.build.report import build_report
 from accnn.compiler.stopwatch import Stopwatch, unobserved
 from accnn.compiler.verification.observe import observed
-from accnn.compiler.verification.verdict import verify_run
+from accnn.compiler.verification.verdict import is_cut, verify_run, verify_run_in_sections
 from accnn.compiler.verification.verify import verification_inputs
 from accnn.ir.errors import InfeasibleError
 from accnn.ir.module import Module
@@ -190,6 +190,9 @@ def verified(path: Path, arch: str, options: CompileOptions) -> Verification:
     layers = run(observed(module)) if options.verify is VerifyMode.LAYERS else None
     lowered, simulation = run(module)
     verdict = verify_run(network, simulation, inputs, layers=layers)
+    if verdict.status is VerificationStatus.FAILED and is_cut(network):
+        shown = layers or run(observed(module))
+        verdict = verify_run_in_sections(network, verdict, simulation, shown, inputs)
     report = build_report(
         Findings(
             network=network,

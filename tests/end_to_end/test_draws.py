@@ -35,9 +35,11 @@ def test_programs_are_right(numbers: range, verdicts: list[Verdict]):
     assert infeasible <= MOST_INFEASIBLE * len(verdicts), f"{infeasible} of {len(verdicts)}"
 
 
-@pytest.mark.parametrize("number", [855, 1061, 1436, 7296])
+@pytest.mark.parametrize("number", [855, 1061, 1436, 7296, 9309])
 def test_what_once_failed_is_right(number: int):
-    """A bound above what is moved, twice; a vector read as rows; a tile fetched twice at once."""
+    """A bound above what is moved, twice; a vector read as rows; a tile fetched twice at once; an
+    average that is a tie, of which onnxruntime makes either integer.
+    """
     outcome = Draw(2026, number).run()
 
     assert outcome.verdict is Verdict.RIGHT, outcome.message

@@ -132,14 +132,12 @@ class Measured:
         times: What each step takes: moves of whole tensors, and then tiles, whose transfers and
             work overlap [cycle].
         prospects: What each step may come down to with the best nests [cycle].
-        spares: (member, cycles) that better nests of a group's members may save, by step [cycle].
     """
 
     plan: GraphSchedule
     cost: int
     times: tuple[float, ...]
     prospects: tuple[float, ...]
-    spares: tuple[tuple[tuple[str, int], ...], ...] = ()
 
     @property
     def cycles(self) -> float:
@@ -218,7 +216,6 @@ def measured_plan(
         whole[item.step] += item.bytes
     times: list[float] = []
     prospects: list[float] = []
-    spares: list[tuple[tuple[str, int], ...]] = []
     for step, name in enumerate(plan.order):
         op = unit_of(graph, plan, name)
         room = plan.workspace(step)
@@ -237,7 +234,6 @@ def measured_plan(
         moves = delay.cycles_of(whole[step])
         times.append(max(moved.cycles, delay.cycles_of(moved.total)) + moves)
         prospects.append(_prospect(graph, op, moved, delay) + moves)
-        spares.append(moved.spare)
     if not is_possible:
         return None
     total = sum(whole) + sum(item.bytes for item in streams) + constants
@@ -251,11 +247,7 @@ def measured_plan(
         status=SolveStatus.FEASIBLE,
     )
     return Measured(
-        plan=measured,
-        cost=total + delays,
-        times=tuple(times),
-        prospects=tuple(prospects),
-        spares=tuple(spares),
+        plan=measured, cost=total + delays, times=tuple(times), prospects=tuple(prospects)
     )
 
 

@@ -3,9 +3,8 @@
 Of a fused group with many stripes the first ones are tiled; the others go on as these do.
 """
 
-import math
-from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -14,9 +13,8 @@ from ....ir.errors import InfeasibleError
 from ....ir.graph import Graph, Op
 from ....ir.graph_schedule import GraphSchedule, Residence, Workspace
 from ....ir.groups import group_of
-from ....ir.isa.instructions import Unit
 from ....ir.module import Module
-from ....ir.tiles.events import TRANSFERS, EventKind
+from ....ir.tiles.events import TRANSFERS
 from ....ir.tiles.schedule import TileSchedule
 from ...base import Context
 from ...mapping.mapper import MappingResult
@@ -26,7 +24,7 @@ from ..likeness import Likeness, Likenesses
 from ..map_groups import GroupMapping, mapping_of
 from ..map_operators import MapOperators
 from ..schedule_tiles import schedule_operator
-from .traffic import FAR, Traffic, TrafficModel
+from .traffic import Traffic, TrafficModel
 
 _FEW, _SEVERAL = 4, 10
 """Stripes of a group that are scheduled: the rest is taken to go on as these do."""
@@ -76,7 +74,7 @@ def tiled_traffic(
         plan = _plan_of_one(graph, op, resident, workspace)
         module = Module(graph=graph, arch=arch, graph_schedule=plan)
         group = group_of(op)
-        counted = partial(_counted, graph, op, arch, resident=resident, workspace=workspace)
+        counted = partial(_counted, graph, op, resident=resident, workspace=workspace)
         if group is None:
             return counted(scheduled(op, module, plan))
         count = len(stripes(graph, group.members, group.rows))
@@ -105,11 +103,8 @@ def tiled_traffic(
 def _renamed(found: Traffic, first: Likeness, like: Likeness) -> Traffic:
     """Return the traffic of an operator, found for one that is like it."""
     names = dict(zip(first.tensors, like.tensors, strict=True))
-    return replace(
-        found,
-        activations=tuple((names[name], size) for name, size in found.activations),
-        spare=tuple((names[name], cycles) for name, cycles in found.spare),
-    )
+    activations = tuple((names[name], size) for name, size in found.activations)
+    return replace(found, activations=activations)
 
 
 def _continued(few: Traffic, several: Traffic, count: int) -> Traffic:
@@ -126,13 +121,11 @@ def _continued(few: Traffic, several: Traffic, count: int) -> Traffic:
         return round(late + rounds * (late - early))
 
     pairs = zip(few.activations, several.activations, strict=True)
-    early = dict(few.spare)
     return replace(
         several,
         activations=tuple((name, at_last(one, other)) for (name, one), (_, other) in pairs),
         constants=at_last(few.constants, several.constants),
         cycles=at_last(few.cycles, several.cycles),
-        spare=tuple((name, at_last(early.get(name, 0), late)) for name, late in several.spare),
     )
 
 
@@ -158,12 +151,7 @@ def _plan_of_one(graph: Graph, op: Op, resident: frozenset[str], workspace: int)
 
 
 def _counted(
-    graph: Graph,
-    op: Op,
-    arch: Architecture,
-    schedule: TileSchedule,
-    resident: frozenset[str],
-    workspace: int,
+    graph: Graph, op: Op, schedule: TileSchedule, resident: frozenset[str], workspace: int
 ) -> Traffic:
     moved: dict[str, int] = defaultdict(int)
     for event in schedule.events:
@@ -181,25 +169,4 @@ def _counted(
         constants=sum(moved.values()) - sum(size for _, size in activations),
         workspace=workspace,
         cycles=schedule.cycles,
-        spare=() if group_of(op) is None else tuple(_spare(schedule, arch)),
     )
-
-
-def _spare(schedule: TileSchedule, arch: Architecture) -> Iterator[tuple[str, int]]:
-    """Yield how much longer the array works than MACs take, of members with bad nests [cycle].
-
-    Args:
-        schedule: Of a group.
-        arch: The machine.
-    """
-    busy: Counter[str] = Counter()
-    macs: Counter[str] = Counter()
-    for event in schedule.events:
-        if event.kind is EventKind.COMPUTE and event.unit is Unit.MX:
-            op = schedule.graph.ops[event.subject]
-            busy[op.works_for] += event.end - event.begin
-            macs[op.works_for] += math.prod(axis.size for axis in op.box)
-    for name, cycles in busy.items():
-        taken, needed = cycles // len(arch.npus), macs[name] // arch.all_macs
-        if taken > FAR * needed:
-            yield name, taken - needed

@@ -20,24 +20,17 @@ class Traffic:
         constants: Of all constants together [byte].
         workspace: What the tiles need of the workspace that was offered [byte].
         cycles: How long the operator takes at least, or as measured [cycle].
-        spare: (member, cycles) of the members of a group for which the array works far longer
-            than their MACs take: how much better nests may save at most [cycle].
     """
 
     activations: tuple[tuple[str, int], ...]
     constants: int
     workspace: int
     cycles: int = 0
-    spare: tuple[tuple[str, int], ...] = ()
 
     @cached_property
     def total(self) -> int:
         """All bytes [byte]."""
         return self.constants + sum(size for _, size in self.activations)
-
-
-FAR = 2.0
-"""How many times what the machine allows a step takes whose nests are much worse than need be."""
 
 
 TrafficModel: TypeAlias = Callable[[Op, frozenset[str], int], Traffic | None]

@@ -15,7 +15,7 @@ from ..cosma.delay import Delay
 from ..cosma.refine import CorrectedTraffic, Measured
 from . import Fuse
 from .epilogues import epilogues
-from .intervals import Intervals, cycles_alone, saved_together
+from .intervals import Intervals, cycles_alone
 
 
 def fused_plan(
@@ -65,10 +65,10 @@ def _best_with(
 
 def _losses(plain: Measured, fused: Measured) -> Iterator[tuple[Group, float]]:
     """Yield groups with the cycles that they take longer than their members one by one."""
-    for name, cycles, spare in zip(fused.plan.order, fused.times, fused.spares, strict=True):
+    for name, cycles in zip(fused.plan.order, fused.times, strict=True):
         group = fused.plan.group(name)
         if group is not None:
-            yield group, cycles - saved_together(plain, spare) - cycles_alone(plain, group)
+            yield group, cycles - cycles_alone(plain, group)
 
 
 def _plan(

@@ -8,7 +8,7 @@ estimate lies above the truth.
 """
 
 import itertools
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -24,7 +24,7 @@ from ...tiling.residency import unit_of
 from ...tiling.stripes import rows_of
 from ..cosma.delay import Delay
 from ..cosma.refine import CorrectedTraffic, Measured, residents
-from ..cosma.traffic import FAR, Traffic
+from ..cosma.traffic import Traffic
 from ..map_groups import line_bytes
 from .epilogues import can_join, is_group
 
@@ -47,9 +47,6 @@ _LONGER = 1.1
 _HARDLY, _OTHER_HEIGHT = 0.9, 0.72
 """Parts of what a measured group takes that others are expected to take at least for the same
 steps: larger ones, and those of the same steps with other stripes."""
-
-_BETTER = 0.9
-"""Part of what bad nests take too long that is expected to be saved by those of the program."""
 
 _MOST_MEASURED = 100
 """Groups that are measured; then only these are chosen from."""
@@ -196,10 +193,7 @@ class Intervals:
         for step in range(len(plan.order)):
             found = self._planned_traffic(step)
             moved[step] += 0 if found is None else found.constants
-        cycles = (
-            taken - saved_alone(self.base, step) for step, taken in enumerate(self.base.times)
-        )
-        return tuple(map(_Cost, moved, cycles))
+        return tuple(map(_Cost, moved, self.base.times))
 
     def _planned_traffic(self, step: int) -> Traffic | None:
         op = unit_of(self.graph, self.plan, self.plan.order[step])
@@ -271,11 +265,7 @@ class Intervals:
         here = self._resident(group, start, stop)
         op, budget = group_op(self.graph, group), self.plan.budget
         found = self.traffic.measure(op, here, budget, budget)
-        if found is None:
-            return None
-        cost = self._cost(found, group, here, start, stop)
-        cycles = cost.cycles - saved_together(self.base, found.spare)
-        return replace(cost, cycles=max(cycles, self.delay.cycles_of(int(cost.bytes))))
+        return None if found is None else self._cost(found, group, here, start, stop)
 
     def _cost(
         self, traffic: Traffic, group: Group, here: frozenset[str], start: int, stop: int
@@ -294,34 +284,6 @@ class Intervals:
         return _Cost(traffic.total + whole, cycles + self.delay.cycles_of(whole))
 
 
-def saved_alone(base: Measured, step: int) -> float:
-    """Return what better nests are expected to save of a step whose nest is a bad one [cycle].
-
-    A greedy mapper makes little of few input channels, say. The nests of the program come close to
-    what the machine allows.
-
-    Args:
-        base: A plan without groups.
-        step: The step.
-    """
-    taken, best = base.times[step], base.prospects[step]
-    return _BETTER * (taken - best) if taken > FAR * best else 0
-
-
-def saved_together(base: Measured, spare: Iterable[tuple[str, int]]) -> float:
-    """Return what better nests are expected to save of a group [cycle].
-
-    It is the same part of what members take too long, for those whose nests are bad ones by
-    themselves, too.
-
-    Args:
-        base: A plan without groups.
-        spare: (member, cycles) of the group.
-    """
-    places = base.plan.step_of
-    return sum(_BETTER * cycles for name, cycles in spare if saved_alone(base, places[name]))
-
-
 def cycles_alone(base: Measured, group: Group) -> float:
     """Return what the members of a group take one by one [cycle].
 
@@ -332,11 +294,7 @@ def cycles_alone(base: Measured, group: Group) -> float:
         base: A plan without the group.
         group: The group.
     """
-    return sum(_alone(base, base.plan.step_of[name], bool(group.rows)) for name in group.members)
-
-
-def _alone(base: Measured, step: int, is_striped: bool) -> float:
-    taken, saved = base.times[step], saved_alone(base, step)
-    if saved or not is_striped:
-        return taken - saved
-    return (taken + base.prospects[step]) / 2
+    places = [base.plan.step_of[name] for name in group.members]
+    measured = sum(base.times[place] for place in places)
+    prospects = sum(base.prospects[place] for place in places)
+    return (measured + prospects) / 2 if group.rows else measured

@@ -16,7 +16,16 @@ from accnn.compiler.verification.verify import reference_outputs
 from accnn.ir.isa.instructions import Activate, Activation, Instruction, Quantize, Reduce, Requant
 from accnn.ir.isa.program import Program
 from accnn.ir.report import VerificationStatus
-from tests.compiler.sections import OPTIONS, Case, X, case_of, judged_in_sections, quantised
+from tests.compiler.sections import (
+    OPTIONS,
+    PIXELS,
+    Case,
+    X,
+    averaged,
+    case_of,
+    judged_in_sections,
+    quantised,
+)
 from tests.end_to_end.test_transformer_block import block
 
 
@@ -49,7 +58,7 @@ def test_the_other_side_of_a_tie_is_right_too(softmax: Case):
     (cut,) = cuts(softmax.network, softmax.graph)
     here = int(softmax.tensors[cut.name][0, 0])
     assert here in (2, 3)
-    other = softmax.with_cut(0, 0, 5 - here)
+    other = softmax.with_cut(0, 0, value=5 - here)
 
     assert not softmax.equals_the_whole(other)
     assert softmax.judge(other).status is VerificationStatus.VERIFIED
@@ -60,7 +69,29 @@ def test_the_other_side_of_a_tie_is_right_too(softmax: Case):
     [(0, 0, 1), (0, 0, 4), (1, 0, 2), (1, 1, 3), (1, 1, 5), (0, 1, -128)],
 )
 def test_another_integer_is_wrong(softmax: Case, row: int, column: int, value: int):
-    found = softmax.judge(softmax.with_cut(row, column, value))
+    found = softmax.judge(softmax.with_cut(row, column, value=value))
+
+    assert found.status is VerificationStatus.FAILED
+    assert [(item.name, item.mismatches) for item in found.outputs] == [("fq", 1), ("y", 0)]
+
+
+@pytest.fixture
+def pool(tmp_path: Path) -> Case:
+    return case_of(averaged(tmp_path / "net.onnx"), PIXELS)
+
+
+def test_an_average_of_integers_may_lie_on_either_side_of_a_tie(pool: Case):
+    (cut,) = cuts(pool.network, pool.graph)
+    assert (cut.original, cut.source, cut.operand) == ("fq", "f", None)
+    assert pool.tensors[cut.name].ravel().tolist() == [2, 2]
+
+    assert pool.judge(pool.tensors).status is VerificationStatus.VERIFIED
+    assert pool.judge(pool.with_cut(0, 0, 0, 0, value=1)).status is VerificationStatus.VERIFIED
+
+
+@pytest.mark.parametrize(("channel", "value"), [(0, 0), (0, 3), (1, 1), (1, 3)])
+def test_another_average_is_wrong(pool: Case, channel: int, value: int):
+    found = pool.judge(pool.with_cut(0, channel, 0, 0, value=value))
 
     assert found.status is VerificationStatus.FAILED
     assert [(item.name, item.mismatches) for item in found.outputs] == [("fq", 1), ("y", 0)]
