@@ -67,7 +67,8 @@ def test_a_difference_is_told():
     fewer = dataclasses.replace(schedule, events=schedule.events[:-1])
 
     assert "pJ, counted" in difference(Account(schedule, dear), counted(program))
-    assert "('dram', 'write')" in difference(Account(fewer, case.machine), counted(program))
+    told = difference(Account(fewer, case.machine), counted(program))
+    assert told.startswith(("('dram', 'write')", "('gb', 'read')")), "a store reads and writes"
 
 
 def test_a_difference_of_a_descriptor_is_told():
