@@ -147,7 +147,8 @@ class GraphBuilder:
         """Concatenate along the channels (axis 1)."""
         first, *rest = (self._shapes[x] for x in xs)
         channels = first[1] + sum(shape[1] for shape in rest)
-        return self.op("concat", xs, (first[0], channels, *first[2:]))
+        shape = (first[0], channels, *first[2:])
+        return self.op("concat", xs, shape, attrs=[("axis", 1)])
 
     def mean(self, x: str) -> str:
         """Average over everything but batch and channels."""

@@ -3,6 +3,7 @@ from collections.abc import Callable
 import pytest
 
 from accnn.ir.graph import Graph
+from accnn.ir.ops import parts_of
 from accnn.models.graphs import (
     HUMAN_DESIGNED,
     SEARCHED,
@@ -27,6 +28,16 @@ def test_graphs_are_valid_and_named_for_their_builder(build: Callable[[], Graph]
     graph.verify()
     assert graph.name == build.__name__
     assert all(value.type.dtype.bytes == 1 for op in graph.ops for value in op.results)
+
+
+@pytest.mark.parametrize("build", [*HUMAN_DESIGNED, *SEARCHED])
+def test_concatenations_say_along_which_axis(build: Callable[[], Graph]):
+    graph = build()
+    joins = [op for op in graph.ops if op.kind == "concat"]
+
+    for op in joins:
+        sizes = [part.domain[1].size for part in parts_of(op, graph.types)]
+        assert sum(sizes) == graph.types[op.name].elements // op.result.type.shape[0]
 
 
 @pytest.mark.parametrize(
