@@ -25,8 +25,8 @@ from .frontend import Network, read_network
 from .mapping.solve import CachedSolver
 from .options import LOWER, CompileOptions, VerifyMode
 from .pipelines import chosen_pipeline
-from .report.build.findings import Findings
-from .report.build.report import build_report
+from .report.contents.findings import Findings
+from .report.contents.report import build_report
 from .stopwatch import Observer, Stopwatch, unobserved
 from .stores.mappings import MappingCache
 from .stores.networks import QuantisedNetworks

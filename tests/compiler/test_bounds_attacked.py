@@ -7,7 +7,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from accnn.compiler.report.build import lower_bounds
+from accnn.compiler.report.contents import lower_bounds
 from accnn.ir.graph import Graph
 from accnn.ir.ops import workload
 from accnn.passes.analysis.compulsory import compulsory_network_bytes

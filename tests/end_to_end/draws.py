@@ -21,8 +21,8 @@ from accnn.compiler.driver import run_program
 from accnn.compiler.frontend import read_network
 from accnn.compiler.options import CompileOptions, VerifyMode
 from accnn.compiler.pipelines import GRAPH_SCHEDULERS, TILE_SCHEDULERS, default_pipeline
-from accnn.compiler.report.build.findings import Findings
-from accnn.compiler.report.build.report import build_report
+from accnn.compiler.report.contents.findings import Findings
+from accnn.compiler.report.contents.report import build_report
 from accnn.compiler.stopwatch import Stopwatch, unobserved
 from accnn.compiler.verification.observe import observed
 from accnn.compiler.verification.verdict import is_cut, verify_run, verify_run_in_sections

@@ -52,7 +52,7 @@ CHANGE = Change(
             "    estimate: float | None = None\n    macs: int | None = None\n",
         ),
         Edit(
-            "compiler/report/build/operators.py",
+            "compiler/report/contents/operators.py",
             "        estimate=None if mapping is None else mapping.estimate,\n",
             "        estimate=None if mapping is None else mapping.estimate,\n"
             "        macs=None if load is None else load.macs,\n",

@@ -11,8 +11,8 @@ from accnn.compiler.driver import constants_of
 from accnn.compiler.frontend import Network
 from accnn.compiler.options import CompileOptions
 from accnn.compiler.pipelines import default_pipeline
-from accnn.compiler.report.build.findings import Findings
-from accnn.compiler.report.build.report import build_report
+from accnn.compiler.report.contents.findings import Findings
+from accnn.compiler.report.contents.report import build_report
 from accnn.compiler.report.html import html_report
 from accnn.ir.module import Module
 from accnn.ir.report import (

@@ -8,7 +8,7 @@ from onnx import ModelProto
 
 import accnn
 from accnn.compiler.driver import Result
-from accnn.compiler.report.build.lower_bounds import compulsory_operator_bytes
+from accnn.compiler.report.contents.lower_bounds import compulsory_operator_bytes
 from accnn.ir.report import OperatorReport
 from accnn.passes.scheduling.fusion import Fuse
 from tests.onnx_rows import convolutions_in_a_row

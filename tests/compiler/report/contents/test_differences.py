@@ -5,8 +5,8 @@ from dataclasses import replace
 
 import pytest
 
-from accnn.compiler.report.build.alone import OperatorsAlone
-from accnn.compiler.report.build.differences import Differences
+from accnn.compiler.report.contents.alone import OperatorsAlone
+from accnn.compiler.report.contents.differences import Differences
 from accnn.ir.report import NOTICEABLE, Cause
 from accnn.runtime_sim.result import OperatorAccount, PortStall
 from tests.flow import Compiled, compile_graph

@@ -2,7 +2,7 @@
 
 import pytest
 
-from accnn.compiler.report.build.alone import OperatorsAlone
+from accnn.compiler.report.contents.alone import OperatorsAlone
 from accnn.ir.tiles.events import TRANSFERS
 from tests.flow import Compiled, compile_graph
 from tests.networks import residual_network

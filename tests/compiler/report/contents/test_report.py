@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 
 from accnn.backend.load import load_architecture
+from accnn.compiler.report.contents.report import fallback_note, tiles_note
 from accnn.compiler.report.table import mapping_line
-from accnn.compiler.report.build.report import fallback_note, tiles_note
 from accnn.ir.graph_schedule import SolveStatus
 from accnn.ir.proof import Scope
 from accnn.ir.report import OperatorReport
