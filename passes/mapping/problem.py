@@ -56,6 +56,8 @@ class MappingProblem:
         resident: Operands that lie whole in the scratchpad, outside of the workspace. Nests do not
             allocate them there.
         objective: What to minimise.
+        kept_weights: Of what a stripe of a fused group makes of an operator: bytes of the weights'
+            memory that its weights may take from stripe to stripe. ``None``: it is no such part.
         even: Whether all operands of a level must start their tiles at the same loop.
         padding: Whether extents may be padded where that pays.
         rules: Whose rules count; mappers that know only ours disregard it.
@@ -70,6 +72,7 @@ class MappingProblem:
     workspace: int | None = None
     resident: frozenset[Operand] = frozenset()
     objective: Objective = Objective.LATENCY
+    kept_weights: int | None = None
     even: bool = False
     padding: bool = True
     rules: Rules = Rules.ACCNN

@@ -41,6 +41,8 @@ def problem_on(
     resident: frozenset[Operand],
     objective: Objective,
     seed: int,
+    *,
+    kept_weights: int | None = None,
 ) -> MappingProblem:
     """Return what a mapper is asked about an operator of a network.
 
@@ -54,6 +56,8 @@ def problem_on(
         resident: Operands that lie whole in the scratchpad.
         objective: What the mapper minimises.
         seed: Of the mapper.
+        kept_weights: Of what a stripe makes of it: bytes of the weights' memory that its weights
+            may take from stripe to stripe.
     """
     return MappingProblem(
         workload=replace(workload, psum_bits=arch.accumulator_bits),
@@ -61,6 +65,7 @@ def problem_on(
         workspace=workspace // len(arch.npus),
         resident=resident,
         objective=objective,
+        kept_weights=kept_weights,
         seed=seed,
     )
 
@@ -153,8 +158,18 @@ class GroupMapping:
                     frozenset(resident),
                     self.objective,
                     self.seed,
+                    kept_weights=self._kept_weights(head) if is_striped else None,
                 ),
             )
+
+    def _kept_weights(self, op: Op) -> int:
+        """Return its share of the weights' memory, in proportion to all members' weights."""
+        types, arch = self.module.graph.types, self._arch
+        members = map(self.module.graph.producer.__getitem__, self.group.members)
+        total = sum(types[item.operands[1]].bytes for item in members if is_mac(item))
+        home = arch.home(Operand.W)
+        capacity = (home.capacity or 0) * arch.instances(home.name)
+        return capacity * types[op.operands[1]].bytes // max(1, total)
 
     def _fetched(self, chain: Sequence[Op], resident: Mapping[str, int]) -> int:
         """Return how many tensors of the result's size the tail of a chain fetches in tiles."""

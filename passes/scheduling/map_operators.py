@@ -68,7 +68,10 @@ class MapOperators(Pass):
         return replace(module, mappings=tuple(mappings))
 
     def _of_group(self, module: Module, group: Group, ctx: Context) -> tuple[OperatorMapping, ...]:
-        """Return the nests of a group: of the mapper or of its stand-in."""
+        """Return the nests of a group: of the mapper or of its stand-in.
+
+        Cycles and bytes count alike, for its plan stands on both.
+        """
         arch = require_arch(module)
         own = find_mapper(self.mapper)
         found: list[tuple[int, tuple[OperatorMapping, ...]]] = []
@@ -78,7 +81,7 @@ class MapOperators(Pass):
             asked = GroupMapping(module, group, self.objective, ctx.seed, _schedules(ctx))
             try:
                 nests, schedule = asked.best(partial(finder.timed, arch, ctx))
-                found.append((schedule.cycles, nests))
+                found.append((schedule.cycles * schedule.transferred_bytes, nests))
             except InfeasibleError as error:
                 complaint = complaint or error
         if not found:

@@ -15,14 +15,14 @@ the cost model.
 """
 
 import math
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 
 from ....ir.arch import Architecture
-from ....ir.workload import DIMS, Dim, Operand
+from ....ir.workload import DIMS, REDUCTION, RELEVANT, Dim, Operand
 from .batch import BatchCost, evaluate_batch
 from .counts import tile_elements
 from .nest_batch import Bools, Floats, Ints, NestBatch, Turns
@@ -48,12 +48,15 @@ class TileBatch:
         arch: The machine that one NPU sees, with its share of the off-chip bandwidth.
         placement: Operands that lie whole in the scratchpad.
         npus: Number of NPUs.
+        kept_weights: Of what a stripe of a fused group makes of an operator: bytes of the weights'
+            memory that its weights may take from stripe to stripe; ``None``: it is no such part.
     """
 
     batch: NestBatch
     arch: Architecture
     placement: frozenset[Operand]
     npus: int = 1
+    kept_weights: int | None = None
 
     @cached_property
     def _outputs(self) -> Turns:
@@ -120,16 +123,25 @@ class TileBatch:
 
     @cached_property
     def operation_cycles(self) -> Floats:
-        """Duration of one whole operation, which fills its buffers anew [cycle], ``[B]``."""
+        """Duration of one whole operation behind another one [cycle], ``[B]``."""
+        return np.ceil(self._by_home(lambda cost: cost.steady_cycles))
+
+    @cached_property
+    def _fill_cycles(self) -> Floats:
+        """What a first operation takes to fill its buffers, and a last one to drain, ``[B]``."""
+        return self._by_home(lambda cost: cost.fill_cycles + cost.drain_cycles)
+
+    def _by_home(self, figure: Callable[[BatchCost], Floats]) -> Floats:
+        """Return a figure of one operation, whether its sums remain in the array or leave it."""
         if not self._is_inside.any():
-            return self._steady_cycles(inside=False)
+            return figure(self._operation_cost(inside=False))
         if self._is_inside.all():
-            return self._steady_cycles(inside=True)
-        completed, others = (self._steady_cycles(inside=inside) for inside in (True, False))
+            return figure(self._operation_cost(inside=True))
+        completed, others = (figure(self._operation_cost(inside=item)) for item in (True, False))
         return np.where(self._is_inside, completed, others)
 
-    def _steady_cycles(self, *, inside: bool) -> Floats:
-        """Return the duration if sums remain in the array, or leave it [cycle], ``[B]``.
+    def _operation_cost(self, *, inside: bool) -> BatchCost:
+        """Return what one operation costs if sums remain in the array, or leave it.
 
         They are as wide as accumulators: finishing them is another instruction's work.
         """
@@ -153,7 +165,7 @@ class TileBatch:
             levels=levels,
             starts=starts,
         )
-        return np.ceil(evaluate_batch(batch, self.arch).steady_cycles)
+        return evaluate_batch(batch, self.arch)
 
     def _from_home(self, operand: Operand) -> tuple[int, tuple[str, ...]]:
         """Return which levels lie beneath the home of an operand, and it with all of them."""
@@ -255,6 +267,9 @@ class TileBatch:
             spare = {self._memory(item): self._spare(self._memory(item)) for item in order}
             loads: dict[Operand, Ints] = {}
             for operand in order:
+                if operand is Operand.W and self.kept_weights is not None:
+                    loads[operand] = self._loads_beside_stripes(self.kept_weights)
+                    continue
                 memory = self._memory(operand)
                 own = self._in_flight * self._occupied_bytes(operand)
                 kept = self._kept_from(operand, spare[memory] + own)
@@ -262,6 +277,16 @@ class TileBatch:
                 spare[memory] = spare[memory] - np.maximum(0, taken)
                 loads[operand] = self._loads(operand, kept)
             yield loads
+
+    def _loads_beside_stripes(self, capacity: int) -> Ints:
+        """Return how often a tile of weights is loaded in each stripe: not at all where all remain.
+
+        Args:
+            capacity: What all tiles of weights may take [byte].
+        """
+        everything = self._occupied[Operand.W][:, 0]
+        loads = self._loads(Operand.W, self._home(Operand.W))
+        return np.where(everything <= capacity, 0, loads)
 
     def _dma_cycles(self, cost: BatchCost) -> Floats:
         dma, bandwidth = self.arch.dma, self.arch.off_chip.read_bandwidth
@@ -293,7 +318,38 @@ class TileBatch:
         for size, bandwidth in ((read, pad.read_bandwidth), (written, pad.write_bandwidth)):
             if bandwidth is not None:
                 slowest = np.maximum(slowest, size / bandwidth)
+        return np.where(self._is_inside, np.maximum(slowest, self._leaving_cycles()), slowest)
+
+    def _leaving_cycles(self) -> Floats:
+        """Return what sums take of accumulators and links on their way out [cycle], ``[B]``.
+
+        Neighbours that reduce the same outputs send all of their sums; what no longer has to be
+        added to others leaves as wide as outputs are.
+        """
+        work = self.batch.workload
+        home = self.arch.level(self.batch.levels[Operand.O][-1])
+        finished, wide = work.output_bits / 8, math.ceil(self.arch.accumulator_bits / 8)
+        elements = np.full(len(self.batch), float(work.elements(Operand.O)))
+        joined = np.ones(len(self.batch), np.int64)
+        slowest = np.zeros(len(self.batch))
+        for fanout in self.arch.fanouts_above(home.name):
+            elements = elements / self._unrolled(fanout.name, RELEVANT[Operand.O])
+            joined = joined * self._unrolled(fanout.name, REDUCTION)
+            if fanout.link_bandwidth is not None:
+                size = elements * np.where(joined == 1, finished, wide)
+                slowest = np.maximum(slowest, size / fanout.link_bandwidth)
+        if home.read_bandwidth is not None:
+            slowest = np.maximum(slowest, elements * wide / home.read_bandwidth)
         return slowest
+
+    def _unrolled(self, fanout: str, dims: Collection[Dim]) -> Ints:
+        """Return the unrolling over a fan-out along some dimensions, ``[B]``."""
+        columns = [
+            column
+            for column, (name, dim) in enumerate(self.batch.unrolled)
+            if name == fanout and dim in dims
+        ]
+        return self.batch.unrolled_extents[:, columns].prod(axis=1)
 
     # -- all together --------------------------------------------------------------------------
 
@@ -303,11 +359,13 @@ class TileBatch:
         rounds = -(-self.accumulations // self.npus)
         imbalance = rounds * self.npus / self.accumulations
         computing = self.operations * self.operation_cycles
+        # Both need the ports and the bytes of sums in the scratchpad; in a stripe somebody waits.
+        in_turn = ~self._is_inside | (self.kept_weights is not None)
         beside = np.maximum(computing, finishing)
-        in_turn = (
-            computing + finishing
-        )  # both need the ports and the bytes of sums in the scratchpad
-        busy = np.where(self._is_inside, beside, in_turn) * imbalance
+        busy = np.where(in_turn, computing + finishing, beside) * imbalance
         slowest: Floats = np.maximum(busy, self._dma_cycles(cost))
         steady = np.where(self._spills_sums, _SPILLING * slowest, slowest)
-        return steady + cost.fill_cycles + cost.drain_cycles + _PER_OPERATION * self.operations
+        filling = cost.fill_cycles + cost.drain_cycles
+        if self.kept_weights is not None:
+            filling = self._fill_cycles
+        return steady + filling + _PER_OPERATION * self.operations

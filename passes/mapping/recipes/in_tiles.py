@@ -159,7 +159,10 @@ class Shared:
         return evaluate_batch(batch, self.problem.machine, placement=self.problem.held)
 
     def _cycles(self, batch: NestBatch, cost: BatchCost) -> NDArray[np.float64]:
-        tiles = TileBatch(batch, self.problem.machine, self.problem.held, self.npus)
+        problem = self.problem
+        tiles = TileBatch(
+            batch, problem.machine, problem.held, self.npus, problem.kept_weights
+        )
         return tiles.estimate(cost)
 
     def judge(self, least: float) -> Judge:
