@@ -277,6 +277,10 @@ class Architecture:
         """Return how many instances of a level one NPU has, joint limits included."""
         return self._width(self.fanouts_above(level))
 
+    def whole_capacity(self, level: str) -> int:
+        """Return the bytes of all instances of a level, of one NPU where it is private [byte]."""
+        return (self.level(level).capacity or 0) * self.instances(level)
+
     @cached_property
     def macs(self) -> int:
         """MACs per cycle of one (regular) NPU, joint limits (of disjoint groups) included."""

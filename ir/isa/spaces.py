@@ -41,7 +41,7 @@ def space_bytes(arch: Architecture) -> Mapping[Space, int]:
     tiles lie in them.
     """
     sizes = {
-        space: (arch.level(level).capacity or 0) * arch.instances(level)
+        space: arch.whole_capacity(level)
         for space, level in level_of_space(arch).items()
         if space is not Space.DRAM
     }

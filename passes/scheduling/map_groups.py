@@ -167,8 +167,7 @@ class GroupMapping:
         types, arch = self.module.graph.types, self._arch
         members = map(self.module.graph.producer.__getitem__, self.group.members)
         total = sum(types[item.operands[1]].bytes for item in members if is_mac(item))
-        home = arch.home(Operand.W)
-        capacity = (home.capacity or 0) * arch.instances(home.name)
+        capacity = arch.whole_capacity(arch.home(Operand.W).name)
         return capacity * types[op.operands[1]].bytes // max(1, total)
 
     def _fetched(self, chain: Sequence[Op], resident: Mapping[str, int]) -> int:

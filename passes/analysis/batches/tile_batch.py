@@ -223,10 +223,9 @@ class TileBatch:
         return home if operand is Operand.W else self.arch.scratchpad
 
     def _capacity(self, memory: str) -> int:
-        capacity = self.arch.level(memory).capacity or 0
         if memory == self.arch.scratchpad:
-            return capacity * self.npus
-        return capacity * self.arch.instances(memory)
+            return (self.arch.level(memory).capacity or 0) * self.npus
+        return self.arch.whole_capacity(memory)
 
     @property
     def _in_flight(self) -> int:

@@ -160,9 +160,7 @@ class Shared:
 
     def _cycles(self, batch: NestBatch, cost: BatchCost) -> NDArray[np.float64]:
         problem = self.problem
-        tiles = TileBatch(
-            batch, problem.machine, problem.held, self.npus, problem.kept_weights
-        )
+        tiles = TileBatch(batch, problem.machine, problem.held, self.npus, problem.kept_weights)
         return tiles.estimate(cost)
 
     def judge(self, least: float) -> Judge:

@@ -15,7 +15,7 @@ from ....ir.workload import Operand
 from ...tiling.group import Chain, chains
 from ...tiling.stripes import row_axis, stripes
 from ..map_groups import line_bytes
-from .tilings import OperatorTilings, weight_capacity
+from .tilings import OperatorTilings
 from .traffic import COMFORTABLE, Traffic, TrafficModel
 
 
@@ -80,7 +80,7 @@ def _stripe_traffic(graph: Graph, group: Group, arch: Architecture) -> TrafficMo
     cycles = -(-macs // arch.all_macs)
     lines = line_bytes(graph, group)
     pass_scratchpad = Operand.W in arch.scratchpad_level.holds
-    is_held = total <= weight_capacity(arch) and not pass_scratchpad
+    is_held = total <= arch.whole_capacity(arch.home(Operand.W).name) and not pass_scratchpad
     own = set(group.members)
 
     def model(op: Op, resident: frozenset[str], workspace: int) -> Traffic | None:

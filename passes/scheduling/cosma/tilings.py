@@ -45,7 +45,8 @@ class OperatorTilings:
         self._computed = [item for item in others.items() if not graph.is_constant(item[0])]
         self._nest = nest
         self._weights_pass = Operand.W in arch.scratchpad_level.holds
-        self._near_weights = weight_capacity(arch)
+        home = arch.home(Operand.W)
+        self._near_weights = (home.usable or 0) * arch.instances(home.name)
         self._psum_bytes = -(-arch.accumulator_bits // 8)
         self._splits = _splits(nest)
         self._cycles = -(-nest.macs // arch.all_macs)
@@ -225,9 +226,3 @@ def _fetched(
 def _overlap(count: _Bytes, taps: int, stride: int) -> _Bytes:
     """Return the rows that neighbouring tiles fetch twice."""
     return (count - 1) * max(0, taps - stride)
-
-
-def weight_capacity(arch: Architecture) -> int:
-    """Return the bytes that all instances of the weights' on-chip home hold together."""
-    home = arch.home(Operand.W)
-    return (home.usable or 0) * arch.instances(home.name)

@@ -37,7 +37,7 @@ _LINES = 0.8
 _HEIGHTS = 2
 """Stripe heights that are offered of each interval, the largest ones."""
 
-_COMPUTING, _MOVING = 0.88, 0.45
+_COMPUTING, _MOVING = 0.88, 0.25
 """Parts of what steps take alone that a group is expected to take at least: of those that compute
 for longer than they move tiles, and of the others."""
 
@@ -94,7 +94,7 @@ class Intervals:
         return self.base.plan
 
     def groups(self) -> tuple[Group, ...]:
-        """Return the disjoint groups that save most, of which none moves more or takes longer."""
+        """Return the disjoint groups that save most, of which none moves more."""
         while True:
             chosen = self._best()
             unknown = [item for item in chosen if item[0] not in self._known]
@@ -204,7 +204,10 @@ class Intervals:
     # -- what groups cost ------------------------------------------------------------------------
 
     def _offered(self, start: int, stop: int) -> Iterator[tuple[Group, _Cost]]:
-        """Yield the groups of some steps that can be chosen, with what they cost."""
+        """Yield the groups of some steps that can be chosen, with what they cost.
+
+        What the steps can gain by themselves, with better nests, is charged to the group.
+        """
         if stop - start < 2:
             return
         if (start, stop) not in self._offers:
@@ -215,9 +218,9 @@ class Intervals:
         for group, estimate in self._offers[start, stop]:
             rough = None if is_closed else replace(estimate, cycles=max(least, estimate.cycles))
             found = self._known.get(group, rough)
-            within = found is not None and found.cycles <= cycles_alone(self.base, group)
-            if found is not None and within and found.bytes <= alone.bytes:
-                yield group, found
+            if found is not None and found.bytes <= alone.bytes:
+                prospects = alone.cycles - cycles_alone(self.base, group)
+                yield group, replace(found, cycles=found.cycles + prospects)
 
     def _candidates(self, start: int, stop: int) -> Iterator[tuple[Group, _Cost]]:
         """Yield the groups of some steps, with what they cost at best."""
