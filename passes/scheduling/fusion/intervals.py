@@ -94,7 +94,7 @@ class Intervals:
         return self.base.plan
 
     def groups(self) -> tuple[Group, ...]:
-        """Return the disjoint groups that save most, of which none moves more."""
+        """Return the disjoint groups that save most, of which none moves more or takes longer."""
         while True:
             chosen = self._best()
             unknown = [item for item in chosen if item[0] not in self._known]
@@ -204,10 +204,7 @@ class Intervals:
     # -- what groups cost ------------------------------------------------------------------------
 
     def _offered(self, start: int, stop: int) -> Iterator[tuple[Group, _Cost]]:
-        """Yield the groups of some steps that can be chosen, with what they cost.
-
-        What the steps can gain by themselves, with better nests, is charged to the group.
-        """
+        """Yield the groups of some steps that can be chosen, with what they cost."""
         if stop - start < 2:
             return
         if (start, stop) not in self._offers:
@@ -218,9 +215,9 @@ class Intervals:
         for group, estimate in self._offers[start, stop]:
             rough = None if is_closed else replace(estimate, cycles=max(least, estimate.cycles))
             found = self._known.get(group, rough)
-            if found is not None and found.bytes <= alone.bytes:
-                prospects = alone.cycles - cycles_alone(self.base, group)
-                yield group, replace(found, cycles=found.cycles + prospects)
+            within = found is not None and found.cycles <= cycles_alone(self.base, group)
+            if found is not None and within and found.bytes <= alone.bytes:
+                yield group, found
 
     def _candidates(self, start: int, stop: int) -> Iterator[tuple[Group, _Cost]]:
         """Yield the groups of some steps, with what they cost at best."""
