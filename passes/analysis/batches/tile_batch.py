@@ -287,6 +287,18 @@ class TileBatch:
         loads = self._loads(Operand.W, self._home(Operand.W))
         return np.where(everything <= capacity, 0, loads)
 
+    def _weights_cycles(self) -> Floats:
+        """Return what moving weights takes that do not remain from stripe to stripe, ``[B]``.
+
+        It is added to what a stripe takes: groups are there to move less, so that bytes count
+        even where time hides them.
+        """
+        bandwidth = self.arch.off_chip.read_bandwidth
+        if self.kept_weights is None or bandwidth is None:
+            return np.zeros(len(self.batch))
+        loads = self._loads_beside_stripes(self.kept_weights)
+        return loads * self._tile_bytes(Operand.W) / bandwidth
+
     def _dma_cycles(self, cost: BatchCost) -> Floats:
         dma, bandwidth = self.arch.dma, self.arch.off_chip.read_bandwidth
         startup = dma.startup * self.npus / dma.channels
@@ -359,12 +371,16 @@ class TileBatch:
         imbalance = rounds * self.npus / self.accumulations
         computing = self.operations * self.operation_cycles
         # Both need the ports and the bytes of sums in the scratchpad; in a stripe somebody waits.
-        in_turn = ~self._is_inside | (self.kept_weights is not None)
+        in_turn = ~self._is_inside | self._is_in_stripes
         beside = np.maximum(computing, finishing)
         busy = np.where(in_turn, computing + finishing, beside) * imbalance
         slowest: Floats = np.maximum(busy, self._dma_cycles(cost))
         steady = np.where(self._spills_sums, _SPILLING * slowest, slowest)
         filling = cost.fill_cycles + cost.drain_cycles
-        if self.kept_weights is not None:
-            filling = self._fill_cycles
+        if self._is_in_stripes:
+            filling = self._fill_cycles + self._weights_cycles()
         return steady + filling + _PER_OPERATION * self.operations
+
+    @property
+    def _is_in_stripes(self) -> bool:
+        return self.kept_weights is not None
