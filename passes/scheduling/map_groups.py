@@ -7,20 +7,24 @@ lines leave is known roughly, so that a nest is asked for less and less until al
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 from ...ir.arch import Architecture
 from ...ir.errors import InfeasibleError
 from ...ir.graph import Graph, Op
 from ...ir.graph_schedule import Group
+from ...ir.mapping import LoopNest
 from ...ir.module import Mapping as OperatorMapping
 from ...ir.module import Module
 from ...ir.ops import is_mac, operand_types, spec_of, workload
 from ...ir.tiles.schedule import TileSchedule
 from ...ir.workload import Dim, Operand, Workload
+from ..analysis.batches.nest_batch import batch_nests
+from ..analysis.batches.tile_batch import TileBatch
 from ..base import require_arch
 from ..mapping.mapper import MappingResult
 from ..mapping.problem import MappingProblem, Objective
-from ..tiling.group import chains
+from ..tiling.group import Chain, chains
 from ..tiling.homes import home_of, homes_of
 from ..tiling.residency import residency, unit_of
 from ..tiling.stripes import most_rows, row_axis, stripes
@@ -41,8 +45,6 @@ def problem_on(
     resident: frozenset[Operand],
     objective: Objective,
     seed: int,
-    *,
-    kept_weights: int | None = None,
 ) -> MappingProblem:
     """Return what a mapper is asked about an operator of a network.
 
@@ -56,8 +58,6 @@ def problem_on(
         resident: Operands that lie whole in the scratchpad.
         objective: What the mapper minimises.
         seed: Of the mapper.
-        kept_weights: Of what a stripe makes of it: bytes of the weights' memory that its weights
-            may take from stripe to stripe.
     """
     return MappingProblem(
         workload=replace(workload, psum_bits=arch.accumulator_bits),
@@ -65,7 +65,6 @@ def problem_on(
         workspace=workspace // len(arch.npus),
         resident=resident,
         objective=objective,
-        kept_weights=kept_weights,
         seed=seed,
     )
 
@@ -117,31 +116,60 @@ class GroupMapping:
     def _arch(self) -> Architecture:
         return require_arch(self.module)
 
-    def problems(self, share: float) -> tuple[tuple[str, MappingProblem], ...]:
+    def problems(self, share: float, guide: Solve) -> tuple[tuple[str, MappingProblem], ...]:
         """Return (member, problem) of the members that the MAC array runs.
+
+        Weights that remain from stripe to stripe share a memory, with all the copies that a nest
+        makes of them. The members are asked in their order; each may take what those before it
+        leave, less one copy of the weights of those that follow.
 
         Args:
             share: Part of what lines leave of the workspace.
+            guide: Tells how many copies a member makes.
         """
-        return tuple(self._problems(share))
+        weights = [self.module.graph.types[op.operands[1]].bytes for op in self._macs]
+        left, found = self._weights_capacity - sum(weights), list[tuple[str, MappingProblem]]()
+        for (name, problem), own in zip(self._problems(share), weights, strict=True):
+            if self._is_striped:
+                problem = replace(problem, kept_weights=max(0, left + own))
+                taken = _weights_bytes(problem, guide([(problem, name)])[problem].nest)
+                left += own - min(taken, max(own, left + own))
+            found.append((name, problem))
+        return tuple(found)
+
+    @property
+    def _macs(self) -> tuple[Op, ...]:
+        """Members that the MAC array runs."""
+        ops = (self.module.graph.producer[name] for name in self.group.members)
+        return tuple(op for op in ops if is_mac(op))
+
+    @property
+    def _weights_capacity(self) -> int:
+        return self._arch.whole_capacity(self._arch.home(Operand.W).name)
+
+    @cached_property
+    def _chains(self) -> tuple[Chain, ...]:
+        return chains(self.module.graph, self.group.members)
+
+    @property
+    def _is_striped(self) -> bool:
+        return len(self._chains) > 1 or self.group.rows > 0
 
     def _problems(self, share: float) -> Iterator[tuple[str, MappingProblem]]:
         graph, arch, plan = self.module.graph, self._arch, self.module.graph_schedule
         assert plan is not None
         unit = unit_of(graph, plan, self.group.name)
         place = residency(graph, plan, unit)
-        parts = chains(graph, self.group.members)
         rows = most_rows(graph, self.group.members, self.group.rows)
         homes = homes_of(graph, self.group.members)
-        is_striped = len(parts) > 1 or self.group.rows > 0
         left = max(0, place.workspace_bytes - line_bytes(graph, self.group))
-        for chain in parts:
+        for chain in self._chains:
             head = chain[0]
             base = workload(head, graph.types) if is_mac(head) else None
             if base is None:
                 continue
             resident: set[Operand] = set()
-            if is_striped or head.operands[0] in place.addresses:
+            if self._is_striped or head.operands[0] in place.addresses:
                 resident.add(Operand.I)
             made = home_of(homes, chain[-1].name).tensor
             if made != self.group.name or self.group.name in place.addresses:
@@ -158,17 +186,8 @@ class GroupMapping:
                     frozenset(resident),
                     self.objective,
                     self.seed,
-                    kept_weights=self._kept_weights(head) if is_striped else None,
                 ),
             )
-
-    def _kept_weights(self, op: Op) -> int:
-        """Return its share of the weights' memory, in proportion to all members' weights."""
-        types, arch = self.module.graph.types, self._arch
-        members = map(self.module.graph.producer.__getitem__, self.group.members)
-        total = sum(types[item.operands[1]].bytes for item in members if is_mac(item))
-        capacity = arch.whole_capacity(arch.home(Operand.W).name)
-        return capacity * types[op.operands[1]].bytes // max(1, total)
 
     def _fetched(self, chain: Sequence[Op], resident: Mapping[str, int]) -> int:
         """Return how many tensors of the result's size the tail of a chain fetches in tiles."""
@@ -183,11 +202,14 @@ class GroupMapping:
                 count += is_tile and type.shape == op.result.type.shape
         return count
 
-    def best(self, solve: Solve) -> tuple[tuple[OperatorMapping, ...], TileSchedule]:
+    def best(
+        self, solve: Solve, guide: Solve | None = None
+    ) -> tuple[tuple[OperatorMapping, ...], TileSchedule]:
         """Return nests whose tiles fit together, and the schedule of these.
 
         Args:
             solve: Answers the problems.
+            guide: Answers them roughly, to share out the weights' memory; by default the same.
 
         Raises:
             InfeasibleError: No nests fit.
@@ -195,7 +217,7 @@ class GroupMapping:
         complaint: InfeasibleError | None = None
         for share in SHARES:
             try:
-                problems = self.problems(share)
+                problems = self.problems(share, guide or solve)
                 found = solve([(problem, name) for name, problem in problems])
                 mappings = tuple(mapping_of(name, found[problem]) for name, problem in problems)
                 return mappings, self.schedule(mappings)
@@ -218,6 +240,12 @@ class GroupMapping:
         module = replace(self.module, mappings=mappings)
         unit = unit_of(module.graph, plan, self.group.name)
         return self.make(module, unit)
+
+
+def _weights_bytes(problem: MappingProblem, nest: LoopNest) -> int:
+    """Return what all weights of a nest take of their memory, with all copies [byte]."""
+    tiles = TileBatch(batch_nests([nest]), problem.machine, problem.held)
+    return int(tiles.weights_bytes[0])
 
 
 def mapping_of(name: str, result: MappingResult) -> OperatorMapping:

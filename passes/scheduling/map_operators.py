@@ -76,11 +76,14 @@ class MapOperators(Pass):
         own = find_mapper(self.mapper)
         found: list[tuple[int, tuple[OperatorMapping, ...]]] = []
         complaint: InfeasibleError | None = None
+        guide = replace(self, mapper=own.stand_in.name)
         for mapper in dict.fromkeys((own.name, own.stand_in.name)):
             finder = replace(self, mapper=mapper)
             asked = GroupMapping(module, group, self.objective, ctx.seed, _schedules(ctx))
             try:
-                nests, schedule = asked.best(partial(finder.timed, arch, ctx))
+                nests, schedule = asked.best(
+                    partial(finder.timed, arch, ctx), partial(guide.solve, arch=arch, ctx=ctx)
+                )
                 found.append((schedule.cycles * schedule.transferred_bytes, nests))
             except InfeasibleError as error:
                 complaint = complaint or error

@@ -215,6 +215,11 @@ class TileBatch:
         part = self._bytes_of(Operand.W, beneath) * self.arch.instances(memory)
         return {**self._bytes, Operand.W: part}
 
+    @property
+    def weights_bytes(self) -> Ints:
+        """Bytes of their memory that all weights take, ``[B]``."""
+        return self._occupied[Operand.W][:, 0]
+
     def _occupied_bytes(self, operand: Operand) -> Ints:
         return self._occupied[operand][self.batch.rows, self._home(operand)]
 
@@ -283,9 +288,8 @@ class TileBatch:
         Args:
             capacity: What all tiles of weights may take [byte].
         """
-        everything = self._occupied[Operand.W][:, 0]
         loads = self._loads(Operand.W, self._home(Operand.W))
-        return np.where(everything <= capacity, 0, loads)
+        return np.where(self.weights_bytes <= capacity, 0, loads)
 
     def _weights_cycles(self) -> Floats:
         """Return what moving weights takes that do not remain from stripe to stripe, ``[B]``.
