@@ -333,13 +333,16 @@ class TileBatch:
         for size, bandwidth in ((read, pad.read_bandwidth), (written, pad.write_bandwidth)):
             if bandwidth is not None:
                 slowest = np.maximum(slowest, size / bandwidth)
-        return np.where(self._is_inside, np.maximum(slowest, self._leaving_cycles()), slowest)
+        if self._is_in_stripes:
+            return np.where(self._is_inside, np.maximum(slowest, self._leaving_cycles()), slowest)
+        return slowest
 
     def _leaving_cycles(self) -> Floats:
         """Return what sums take of accumulators and links on their way out [cycle], ``[B]``.
 
         Neighbours that reduce the same outputs send all of their sums; what no longer has to be
-        added to others leaves as wide as outputs are.
+        added to others leaves as wide as outputs are. Counted in stripes alone: elsewhere it is
+        hidden, and the search for nests found no better ones with it.
         """
         work = self.batch.workload
         home = self.arch.level(self.batch.levels[Operand.O][-1])
