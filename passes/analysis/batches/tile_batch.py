@@ -322,7 +322,8 @@ class TileBatch:
             best = np.minimum(best, moving + many * startup)
         return best
 
-    def _vector_cycles(self) -> Floats:
+    @property
+    def vector_cycles(self) -> Floats:
         """Return what finishing takes of lanes, or of scratchpad ports [cycle], ``[B]``."""
         pad, elements = self.arch.scratchpad_level, self.batch.workload.elements(Operand.O)
         written = elements * self.batch.workload.bits(Operand.O) / 8
@@ -373,7 +374,7 @@ class TileBatch:
 
     def estimate(self, cost: BatchCost) -> Floats:
         """Return the latency of one NPU that does all the work, tiles charged [cycle], ``[B]``."""
-        finishing = self.accumulations * self.arch.vector.startup + self._vector_cycles()
+        finishing = self.accumulations * self.arch.vector.startup + self.vector_cycles
         rounds = -(-self.accumulations // self.npus)
         imbalance = rounds * self.npus / self.accumulations
         computing = self.operations * self.operation_cycles
