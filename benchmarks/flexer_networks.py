@@ -1,4 +1,4 @@
-"""Whole networks with tiles out of order: compiled, simulated and compared with onnxruntime.
+"""Whole networks with tiles out of order, operator by operator: compiled, simulated, compared.
 
     python -m benchmarks.flexer_networks
     python -m benchmarks.flexer_networks --network squeezenet --arch flexer-arch1
@@ -66,7 +66,7 @@ def measure(network: str, arch: str) -> Row:
         path = Path(folder) / f"{network}.onnx"
         model = build(network, image_size=IMAGE_SIZES[network])
         path.write_bytes(model.SerializeToString())
-        result = compile(path, arch=arch, options=CompileOptions(tiles="flexer"))
+        result = compile(path, arch=arch, options=CompileOptions(tiles="flexer", fuse="off"))
     row = row_of(network, arch, result.report)
     _LOG.info("%s on %s: %s", network, arch, row.verdict)
     return row
