@@ -17,6 +17,9 @@ from . import Fuse
 from .epilogues import epilogues
 from .intervals import Intervals, cycles_alone
 
+_MOST_ATTEMPTS = 6
+"""Plans that are made to find out how many of the chosen groups fit together."""
+
 
 def fused_plan(
     graph: Graph,
@@ -53,14 +56,38 @@ def _best_with(
     groups: tuple[Group, ...],
 ) -> Measured:
     """Return the best plan with groups, with those that are not slower, or without."""
-    if not groups:
-        return plain
-    found = _plan(planned, groups)
+    found, groups = that_can_be_planned(planned, groups)
     if found is None:
         return plain
     kept = tuple(group for group, lost in _losses(plain, found) if lost <= 0)
     best = _better(plain, plain, found)
     return best if len(kept) == len(groups) else _better(plain, best, _plan(planned, kept))
+
+
+def that_can_be_planned(
+    planned: Callable[[tuple[Group, ...]], Measured | None], groups: tuple[Group, ...]
+) -> tuple[Measured | None, tuple[Group, ...]]:
+    """Return a plan with groups and what it has: all, or the first ones of which there is a plan.
+
+    Together they may leave no plan that fits the scratchpad. Tensors are largest at the beginning
+    of networks, so that the first groups save most. How many is searched for by halving.
+
+    Args:
+        planned: Plans with groups; ``None`` where one of them cannot be tiled.
+        groups: Groups in the order of the plan.
+    """
+    best: Measured | None = None
+    kept, count, too_many = 0, len(groups), len(groups) + 1
+    for _ in range(_MOST_ATTEMPTS):
+        if count == kept:
+            break
+        found = _plan(planned, groups[:count])
+        if found is None:
+            too_many = count
+        else:
+            best, kept = found, count
+        count = (kept + too_many) // 2
+    return best, groups[:kept]
 
 
 def _losses(plain: Measured, fused: Measured) -> Iterator[tuple[Group, float]]:

@@ -3,10 +3,13 @@
 import pytest
 
 from accnn.backend.load import load_architecture
-from accnn.ir.graph_schedule import GraphSchedule
+from accnn.ir.errors import InfeasibleError
+from accnn.ir.graph_schedule import GraphSchedule, Group
 from accnn.ir.module import Module
 from accnn.passes.base import Context
+from accnn.passes.scheduling.cosma.refine import Measured
 from accnn.passes.scheduling.fusion import Fuse
+from accnn.passes.scheduling.fusion.choice import that_can_be_planned
 from accnn.passes.scheduling.fusion.epilogues import epilogues
 from accnn.passes.scheduling.schedule_cosma import ScheduleCosma
 from tests.networks import NetworkBuilder, per_tensor
@@ -65,3 +68,38 @@ def test_what_is_read_twice_has_no_epilogue():
     graph = net.build(net.op("add", (a, b), "y", quant=per_tensor(0.1)))
 
     assert [group.members for group in epilogues(graph, load_architecture("simba"))] == [("b", "y")]
+
+
+@pytest.mark.parametrize("most", [0, 1, 4, 5, 7, 8])
+def test_where_all_groups_leave_no_plan_the_first_ones_do(most: int):
+    """A planner that finds no plan for more than some groups, and says so in either way."""
+    groups = tuple(Group(members=(f"a{number}", f"b{number}")) for number in range(8))
+    asked: list[int] = []
+
+    def planned(some: tuple[Group, ...]) -> Measured | None:
+        asked.append(len(some))
+        assert some == groups[: len(some)]
+        if len(some) > most:
+            if len(some) % 2:
+                return None
+            raise InfeasibleError("no plan fits")
+        return measured(some)
+
+    found, kept = that_can_be_planned(planned, groups)
+
+    assert kept == groups[:most]
+    assert (found is None) == (most == 0)
+    assert found is None or found.plan.groups == kept
+    assert len(asked) <= 6
+
+
+def test_no_groups_are_not_planned():
+    def planned(_: tuple[Group, ...]) -> Measured | None:
+        raise AssertionError("nothing to plan")
+
+    assert that_can_be_planned(planned, ()) == (None, ())
+
+
+def measured(groups: tuple[Group, ...]) -> Measured:
+    plan = GraphSchedule(budget=1, order=(), groups=groups)
+    return Measured(plan=plan, cost=0, times=(), prospects=())
