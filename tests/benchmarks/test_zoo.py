@@ -62,26 +62,27 @@ def test_a_document_gets_the_table_between_its_marks():
         zoo.with_table(document, "new", "b")
 
 
-@pytest.mark.parametrize("name", [zoo.SMALL_TABLE, zoo.FULL_TABLE])
+TABLES = {"--small": zoo.SMALL_TABLE, "": zoo.FULL_TABLE, "--default": zoo.DEFAULT_TABLE}
+
+
+@pytest.mark.parametrize("name", TABLES.values())
 def test_the_document_of_the_zoo_has_the_marks(name: str):
     zoo.with_table(zoo.DOCS.read_text(encoding="utf-8"), "", name)
 
 
-@pytest.mark.parametrize(("small", "other"), [(True, zoo.FULL_TABLE), (False, zoo.SMALL_TABLE)])
-def test_each_size_has_its_own_table(monkeypatch, tmp_path: Path, small: bool, other: str):
+@pytest.mark.parametrize("option", TABLES)
+def test_each_run_has_its_own_table(monkeypatch, tmp_path: Path, option: str):
     row = zoo.Row(network="resnet18", arch="a", verdict="verified", detail="")
     monkeypatch.setattr(zoo, "measure", lambda *_, **__: iter([row]))
     monkeypatch.setattr(zoo, "DOCS", tmp_path / "docs.md")
-    names = (zoo.SMALL_TABLE, zoo.FULL_TABLE)
-    marks = {name: f"<!-- {name} -->\n<!-- end of {name} -->\n" for name in names}
+    marks = {name: f"<!-- {name} -->\n<!-- end of {name} -->\n" for name in TABLES.values()}
     zoo.DOCS.write_text("".join(marks.values()))
-    size = ["--small"] if small else []
 
-    zoo.main(["--arch", "a", "--docs", *size, "--output", str(tmp_path)])
+    zoo.main(["--arch", "a", "--docs", *option.split(), "--output", str(tmp_path)])
 
     text = zoo.DOCS.read_text()
     assert "| `resnet18` | verified" in text
-    assert marks[other] in text
+    assert {name for name, mark in marks.items() if mark not in text} == {TABLES[option]}
 
 
 def test_a_refusal_says_why_and_is_no_failure(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
