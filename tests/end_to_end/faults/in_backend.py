@@ -6,14 +6,14 @@ _MACHINE = (
     Fault(
         "a scratchpad 64 times as large",
         "ir/isa/spaces.py",
-        "space: (arch.level(level).capacity or 0) * arch.instances(level)",
-        "space: (arch.level(level).capacity or 0) * arch.instances(level) * 64",
+        "space: arch.whole_capacity(level)",
+        "space: arch.whole_capacity(level) * 64",
         Exam.FORGED_PROGRAMS,
     ),
     Fault(
         "weight buffers counted once",
         "ir/isa/spaces.py",
-        "space: (arch.level(level).capacity or 0) * arch.instances(level)",
+        "space: arch.whole_capacity(level)",
         "space: (arch.level(level).capacity or 0)",
         Exam.FORGED_PROGRAMS,
     ),
