@@ -6,5 +6,5 @@
 - ``lowering``: from scheduled tiles to streams of instructions;
 - ``binary``: programs as bytes, and back;
 - ``package``: the artefact ``program.acc``, a program with all that a run needs;
-- ``manual``: writes the manual of the instruction set.
+- ``manual``, ``arch_manual``: write the references of instructions and of architecture files.
 """

@@ -13,6 +13,7 @@ and in ``docs/architectures.md``. Only this differs in a file:
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, TypeAlias, TypeVar, cast
 
 from pydantic import TypeAdapter, ValidationError
@@ -77,7 +78,7 @@ def dump_architecture(arch: Architecture) -> str:
 
     Comments and the description of the file that the value came from are not part of it.
     """
-    fields: dict[str, Any] = TypeAdapter(Architecture).dump_python(arch, mode="json")
+    fields: dict[str, Any] = _adapter(Architecture).dump_python(arch, mode="json")
     top = {name: value for name, value in fields.items() if not isinstance(value, list | dict)}
     parts = [_keys(top)]
     for name, value in fields.items():
@@ -89,9 +90,20 @@ def dump_architecture(arch: Architecture) -> str:
     return "\n".join(parts)
 
 
+def file_schema() -> Mapping[str, Any]:
+    """Return the JSON schema by which architectures are read, in the words of the classes."""
+    return _adapter(Architecture).json_schema()
+
+
+@cache
+def _adapter(kind: type[T]) -> TypeAdapter[T]:
+    """Return what reads and writes a class; making one takes longer than using it."""
+    return TypeAdapter(kind)
+
+
 def _validated(file: str, kind: type[T], value: object, key: str = "") -> T:
     try:
-        return TypeAdapter(kind).validate_json(json.dumps(value, default=str))
+        return _adapter(kind).validate_json(json.dumps(value, default=str))
     except ValidationError as error:
         raise from_validation(file, kind, value, error, key=key) from None
 

@@ -2,7 +2,7 @@
 
 import hashlib
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -77,6 +77,8 @@ def find_source(name_or_path: str, *, search: Sequence[Path] = _HERE) -> ArchSou
     path = others.find(name_or_path.removesuffix(".toml"))
     if path is not None:
         return ArchSource(path, _read(path))
+    if any((folder / name_or_path).is_dir() for folder in search):
+        raise ArchitectureError(f"architecture {name_or_path!r} is a folder, not a .toml file")
     names = [entry.name for entry in catalogue()]
     close = suggestion(Path(name_or_path).name.removesuffix(".toml"), names)
     raise ArchitectureError(
@@ -95,7 +97,20 @@ def parse_architecture(text: str, *, file: str = "<architecture>") -> Architectu
     Raises:
         ArchitectureError: Names file, key, value and what is allowed.
     """
-    arch = read_tables(file, _tables(text, file))
+    return build_architecture(tables_of(text, file), file=file)
+
+
+def build_architecture(tables: Mapping[str, object], *, file: str) -> Architecture:
+    """Return the architecture that the tables of a file describe, verified.
+
+    Args:
+        tables: What the file says; see :func:`tables_of`.
+        file: Its name in messages.
+
+    Raises:
+        ArchitectureError: Names file, key, value and what is allowed.
+    """
+    arch = read_tables(file, tables)
     check_names(file, arch)
     check_sizes(file, arch)
     try:
@@ -109,7 +124,7 @@ def catalogue() -> tuple[ArchEntry, ...]:
     """Return name and description of the architectures of accnn and of other packages, by name."""
     own = {path.stem: path for path in _CATALOGUE.glob("*.toml")}
     return tuple(
-        ArchEntry(name, str(_tables(_read(path), path.name).get("description", "")))
+        ArchEntry(name, str(tables_of(_read(path), path.name).get("description", "")))
         for name, path in sorted({**plugin_targets().usable, **own}.items())
     )
 
@@ -130,7 +145,12 @@ def _check_target(name: str, loaded: object) -> Path:
     return loaded
 
 
-def _tables(text: str, file: str) -> dict[str, object]:
+def tables_of(text: str, file: str) -> dict[str, object]:
+    """Return the tables of a file's text, not yet looked at.
+
+    Raises:
+        ArchitectureError: It is no TOML text.
+    """
     try:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:

@@ -102,12 +102,12 @@ def instruction_manual() -> str:
     """Return the page as Markdown."""
     slow = ", ".join(f"`{act}`" for act, item in FUNCTIONS.items() if item.cycles == SLOW)
     introduction = _INTRODUCTION.format(
-        queues=_prose(isa.__doc__).split("\n\n", 1)[1],
+        queues=prose(isa.__doc__).split("\n\n", 1)[1],
         rows="\n".join(_row(layout) for layout in layouts()),
         slow=slow,
     )
     binary = _BINARY.format(
-        encoding=_code_blocks(_prose(encode.__doc__).split("\n\n", 1)[1]),
+        encoding=_code_blocks(prose(encode.__doc__).split("\n\n", 1)[1]),
         spaces=", ".join(f"`{space.value}` {code}" for code, space in enumerate(Space)),
     )
     parts = [introduction, *(_section(layout) for layout in layouts()), _window(), binary, _TEXT]
@@ -126,14 +126,14 @@ def _spelled(cycles: str) -> str:
 
 
 def _section(layout: InstructionLayout) -> str:
-    text, _, attributes = _prose(layout.type.__doc__).partition("Attributes:\n")
+    text, _, attributes = prose(layout.type.__doc__).partition("Attributes:\n")
     lines = [f"### `{layout.mnemonic}`\n", text.strip() + "\n"]
     if layout.fields:
-        meanings = _meanings(attributes)
+        texts = meanings(attributes)
         lines += ["| field | kind | default | meaning |", "|---|---|---|---|"]
         lines += [
             f"| `{field.name}` | {_kind(field.shape)} | {_default(field)} "
-            f"| {meanings.get(field.name, '')} |"
+            f"| {texts.get(field.name, '')} |"
             for field in layout.fields
         ]
         lines.append("")
@@ -141,18 +141,18 @@ def _section(layout: InstructionLayout) -> str:
 
 
 def _window() -> str:
-    text, _, attributes = _prose(isa.Window.__doc__).partition("Attributes:\n")
-    rows = "\n".join(f"| `{name}` | {text} |" for name, text in _meanings(attributes).items())
+    text, _, attributes = prose(isa.Window.__doc__).partition("Attributes:\n")
+    rows = "\n".join(f"| `{name}` | {text} |" for name, text in meanings(attributes).items())
     return f"### Windows\n\n{text.strip()}\n\n| field | meaning |\n|---|---|\n{rows}\n"
 
 
 @cache
-def _prose(docstring: str | None) -> str:
+def prose(docstring: str | None) -> str:
     """Return a docstring with Markdown's back ticks."""
     return re.sub(r"``(.+?)``", r"`\1`", inspect.cleandoc(docstring or ""), flags=re.DOTALL)
 
 
-def _meanings(attributes: str) -> dict[str, str]:
+def meanings(attributes: str) -> dict[str, str]:
     """Return the text of each entry of an ``Attributes`` section."""
     entries = re.findall(
         r"^(\w+): (.*?)(?=^\w+: |\Z)", textwrap.dedent(attributes), re.DOTALL | re.MULTILINE

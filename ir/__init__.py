@@ -11,6 +11,7 @@ What one part of the compiler hands to the next:
 - ``isa``: instructions and programs;
 - ``module``: all of these at once, a field for each stage; ``report``: every figure.
 
-What they share: ``errors``, ``proof`` of bounds, ``plugins`` of other packages, ``codec`` and
-``text`` for their written forms.
+What they share: ``errors``, ``suggest`` for what helps after wrong names, ``proof`` of bounds,
+``plugins`` of other packages, the ``cache_folder``, ``notebook`` for what values show there,
+``codec`` and ``text`` for their written forms.
 """

@@ -102,7 +102,12 @@ class Fanout:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FanoutGroup:
-    """A limit on the product of several fan-outs (a GPU's threads in a block)."""
+    """A limit on the product of several fan-outs (a GPU's threads in a block).
+
+    Attributes:
+        fanouts: Their names.
+        limit: On the product of their unrolling.
+    """
 
     __pydantic_config__ = STRICT
 

@@ -23,6 +23,7 @@ from enum import StrEnum
 from functools import cached_property
 
 from .errors import VerifyError
+from .notebook import Cell, table_html
 from .proof import Scope, verify_proof
 
 
@@ -158,6 +159,36 @@ class GraphSchedule:
         return {
             member: step for step, name in enumerate(self.order) for member in self.members(name)
         }
+
+    def _repr_html_(self) -> str:
+        caption = (
+            f"Graph schedule, {len(self.order)} steps in {self.budget:,} bytes: "
+            f"{self.objective:,} bytes off chip ({self.status}), bound {self.bound:,}"
+        )
+        headings = ("step", "operators", "resident", "streamed", "moved whole", "bytes")
+        return table_html(caption, headings, map(self._row, range(len(self.order))))
+
+    def _row(self, step: int) -> tuple[Cell, ...]:
+        """Return what a notebook shows of a step."""
+        kept = [
+            item.tensor for item in self.residences if item.first_step <= step <= item.last_step
+        ]
+        streams = [item for item in self.streams if item.step == step]
+        whole = (
+            ("load", self.loads),
+            ("spill", self.spills),
+            ("retrieve", self.retrieves),
+            ("store", self.stores),
+        )
+        moved = [(what, item) for what, items in whole for item in items if item.step == step]
+        return (
+            step,
+            " ".join(self.members(self.order[step])),
+            " ".join(kept),
+            " ".join(item.tensor for item in streams),
+            ", ".join(f"{what} {item.tensor}" for what, item in moved),
+            sum(item.bytes for item in (*streams, *(item for _, item in moved))),
+        )
 
     def group(self, name: str) -> Group | None:
         """Return the group of a name, ``None`` where it is that of a single operator."""

@@ -19,12 +19,13 @@ mapping is the special case in which all operands of a level start at the same l
 
 import itertools
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 from .arch import Architecture
 from .errors import InfeasibleError, Shortage, VerifyError
+from .notebook import table_html
 from .workload import DIMS, REDUCTION, RELEVANT, Dim, Operand, Workload
 
 
@@ -100,6 +101,22 @@ class LoopNest:
             for dim, extent in self.workload.dims.items()
             if self.extents[dim] > extent
         }
+
+    def _repr_html_(self) -> str:
+        extents = " ".join(f"{dim}={size}" for dim, size in self.workload.dims.items() if size > 1)
+        rows = [
+            (" ".join(self._begun(position)), f"for {loop.dim} {loop.extent}")
+            for position, loop in enumerate(self.temporal)
+        ]
+        rows.append((" ".join(self._begun(len(self.temporal))), ""))
+        rows += [("", f"par {loop.dim} {loop.extent} on {loop.fanout}") for loop in self.spatial]
+        return table_html(f"Loop nest, {extents or 'one MAC'}", ("kept from here", "loop"), rows)
+
+    def _begun(self, position: int) -> Iterator[str]:
+        """Yield what memories keep from a loop inwards, neighbours at one level together."""
+        here = (item for item in self.allocations if item.start == position)
+        for level, items in itertools.groupby(here, key=lambda item: item.level):
+            yield f"{level} [{' '.join(item.operand for item in items)}]"
 
     def of(self, operand: Operand) -> tuple[Allocation, ...]:
         """Return the allocations of an operand, outermost level first."""
@@ -185,8 +202,17 @@ class LoopNest:
         for operand in Operand:
             self._verify_allocations(arch, operand)
         self._verify_spatial(arch)
+        self.verify_capacities(arch)
+
+    def verify_capacities(self, arch: Architecture) -> None:
+        """Check that the tiles fit the memories; all else is taken to be right.
+
+        Raises:
+            InfeasibleError: A tile does not fit; the shortage says what.
+        """
         for level in arch.levels:
-            self._verify_capacity(arch, level.name)
+            if level.usable is not None:
+                self._verify_capacity(arch, level.name, level.usable)
 
     def _verify_allocations(self, arch: Architecture, operand: Operand) -> None:
         own = self.of(operand)
@@ -217,11 +243,10 @@ class LoopNest:
                 )
                 raise InfeasibleError("spatial unrolling does not fit", shortage=shortage)
 
-    def _verify_capacity(self, arch: Architecture, level: str) -> None:
-        usable = arch.level(level).usable
+    def _verify_capacity(self, arch: Architecture, level: str, usable: int) -> None:
         terms = self.bytes_at(arch, level)
         demand = sum(amount for _, amount in terms)
-        if usable is not None and demand > usable:
+        if demand > usable:
             shortage = Shortage(resource=level, demand=demand, capacity=usable, terms=terms)
             raise InfeasibleError("a tile does not fit", shortage=shortage)
 

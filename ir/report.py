@@ -52,7 +52,7 @@ class PassRun:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Traffic:
+class OperandTraffic:
     """Bytes that one operand moves at one memory level, all instances together."""
 
     level: str
@@ -102,7 +102,7 @@ class Totals:
     energy_pj: float | None = None
     offchip_bytes: int | None = None
     offchip_bytes_compulsory: int | None = None
-    traffic: tuple[Traffic, ...] = ()
+    traffic: tuple[OperandTraffic, ...] = ()
 
 
 NOTICEABLE = 0.01
@@ -164,8 +164,11 @@ class OperatorReport:
         difference: ``cycles_simulated / cycles_predicted - 1``.
         reasons: Why that is not zero, where it is more than ``NOTICEABLE``; the most cycles first.
         energy_pj: Energy [pJ].
+        offchip_bytes: To and from off-chip memory, simulated [byte].
         utilization: MACs over (cycles x MACs per cycle), 0 .. 1.
         traffic: Per memory level and operand.
+        members: Operators that run together here, in order; empty for one alone.
+        nodes: ONNX nodes that it comes from, in order.
         nest: Text of the loop nest.
         note: What else there is to know of the mapping, e.g. who stepped in after a failure.
     """
@@ -188,8 +191,11 @@ class OperatorReport:
     difference: float | None = None
     reasons: tuple[Reason, ...] = ()
     energy_pj: float | None = None
+    offchip_bytes: int | None = None
     utilization: float | None = None
-    traffic: tuple[Traffic, ...] = ()
+    traffic: tuple[OperandTraffic, ...] = ()
+    members: tuple[str, ...] = ()
+    nodes: tuple[str, ...] = ()
     nest: str | None = None
     note: str | None = None
 
@@ -331,7 +337,7 @@ class Accuracy:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Quantization:
+class QuantizationReport:
     """How a float model became an integer one.
 
     Attributes:
@@ -437,7 +443,7 @@ class Report:
     operators: tuple[OperatorReport, ...] = ()
     graph_schedule: GraphScheduleReport | None = None
     tile_schedules: tuple[TileScheduleReport, ...] = ()
-    quantization: Quantization | None = None
+    quantization: QuantizationReport | None = None
     accuracy: Accuracy | None = None
     verification: Verification = Verification()
     notes: tuple[str, ...] = ()

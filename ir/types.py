@@ -1,6 +1,7 @@
 """Element types, quantisation and tensor types."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -81,6 +82,16 @@ class Quantization:
         if self.axis is None:
             return self
         return Quantization(self.scale, self.zero_point, perm.index(self.axis))
+
+    def taken(self, slices: Sequence[int], axis: int) -> "Quantization":
+        """Return the quantisation of some slices of the tensor, one after the other along an axis.
+
+        Args:
+            slices: Which slice of the tensor, along its own axis, each of the new one is.
+            axis: Axis of the new tensor.
+        """
+        scale = tuple(self.scale[index] for index in slices)
+        return Quantization(scale, tuple(self.zero_point[index] for index in slices), axis)
 
     def verify(self, dtype: DType, shape: tuple[int, ...]) -> None:
         """Check that the parameters suit a tensor.

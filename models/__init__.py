@@ -5,6 +5,7 @@
 - ``data``: what networks are calibrated and run with, the user's or made up;
 - ``zoo``: networks built as ONNX models, of sizes in ``published``;
 - ``graphs``: networks built as graphs, for schedulers alone;
+- ``torch_export``: from a PyTorch module to an ONNX file;
 - ``session``, ``sections``: reference runs by onnxruntime, whole or in sections;
 - ``accuracy``: which classes a network gives to examples;
 - ``onnx_cases``: the cases of ONNX's own tests.

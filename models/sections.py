@@ -8,13 +8,14 @@ Both ``a`` and ``q`` are outputs then.
 
 from collections.abc import Mapping
 
-from onnx import ModelProto, TensorProto, helper
+from onnx import ModelProto, NodeProto, TensorProto, helper
 
 from ..ir.types import TensorType
 from .onnx_import.tensors import element_code
 from .session import Model
 
 _GIVEN = "/given"
+_RECTIFIERS = frozenset({"Relu", "Clip"})
 
 
 def quantised_tensors(model: Model) -> dict[str, str]:
@@ -24,6 +25,23 @@ def quantised_tensors(model: Model) -> dict[str, str]:
         for node in model.graph.node
         if node.op_type == "QuantizeLinear"
     }
+
+
+def quantised_by(model: Model, kinds: frozenset[str]) -> frozenset[str]:
+    """Return the quantised tensors that nodes of some kinds make, rectified or not.
+
+    Args:
+        model: The model.
+        kinds: Kinds of nodes.
+    """
+    makers = {name: node for node in model.graph.node for name in node.output}
+
+    def maker(name: str) -> NodeProto | None:
+        node = makers.get(name)
+        return maker(node.input[0]) if node is not None and node.op_type in _RECTIFIERS else node
+
+    found = ((name, maker(source)) for name, source in quantised_tensors(model).items())
+    return frozenset(name for name, node in found if node is not None and node.op_type in kinds)
 
 
 def given_name(name: str) -> str:

@@ -20,6 +20,8 @@ from .base import Context, Pass
 from .header import Header
 from .pipeline import print_pass
 
+_DATA = ".safetensors"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PassStep:
@@ -148,7 +150,8 @@ class WriteReproducer(Instrument):
     """Where a pass fails, write its input and its name to a file that ``acc-opt`` runs.
 
     Args:
-        path: The file to write, e.g. ``reproducer.ir``; constants go to a file beside it.
+        path: The file to write, e.g. ``reproducer.ir``; constants go to a file beside it. Where one
+            of them exists, both get a number: ``reproducer-2.ir``.
     """
 
     def __init__(self, path: Path) -> None:
@@ -156,15 +159,21 @@ class WriteReproducer(Instrument):
 
     def failed(self, step: PassStep, before: Module, error: Exception) -> str | None:
         """Write the file and say so."""
-        constants = self._path.with_suffix(".safetensors") if before.constants else None
+        path = _free(self._path)
+        constants = path.with_suffix(_DATA) if before.constants else None
         try:
-            self._write(step, before, error, constants)
+            self._write(step, before, error, path, constants)
         except OSError as trouble:
-            return f"no reproducer: {self._path}: {trouble.strerror}"
-        return f"to reproduce: acc-opt {self._path}"
+            return f"no reproducer: {path}: {trouble.strerror}"
+        return f"to reproduce: acc-opt {path}"
 
     def _write(
-        self, step: PassStep, before: Module, error: Exception, constants: Path | None
+        self,
+        step: PassStep,
+        before: Module,
+        error: Exception,
+        path: Path,
+        constants: Path | None,
     ) -> None:
         head = Header(
             pipeline=print_pass(step.item),
@@ -173,6 +182,15 @@ class WriteReproducer(Instrument):
         )
         first = str(error).split("\n", maxsplit=1)[0]
         note = f"// fails with {type(error).__name__}: {first}\n"
-        self._path.write_text(f"{head}{note}{print_module(before)}", encoding="utf-8")
+        path.write_text(f"{head}{note}{print_module(before)}", encoding="utf-8")
         if constants is not None:
             before.constants.save(constants)
+
+
+def _free(path: Path) -> Path:
+    """Return a path that is not taken, nor that of its constants: with a number where need be."""
+    found, number = path, 1
+    while found.exists() or found.with_suffix(_DATA).exists():
+        number += 1
+        found = path.with_stem(f"{path.stem}-{number}")
+    return found

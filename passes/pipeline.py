@@ -7,12 +7,13 @@ that are not plain words are written as JSON strings.
 import difflib
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 from ..ir.errors import OptionError, ParseError, PipelineError
 from ..ir.module import Stage
+from ..ir.suggest import suggest
 from .base import STAGES, Pass
 from .options import OptionField, option_fields
 
@@ -165,15 +166,6 @@ def find_pass(name: str, known: Sequence[type[Pass]]) -> type[Pass]:
     if name not in by_name:
         raise PipelineError(f"no pass named {name!r}", hint=suggest(name, by_name))
     return by_name[name]
-
-
-def suggest(name: str, known: Iterable[str]) -> str:
-    """Return a hint: the most similar names, or all of them where none is similar."""
-    names = sorted(known)
-    close = difflib.get_close_matches(name, names, n=3, cutoff=0.6)
-    if close:
-        return f"did you mean {' or '.join(close)}?"
-    return f"known: {', '.join(names) or 'none'}"
 
 
 class _Reader:

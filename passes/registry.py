@@ -22,7 +22,7 @@ from .scheduling.map_operators import MapOperators
 from .scheduling.schedule_cosma import ScheduleCosma
 from .scheduling.schedule_in_order import ScheduleInOrder
 from .scheduling.schedule_linear import ScheduleLinear
-from .scheduling.schedule_tiles import ScheduleTiles
+from .scheduling.static.schedule_tiles import ScheduleTiles
 
 PASSES: tuple[type[Pass], ...] = (
     # The graph.

@@ -8,7 +8,7 @@ References:
 """
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TextIO
 
 from ..ir.errors import SimulationError
@@ -19,8 +19,15 @@ from .result import QueueTimeline, SimulationResult
 _LINES = 1 << 12
 
 
-def write_trace(result: SimulationResult, file: TextIO) -> None:
+def write_trace(
+    result: SimulationResult, file: TextIO, origins: Mapping[str, Sequence[str]] | None = None
+) -> None:
     """Write the trace of a simulation.
+
+    Args:
+        result: Of a simulation that kept a trace.
+        file: Takes the text.
+        origins: What operators come from, by their names, e.g. nodes of an ONNX network.
 
     Raises:
         SimulationError: The simulation kept no trace.
@@ -32,7 +39,7 @@ def write_trace(result: SimulationResult, file: TextIO) -> None:
     file.write(f'{{"name": "process_name", "ph": "M", "pid": 0, "args": {{"name": {name}}}}}')
     for number, timeline in enumerate(result.timelines):
         file.write(_track(number, result.program.queues[number].name))
-        for piece in _slices(result.program, number, timeline):
+        for piece in _slices(result.program, number, timeline, origins or {}):
             file.write(piece)
     file.write("\n]}\n")
 
@@ -45,13 +52,16 @@ def _track(number: int, name: str) -> str:
     )
 
 
-def _slices(program: Program, number: int, timeline: QueueTimeline) -> Iterator[str]:
+def _slices(
+    program: Program, number: int, timeline: QueueTimeline, origins: Mapping[str, Sequence[str]]
+) -> Iterator[str]:
     """Yield pieces of many slices; what only waits is left out.
 
     A slice ends where the next begins: a ``Mac`` that drains while the next one computes is shown
     up to there.
     """
     operators = [json.dumps(name)[1:-1] for name in program.operators]
+    froms = [_from(origins.get(name, ())) for name in program.operators]
     lines: list[str] = []
     stream = program.queues[number].instructions
     times = zip(timeline.starts.tolist(), timeline.shown_ends.tolist(), strict=True)
@@ -60,11 +70,17 @@ def _slices(program: Program, number: int, timeline: QueueTimeline) -> Iterator[
             continue
         kind = type(instruction).__name__.lower()
         operator = operators[instruction.op] if instruction.op >= 0 else kind
+        origin = froms[instruction.op] if instruction.op >= 0 else ""
         lines.append(
             f',\n{{"name": "{operator}", "cat": "{kind}", "ph": "X", "pid": 0, "tid": {number}, '
-            f'"ts": {start}, "dur": {end - start}, "args": {{"instruction": {position}}}}}'
+            f'"ts": {start}, "dur": {end - start}, "args": {{"instruction": {position}{origin}}}}}'
         )
         if len(lines) >= _LINES:
             yield "".join(lines)
             lines.clear()
     yield "".join(lines)
+
+
+def _from(origins: Sequence[str]) -> str:
+    """Return what a slice says of where its operator comes from."""
+    return f', "from": {json.dumps(", ".join(origins))}' if origins else ""

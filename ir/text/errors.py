@@ -29,7 +29,8 @@ _FRIENDLY = {
     "MORETHAN": "'>'",
     "$END": "the end of the text",
 }
-_IGNORED = frozenset({"COMMENT", "WS"})
+_IGNORED = frozenset({"COMMENT", "WS", "NUMBERS"})
+"""What is never named as expected; a list of numbers is one that begins with ``[``."""
 
 
 def at_position(text: str, source: str, line: int, column: int, message: str) -> str:

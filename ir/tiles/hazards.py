@@ -26,7 +26,7 @@ Ticks = dict[int, int]
 
 
 @dataclass(slots=True)
-class Block:
+class PlacedContent:
     """An address range with one content.
 
     Attributes:
@@ -116,9 +116,9 @@ class HazardTracker:
     """The blocks of all memories; local to one scheduling or lowering run."""
 
     def __init__(self) -> None:
-        self._blocks: dict[tuple[Space, int], list[Block]] = {}
+        self._blocks: dict[tuple[Space, int], list[PlacedContent]] = {}
 
-    def claim(self, space: Space, npu: int, address: int, size: int) -> Block:
+    def claim(self, space: Space, npu: int, address: int, size: int) -> PlacedContent:
         """Make a block over an address range; older blocks there end.
 
         Parts of older blocks that stick out remain blocks of their own.
@@ -130,8 +130,8 @@ class HazardTracker:
             size: [byte].
         """
         low, high = address, address + size
-        block = Block(low, high)
-        kept: list[Block] = []
+        block = PlacedContent(low, high)
+        kept: list[PlacedContent] = []
         for old in self._blocks.get((space, npu), []):
             if old.high <= low or high <= old.low:
                 kept.append(old)
@@ -139,7 +139,9 @@ class HazardTracker:
             for ticks in (old.inherited, old.readers, old.writers):
                 merge(block.inherited, ticks)
             kept += [
-                Block(start, stop, dict(old.writers), dict(old.readers), dict(old.inherited))
+                PlacedContent(
+                    start, stop, dict(old.writers), dict(old.readers), dict(old.inherited)
+                )
                 for start, stop in ((old.low, low), (high, old.high))
                 if start < stop
             ]
@@ -157,7 +159,7 @@ class ScheduleHazards:
 
     schedule: TileSchedule
     _tracker: HazardTracker = field(default_factory=HazardTracker)
-    _contents: dict[Storage, Block] = field(default_factory=dict[Storage, Block])
+    _contents: dict[Storage, PlacedContent] = field(default_factory=dict[Storage, PlacedContent])
 
     @cached_property
     def accesses(self) -> Accesses:
@@ -196,17 +198,17 @@ class ScheduleHazards:
     def _author(self, number: int) -> str:
         return self.schedule.events[number].kind.value
 
-    def _content(self, touch: Touch) -> Block:
+    def _content(self, touch: Touch) -> PlacedContent:
         found = self._contents.get(touch.storage)
         if found is None:
             found = self._contents[touch.storage] = self._claim(touch.storage)
         return found
 
-    def _claim(self, storage: Storage) -> Block:
+    def _claim(self, storage: Storage) -> PlacedContent:
         if isinstance(storage, Placement):
             tile = self.schedule.graph.tiles[storage.tile]
             npu = 0 if tile.space.is_shared else storage.npu
             return self._tracker.claim(tile.space, npu, storage.address, tile.occupied)
         if isinstance(storage, OnChip):
             return self._tracker.claim(Space.GB, 0, storage.base, self.accesses.bytes(storage))
-        return Block(0, 0)
+        return PlacedContent(0, 0)

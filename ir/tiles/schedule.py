@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from ..errors import VerifyError
+from ..notebook import Cell, table_html
 from ..proof import Scope, verify_proof
 from .events import TRANSFERS, Event, TileEvents
 from .occupancy import verify_exclusive, verify_no_overlap
@@ -71,6 +72,29 @@ class TileSchedule(TileEvents):
     cycles_lower_bound: int = 0
     scope: Scope | None = None
     alone: tuple[OperatorTiles, ...] = ()
+
+    def _repr_html_(self) -> str:
+        bound = f", bound {self.cycles_lower_bound:,}" if self.cycles_lower_bound else ""
+        caption = (
+            f"Tile schedule by {self.scheduler}: {self.cycles:,} cycles{bound}, "
+            f"{len(self.events):,} events"
+        )
+        headings = ("operator", "from cycle", "to cycle", "computes", "transfers", "bytes off chip")
+        return table_html(caption, headings, map(self._row, range(len(self.graph.operators))))
+
+    def _row(self, step: int) -> tuple[Cell, ...]:
+        """Return what a notebook shows of an operator."""
+        numbers = self.by_step.get(step, ())
+        events = [self.events[number] for number in numbers]
+        transfers = sum(event.kind in TRANSFERS for event in events)
+        return (
+            self.graph.operators[step],
+            min((event.start for event in events), default=None),
+            max((event.end for event in events), default=None),
+            len(events) - transfers,
+            transfers,
+            self.bytes_of(numbers),
+        )
 
     @property
     def transferred_bytes(self) -> int:

@@ -1,6 +1,7 @@
 """The table of supported ONNX operators: import function and opsets; add an operator here."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import onnx.defs
@@ -252,18 +253,17 @@ def refuse_unsupported(nodes: Iterable[Node]) -> None:
     """Refuse a network that has operators which the table lacks.
 
     Raises:
-        ModelError: Names each operator, its first node and its opset.
+        ModelError: Names each operator, its first node, how many there are, and its opset.
     """
-    first: dict[tuple[str, str], Node] = {}
-    for node in nodes:
-        if not is_supported(node):
-            first.setdefault((node.domain, node.kind), node)
-    if first:
-        raise _unsupported(tuple(first.values()))
+    found = [node for node in nodes if not is_supported(node)]
+    if found:
+        raise _unsupported(found)
 
 
-def _unsupported(nodes: tuple[Node, ...]) -> ModelError:
-    domains = dict.fromkeys(node.domain for node in nodes)
+def _unsupported(found: Sequence[Node]) -> ModelError:
+    counts = Counter((node.domain, node.kind) for node in found)
+    nodes = {(node.domain, node.kind): node for node in reversed(found)}
+    domains = dict.fromkeys(domain for domain, _ in counts)
     known = {
         domain: ", ".join(sorted(kind for place, kind in OPERATORS if place == domain))
         for domain in domains
@@ -272,10 +272,15 @@ def _unsupported(nodes: tuple[Node, ...]) -> ModelError:
         f"supported in {_shown(name)}: {text or 'nothing'}" for name, text in known.items()
     )
     reasons = "; ".join(
-        f"{node.loc} is not supported (domain {_shown(node.domain)}, opset {node.opset})"
-        for node in nodes
+        f"{_and_others(nodes[key].loc, count)} not supported "
+        f"(domain {_shown(nodes[key].domain)}, opset {nodes[key].opset})"
+        for key, count in counts.items()
     )
     return ModelError(reasons, hint=hint)
+
+
+def _and_others(loc: str, count: int) -> str:
+    return f"{loc} is" if count == 1 else f"{loc} and {count - 1} more of its kind are"
 
 
 def _shown(domain: str) -> str:
@@ -290,7 +295,7 @@ def operator_for(node: Node) -> Operator:
     """
     found = OPERATORS.get((node.domain, node.kind))
     if found is None:
-        raise _unsupported((node,))
+        raise _unsupported([node])
     if not (found.first <= node.opset <= found.last or _is_as_at(node, found.first)):
         raise node.refusal(
             f"is not supported at opset {node.opset} of {_shown(node.domain)} "

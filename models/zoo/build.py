@@ -9,6 +9,9 @@ from .layers.structure import IR_VERSION, OPSET, LayerValue, Structure, ZooOptio
 from .registry import find, structure
 from .weights import Weights, calibrated_weights, calibration_batch, initialisers
 
+PRODUCER = "accnn"
+"""Who made a network, as its file says."""
+
 
 def build(
     name: str,
@@ -64,7 +67,7 @@ def _model(network: Structure, weights: Weights) -> ModelProto:
         graph,
         opset_imports=[helper.make_opsetid("", OPSET)],
         ir_version=IR_VERSION,
-        producer_name="accnn",
+        producer_name=PRODUCER,
     )
 
 

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from ...ir.errors import OptionError
+from ...ir.suggest import suggest
 from .classifiers.alexnet import alexnet
 from .classifiers.convnext import convnext_tiny
 from .classifiers.darknet import darknet19
@@ -117,7 +118,7 @@ def find(name: str) -> ZooNetwork:
     for network in NETWORKS:
         if network.name == name:
             return network
-    raise OptionError(f"no network named {name!r}", hint=f"known: {', '.join(names())}")
+    raise OptionError(f"no network named {name!r}", hint=suggest(name, names()))
 
 
 def published(network: ZooNetwork) -> Structure:

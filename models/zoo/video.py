@@ -7,7 +7,7 @@ References:
 """
 
 from ..published.clips import S3D_BRANCHES, width_between
-from .layers.builder import Activation, NetBuilder
+from .layers.builder import LayerFunction, NetBuilder
 from .layers.structure import LayerValue
 
 _FRAMES = 16
@@ -54,9 +54,9 @@ def _residual(net: NetBuilder, x: LayerValue, name: str, channels: int, stride: 
     y = net.unit(x, f"{name}.space1", inner, (1, 3, 3), stride=(1, stride, stride))
     y = net.unit(y, f"{name}.time1", channels, (3, 1, 1), stride=(stride, 1, 1))
     y = net.unit(y, f"{name}.space2", inner, (1, 3, 3))
-    y = net.unit(y, f"{name}.time2", channels, (3, 1, 1), act=Activation.NONE, gain=_BRANCH_GAIN)
+    y = net.unit(y, f"{name}.time2", channels, (3, 1, 1), act=LayerFunction.NONE, gain=_BRANCH_GAIN)
     if x.shape != y.shape:
-        x = net.unit(x, f"{name}.down", channels, stride=stride, act=Activation.NONE)
+        x = net.unit(x, f"{name}.down", channels, stride=stride, act=LayerFunction.NONE)
     return net.relu(net.add(y, x, f"{name}.add"), f"{name}.relu")
 
 

@@ -17,7 +17,7 @@ from .batches.latency import drain_cycles, fill_cycles, port_bits
 from .batches.nest_batch import batch_nests
 from .bounds import cycles_lower_bound, energy_lower_bound
 from .sliding import fetched_in_tiles
-from .traffic import Direction, Port, Traffic, bounded_ports
+from .traffic import Direction, Port, PortTraffic, bounded_ports
 
 
 class Counting(StrEnum):
@@ -50,7 +50,7 @@ class CostReport:
         held: Operands that lie whole in the scratchpad.
     """
 
-    traffic: tuple[Traffic, ...]
+    traffic: tuple[PortTraffic, ...]
     ports: tuple[Port, ...]
     compute_cycles: int
     fill_cycles: float
@@ -101,7 +101,7 @@ class CostReport:
             return "compute"
         return slowest.name
 
-    def accesses(self, place: str, operand: Operand, direction: Direction) -> Traffic | None:
+    def accesses(self, place: str, operand: Operand, direction: Direction) -> PortTraffic | None:
         """Return the traffic at one place, ``None`` where there is none.
 
         Args:
@@ -153,7 +153,7 @@ def evaluate(
     )
 
 
-def _traffic(counts: Counts) -> tuple[Traffic, ...]:
+def _traffic(counts: Counts) -> tuple[PortTraffic, ...]:
     """Return what passes each place, but for what nothing passes."""
     found = zip(
         counts.index.groups,
@@ -163,7 +163,7 @@ def _traffic(counts: Counts) -> tuple[Traffic, ...]:
         strict=True,
     )
     return tuple(
-        Traffic(
+        PortTraffic(
             place=place,
             operand=operand,
             direction=direction,

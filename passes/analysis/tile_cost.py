@@ -6,11 +6,12 @@ same rules, in other code.
 
 import math
 from dataclasses import dataclass
+from functools import lru_cache
 
 from ...ir.arch import Architecture
 from ...ir.mapping import LoopNest
 from .cost import evaluate
-from .traffic import Traffic
+from .traffic import PortTraffic
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,12 +32,13 @@ class TileCost:
     fill_cycles: int
     steady_cycles: int
     drain_cycles: int
-    traffic: tuple[Traffic, ...]
+    traffic: tuple[PortTraffic, ...]
     energy_pj: float
 
 
+@lru_cache(maxsize=4096)
 def tile_cost(inner: LoopNest, arch: Architecture, *, accumulate: bool = False) -> TileCost:
-    """Return the cost of one MAC instruction.
+    """Return the cost of one MAC instruction; schedulers ask for the same ones again and again.
 
     Args:
         inner: What the array runs; its first allocations are the homes.

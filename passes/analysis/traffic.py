@@ -23,7 +23,7 @@ class Direction(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Traffic:
+class PortTraffic:
     """Elements of one operand through one port.
 
     Attributes:

@@ -3,7 +3,7 @@
 - ``problem``: what is asked; every mapper answers the same question;
 - ``mapper``: what a mapper is and what it answers; ``jobs``: many questions at once;
 - ``registry``: the mappers by name;
-- ``timeloop``: problems, architectures and nests as Timeloop's files;
+- ``timeloop``, ``zigzag_files``: workloads, machines and nests as files of Timeloop and ZigZag;
 - ``recipes``: the mappers, each a few steps of search and proof;
 - ``search``: annealing over orders of loops, local search over tiles, draws;
 - ``certificate``: integer programs, which prove what no mapping can beat.

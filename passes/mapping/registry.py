@@ -4,12 +4,14 @@ from collections.abc import Mapping
 
 from ...ir.errors import OptionError
 from ...ir.plugins import PluginGroup, Plugins, plugins
+from ...ir.suggest import suggest
 from .mapper import Mapper
 from .recipes.cosa import Cosa
 from .recipes.cosa_paper import CosaPaper
 from .recipes.drawn import Exhaustive, RandomBest, RandomPruned
 from .recipes.output_stationary import OutputStationary
 from .recipes.salsa import Salsa, loma
+from .recipes.timeloop_hybrid import TimeloopHybrid
 
 MAPPERS: Mapping[str, Mapper] = {
     mapper.name: mapper
@@ -21,6 +23,7 @@ MAPPERS: Mapping[str, Mapper] = {
         OutputStationary(),
         RandomBest(),
         RandomPruned(),
+        TimeloopHybrid(),
         Exhaustive(),
     )
 }
@@ -38,8 +41,8 @@ def find_mapper(name: str) -> Mapper:
     others = plugin_mappers()
     found = others.find(name)
     if found is None:
-        known = ", ".join((*MAPPERS, *others.usable))
-        raise OptionError(f"no mapper named {name!r}", hint=f"known: {known}")
+        known = (*MAPPERS, *others.usable)
+        raise OptionError(f"no mapper named {name!r}", hint=suggest(name, known))
     return found
 
 

@@ -28,8 +28,8 @@ from ..tiling.group import Chain, chains
 from ..tiling.homes import home_of, homes_of
 from ..tiling.residency import residency, unit_of
 from ..tiling.stripes import most_rows, row_axis, stripes
-from .known_schedules import Make
-from .schedule_tiles import schedule_operator
+from .static.known_schedules import Make
+from .static.schedule_tiles import schedule_operator
 
 SHARES = (1.0, 0.75, 0.5, 0.25)
 """Parts of what lines leave of the workspace that nests are asked to fit, the largest first."""

@@ -12,17 +12,20 @@ from ...ir.graph_schedule import GraphSchedule, Group
 from ...ir.module import Mapping as OperatorMapping
 from ...ir.module import Module, Stage
 from ...ir.ops import workload
+from ...ir.tiles.schedule import TileSchedule
 from ...ir.workload import Operand
+from ..analysis.batches.tile_batch import TRAFFIC_PRICE
 from ..base import SECONDS_OF, Context, Pass, require_arch
 from ..mapping.jobs import MapJob
 from ..mapping.mapper import Mapper, MappingResult, MappingStatus
 from ..mapping.problem import MappingProblem, Objective
-from ..mapping.recipes.in_tiles import Shared, in_tiles
+from ..mapping.recipes.in_tiles import InTiles, Shared, in_tiles
 from ..mapping.registry import find_mapper
 from ..tiling.residency import residency
-from .known_schedules import KnownSchedules, Make
 from .map_groups import GroupMapping, mapping_of, problem_on
-from .schedule_tiles import schedule_operator
+from .static.known_schedules import KnownSchedules, Make
+from .static.schedule_tiles import schedule_operator
+from .static.static import rating
 
 
 @dataclass(frozen=True)
@@ -60,7 +63,7 @@ class MapOperators(Pass):
         ctx.counters.add("distinct workloads", len(results))
         rival = find_mapper(self.mapper).stand_in
         if rival.name != self.mapper and self.objective is Objective.LATENCY:
-            results = self._compared(module, results, first, rival, ctx)
+            results = self._compared(module, results, first, ctx)
         mappings = [mapping_of(name, results[problem]) for name, problem in problems]
         for group in plan.groups:
             ctx.progress("nests of groups", len(mappings), len(module.graph.ops))
@@ -68,23 +71,29 @@ class MapOperators(Pass):
         return replace(module, mappings=tuple(mappings))
 
     def _of_group(self, module: Module, group: Group, ctx: Context) -> tuple[OperatorMapping, ...]:
-        """Return the nests of a group: of the mapper or of its stand-in.
+        """Return the nests of a group: of the mapper, or of its stand-in, as they are or improved.
 
         Cycles and bytes count alike, for its plan stands on both.
         """
         arch = require_arch(module)
-        own = find_mapper(self.mapper)
+        own, npus = find_mapper(self.mapper), len(arch.npus)
+        rough = replace(self, mapper=own.stand_in.name)
+        known: dict[MappingProblem, MappingResult] = {}
+
+        def guide(
+            problems: Sequence[tuple[MappingProblem, str]],
+        ) -> Mapping[MappingProblem, MappingResult]:
+            new = [item for item in problems if item[0] not in known]
+            known.update(rough.solve(new, arch, ctx))
+            return known
+
+        asked = GroupMapping(module, group, self.objective, ctx.seed, _schedules(ctx))
         found: list[tuple[int, tuple[OperatorMapping, ...]]] = []
         complaint: InfeasibleError | None = None
-        guide = replace(self, mapper=own.stand_in.name)
-        for mapper in dict.fromkeys((own.name, own.stand_in.name)):
-            finder = replace(self, mapper=mapper)
-            asked = GroupMapping(module, group, self.objective, ctx.seed, _schedules(ctx))
+        for mapper in dict.fromkeys((in_tiles(own, npus), *stand_ins(own, npus))):
             try:
-                nests, schedule = asked.best(
-                    partial(finder.timed, arch, ctx), partial(guide.solve, arch=arch, ctx=ctx)
-                )
-                found.append((schedule.cycles * schedule.transferred_bytes, nests))
+                nests, schedule = asked.best(partial(self.timed, arch, ctx, mapper), guide)
+                found.append((rating(schedule.cycles, schedule.transferred_bytes), nests))
             except InfeasibleError as error:
                 complaint = complaint or error
         if not found:
@@ -97,19 +106,20 @@ class MapOperators(Pass):
         module: Module,
         results: Mapping[MappingProblem, MappingResult],
         names: Mapping[MappingProblem, str],
-        rival: Mapper,
         ctx: Context,
     ) -> Mapping[MappingProblem, MappingResult]:
-        """Return a rival's results where their tiles are scheduled in fewer cycles."""
+        """Return the stand-in's results where their tiles are better."""
         npus = len(require_arch(module).npus)
-        jobs = [MapJob(problem, in_tiles(rival, npus)) for problem in results]
+        rivals = stand_ins(find_mapper(self.mapper), npus)
+        jobs = [MapJob(problem, mapper) for problem in results for mapper in rivals]
         answers = ctx.solve_jobs(jobs, lambda done, total: None)
         found = dict(results)
-        for number, (problem, other) in enumerate(zip(results, answers, strict=True)):
-            ctx.progress("nests compared", number, len(results))
+        for number, (job, other) in enumerate(zip(jobs, answers, strict=True)):
+            ctx.progress("nests compared", number, len(jobs))
             if isinstance(other, InfeasibleError):
                 continue
-            first = mapping_of(names[problem], results[problem])
+            problem = job.problem
+            first = mapping_of(names[problem], found[problem])
             second = mapping_of(names[problem], other)
             best = winner(module, first, second, _schedules(ctx))
             if best is not first:
@@ -117,29 +127,38 @@ class MapOperators(Pass):
                 if taken.status is MappingStatus.FALLBACK:
                     taken = replace(taken, status=other.status)
                 found[problem] = replace(taken, mapper=other.mapper, note=best.note)
-                ctx.counters.add("greedy nests")
+        ctx.counters.add("greedy nests", sum(found[item] is not results[item] for item in found))
         return found
 
     def timed(
-        self, arch: Architecture, ctx: Context, problems: Sequence[tuple[MappingProblem, str]]
+        self,
+        arch: Architecture,
+        ctx: Context,
+        mapper: Mapper,
+        problems: Sequence[tuple[MappingProblem, str]],
     ) -> Mapping[MappingProblem, MappingResult]:
         """Return the mapping of each problem, and note how long it took.
 
         Args:
             arch: The accelerator.
             ctx: Who solves, and who counts.
+            mapper: Who is asked.
             problems: Problems, each with its operator.
 
         Raises:
             InfeasibleError: Nothing fits one of them; names the operator.
         """
-        found = self.solve(tuple(problems), arch, ctx)
+        found = self.solve(tuple(problems), arch, ctx, mapper)
         for problem, name in problems:
             ctx.counters.add(f"{SECONDS_OF}{name}", found[problem].seconds)
         return found
 
     def solve(
-        self, problems: Sequence[tuple[MappingProblem, str]], arch: Architecture, ctx: Context
+        self,
+        problems: Sequence[tuple[MappingProblem, str]],
+        arch: Architecture,
+        ctx: Context,
+        mapper: Mapper | None = None,
     ) -> Mapping[MappingProblem, MappingResult]:
         """Return the mapping of each problem.
 
@@ -147,13 +166,14 @@ class MapOperators(Pass):
             problems: Distinct problems, each with the operator to name where nothing fits.
             arch: The accelerator.
             ctx: Who solves.
+            mapper: Who is asked; the pass's own mapper by default.
 
         Raises:
             InfeasibleError: Nothing fits one of them; names the operator.
         """
-        mapper = in_tiles(find_mapper(self.mapper), len(arch.npus))
+        asked = mapper or in_tiles(find_mapper(self.mapper), len(arch.npus))
         answers = ctx.solve_jobs(
-            [MapJob(problem, mapper) for problem, _ in problems],
+            [MapJob(problem, asked) for problem, _ in problems],
             lambda done, total: ctx.progress("operators mapped", done, total),
         )
         found: dict[MappingProblem, MappingResult] = {}
@@ -189,6 +209,17 @@ class MapOperators(Pass):
         return tuple(found)
 
 
+def stand_ins(mapper: Mapper, npus: int) -> tuple[Mapper, Mapper]:
+    """Return who stands in for a mapper in whole networks: nests as they are, and improved.
+
+    Args:
+        mapper: The mapper.
+        npus: Among how many NPUs the work is shared.
+    """
+    rival = mapper.stand_in
+    return in_tiles(rival, npus), InTiles(mapper=rival, npus=npus)
+
+
 def _resident(op: Op, names: Collection[str]) -> frozenset[Operand]:
     found = {Operand.W: op.operands[1], Operand.I: op.operands[0], Operand.O: op.name}
     return frozenset(operand for operand, name in found.items() if name in names)
@@ -207,6 +238,9 @@ def winner(
 ) -> OperatorMapping:
     """Return the mapping whose tile schedule is shorter, the first one of equals.
 
+    What a schedule transfers counts a little, as for the mappers
+    (:data:`~...analysis.batches.tile_batch.TRAFFIC_PRICE`).
+
     Args:
         module: With a graph schedule.
         first: A mapping of an operator.
@@ -218,18 +252,25 @@ def winner(
     """
     if first.nest == second.nest:
         return first
-    cycles, others = tile_cycles(module, first, make), tile_cycles(module, second, make)
-    if others is None or (cycles is not None and cycles <= others):
+    one, other = scheduled_tiles(module, first, make), scheduled_tiles(module, second, make)
+    arch = require_arch(module)
+    if other is None or (one is not None and _price(one, arch) <= _price(other, arch)):
         return first
-    fate = "cannot be scheduled" if cycles is None else f"take {cycles} cycles"
-    note = f"its tiles take {others} cycles, those of the nest by {first.mapper} {fate}"
+    fate = "cannot be scheduled" if one is None else f"take {one.cycles} cycles"
+    note = f"its tiles take {other.cycles} cycles, those of the nest by {first.mapper} {fate}"
     return replace(second, note=note)
 
 
-def tile_cycles(
+def _price(schedule: TileSchedule, arch: Architecture) -> float:
+    bandwidth = arch.off_chip.read_bandwidth
+    moving = 0.0 if bandwidth is None else schedule.transferred_bytes / bandwidth
+    return schedule.cycles + TRAFFIC_PRICE * moving
+
+
+def scheduled_tiles(
     module: Module, mapping: OperatorMapping, make: Make = schedule_operator
-) -> int | None:
-    """Return how long the tiles of a mapped operator take, ``None`` where they do not fit.
+) -> TileSchedule | None:
+    """Return the tiles of a mapped operator, ``None`` where they do not fit.
 
     Args:
         module: With a graph schedule.
@@ -238,6 +279,6 @@ def tile_cycles(
     """
     tried = replace(module, mappings=(mapping,))
     try:
-        return make(tried, module.graph.producer[mapping.operator]).cycles
+        return make(tried, module.graph.producer[mapping.operator])
     except InfeasibleError:
         return None

@@ -15,9 +15,9 @@ from ..mip import Solver
 from .check import check_schedule
 from .cosma.budgets import requested_budget
 from .cosma.schedule import schedule_cosma
-from .cosma.solve import CosmaOptions, Engine
-from .cosma.tiled_traffic import tiled_traffic
-from .cosma.traffic import TrafficModel
+from .cosma.solve import CosmaOptions, PlanEngine, PlanOrder
+from .cosma.traffic.model import TrafficModel
+from .cosma.traffic.tiled import tiled_traffic
 from .fusion import Fuse
 
 
@@ -34,6 +34,9 @@ class ScheduleCosma(Pass):
     ``latency`` weighs measured cycles: 0 counts bytes alone, 1 cycles alone. The default lets
     cycles decide between plans that move nearly the same.
 
+    ``order`` takes the graph's order (``given``), or one of least peak footprint (``mpmf``), as it
+    is; ``free`` chooses.
+
     ``fuse`` allows groups of operators that are executed together, so that what they hand on is
     kept on chip: ``epilogues`` joins operators of one element to the convolution or product before
     them, ``groups`` whole stretches of the network, stripe by stripe. Groups are used where they
@@ -48,7 +51,8 @@ class ScheduleCosma(Pass):
     scratchpad: str | None = None
     parameters: bool = False
     streaming: bool = True
-    engine: Engine = Engine.AUTO
+    engine: PlanEngine = PlanEngine.AUTO
+    order: PlanOrder = PlanOrder.FREE
     solver: Solver = Solver.HIGHS
     nodes: int = 100_000
     mapper: str = "output-stationary"
@@ -74,7 +78,11 @@ class ScheduleCosma(Pass):
             latency=self.latency,
             fuse=self.fuse,
             options=CosmaOptions(
-                engine=self.engine, solver=self.solver, search_nodes=self.nodes, seed=ctx.seed
+                engine=self.engine,
+                order=self.order,
+                solver=self.solver,
+                search_nodes=self.nodes,
+                seed=ctx.seed,
             ),
         )
         account = check_schedule(module.graph, plan, arch)

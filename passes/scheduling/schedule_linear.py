@@ -19,8 +19,8 @@ from .check import check_schedule
 from .cosma.baselines import Replacement, schedule_linear
 from .cosma.budgets import requested_budget
 from .cosma.menu import resident_menu
-from .cosma.peak import least_peak
 from .cosma.problem import problem_of
+from .cosma.search.peak import least_peak
 from .cosma.workspaces import grow_workspaces
 from .in_order import scratchpad_budget, workspace_reserve
 

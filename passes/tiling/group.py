@@ -82,45 +82,77 @@ def _tiled_operands(op: Op) -> tuple[str, ...]:
     return op.operands[: spec_of(op).parameters]
 
 
-def tile_group(
-    graph: Graph,
-    members: Sequence[str],
-    rows: int,
-    nests: Mapping[str, LoopNest],
-    arch: Architecture,
-    place: Residency,
-    *,
-    late: int = 0,
-    first: int | None = None,
-) -> TileGraph:
-    """Return the tile graph of a fused group.
+@dataclass(frozen=True)
+class GroupTiles:
+    """The tiles of a fused group, to be put in order with more or less lag.
 
-    Args:
+    Attributes:
         graph: The network.
         members: Names of its operators, in execution order.
         rows: Rows of the last result that a stripe makes; 0: all.
         nests: Loops of the members that the MAC array runs, over the rows of the largest stripe.
         arch: The machine.
         place: What is resident and what is moved in tiles.
-        late: How many of the last chains lag, each one stripe behind the chain before it.
         first: How many stripes to tile; all of them by default.
-
-    Raises:
-        InfeasibleError: A nest cuts channels so that no tile can be handed on.
-        VerifyError: A member has no loop nest.
     """
-    parts, homes = chains(graph, members), homes_of(graph, members)
-    lags = _lags(parts, late)
-    run = _GroupTiler(graph, parts, rows, nests, arch, place, homes, lags)
-    rounds = [run.blocks(stripe) for stripe in stripes(graph, members, rows)[:first]]
-    for turn in range(len(rounds) + late):
-        now: list[list[Block]] = [[] for _ in range(late + 1)]
-        for number, lag in enumerate(lags.values()):
-            if 0 <= turn - lag < len(rounds):
-                now[lag] += rounds[turn - lag][number]
-        for block in _mixed(now):
-            run.add(block)
-    return run.collector.finish()
+
+    graph: Graph
+    members: Sequence[str]
+    rows: int
+    nests: Mapping[str, LoopNest]
+    arch: Architecture
+    place: Residency
+    first: int | None = None
+
+    def in_order(self, late: int = 0) -> TileGraph:
+        """Return the tile graph.
+
+        Args:
+            late: How many of the last chains lag, each one stripe behind the chain before it.
+
+        Raises:
+            InfeasibleError: A nest cuts channels so that no tile can be handed on.
+            VerifyError: A member has no loop nest.
+        """
+        lags = _lags(self.chains, late)
+        collector, rounds = self._tiled(lags) if self._homes else self._without_homes
+        found = replace(collector, ops=[])
+        for turn in range(len(rounds) + late):
+            now: list[list[Block]] = [[] for _ in range(late + 1)]
+            for number, lag in enumerate(lags.values()):
+                if 0 <= turn - lag < len(rounds):
+                    now[lag] += rounds[turn - lag][number]
+            for block in _mixed(now):
+                for op in block:
+                    found.add(op)
+        return found.finish()
+
+    @cached_property
+    def chains(self) -> tuple[Chain, ...]:
+        """The members as chains."""
+        return chains(self.graph, self.members)
+
+    @cached_property
+    def _homes(self) -> Homes:
+        return homes_of(self.graph, self.members)
+
+    @cached_property
+    def _stripes(self) -> tuple[Stripe, ...]:
+        return stripes(self.graph, self.members, self.rows)[: self.first]
+
+    @cached_property
+    def _without_homes(self) -> tuple[TileCollector, Sequence[Sequence[Sequence[Block]]]]:
+        """Tiles and operations where each chain has lines of its own: whatever lags, the same."""
+        return self._tiled(_lags(self.chains, 0))
+
+    def _tiled(
+        self, lags: Mapping[str, int]
+    ) -> tuple[TileCollector, Sequence[Sequence[Sequence[Block]]]]:
+        """Return all tiles, and of each stripe the operations of each chain."""
+        run = _GroupTiler(
+            self.graph, self.chains, self.rows, self.nests, self.arch, self.place, self._homes, lags
+        )
+        return run.collector, [run.blocks(stripe) for stripe in self._stripes]
 
 
 def _lags(parts: Sequence[Chain], late: int) -> Mapping[str, int]:
@@ -206,11 +238,6 @@ class _GroupTiler:
             for name in self.first_reads - self.place.addresses.keys()
             if all(reads_row_by_row(self.graph, op, name) for op in ops if name in op.inputs)
         )
-
-    def add(self, block: Block) -> None:
-        """Add operations to the tile graph."""
-        for op in block:
-            self.collector.add(op)
 
     def blocks(self, stripe: Stripe) -> tuple[tuple[Block, ...], ...]:
         """Return the operations of one stripe, chain by chain."""
@@ -339,11 +366,9 @@ class _GroupTiler:
         head = chain[0]
         if head.name not in self.nests:
             raise VerifyError(f"{head.kind} %{head.name} has no loop nest")
-        nest = self.nests[head.name]
-        dims = {**nest.workload.dims, Dim.P: made.size}
-        nest = replace(nest, workload=nest.workload.resized(dims))
+        nest, resident = self.nests[head.name], self._resident(chain)
         run = mac_operations(
-            self.graph, head, nest, self.arch, self.place, self.collector, self._resident(chain)
+            self.graph, head, nest, self.arch, self.place, self.collector, resident, made.size
         )
         run.first_row = made.start
         source = head.operands[0]

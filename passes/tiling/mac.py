@@ -285,6 +285,7 @@ class _Placer:
     """Tells what the array runs, and how tiles lie in its memories; local to one tiling."""
 
     cuts: NestCuts
+    dims: Mapping[Dim, int]
     collector: TileCollector
     sums: str
 
@@ -306,7 +307,7 @@ class _Placer:
         if tile.is_resident or tile.space not in (Space.WB, Space.AB):
             return tile
         operand = Operand.W if tile.role is Role.W else Operand.O
-        inside, dims = self.cuts.sizes(start), self.cuts.nest.workload.dims
+        inside, dims = self.cuts.sizes(start), self.dims
         extents = {
             dim: ranges[dim].size if dim in RELEVANT[operand] else min(inside[dim], dims[dim])
             for dim in DIMS
@@ -349,6 +350,8 @@ class MacOperations:
     Attributes:
         tiler: Makes tiles.
         cuts: The nest, of these rows.
+        dims: Extents that its tiles are laid out for: those of the most rows that are made at once,
+            so that weights lie at the same place whatever rows are made.
         collector: Where tiles and operations go.
         first_row: First of these rows.
         lines: Tile that holds all inputs; ``None`` where they come in tiles of their own.
@@ -358,6 +361,7 @@ class MacOperations:
 
     tiler: MacTiler
     cuts: NestCuts
+    dims: Mapping[Dim, int]
     collector: TileCollector
     first_row: int = 0
     lines: int | None = None
@@ -365,7 +369,7 @@ class MacOperations:
 
     def __post_init__(self) -> None:
         level = level_of_space(self.cuts.arch)[self.tiler.psum_space]
-        self._placer = _Placer(self.cuts, self.collector, level)
+        self._placer = _Placer(self.cuts, self.dims, self.collector, level)
         self._known: dict[tuple[Role, tuple[int, ...]], int] = {}
 
     def ranges(self, index: tuple[int, ...]) -> Ranges | None:
@@ -460,6 +464,7 @@ def mac_operations(
     place: Residency,
     collector: TileCollector,
     resident: frozenset[Operand],
+    rows: int | None = None,
 ) -> MacOperations:
     """Return what makes the operations of an operator of the MAC array.
 
@@ -471,12 +476,16 @@ def mac_operations(
         place: What is resident and what is moved in tiles.
         collector: Where tiles and operations go.
         resident: Operands that lie whole in the scratchpad.
+        rows: How many rows are made, if fewer than the nest is for.
     """
+    dims = nest.workload.dims
+    if rows is not None:
+        nest = replace(nest, workload=nest.workload.resized({**dims, Dim.P: rows}))
     cuts = NestCuts(nest, arch, resident)
     psum_space = Space.AB if cuts.accumulates_inside else Space.GB
     half = arch.vector.parameter_bytes // 2
     tiler = MacTiler(graph, op, nest.workload, psum_space, place, arch, half)
-    return MacOperations(tiler, cuts, collector)
+    return MacOperations(tiler, cuts, dims, collector)
 
 
 def tile_mac(

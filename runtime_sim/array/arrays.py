@@ -8,7 +8,7 @@ from ...ir.isa.program import Program
 from ...ir.workload import Operand
 from .nest import ArrayNest
 from .run import ArrayRun, run_on
-from .spread import Spread, spread_on
+from .spread import TileInstances, spread_on
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +23,7 @@ class Moved:
 
     npu: int
     inwards: bool
-    spread: Spread
+    spread: TileInstances
 
 
 class Arrays:
@@ -40,7 +40,7 @@ class Arrays:
         self._machines = [arch.for_npu(npu) for npu in arch.npus]
         self._runs: dict[tuple[int, int, bool], ArrayRun] = {}
         self._parts: dict[tuple[int, int, Operand], int] = {}
-        self._spreads: dict[tuple[int, int, int], Spread] = {}
+        self._spreads: dict[tuple[int, int, int], TileInstances] = {}
 
     def run(self, nest: int, npu: int, *, accumulate: bool) -> ArrayRun:
         """Return what a descriptor does on an NPU.
@@ -59,7 +59,7 @@ class Arrays:
             self._runs[key] = run_on(self._program.nests[nest], machine, accumulate=accumulate)
         return self._runs[key]
 
-    def part(self, nest: int, npu: int, held: Spread) -> int:
+    def part(self, nest: int, npu: int, held: TileInstances) -> int:
         """Return what a descriptor needs of a tile in one instance of its memory [byte].
 
         Args:
@@ -74,7 +74,7 @@ class Arrays:
             self._parts[key] = -(-elements * on_array.bits(held.operand) // 8)
         return self._parts[key]
 
-    def spread(self, layout: int, npu: int, element_bytes: int) -> Spread:
+    def spread(self, layout: int, npu: int, element_bytes: int) -> TileInstances:
         """Return how a tile lies in the memories of an NPU.
 
         Args:

@@ -34,7 +34,7 @@ class LinkLoad:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Spread:
+class TileInstances:
     """A tile in the instances of a memory.
 
     Attributes:
@@ -58,7 +58,7 @@ class Spread:
         """Bytes of all instances that nothing else can use [byte]."""
         return self.part * self.instances
 
-    def finished(self, ratio: Fraction) -> "Spread":
+    def finished(self, ratio: Fraction) -> "TileInstances":
         """Return the tile as it leaves: sums that are complete are narrower by a ratio."""
         links = tuple(
             LinkLoad(link.fanout, link.busiest * ratio, link.total * ratio, True)
@@ -69,7 +69,9 @@ class Spread:
         return replace(self, links=links)
 
 
-def spread_on(layout: LoopNest, arch: Architecture, element_bytes: int, instances: int) -> Spread:
+def spread_on(
+    layout: LoopNest, arch: Architecture, element_bytes: int, instances: int
+) -> TileInstances:
     """Return how a layout lies in the machine.
 
     Args:
@@ -87,7 +89,7 @@ def spread_on(layout: LoopNest, arch: Architecture, element_bytes: int, instance
     nest = ArrayNest(layout, arch)
     hops = nest.hops(item.operand, 0, arch.index(item.level))
     part = nest.held(item.operand, item.level, 0) * element_bytes
-    return Spread(
+    return TileInstances(
         operand=item.operand,
         level=item.level,
         part=part,

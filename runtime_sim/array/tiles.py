@@ -12,7 +12,7 @@ from ...ir.errors import SimulationError
 from ...ir.isa.instructions import Access, Activate, AnyInstruction, Copy, Mac, Requant, Space
 from ...ir.isa.program import Program
 from .arrays import Arrays
-from .spread import Spread
+from .spread import TileInstances
 
 _IN_ARRAY = (Space.WB, Space.AB)
 
@@ -23,7 +23,7 @@ class _Held:
 
     address: int
     layout: int
-    spread: Spread
+    spread: TileInstances
 
     @property
     def end(self) -> int:

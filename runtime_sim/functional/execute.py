@@ -34,12 +34,12 @@ from ...ir.operators.functions import PAIRS, REDUCTIONS
 from ...ir.operators.views import Call
 from ...ir.types import DType
 from .mac import run_mac
-from .machine import BYTE, F32, NUMPY_TYPES, S32, Array, Port, check_single_writes
+from .machine import BYTE, F32, NUMPY_TYPES, S32, Array, QueuePort, check_single_writes
 from .numerics import qadd_table, qmul_table, requantize
 from .pooling import run_pool
 
 
-def begin(port: Port, instruction: Instruction) -> None:
+def begin(port: QueuePort, instruction: Instruction) -> None:
     """Let the next instruction of a queue read and compute; its result is pending in its port.
 
     It sees what the queue's own instructions before it have made, retired or not.
@@ -52,11 +52,11 @@ def begin(port: Port, instruction: Instruction) -> None:
         _TABLE[type(instruction)](port, instruction)
 
 
-def _nothing(port: Port, instruction: Instruction) -> None:
+def _nothing(port: QueuePort, instruction: Instruction) -> None:
     """Sync and halt touch no memory."""
 
 
-def _copy(port: Port, instruction: Copy) -> None:
+def _copy(port: QueuePort, instruction: Copy) -> None:
     if 0 in instruction.dst.strides:
         check_single_writes(instruction.shape, instruction.dst.strides)
     loops = _joint_loops(
@@ -107,14 +107,14 @@ def _element(size: int) -> np.dtype[Any]:
     return np.dtype(f"u{size}") if size in (1, 2, 4, 8) else np.dtype(f"V{size}")
 
 
-def _fill(port: Port, instruction: Fill) -> None:
+def _fill(port: QueuePort, instruction: Fill) -> None:
     dtype = _element(instruction.element_bytes)
     value = instruction.value.to_bytes(instruction.element_bytes, "little")
     dst = port.target(instruction.dst, instruction.shape, dtype)
     dst[...] = np.frombuffer(value, dtype)[0]
 
 
-def _requant(port: Port, instruction: Requant) -> None:
+def _requant(port: QueuePort, instruction: Requant) -> None:
     shape, dtype = instruction.shape, NUMPY_TYPES[instruction.dtype]
     acc = port.load_accumulators(instruction.acc, shape, instruction.acc_bytes)
     if instruction.bias is not None:
@@ -130,7 +130,9 @@ def _requant(port: Port, instruction: Requant) -> None:
     port.target(instruction.dst, shape, dtype)[...] = result
 
 
-def _broadcast(port: Port, access: Access, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
+def _broadcast(
+    port: QueuePort, access: Access, shape: tuple[int, ...], dtype: np.dtype[Any]
+) -> Array:
     """Return a view whose loops of stride 0 have extent 1."""
     if len(access.strides) != len(shape):
         raise port.fault(access, shape, dtype.itemsize)
@@ -138,7 +140,7 @@ def _broadcast(port: Port, access: Access, shape: tuple[int, ...], dtype: np.dty
     return port.view(access, tuple(n if stride else 1 for n, stride in loops), dtype)
 
 
-def _activate(port: Port, instruction: Activate) -> None:
+def _activate(port: QueuePort, instruction: Activate) -> None:
     dtype = NUMPY_TYPES[instruction.dtype]
     values = port.view(instruction.src, instruction.shape, dtype)
     if instruction.bias is not None:
@@ -147,7 +149,7 @@ def _activate(port: Port, instruction: Activate) -> None:
     port.target(instruction.dst, instruction.shape, dtype)[...] = result
 
 
-def _qbinary(port: Port, instruction: QBinary) -> None:
+def _qbinary(port: QueuePort, instruction: QBinary) -> None:
     key = (
         instruction.kind,
         instruction.dtype,
@@ -176,7 +178,7 @@ def _pair_table(instruction: QBinary) -> Array:
     return function(dtype, a, b, dst, instruction.low, instruction.high).reshape(-1).view(BYTE)
 
 
-def _binary(port: Port, instruction: Binary) -> None:
+def _binary(port: QueuePort, instruction: Binary) -> None:
     dtype, function = NUMPY_TYPES[instruction.dtype], PAIRS[instruction.kind]
     a = port.view(instruction.a, instruction.shape, dtype)
     b = port.view(instruction.b, instruction.shape, dtype)
@@ -187,21 +189,21 @@ def _binary(port: Port, instruction: Binary) -> None:
     port.target(instruction.dst, instruction.shape, made)[...] = result
 
 
-def _select(port: Port, instruction: Select) -> None:
+def _select(port: QueuePort, instruction: Select) -> None:
     shape, element = instruction.shape, _element(instruction.element_bytes)
     condition = port.view(instruction.condition, shape, BYTE) != 0
     a, b = (port.view(access, shape, element) for access in (instruction.a, instruction.b))
     port.target(instruction.dst, shape, element)[...] = np.where(condition, a, b)
 
 
-def _convert(port: Port, instruction: Convert) -> None:
+def _convert(port: QueuePort, instruction: Convert) -> None:
     values = port.view(instruction.src, instruction.shape, NUMPY_TYPES[instruction.dtype])
     target = port.target(instruction.dst, instruction.shape, NUMPY_TYPES[instruction.to])
     with np.errstate(all="ignore"):
         target[...] = values.astype(target.dtype)
 
 
-def _gather(port: Port, instruction: Gather) -> None:
+def _gather(port: QueuePort, instruction: Gather) -> None:
     shape, extent = instruction.shape, instruction.extent
     element = _element(instruction.element_bytes)
     index = port.view(instruction.index, shape, NUMPY_TYPES[instruction.dtype]).astype(np.intp)
@@ -219,7 +221,7 @@ def indexed(instruction: Gather) -> Access:
     return Access(src.space, src.npu, src.address, (*src.strides, instruction.step))
 
 
-def _lookup(port: Port, instruction: Lookup) -> None:
+def _lookup(port: QueuePort, instruction: Lookup) -> None:
     src = port.view(instruction.src, instruction.shape, BYTE)
     table = port.view(table_access(instruction), (256,), BYTE)
     port.target(instruction.dst, instruction.shape, BYTE)[...] = table[src]
@@ -231,7 +233,7 @@ def table_access(instruction: Lookup) -> Access:
     return Access(table.space, table.npu, table.address, (1,))
 
 
-def _reduce(port: Port, instruction: Reduce) -> None:
+def _reduce(port: QueuePort, instruction: Reduce) -> None:
     dtype, reduction = NUMPY_TYPES[instruction.dtype], REDUCTIONS[instruction.kind]
     src = port.view(instruction.src, instruction.shape, dtype)
     made = dtype if reduction.result is None else NUMPY_TYPES[reduction.result]
@@ -240,7 +242,7 @@ def _reduce(port: Port, instruction: Reduce) -> None:
         dst[...] = reduction.evaluate(src)
 
 
-def _quantize(port: Port, instruction: Quantize) -> None:
+def _quantize(port: QueuePort, instruction: Quantize) -> None:
     src = port.view(instruction.src, instruction.shape, F32)
     dtype = NUMPY_TYPES[instruction.dtype]
     if instruction.dtype not in (DType.S8, DType.U8):
@@ -249,13 +251,13 @@ def _quantize(port: Port, instruction: Quantize) -> None:
     port.target(instruction.dst, instruction.shape, dtype)[...] = result
 
 
-def _dequantize(port: Port, instruction: Dequantize) -> None:
+def _dequantize(port: QueuePort, instruction: Dequantize) -> None:
     src = port.view(instruction.src, instruction.shape, NUMPY_TYPES[instruction.dtype])
     result = dequantize(src, instruction.scale, instruction.zero_point)
     port.target(instruction.dst, instruction.shape, F32)[...] = result
 
 
-_TABLE: Mapping[type[Instruction], Callable[[Port, Any], None]] = {
+_TABLE: Mapping[type[Instruction], Callable[[QueuePort, Any], None]] = {
     Sync: _nothing,
     Halt: _nothing,
     Copy: _copy,

@@ -13,14 +13,14 @@ import numpy as np
 from ...ir.errors import OverflowTrap
 from ...ir.isa.instructions import Mac
 from ...ir.types import DType
-from .machine import F32, NUMPY_TYPES, S32, Array, Port
+from .machine import F32, NUMPY_TYPES, S32, Array, QueuePort
 from .numerics import F32_EXACT
 from .windows import windows
 
 _F64 = np.dtype(np.float64)
 
 
-def run_mac(port: Port, instruction: Mac) -> None:
+def run_mac(port: QueuePort, instruction: Mac) -> None:
     """Execute a ``Mac``.
 
     Raises:
@@ -46,7 +46,7 @@ def run_mac(port: Port, instruction: Mac) -> None:
         _accumulate_integers(port, instruction, x, w)
 
 
-def _accumulate_floats(port: Port, instruction: Mac, product: Array) -> None:
+def _accumulate_floats(port: QueuePort, instruction: Mac, product: Array) -> None:
     shape = _acc_shape(instruction)
     acc = port.target(instruction.acc, shape, F32)
     if instruction.accumulate:
@@ -56,7 +56,7 @@ def _accumulate_floats(port: Port, instruction: Mac, product: Array) -> None:
         acc[...] = product.reshape(shape)
 
 
-def _accumulate_integers(port: Port, instruction: Mac, x: Array, w: Array) -> None:
+def _accumulate_integers(port: QueuePort, instruction: Mac, x: Array, w: Array) -> None:
     shape, size = _acc_shape(instruction), instruction.acc_bytes
     weights = port.buffer("w", w.shape, F32)
     weights[...] = w
@@ -105,7 +105,7 @@ def _zero_correction(instruction: Mac, weights: Array, kind: np.dtype[Any]) -> A
     return sums[..., None]
 
 
-def _product(port: Port, x: Array, w: Array, kind: np.dtype[Any]) -> Array:
+def _product(port: QueuePort, x: Array, w: Array, kind: np.dtype[Any]) -> Array:
     """Return ``sum over c r s`` of ``x[n,g,c,r,s,p,q] * w[g,k,c,r,s]`` as ``[n, g, k, p*q]``."""
     N, G, C, R, S, P, Q = x.shape
     K = w.shape[1]
@@ -123,7 +123,7 @@ def _product(port: Port, x: Array, w: Array, kind: np.dtype[Any]) -> Array:
     return product
 
 
-def _dense(port: Port, w: Array, kind: np.dtype[Any]) -> Array:
+def _dense(port: QueuePort, w: Array, kind: np.dtype[Any]) -> Array:
     if w.dtype == kind and w.flags.c_contiguous and w.flags.aligned:
         return w
     dense = port.buffer("w dense", w.shape, kind)
@@ -131,7 +131,7 @@ def _dense(port: Port, w: Array, kind: np.dtype[Any]) -> Array:
     return dense
 
 
-def _depthwise(port: Port, x: Array, w: Array, kind: np.dtype[Any]) -> Array:
+def _depthwise(port: QueuePort, x: Array, w: Array, kind: np.dtype[Any]) -> Array:
     """Return the product of one filter per group, tap by tap, as ``[n, g, 1, p*q]``."""
     N, G, _, R, S, P, Q = x.shape
     product = port.buffer("product", (N, G, P, Q), kind)

@@ -128,7 +128,7 @@ def _write(results: list[Result]) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Port:
+class QueuePort:
     """What one queue sees of the machine.
 
     Attributes:
@@ -251,7 +251,7 @@ class Machine:
         plans: dict[object, Any] = {}
         buffers: dict[str, Array] = {}
         self.ports = tuple(
-            Port(self._reach(queue), plans=plans, buffers=buffers) for queue in program.queues
+            QueuePort(self._reach(queue), plans=plans, buffers=buffers) for queue in program.queues
         )
 
     def _reach(self, queue: Queue) -> dict[tuple[Space, int], Memory]:

@@ -9,12 +9,12 @@ from ...ir.errors import SimulationError
 from ...ir.isa.instructions import Pool, ReduceKind, Window
 from ...ir.operators.elementary import dequantize
 from ...ir.types import DType
-from .machine import NUMPY_TYPES, Array, Port
+from .machine import NUMPY_TYPES, Array, QueuePort
 from .numerics import average_factor, requantize, window_average
 from .windows import windows
 
 
-def run_pool(port: Port, instruction: Pool) -> None:
+def run_pool(port: QueuePort, instruction: Pool) -> None:
     """Execute a ``Pool``.
 
     Raises:

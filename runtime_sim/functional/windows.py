@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from ...ir.isa.instructions import Access, Window
-from .machine import Array, Port, out_of_bounds
+from .machine import Array, QueuePort, out_of_bounds
 from .region import progressions, window_region
 
 
@@ -38,7 +38,7 @@ class WindowPlan:
 
 
 def windows(
-    port: Port,
+    port: QueuePort,
     access: Access,
     leading: tuple[int, ...],
     outputs: tuple[int, int],

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from ..result import PortStall
-from .demands import Work
+from .demands import Demand
 from .ports import PortTable
 from .sharing import FULL, Rate, Shares, fair_rates
 
@@ -83,7 +83,7 @@ class Contention:
         """Return the queues whose data phase ends at a time."""
         return [queue for queue, phase in self._active.items() if phase.finish == time]
 
-    def begin(self, queue: int, work: Work, time: int) -> bool:
+    def begin(self, queue: int, work: Demand, time: int) -> bool:
         """Begin a data phase, unless it is empty; return whether it is not.
 
         Args:
@@ -140,14 +140,14 @@ class Contention:
             rates = self._rates[key] = fair_rates([phase.demand.shares for phase in phases])
         return rates
 
-    def _demand(self, work: Work) -> _Demand:
+    def _demand(self, work: Demand) -> _Demand:
         key = (work.least, work.demands)
         demand = self._demands.get(key)
         if demand is None:
             demand = self._demands[key] = self._new_demand(work)
         return demand
 
-    def _new_demand(self, work: Work) -> _Demand:
+    def _new_demand(self, work: Demand) -> _Demand:
         slowest = (self._ports.cycles(port, bytes) for port, bytes in work.demands)
         length = max(work.least, *slowest, 0)
         shares: list[tuple[int, int]] = []

@@ -51,7 +51,7 @@ _ON_CHIP_STARTUP = 4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Work:
+class Demand:
     """The time that an instruction needs, and the bytes that it moves through ports.
 
     Alone it takes ``fill + lead + max(least, bytes / bandwidth of every port) + drain`` cycles,
@@ -82,16 +82,16 @@ class Demands:
         self._arch = program.arch
         self._arrays = arrays
         self._ports = ports
-        self._array_work: dict[tuple[int, int, bool], Work] = {}
+        self._array_work: dict[tuple[int, int, bool], Demand] = {}
         self._paths = [_paths(program, queue, ports) for queue in program.queues]
 
-    def queue(self, number: int) -> list[Work]:
+    def queue(self, number: int) -> list[Demand]:
         """Return what each instruction of a queue asks for.
 
         Raises:
             SimulationError: An access has no shape; says where.
         """
-        found: list[Work] = []
+        found: list[Demand] = []
         for position, instruction in enumerate(self._program.queues[number].instructions):
             try:
                 found.append(self.work(number, instruction))
@@ -100,11 +100,11 @@ class Demands:
                 raise SimulationError(f"{where}: {error.message}") from error
         return found
 
-    def work(self, queue: int, instruction: AnyInstruction) -> Work:
+    def work(self, queue: int, instruction: AnyInstruction) -> Demand:
         """Return what an instruction of a queue asks for."""
         match instruction:
             case Sync() | Halt():
-                return Work(least=1)
+                return Demand(least=1)
             case Mac():
                 return self._mac(queue, instruction)
             case Copy() | Fill():
@@ -112,11 +112,11 @@ class Demands:
                 off_chip = any(touch.access.space is Space.DRAM for touch in touched)
                 lead = self._arch.dma.startup if off_chip else _ON_CHIP_STARTUP
                 inside = self._inside(queue, instruction)
-                return Work(lead=lead, demands=self._demands(queue, touched, inside))
+                return Demand(lead=lead, demands=self._demands(queue, touched, inside))
             case _:
                 vector = self._arch.vector
                 busy = math.prod(instruction.shape) * lane_cycles(instruction)
-                return Work(
+                return Demand(
                     lead=vector.startup,
                     least=-(-busy // vector.lanes),
                     demands=self._demands(
@@ -124,7 +124,7 @@ class Demands:
                     ),
                 )
 
-    def _mac(self, queue: int, mac: Mac) -> Work:
+    def _mac(self, queue: int, mac: Mac) -> Demand:
         """Return the work of a ``Mac``, the same for all with its loops on this queue."""
         key = queue, mac.nest, mac.accumulate
         if key not in self._array_work:
@@ -134,7 +134,7 @@ class Demands:
             for (place, side), amount in run.busiest.items():
                 for port, part in self._array_ports(queue, npu, place, side, amount):
                     moved[port] = moved.get(port, 0) + part
-            self._array_work[key] = Work(
+            self._array_work[key] = Demand(
                 least=run.steps,
                 demands=tuple(sorted(moved.items())),
                 fill=run.fill,

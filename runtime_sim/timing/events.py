@@ -24,7 +24,7 @@ from ...ir.isa.program import Program
 from ..array.arrays import Arrays
 from ..result import PortStall
 from .contention import Contention
-from .demands import Demands, Work
+from .demands import Demand, Demands
 from .ports import ports_of
 
 
@@ -80,7 +80,7 @@ class ProgramTiming:
 
 def time_of(
     program: Program,
-    work: Sequence[Sequence[Work]] | None = None,
+    work: Sequence[Sequence[Demand]] | None = None,
     arrays: Arrays | None = None,
 ) -> ProgramTiming:
     """Return when the instructions of a program run.
@@ -133,7 +133,7 @@ class _Line:
         is_computing: Whether a data phase is under way.
     """
 
-    def __init__(self, number: int, unit: Unit, work: Sequence[Work]) -> None:
+    def __init__(self, number: int, unit: Unit, work: Sequence[Demand]) -> None:
         self.number = number
         self.work = work
         self.pipelined = unit is Unit.MX
@@ -157,7 +157,7 @@ class _Events:
     """The events of a run, in the order of time."""
 
     def __init__(
-        self, program: Program, work: Sequence[Sequence[Work]], contention: Contention
+        self, program: Program, work: Sequence[Sequence[Demand]], contention: Contention
     ) -> None:
         self.lines = [
             _Line(number, queue.unit, work[number]) for number, queue in enumerate(program.queues)

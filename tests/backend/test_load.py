@@ -219,6 +219,10 @@ class TestLookup:
         assert caught.value.hint == "did you mean 'simba'?"
         assert caught.value.exit_code == 2
 
+    def test_a_folder_is_not_a_missing_file(self, tmp_path: Path) -> None:
+        with pytest.raises(ArchitectureError, match="is a folder, not a .toml file"):
+            find_source(tmp_path.name, search=(tmp_path.parent,))
+
     def test_a_missing_file_lists_the_catalogue(self) -> None:
         with pytest.raises(ArchitectureError, match="catalogue has: edge-1m"):
             load_architecture("zzzzzzzz")

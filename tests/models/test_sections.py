@@ -5,7 +5,7 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 from accnn.ir.types import DType, TensorType
-from accnn.models.sections import given_name, in_sections, quantised_tensors
+from accnn.models.sections import given_name, in_sections, quantised_by, quantised_tensors
 from accnn.models.session import make_session, run
 
 TYPE = TensorType(DType.S8, (1, 4))
@@ -34,6 +34,17 @@ def model():
 
 def test_a_quantised_tensor_knows_its_source(model):
     assert quantised_tensors(model) == {"q": "a"}
+
+
+def test_who_makes_what_is_quantised(model):
+    assert quantised_by(model, frozenset({"Add"})) == {"q"}
+    assert quantised_by(model, frozenset({"Sub"})) == frozenset()
+
+    model.graph.node[0].output[0] = "b"
+    model.graph.node.insert(1, helper.make_node("Relu", ["b"], ["a"]))
+
+    assert quantised_by(model, frozenset({"Add"})) == {"q"}
+    assert quantised_by(model, frozenset({"Relu"})) == frozenset()
 
 
 def test_sections_read_what_is_given_and_show_what_they_make(model):

@@ -144,6 +144,17 @@ class TestReproducer:
         with pytest.raises(PassError, match="oops"):
             run_pipeline(parse_pipeline(header.pipeline or "", SAMPLES), again)
 
+    @pytest.mark.parametrize("taken", ["reproducer.ir", "reproducer.safetensors"])
+    def test_replaces_no_file(self, tmp_path: Path, taken: str) -> None:
+        path = tmp_path / "reproducer.ir"
+        (tmp_path / taken).write_text("mine")
+
+        with pytest.raises(PassError, match="acc-opt .*reproducer-2.ir"):
+            run_pipeline(Pipeline((BreakThings(),)), MODULE, instruments=[WriteReproducer(path)])
+
+        assert (tmp_path / taken).read_text() == "mine"
+        assert (tmp_path / "reproducer-2.ir").is_file()
+
     def test_no_file_without_a_failure(self, tmp_path: Path) -> None:
         path = tmp_path / "reproducer.ir"
 

@@ -1,6 +1,7 @@
 """Builds syntax bottom-up while the grammar reads; methods are named as its rules."""
 # ruff: noqa: D102 - the rules of the grammar say what they read
 
+import re
 from typing import Any, TypeAlias, cast
 
 from lark import Token, Transformer
@@ -25,6 +26,8 @@ from .syntax import (
 
 Children: TypeAlias = list[Any]
 """What the parts of a rule were built into; Lark leaves it untyped."""
+
+_NUMBER = re.compile(r"[^\s,\[\]]+")
 
 
 class BuildSyntax(Transformer[Token, list[object]]):
@@ -101,6 +104,10 @@ class BuildSyntax(Transformer[Token, list[object]]):
         return AccessNode(*children)
 
     def sequence(self, children: Children) -> ListNode:
+        if children[0].type == "NUMBERS":
+            whole = children[0]
+            bracket = Token("LSQB", "[", line=whole.line, column=whole.column)
+            return ListNode(bracket, _numbers(whole))
         return ListNode(children[0], children[1:])
 
     def record(self, children: Children) -> RecordNode:
@@ -122,3 +129,33 @@ class BuildSyntax(Transformer[Token, list[object]]):
     def instruction(self, children: Children) -> RecordNode:
         tag, record = children
         return RecordNode(tag, record.fields)
+
+
+def _numbers(whole: Token) -> list[Token]:
+    """Return the numbers of a list that the lexer read as one word, each where it stands."""
+    text = str(whole)
+    if "\n" not in text:
+        line, column = whole.line, whole.column or 0
+        return [
+            Token(_kind(item[0]), item[0], line=line, column=column + item.start())
+            for item in _NUMBER.finditer(text)
+        ]
+    return [
+        Token(_kind(item[0]), item[0], line=line, column=column)
+        for item in _NUMBER.finditer(text)
+        for line, column in [_place(whole, text, item.start())]
+    ]
+
+
+def _kind(number: str) -> str:
+    """Return the name of the terminal that a number would be by itself."""
+    if number.lstrip("-").isdecimal():
+        return "INT"
+    return "RANGE" if ":" in number else "FLOAT"
+
+
+def _place(whole: Token, text: str, start: int) -> tuple[int, int]:
+    """Return line and column of a character of a word that has several lines, from 1."""
+    breaks = text.count("\n", 0, start)
+    column = start - text.rfind("\n", 0, start) if breaks else (whole.column or 0) + start
+    return (whole.line or 0) + breaks, column

@@ -1,7 +1,9 @@
 """Read an ONNX file from disk; whatever is wrong with it becomes one clear ``ModelError``."""
 
 from collections.abc import Iterator, Mapping
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
+from typing import cast
 
 import onnx
 from google.protobuf.message import DecodeError
@@ -136,10 +138,35 @@ def _texts(model: ModelProto) -> Iterator[object]:
 def _check(model: ModelProto, path: Path) -> None:
     if model.ByteSize() > LARGEST_MODEL:
         raise ModelError(f"{path}: model and external data exceed {LARGEST_MODEL} bytes")
+    _check_order(model, path)
     try:
         onnx.checker.check_model(model)
     except onnx.checker.ValidationError as error:
         raise ModelError(f"{path}: not a valid ONNX model: {_first_line(error)}") from error
+
+
+def _check_order(model: ModelProto, path: Path) -> None:
+    """Check that every node reads what nodes before it compute.
+
+    Raises:
+        ModelError: Nodes need each other in a circle, or stand in another order.
+    """
+    nodes = model.graph.node
+    makers = {name: index for index, node in enumerate(nodes) for name in node.output if name}
+    needs = [{makers[name] for name in node.input if name in makers} for node in nodes]
+    early = next((index for index, read in enumerate(needs) if max(read, default=-1) >= index), -1)
+    if early < 0:
+        return
+    try:
+        TopologicalSorter(dict(enumerate(needs))).prepare()
+    except CycleError as error:
+        name = nodes[cast("int", error.args[1][0])].output[0]
+        raise ModelError(f"{path}: the network has a cycle: {name!r} needs itself") from None
+    name = next(item for item in nodes[early].input if makers.get(item, -1) >= early)
+    raise ModelError(
+        f"{path}: node {nodes[early].name!r} reads {name!r} before it is computed",
+        hint="nodes must stand in the order in which they run",
+    )
 
 
 def _first_line(error: Exception) -> str:

@@ -61,8 +61,16 @@ def static_shape(value: ValueInfoProto) -> tuple[int, ...]:
             f"more than {LARGEST_INPUT} elements"
         )
     if any(extent < 1 for extent in extents):
-        shown = [str(dim.dim_value or dim.dim_param or "?") for dim in dims]
-        example = ",".join(text if text.isdigit() else "1" for text in shown)
+        shown = [
+            str(dim.dim_value) if dim.HasField("dim_value") else dim.dim_param or "?"
+            for dim in dims
+        ]
+        example = ",".join(text if text.isdigit() and text != "0" else "1" for text in shown)
+        if "0" in shown:
+            raise ModelError(
+                f"input {value.name!r} has no elements: its shape is [{', '.join(shown)}]",
+                hint=f"where 0 stands for an unknown extent: --shape {value.name}={example}",
+            )
         raise ModelError(
             f"input {value.name!r} has the dynamic shape [{', '.join(shown)}]",
             hint=f"fix it: --shape {value.name}={example}",

@@ -5,7 +5,7 @@ References:
     table 1.
 """
 
-from ..layers.builder import Activation, NetBuilder
+from ..layers.builder import LayerFunction, NetBuilder
 from ..layers.structure import LayerValue
 
 # (expansion, kernel, stride of the first block, output channels, blocks).
@@ -19,7 +19,7 @@ _STAGES = (
     (6, 3, 1, 320, 1),
 )
 _BRANCH_GAIN = 0.25
-_SWISH = Activation.SWISH
+_SWISH = LayerFunction.SWISH
 
 
 def efficientnet_b0(net: NetBuilder) -> LayerValue:

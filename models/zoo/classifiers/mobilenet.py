@@ -5,7 +5,7 @@ References:
     CVPR 2018.
 """
 
-from ..layers.builder import Activation, NetBuilder
+from ..layers.builder import LayerFunction, NetBuilder
 from ..layers.structure import LayerValue
 
 # (expansion, output channels, blocks, stride of the first block), table 2 of the paper.
@@ -24,7 +24,7 @@ _BRANCH_GAIN = 0.25
 
 def mobilenetv2(net: NetBuilder) -> LayerValue:
     """Add MobileNetV2 (3,504,872 parameters)."""
-    x = net.unit(net.image(), "features.0", net.channels(32), 3, stride=2, act=Activation.RELU6)
+    x = net.unit(net.image(), "features.0", net.channels(32), 3, stride=2, act=LayerFunction.RELU6)
     index = 1
     for expansion, channels, blocks, first_stride in _STAGES:
         for block in range(blocks):
@@ -32,7 +32,7 @@ def mobilenetv2(net: NetBuilder) -> LayerValue:
             name = f"features.{index}"
             x = _inverted_residual(net, x, name, net.channels(channels), expansion, stride)
             index += 1
-    x = net.unit(x, f"features.{index}", net.channels(1280), act=Activation.RELU6)
+    x = net.unit(x, f"features.{index}", net.channels(1280), act=LayerFunction.RELU6)
     return net.classifier(x, "classifier")
 
 
@@ -41,8 +41,8 @@ def _inverted_residual(
 ) -> LayerValue:
     y, hidden = x, x.shape[1] * expansion
     if expansion != 1:
-        y = net.unit(y, f"{name}.expand", hidden, act=Activation.RELU6)
+        y = net.unit(y, f"{name}.expand", hidden, act=LayerFunction.RELU6)
     y = net.unit(
-        y, f"{name}.depthwise", hidden, 3, stride=stride, groups=hidden, act=Activation.RELU6
+        y, f"{name}.depthwise", hidden, 3, stride=stride, groups=hidden, act=LayerFunction.RELU6
     )
     return net.project_back(x, y, name, channels, gain=_BRANCH_GAIN)

@@ -15,11 +15,11 @@ from ...published.mobilenetv3 import (
     InvertedResidual,
     multiple_of_8,
 )
-from ..layers.builder import Activation, NetBuilder
+from ..layers.builder import LayerFunction, NetBuilder
 from ..layers.structure import LayerValue
 
 _BRANCH_GAIN = 0.25
-_SWISH = Activation.HARD_SWISH
+_SWISH = LayerFunction.HARD_SWISH
 _EPSILON = 1e-3
 
 
@@ -73,7 +73,7 @@ def _classify(net: NetBuilder, x: LayerValue, hidden: int) -> LayerValue:
 def _inverted_residual(
     net: NetBuilder, x: LayerValue, name: str, block: InvertedResidual, *, dilated: bool
 ) -> LayerValue:
-    act = _SWISH if block.swish else Activation.RELU
+    act = _SWISH if block.swish else LayerFunction.RELU
     hidden, channels = net.channels(block.expanded), net.channels(block.channels)
     y = x
     if hidden != x.shape[1]:
@@ -91,5 +91,5 @@ def _inverted_residual(
     )
     if block.excite:
         squeezed = multiple_of_8(hidden // 4)
-        y = net.squeeze_excite(y, f"{name}.se", squeezed, gate=Activation.HARD_SIGMOID)
+        y = net.squeeze_excite(y, f"{name}.se", squeezed, gate=LayerFunction.HARD_SIGMOID)
     return net.project_back(x, y, name, channels, gain=_BRANCH_GAIN, epsilon=_EPSILON)

@@ -11,7 +11,7 @@ References:
 """
 
 from ..classifiers import mobilenetv3, resnet
-from ..layers.builder import Activation, NetBuilder
+from ..layers.builder import LayerFunction, NetBuilder
 from ..layers.structure import LayerValue
 
 _RATES = (12, 24, 36)
@@ -43,7 +43,7 @@ def lraspp_mobilenetv3(net: NetBuilder) -> LayerValue:
     x, low = mobilenetv3.dilated_trunk(net)
     pooled = net.global_average_pool(x, "gate.pool")
     gate = net.conv(pooled, "gate.conv", net.channels(128), 1, bias=False)
-    gate = net.activation(gate, "gate", Activation.SIGMOID)
+    gate = net.activation(gate, "gate", LayerFunction.SIGMOID)
     y = net.mul(net.unit(x, "head", net.channels(128)), gate, "head.scaled")
     y = net.conv(_resized(net, y, "head.spread", low), "high", net.options.classes, 1)
     return _full_size(net, net.add(net.conv(low, "low", net.options.classes, 1), y, "sum"))

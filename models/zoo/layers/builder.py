@@ -8,7 +8,7 @@ from .structure import LayerValue, ParameterRole
 from .windows import Size, WindowLayers, each
 
 
-class Activation(StrEnum):
+class LayerFunction(StrEnum):
     """A function of each element."""
 
     NONE = "none"
@@ -80,7 +80,7 @@ class NetBuilder(WindowLayers):
         pad: Size | None = None,
         groups: int = 1,
         dilation: int = 1,
-        act: Activation = Activation.RELU,
+        act: LayerFunction = LayerFunction.RELU,
         gain: float = 1.0,
         epsilon: float = 1e-5,
     ) -> LayerValue:
@@ -114,23 +114,23 @@ class NetBuilder(WindowLayers):
         y = self.batch_norm(y, f"{name}.bn", gain=gain, epsilon=epsilon)
         return self.activation(y, name, act)
 
-    def activation(self, x: LayerValue, name: str, act: Activation) -> LayerValue:
+    def activation(self, x: LayerValue, name: str, act: LayerFunction) -> LayerValue:
         """Add an activation, named after itself under ``name``."""
         match act:
-            case Activation.NONE:
+            case LayerFunction.NONE:
                 return x
-            case Activation.RELU:
+            case LayerFunction.RELU:
                 return self.relu(x, f"{name}.relu")
-            case Activation.RELU6:
+            case LayerFunction.RELU6:
                 return self.relu6(x, f"{name}.relu6")
-            case Activation.SWISH:
+            case LayerFunction.SWISH:
                 gate = self.op("Sigmoid", f"{name}.sigmoid", [x])
                 return self.mul(x, gate, f"{name}.swish")
-            case Activation.HARD_SWISH:
+            case LayerFunction.HARD_SWISH:
                 return self.op("HardSwish", f"{name}.hard_swish", [x])
-            case Activation.SIGMOID:
+            case LayerFunction.SIGMOID:
                 return self.op("Sigmoid", f"{name}.sigmoid", [x])
-            case Activation.HARD_SIGMOID:
+            case LayerFunction.HARD_SIGMOID:
                 return self.op("HardSigmoid", f"{name}.hard_sigmoid", [x], alpha=1 / 6)
 
     def relu(self, x: LayerValue, name: str) -> LayerValue:
@@ -165,8 +165,8 @@ class NetBuilder(WindowLayers):
         name: str,
         squeezed: int,
         *,
-        inner: Activation = Activation.RELU,
-        gate: Activation = Activation.SIGMOID,
+        inner: LayerFunction = LayerFunction.RELU,
+        gate: LayerFunction = LayerFunction.SIGMOID,
     ) -> LayerValue:
         """Scale channels by gates that see their means.
 

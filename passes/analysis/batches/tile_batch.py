@@ -33,6 +33,12 @@ _PER_OPERATION = 2.0
 _SPILLING = 2.0
 """How much longer it takes where sums are spilled: transfers to and fro wait for each other."""
 
+TRAFFIC_PRICE = 0.05
+"""What a cycle of transfers counts as, beside the latency that it may hide in [cycle].
+
+Of two ways that take as long, the one that moves less leaves the channels to its neighbours.
+"""
+
 _PARAMETERS = frozenset({Dim.G, Dim.K})
 _PARAMETER_BYTES = 4
 _PARAMETER_TENSORS = 2
@@ -303,7 +309,7 @@ class TileBatch:
         loads = self._loads_beside_stripes(self.kept_weights)
         return loads * self._tile_bytes(Operand.W) / bandwidth
 
-    def _dma_cycles(self, cost: BatchCost) -> Floats:
+    def _channel_cycles(self, cost: BatchCost) -> Floats:
         dma, bandwidth = self.arch.dma, self.arch.off_chip.read_bandwidth
         startup = dma.startup * self.npus / dma.channels
         others = cost.offchip_bytes
@@ -382,12 +388,20 @@ class TileBatch:
         in_turn = ~self._is_inside | self._is_in_stripes
         beside = np.maximum(computing, finishing)
         busy = np.where(in_turn, computing + finishing, beside) * imbalance
-        slowest: Floats = np.maximum(busy, self._dma_cycles(cost))
+        slowest: Floats = np.maximum(busy, self._channel_cycles(cost))
         steady = np.where(self._spills_sums, _SPILLING * slowest, slowest)
         filling = cost.fill_cycles + cost.drain_cycles
         if self._is_in_stripes:
             filling = self._fill_cycles + self._weights_cycles()
         return steady + filling + _PER_OPERATION * self.operations
+
+    def price(self, cost: BatchCost) -> Floats:
+        """Return the estimate, and a little of what transfers take [cycle], ``[B]``.
+
+        Args:
+            cost: What the cost model says of the nests.
+        """
+        return self.estimate(cost) + TRAFFIC_PRICE * self._channel_cycles(cost)
 
     @property
     def _is_in_stripes(self) -> bool:

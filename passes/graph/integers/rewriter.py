@@ -5,16 +5,17 @@ The question asked is "what is float tensor %v, quantised as T?". The answer dep
 
 - ``dequantize(%q)``: %q itself if it has type T, else a table;
 - a chain of functions of one element on such a tensor: a table of ``Q(f(DQ(q)))``;
-- a layout operator, concat or max pool: the same operator on its operands quantised as T (this is
-  exact: they move elements or compare them, and quantising is monotone);
+- an operator that moves elements, or a max pool: the same operator on its operands quantised as T
+  (this is exact: they move elements or compare them, and quantising is monotone);
 - an operator with an integer kernel whose operands are dequantised and whose result has no other
   use: the integer operator;
 - relu or clip that quantising subsumes (T holds no value that they would change): its operand
   quantised as T;
 - else: remains a float operator followed by ``quantize``.
 
-What is found by going forwards: layout operators, borders of zeros and max pools of dequantised
-tensors move in front of the dequantisation, so that integer operators meet behind them.
+What is found by going forwards: operators that move elements, borders of zeros and max pools of
+dequantised tensors move in front of the dequantisation, so that integer operators meet behind them;
+of constants, they are computed.
 
 These rules reproduce what onnxruntime 1.31 does at the extended level; found by looking at its
 optimised models:
@@ -30,6 +31,8 @@ optimised models:
   step where a value lies next to a tie.
 - *A border of zeros* becomes padding of the convolution behind it. Here it is one of zero points,
   wherever it stands.
+- *Transposed convolutions* run in float there. Here they have come as a convolution of the phases,
+  which is one of integers: a result next to a tie may be its neighbour.
 - *Average pool* divides by the whole kernel where padding counts, also where ``ceil_mode`` made
   windows hang over.
 """
@@ -41,15 +44,16 @@ import numpy as np
 
 from ....ir.codec.names import Namer
 from ....ir.graph import Attr, Graph, Op, Value
+from ....ir.operators.access import move
 from ....ir.operators.checks import BYTE_TYPES
 from ....ir.operators.elementary import Array
 from ....ir.operators.views import window_of
-from ....ir.ops import is_mac, make_op
+from ....ir.ops import is_mac, is_move, make_op, parts_of
 from ....ir.resources import Constants, dtype_of, numpy_dtype
 from ....ir.types import DType, Quantization, TensorType
 from .byte_tables import UNARY, Target, byte_table, subsumes
 
-_MOVING = frozenset({"reshape", "transpose", "slice", "concat", "max_pool"})
+_KEEP_AXES = frozenset({"reshape", "transpose", "concat", "max_pool"})
 _INTEGER = frozenset({"conv2d", "dense", "add", "mul", "avg_pool", "global_avg_pool"})
 
 
@@ -124,10 +128,10 @@ class _Rewriter:
                 self.dequantized(op, operands[0], op.name)
             case "quantize":
                 self.take_quantize(op, operands[0])
-            case kind if kind in _MOVING and self.are_quantised_alike(op, operands):
+            case _ if _is_moving(op) and self.are_quantised_alike(op, operands):
                 moved = self.move(op, tuple(self.source[name] for name in operands))
                 self.dequantized(op, moved, op.name)
-            case "pad" if self.is_bordered_by_zeros(op, operands):
+            case "pad" | "stretch" if self.is_bordered_by_zeros(op, operands):
                 self.dequantized(op, self.padded(op, operands[0]), op.name)
             case _:
                 self.keep(op, operands)
@@ -163,32 +167,45 @@ class _Rewriter:
         self.emit("reshape", (made,), op.name, op, shape, target.dtype, target.quant)
 
     def are_quantised_alike(self, op: Op, operands: tuple[str, ...]) -> bool:
-        """Whether all operands are dequantisations of 8-bit tensors of one type."""
+        """Whether all operands are dequantisations of integers of one type.
+
+        Integers are bytes, those of a constant any: what moves a constant leaves one.
+        """
         if not all(name in self.source for name in operands):
             return False
         found = [self.types[self.source[name]] for name in operands]
-        if op.kind == "slice" and not _per_tensor(found[0]):
+        if len({(one.dtype, one.quant) for one in found}) != 1:
             return False
-        return len({(one.dtype, one.quant) for one in found}) == 1 and found[0].dtype in BYTE_TYPES
+        if self.is_moved_at_once(op, self.source[operands[0]]):
+            return self.moved_quant(op, found[0]) is not None
+        return found[0].dtype in BYTE_TYPES and (_per_tensor(found[0]) or op.kind in _KEEP_AXES)
 
     def is_bordered_by_zeros(self, op: Op, operands: tuple[str, ...]) -> bool:
-        """Whether a pad adds constant zeros to the dequantisation of an 8-bit tensor."""
-        if len(operands) < 2 or not self.are_quantised_alike(op, operands[:1]):
+        """Whether an operator adds constant zeros to the dequantisation of an 8-bit tensor."""
+        if len(operands) < 2 or operands[0] not in self.source:
             return False
         is_zero = operands[1] in self.arrays and not self.arrays[operands[1]].any()
-        return is_zero and _per_tensor(self.types[self.source[operands[0]]])
+        source = self.source[operands[0]]
+        found, quant = self.types[source], self.types[source].quant
+        if not is_zero or quant is None or found.dtype not in BYTE_TYPES:
+            return False
+        is_one_type = quant.axis is None or (source in self.arrays and _adds_beside(op, quant.axis))
+        return is_one_type and len(set(quant.zero_point)) == 1
 
     def padded(self, op: Op, operand: str) -> str:
-        """Emit a pad of integers by their zero point, which stands for zero."""
+        """Emit a pad of integers by their zero point, which stands for zero; or a constant."""
         source = self.source[operand]
         found = self.types[source]
         assert found.quant is not None, "it is dequantised"
         border = np.full(self.types[op.operands[1]].shape, found.quant.zero_point[0])
-        zero = self.constant(
-            f"{op.name}.zero", border.astype(numpy_dtype(found.dtype)), found.quant
-        )
+        border = border.astype(numpy_dtype(found.dtype))
         name, attrs = self.fresh(f"{op.name}.q"), dict(op.attrs)
-        return self.emit("pad", (source, zero), name, op, attrs, found.dtype, found.quant)
+        if source in self.arrays:
+            operands = self.arrays[source], border
+            array = move(parts_of(op, self.types), operands, op.result.type.shape)
+            return self.constant(name, array, found.quant)
+        zero = self.constant(f"{op.name}.zero", border, found.quant)
+        return self.emit(op.kind, (source, zero), name, op, attrs, found.dtype, found.quant)
 
     # Backwards ----------------------------------------------------------------------------------
 
@@ -215,7 +232,7 @@ class _Rewriter:
         op = self.producer.get(value)
         if op is None or self.use_count.get(value, 0) != 1:
             return None
-        if op.kind in _MOVING:
+        if _is_moving(op):
             return self.moved(op, target, name)
         if op.kind in ("relu", "clip") and subsumes(target, op):
             return self.quantised(op.operands[0], target, name)
@@ -272,7 +289,7 @@ class _Rewriter:
         op = self.producer.get(value)
         if op is None or self.use_count.get(value, 0) != 1:
             return False
-        if op.kind in _MOVING:
+        if _is_moving(op):
             return all(self.is_quantisable(operand, target) for operand in op.operands)
         if op.kind in ("relu", "clip"):
             return subsumes(target, op) and self.is_quantisable(op.operands[0], target)
@@ -339,19 +356,38 @@ class _Rewriter:
     def move(self, op: Op, operands: tuple[str, ...]) -> str:
         """Emit a layout operator or max pool on integers; on a constant, compute it."""
         found = self.types[operands[0]]
-        if operands[0] in self.arrays and op.kind in ("reshape", "transpose"):
+        if self.is_moved_at_once(op, operands[0]):
             return self.moved_constant(op, operands[0], found)
         name = self.fresh(f"{op.name}.q")
         return self.emit(op.kind, operands, name, op, dict(op.attrs), found.dtype, found.quant)
 
+    def is_moved_at_once(self, op: Op, source: str) -> bool:
+        """Whether an operator moves the elements of one constant."""
+        return is_move(op) and len(op.operands) == 1 and source in self.arrays
+
     def moved_constant(self, op: Op, name: str, found: TensorType) -> str:
-        array, quant = self.arrays[name], found.quant
+        quant = self.moved_quant(op, found)
+        return self.constant(f"{op.name}.q", self.moved_array(op, self.arrays[name]), quant)
+
+    def moved_array(self, op: Op, array: Array) -> Array:
+        """Return what an operator makes of an array of its operand's shape."""
+        return move(parts_of(op, self.types), (array,), op.result.type.shape)
+
+    def moved_quant(self, op: Op, found: TensorType) -> Quantization | None:
+        """Return the quantisation after a move, ``None`` if it is none of one axis any more."""
+        quant = found.quant
+        if quant is None or quant.axis is None:
+            return quant
         if op.kind == "transpose":
-            perm = op.ints("perm")
-            moved, quant = array.transpose(perm), None if quant is None else quant.permuted(perm)
-        else:
-            moved = array.reshape(op.ints("shape"))
-        return self.constant(f"{op.name}.q", np.ascontiguousarray(moved), quant)
+            return quant.permuted(op.ints("perm"))
+        slices = np.arange(len(quant.scale), dtype=np.int32)
+        slices = slices.reshape(-1, *(1,) * (len(found.shape) - quant.axis - 1))
+        moved = self.moved_array(op, np.broadcast_to(slices, found.shape))
+        for axis in range(moved.ndim):
+            along = np.moveaxis(moved, axis, 0).reshape(moved.shape[axis], -1)
+            if (along == along[:, :1]).all():
+                return quant.taken(along[:, 0].tolist(), axis)
+        return None
 
     def fresh(self, wanted: str) -> str:
         return self.namer.fresh(wanted)
@@ -395,6 +431,19 @@ def _renamed(op: Op, names: Mapping[str, str]) -> Op:
     operands = tuple(names.get(name, name) for name in op.operands)
     results = tuple(Value(names.get(item.name, item.name), item.type) for item in op.results)
     return replace(op, operands=operands, results=results)
+
+
+def _is_moving(op: Op) -> bool:
+    """Whether every element of the result is one of the operands', or the largest of some."""
+    return is_move(op) or op.kind == "max_pool"
+
+
+def _adds_beside(op: Op, axis: int) -> bool:
+    """Whether what a pad or a stretch adds leaves the slices along an axis what they are."""
+    if op.kind == "stretch":
+        return op.ints("repeats")[axis] == 1
+    pads = op.ints("pads")
+    return not pads[axis] and not pads[axis + len(pads) // 2]
 
 
 def _per_tensor(found: TensorType) -> bool:

@@ -36,7 +36,7 @@ _PROVEN = (MipStatus.OPTIMAL, MipStatus.INFEASIBLE, MipStatus.CUT_OFF)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Effort:
+class ProofEffort:
     """How hard to try.
 
     Attributes:
@@ -53,7 +53,7 @@ class Effort:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Solution:
+class SpaceOptimum:
     """The best mapping of one space.
 
     Attributes:
@@ -69,7 +69,7 @@ class Solution:
     proven: bool
 
 
-def solve_space(space: EvenSpace, effort: Effort, cutoff: float = math.inf) -> Solution:
+def solve_space(space: EvenSpace, effort: ProofEffort, cutoff: float = math.inf) -> SpaceOptimum:
     """Return the best mapping of one space, and a bound of all even ones.
 
     Args:
@@ -81,7 +81,7 @@ def solve_space(space: EvenSpace, effort: Effort, cutoff: float = math.inf) -> S
     gap = effort.gap / 10.0 if factors <= _FEW_FACTORS else effort.gap
     bound = plain_bound(space)
     if bound >= cutoff * (1.0 - gap):
-        return Solution(nest=None, value=math.inf, bound=bound, proven=True)
+        return SpaceOptimum(nest=None, value=math.inf, bound=bound, proven=True)
     best = _first(space)
     asked: Formulation | None = None
     proven = False
@@ -111,9 +111,9 @@ def solve_space(space: EvenSpace, effort: Effort, cutoff: float = math.inf) -> S
         if not asked.sharpen(result) and found.value >= value:
             break
     if best is None:
-        return Solution(nest=None, value=math.inf, bound=bound, proven=proven)
+        return SpaceOptimum(nest=None, value=math.inf, bound=bound, proven=proven)
     last = _finished(best, space.problem)
-    return Solution(nest=last.nest, value=last.value, bound=bound, proven=proven)
+    return SpaceOptimum(nest=last.nest, value=last.value, bound=bound, proven=proven)
 
 
 def _first(space: EvenSpace) -> Incumbent | Uneven | None:
@@ -141,7 +141,7 @@ def _finished(best: Incumbent | Uneven, problem: MappingProblem) -> Uneven:
     return Uneven(nest, tied.value) if problem.even else improved(nest, problem)
 
 
-def _limits(effort: Effort, gap: float, seed: int) -> MipLimits:
+def _limits(effort: ProofEffort, gap: float, seed: int) -> MipLimits:
     return MipLimits(
         gap_abs=gap,
         gap_rel=gap,

@@ -12,7 +12,7 @@ from ...analysis.traffic import bounded_ports, energy_of
 from ...mip.linear import ZERO, Linear, total
 from .exponentials import TANGENTS, Exponentials
 from .sums import joined_logs
-from .terms import Flow, first_tiles, last_tiles
+from .terms import FlowTerms, first_tiles, last_tiles
 from .variables import Variables
 
 _HIGHEST = 3.5
@@ -22,7 +22,7 @@ _HIGHEST = 3.5
 def add_ports(
     v: Variables,
     exponentials: Exponentials,
-    flows: Sequence[Flow],
+    flows: Sequence[FlowTerms],
     theta: Linear,
     bound: float,
 ) -> None:
@@ -109,7 +109,7 @@ def _slowest(
 def total_energy(
     v: Variables,
     exponentials: Exponentials,
-    flows: Sequence[Flow],
+    flows: Sequence[FlowTerms],
     unit: Linear,
     points: Sequence[float],
 ) -> Linear:
@@ -123,7 +123,7 @@ def total_energy(
         points: Where tangents bound the parts.
     """
     arch = v.space.arch
-    whole: list[Flow] = []
+    whole: list[FlowTerms] = []
     prices: list[float] = []
     for flow in flows:
         word, energy = energy_of(arch, flow.place, flow.way)

@@ -27,7 +27,7 @@ _RATED = 40
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Candidate:
+class PaddedExtents:
     """Padded extents.
 
     Attributes:
@@ -39,7 +39,7 @@ class Candidate:
     cycles: float
 
 
-def candidates(problem: MappingProblem, *, below: float, count: int) -> tuple[Candidate, ...]:
+def candidates(problem: MappingProblem, *, below: float, count: int) -> tuple[PaddedExtents, ...]:
     """Return the most promising padded extents, best first.
 
     Args:
@@ -52,7 +52,7 @@ def candidates(problem: MappingProblem, *, below: float, count: int) -> tuple[Ca
     found = {tuple(item.values()): item for item in _paddings(workload)}
     lean = [item for item in found.values() if _waste(workload, item) < most]
     lean.sort(key=lambda item: (_changes(workload, item), math.prod(item.values())))
-    rated: list[Candidate] = []
+    rated: list[PaddedExtents] = []
     for extents in lean:
         if not _may_help(workload, arch, extents):
             continue
@@ -100,12 +100,12 @@ def _unrollable(extent: int, dim: Dim, arch: Architecture) -> int:
     return math.prod(prime**many for prime, many in prime_factors(extent) if prime <= most)
 
 
-def _candidate(problem: MappingProblem, extents: Extents) -> Candidate:
+def _candidate(problem: MappingProblem, extents: Extents) -> PaddedExtents:
     padded = problem.workload.resized(extents)
     bits = sum(compulsory_bits(padded, operand, problem.held) for operand in Operand)
     bandwidth = problem.arch.off_chip.read_bandwidth
     traffic = 0.0 if bandwidth is None else bits / (8 * bandwidth)
-    return Candidate(extents=extents, cycles=max(least_steps(problem, extents), traffic))
+    return PaddedExtents(extents=extents, cycles=max(least_steps(problem, extents), traffic))
 
 
 def _waste(workload: Workload, extents: Extents) -> float:

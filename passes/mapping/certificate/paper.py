@@ -24,6 +24,11 @@ counted in elements of each tensor, partial sums at their own width where they a
 Deviation: in eq. (8), ``A`` tells unicast from multicast only; a fan-out that cannot multicast a
 tensor multiplies its traffic by irrelevant factors, too.
 
+Deviation: eq. (9) multiplies by ``B``, so ranks make only those tensors move again that the level
+of the ranks keeps; the others would pass it at no cost however often. All tensors move here unless
+``moved`` says otherwise. ``B`` itself is printed in two ways: in Table IV that level keeps inputs
+and outputs, in the authors' talk weights and inputs. :func:`kept_at_network` has a machine's own.
+
 Deviation: eq. (10) covers the ranks of one level. Loops further out multiply all traffic of all
 tensors; they are added, for without them the program moves everything off chip at no cost.
 
@@ -36,7 +41,7 @@ References:
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from ....ir.arch import Architecture
@@ -102,6 +107,7 @@ class PaperFormulation:
         weights: Of the objectives.
         input_share: Share of the inputs' capacity that may be used; less leaves space for halos.
         solver: Which solver will solve it.
+        moved: Tensors that ranks make move again, eq. (9); all if ``None``.
     """
 
     def __init__(
@@ -110,9 +116,11 @@ class PaperFormulation:
         weights: PaperWeights,
         input_share: float,
         solver: Solver = Solver.HIGHS,
+        moved: Collection[Operand] | None = None,
     ) -> None:
         self.model = MipModel("cosa-paper", solver)
         self.space = space
+        self.moved = frozenset(Operand) if moved is None else moved
         self.input_share = input_share
         self.factors = tuple(
             _Factor(dim, prime) for dim, prime, many in space.primes for _ in range(many)
@@ -243,6 +251,9 @@ class PaperFormulation:
     def _iterations(self, operand: Operand) -> Linear:
         """Eqs. (9) and (10): ranks that make the tensor move again, and all loops further out."""
         every, related = frozenset(Dim), _RELATED[operand]
+        outside = [self._temporal(level, every) for level in range(self.network)]
+        if operand not in self.moved:
+            return total(outside)
         most = max((factor.log for factor in self.factors), default=0.0)
         parts: list[Linear] = []
         moved: Linear | None = None
@@ -261,7 +272,6 @@ class PaperFormulation:
             own = self._log(("rank", rank), every)
             self.model.add_at_least(steps, own + most * moves - most)
             parts.append(steps)
-        outside = [self._temporal(level, every) for level in range(self.network)]
         return total([*parts, *outside])
 
     def _objective(self, weights: PaperWeights) -> Linear:
@@ -308,6 +318,12 @@ class PaperFormulation:
         ]
         bypass = self.space.problem.bypassed
         return even_nest(self.space.workload, arch, temporal, spatial, bypass)
+
+
+def kept_at_network(arch: Architecture) -> tuple[Operand, ...]:
+    """Return the tensors that the level of the ranks keeps: its row of matrix B."""
+    level = arch.index(arch.fanouts[0].below) if arch.fanouts else 0
+    return tuple(item for item in Operand if item in arch.levels[level].holds)
 
 
 def breakdown(nest: LoopNest, space: EvenSpace) -> Breakdown:

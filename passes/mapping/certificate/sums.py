@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from ....ir.arch import Fanout
 from ....ir.workload import Operand
 from ...mip.linear import Linear
-from .terms import Flow
+from .terms import FlowTerms
 from .variables import Variables
 
 _BIG = 30.0
@@ -33,7 +33,7 @@ class _Group:
         )
 
 
-def joined_logs(v: Variables, chosen: Sequence[Flow], prices: Sequence[float]) -> list[Linear]:
+def joined_logs(v: Variables, chosen: Sequence[FlowTerms], prices: Sequence[float]) -> list[Linear]:
     """Return logarithms of priced bits; flows of one tensor and child are added up exactly.
 
     Args:

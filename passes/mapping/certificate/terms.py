@@ -19,7 +19,7 @@ from .variables import Variables
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Flow:
+class FlowTerms:
     """Bits that pass one place in one direction: ``exp(log) * (visits - finished)``.
 
     Weights and inputs, and updates of sums, have ``repeats`` and ``once`` of 1 and 0. Outputs
@@ -60,7 +60,7 @@ def table_of(v: Variables) -> FlowTable:
     return flow_table(v.space.arch, chains)
 
 
-def flows(v: Variables) -> Iterator[Flow]:
+def flows(v: Variables) -> Iterator[FlowTerms]:
     """Yield all traffic.
 
     Of sums that return, only those to the first of the children that add up are counted, and of
@@ -82,12 +82,12 @@ def _is_read_by_updates(flow: Counted, table: FlowTable) -> bool:
     return is_alone and flow.operand is Operand.O and flow.direction is Direction.READ
 
 
-def _moved(v: Variables, flow: Counted) -> Flow:
+def _moved(v: Variables, flow: Counted) -> FlowTerms:
     """Return what passes in every visit."""
     operand, child = flow.operand, _level(v, flow.boundary)
     moved = v.steps if flow.at_macs else v.visits(operand, child) + v.tile(operand, child)
     sums = operand is Operand.O
-    return Flow(
+    return FlowTerms(
         operand=operand,
         place=flow.place,
         way=flow.direction,
@@ -101,7 +101,7 @@ def _moved(v: Variables, flow: Counted) -> Flow:
     )
 
 
-def _returned(v: Variables, flow: Counted) -> Flow:
+def _returned(v: Variables, flow: Counted) -> FlowTerms:
     """Return a way of sums back, or of outputs up.
 
     Finished sums are read out of the innermost memory once per visit, but the update that starts a
@@ -112,7 +112,7 @@ def _returned(v: Variables, flow: Counted) -> Flow:
     instances = flow.instances
     if is_back:
         instances = relevant((*flow.boundary.above, *flow.boundary.hops))
-    return Flow(
+    return FlowTerms(
         operand=Operand.O,
         place=flow.place,
         way=flow.direction,

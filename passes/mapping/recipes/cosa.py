@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 
 from ....ir.errors import InfeasibleError
 from ....ir.proof import Scope
-from ..certificate.certify import Effort, Solution, solve_space
+from ..certificate.certify import ProofEffort, SpaceOptimum, solve_space
 from ..certificate.padding import candidates
 from ..certificate.unrolling import least_steps
 from ..mapper import Mapper, MappingResult, MappingStatus
@@ -44,7 +44,7 @@ class Cosa(Mapper):
     """
 
     name: str = "cosa"
-    effort: Effort = Effort()
+    effort: ProofEffort = ProofEffort()
     pad_above: float = 1.05
     paddings: int = 3
 
@@ -72,7 +72,7 @@ class Cosa(Mapper):
             scope=Scope.EVEN_NESTS,
         )
 
-    def _status(self, solution: Solution) -> MappingStatus:
+    def _status(self, solution: SpaceOptimum) -> MappingStatus:
         """Return whether even mappings are left that are better by more than the gap.
 
         What lies below their bound is not one of them, but as good as the best.
@@ -81,7 +81,7 @@ class Cosa(Mapper):
         is_optimal = solution.proven and is_close
         return MappingStatus.OPTIMAL if is_optimal else MappingStatus.BOUNDED
 
-    def _solve(self, problem: MappingProblem) -> Solution:
+    def _solve(self, problem: MappingProblem) -> SpaceOptimum:
         space = even_space(problem)
         best = solve_space(space, self.effort)
         enough = self.pad_above * problem.cycles_bound
@@ -102,7 +102,7 @@ class Cosa(Mapper):
             best = _better(best, solve_space(space, self.effort, best.value))
         return best
 
-    def _with_searched(self, space: EvenSpace, best: Solution) -> Solution:
+    def _with_searched(self, space: EvenSpace, best: SpaceOptimum) -> SpaceOptimum:
         """Return the better of a solution and of what is searched and solved on padded extents."""
         found = search_padded(space)
         if found is None or found.value >= best.value * (1.0 - self.effort.gap):
@@ -130,10 +130,10 @@ class Cosa(Mapper):
         return replace(result, mapper=self.name, status=MappingStatus.FALLBACK, note=note)
 
 
-def _better(best: Solution, found: Solution) -> Solution:
+def _better(best: SpaceOptimum, found: SpaceOptimum) -> SpaceOptimum:
     """Return the better solution, with the smaller of both bounds."""
     chosen = found if found.value < best.value else best
-    return Solution(
+    return SpaceOptimum(
         nest=chosen.nest,
         value=chosen.value,
         bound=min(best.bound, found.bound),

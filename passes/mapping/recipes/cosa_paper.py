@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from ....ir.arch import Architecture
 from ....ir.errors import InfeasibleError
 from ....ir.mapping import LoopNest
-from ....ir.workload import Workload
+from ....ir.workload import Operand, Workload
 from ...mip.model import MipLimits, MipResult, MipStatus, Solver
 from ..certificate.paper import PaperFormulation, PaperWeights
 from ..mapper import Mapper, MappingResult, MappingStatus
@@ -29,6 +29,8 @@ class CosaPaper(Mapper):
         gap: Relative gap at which the solver may stop.
         nodes: Branch-and-bound nodes per solve.
         seconds: Wall-clock safety net per solve [s].
+        moved: Tensors that the loops of the network's level make move again, eq. (9); all if
+            ``None``, see :func:`~accnn.passes.mapping.certificate.paper.kept_at_network`.
     """
 
     name: str = "cosa-paper"
@@ -37,6 +39,7 @@ class CosaPaper(Mapper):
     gap: float = 0.01
     nodes: int = 2_000
     seconds: float = 60.0
+    moved: tuple[Operand, ...] | None = None
 
     def find(self, problem: MappingProblem) -> MappingResult:
         """Return the published program's nest.
@@ -59,7 +62,7 @@ class CosaPaper(Mapper):
         limits = MipLimits(gap_rel=self.gap, nodes=self.nodes, seconds=self.seconds)
         last: InfeasibleError | None = None
         for share in _SHARES:
-            program = PaperFormulation(space, self.weights, share, self.solver)
+            program = PaperFormulation(space, self.weights, share, self.solver, self.moved)
             result = program.model.solve(limits)
             if not result.values:
                 continue

@@ -19,7 +19,7 @@ from ....ir.errors import InfeasibleError, OptionError
 from ....ir.proof import Scope
 from ..mapper import Mapper, MappingResult, MappingStatus
 from ..problem import MappingProblem
-from ..search.even.draws import draw_filling, draw_uniform
+from ..search.even.draws import draw_filling, draw_uniform, places_of
 from ..search.even.space import (
     EvenBatch,
     EvenSpace,
@@ -39,7 +39,7 @@ class _Best:
     evaluations: int
 
 
-def _result(name: str, best: _Best, *, proven: bool) -> MappingResult:
+def _result(name: str, best: _Best, *, proven: bool, samples: int = 0) -> MappingResult:
     nest = best.batch.nest(0)
     best.batch.space.problem.check(nest)
     return MappingResult(
@@ -49,7 +49,7 @@ def _result(name: str, best: _Best, *, proven: bool) -> MappingResult:
         objective=best.value,
         bound=best.value if proven else None,
         scope=Scope.EVEN_NESTS if proven else None,
-        note=f"{best.evaluations} evaluations",
+        note=f"{best.evaluations} evaluations" + (f" of {samples} samples" if samples else ""),
     )
 
 
@@ -85,17 +85,18 @@ class RandomBest(Mapper):
         space = even_space(problem)
         rng = np.random.default_rng(problem.seed)
         best: _Best | None = None
-        drawn = valid = 0
+        drawn = valid = samples = 0
         while valid < self.valid and drawn < self.most:
             batch = draw_uniform(space, _PART, rng)
-            drawn += len(batch)
             fits = np.flatnonzero(batch.cost().fits)[: self.valid - valid]
             valid += len(fits)
+            samples = drawn + (int(fits[-1]) + 1 if valid == self.valid else len(batch))
+            drawn += len(batch)
             if len(fits):
                 best = _better(best, batch.take(fits))
         if best is None:
             raise InfeasibleError(f"none of {drawn} random mappings fits")
-        return _result(self.name, best, proven=False)
+        return _result(self.name, best, proven=False, samples=samples)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -169,17 +170,8 @@ class Exhaustive(Mapper):
 def assignments(space: EvenSpace) -> int:
     """Return how many ways there are to give all prime factors to places."""
     return math.prod(
-        math.comb(many + len(_places(space, str(dim))) - 1, many) for dim, _, many in space.primes
+        math.comb(many + len(places_of(space, dim)) - 1, many) for dim, _, many in space.primes
     )
-
-
-def _places(space: EvenSpace, dim: str) -> list[int]:
-    width = len(space.dims)
-    column = [str(item) for item in space.dims].index(dim)
-    temporal = [slot * width + column for slot in range(len(space.slots))]
-    offset = len(space.slots) * width
-    spatial = [offset + at for at, (_, other) in enumerate(space.unrollable) if other == dim]
-    return temporal + spatial
 
 
 def _all_mappings(space: EvenSpace) -> Iterator[EvenBatch]:
@@ -188,7 +180,7 @@ def _all_mappings(space: EvenSpace) -> Iterator[EvenBatch]:
     columns = slots * width + len(space.unrollable)
     tables: list[np.ndarray] = []
     for dim, prime, many in space.primes:
-        options = list(itertools.combinations_with_replacement(_places(space, str(dim)), many))
+        options = list(itertools.combinations_with_replacement(places_of(space, dim), many))
         table = np.ones((len(options), columns), np.int64)
         for row, chosen in enumerate(options):
             for place in chosen:

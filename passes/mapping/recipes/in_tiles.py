@@ -65,7 +65,9 @@ class InTiles(Mapper):
         starts = [found.nest]
         if greedy := _greedy(shared.problem):
             starts.append(shared.best(greedy, judge))
-        nests = [improve(nest, shared.problem, judge, rounds=_ROUNDS) for nest in starts]
+        nests = [
+            improve(nest, shared.problem, judge, rounds=_ROUNDS) for nest in dict.fromkeys(starts)
+        ]
         nest = shared.best(nests, judge)
         shared.problem.check(nest)
         return shared.restated(shared.divided(found), nest)
@@ -152,26 +154,25 @@ class Shared:
             nest=nest,
             status=status,
             objective=value,
-            estimate=float(self._cycles(batch, cost)[0]) / self.npus,
+            estimate=float(self._tiles(batch).estimate(cost)[0]) / self.npus,
         )
 
     def _cost(self, batch: NestBatch) -> BatchCost:
         return evaluate_batch(batch, self.problem.machine, placement=self.problem.held)
 
-    def _cycles(self, batch: NestBatch, cost: BatchCost) -> NDArray[np.float64]:
+    def _tiles(self, batch: NestBatch) -> TileBatch:
         problem = self.problem
-        tiles = TileBatch(batch, problem.machine, problem.held, self.npus, problem.kept_weights)
-        return tiles.estimate(cost)
+        return TileBatch(batch, problem.machine, problem.held, self.npus, problem.kept_weights)
 
     def judge(self, least: float) -> Judge:
-        """Return what is minimised: the objective with tiles charged.
+        """Return what is minimised: the objective with tiles charged, and transfers a little.
 
         Args:
             least: The objective of the best nest in the cost model; energy may be a little more.
         """
 
         def judge(batch: NestBatch, cost: BatchCost) -> NDArray[np.float64]:
-            cycles = self._cycles(batch, cost)
+            cycles = self._tiles(batch).price(cost)
             match self.whole.objective:
                 case Objective.LATENCY:
                     return cycles

@@ -7,8 +7,9 @@ allow. No search, no proof; every other mapper is measured against it.
 
 import itertools
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from ....ir.arch import Architecture, Fanout
 from ....ir.errors import InfeasibleError
@@ -58,7 +59,13 @@ class OutputStationary(Mapper):
         Raises:
             InfeasibleError: One element of each operand does not fit; the shortage says where.
         """
-        return _Greedy(problem=problem).solve()
+        return _nests(problem)
+
+
+@lru_cache(maxsize=64)
+def _nests(problem: MappingProblem) -> tuple[LoopNest, ...]:
+    """Return the nests of a problem; mappers that begin with them ask several times in a row."""
+    return _Greedy(problem=problem).solve()
 
 
 def map_output_stationary(workload: Workload, arch: Architecture) -> MappingResult:
@@ -134,8 +141,9 @@ class _Greedy(OfProblem):
         return self._nest({**factors, self.arch.off_chip.name: dict(left)}, spatial)
 
     def _fits(self, nest: LoopNest) -> bool:
+        """Whether the tiles of a nest fit; it differs from one that is right in extents alone."""
         try:
-            nest.verify(self.arch)
+            nest.verify_capacities(self.arch)
         except InfeasibleError:
             return False
         return True
@@ -238,16 +246,14 @@ def _with(
     return {**factors, level: extents}, {**left, dim: math.ceil(left[dim] / share)}
 
 
-def _shares(extent: int) -> Iterator[int]:
-    """Yield sensible shares of an extent, largest first: each leaves the least padding."""
-    last = 0
-    parts = 1
-    while last != 1:
-        share = math.ceil(extent / parts)
-        if share != last:
-            yield share
-        last = share
-        parts += 1
+@lru_cache(maxsize=4096)
+def _shares(extent: int) -> tuple[int, ...]:
+    """Return sensible shares of an extent, largest first: each leaves the least padding."""
+    found = [extent]
+    while found[-1] > 1:
+        parts = -(-extent // (found[-1] - 1))  # the fewest that leave less
+        found.append(-(-extent // parts))
+    return tuple(found)
 
 
 def _next_share(extent: int, share: int) -> int | None:
@@ -263,18 +269,11 @@ _MOST_UNROLLINGS = 4
 """Unrollings that are grown into nests."""
 
 
-def unroll(workload: Workload, arch: Architecture) -> tuple[SpatialLoop, ...]:
-    """Return an unrolling that keeps as much of the array busy as one or two dimensions can.
-
-    Fan-outs are filled from the MACs outwards; of equal unrollings, the innermost fan-out
-    prefers input channels, the others output channels.
-    """
-    return unrollings(workload, arch)[0]
-
-
 def unrollings(workload: Workload, arch: Architecture) -> tuple[tuple[SpatialLoop, ...], ...]:
     """Return unrollings that keep the array as busy as can be, the preferred one first.
 
+    Fan-outs are filled from the MACs outwards, each by one or two dimensions; of equal unrollings,
+    the innermost fan-out prefers input channels, the others output channels.
     They differ in the outermost fan-out, which decides what passes to it how often. Where the
     innermost fan-out adds up and is best filled with outputs, it is filled with reductions alone
     as well: fewer MACs may be busy so, but each sum passes the accumulators once.

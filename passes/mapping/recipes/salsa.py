@@ -12,7 +12,7 @@ from ..mapper import Mapper, MappingResult, MappingStatus
 from ..problem import MappingProblem, Objective, Rules
 from ..search.measures import measure_of
 from ..search.merging import merge_loops
-from ..search.orders.engine import Engine, SearchOptions, expected_evaluations, prepare
+from ..search.orders.engine import OrderEngine, SearchOptions, expected_evaluations, prepare
 from ..search.orders.machine import UnrolledProblem
 from ..search.orders.selection import Rounds, search_best, with_smooth_steps
 from ..search.orders.spatial import Unrolling, all_unrollings, dataflow_unrolling
@@ -99,7 +99,7 @@ class Salsa(Mapper):
 
 def loma(limit: int = 7) -> Salsa:
     """Return LOMA: all orders of at most ``limit`` loops, on the most promising unrollings."""
-    return Salsa(name="loma", search=SearchOptions(engine=Engine.EXHAUSTIVE, limit=limit))
+    return Salsa(name="loma", search=SearchOptions(engine=OrderEngine.EXHAUSTIVE, limit=limit))
 
 
 def _check(nest: LoopNest, problem: MappingProblem) -> str:

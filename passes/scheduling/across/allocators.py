@@ -10,7 +10,7 @@ from ....ir.isa.instructions import Space
 from ....ir.isa.spaces import space_bytes
 from ....ir.tiles.events import Placement
 from ....ir.tiles.touches import Accesses, OnChip, Storage
-from .occupancy import AddressSpace, Claim
+from ..engine.address_space import AT_ONCE, AddressSpace, Claim
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +99,7 @@ class Allocators:
             address = space.earliest(tile.occupied, blocked, self._sizes[tile.space])
             if address is None:
                 raise Fragmented(step)
-        claim = space.claim(address, address + tile.occupied, is_live=True)
+        claim = space.claim(address, address + tile.occupied, next_use=AT_ONCE)
         claim = replace(claim, begin=max(claim.begin, self._left.get((item.tile, npu), 0)))
         self._claims[item] = memory, claim
         self._moved[item] = replace(item, npu=npu, address=address)

@@ -20,10 +20,10 @@ from functools import cached_property
 from ....ir.arch import Architecture
 from ....ir.graph_schedule import GraphSchedule
 from ....ir.isa.instructions import Unit
-from ....ir.tiles.events import INWARDS, Event, Placement
+from ....ir.tiles.events import Event, Placement
 from ....ir.tiles.schedule import TileSchedule
 from ....ir.tiles.touches import Accesses, OnChip, Storage, Touches
-from ..timing.engines import Engine
+from ..engine.engines import Engines
 from ..timing.ports import Ports
 from ..timing.retime import lone_works
 from .allocators import Allocators, Fragmented
@@ -74,7 +74,7 @@ def insert(given: InTurn, *, move: bool, deal: bool = False) -> TileSchedule:
             all NPUs must be alike.
     """
     allocators = Allocators(given.accesses, given.plan, given.arch)
-    run = _Insertion(given, move, deal, Contents(given.accesses), allocators)
+    run = _Insertion(given, move, deal, Contents(given.accesses), allocators, Engines(given.arch))
     numbers = given.schedule.by_step
     for step in range(len(given.schedule.graph.operators)):
         before = run.copy() if move else run
@@ -96,9 +96,8 @@ class _Insertion:
     deal: bool
     contents: Contents
     allocators: Allocators
+    engines: Engines
     events: list[Event] = field(default_factory=list[Event])
-    engines: dict[tuple[Unit, int], Engine] = field(default_factory=dict[tuple[Unit, int], Engine])
-    ports: dict[bool, Engine] = field(default_factory=dict[bool, Engine])
     touching: dict[Placement, list[int]] = field(default_factory=dict[Placement, list[int]])
     step: int = -1
     npus: tuple[int, ...] = ()
@@ -110,8 +109,7 @@ class _Insertion:
             contents=self.contents.copy(),
             allocators=self.allocators.copy(),
             events=list(self.events),
-            engines={key: engine.copy() for key, engine in self.engines.items()},
-            ports={key: engine.copy() for key, engine in self.ports.items()},
+            engines=self.engines.copy(),
             touching=dict(self.touching),
         )
 
@@ -168,35 +166,11 @@ class _Insertion:
     def _run(self, event: Event, cycles: int, ready: int) -> Event:
         """Put an event into the first gap of its engine, or of any DMA channel."""
         if event.unit is Unit.DMA:
-            channels = range(self.given.arch.dma.channels)
-            start, index = min(
-                (self._transfer_gap(event, cycles, ready, item), item) for item in channels
-            )
-            lead = self.given.arch.dma.startup
-            self._port(event).occupy(start + lead, cycles - lead)
+            start, index = self.engines.transfer(event.kind, cycles, ready)
         else:
             index = self.npus[event.index]
-            start = self._engine(event.unit, index).first_gap(ready, cycles)
-        self._engine(event.unit, index).occupy(start, cycles)
+            start = self.engines.work(event.unit, index, cycles, ready)
         return replace(event, index=index, start=start, end=start + cycles, fill=0, drain=0)
-
-    def _transfer_gap(self, event: Event, cycles: int, ready: int, channel: int) -> int:
-        """Return when a transfer finds both its channel and, past start-up, the port idle."""
-        lead = self.given.arch.dma.startup
-        while True:
-            start = self._engine(Unit.DMA, channel).first_gap(ready, cycles)
-            moving = self._port(event).first_gap(start + lead, cycles - lead)
-            if moving == start + lead:
-                return start
-            ready = moving - lead
-
-    def _port(self, event: Event) -> Engine:
-        """Return the port of off-chip memory that a transfer takes: alone, all of it."""
-        inwards = event.kind in INWARDS and not self.given.arch.off_chip.shared_port
-        return self.ports.setdefault(inwards, Engine())
-
-    def _engine(self, unit: Unit, index: int) -> Engine:
-        return self.engines.setdefault((unit, index), Engine())
 
     def _note(self, number: int, touches: Touches, end: int) -> None:
         """Record what an event touched, and who leaves with it."""

@@ -32,7 +32,7 @@ from ....ir.graph_schedule import (
     Transfer,
     Workspace,
 )
-from .problem import Operation, Problem
+from .problem import Operation, PlanProblem
 
 
 class Replacement(StrEnum):
@@ -43,7 +43,7 @@ class Replacement(StrEnum):
 
 
 def schedule_linear(
-    problem: Problem, order: Sequence[int], rule: Replacement, *, reserve: int = 0
+    problem: PlanProblem, order: Sequence[int], rule: Replacement, *, reserve: int = 0
 ) -> GraphSchedule:
     """Return the plan of an order with the linear arena and a replacement rule.
 
@@ -76,7 +76,7 @@ class _Slot:
 class _Arena:
     """The arena between steps."""
 
-    problem: Problem
+    problem: PlanProblem
     order: Sequence[int]
     rule: Replacement
     reserve: int = 0

@@ -13,8 +13,8 @@ from enum import StrEnum
 from ....ir.arch import Architecture
 from ....ir.errors import InfeasibleError, OptionError, Shortage
 from ....ir.graph import Graph
-from .peak import least_peak
 from .problem import problem_of
+from .search.peak import least_peak
 
 
 class NamedBudget(StrEnum):

@@ -1,7 +1,7 @@
 """Menus: which tensors an operator may stream, through which workspace, at what traffic.
 
 What an option moves is told by a *traffic model*, a function that can be replaced: the analytic
-one of ``streaming.py``, or ``tiled_traffic.py``, which asks the mapper and cuts the tiles.
+one of ``traffic/streaming.py``, or ``traffic/tiled.py``, which asks the mapper and cuts the tiles.
 """
 
 from collections.abc import Iterator, Mapping
@@ -12,9 +12,9 @@ from ....ir.graph import Graph, Op
 from ....ir.groups import GROUP
 from ....ir.ops import direct_operands
 from ....ir.workload import Operand
-from .delay import NO_DELAY, Delay
 from .problem import Menu, Option
-from .traffic import TrafficModel
+from .traffic.delay import NO_DELAY, Delay
+from .traffic.model import TrafficModel
 
 _MANY = 4
 _LEAST_WORKSPACE = 32

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from .moves import Move, bits
-from .packing import Block
-from .problem import Option, Problem
+from .packing.blocks import Block
+from .problem import Option, PlanProblem
+from .search.moves import Move, bits
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,7 +30,7 @@ class Plan:
         spills: (tensor, step) of tensors that leave without a host copy.
     """
 
-    problem: Problem
+    problem: PlanProblem
     steps: tuple[tuple[int, int, int], ...]
     stays: tuple[Stay, ...]
     fetches: tuple[tuple[int, int], ...]
@@ -75,7 +75,7 @@ class Plan:
         return tuple(op for op, _, _ in self.steps)
 
 
-def plan_of(problem: Problem, moves: Sequence[Move]) -> Plan:
+def plan_of(problem: PlanProblem, moves: Sequence[Move]) -> Plan:
     """Return the plan of a sequence of moves.
 
     Every stay is cut down to the steps from its arrival to its last use before the tensor
@@ -85,7 +85,7 @@ def plan_of(problem: Problem, moves: Sequence[Move]) -> Plan:
     return replay(problem, steps)
 
 
-def replay(problem: Problem, steps: Sequence[tuple[int, int, int]]) -> Plan:
+def replay(problem: PlanProblem, steps: Sequence[tuple[int, int, int]]) -> Plan:
     """Return the plan of (operator, option, evicted tensors as a mask) per step."""
     open_stays: dict[int, tuple[int, int]] = {}
     on_host = {index for index, tensor in enumerate(problem.tensors) if tensor.on_host}

@@ -4,7 +4,7 @@ A *menu* lists the ways to execute an operator: which of its tensors are residen
 streamed in tiles and at what off-chip traffic, and how much workspace that takes. The paper's
 model is the menu with one entry: everything resident, nothing streamed, no workspace.
 
-Tensors and operators are numbered; the numbers index the tuples of :class:`Problem`.
+Tensors and operators are numbered; the numbers index the tuples of :class:`PlanProblem`.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -77,7 +77,7 @@ class Operation:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Problem:
+class PlanProblem:
     """Order these operators and keep their tensors within the budget.
 
     Attributes:
@@ -85,12 +85,14 @@ class Problem:
         tensors: The tensors.
         operations: The operators, in an order that respects dependences.
         budget: Size of the scratchpad [byte].
+        is_ordered: Whether the operators run in the order in which they stand, eq. (16).
     """
 
     name: str
     tensors: tuple[Tensor, ...]
     operations: tuple[Operation, ...]
     budget: int
+    is_ordered: bool = False
 
     @cached_property
     def producer(self) -> tuple[int | None, ...]:
@@ -112,15 +114,14 @@ class Problem:
 
     @cached_property
     def predecessors(self) -> tuple[frozenset[int], ...]:
-        """The operators that each operator reads from."""
-        return tuple(
-            frozenset(
-                source
-                for tensor in operation.reads
-                if (source := self.producer[tensor]) is not None
-            )
-            for operation in self.operations
-        )
+        """The operators that each operator reads from; where there is one order, also the last."""
+        found = [
+            {source for tensor in item.reads if (source := self.producer[tensor]) is not None}
+            for item in self.operations
+        ]
+        for index in range(1, len(found) if self.is_ordered else 0):
+            found[index].add(index - 1)
+        return tuple(map(frozenset, found))
 
     @cached_property
     def compulsory(self) -> int:
@@ -176,11 +177,11 @@ class Problem:
             return len(self.consumers[tensor]) <= 1
         return not self.consumers[tensor]
 
-    def with_budget(self, budget: int) -> "Problem":
+    def with_budget(self, budget: int) -> "PlanProblem":
         """Return the same problem with another budget."""
         return replace(self, budget=budget)
 
-    def restrict_menus(self) -> "Problem":
+    def restrict_menus(self) -> "PlanProblem":
         """Return the problem without the options that do not fit the budget by themselves.
 
         Raises:
@@ -247,7 +248,7 @@ class Problem:
 
 def problem_of(
     graph: Graph, budget: int, *, include_parameters: bool = False, menu: Menu | None = None
-) -> Problem:
+) -> PlanProblem:
     """Return the problem of a graph.
 
     Args:
@@ -268,7 +269,7 @@ def problem_of(
         )
         for op in graph.ops
     )
-    return Problem(name=graph.name, tensors=tensors, operations=operations, budget=budget)
+    return PlanProblem(name=graph.name, tensors=tensors, operations=operations, budget=budget)
 
 
 def _tensors(graph: Graph, include_parameters: bool) -> tuple[Tensor, ...]:

@@ -18,8 +18,8 @@ from ....ir.ops import OPS, workload
 from ....ir.proof import Scope
 from ...analysis.compulsory import compulsory_network_bytes
 from ...tiling.residency import unit_of
-from .delay import NO_DELAY, Delay
-from .traffic import Traffic, TrafficModel
+from .traffic.delay import NO_DELAY, Delay
+from .traffic.model import StreamedTraffic, TrafficModel
 from .workspaces import grown
 
 _NEAR = 1.08
@@ -58,13 +58,15 @@ class CorrectedTraffic:
         self._delay = delay
         self._fast = fast
         self._exact = exact
-        self._known: dict[tuple[Hashable, frozenset[str], int], Traffic | None] = {}
-        self._measured: dict[tuple[Hashable, frozenset[str]], list[tuple[int, Traffic]]] = {}
+        self._known: dict[tuple[Hashable, frozenset[str], int], StreamedTraffic | None] = {}
+        self._measured: dict[
+            tuple[Hashable, frozenset[str]], list[tuple[int, StreamedTraffic]]
+        ] = {}
         self._computing: dict[Hashable, int] = {}
-        self._answers: dict[Hashable, dict[tuple[frozenset[str], int], Traffic | None]] = {}
+        self._answers: dict[Hashable, dict[tuple[frozenset[str], int], StreamedTraffic | None]] = {}
         self.learnt = 0
 
-    def __call__(self, op: Op, resident: frozenset[str], workspace: int) -> Traffic | None:
+    def __call__(self, op: Op, resident: frozenset[str], workspace: int) -> StreamedTraffic | None:
         """Return what is known of the workspace that the fast model would use.
 
         A smaller workspace than one that was measured is taken to move no less, and cycles to
@@ -76,7 +78,9 @@ class CorrectedTraffic:
             answers[asked] = self._corrected(op, resident, workspace)
         return answers[asked]
 
-    def _corrected(self, op: Op, resident: frozenset[str], workspace: int) -> Traffic | None:
+    def _corrected(
+        self, op: Op, resident: frozenset[str], workspace: int
+    ) -> StreamedTraffic | None:
         rough = self._fast(op, resident, workspace)
         if rough is None:
             return None
@@ -89,7 +93,9 @@ class CorrectedTraffic:
         fewest = self._computing.get(identity_of(op), 0)
         return rough if rough.cycles >= fewest else replace(rough, cycles=fewest)
 
-    def measure(self, op: Op, resident: frozenset[str], planned: int, given: int) -> Traffic | None:
+    def measure(
+        self, op: Op, resident: frozenset[str], planned: int, given: int
+    ) -> StreamedTraffic | None:
         """Find an answer exactly, and remember it for the workspace that was planned.
 
         Args:
@@ -110,7 +116,7 @@ class CorrectedTraffic:
         return found
 
     def _remember(
-        self, identity: Hashable, resident: frozenset[str], given: int, found: Traffic
+        self, identity: Hashable, resident: frozenset[str], given: int, found: StreamedTraffic
     ) -> None:
         measured = self._measured.setdefault((identity, resident), [])
         if (given, found) in measured:
@@ -251,7 +257,7 @@ def measured_plan(
     )
 
 
-def _prospect(graph: Graph, op: Op, moved: Traffic, delay: Delay) -> float:
+def _prospect(graph: Graph, op: Op, moved: StreamedTraffic, delay: Delay) -> float:
     """Return what the tiles of a step may come down to.
 
     The nests that are measured here are a greedy mapper's. Those of the program come close to what

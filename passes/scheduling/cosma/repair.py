@@ -8,10 +8,10 @@ retrieve. The cheapest cuts are tried first, alone and then in pairs.
 from collections.abc import Iterator
 from itertools import combinations, pairwise
 
-from .packing import connected_groups
-from .packing_exact import pack
+from .packing.blocks import connected_groups
+from .packing.exact import pack
 from .plan import Plan, replay
-from .problem import Problem
+from .problem import PlanProblem
 
 _SINGLES = 40
 _PAIRED = 8
@@ -85,7 +85,7 @@ def _with(plan: Plan, cuts: tuple[Cut, ...]) -> Plan:
     return replay(plan.problem, steps)
 
 
-def _uses(problem: Problem, plan: Plan) -> list[list[int]]:
+def _uses(problem: PlanProblem, plan: Plan) -> list[list[int]]:
     found: list[list[int]] = [[] for _ in problem.tensors]
     for step, (op, _, _) in enumerate(plan.steps):
         for tensor in dict.fromkeys(problem.operations[op].touches):
@@ -93,7 +93,7 @@ def _uses(problem: Problem, plan: Plan) -> list[list[int]]:
     return found
 
 
-def _copied_from(problem: Problem, plan: Plan) -> dict[int, int]:
+def _copied_from(problem: PlanProblem, plan: Plan) -> dict[int, int]:
     """Return the step from which on each tensor has a host copy."""
     found = {index: -1 for index, tensor in enumerate(problem.tensors) if tensor.on_host}
     for step, (op, _, _) in enumerate(plan.steps):

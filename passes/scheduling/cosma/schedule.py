@@ -4,7 +4,7 @@ from dataclasses import replace
 from functools import partial
 
 from ....ir.arch import Architecture
-from ....ir.errors import OptionError
+from ....ir.errors import InfeasibleError, OptionError
 from ....ir.graph import Graph
 from ....ir.graph_schedule import GraphSchedule, Group, SolveStatus
 from ....ir.groups import contracted
@@ -13,13 +13,14 @@ from ..fusion import Fuse
 from ..fusion.choice import fused_plan
 from ..in_order import schedule_in_order, scratchpad_budget
 from .decode import decode
-from .delay import NO_DELAY, delay_on
 from .menu import resident_menu, streaming_menu
-from .problem import problem_of
+from .problem import PlanProblem, problem_of
 from .refine import CorrectedTraffic, Measured, refine
-from .solve import CosmaOptions, Engine, solve
-from .streaming import analytic_traffic
-from .traffic import TrafficModel
+from .smallest import explained_shortage
+from .solve import CosmaOptions, PlanEngine, solve
+from .traffic.delay import NO_DELAY, delay_on
+from .traffic.model import TrafficModel
+from .traffic.streaming import analytic_traffic
 from .workspaces import grow_workspaces
 
 _AFTER_A_GAP = 20
@@ -73,25 +74,27 @@ def schedule_cosma(
         OptionError: The literal engine is asked for together with streaming.
     """
     options = options or CosmaOptions()
-    if streaming and options.engine is Engine.LITERAL:
+    if streaming and options.engine is PlanEngine.LITERAL:
         raise OptionError(
             "the literal engine knows no streaming", hint="set streaming = false, or use 'ilp'"
         )
     room = scratchpad_budget(arch, budget)
     delay = delay_on(arch, 0.0 if exact is None else latency)
 
-    def plan_with(
-        seen: Graph, model: TrafficModel | None, *, brief: bool = False
-    ) -> tuple[GraphSchedule, bool]:
+    def problem_with(seen: Graph, model: TrafficModel | None, size: int) -> PlanProblem:
         if model is None:
             menu = resident_menu(seen, arch)
         else:
             menu = streaming_menu(
-                seen, arch, room, model, include_parameters=include_parameters, delay=delay
+                seen, arch, size, model, include_parameters=include_parameters, delay=delay
             )
-        problem = problem_of(seen, room, include_parameters=include_parameters, menu=menu)
+        return problem_of(seen, size, include_parameters=include_parameters, menu=menu)
+
+    def plan_with(
+        seen: Graph, model: TrafficModel | None, *, brief: bool = False
+    ) -> tuple[GraphSchedule, bool]:
         nodes = options.search_nodes // (_AFTER_A_GAP if brief else 1)
-        found = solve(problem, replace(options, search_nodes=nodes))
+        found = solve(problem_with(seen, model, room), replace(options, search_nodes=nodes))
         is_proven = found.status is SolveStatus.OPTIMAL
         if delay != NO_DELAY and model is not None:
             # What is proven is proven of bytes and delays together.
@@ -108,6 +111,11 @@ def schedule_cosma(
     if not streaming:
         return plan_with(graph, None)[0]
     fast = traffic or analytic_traffic(graph, arch)
+    try:
+        problem_with(graph, fast, room).restrict_menus()
+    except InfeasibleError as error:
+        sized = partial(problem_with, graph, fast)
+        raise explained_shortage(error, arch.scratchpad, room, sized) from None
     if exact is None:
         return grow_workspaces(plan_with(graph, fast)[0])
     corrected = CorrectedTraffic(fast, exact, delay)

@@ -7,26 +7,27 @@ between cost and bound.
 """
 
 import random
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from ....ir.errors import InfeasibleError
 from ....ir.graph_schedule import SolveStatus
 from ...mip import MipLimits, Solver
-from .divide import divide, join
-from .formulation import windows_of
-from .literal import solve_literal
-from .moves import MoveTable
-from .packing_exact import pack
+from .packing.exact import pack
 from .plan import Plan, plan_of, replay
-from .problem import Problem
-from .reduced import solve_reduced
+from .problem import PlanProblem
+from .program.formulation import windows_of
+from .program.literal import solve_literal
+from .program.reduced import solve_reduced
 from .repair import repair
-from .search import search
+from .search.best_first import search
+from .search.divide import divide, join
+from .search.moves import MoveTable
+from .search.peak import least_peak
 
 
-class Engine(StrEnum):
+class PlanEngine(StrEnum):
     """What decides order and residency.
 
     ``search``: exact best-first search. ``ilp``: the reduced integer program, piece by piece.
@@ -40,12 +41,25 @@ class Engine(StrEnum):
     LITERAL = "literal"
 
 
+class PlanOrder(StrEnum):
+    """In which order operators run (III-E2, V-C).
+
+    ``free``: the one that moves least. ``given``: as the graph has them. ``mpmf``: one of least
+    peak memory footprint. With the latter two only replacement and addresses are decided.
+    """
+
+    FREE = "free"
+    GIVEN = "given"
+    MPMF = "mpmf"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CosmaOptions:
     """How to solve.
 
     Attributes:
         engine: What decides order and residency.
+        order: In which order operators run.
         solver: Solver of the integer programs.
         search_nodes: States that the search expands before it settles for a gap.
         beam: Width of the beam that then finds a plan.
@@ -54,7 +68,8 @@ class CosmaOptions:
         seed: Of the shuffles that look for another optimal plan.
     """
 
-    engine: Engine = Engine.AUTO
+    engine: PlanEngine = PlanEngine.AUTO
+    order: PlanOrder = PlanOrder.FREE
     solver: Solver = Solver.HIGHS
     search_nodes: int = 100_000
     beam: int = 200
@@ -64,7 +79,7 @@ class CosmaOptions:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Solution:
+class AddressedPlan:
     """A plan with addresses.
 
     Attributes:
@@ -100,15 +115,19 @@ _DEEP = 50_000
 """Nodes of the compiled search for addresses of the plan that would be proven optimal."""
 
 
-def solve(problem: Problem, options: CosmaOptions | None = None) -> Solution:
+def solve(problem: PlanProblem, options: CosmaOptions | None = None) -> AddressedPlan:
     """Return the best plan that is found, with its bound.
 
     Raises:
         InfeasibleError: An operator does not fit the budget, or no plan could be packed.
     """
     options = options or CosmaOptions()
+    if options.order is not PlanOrder.FREE:
+        given = range(len(problem.operations))
+        order = given if options.order is PlanOrder.GIVEN else least_peak(problem)[1]
+        return _solve_in_order(problem, order, replace(options, order=PlanOrder.FREE))
     problem = problem.restrict_menus()
-    if options.engine is Engine.LITERAL:
+    if options.engine is PlanEngine.LITERAL:
         return _solve_literal(problem, options)
     first = _relax(problem, options)
     bound = first.bound if first else 0
@@ -130,27 +149,38 @@ def solve(problem: Problem, options: CosmaOptions | None = None) -> Solution:
         )
     plan, addresses = best
     status = SolveStatus.OPTIMAL if plan.cost == bound else SolveStatus.FEASIBLE
-    return Solution(plan=plan, addresses=addresses, status=status, cost=plan.cost, bound=bound)
+    return AddressedPlan(plan=plan, addresses=addresses, status=status, cost=plan.cost, bound=bound)
+
+
+def _solve_in_order(
+    problem: PlanProblem, order: Sequence[int], options: CosmaOptions
+) -> AddressedPlan:
+    """Solve with the operators in one order only."""
+    operations = tuple(problem.operations[op] for op in order)
+    found = solve(replace(problem, operations=operations, is_ordered=True), options)
+    steps = [(order[op], option, evicted) for op, option, evicted in found.plan.steps]
+    return replace(found, plan=replay(problem.restrict_menus(), steps))
 
 
 def _candidates(
-    problem: Problem, options: CosmaOptions, first: _Relaxed | None
+    problem: PlanProblem, options: CosmaOptions, first: _Relaxed | None
 ) -> Iterator[_Relaxed]:
     """Yield plans: the first, as cheap ones from shuffled problems, ones for less capacity.
 
     Shuffled problems are for another plan that is proven optimal: where the first one is not,
-    they are left out, and the search for less capacity, of which only the plan is used, is short.
+    or where the order is fixed, they are left out; where it is not proven, the search for less
+    capacity, of which only the plan is used, is short.
     """
     if first is not None:
         yield first
     is_proven = first is None or first.cost == first.bound
     generator = random.Random(options.seed)
-    for _ in range(_SHUFFLES if is_proven else 0):
+    for _ in range(_SHUFFLES if is_proven and not problem.is_ordered else 0):
         found = _relax_shuffled(problem, options, generator)
         if found is not None and (first is None or found.cost == first.cost):
             yield found
     nodes = options.search_nodes // (1 if is_proven else _SHORT)
-    briefly = replace(options, engine=Engine.SEARCH, search_nodes=nodes)
+    briefly = replace(options, engine=PlanEngine.SEARCH, search_nodes=nodes)
     for shrink in range(1, _SHRINKS):
         smaller = problem.with_budget(problem.budget - problem.budget * shrink // (4 * _SHRINKS))
         try:
@@ -161,12 +191,12 @@ def _candidates(
             yield replace(found, plan=_on(problem, found.plan))
 
 
-def _relax(problem: Problem, options: CosmaOptions) -> _Relaxed | None:
-    if options.engine is Engine.ILP:
+def _relax(problem: PlanProblem, options: CosmaOptions) -> _Relaxed | None:
+    if options.engine is PlanEngine.ILP:
         return _relax_by_program(problem, options)
     found = search(MoveTable(problem), node_limit=options.search_nodes, beam=options.beam)
     open_gap = found.status is not SolveStatus.OPTIMAL
-    if options.engine is Engine.AUTO and open_gap and _suits_a_program(problem):
+    if options.engine is PlanEngine.AUTO and open_gap and _suits_a_program(problem):
         program = _relax_by_program(problem, options)
         if program is not None and (not found.moves or program.cost < found.cost):
             return replace(program, bound=max(program.bound, found.bound))
@@ -177,14 +207,14 @@ def _relax(problem: Problem, options: CosmaOptions) -> _Relaxed | None:
     return _Relaxed(plan=plan_of(problem, found.moves), cost=found.cost, bound=found.bound)
 
 
-def _suits_a_program(problem: Problem) -> bool:
+def _suits_a_program(problem: PlanProblem) -> bool:
     """Whether the integer program is small enough to be worth trying."""
     windows = windows_of(problem)
     pairs = zip(windows, problem.operations, strict=True)
     return sum(len(window) * len(op.menu) for window, op in pairs) <= _MOST_CHOICES
 
 
-def _relax_by_program(problem: Problem, options: CosmaOptions) -> _Relaxed | None:
+def _relax_by_program(problem: PlanProblem, options: CosmaOptions) -> _Relaxed | None:
     """Solve the reduced program piece by piece."""
     limits = MipLimits(nodes=options.ilp_nodes, seconds=options.ilp_seconds, seed=options.seed)
     pieces = divide(problem)
@@ -200,7 +230,7 @@ def _relax_by_program(problem: Problem, options: CosmaOptions) -> _Relaxed | Non
 
 
 def _relax_shuffled(
-    problem: Problem, options: CosmaOptions, generator: random.Random
+    problem: PlanProblem, options: CosmaOptions, generator: random.Random
 ) -> _Relaxed | None:
     """Search with the operators in another order, which breaks ties in another way."""
     order = _random_order(problem, generator)
@@ -212,7 +242,7 @@ def _relax_shuffled(
     return _Relaxed(plan=replay(problem, steps), cost=found.cost, bound=found.bound)
 
 
-def _random_order(problem: Problem, generator: random.Random) -> list[int]:
+def _random_order(problem: PlanProblem, generator: random.Random) -> list[int]:
     left = [len(items) for items in problem.predecessors]
     followers: list[list[int]] = [[] for _ in left]
     for op, items in enumerate(problem.predecessors):
@@ -230,7 +260,7 @@ def _random_order(problem: Problem, generator: random.Random) -> list[int]:
     return order
 
 
-def _on(problem: Problem, plan: Plan) -> Plan:
+def _on(problem: PlanProblem, plan: Plan) -> Plan:
     """Return a plan that was made for a smaller budget as a plan of the problem itself."""
     menus = zip(problem.operations, plan.problem.operations, strict=True)
     numbers = [
@@ -240,7 +270,7 @@ def _on(problem: Problem, plan: Plan) -> Plan:
     return replace(plan, problem=problem, steps=steps)
 
 
-def _solve_literal(problem: Problem, options: CosmaOptions) -> Solution:
+def _solve_literal(problem: PlanProblem, options: CosmaOptions) -> AddressedPlan:
     limits = MipLimits(nodes=options.ilp_nodes, seconds=options.ilp_seconds, seed=options.seed)
     found = solve_literal(problem, solver=options.solver, limits=limits)
     if found.plan is None:
@@ -248,7 +278,7 @@ def _solve_literal(problem: Problem, options: CosmaOptions) -> Solution:
             f"the literal program of {problem.name} has no solution within its limit",
             hint="use the engine 'search' or 'ilp', or raise the limit",
         )
-    return Solution(
+    return AddressedPlan(
         plan=found.plan,
         addresses=found.addresses,
         status=found.status,

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ....ir.arch import Architecture
-from .kernel.arrays import Ints, Problem
+from .kernel.arrays import Ints, TilingArrays
 from .problem import TimedTiling, off_chip_bandwidth
 from .site import Site
 from .tilings import Tiling, uncut
@@ -104,7 +104,7 @@ def _through_ports(arch: Architecture, bytes: int) -> int:
     return math.ceil(bytes / (sides * bandwidth) * (1 - 1e-12))
 
 
-def _alone(problem: Problem, tiles: Ints) -> Ints:
+def _alone(problem: TilingArrays, tiles: Ints) -> Ints:
     """Return the time of transfers that share no port; 0 for what lies on chip [cycle]."""
     return np.where(problem.resident[tiles], 0, problem.startup + problem.xfer[tiles])
 

@@ -42,7 +42,7 @@ class Candidate:
 
 
 @dataclass(slots=True)
-class Effort:
+class SearchEffort:
     """What a search looked at.
 
     Attributes:
@@ -86,7 +86,7 @@ class SearchOutcome:
     free: Candidate | None
     best: Candidate
     bound: Bound
-    effort: Effort = field(compare=False)
+    effort: SearchEffort = field(compare=False)
 
 
 def adopt(candidate: Candidate, site: Site) -> Candidate:

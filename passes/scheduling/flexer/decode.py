@@ -9,7 +9,7 @@ from ....ir.tiles.graph import Role, TileGraph
 from ....ir.tiles.schedule import TileSchedule
 from ....ir.workload import Operand
 from ..timing.retime import timed
-from .kernel.arrays import COMPUTE, EVENTS, FINISH, MAKESPAN, PLACEMENTS, Ints, State
+from .kernel.arrays import COMPUTE, EVENTS, FINISH, MAKESPAN, PLACEMENTS, Ints, ScheduleArrays
 from .problem import TimedTiling
 
 _KINDS = (
@@ -23,7 +23,7 @@ _KINDS = (
 
 
 def decode(
-    timing: TimedTiling, order: Ints, state: State, scheduler: str, cycles_lower_bound: int
+    timing: TimedTiling, order: Ints, state: ScheduleArrays, scheduler: str, cycles_lower_bound: int
 ) -> TileSchedule:
     """Return the schedule that a finished state with events holds, timed by the clock.
 

@@ -8,6 +8,7 @@ from ....ir.errors import OptionError
 from ....ir.graph import Graph, Value
 from ....ir.graph_schedule import GraphSchedule, Stream, Workspace
 from ....ir.ops import make_op
+from ....ir.suggest import suggest
 from ....ir.types import DType, Quantization, TensorType
 from ....ir.workload import Operand, Workload
 from .candidate import SearchOutcome
@@ -180,7 +181,7 @@ def layer_rows(
     unknown = [name for name in schedulers if name not in chosen]
     if unknown:
         raise OptionError(
-            f"no tile scheduler named {unknown[0]!r}", hint=f"known: {', '.join(chosen)}"
+            f"no tile scheduler named {unknown[0]!r}", hint=suggest(unknown[0], chosen)
         )
     return tuple(
         LayerRow(

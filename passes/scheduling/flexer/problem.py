@@ -12,7 +12,7 @@ from ....ir.arch import Architecture
 from ....ir.isa.latency import port_cycles
 from ....ir.workload import Dim, Operand
 from ...tiling.mac import in_steps
-from .kernel.arrays import Ints, Problem
+from .kernel.arrays import Ints, TilingArrays
 from .latency import TileTimer, TimedNest
 from .site import Site
 from .tilings import Tiling
@@ -80,7 +80,7 @@ class TimedTiling:
         return table[self.tiling.shapes[1]]
 
     @cached_property
-    def problem(self) -> Problem:
+    def problem(self) -> TilingArrays:
         """The arrays, operations in canonical order."""
         tiling, arch = self.tiling, self.site.arch
         size = tiling.tile_bytes
@@ -91,7 +91,7 @@ class TimedTiling:
         resident[len(size) - accs :] = self.site.resident[Operand.O]
         keys, tensors = self._parameters()
         slots = self._slots(tensors)
-        return Problem(
+        return TilingArrays(
             capacity=self.site.place.workspace_bytes,
             channels=arch.dma.channels,
             reads=tiling.reads,
@@ -113,7 +113,7 @@ class TimedTiling:
             commute=True,
         )
 
-    def in_order(self, dataflow: Dataflow) -> tuple[Problem, Ints]:
+    def in_order(self, dataflow: Dataflow) -> tuple[TilingArrays, Ints]:
         """Return the arrays with operations in loop order, and that order."""
         order = loop_order(self.tiling, dataflow)
         base = self.problem

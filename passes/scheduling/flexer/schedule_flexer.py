@@ -12,7 +12,8 @@ from ....ir.tiles.schedule import TileSchedule
 from ...base import Context, Pass, require_arch
 from ...tiling.residency import unit_of
 from ..network.join import join
-from ..schedule_tiles import schedule_operator
+from ..static.known_schedules import KnownSchedules
+from ..static.schedule_tiles import schedule_operator
 from ..timing.work_bound import are_alike
 from .candidate import SearchOutcome, adopt, schedule_of
 from .kernel.goal import metric
@@ -82,19 +83,19 @@ class ScheduleFlexer(Pass):
         if not sites:
             _LOG.info("no operator can be scheduled out of order on %s: see its weights", arch.name)
         ctx.counters.add("operators in order only", len(ops) - len(sites))
-        known = self._search(tuple(sites.values()), ctx)
+        known, answers = ctx.notes.of(KnownSchedules), self._search(tuple(sites.values()), ctx)
         in_order: list[TileSchedule | None] = []
         chosen: list[TileSchedule] = []
         for step, op in enumerate(ops):
             ctx.progress("tiles", step, len(ops))
             site = sites.get(op.name)
-            found = None if site is None else known[likeness(site)]
+            found = None if site is None else answers[likeness(site)]
             if site is None or found is None:
-                chosen.append(schedule_operator(module, op))
+                chosen.append(known.of(module, op, schedule_operator))
                 in_order.append(chosen[-1])
                 continue
             free = schedule_of(adopt(found.best, site), found.bound)
-            in_order.append(_in_order(module, op))
+            in_order.append(_in_order(module, op, known))
             options = [free, *(item for item in in_order[-1:] if item is not None)]
             chosen.append(min(options, key=self._value))
         schedule = self._best(module, in_order, chosen)
@@ -139,15 +140,20 @@ class ScheduleFlexer(Pass):
         return dict(zip(distinct, answers, strict=True))
 
 
-def _in_order(module: Module, op: Op) -> TileSchedule | None:
+def _in_order(module: Module, op: Op, known: KnownSchedules) -> TileSchedule | None:
     """Return the tiles of an operator along its loop nest, where that is possible.
 
     A loop nest is one of the regular NPU: those that differ cannot run it.
+
+    Args:
+        module: The network with its plan and its loop nests.
+        op: The operator, or the one that stands for a group.
+        known: What was made for operators that are alike.
     """
     if not are_alike(require_arch(module)):
         return None
     try:
-        return schedule_operator(module, op)
+        return known.of(module, op, schedule_operator)
     except InfeasibleError:
         return None
 

@@ -4,6 +4,7 @@
 ``epilogues.py``  operators of one element, joined to the product or convolution before them
 ``intervals.py``  stretches of a plan's order that would move less as one group
 ``choice.py``     plans with groups, which are kept where nothing becomes worse
+``borders.py``    why steps of a plan are not one group
 ================  ===============================================================================
 
 What a group is stands in ``ir/graph_schedule.py``; ``passes/tiling/group.py`` makes its tiles.

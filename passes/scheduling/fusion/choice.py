@@ -11,8 +11,8 @@ from ....ir.arch import Architecture
 from ....ir.errors import InfeasibleError
 from ....ir.graph import Graph
 from ....ir.graph_schedule import Group
-from ..cosma.delay import Delay
 from ..cosma.refine import CorrectedTraffic, Measured
+from ..cosma.traffic.delay import Delay
 from . import Fuse
 from .epilogues import epilogues
 from .intervals import Intervals, cycles_alone

@@ -22,16 +22,16 @@ from ....ir.operators.spec import Family
 from ....ir.ops import is_mac, spec_of
 from ...tiling.residency import unit_of
 from ...tiling.stripes import rows_of
-from ..cosma.delay import Delay
 from ..cosma.refine import CorrectedTraffic, Measured, residents
-from ..cosma.traffic import Traffic
+from ..cosma.traffic.delay import Delay
+from ..cosma.traffic.model import StreamedTraffic
 from ..map_groups import line_bytes
 from .epilogues import can_join, is_group
 
 MOST_STEPS = 10
 """Steps that one group joins."""
 
-_LINES = 0.8
+LINES = 0.8
 """Part of the scratchpad that a group's lines may take; the rest is for tiles."""
 
 _HEIGHTS = 2
@@ -47,6 +47,10 @@ _LONGER = 1.1
 _HARDLY, _OTHER_HEIGHT = 0.9, 0.72
 """Parts of what a measured group takes that others are expected to take at least for the same
 steps: larger ones, and those of the same steps with other stripes."""
+
+_SAVING = 0.95
+"""Part of the bytes of its steps that a group of several stripes may move at most. Stripes are for
+bytes: where tensors stay on chip anyway, they hardly ever take less time than whole operators."""
 
 _MOST_MEASURED = 100
 """Groups that are measured; then only these are chosen from."""
@@ -168,18 +172,8 @@ class Intervals:
     @cached_property
     def _can_join(self) -> tuple[bool, ...]:
         """Whether the operator of each step can be a member of a group."""
-        return tuple(self._joins(self.graph.producer[name]) for name in self.plan.order)
-
-    def _joins(self, op: Op) -> bool:
-        if len(op.result.type.shape) not in (2, 4):
-            return False
-        if is_mac(op):
-            return can_join(self.graph, op, self.arch)
-        if joins_channels(op):
-            return not any(map(self.graph.is_constant, op.operands))
-        family = spec_of(op).family
-        is_window = family is Family.POOL and op.kind != "global_avg_pool"
-        return family in ONE_ELEMENT or is_window
+        steps = map(self.graph.producer.__getitem__, self.plan.order)
+        return tuple(can_be_member(self.graph, op, self.arch) for op in steps)
 
     # -- what steps cost alone -------------------------------------------------------------------
 
@@ -195,7 +189,7 @@ class Intervals:
             moved[step] += 0 if found is None else found.constants
         return tuple(map(_Cost, moved, self.base.times))
 
-    def _planned_traffic(self, step: int) -> Traffic | None:
+    def _planned_traffic(self, step: int) -> StreamedTraffic | None:
         op = unit_of(self.graph, self.plan, self.plan.order[step])
         workspace = self.plan.workspace(step)
         size = 0 if workspace is None else workspace.bytes
@@ -220,36 +214,20 @@ class Intervals:
                 yield group, found
 
     def _candidates(self, start: int, stop: int) -> Iterator[tuple[Group, _Cost]]:
-        """Yield the groups of some steps, with what they cost at best."""
+        """Yield the groups of some steps that may be worth measuring, with their least cost."""
         members = self.plan.order[start:stop]
         if not is_group(self.graph, (Group(members=members),)):
             return
-        for group in self._heights(members):
+        most = _SAVING * self._together(start, stop).bytes
+        for group in with_largest_stripes(self.graph, members, self.plan.budget):
             op = group_op(self.graph, group)
             here = self._resident(group, start, stop)
             found = self.traffic(op, here, self.plan.budget)
-            if found is not None:
-                yield group, self._cost(found, group, here, start, stop)
-
-    def _heights(self, members: tuple[str, ...]) -> Iterator[Group]:
-        """Yield groups of the same members, the ones with the largest stripes that fit."""
-        offered = 0
-        for rows in self._row_counts(members):
-            group = Group(members=members, rows=rows)
-            if line_bytes(self.graph, group) <= _LINES * self.plan.budget:
-                yield group
-                offered += 1
-            if offered == _HEIGHTS:
-                return
-
-    def _row_counts(self, members: tuple[str, ...]) -> Iterator[int]:
-        """Yield stripe heights, the largest first."""
-        total = rows_of(self.graph.types[members[-1]])
-        yield 0
-        count = 2
-        while count < 2 * total:
-            yield -(-total // count)
-            count *= 2
+            if found is None:
+                continue
+            cost = self._cost(found, group, here, start, stop)
+            if not group.rows or cost.bytes <= most:
+                yield group, cost
 
     def _resident(self, group: Group, start: int, stop: int) -> frozenset[str]:
         """Return the tensors that a group reads or makes and that the plan keeps on chip."""
@@ -268,7 +246,7 @@ class Intervals:
         return None if found is None else self._cost(found, group, here, start, stop)
 
     def _cost(
-        self, traffic: Traffic, group: Group, here: frozenset[str], start: int, stop: int
+        self, traffic: StreamedTraffic, group: Group, here: frozenset[str], start: int, stop: int
     ) -> _Cost:
         """Return what a group costs where its plan leaves the other tensors as they are."""
         names = {*group_op(self.graph, group).inputs, group.name}
@@ -282,6 +260,43 @@ class Intervals:
         )
         cycles = max(traffic.cycles, self.delay.cycles_of(traffic.total))
         return _Cost(traffic.total + whole, cycles + self.delay.cycles_of(whole))
+
+
+def can_be_member(graph: Graph, op: Op, arch: Architecture) -> bool:
+    """Whether an operator can be a member of a group that works stripe by stripe.
+
+    Args:
+        graph: The network.
+        op: The operator.
+        arch: The machine.
+    """
+    if len(op.result.type.shape) not in (2, 4):
+        return False
+    if is_mac(op):
+        return can_join(graph, op, arch)
+    if joins_channels(op):
+        return not any(map(graph.is_constant, op.operands))
+    family = spec_of(op).family
+    is_window = family is Family.POOL and op.kind != "global_avg_pool"
+    return family in ONE_ELEMENT or is_window
+
+
+def with_largest_stripes(graph: Graph, members: tuple[str, ...], budget: int) -> tuple[Group, ...]:
+    """Return groups of the same members: the ones with the largest stripes whose lines fit.
+
+    Args:
+        graph: The network.
+        members: Names of the operators, which can stand in a plan as a group.
+        budget: Size of the scratchpad [byte].
+    """
+    total = rows_of(graph.types[members[-1]])
+    counts = itertools.takewhile(
+        lambda count: count < 2 * total, (2**n for n in itertools.count(1))
+    )
+    heights = itertools.chain((0,), (-(-total // count) for count in counts))
+    groups = (Group(members=members, rows=rows) for rows in heights)
+    fitting = (group for group in groups if line_bytes(graph, group) <= LINES * budget)
+    return tuple(itertools.islice(fitting, _HEIGHTS))
 
 
 def cycles_alone(base: Measured, group: Group) -> float:

@@ -329,6 +329,18 @@ def test_an_unsupported_operator_is_named(sketch):
     assert "hint: supported in ai.onnx: Abs, Acos, " in text
 
 
+def test_unsupported_operators_are_counted(sketch):
+    out = sketch.node("NonZero", "x")
+    other = sketch.node("NonZero", sketch.node("Relu", "x"))
+
+    with pytest.raises(ModelError) as caught:
+        import_model(sketch.model({"x": (2, 2)}, out, other))
+
+    assert "NonZero node 'n_t0' and 1 more of its kind are not supported (domain" in str(
+        caught.value
+    )
+
+
 def test_an_unknown_domain_is_named(sketch):
     out = sketch.node("Wonder", "x", domain="example.org")
 

@@ -7,8 +7,8 @@ from accnn.ir.graph import Graph
 from accnn.ir.graph_schedule import Group
 from accnn.ir.groups import contracted
 from accnn.ir.types import DType
-from accnn.passes.scheduling.cosma import tiled_traffic as module
-from accnn.passes.scheduling.cosma.tiled_traffic import tiled_traffic
+from accnn.passes.scheduling.cosma.traffic import tiled as module
+from accnn.passes.scheduling.cosma.traffic.tiled import tiled_traffic
 from accnn.passes.scheduling.likeness import Likenesses
 from tests.networks import NetworkBuilder, per_tensor
 

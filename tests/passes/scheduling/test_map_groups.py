@@ -18,7 +18,7 @@ from accnn.passes.mapping.problem import Objective
 from accnn.passes.mapping.recipes.output_stationary import OutputStationary
 from accnn.passes.scheduling.map_groups import GroupMapping, mapping_of
 from accnn.passes.scheduling.map_operators import MapOperators
-from accnn.passes.scheduling.schedule_tiles import schedule_operator
+from accnn.passes.scheduling.static.schedule_tiles import schedule_operator
 from tests.networks import NetworkBuilder, per_tensor
 from tests.passes.tiling.fused import planned
 

@@ -15,7 +15,7 @@ from accnn.ir.proof import Scope
 from accnn.passes.base import Context
 from accnn.passes.mapping.recipes.cosa import Cosa
 from accnn.passes.mapping.recipes.in_tiles import Shared
-from accnn.passes.scheduling.map_operators import MapOperators, tile_cycles, winner
+from accnn.passes.scheduling.map_operators import MapOperators, scheduled_tiles, winner
 from accnn.passes.scheduling.schedule_in_order import ScheduleInOrder
 from tests.flow import compile_graph
 from tests.networks import NetworkBuilder, residual_network
@@ -42,7 +42,7 @@ def rolled_up(mapping, fanout):
 def test_the_shorter_tile_schedule_wins_and_says_why(module):
     (good,) = module.mappings
     slow = rolled_up(good, "mac")
-    fast, long = tile_cycles(module, good), tile_cycles(module, slow)
+    fast, long = (scheduled_tiles(module, item).cycles for item in (good, slow))
     assert fast < long
 
     assert winner(module, good, slow) is good

@@ -14,7 +14,7 @@ from accnn.ir.types import DType
 from accnn.passes.base import Context
 from accnn.passes.scheduling.in_order import schedule_in_order
 from accnn.passes.scheduling.map_operators import MapOperators
-from accnn.passes.scheduling.schedule_tiles import ScheduleTiles
+from accnn.passes.scheduling.static.schedule_tiles import ScheduleTiles
 from accnn.runtime_sim.reference.run import run as run_reference
 from tests.flow import Compiled
 from tests.inputs import Array, random_inputs

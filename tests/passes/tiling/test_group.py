@@ -13,7 +13,7 @@ from accnn.ir.graph import Attr, Graph, eliminate_dead
 from accnn.ir.graph_schedule import Group
 from accnn.ir.groups import contracted
 from accnn.ir.isa.instructions import Unit
-from accnn.ir.tiles.events import TRANSFERS
+from accnn.ir.tiles.events import TRANSFERS, EventKind
 from accnn.ir.tiles.graph import Role, TileGraph
 from accnn.ir.types import DType
 from tests.flow import Compiled
@@ -140,6 +140,23 @@ def test_rows_are_made_once_and_halos_are_kept(rows: int):
     kept = [op for op in tiles.ops if tiles.keeps(op)]
     assert {op.works_for for op in kept} == {"a"}
     assert {op.box[2].size for op in kept} <= {1, 2}
+
+
+@pytest.mark.parametrize("rows", [2, 3, 4])
+def test_weights_come_once_though_the_last_stripe_has_fewer_rows(rows: int):
+    net = NetworkBuilder()
+    a = net.conv(net.input("x", (1, 16, 11, 9)), "a", 8, 1)
+    graph = net.build(net.conv(a, "b", 16, 3))
+
+    group = Group(members=("a", "b"), rows=rows)
+    compiled = compile_fused(graph, net.data, "simba", (group,))
+
+    schedule = tiles_of(compiled.module)
+    tiles = schedule.graph.tiles
+    loads = [tiles[event.subject] for event in schedule.events if event.kind is EventKind.LOAD]
+    weights = sum(tile.bytes for tile in loads if tile.role is Role.W)
+    assert weights == sum(graph.types[name].bytes for name in ("a_w", "b_w"))
+    assert compiled.wrong(compiled.run(detect_races=True)) == []
 
 
 def test_what_an_epilogue_works_on_is_an_inner_tile():

@@ -16,7 +16,7 @@ from accnn.ir.types import DType
 from accnn.runtime_sim.array.arrays import Arrays
 from accnn.runtime_sim.result import PortStall, QueueTimeline
 from accnn.runtime_sim.simulate import simulate
-from accnn.runtime_sim.timing.demands import Demands, Work
+from accnn.runtime_sim.timing.demands import Demand, Demands
 from accnn.runtime_sim.timing.events import time_of
 from accnn.runtime_sim.timing.interleaving import random_steps
 from accnn.runtime_sim.timing.ports import ports_of
@@ -54,7 +54,9 @@ def works(draw, ports):
     """What an instruction may ask for."""
     cycles = st.integers(0, 5)
     moved = st.dictionaries(st.integers(0, ports - 1), st.integers(0, 40), max_size=3)
-    return Work(lead=draw(cycles), least=draw(st.integers(0, 20)), demands=(*draw(moved).items(),))
+    return Demand(
+        lead=draw(cycles), least=draw(st.integers(0, 20)), demands=(*draw(moved).items(),)
+    )
 
 
 @st.composite
@@ -77,7 +79,7 @@ def programs(draw):
             fill, drain = draw(st.tuples(st.integers(0, 9), st.integers(0, 9)))
             work = dataclasses.replace(work, fill=fill, drain=drain)
         wanted[name].append(work)
-    halt = Work(least=1)
+    halt = Demand(least=1)
     return program(streams, arch=arch), [[*wants, halt] for wants in wanted.values()]
 
 
@@ -280,10 +282,10 @@ def test_ports_have_names():
 
 def test_fill_and_drain_hide_behind_neighbours():
     """Two of fill 5, compute 10 and drain 3; a wait of another queue is for retirement."""
-    work = Work(least=10, fill=5, drain=3)
+    work = Demand(least=10, fill=5, drain=3)
     built = program({"mx0": [Sync(), Sync()], "vx0": [Sync(waits=(Wait(0, 1),))]})
 
-    timing = time_of(built, [[work, work, Work()], [Work(), Work()]])
+    timing = time_of(built, [[work, work, Demand()], [Demand(), Demand()]])
 
     assert [(issue.start, issue.end) for issue in timing.queues[0][:2]] == [(5, 18), (15, 28)]
     assert timing.queues[1][0].start == 18
@@ -307,10 +309,10 @@ ONE = {"shape": (1,), "element_bytes": 1, "value": 1}
 
 def test_a_mac_is_not_issued_before_the_one_before_it_computes():
     """A fill longer than what hides it shows."""
-    work = Work(least=2, fill=5)
+    work = Demand(least=2, fill=5)
     built = program({"mx0": [Sync(), Sync(), Sync()]})
 
-    timing = time_of(built, [[work] * 3 + [Work()]])
+    timing = time_of(built, [[work] * 3 + [Demand()]])
 
     assert [issue.start for issue in timing.queues[0][:3]] == [5, 10, 15]
 
@@ -343,4 +345,4 @@ def test_demands_count_what_the_instruction_touches():
 
     work = Demands(built, ports_of(arch), Arrays(built)).work(0, copy)
 
-    assert work == Work(lead=10, demands=((0, 40), (2, 40)))
+    assert work == Demand(lead=10, demands=((0, 40), (2, 40)))

@@ -1,4 +1,4 @@
-"""Import of ``ConvTranspose`` and ``Col2Im``: convolutions over elements set apart by zeros."""
+"""Import of ``ConvTranspose`` and ``Col2Im``: a convolution for each phase of the stride."""
 
 import math
 from collections.abc import Iterator
@@ -44,9 +44,30 @@ class _Axis:
         return (self.extent - 1) * self.stride + self.reach + 1
 
     @property
+    def outputs(self) -> int:
+        """Extent of the result."""
+        return self.whole - self.before - self.after
+
+    @property
+    def phase_taps(self) -> int:
+        """Taps that meet the results of one phase; those of a kernel without gaps if strided."""
+        return self.taps if self.stride == 1 else self.reach // self.stride + 1
+
+    @property
+    def phase_reach(self) -> int:
+        """Distance of the first tap of a phase and its last one, in elements of the operand."""
+        return self.reach if self.stride == 1 else self.phase_taps - 1
+
+    @property
+    def first(self) -> int:
+        """The first result of every phase that is computed."""
+        return self.before // self.stride
+
+    @property
     def ends(self) -> tuple[int, int]:
-        """Zeros around the elements that were set apart; negative ones cut off."""
-        return self.reach - self.before, self.reach - self.after - (self.stride - 1)
+        """Zeros around the operand; negative ones cut off."""
+        last = (self.before + self.outputs - 1) // self.stride
+        return self.phase_reach - self.first, last + 1 - self.extent
 
 
 def conv_transpose(node: Node, b: Builder) -> None:
@@ -96,6 +117,10 @@ def col2im(node: Node, b: Builder) -> None:
 def _spread(chain: Chain, x: str, w: str, *bias: str, axes: tuple[_Axis, ...], groups: int) -> str:
     """Return the transposed convolution of a value.
 
+    With a stride ``s`` every ``s``-th result along an axis is a *phase*: a convolution of the
+    operand with every ``s``-th tap. All phases are channels of one convolution, and interleaved
+    after it.
+
     Args:
         chain: Where operators are added.
         x: The operand ``[N, C, ...]``.
@@ -104,9 +129,6 @@ def _spread(chain: Chain, x: str, w: str, *bias: str, axes: tuple[_Axis, ...], g
         axes: How it goes along every axis after the channels.
         groups: Groups of channels.
     """
-    if any(axis.stride > 1 for axis in axes):
-        repeats = (1, 1, *(axis.stride for axis in axes))
-        x = chain("stretch", x, chain.constant([0.0]), repeats=repeats)
     before, after = list[int](), list[int]()
     for number, axis in enumerate(axes):
         first, last = axis.ends
@@ -114,28 +136,77 @@ def _spread(chain: Chain, x: str, w: str, *bias: str, axes: tuple[_Axis, ...], g
         x = chain.slice(x, 2 + number, max(0, -first), count)
         before.append(max(0, first))
         after.append(max(0, last))
-    turned, dilation = _turned(chain, w, groups), tuple(axis.dilation for axis in axes)
+    phases = math.prod(axis.stride for axis in axes)
+    operands = (x, _turned(chain, w, axes, groups), *(_repeated(chain, b, phases) for b in bias))
+    dilation = tuple(axis.dilation if axis.stride == 1 else 1 for axis in axes)
     pads = (*before, *after)
     if len(axes) == 2:
-        return chain("conv2d", x, turned, *bias, pads=pads, dilation=dilation, groups=groups)
-    stride = (1,) * len(axes)
-    return convolve_volumes(
-        chain, x, turned, *bias, stride=stride, dilation=dilation, pads=pads, groups=groups
-    )
-
-
-def _turned(chain: Chain, w: str, groups: int) -> str:
-    """Return the weights ``[K, C/groups, ...]``, taps back to front."""
-    C, per_group, *kernel = chain.shape(w)
-    shape, rest = (groups * per_group, C // groups, *kernel), range(2, 2 + len(kernel))
-    if groups == 1:
-        w = chain.transpose(w, (1, 0, *rest))
+        out = chain("conv2d", *operands, pads=pads, dilation=dilation, groups=groups)
     else:
-        factors, perm = (groups, C // groups, per_group, *kernel), (0, 2, 1, *(i + 1 for i in rest))
-        w = chain("rearrange", w, factors=factors, perm=perm, shape=shape)
-    for axis, taps in zip(rest, kernel, strict=True):
-        w = chain.slice(w, axis, taps - 1, taps, -1) if taps > 1 else w
+        stride = (1,) * len(axes)
+        out = convolve_volumes(
+            chain, *operands, stride=stride, dilation=dilation, pads=pads, groups=groups
+        )
+    return out if phases == 1 else _interleaved(chain, out, axes)
+
+
+def _repeated(chain: Chain, bias: str, phases: int) -> str:
+    """Return the bias of every phase of every channel; a constant is repeated at once."""
+    if phases == 1:
+        return bias
+    if bias in chain.b.arrays:
+        return chain.constant(np.repeat(chain.b.arrays[bias], phases))
+    return chain("repeat", bias, repeats=(phases,))
+
+
+def _turned(chain: Chain, w: str, axes: tuple[_Axis, ...], groups: int) -> str:
+    """Return the weights ``[K * phases, C/groups, ...]``, the taps of a phase back to front."""
+    C, per_group, *_ = chain.shape(w)
+    w, rank = _without_gaps(chain, w, axes), len(axes)
+    factors, perm = [groups, C // groups, per_group], [0, 2]
+    for number, axis in enumerate(axes):
+        factors += [axis.phase_taps, axis.stride]
+        perm.append(4 + 2 * number)
+    perm += [1, *(3 + 2 * number for number in range(rank))]
+    phases = math.prod(axis.stride for axis in axes)
+    taps = tuple(axis.phase_taps for axis in axes)
+    shape = (groups * per_group * phases, C // groups, *taps)
+    w = chain("rearrange", w, factors=tuple(factors), perm=tuple(perm), shape=shape)
+    for number, count in enumerate(taps):
+        w = chain.slice(w, 2 + number, count - 1, count, -1) if count > 1 else w
     return w
+
+
+def _without_gaps(chain: Chain, w: str, axes: tuple[_Axis, ...]) -> str:
+    """Return the weights with zeros between taps, and after them until all phases have as many."""
+    shape = chain.shape(w)
+    gaps = tuple(axis.dilation if axis.stride > 1 and axis.taps > 1 else 1 for axis in axes)
+    zero = chain.constant([0.0])
+    if any(gap > 1 for gap in gaps):
+        w = chain("stretch", w, zero, repeats=(1, 1, *gaps))
+    ends = list[int]()
+    for number, axis in enumerate(axes):
+        extent, wanted = chain.shape(w)[2 + number], axis.phase_taps * axis.stride
+        w = chain.slice(w, 2 + number, 0, min(extent, wanted))
+        ends.append(wanted - min(extent, wanted))
+    if any(ends):
+        pads = (0,) * (len(shape) + 2) + tuple(ends)
+        w = chain("pad", w, zero, pads=pads, mode="constant")
+    return w
+
+
+def _interleaved(chain: Chain, out: str, axes: tuple[_Axis, ...]) -> str:
+    """Return the results of all phases in their order, without what is cut off."""
+    N, channels, *extents = chain.shape(out)
+    strides, rank = tuple(axis.stride for axis in axes), len(axes)
+    K = channels // math.prod(strides)
+    perm = (0, 1, *(at for number in range(rank) for at in (2 + rank + number, 2 + number)))
+    wide = tuple(size * step for size, step in zip(extents, strides, strict=True))
+    factors = (N, K, *strides, *extents)
+    out = chain("rearrange", out, factors=factors, perm=perm, shape=(N, K, *wide))
+    for number, axis in enumerate(axes):
+        out = chain.slice(out, 2 + number, axis.before - axis.first * axis.stride, axis.outputs)
+    return out
 
 
 def _axes(node: Node, extents: tuple[int, ...], kernel: tuple[int, ...]) -> Iterator[_Axis]:

@@ -1,4 +1,4 @@
-"""Draw even mappings at random: uniformly, or with the array filled first.
+"""Draw even mappings at random: uniformly by factors, by factorisations, or filling the array.
 
 Args:
     space: The mappings to draw from.
@@ -6,10 +6,14 @@ Args:
     rng: Draws.
 """
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
-from .space import EvenBatch, EvenSpace, stationary_choices
+from .....ir.mapping import SpatialLoop
+from .....ir.workload import Dim
+from .space import EvenBatch, EvenSpace, prime_factors, stationary_choices
 
 Ints = NDArray[np.int64]
 
@@ -26,6 +30,62 @@ def draw_uniform(space: EvenSpace, count: int, rng: np.random.Generator) -> Even
 def draw_filling(space: EvenSpace, count: int, rng: np.random.Generator) -> EvenBatch:
     """Draw mappings that fill most of the array: a factor that still fits is mostly unrolled."""
     return _draw(space, count, rng, eager=0.85)
+
+
+def draw_factorisations(
+    space: EvenSpace,
+    count: int,
+    rng: np.random.Generator,
+    spatial: Sequence[SpatialLoop] | None = None,
+) -> EvenBatch:
+    """Draw mappings that need not fit, every way to factorise the extents equally likely.
+
+    Unlike :func:`draw_uniform`, which gives out each of a dimension's equal factors by itself, so
+    that ways in which they lie apart are drawn more often. All have the first choice of orders.
+
+    Args:
+        space: The mappings to draw from.
+        count: How many.
+        rng: Draws.
+        spatial: The unrolled loops where these are given; their extents divide those of the space.
+    """
+    slots, width = len(space.slots), len(space.dims)
+    table = np.ones((count, slots * width + len(space.unrollable)), np.int64)
+    left = dict(space.extents)
+    for loop in spatial or ():
+        if loop.extent > 1:
+            table[:, slots * width + space.unrollable.index((loop.fanout, loop.dim))] *= loop.extent
+            left[loop.dim] //= loop.extent
+    for dim in space.dims:
+        places = places_of(space, dim)[: slots if spatial is not None else None]
+        for prime, many in prime_factors(left[dim]):
+            table[:, places] *= prime ** _compositions(many, len(places), count, rng)
+    return EvenBatch(
+        space,
+        table[:, : slots * width].reshape(count, slots, width),
+        table[:, slots * width :],
+        np.tile(stationary_choices(space)[0], (count, 1)),
+    )
+
+
+def places_of(space: EvenSpace, dim: Dim) -> list[int]:
+    """Return the columns of a dimension: level by level in time, then its unrollings."""
+    width, column = len(space.dims), space.dims.index(dim)
+    temporal = [slot * width + column for slot in range(len(space.slots))]
+    offset = len(space.slots) * width
+    return temporal + [
+        offset + at for at, (_, other) in enumerate(space.unrollable) if other is dim
+    ]
+
+
+def _compositions(total: int, parts: int, count: int, rng: np.random.Generator) -> Ints:
+    """Draw ``[count, parts]`` of sum ``total``, all equally likely: bars between stars."""
+    if parts == 1:
+        return np.full((count, 1), total, np.int64)
+    drawn = rng.random((count, total + parts - 1))
+    bars = np.sort(np.argpartition(drawn, parts - 2, axis=1)[:, : parts - 1], axis=1)
+    edges = np.full((count, 1), -1), bars, np.full((count, 1), total + parts - 1)
+    return np.diff(np.concatenate(edges, axis=1), axis=1) - 1
 
 
 def _draw(space: EvenSpace, count: int, rng: np.random.Generator, eager: float) -> EvenBatch:

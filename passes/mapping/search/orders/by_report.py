@@ -9,7 +9,7 @@ from .....ir.errors import InfeasibleError
 from .....ir.mapping import LoopNest
 from ....analysis.cost import CostReport
 from .allocation import allocate_in
-from .engine import Engine, SearchOptions, SearchResult
+from .engine import BestOrder, OrderEngine, SearchOptions
 from .kernel.records import Ints
 from .loops import loop_prime_factors
 from .machine import UnrolledProblem
@@ -22,7 +22,7 @@ def search_by(
     problem: UnrolledProblem,
     objective: UserObjective,
     options: SearchOptions = SearchOptions(),  # noqa: B008 - frozen
-) -> SearchResult:
+) -> BestOrder:
     """Return the best order by a user's function of the cost report.
 
     Memory is allocated for the problem's own objective; every order is evaluated by the full cost
@@ -42,10 +42,10 @@ def search_by(
     best = min(runs, key=lambda run: run.value)
     if best.nest is None:
         raise InfeasibleError(f"no order of {problem.workload} fits")
-    return SearchResult(
+    return BestOrder(
         nest=best.nest,
         value=best.value,
-        engine=Engine.ANNEALING,
+        engine=OrderEngine.ANNEALING,
         orders=space.count,
         evaluations=sum(run.evaluations for run in runs),
     )

@@ -41,7 +41,7 @@ from .machine import UnrolledProblem
 from .orders import OrderSpace
 
 
-class Engine(StrEnum):
+class OrderEngine(StrEnum):
     """Which engine searches the orders."""
 
     AUTO = "auto"
@@ -66,7 +66,7 @@ class SearchOptions:
         most_orders: The exhaustive engine refuses to look at more.
     """
 
-    engine: Engine = Engine.AUTO
+    engine: OrderEngine = OrderEngine.AUTO
     iterations: int = 1000
     temperature: float = 0.05
     decay: float = 0.999
@@ -88,7 +88,7 @@ class SearchOptions:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SearchResult:
+class BestOrder:
     """The best order of one problem.
 
     Attributes:
@@ -101,7 +101,7 @@ class SearchResult:
 
     nest: LoopNest
     value: float
-    engine: Engine
+    engine: OrderEngine
     orders: int
     evaluations: int
 
@@ -120,7 +120,7 @@ def prepare() -> None:
     evaluate(empty, loops, order, *scratch)
 
 
-def choose_engine(orders: int, loops: int, options: SearchOptions) -> Engine:
+def choose_engine(orders: int, loops: int, options: SearchOptions) -> OrderEngine:
     """Return the engine that needs fewer evaluations.
 
     Args:
@@ -128,9 +128,13 @@ def choose_engine(orders: int, loops: int, options: SearchOptions) -> Engine:
         loops: How many are ordered.
         options: Settings of the search.
     """
-    if options.engine is not Engine.AUTO:
+    if options.engine is not OrderEngine.AUTO:
         return options.engine
-    return Engine.EXHAUSTIVE if orders <= expected_evaluations(loops, options) else Engine.ANNEALING
+    return (
+        OrderEngine.EXHAUSTIVE
+        if orders <= expected_evaluations(loops, options)
+        else OrderEngine.ANNEALING
+    )
 
 
 def expected_evaluations(loops: int, options: SearchOptions) -> int:
@@ -143,7 +147,7 @@ def search(
     problem: UnrolledProblem,
     options: SearchOptions = SearchOptions(),
     models: Sequence[Sequence[Loop]] = (),
-) -> SearchResult:
+) -> BestOrder:
     """Return the best order that the chosen engine finds.
 
     Args:
@@ -161,12 +165,12 @@ def search(
     space = OrderSpace.of(problem, loop_prime_factors(problem.temporal, options.limit))
     engine = choose_engine(space.count, len(space.first), options)
     match engine:
-        case Engine.EXHAUSTIVE:
+        case OrderEngine.EXHAUSTIVE:
             order, evaluations = _exhaust(space, options)
         case _:
             order, evaluations = _anneal_often(space, options, models)
     nest, value = allocate_in(space, order)
-    return SearchResult(
+    return BestOrder(
         nest=nest, value=value, engine=engine, orders=space.count, evaluations=evaluations
     )
 

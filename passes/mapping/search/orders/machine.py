@@ -15,7 +15,7 @@ from ....analysis.zigzag import stored_input, zigzag_elements
 from ...problem import Objective, OfProblem, Rules
 from .coefficients import coefficients
 from .kernel import records
-from .kernel.records import Fields, Machine, machine_of
+from .kernel.records import Fields, MachineRecord, machine_of
 
 _OBJECTIVES = {
     Objective.ENERGY: records.ENERGY,
@@ -136,7 +136,7 @@ class UnrolledProblem(OfProblem):
             )
 
     @cached_property
-    def machine(self) -> Machine:
+    def machine(self) -> MachineRecord:
         """The record of the compiled search."""
         fields: Fields = {
             "objective": _OBJECTIVES[self.problem.objective],

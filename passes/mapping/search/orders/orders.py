@@ -15,7 +15,7 @@ from .kernel.records import (
     MOST_LOOPS,
     Ints,
     Loops,
-    State,
+    OrderRecord,
     Tiles,
     loops_of,
     new_candidates,
@@ -44,7 +44,7 @@ class OrderSpace:
     loops: Loops
     first: Ints
     count: int
-    scratch: tuple[Tiles, Tiles, State]
+    scratch: tuple[Tiles, Tiles, OrderRecord]
 
     @classmethod
     def of(cls, problem: UnrolledProblem, every: Sequence[Loop]) -> Self:

@@ -3,12 +3,12 @@
 import hashlib
 import json
 import logging
-import os
 import platform
 import time
 from pathlib import Path
 
 from .....ir.arch import Architecture, Fanout, MemoryLevel
+from .....ir.cache_folder import cache_folder
 from .....ir.mapping import SpatialLoop
 from .....ir.workload import Dim, Operand, Workload
 from ...problem import MappingProblem, Objective
@@ -28,9 +28,9 @@ def seconds_per_order(folder: Path | None = None) -> float:
     Measured at the first call on a machine (and again where the kernel has changed).
 
     Args:
-        folder: Where the figure is kept; ``$ACCNN_CACHE`` or ``~/.cache/accnn`` if ``None``.
+        folder: Where the figure is kept; the user's cache if ``None``.
     """
-    path = (_default_folder() if folder is None else folder) / f"salsa-tau-{_key()}.json"
+    path = (cache_folder() if folder is None else folder) / f"salsa-tau-{_key()}.json"
     try:
         return float(json.loads(path.read_text())["seconds"])
     except FileNotFoundError:
@@ -55,13 +55,6 @@ def measure() -> float:
     started = time.process_time()
     run = anneal_once(space, SearchOptions(), 1, _ORDERS)
     return (time.process_time() - started) / run.evaluations
-
-
-def _default_folder() -> Path:
-    named = os.environ.get("ACCNN_CACHE")
-    if named:
-        return Path(named)
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "accnn"
 
 
 def _key() -> str:

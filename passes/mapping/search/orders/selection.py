@@ -8,7 +8,7 @@ from .....ir.errors import InfeasibleError
 from .....ir.mapping import Loop
 from .....ir.workload import DIMS, Dim
 from ..even.space import prime_factors
-from .engine import Engine, SearchOptions, SearchResult, search
+from .engine import BestOrder, OrderEngine, SearchOptions, search
 from .machine import UnrolledProblem
 
 _LARGEST_PRIME = 7
@@ -36,7 +36,7 @@ class Rounds:
 
 def search_best(
     problems: Iterable[UnrolledProblem], rounds: Rounds, whole: SearchOptions
-) -> SearchResult:
+) -> BestOrder:
     """Search all problems in short and the best of them in full.
 
     Args:
@@ -112,7 +112,7 @@ def _fitting(problems: Iterable[UnrolledProblem], most: int) -> list[UnrolledPro
 
 
 def _brief(whole: SearchOptions, descents: int) -> SearchOptions:
-    return replace(whole, engine=Engine.ANNEALING, restarts=0, descents=descents)
+    return replace(whole, engine=OrderEngine.ANNEALING, restarts=0, descents=descents)
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +120,7 @@ class _Entrant:
     """An unrolling and the best order found for it so far."""
 
     problem: UnrolledProblem
-    found: SearchResult | None = None
+    found: BestOrder | None = None
 
     @property
     def value(self) -> float:

@@ -8,15 +8,15 @@
 - ``compiled``: Numba's compiler.
 """
 
-from .arrays import Choice, Goal, Problem, State
+from .arrays import Choice, Goal, ScheduleArrays, TilingArrays
 from .drive import result_of, schedule_freely, schedule_in_order
 from .goal import metric
 
 __all__ = [
     "Choice",
     "Goal",
-    "Problem",
-    "State",
+    "ScheduleArrays",
+    "TilingArrays",
     "metric",
     "result_of",
     "schedule_freely",

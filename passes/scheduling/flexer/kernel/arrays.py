@@ -71,7 +71,7 @@ SCALARS = 14
 NEVER = 1 << 60
 
 
-class Problem(NamedTuple):
+class TilingArrays(NamedTuple):
     """One tiling of one operator; operations in the order of a dataflow.
 
     Attributes:
@@ -162,7 +162,7 @@ class Choice(NamedTuple):
     trials: int
 
 
-class State(NamedTuple):
+class ScheduleArrays(NamedTuple):
     """A schedule in the making; every array is mutable.
 
     Attributes:

@@ -18,8 +18,8 @@ from .arrays import (
     TILE,
     TOUCHED,
     XFER_LEFT,
-    Problem,
-    State,
+    ScheduleArrays,
+    TilingArrays,
 )
 from .compiled import inner
 from .leaving import evict
@@ -28,7 +28,7 @@ from .timing import move
 
 
 @inner
-def _arrive(p: Problem, s: State, tile: int, touched: int) -> None:
+def _arrive(p: TilingArrays, s: ScheduleArrays, tile: int, touched: int) -> None:
     """Bring a placed tile in, or clear the space of a new one."""
     s.tile[tile, READY] = touched
     s.tile[tile, BY] = -1
@@ -46,7 +46,7 @@ def _arrive(p: Problem, s: State, tile: int, touched: int) -> None:
 
 
 @inner
-def _carry_out(p: Problem, s: State, k: int) -> int:
+def _carry_out(p: TilingArrays, s: ScheduleArrays, k: int) -> int:
     """Carry out one take; return when its space was last touched."""
     tile, low, high = s.take[k, 0], s.take[k, 1], s.take[k, 2]
     for j in range(low, high + 1):
@@ -63,7 +63,7 @@ def _carry_out(p: Problem, s: State, k: int) -> int:
 
 
 @inner
-def _is_written_off(p: Problem, s: State, k: int) -> bool:
+def _is_written_off(p: TilingArrays, s: ScheduleArrays, k: int) -> bool:
     """Whether a take makes a tile leave whose content is nowhere else."""
     count = 0
     for j in range(s.take[k, 1], s.take[k, 2] + 1):
@@ -72,7 +72,7 @@ def _is_written_off(p: Problem, s: State, k: int) -> bool:
 
 
 @inner
-def _wait_in_line(s: State, count: int, time: int, tile: int, position: int) -> None:
+def _wait_in_line(s: ScheduleArrays, count: int, time: int, tile: int, position: int) -> None:
     """Put a tile whose space is free at a time among the ``count`` that are to be brought in."""
     j = count
     while j > 0 and (
@@ -86,7 +86,7 @@ def _wait_in_line(s: State, count: int, time: int, tile: int, position: int) -> 
 
 
 @inner
-def make_space(p: Problem, s: State) -> None:
+def make_space(p: TilingArrays, s: ScheduleArrays) -> None:
     """Carry out the plan: give every missing tile its space, and issue spills and loads.
 
     Where nothing has to be written off, tiles come in by the time at which their space is free.

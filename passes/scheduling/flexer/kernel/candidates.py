@@ -13,12 +13,12 @@ Args:
 
 import numpy as np
 
-from .arrays import AT, NEXT, Ints, Problem, State
+from .arrays import AT, NEXT, Ints, ScheduleArrays, TilingArrays
 from .compiled import maker, small
 
 
 @maker
-def candidates(p: Problem, s: State, window: int, chosen: Ints) -> int:
+def candidates(p: TilingArrays, s: ScheduleArrays, window: int, chosen: Ints) -> int:
     """List operations worth considering, those that reuse most first; return how many.
 
     They are grouped by which of their tiles are on chip. Each group gets an eighth of the window
@@ -75,7 +75,7 @@ def candidates(p: Problem, s: State, window: int, chosen: Ints) -> int:
 
 
 @small
-def is_ready(p: Problem, s: State, op: int) -> bool:
+def is_ready(p: TilingArrays, s: ScheduleArrays, op: int) -> bool:
     """Whether an operation may run now: any of an accumulation, or the next one in order."""
     if s.is_done[op]:
         return False
@@ -86,7 +86,7 @@ def is_ready(p: Problem, s: State, op: int) -> bool:
 
 
 @small
-def _presence(p: Problem, s: State, op: int) -> int:
+def _presence(p: TilingArrays, s: ScheduleArrays, op: int) -> int:
     """Return which tiles of an operation are on chip: 1 input, 2 weights, 4 accumulators."""
     mask = 0
     for role in range(3):

@@ -30,8 +30,8 @@ from .arrays import (
     Choice,
     Goal,
     Ints,
-    Problem,
-    State,
+    ScheduleArrays,
+    TilingArrays,
 )
 from .candidates import is_ready
 from .compiled import entry, inner, maker
@@ -45,7 +45,7 @@ from .timing import leave_chip
 
 
 @maker
-def _list_uses(p: Problem, s: State, order: Ints) -> None:
+def _list_uses(p: TilingArrays, s: ScheduleArrays, order: Ints) -> None:
     """Note when each tile is used, for an order that is known."""
     fill = s.tile[:, NEXT].copy()
     for position in range(order.shape[0]):
@@ -56,7 +56,7 @@ def _list_uses(p: Problem, s: State, order: Ints) -> None:
 
 
 @inner
-def _try_set(p: Problem, s: State, count: int, rule: int) -> int:
+def _try_set(p: TilingArrays, s: ScheduleArrays, count: int, rule: int) -> int:
     """Schedule as many of the first members of a set as fit together; return how many."""
     is_flushed = False
     while not plan_space(p, s, count, rule)[0]:
@@ -72,7 +72,7 @@ def _try_set(p: Problem, s: State, count: int, rule: int) -> int:
 
 
 @inner
-def _close(p: Problem, s: State) -> None:
+def _close(p: TilingArrays, s: ScheduleArrays) -> None:
     """Store what is finished and close all placements."""
     while s.scalar[PENDING] > 0:
         store(p, s, s.pending[0])
@@ -90,8 +90,8 @@ def _close(p: Problem, s: State) -> None:
 
 @entry
 def schedule_in_order(
-    p: Problem, order: Ints, group: Ints, memory: int, goal: Goal, keep: bool
-) -> tuple[int, State]:
+    p: TilingArrays, order: Ints, group: Ints, memory: int, goal: Goal, keep: bool
+) -> tuple[int, ScheduleArrays]:
     """Schedule operations in a given order, set by set.
 
     Args:
@@ -126,7 +126,7 @@ def schedule_in_order(
 
 
 @entry
-def schedule_freely(p: Problem, choice: Choice, goal: Goal) -> tuple[int, State]:
+def schedule_freely(p: TilingArrays, choice: Choice, goal: Goal) -> tuple[int, ScheduleArrays]:
     """Schedule operations out of order: in every step the set with the highest priority.
 
     Args:

@@ -12,8 +12,8 @@ from .arrays import (
     WORK_LEFT,
     XFER_LEFT,
     Goal,
-    Problem,
-    State,
+    ScheduleArrays,
+    TilingArrays,
 )
 from .compiled import entry, inner
 
@@ -42,7 +42,7 @@ def metric(goal: Goal, cycles: float, bytes: float) -> float:
 
 
 @inner
-def is_hopeless(p: Problem, s: State, goal: Goal) -> bool:
+def is_hopeless(p: TilingArrays, s: ScheduleArrays, goal: Goal) -> bool:
     """Whether no continuation of the schedule can reach the goal.
 
     Work that is left fills the NPUs at best evenly, and tiles that were never moved must be.

@@ -23,8 +23,8 @@ from .arrays import (
     READY,
     SEEN,
     WORK_LEFT,
-    Problem,
-    State,
+    ScheduleArrays,
+    TilingArrays,
 )
 from .arrive import make_space
 from .compiled import inner
@@ -35,7 +35,7 @@ from .timing import leave_chip, move, note, touch
 
 
 @inner
-def _parameters(p: Problem, s: State, npu: int, key: int) -> int:
+def _parameters(p: TilingArrays, s: ScheduleArrays, npu: int, key: int) -> int:
     """Make sure that an NPU has the parameters of an output tile; return their slot."""
     tensors = p.param_bytes.shape[1]
     for slot in range(p.slots):
@@ -60,7 +60,7 @@ def _parameters(p: Problem, s: State, npu: int, key: int) -> int:
 
 
 @inner
-def _issue(p: Problem, s: State, op: int, npu: int, slot: int) -> None:
+def _issue(p: TilingArrays, s: ScheduleArrays, op: int, npu: int, slot: int) -> None:
     """Run an operation on an NPU, and finish its accumulators if it is the last to add."""
     accs, tensors = p.finish.shape[0], p.param_bytes.shape[1]
     acc = p.reads[op, 2]
@@ -110,7 +110,7 @@ def _issue(p: Problem, s: State, op: int, npu: int, slot: int) -> None:
 
 
 @inner
-def _assign(p: Problem, s: State, count: int) -> None:
+def _assign(p: TilingArrays, s: ScheduleArrays, count: int) -> None:
     """Put the set in the order in which its operands are there, and choose the NPU of each.
 
     Each operation goes to the NPU that would end it first.
@@ -139,7 +139,7 @@ def _assign(p: Problem, s: State, count: int) -> None:
 
 
 @inner
-def do_set(p: Problem, s: State, count: int) -> None:
+def do_set(p: TilingArrays, s: ScheduleArrays, count: int) -> None:
     """Schedule the set in ``members``, whose space is planned.
 
     Args:

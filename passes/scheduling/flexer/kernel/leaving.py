@@ -24,8 +24,8 @@ from .arrays import (
     TILE,
     TOUCHED,
     XFER_LEFT,
-    Problem,
-    State,
+    ScheduleArrays,
+    TilingArrays,
 )
 from .compiled import inner
 from .scratchpad import find
@@ -33,7 +33,7 @@ from .timing import leave_chip, move
 
 
 @inner
-def free(p: Problem, s: State, tile: int) -> None:
+def free(p: TilingArrays, s: ScheduleArrays, tile: int) -> None:
     """End the placement of a tile that nobody needs any more."""
     k = find(s.segment, s.scalar[SEGMENTS], s.tile[tile, AT])
     s.segment[k, TILE] = -1
@@ -44,7 +44,7 @@ def free(p: Problem, s: State, tile: int) -> None:
 
 
 @inner
-def store(p: Problem, s: State, tile: int) -> None:
+def store(p: TilingArrays, s: ScheduleArrays, tile: int) -> None:
     """Write a finished output tile off chip and free its space."""
     move(p, s, int(STORE), tile, s.tile[tile, READY], p.xfer[tile], p.size[tile])
     s.scalar[BYTES_LEFT] -= p.size[tile]
@@ -59,7 +59,7 @@ def store(p: Problem, s: State, tile: int) -> None:
 
 
 @inner
-def evict(p: Problem, s: State, tile: int) -> None:
+def evict(p: TilingArrays, s: ScheduleArrays, tile: int) -> None:
     """Take a tile off chip: write it where nothing else has its content."""
     accs = p.finish.shape[0]
     if tile >= p.first_acc + accs:
@@ -73,7 +73,7 @@ def evict(p: Problem, s: State, tile: int) -> None:
 
 
 @inner
-def flush(p: Problem, s: State) -> None:
+def flush(p: TilingArrays, s: ScheduleArrays) -> None:
     """Take everything off chip, so that one operation fits wherever memory is fragmented."""
     k = 0
     while k < s.scalar[SEGMENTS]:

@@ -15,7 +15,7 @@ Args:
 # The compiler infers scalars; the stubs of NumPy take some of them for arrays.
 # pyright: reportArgumentType=false, reportReturnType=false, reportUnknownArgumentType=false
 
-from .arrays import ADDRESS, NEVER, SEGMENTS, SIZE, TILE, TOUCHED, Ints, State
+from .arrays import ADDRESS, NEVER, SEGMENTS, SIZE, TILE, TOUCHED, Ints, ScheduleArrays
 from .compiled import inner
 from .timing import quiet_until
 
@@ -34,7 +34,7 @@ def find(segment: Ints, count: int, address: int) -> int:
 
 
 @inner
-def tidy(s: State) -> None:
+def tidy(s: ScheduleArrays) -> None:
     """Join free neighbours whose last touch no event to come can notice."""
     quiet = quiet_until(s)
     segment, count = s.segment, s.scalar[SEGMENTS]

@@ -28,8 +28,8 @@ from .arrays import (
     SPILLED,
     Choice,
     Ints,
-    Problem,
-    State,
+    ScheduleArrays,
+    TilingArrays,
 )
 from .candidates import candidates
 from .compiled import inner, maker, small
@@ -46,7 +46,7 @@ def _mix(value: int) -> int:
 
 
 @small
-def dataflow_map(p: Problem, s: State, ops: Ints, count: int) -> tuple[int, int, int]:
+def dataflow_map(p: TilingArrays, s: ScheduleArrays, ops: Ints, count: int) -> tuple[int, int, int]:
     """Return the dataflow map of a set as a number, its reused and its new bytes.
 
     Sets with equal maps count once (section 4.2): per kind of tile, which are new and which are on
@@ -122,7 +122,7 @@ class Sets(NamedTuple):
 
 
 @maker
-def start_sets(p: Problem, choice: Choice) -> Sets:
+def start_sets(p: TilingArrays, choice: Choice) -> Sets:
     """Return space for the sets of one step."""
     npus = p.latency.shape[1]
     return Sets(
@@ -143,7 +143,7 @@ def _is_behind(q: Sets, level: int, k: int, reused: int, new: int) -> bool:
 
 
 @inner
-def _offer(p: Problem, s: State, q: Sets, level: int) -> None:
+def _offer(p: TilingArrays, s: ScheduleArrays, q: Sets, level: int) -> None:
     """Put the grown set among the best of its size, unless its dataflow map is there already."""
     key, reused, new = dataflow_map(p, s, q.grown, level)
     count, beam = q.width[level], q.flow.shape[1]
@@ -169,7 +169,9 @@ def _offer(p: Problem, s: State, q: Sets, level: int) -> None:
 
 
 @small
-def _added(p: Problem, s: State, q: Sets, level: int, op: int) -> tuple[bool, int, int]:
+def _added(
+    p: TilingArrays, s: ScheduleArrays, q: Sets, level: int, op: int
+) -> tuple[bool, int, int]:
     """Return whether an operation may join the grown set, and what it would reuse and bring."""
     reused, new = 0, 0
     for j in range(level - 1):
@@ -190,7 +192,7 @@ def _added(p: Problem, s: State, q: Sets, level: int, op: int) -> tuple[bool, in
 
 
 @inner
-def _grow(p: Problem, s: State, q: Sets, level: int, parent: int, found: int) -> None:
+def _grow(p: TilingArrays, s: ScheduleArrays, q: Sets, level: int, parent: int, found: int) -> None:
     """Extend a set by every candidate and keep what is among the best."""
     for j in range(level - 1):
         q.grown[j] = q.member[level - 1, parent, j]
@@ -208,7 +210,7 @@ def _grow(p: Problem, s: State, q: Sets, level: int, parent: int, found: int) ->
 
 
 @inner
-def select(p: Problem, s: State, choice: Choice, q: Sets) -> int:
+def select(p: TilingArrays, s: ScheduleArrays, choice: Choice, q: Sets) -> int:
     """Make the set with the highest priority the members, and plan its space.
 
     Sets grow operation by operation; of each size the ``beam`` sets that reuse most are extended.
@@ -239,7 +241,7 @@ def select(p: Problem, s: State, choice: Choice, q: Sets) -> int:
 
 
 @inner
-def _best_of(p: Problem, s: State, choice: Choice, q: Sets, level: int) -> int:
+def _best_of(p: TilingArrays, s: ScheduleArrays, choice: Choice, q: Sets, level: int) -> int:
     """Return the rank of the set of a size with the highest priority, -1 where none fits."""
     best, one, two, three = -1, 0.0, 0.0, 0.0
     for k in range(min(q.width[level], choice.trials)):

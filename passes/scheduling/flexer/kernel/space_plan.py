@@ -20,17 +20,17 @@ from .arrays import (
     TAKES,
     TILE,
     TOUCHED,
-    Problem,
-    State,
+    ScheduleArrays,
+    TilingArrays,
 )
 from .compiled import inner
 from .scratchpad import best_fit, carve, free_at, in_place, last_fit, reach, soonest
-from .spills import smallest, victims
+from .spills import smallest, spill_weight, victims
 from .timing import dma_free
 
 
 @inner
-def _need(p: Problem, s: State, count: int) -> int:
+def _need(p: TilingArrays, s: ScheduleArrays, count: int) -> int:
     """Pin what a set uses and list the tiles that it misses; return how many."""
     accs = p.finish.shape[0]
     s.scalar[STAMP] += 1
@@ -53,7 +53,9 @@ def _need(p: Problem, s: State, count: int) -> int:
 
 
 @inner
-def _note_take(s: State, tile: int, low: int, high: int, position: int, at_end: int) -> None:
+def _note_take(
+    s: ScheduleArrays, tile: int, low: int, high: int, position: int, at_end: int
+) -> None:
     """Append to the plan."""
     row = s.take[s.scalar[TAKES]]
     row[0], row[1], row[2], row[3], row[4] = tile, low, high, position, at_end
@@ -61,7 +63,7 @@ def _note_take(s: State, tile: int, low: int, high: int, position: int, at_end: 
 
 
 @inner
-def _is_empty(s: State, count: int) -> bool:
+def _is_empty(s: ScheduleArrays, count: int) -> bool:
     """Whether no tile is on chip."""
     used = 0
     for k in range(count):
@@ -71,7 +73,7 @@ def _is_empty(s: State, count: int) -> bool:
 
 @inner
 def _place_free(
-    p: Problem, s: State, count: int, needed: int, eager: bool, apart: bool
+    p: TilingArrays, s: ScheduleArrays, count: int, needed: int, eager: bool, apart: bool
 ) -> tuple[int, int]:
     """Place needed tiles where nobody has to leave: in place of equals first, then best fit.
 
@@ -125,7 +127,9 @@ def _place_free(
 
 
 @inner
-def plan_space(p: Problem, s: State, count: int, rule: int) -> tuple[bool, float, int, int, int]:
+def plan_space(
+    p: TilingArrays, s: ScheduleArrays, count: int, rule: int
+) -> tuple[bool, float, int, int, int]:
     """Work out what the set in ``members`` would do to memory, without doing it.
 
     Returns whether it fits, the spilled data weighted as in section 4.3, the bytes on chip
@@ -172,7 +176,7 @@ def plan_space(p: Problem, s: State, count: int, rule: int) -> tuple[bool, float
                     continue
                 s.trial[j, TILE] = -1
                 if s.tile[tile, LEFT] > 0:
-                    spilled += p.size[tile] / min(p.latency.shape[1], s.tile[tile, LEFT])
+                    spilled += spill_weight(p.size[tile], s.tile[tile, LEFT], p.latency.shape[1])
                 if tile >= p.first_acc and tile < p.first_acc + accs:
                     overhead += p.startup + p.xfer[tile]
                     moved += p.size[tile]

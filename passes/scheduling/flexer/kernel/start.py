@@ -22,8 +22,8 @@ from .arrays import (
     TILE,
     WORK_LEFT,
     XFER_LEFT,
-    Problem,
-    State,
+    ScheduleArrays,
+    TilingArrays,
 )
 from .compiled import inner, maker
 
@@ -33,13 +33,13 @@ _PLACEMENT_FIELDS = 5
 
 
 @maker
-def start(p: Problem, keep: bool) -> State:
+def start(p: TilingArrays, keep: bool) -> ScheduleArrays:
     """Return the state before the first operation."""
     ops, tiles, npus = p.reads.shape[0], p.size.shape[0], p.latency.shape[1]
     accs, tensors = p.finish.shape[0], p.param_bytes.shape[1]
     events = 16 * ops + 4 * npus * tensors * (1 + accs) if keep else 0
     rows = min(_MAX_SEGMENTS, 2 * tiles + 64)
-    s = State(
+    s = ScheduleArrays(
         np.zeros((rows, 4), np.int64),
         np.zeros((rows, 4), np.int64),
         np.zeros((tiles, 12), np.int64),
@@ -79,7 +79,7 @@ def start(p: Problem, keep: bool) -> State:
 
 
 @inner
-def _start_tiles(p: Problem, s: State) -> None:
+def _start_tiles(p: TilingArrays, s: ScheduleArrays) -> None:
     """Fill in the table of tiles and what is left to move."""
     tiles, accs = p.size.shape[0], p.finish.shape[0]
     for o in range(p.reads.shape[0]):
@@ -100,7 +100,7 @@ def _start_tiles(p: Problem, s: State) -> None:
 
 
 @inner
-def least_work(p: Problem, op: int) -> int:
+def least_work(p: TilingArrays, op: int) -> int:
     """Return the time of an operation on the NPU that is fastest at it [cycle]."""
     least = min(p.latency[op, 0], p.adding[op, 0])
     for npu in range(1, p.latency.shape[1]):

@@ -40,14 +40,16 @@ from .arrays import (
     MOVED,
     PLACEMENTS,
     RETRIEVE,
-    Problem,
-    State,
+    ScheduleArrays,
+    TilingArrays,
 )
 from .compiled import inner, small
 
 
 @small
-def note(s: State, kind: int, subject: int, engine: int, start: int, end: int, clear: int) -> int:
+def note(
+    s: ScheduleArrays, kind: int, subject: int, engine: int, start: int, end: int, clear: int
+) -> int:
     """Append an event and return its number."""
     number = s.scalar[EVENTS]
     s.scalar[EVENTS] = number + 1
@@ -60,7 +62,7 @@ def note(s: State, kind: int, subject: int, engine: int, start: int, end: int, c
 
 
 @small
-def leave_chip(s: State, tile: int, npu: int, address: int, first: int, last: int) -> None:
+def leave_chip(s: ScheduleArrays, tile: int, npu: int, address: int, first: int, last: int) -> None:
     """Record a placement that has ended."""
     if s.event.shape[0] and first >= 0:
         row = s.placement[s.scalar[PLACEMENTS]]
@@ -69,7 +71,7 @@ def leave_chip(s: State, tile: int, npu: int, address: int, first: int, last: in
 
 
 @small
-def touch(s: State, tile: int, number: int, end: int) -> None:
+def touch(s: ScheduleArrays, tile: int, number: int, end: int) -> None:
     """Record that an event touches a placed tile."""
     row = s.tile[tile]
     if row[FIRST] < 0:
@@ -79,7 +81,7 @@ def touch(s: State, tile: int, number: int, end: int) -> None:
 
 
 @inner
-def _channel(s: State, ready: int) -> int:
+def _channel(s: ScheduleArrays, ready: int) -> int:
     """Return the channel to use: of those free by then the busiest, else the first to be free."""
     best = 0
     for channel in range(1, s.dma.shape[0]):
@@ -93,7 +95,7 @@ def _channel(s: State, ready: int) -> int:
 
 
 @inner
-def _through_port(s: State, side: int, ready: int, cycles: int) -> int:
+def _through_port(s: ScheduleArrays, side: int, ready: int, cycles: int) -> int:
     """Take a port for some cycles, from ``ready`` on; return when they end."""
     port = s.port[side]
     begin = max(ready, port[GAP_START])
@@ -108,7 +110,9 @@ def _through_port(s: State, side: int, ready: int, cycles: int) -> int:
 
 
 @inner
-def move(p: Problem, s: State, kind: int, tile: int, ready: int, cycles: int, bytes: int) -> int:
+def move(
+    p: TilingArrays, s: ScheduleArrays, kind: int, tile: int, ready: int, cycles: int, bytes: int
+) -> int:
     """Issue a transfer that may start at ``ready``; return when it ends."""
     channel = _channel(s, ready)
     start = max(s.dma[channel], ready)
@@ -125,7 +129,7 @@ def move(p: Problem, s: State, kind: int, tile: int, ready: int, cycles: int, by
 
 
 @inner
-def dma_free(s: State) -> int:
+def dma_free(s: ScheduleArrays) -> int:
     """Return when the first channel is free."""
     least = s.dma[0]
     for channel in range(1, s.dma.shape[0]):
@@ -134,7 +138,7 @@ def dma_free(s: State) -> int:
 
 
 @inner
-def quiet_until(s: State) -> int:
+def quiet_until(s: ScheduleArrays) -> int:
     """Return a time before which no event to come can start."""
     least = dma_free(s)
     for npu in range(s.mx.shape[0]):

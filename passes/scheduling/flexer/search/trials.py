@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from ..bounds import Bound, timed_bound
-from ..candidate import Candidate, Effort
-from ..kernel.arrays import APART, BALANCED, DONE, EAGER, FURTHEST, Goal, Ints, Problem
+from ..candidate import Candidate, SearchEffort
+from ..kernel.arrays import APART, BALANCED, DONE, EAGER, FURTHEST, Goal, Ints, TilingArrays
 from ..kernel.drive import result_of, schedule_in_order
 from ..kernel.goal import metric
 from ..latency import TileTimer
@@ -48,7 +48,7 @@ class Trials:
     site: Site
     options: FlexerOptions
     timer: TileTimer
-    effort: Effort = field(default_factory=Effort)
+    effort: SearchEffort = field(default_factory=SearchEffort)
     most: tuple[float, float] = (math.inf, math.inf)
     timed: dict[int, TimedTiling] = field(default_factory=dict[int, TimedTiling])
     best_of: dict[int, Candidate] = field(default_factory=dict[int, Candidate])
@@ -107,7 +107,7 @@ class Trials:
         self,
         timing: TimedTiling,
         dataflow: Dataflow,
-        problem: Problem,
+        problem: TilingArrays,
         sets: tuple[Ints, Ints],
         memory: int,
         goal: Goal,

@@ -92,6 +92,30 @@ def test_a_model_that_breaks_the_standard(saved):
         load_model(saved)
 
 
+def of_nodes(*nodes):
+    graph = helper.make_graph(
+        [helper.make_node("Relu", [read], [made], name=f"make {made}") for read, made in nodes],
+        "net",
+        [helper.make_tensor_value_info("x", TensorProto.FLOAT, [1])],
+        [helper.make_tensor_value_info("b", TensorProto.FLOAT, [1])],
+    )
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
+
+
+def test_a_cycle_is_called_one(saved):
+    saved.write_bytes(of_nodes(("b", "a"), ("a", "b")).SerializeToString())
+
+    with pytest.raises(ModelError, match="the network has a cycle: '[ab]' needs itself"):
+        load_model(saved)
+
+
+def test_nodes_in_another_order_are_told(saved):
+    saved.write_bytes(of_nodes(("a", "b"), ("x", "a")).SerializeToString())
+
+    with pytest.raises(ModelError, match=r"node 'make b' reads 'a' before it is computed"):
+        load_model(saved)
+
+
 def test_external_data_beside_the_model_is_read(tmp_path):
     path = save_external(tmp_path, "w.bin")
 
@@ -170,6 +194,16 @@ def test_a_dynamic_shape_is_refused_with_the_remedy(saved):
 
     assert "input 'x' has the dynamic shape [N, 3, 8, ?]" in str(caught.value)
     assert "hint: fix it: --shape x=1,3,8,1" in str(caught.value)
+
+
+def test_an_extent_of_zero_is_not_called_dynamic(saved):
+    saved.write_bytes(model((0, 3, 8, 8)).SerializeToString())
+
+    with pytest.raises(ModelError) as caught:
+        load_model(saved)
+
+    assert "input 'x' has no elements: its shape is [0, 3, 8, 8]" in str(caught.value)
+    assert "hint: where 0 stands for an unknown extent: --shape x=1,3,8,8" in str(caught.value)
 
 
 def test_a_dynamic_shape_can_be_fixed(saved):

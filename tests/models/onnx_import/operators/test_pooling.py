@@ -11,16 +11,17 @@ def floats(rng, *shape):
     return rng.normal(size=shape).astype(np.float32)
 
 
-@pytest.mark.parametrize("p", [1, 2, 3])
+@pytest.mark.parametrize("power", [{}, {"p": 1}, {"p": 2}, {"p": 3}])
 @pytest.mark.parametrize("attrs", [{}, {"pads": [1, 0, 1, 1], "strides": [2, 1]}])
-def test_lp_pool(sketch, assert_same, rng, p, attrs):
-    out = sketch.node("LpPool", "x", kernel_shape=[2, 3], p=p, **attrs)
+def test_lp_pool(sketch, assert_same, rng, power, attrs):
+    out = sketch.node("LpPool", "x", kernel_shape=[2, 3], **power, **attrs)
 
     assert_same(sketch.model({"x": (2, 3, 6, 7)}, out, opset=18), {"x": floats(rng, 2, 3, 6, 7)})
 
 
-def test_global_lp_pool(sketch, assert_same, rng):
-    out = sketch.node("GlobalLpPool", "x", p=2)
+@pytest.mark.parametrize("power", [{}, {"p": 1}, {"p": 3}])
+def test_global_lp_pool(sketch, assert_same, rng, power):
+    out = sketch.node("GlobalLpPool", "x", **power)
 
     assert_same(sketch.model({"x": (2, 3, 4, 5)}, out), {"x": floats(rng, 2, 3, 4, 5)})
 

@@ -12,7 +12,7 @@ from accnn.ir.errors import InfeasibleError
 from accnn.ir.workload import OPERANDS, Dim, Operand, Workload
 from accnn.passes.analysis.bounds import cycles_lower_bound
 from accnn.passes.mapping.certificate import formulation
-from accnn.passes.mapping.certificate.certify import Effort, plain_bound, solve_space
+from accnn.passes.mapping.certificate.certify import ProofEffort, plain_bound, solve_space
 from accnn.passes.mapping.certificate.formulation import Formulation
 from accnn.passes.mapping.certificate.unrolling import least_steps
 from accnn.passes.mapping.problem import MappingProblem, Objective
@@ -73,7 +73,7 @@ def assert_no_mapping_beats_a_bound(space, objective):
     space = minimising(space, objective)
     assert plain_bound(space) <= found
     assert proven_by_the_program(space) <= found
-    assert solve_space(space, Effort()).bound <= found
+    assert solve_space(space, ProofEffort()).bound <= found
 
 
 @settings(max_examples=15, deadline=None, derandomize=True)
@@ -186,7 +186,7 @@ def test_a_machine_without_energies_is_mapped_and_nothing_is_proven_of_its_energ
         )
     )
 
-    found = solve_space(space, Effort())
+    found = solve_space(space, ProofEffort())
 
     assert found.nest is not None
     assert (found.bound > 0.0) is (objective is Objective.LATENCY)

@@ -10,7 +10,7 @@ from accnn.ir.errors import InfeasibleError
 from accnn.ir.proof import Scope, gap_of
 from accnn.ir.workload import Dim, Operand, Workload
 from accnn.passes.analysis.cost import evaluate
-from accnn.passes.mapping.certificate.certify import Effort
+from accnn.passes.mapping.certificate.certify import ProofEffort
 from accnn.passes.mapping.certificate.formulation import Formulation
 from accnn.passes.mapping.certificate.padding import candidates
 from accnn.passes.mapping.certificate.unrolling import least_steps
@@ -207,7 +207,7 @@ def test_padding_pays_under_every_objective(arch, work, objective):
 )
 def test_optimal_is_what_lies_within_the_gap_of_what_is_proven(simba, nodes, status):
     work = Workload(R=3, S=3, P=13, Q=13, C=384, K=256)
-    mapper = Cosa(effort=Effort(nodes=nodes))
+    mapper = Cosa(effort=ProofEffort(nodes=nodes))
 
     result = mapper.map(MappingProblem(workload=work, arch=simba, objective=Objective.ENERGY))
 

@@ -4,7 +4,12 @@ from accnn.backend.load import load_architecture
 from accnn.ir.errors import InfeasibleError
 from accnn.ir.workload import Operand, Workload
 from accnn.passes.analysis.cost import evaluate
-from accnn.passes.mapping.certificate.paper import PaperFormulation, PaperWeights, breakdown
+from accnn.passes.mapping.certificate.paper import (
+    PaperFormulation,
+    PaperWeights,
+    breakdown,
+    kept_at_network,
+)
 from accnn.passes.mapping.problem import MappingProblem
 from accnn.passes.mapping.recipes.cosa import Cosa
 from accnn.passes.mapping.recipes.cosa_paper import CosaPaper, calibrated_weights
@@ -39,6 +44,29 @@ def test_objective_parts_of_a_solution_equal_those_of_its_nest(simba):
     assert parts.compute == pytest.approx(result.value(program.compute), abs=1e-6)
     assert parts.utilization == pytest.approx(result.value(program.utilization), abs=1e-6)
     assert parts.traffic == pytest.approx(result.value(program.traffic), abs=1e-6)
+
+
+def test_matrix_b_leaves_out_what_the_level_of_the_network_does_not_keep(simba):
+    space = even_space(MappingProblem(workload=Workload(P=4, C=8, K=4), arch=simba))
+    limits = MipLimits(nodes=500, gap_rel=0.001)
+    traffic = PaperWeights(utilization=0.0, compute=0.0)
+    kept = kept_at_network(simba)
+
+    costs = {
+        moved: PaperFormulation(space, traffic, 1.0, moved=moved).model.solve(limits).objective
+        for moved in (None, tuple(Operand), kept, ())
+    }
+
+    assert kept == (Operand.I, Operand.O)
+    assert costs[None] == costs[tuple(Operand)]
+    assert costs[()] <= costs[kept] <= costs[None]
+    assert costs[()] < costs[None]
+
+
+def test_a_program_with_matrix_b_gives_a_valid_nest(simba):
+    mapper = CosaPaper(nodes=50, moved=kept_at_network(simba))
+
+    mapper.map(MappingProblem(workload=WORK, arch=simba)).nest.verify(simba)
 
 
 def test_compute_weight_fills_the_array(simba):

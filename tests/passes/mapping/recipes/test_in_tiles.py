@@ -21,7 +21,7 @@ from accnn.passes.mapping.recipes.output_stationary import OutputStationary
 from accnn.passes.mapping.search.measures import measure_of
 from accnn.passes.scheduling.map_operators import MapOperators, mapping_of
 from accnn.passes.scheduling.schedule_in_order import ScheduleInOrder
-from accnn.passes.scheduling.schedule_tiles import schedule_operator
+from accnn.passes.scheduling.static.schedule_tiles import schedule_operator
 from tests.networks import NetworkBuilder
 
 
@@ -136,3 +136,41 @@ def test_a_bound_is_not_lowered_to_an_estimate():
 
     assert result.bound == alone.bound / npus
     assert result.estimate != pytest.approx(result.objective)
+
+
+def test_of_nests_that_take_as_long_the_one_that_moves_less_is_better():
+    """Weights of 576 KB pass twice if rows are the outer loop, once if outputs are."""
+    net = NetworkBuilder()
+    y = net.conv(net.input("x", (1, 256, 14, 14)), "y", 256, 3)
+    module = Module(graph=net.build(y), arch=load_architecture("simba"))
+    module = ScheduleInOrder().run(module, Context())
+    asked = MapOperators().problems(module.graph, module.graph_schedule, module.arch, 0)
+    ((_, problem),) = asked
+    shared = Shared(problem, 1)
+    judge = shared.judge(0.0)
+
+    rows_first = [
+        nest
+        for nest in OutputStationary().nests(shared.problem)
+        if [str(loop.dim) for loop in nest.temporal[:2]] == ["P", "K"]
+    ]
+
+    assert rows_first
+    for nest in rows_first:
+        other = swapped(nest)
+        (cycles, price), (as_long, less) = price_terms(nest, problem), price_terms(other, problem)
+        assert cycles == as_long
+        assert less < price
+        assert shared.best([nest, other], judge) == other
+
+
+def swapped(nest):
+    """Return a nest with its two outermost loops the other way round."""
+    first, second, *others = nest.temporal
+    return replace(nest, temporal=(second, first, *others))
+
+
+def price_terms(nest, problem):
+    """Return the estimate of a nest, and its price [cycle]."""
+    tiles, cost = tiles_of(nest, problem, 1)
+    return tiles.estimate(cost)[0], tiles.price(cost)[0]

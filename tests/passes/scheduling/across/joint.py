@@ -17,7 +17,7 @@ from accnn.passes.pipeline import Pipeline
 from accnn.passes.scheduling.across.schedule_across import ScheduleAcross
 from accnn.passes.scheduling.map_operators import MapOperators
 from accnn.passes.scheduling.schedule_in_order import ScheduleInOrder
-from accnn.passes.scheduling.schedule_tiles import ScheduleTiles
+from accnn.passes.scheduling.static.schedule_tiles import ScheduleTiles
 from accnn.runtime_sim.reference.run import run as run_reference
 from tests.flow import Array, Compiled, random_inputs
 from tests.networks import NetworkBuilder, per_tensor

@@ -5,14 +5,18 @@ from dataclasses import replace
 from accnn.backend.load import load_architecture
 from accnn.ir.isa.instructions import Unit
 from accnn.passes.scheduling.across.npus import dealt
-from accnn.passes.scheduling.timing.engines import Engine
+from accnn.passes.scheduling.engine.engines import Engines
 from accnn.passes.scheduling.timing.work_bound import are_alike
 
 FOUR = load_architecture("flexer-arch5")
 
 
-def busy_until(*ends: int) -> dict[tuple[Unit, int], Engine]:
-    return {(Unit.MX, npu): Engine([0], [end]) for npu, end in enumerate(ends)}
+def busy_until(*ends: int) -> Engines:
+    engines = Engines(FOUR)
+    for npu, end in enumerate(ends):
+        engines.work(Unit.MX, npu, end, 0)
+    engines.of(Unit.DMA, 0).occupy(0, 1000)
+    return engines
 
 
 def test_most_work_goes_to_the_npu_that_is_idle_first():
@@ -20,7 +24,7 @@ def test_most_work_goes_to_the_npu_that_is_idle_first():
 
 
 def test_without_need_nothing_changes():
-    assert dealt((10, 10, 10), {}) == (0, 1, 2)
+    assert dealt((10, 10, 10), Engines(FOUR)) == (0, 1, 2)
 
 
 def test_npus_with_other_arrays_are_not_alike():

@@ -6,11 +6,17 @@ import random
 
 from hypothesis import strategies as st
 
-from accnn.passes.scheduling.cosma.problem import ALL_RESIDENT, Operation, Option, Problem, Tensor
+from accnn.passes.scheduling.cosma.problem import (
+    ALL_RESIDENT,
+    Operation,
+    Option,
+    PlanProblem,
+    Tensor,
+)
 
 
 @st.composite
-def problems(draw: st.DrawFn, *, most: int = 6, menus: bool = False, slack: int = 5) -> Problem:
+def problems(draw: st.DrawFn, *, most: int = 6, menus: bool = False, slack: int = 5) -> PlanProblem:
     """Draw a problem of up to ``most`` operators whose budget is at least its minimum."""
     size = st.integers(1, 8)
     tensors = [
@@ -45,7 +51,7 @@ def problems(draw: st.DrawFn, *, most: int = 6, menus: bool = False, slack: int 
 
 def _finished(
     draw: st.DrawFn, tensors: list[Tensor], operations: list[Operation], slack: int
-) -> Problem:
+) -> PlanProblem:
     read = {tensor for operation in operations for tensor in operation.reads}
     final = [
         Tensor(
@@ -56,7 +62,9 @@ def _finished(
         )
         for index, tensor in enumerate(tensors)
     ]
-    problem = Problem(name="random", tensors=tuple(final), operations=tuple(operations), budget=0)
+    problem = PlanProblem(
+        name="random", tensors=tuple(final), operations=tuple(operations), budget=0
+    )
     least = max(
         min(problem.footprint(index, option) for option in operation.menu)
         for index, operation in enumerate(operations)
@@ -64,7 +72,33 @@ def _finished(
     return problem.with_budget(least + draw(st.integers(0, slack)))
 
 
-def brute_force(problem: Problem) -> int:
+@st.composite
+def forks(draw: st.DrawFn) -> PlanProblem:
+    """Draw a problem with a wall ``w`` and two operators that may run before it or after it.
+
+    Behind the wall both need the same input again, which is fetched once for both.
+    """
+    small, large = st.integers(1, 3), st.integers(8, 12)
+    drawn = {"x": small, "k": small, "m": large, "w": large, "left": small, "right": small}
+    sizes = {name: draw(size) for name, size in {**drawn, "y": small}.items()}
+    names = list(sizes)
+    tensors = tuple(
+        Tensor(name=name, bytes=size, on_host=name == "x", is_output=name == "y")
+        for name, size in sizes.items()
+    )
+    reads = {"k": "x", "m": "xk", "w": "m", "left": "x", "right": "x"}
+    inputs = {name: tuple(map(names.index, read)) for name, read in reads.items()}
+    inputs["y"] = tuple(map(names.index, ("k", "w", "left", "right")))
+    operations = tuple(
+        Operation(name=name, reads=read, writes=(names.index(name),), menu=ALL_RESIDENT)
+        for name, read in inputs.items()
+    )
+    problem = PlanProblem(name="forked", tensors=tensors, operations=operations, budget=0)
+    least = max(problem.footprint(op, ALL_RESIDENT[0]) for op in range(len(operations)))
+    return problem.with_budget(least + draw(st.integers(0, 3)))
+
+
+def brute_force(problem: PlanProblem) -> int:
     """Return the least off-chip bytes over all orders, evictions and options."""
     count = len(problem.operations)
     hosted = frozenset(i for i, tensor in enumerate(problem.tensors) if tensor.on_host)
@@ -86,7 +120,7 @@ def brute_force(problem: Problem) -> int:
     raise AssertionError("no plan exists")
 
 
-def random_plan(problem: Problem, rng: random.Random) -> int | None:
+def random_plan(problem: PlanProblem, rng: random.Random) -> int | None:
     """Return the off-chip bytes of a plan drawn step by step, ``None`` where it gets stuck."""
     hosted = frozenset(i for i, tensor in enumerate(problem.tensors) if tensor.on_host)
     state, total = (frozenset[int](), frozenset[int](), hosted), 0
@@ -105,7 +139,7 @@ def random_plan(problem: Problem, rng: random.Random) -> int | None:
 _State = tuple[frozenset[int], frozenset[int], frozenset[int]]
 
 
-def _steps(problem: Problem, state: _State) -> list[tuple[int, _State]]:
+def _steps(problem: PlanProblem, state: _State) -> list[tuple[int, _State]]:
     executed, resident, _ = state
     found: list[tuple[int, _State]] = []
     for op in range(len(problem.operations)):
@@ -120,7 +154,7 @@ def _steps(problem: Problem, state: _State) -> list[tuple[int, _State]]:
 
 
 def _step(
-    problem: Problem, state: _State, op: int, option: Option, leaving: frozenset[int]
+    problem: PlanProblem, state: _State, op: int, option: Option, leaving: frozenset[int]
 ) -> tuple[int, _State] | None:
     executed, resident, hosted = state
     operation = problem.operations[op]

@@ -17,7 +17,7 @@ from accnn.passes.scheduling.cosma.baselines import Replacement, schedule_linear
 from accnn.passes.scheduling.cosma.budgets import budgets_of, parse_budget
 from accnn.passes.scheduling.cosma.problem import problem_of
 from accnn.passes.scheduling.cosma.schedule import schedule_cosma
-from accnn.passes.scheduling.cosma.solve import CosmaOptions, Engine
+from accnn.passes.scheduling.cosma.solve import CosmaOptions, PlanEngine, PlanOrder
 
 
 def _tensor(name: str, size: int) -> Value:
@@ -128,7 +128,7 @@ def test_every_engine_gives_the_same_figure():
             streaming=False,
             options=CosmaOptions(engine=engine),
         ).objective
-        for engine in (Engine.AUTO, Engine.SEARCH, Engine.ILP)
+        for engine in (PlanEngine.AUTO, PlanEngine.SEARCH, PlanEngine.ILP)
     }
 
     assert len(figures) == 1
@@ -142,7 +142,7 @@ def test_the_literal_engine_solves_a_small_graph():
         ops=(_op("a", 3, "x"), _op("b", 2, "a"), _op("c", 2, "a"), _op("d", 1, "b", "c")),
         outputs=("d",),
     )
-    options = CosmaOptions(engine=Engine.LITERAL)
+    options = CosmaOptions(engine=PlanEngine.LITERAL)
 
     plan = schedule_cosma(graph, _arch(7), streaming=False, options=options)
 
@@ -184,3 +184,32 @@ def test_parameters_have_budgets_of_their_own():
     assert with_parameters.mr > budgets_of(graph).mr
     assert with_parameters.mh == (with_parameters.mr + with_parameters.mp) // 2
     assert replace(with_parameters, order=()).proven
+
+
+def test_a_fixed_order_is_run_and_costs_no_less():
+    graph = nasnet_a()
+    budgets = budgets_of(graph)
+    names = [op.name for op in graph.ops]
+    wanted = {PlanOrder.GIVEN: names, PlanOrder.MPMF: [names[op] for op in budgets.order]}
+    arch = _arch(budgets.mh)
+
+    moved = {}
+    for order in PlanOrder:
+        options = CosmaOptions(order=order)
+        plan = schedule_cosma(graph, arch, streaming=False, options=options)
+        moved[order] = check_schedule(graph, plan).non_compulsory
+        assert list(plan.order) == wanted.get(order, list(plan.order))
+        assert plan.status is SolveStatus.OPTIMAL
+
+    assert moved[PlanOrder.FREE] <= moved[PlanOrder.MPMF] < moved[PlanOrder.GIVEN]
+
+
+def test_a_fixed_order_may_stream():
+    graph = resnet50()
+    options = CosmaOptions(order=PlanOrder.GIVEN)
+
+    plan = schedule_cosma(graph, _arch(200_000), options=options)
+
+    check_schedule(graph, plan)
+    assert plan.streams
+    assert list(plan.order) == [op.name for op in graph.ops]

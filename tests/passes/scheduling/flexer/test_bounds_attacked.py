@@ -19,7 +19,7 @@ from accnn.passes.scheduling.flexer.latency import TileTimer
 from accnn.passes.scheduling.flexer.options import FlexerOptions
 from accnn.passes.scheduling.flexer.search.search import Search
 from accnn.passes.scheduling.map_operators import MapOperators
-from accnn.passes.scheduling.schedule_tiles import schedule_operator
+from accnn.passes.scheduling.static.schedule_tiles import schedule_operator
 from tests.passes.scheduling.flexer.sites import alone, convolution, machine, site
 
 

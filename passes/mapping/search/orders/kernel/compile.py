@@ -13,6 +13,8 @@ from typing import Any, TypeVar
 
 from numba import config, njit  # pyright: ignore[reportMissingTypeStubs, reportUnknownVariableType]
 
+from ......ir.cache_folder import cache_folder
+
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 _HERE = Path(__file__).parent
 
@@ -48,8 +50,7 @@ def _folder() -> str:
     beside = _HERE / "__pycache__"
     if os.access(beside if beside.exists() else _HERE, os.W_OK):
         return str(beside / f"numba-{kernel_digest()}")
-    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return str(Path(base) / "accnn" / f"numba-{kernel_digest()}")
+    return str(cache_folder() / f"numba-{kernel_digest()}")
 
 
 _FOLDER = _folder()

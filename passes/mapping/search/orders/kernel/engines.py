@@ -10,13 +10,13 @@ References:
 import numpy as np
 
 from .compile import inner, outer
-from .records import Floats, Ints, Loops, Machine, State, Tiles
+from .records import Floats, Ints, Loops, MachineRecord, OrderRecord, Tiles
 from .value import value_of
 
 
 @outer
 def anneal(
-    m: Machine,
+    m: MachineRecord,
     loops: Loops,
     order: Ints,
     draws: Floats,
@@ -25,7 +25,7 @@ def anneal(
     visited: Floats,
     rows: Tiles,
     candidates: Tiles,
-    s: State,
+    s: OrderRecord,
 ) -> tuple[float, int]:
     """Search orders by simulated annealing, then by descent from the best one.
 
@@ -99,13 +99,13 @@ def _unlike(order: Ints, i: int, draw: float) -> int:
 
 @inner
 def _descend(
-    m: Machine,
+    m: MachineRecord,
     loops: Loops,
     order: Ints,
     best: float,
     rows: Tiles,
     candidates: Tiles,
-    s: State,
+    s: OrderRecord,
 ) -> tuple[float, int]:
     """Make every exchange that improves until none does."""
     evaluations = 0
@@ -129,7 +129,7 @@ def _descend(
 
 @outer
 def exhaust(
-    m: Machine, loops: Loops, order: Ints, rows: Tiles, candidates: Tiles, s: State
+    m: MachineRecord, loops: Loops, order: Ints, rows: Tiles, candidates: Tiles, s: OrderRecord
 ) -> tuple[float, int]:
     """Evaluate every distinct order; ``order``, given sorted, becomes the best one.
 

@@ -18,13 +18,13 @@ Args:
 import numpy as np
 
 from .compile import inner
-from .records import I, Machine, O, State, Tiles, W
+from .records import I, MachineRecord, O, OrderRecord, Tiles, W
 from .shared import allocate_shared
 from .walk import walk
 
 
 @inner
-def allocate_exactly(m: Machine, candidates: Tiles, s: State) -> float:
+def allocate_exactly(m: MachineRecord, candidates: Tiles, s: OrderRecord) -> float:
     """Allocate with least cost; fill ``chosen`` and return the cost, infinite if nothing fits."""
     for q in range(m.memories):
         for x in range(3):
@@ -43,7 +43,7 @@ def allocate_exactly(m: Machine, candidates: Tiles, s: State) -> float:
 
 
 @inner
-def _outermost(m: Machine, candidates: Tiles, s: State, x: int, c: int) -> float:
+def _outermost(m: MachineRecord, candidates: Tiles, s: OrderRecord, x: int, c: int) -> float:
     """Choose the starts of an operand that shares no memory."""
     k = 0
     for i in range(1, s.counts[x]):
@@ -55,7 +55,7 @@ def _outermost(m: Machine, candidates: Tiles, s: State, x: int, c: int) -> float
 
 
 @inner
-def _running(candidates: Tiles, s: State, x: int, c: int) -> None:
+def _running(candidates: Tiles, s: OrderRecord, x: int, c: int) -> None:
     """Fill the least cost inside chain memory ``c`` for each of its starts."""
     low0, low1 = np.inf, np.inf
     for k in range(s.counts[x] - 1, -1, -1):
@@ -70,7 +70,7 @@ def _running(candidates: Tiles, s: State, x: int, c: int) -> None:
 
 
 @inner
-def _private(candidates: Tiles, s: State, x: int, c: int, usable: int) -> None:
+def _private(candidates: Tiles, s: OrderRecord, x: int, c: int, usable: int) -> None:
     """Extend one operand by a memory that it has for itself."""
     _running(candidates, s, x, c)
     for k in range(s.counts[x]):
@@ -82,7 +82,7 @@ def _private(candidates: Tiles, s: State, x: int, c: int, usable: int) -> None:
 
 
 @inner
-def _one_shared(m: Machine, candidates: Tiles, s: State, q: int) -> float:
+def _one_shared(m: MachineRecord, candidates: Tiles, s: OrderRecord, q: int) -> float:
     """Choose the starts at the only memory that is shared."""
     usable = m.usable[q]
     c0, c1, c2 = m.member[q, W], m.member[q, I], m.member[q, O]

@@ -3,11 +3,11 @@
 # pyright: reportArgumentType=false, reportReturnType=false, reportUnknownArgumentType=false
 
 from .compile import inner
-from .records import Bools, Ints, Machine, Tiles
+from .records import Bools, Ints, MachineRecord, Tiles
 
 
 @inner
-def fits(m: Machine, candidates: Tiles, q: int, among: Bools, at: Ints, f: int) -> bool:
+def fits(m: MachineRecord, candidates: Tiles, q: int, among: Bools, at: Ints, f: int) -> bool:
     """Whether tiles of the operands ``among`` at candidates ``at`` fit memory ``q``.
 
     Args:

@@ -16,11 +16,11 @@ import numpy as np
 
 from .compile import inner
 from .fits import fits
-from .records import Ints, Machine, O, State, Tiles
+from .records import Ints, MachineRecord, O, OrderRecord, Tiles
 
 
 @inner
-def allocate_greedily(m: Machine, candidates: Tiles, s: State) -> float:
+def allocate_greedily(m: MachineRecord, candidates: Tiles, s: OrderRecord) -> float:
     """Allocate by LOMA's rule; fill ``chosen`` and return the cost, infinite if nothing fits."""
     at = s.counts - 1
     total = 0.0
@@ -38,7 +38,9 @@ def allocate_greedily(m: Machine, candidates: Tiles, s: State) -> float:
 
 
 @inner
-def _pick(m: Machine, candidates: Tiles, s: State, q: int, at: Ints, picked: Ints) -> bool:
+def _pick(
+    m: MachineRecord, candidates: Tiles, s: OrderRecord, q: int, at: Ints, picked: Ints
+) -> bool:
     """Fill the starts at memory ``q``, not inside of ``at``; ties go to the larger tile."""
     everyone = np.ones(3, np.bool_)
     trial, begin = at.copy(), at.copy()
@@ -61,7 +63,9 @@ def _pick(m: Machine, candidates: Tiles, s: State, q: int, at: Ints, picked: Int
 
 
 @inner
-def _accesses(m: Machine, candidates: Tiles, s: State, q: int, at: Ints, f: int) -> float:
+def _accesses(
+    m: MachineRecord, candidates: Tiles, s: OrderRecord, q: int, at: Ints, f: int
+) -> float:
     accesses = 0.0
     for x in range(3):
         c = m.member[q, x]

@@ -9,11 +9,11 @@ Args:
 # pyright: reportArgumentType=false, reportReturnType=false, reportUnknownArgumentType=false
 
 from .compile import inner
-from .records import I, Machine, O, State, Tiles, W
+from .records import I, MachineRecord, O, OrderRecord, Tiles, W
 
 
 @inner
-def latency(m: Machine, candidates: Tiles, s: State) -> float:
+def latency(m: MachineRecord, candidates: Tiles, s: OrderRecord) -> float:
     """Return the latency of the chosen allocation [cycle]; fill the loads of the ports."""
     slowest = m.steps
     for p in range(m.ports):
@@ -29,7 +29,7 @@ def latency(m: Machine, candidates: Tiles, s: State) -> float:
 
 
 @inner
-def _fill(m: Machine, candidates: Tiles, s: State) -> float:
+def _fill(m: MachineRecord, candidates: Tiles, s: OrderRecord) -> float:
     """Time until the first tiles have arrived; a memory sends the inputs first [cycle]."""
     ready_w, ready_i = 0.0, 0.0
     for q in range(m.memories, -1, -1):
@@ -45,7 +45,7 @@ def _fill(m: Machine, candidates: Tiles, s: State) -> float:
 
 
 @inner
-def _drain(m: Machine, candidates: Tiles, s: State) -> float:
+def _drain(m: MachineRecord, candidates: Tiles, s: OrderRecord) -> float:
     total = 0.0
     for c in range(m.chain[O] - 1):
         total += _first_tile(m, candidates, s, O, c)
@@ -53,5 +53,5 @@ def _drain(m: Machine, candidates: Tiles, s: State) -> float:
 
 
 @inner
-def _first_tile(m: Machine, candidates: Tiles, s: State, x: int, c: int) -> float:
+def _first_tile(m: MachineRecord, candidates: Tiles, s: OrderRecord, x: int, c: int) -> float:
     return candidates[x, s.chosen[x, c]].elements[c] * m.first_tile[x, c]

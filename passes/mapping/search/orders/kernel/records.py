@@ -31,7 +31,7 @@ MOST_LOOPS = 63
 MOST_ROWS = 1 << 13
 
 
-class Machine(Protocol):
+class MachineRecord(Protocol):
     """Workload, spatial mapping and accelerator.
 
     Attributes:
@@ -144,7 +144,7 @@ class Loops(Protocol):
     turns: Bools
 
 
-class Tile(Protocol):
+class TileRecord(Protocol):
     """Figures of one operand's tile that follow from the loops inside, in whatever order.
 
     Attributes:
@@ -171,11 +171,11 @@ class Tiles(Protocol):
 
     shape: tuple[int, int]
 
-    def __getitem__(self, at: tuple[int, int]) -> Tile: ...
-    def __setitem__(self, at: tuple[int, int], tile: Tile) -> None: ...
+    def __getitem__(self, at: tuple[int, int]) -> TileRecord: ...
+    def __setitem__(self, at: tuple[int, int], tile: TileRecord) -> None: ...
 
 
-class State(Protocol):
+class OrderRecord(Protocol):
     """What is found out about one order.
 
     Attributes:
@@ -299,9 +299,9 @@ _STATE = np.dtype(
 Fields = dict[str, float | NDArray[Any]]
 
 
-def machine_of(fields: Fields) -> Machine:
+def machine_of(fields: Fields) -> MachineRecord:
     """Return a machine; arrays may be smaller than the most there may be."""
-    return cast("Machine", _record(_MACHINE, fields))
+    return cast("MachineRecord", _record(_MACHINE, fields))
 
 
 def loops_of(fields: Fields) -> Loops:
@@ -309,9 +309,9 @@ def loops_of(fields: Fields) -> Loops:
     return cast("Loops", _record(_LOOPS, fields))
 
 
-def new_state() -> State:
+def new_state() -> OrderRecord:
     """Return arrays for one order."""
-    return cast("State", _record(_STATE, {}))
+    return cast("OrderRecord", _record(_STATE, {}))
 
 
 def new_tiles(rows: int) -> Tiles:

@@ -6,14 +6,30 @@
 import math
 
 from .compile import inner
-from .records import ZIGZAG, C, G, I, Ints, Loops, Machine, N, O, P, Q, R, S, Tile, Tiles
+from .records import (
+    ZIGZAG,
+    C,
+    G,
+    I,
+    Ints,
+    Loops,
+    MachineRecord,
+    N,
+    O,
+    P,
+    Q,
+    R,
+    S,
+    TileRecord,
+    Tiles,
+)
 from .zigzag import zigzag_energy
 
 _NEVER = 1 << 60
 
 
 @inner
-def find_row(m: Machine, loops: Loops, rows: Tiles, x: int, code: int, inside: Ints) -> int:
+def find_row(m: MachineRecord, loops: Loops, rows: Tiles, x: int, code: int, inside: Ints) -> int:
     """Return the row of an operand's tile, filled.
 
     Args:
@@ -45,7 +61,7 @@ def _unpack(loops: Loops, code: int, inside: Ints) -> None:
 
 
 @inner
-def _fill(m: Machine, tile: Tile, x: int, inside: Ints) -> None:
+def _fill(m: MachineRecord, tile: TileRecord, x: int, inside: Ints) -> None:
     steps, tile.tiles = 1.0, 1.0
     for d in range(8):
         steps *= inside[d]
@@ -69,7 +85,7 @@ def _fill(m: Machine, tile: Tile, x: int, inside: Ints) -> None:
 
 
 @inner
-def _elements(m: Machine, x: int, c: int, inside: Ints, clip: bool) -> float:
+def _elements(m: MachineRecord, x: int, c: int, inside: Ints, clip: bool) -> float:
     """Return the elements of a tile at one memory, with or without padding."""
     b = m.beneath[x, c]
     found = 1.0
@@ -98,7 +114,7 @@ def _touched(outputs: int, taps: int, stride: int, dilation: int) -> int:
 
 
 @inner
-def _fill_sizes(m: Machine, tile: Tile, x: int, c: int) -> None:
+def _fill_sizes(m: MachineRecord, tile: TileRecord, x: int, c: int) -> None:
     """Fill the bytes of the tile at one memory; see :class:`.records.Tile`."""
     small = math.ceil(tile.elements[c] * m.bits[x] / 8.0)
     finished, unfinished = small, small

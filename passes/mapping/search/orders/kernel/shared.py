@@ -12,12 +12,12 @@ import numpy as np
 
 from .compile import inner
 from .fits import fits
-from .records import Floats, I, Ints, Machine, O, State, Tiles, W
+from .records import Floats, I, Ints, MachineRecord, O, OrderRecord, Tiles, W
 from .walk import walk
 
 
 @inner
-def allocate_shared(m: Machine, candidates: Tiles, s: State) -> float:
+def allocate_shared(m: MachineRecord, candidates: Tiles, s: OrderRecord) -> float:
     """Choose the starts at all memories from the innermost shared one outwards.
 
     Returns:
@@ -47,7 +47,7 @@ def allocate_shared(m: Machine, candidates: Tiles, s: State) -> float:
 
 
 @inner
-def _begin(m: Machine, s: State, stage: Floats) -> None:
+def _begin(m: MachineRecord, s: OrderRecord, stage: Floats) -> None:
     """Add up what all memories inside of the innermost shared one cost."""
     for x in range(3):
         inside = _chain_inside(m, m.first, x)
@@ -61,7 +61,7 @@ def _begin(m: Machine, s: State, stage: Floats) -> None:
 
 
 @inner
-def _chain_inside(m: Machine, q: int, x: int) -> int:
+def _chain_inside(m: MachineRecord, q: int, x: int) -> int:
     """Return the outermost chain memory of an operand inside memory ``q``, -1 if there is none."""
     found = -1
     for further in range(q):
@@ -71,7 +71,7 @@ def _chain_inside(m: Machine, q: int, x: int) -> int:
 
 @inner
 def _split(
-    m: Machine, candidates: Tiles, q: int, stage: Floats, low0: Floats, low1: Floats
+    m: MachineRecord, candidates: Tiles, q: int, stage: Floats, low0: Floats, low1: Floats
 ) -> None:
     """Fill the least cost inside memory ``q``, by whether sums are finished inside."""
     splits = m.joint[O] and m.member[q, O] > 0
@@ -104,9 +104,9 @@ def _suffix(table: Floats, axis: int) -> None:
 
 @inner
 def _extend(
-    m: Machine,
+    m: MachineRecord,
     candidates: Tiles,
-    s: State,
+    s: OrderRecord,
     q: int,
     low0: Floats,
     low1: Floats,
@@ -143,7 +143,9 @@ def _least(stage: Floats, at: Ints) -> float:
 
 
 @inner
-def _step_back(m: Machine, candidates: Tiles, s: State, q: int, inside: Floats, at: Ints) -> None:
+def _step_back(
+    m: MachineRecord, candidates: Tiles, s: OrderRecord, q: int, inside: Floats, at: Ints
+) -> None:
     """Choose starts ``at`` for memory ``q``; move ``at`` to the best state inside it."""
     low = np.inf
     begin = at.copy()

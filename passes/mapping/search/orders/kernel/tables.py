@@ -3,13 +3,13 @@
 # pyright: reportArgumentType=false, reportReturnType=false, reportUnknownArgumentType=false
 
 from .compile import inner
-from .records import Ints, Loops, Machine, State, Tiles
+from .records import Ints, Loops, MachineRecord, OrderRecord, Tiles
 from .rows import find_row
 
 
 @inner
 def tabulate(
-    m: Machine, loops: Loops, order: Ints, rows: Tiles, candidates: Tiles, s: State
+    m: MachineRecord, loops: Loops, order: Ints, rows: Tiles, candidates: Tiles, s: OrderRecord
 ) -> None:
     """Fill the candidates of an order, given as indices of ``loops``, outermost first.
 

@@ -18,9 +18,9 @@ from .records import (
     I,
     Ints,
     Loops,
-    Machine,
+    MachineRecord,
     O,
-    State,
+    OrderRecord,
     Tiles,
     W,
 )
@@ -32,7 +32,7 @@ _TIE = 1e-6
 
 @inner
 def value_of(
-    m: Machine, loops: Loops, order: Ints, rows: Tiles, candidates: Tiles, s: State
+    m: MachineRecord, loops: Loops, order: Ints, rows: Tiles, candidates: Tiles, s: OrderRecord
 ) -> float:
     """Return the value of an order and fill its ``best`` allocation; infinite if nothing fits.
 
@@ -55,7 +55,7 @@ def value_of(
 
 @outer
 def evaluate(
-    m: Machine, loops: Loops, order: Ints, rows: Tiles, candidates: Tiles, s: State
+    m: MachineRecord, loops: Loops, order: Ints, rows: Tiles, candidates: Tiles, s: OrderRecord
 ) -> tuple[float, Ints]:
     """Allocate one order.
 
@@ -80,14 +80,14 @@ def evaluate(
 
 
 @inner
-def _allocate(m: Machine, candidates: Tiles, s: State) -> float:
+def _allocate(m: MachineRecord, candidates: Tiles, s: OrderRecord) -> float:
     if m.policy == EXACT:
         return allocate_exactly(m, candidates, s)
     return allocate_greedily(m, candidates, s)
 
 
 @inner
-def _keep(m: Machine, s: State) -> None:
+def _keep(m: MachineRecord, s: OrderRecord) -> None:
     """Make the chosen allocation the best one."""
     for x in range(3):
         for c in range(m.chain[x] - 1):
@@ -95,7 +95,7 @@ def _keep(m: Machine, s: State) -> None:
 
 
 @inner
-def _energy(m: Machine, candidates: Tiles, s: State) -> float:
+def _energy(m: MachineRecord, candidates: Tiles, s: OrderRecord) -> float:
     """Energy of the chosen allocation [pJ]."""
     total = m.fixed
     for x in (W, I):
@@ -113,7 +113,7 @@ def _energy(m: Machine, candidates: Tiles, s: State) -> float:
 
 
 @inner
-def _timed(m: Machine, candidates: Tiles, s: State) -> float:
+def _timed(m: MachineRecord, candidates: Tiles, s: OrderRecord) -> float:
     """Allocate for latency or energy-delay product: weighted sums, the weights from the loads.
 
     The first allocation minimises the sum of all loads (EDP: energy); each further one gives
@@ -149,7 +149,7 @@ def _timed(m: Machine, candidates: Tiles, s: State) -> float:
 
 
 @inner
-def _weigh(m: Machine, candidates: Tiles, s: State, energy: float, ends: float) -> None:
+def _weigh(m: MachineRecord, candidates: Tiles, s: OrderRecord, energy: float, ends: float) -> None:
     """Fill the cost: energy, loads of the ports, fill and drain, each by its weight."""
     for x in range(3):
         for c in range(m.chain[x] - 1):

@@ -3,11 +3,13 @@
 # pyright: reportArgumentType=false, reportReturnType=false, reportUnknownArgumentType=false
 
 from .compile import inner
-from .records import Machine, State, Tiles
+from .records import MachineRecord, OrderRecord, Tiles
 
 
 @inner
-def walk(m: Machine, candidates: Tiles, s: State, x: int, c: int, k: int, f: int) -> None:
+def walk(
+    m: MachineRecord, candidates: Tiles, s: OrderRecord, x: int, c: int, k: int, f: int
+) -> None:
     """Choose start ``k`` for chain memory ``c`` and the best ones inside it.
 
     Args:

@@ -5,11 +5,11 @@
 import math
 
 from .compile import inner
-from .records import Machine, O
+from .records import MachineRecord, O
 
 
 @inner
-def zigzag_energy(m: Machine, x: int, c: int, bits: float, is_open: bool) -> float:
+def zigzag_energy(m: MachineRecord, x: int, c: int, bits: float, is_open: bool) -> float:
     """Return the energy of one visit at the boundary of a chain memory [pJ].
 
     Args:

@@ -24,3 +24,13 @@ def test_a_value_stands_outside_of_the_region(sketch, assert_same, rng):
 
     model = sketch.model({"x": (1, 1, 4, 4)}, out)
     assert_same(model, {"x": rng.normal(size=(1, 1, 4, 4)).astype(np.float32)})
+
+
+@pytest.mark.parametrize("mode", ["nearest", "linear"])
+@pytest.mark.parametrize("scales", [[1, 1, 2, 3], [1, 1, 0.6, 1.5], [1, 1, 1, 0.3]])
+def test_extents_follow_scales(sketch, assert_same, rng, mode, scales):
+    inputs = ("x", "", sketch.constant(np.array(scales, np.float32)))
+    out = sketch.node("Resize", *inputs, mode=mode)
+
+    model = sketch.model({"x": (1, 2, 4, 7)}, out)
+    assert_same(model, {"x": rng.normal(size=(1, 2, 4, 7)).astype(np.float32)})

@@ -17,7 +17,7 @@ from accnn.passes.mapping.problem import MappingProblem, Objective, Rules
 from accnn.passes.mapping.search.orders.allocation import allocate
 from accnn.passes.mapping.search.orders.by_report import search_by
 from accnn.passes.mapping.search.orders.engine import (
-    Engine,
+    OrderEngine,
     SearchOptions,
     anneal_once,
     choose_engine,
@@ -31,8 +31,8 @@ from accnn.passes.mapping.search.orders.orders import OrderSpace
 from accnn.passes.mapping.search.orders.spatial import dataflow_unrolling
 
 EYERISS = load_architecture("eyeriss.toml")
-ANNEAL = SearchOptions(engine=Engine.ANNEALING)
-EXHAUST = SearchOptions(engine=Engine.EXHAUSTIVE)
+ANNEAL = SearchOptions(engine=OrderEngine.ANNEALING)
+EXHAUST = SearchOptions(engine=OrderEngine.EXHAUSTIVE)
 RESNET34 = {  # those with the fewest orders
     "conv5_skip": Workload(P=7, Q=7, C=256, K=512, stride=(2, 2)),
     "conv4_skip": Workload(P=14, Q=14, C=128, K=256, stride=(2, 2)),
@@ -140,7 +140,7 @@ def test_equal_loops_are_never_swapped():
     assert np.all(mixed.visited > 0)
 
 
-@pytest.mark.parametrize("engine", Engine)
+@pytest.mark.parametrize("engine", OrderEngine)
 def test_a_workload_without_temporal_loops_has_one_order(engine):
     problem = UnrolledProblem(
         problem=MappingProblem(
@@ -155,7 +155,7 @@ def test_a_workload_without_temporal_loops_has_one_order(engine):
     found.nest.verify(EYERISS)
 
 
-@pytest.mark.parametrize("engine", Engine)
+@pytest.mark.parametrize("engine", OrderEngine)
 def test_a_memory_too_small_for_one_element_is_infeasible_with_its_cause(engine):
     levels = tuple(
         replace(level, capacity=1) if level.name == "ab" else level for level in EYERISS.levels
@@ -173,9 +173,9 @@ def test_the_cheaper_engine_is_chosen_by_the_number_of_evaluations():
     options = SearchOptions()
     few = expected_evaluations(12, options)
 
-    assert choose_engine(few, 12, options) is Engine.EXHAUSTIVE
-    assert choose_engine(few + 1, 12, options) is Engine.ANNEALING
-    assert choose_engine(1, 12, ANNEAL) is Engine.ANNEALING
+    assert choose_engine(few, 12, options) is OrderEngine.EXHAUSTIVE
+    assert choose_engine(few + 1, 12, options) is OrderEngine.ANNEALING
+    assert choose_engine(1, 12, ANNEAL) is OrderEngine.ANNEALING
 
 
 @pytest.mark.parametrize(

@@ -16,10 +16,10 @@ from accnn.passes.mapping.search.orders.runtime import measure, seconds_per_orde
 @pytest.mark.parametrize(
     ("described", "record"),
     [
-        (records.Machine, records.machine_of({})),
+        (records.MachineRecord, records.machine_of({})),
         (records.Loops, records.loops_of({})),
-        (records.Tile, records.new_tiles(1)[0, 0]),
-        (records.State, records.new_state()),
+        (records.TileRecord, records.new_tiles(1)[0, 0]),
+        (records.OrderRecord, records.new_state()),
     ],
 )
 def test_records_have_the_fields_that_are_described(described, record):
@@ -40,6 +40,7 @@ def test_machine_code_is_kept_by_the_digest_of_all_sources(tmp_path, monkeypatch
 def test_machine_code_goes_to_the_users_cache_where_sources_cannot_be_written(
     tmp_path, monkeypatch
 ):
+    monkeypatch.delenv("ACCNN_CACHE")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     monkeypatch.setattr(compiling.os, "access", lambda path, mode: False)
 

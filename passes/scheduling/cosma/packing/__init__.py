@@ -1,0 +1,10 @@
+"""Addresses for blocks of memory, so that none overlap in address x time.
+
+=============  ==================================================================================
+``blocks.py``  blocks, and fast packings that often do
+``search.py``  depth-first search over canonical packings
+``deep.py``    hard cases: a long, compiled search
+``kernel.py``  its inner loops
+``exact.py``   all of these, and integer programming where few pairs stay open
+=============  ==================================================================================
+"""

@@ -1,0 +1,130 @@
+"""Give blocks of memory addresses so that none overlap in address x time.
+
+A *block* takes some bytes over an inclusive range of steps. Blocks that share no step, directly
+or through others, are packed apart. First fit in several orders packs most plans; where it
+fails, the block that did not fit moves to the front and the fit is repeated; what still fails
+goes to an exact search (``search.py``).
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Block:
+    """Bytes that are needed over steps ``first`` to ``last``, both included."""
+
+    first: int
+    last: int
+    bytes: int
+
+    @property
+    def area(self) -> int:
+        """Bytes times steps."""
+        return self.bytes * (self.last - self.first + 1)
+
+
+_ORDERS: tuple[Callable[[Block], tuple[int, ...]], ...] = (
+    lambda block: (-block.bytes, block.first),
+    lambda block: (-block.area, block.first),
+    lambda block: (block.first - block.last, -block.bytes, block.first),
+    lambda block: (block.first, -block.last, -block.bytes),
+    lambda block: (block.first, -block.bytes),
+)
+
+
+def pack_greedily(
+    blocks: Sequence[Block], budget: int, *, repairs: int = 200
+) -> tuple[int, ...] | None:
+    """Return an address per block by first fit, or ``None`` where no order of placing fits.
+
+    Args:
+        blocks: What to place; zero bytes are allowed.
+        budget: Size of the memory [byte].
+        repairs: How often a block that did not fit may be moved to the front, per order.
+    """
+    addresses = [0] * len(blocks)
+    for group in connected_groups(blocks):
+        members = [blocks[index] for index in group]
+        found = _pack_group(members, budget, repairs)
+        if found is None:
+            return None
+        for index, address in zip(group, found, strict=True):
+            addresses[index] = address
+    return tuple(addresses)
+
+
+def peak_bytes(blocks: Sequence[Block]) -> int:
+    """Return the most bytes that are needed at any step: a lower bound of every packing."""
+    changes: dict[int, int] = {}
+    for block in blocks:
+        changes[block.first] = changes.get(block.first, 0) + block.bytes
+        changes[block.last + 1] = changes.get(block.last + 1, 0) - block.bytes
+    used = peak = 0
+    for step in sorted(changes):
+        used += changes[step]
+        peak = max(peak, used)
+    return peak
+
+
+def connected_groups(blocks: Sequence[Block]) -> list[list[int]]:
+    """Return the indices of blocks in groups that share no step with each other."""
+    groups: list[list[int]] = []
+    end = -1
+    for index in sorted(range(len(blocks)), key=lambda i: (blocks[i].first, blocks[i].last, i)):
+        if not groups or blocks[index].first > end:
+            groups.append([])
+            end = blocks[index].last
+        groups[-1].append(index)
+        end = max(end, blocks[index].last)
+    return groups
+
+
+def neighbours(blocks: Sequence[Block]) -> list[list[int]]:
+    """Return, for each block, the others that share a step with it."""
+    found: list[list[int]] = [[] for _ in blocks]
+    active: list[int] = []
+    for index in sorted(range(len(blocks)), key=lambda i: (blocks[i].first, i)):
+        active = [other for other in active if blocks[other].last >= blocks[index].first]
+        for other in active:
+            found[other].append(index)
+            found[index].append(other)
+        active.append(index)
+    return found
+
+
+def _pack_group(blocks: Sequence[Block], budget: int, repairs: int) -> list[int] | None:
+    if peak_bytes(blocks) > budget:
+        return None
+    near = neighbours(blocks)
+    for order in _ORDERS:
+        ranked = sorted(range(len(blocks)), key=lambda index: order(blocks[index]))
+        for _ in range(repairs):
+            placed, failed = _first_fit(blocks, near, ranked, budget)
+            if failed is None:
+                return placed
+            ranked.remove(failed)
+            ranked.insert(0, failed)
+    return None
+
+
+def _first_fit(
+    blocks: Sequence[Block], near: list[list[int]], ranked: list[int], budget: int
+) -> tuple[list[int], int | None]:
+    """Place blocks in turn at the lowest address; return the first that does not fit."""
+    placed = [-1] * len(blocks)
+    for index in ranked:
+        taken = sorted(
+            (placed[other], placed[other] + blocks[other].bytes)
+            for other in near[index]
+            if placed[other] >= 0
+        )
+        address = 0
+        for start, end in taken:
+            if start - address >= blocks[index].bytes:
+                break
+            address = max(address, end)
+        if address + blocks[index].bytes > budget:
+            return placed, index
+        placed[index] = address
+    return placed, None

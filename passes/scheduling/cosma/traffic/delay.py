@@ -1,0 +1,51 @@
+"""What the cycles of an operator are worth in off-chip bytes.
+
+Transfers and computation overlap within an operator. Its cycles beyond its transfers are what
+computation adds; at the off-chip bandwidth they are worth bytes. With weight 1, bytes and delay
+together are the latency of the network at that bandwidth, whole tensors moved between operators;
+with weight 0 bytes alone count. Off-chip energy is proportional to bytes, so that weight 0 stands
+for energy as well: what happens on chip hardly depends on where tensors lie.
+"""
+
+from dataclasses import dataclass
+
+from .....ir.arch import Architecture
+from .model import StreamedTraffic
+
+_HARDLY = 1.1
+
+
+@dataclass(frozen=True, slots=True)
+class Delay:
+    """The price of cycles.
+
+    Attributes:
+        bandwidth: Off-chip bytes per cycle [byte/cycle].
+        weight: From 0, bytes alone count, to 1, cycles alone count.
+        macs: MACs per cycle of the whole machine.
+    """
+
+    bandwidth: float = 0.0
+    weight: float = 0.0
+    macs: int = 1
+
+    def of(self, traffic: StreamedTraffic) -> int:
+        """Return what the cycles beyond the transfers are worth [byte]."""
+        return round(self.weight * max(0.0, traffic.cycles * self.bandwidth - traffic.total))
+
+    def cycles_of(self, size: int) -> float:
+        """Return the cycles that bytes take at the off-chip bandwidth [cycle]."""
+        return size / self.bandwidth if self.bandwidth else 0.0
+
+    def is_hidden(self, traffic: StreamedTraffic) -> bool:
+        """Whether an operator takes hardly longer than its transfers."""
+        return traffic.cycles * self.bandwidth <= _HARDLY * traffic.total
+
+
+NO_DELAY = Delay()
+"""Bytes alone count."""
+
+
+def delay_on(arch: Architecture, weight: float) -> Delay:
+    """Return the price of cycles on a machine; without a bandwidth cycles cost nothing."""
+    return Delay(arch.off_chip.read_bandwidth or 0.0, weight, arch.all_macs)

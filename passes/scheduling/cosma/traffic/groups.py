@@ -1,0 +1,106 @@
+"""What a fused group moves off chip, roughly: inputs and results once, weights once or per stripe.
+
+A group of one chain is tiled like its first member, with what the others fetch beside its outputs.
+A striped one needs its lines whatever it does; constants that fit beside them, or beside the array,
+come once, otherwise again in each stripe.
+"""
+
+from dataclasses import replace
+
+from .....ir.arch import Architecture
+from .....ir.graph import Graph, Op
+from .....ir.graph_schedule import Group
+from .....ir.ops import is_mac, spec_of, workload
+from .....ir.workload import Operand
+from ....tiling.group import Chain, chains
+from ....tiling.stripes import row_axis, stripes
+from ...map_groups import line_bytes
+from .model import COMFORTABLE, StreamedTraffic, TrafficModel
+from .tilings import OperatorTilings
+
+
+def group_traffic(graph: Graph, group: Group, arch: Architecture) -> TrafficModel:
+    """Return the traffic model of one group.
+
+    Args:
+        graph: The network.
+        group: The group.
+        arch: The machine.
+    """
+    parts = chains(graph, group.members)
+    if len(parts) == 1 and not group.rows and is_mac(parts[0][0]):
+        return _chain_traffic(graph, parts[0], arch)
+    return _stripe_traffic(graph, group, arch)
+
+
+def _chain_traffic(graph: Graph, chain: Chain, arch: Architecture) -> TrafficModel:
+    """Return the traffic model of an operator of the MAC array and what finishes its tiles."""
+    head, last = chain[0], chain[-1]
+    nest = workload(head, graph.types)
+    assert nest is not None
+    fetched = {name for op in chain[1:] for name in _read_in_tiles(graph, op)}
+    fetched -= {op.name for op in chain}
+    bits = 8 * last.result.type.dtype.bytes * (1 + len(fetched))
+    stand_in = replace(head, results=last.results)
+    tilings = OperatorTilings(graph, stand_in, replace(nest, output_bits=bits), arch)
+    tables = sum(
+        graph.types[name].bytes for op in chain[1:] for name in op.inputs if graph.is_constant(name)
+    )
+
+    def model(op: Op, resident: frozenset[str], workspace: int) -> StreamedTraffic | None:
+        found = tilings.best(resident, workspace)
+        if found is None or workspace < COMFORTABLE:
+            return None
+        moved = dict(found.activations)
+        for name in sorted(fetched - resident):
+            moved[name] = moved.get(name, 0) + graph.types[name].bytes
+        return replace(found, activations=tuple(moved.items()), constants=found.constants + tables)
+
+    return model
+
+
+def _read_in_tiles(graph: Graph, op: Op) -> tuple[str, ...]:
+    names = op.operands[: spec_of(op).parameters]
+    return tuple(name for name in names if not graph.is_constant(name))
+
+
+def _stripe_traffic(graph: Graph, group: Group, arch: Architecture) -> TrafficModel:
+    """Return the traffic model of a group that works stripe by stripe."""
+    ops = [graph.producer[name] for name in group.members]
+    rounds = stripes(graph, group.members, group.rows)
+    passing = {name: 0 for op in ops for name in op.inputs}
+    for stripe in rounds:
+        for name, rows in stripe.lines.items():
+            type = graph.types[name]
+            if name in passing:
+                passing[name] += type.bytes // type.shape[row_axis(type)] * rows.size
+    constants = {name: graph.types[name].bytes for name in passing if graph.is_constant(name)}
+    total = sum(constants.values())
+    macs = sum(nest.macs for op in ops if (nest := workload(op, graph.types)) is not None)
+    cycles = -(-macs // arch.all_macs)
+    lines = line_bytes(graph, group)
+    pass_scratchpad = Operand.W in arch.scratchpad_level.holds
+    is_held = total <= arch.whole_capacity(arch.home(Operand.W).name) and not pass_scratchpad
+    own = set(group.members)
+
+    def model(op: Op, resident: frozenset[str], workspace: int) -> StreamedTraffic | None:
+        left = workspace - lines
+        if left < COMFORTABLE:
+            return None
+        once = is_held or (pass_scratchpad and left >= total + COMFORTABLE)
+        moved = [
+            (name, min(size or graph.types[name].bytes, 2 * graph.types[name].bytes))
+            for name, size in passing.items()
+            if name not in own and name not in resident and not graph.is_constant(name)
+        ]
+        result = ops[-1].result
+        if result.name not in resident:
+            moved.append((result.name, result.type.bytes))
+        return StreamedTraffic(
+            activations=tuple(moved),
+            constants=total if once else total * len(rounds),
+            workspace=workspace,
+            cycles=cycles,
+        )
+
+    return model

@@ -1,0 +1,38 @@
+"""What an operator moves off chip, and who tells that."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TypeAlias
+
+from .....ir.graph import Op
+
+COMFORTABLE = 8192
+"""Workspaces below this save no space that matters, and make very many small tiles [byte]."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class StreamedTraffic:
+    """What an operator moves off chip beside whole tensors.
+
+    Attributes:
+        activations: (tensor, bytes) of the activations that pass in tiles [byte].
+        constants: Of all constants together [byte].
+        workspace: What the tiles need of the workspace that was offered [byte].
+        cycles: How long the operator takes at least, or as measured [cycle].
+    """
+
+    activations: tuple[tuple[str, int], ...]
+    constants: int
+    workspace: int
+    cycles: int = 0
+
+    @cached_property
+    def total(self) -> int:
+        """All bytes [byte]."""
+        return self.constants + sum(size for _, size in self.activations)
+
+
+TrafficModel: TypeAlias = Callable[[Op, frozenset[str], int], StreamedTraffic | None]
+"""From an operator, its resident tensors and a workspace [byte] to the traffic, or ``None``
+where not even one tile fits the workspace."""

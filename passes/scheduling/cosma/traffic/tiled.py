@@ -1,0 +1,224 @@
+"""The traffic of an operator as compiled: map it, cut it into tiles, count what these transfer.
+
+Of a fused group with many stripes the first ones are tiled; the others go on as these do. Its nests
+come as the mapper finds them, and improved for tiles, whichever are better scheduled.
+"""
+
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+
+from .....ir.arch import Architecture
+from .....ir.errors import InfeasibleError
+from .....ir.graph import Graph, Op
+from .....ir.graph_schedule import GraphSchedule, Residence, Workspace
+from .....ir.groups import group_of
+from .....ir.module import Module
+from .....ir.tiles.events import TRANSFERS
+from .....ir.tiles.schedule import TileSchedule
+from ....base import Context
+from ....mapping.mapper import Mapper, MappingResult
+from ....mapping.problem import MappingProblem, Objective
+from ....mapping.recipes.in_tiles import InTiles, in_tiles
+from ....mapping.registry import find_mapper
+from ....tiling.stripes import stripes
+from ...likeness import Likeness, Likenesses
+from ...map_groups import GroupMapping, Solve, mapping_of
+from ...map_operators import MapOperators
+from ...static.schedule_tiles import group_schedules, schedule_operator
+from ...static.static import rating
+from .model import StreamedTraffic, TrafficModel
+
+Count = Callable[[TileSchedule], StreamedTraffic]
+"""Counts what a schedule moves and takes."""
+
+_FEW, _SEVERAL = 4, 10
+"""Stripes of a group that are scheduled: the rest is taken to go on as these do."""
+
+
+def tiled_traffic(
+    graph: Graph,
+    arch: Architecture,
+    *,
+    mapper: str = "output-stationary",
+    objective: Objective = Objective.LATENCY,
+    seed: int = 0,
+) -> TrafficModel:
+    """Return the traffic model that maps and tiles each operator as the compiler will.
+
+    Results are remembered, for operators that are alike too, and equal questions to the mapper are
+    asked once.
+
+    Args:
+        graph: The network; its operators must be known to the compiler.
+        arch: The accelerator.
+        mapper: Name of the mapper.
+        objective: What the mapper minimises.
+        seed: Of the mapper.
+    """
+    known: dict[tuple[int, frozenset[int], int], tuple[Likeness, StreamedTraffic | None]] = {}
+    likenesses = Likenesses(graph)
+    mapped: dict[tuple[Mapper, MappingProblem], MappingResult] = {}
+    finder = MapOperators(mapper=mapper, objective=objective)
+    context = Context(seed=seed)
+    own, npus = find_mapper(mapper), len(arch.npus)
+    plain = in_tiles(own, npus)
+
+    def solved(
+        asked: Sequence[tuple[MappingProblem, str]], who: Mapper = plain
+    ) -> Mapping[MappingProblem, MappingResult]:
+        for item in asked:
+            if (who, item[0]) not in mapped:
+                found = finder.solve((item,), arch, context, who)
+                mapped[who, item[0]] = found[item[0]]
+        return {problem: mapped[who, problem] for problem, _ in asked}
+
+    def scheduled(op: Op, module: Module, plan: GraphSchedule) -> TileSchedule:
+        problems = finder.problems(graph, plan, arch, seed)
+        found = solved([(problem, name) for name, problem in problems])
+        nests = tuple(mapping_of(name, found[problem]) for name, problem in problems)
+        return schedule_operator(replace(module, mappings=nests), op)
+
+    def measure(op: Op, resident: frozenset[str], workspace: int) -> StreamedTraffic:
+        plan = _plan_of_one(graph, op, resident, workspace)
+        module = Module(graph=graph, arch=arch, graph_schedule=plan)
+        group = group_of(op)
+        counted = partial(_counted, graph, op, resident=resident, workspace=workspace)
+        if group is None:
+            return counted(scheduled(op, module, plan))
+        found: list[StreamedTraffic] = []
+        complaint: InfeasibleError | None = None
+        for who in dict.fromkeys((plain, InTiles(mapper=own, npus=npus))):
+            asked = GroupMapping(module, group, objective, seed)
+            try:
+                found.append(_of_group(asked, partial(solved, who=who), solved, op, counted))
+            except InfeasibleError as error:
+                complaint = complaint or error
+        if not found:
+            assert complaint is not None
+            raise complaint
+        return min(found, key=_rating)
+
+    def model(op: Op, resident: frozenset[str], workspace: int) -> StreamedTraffic | None:
+        like = likenesses.of(op)
+        key = like.number, like.places(resident), workspace
+        if key not in known:
+            try:
+                known[key] = like, measure(op, resident, workspace)
+            except InfeasibleError:
+                known[key] = like, None
+        first, found = known[key]
+        return found if found is None or first is like else _renamed(found, first, like)
+
+    return model
+
+
+def _of_group(
+    asked: GroupMapping, solve: Solve, guide: Solve, op: Op, counted: Count
+) -> StreamedTraffic:
+    """Return what a group moves and takes, of many stripes as far as the first ones tell.
+
+    Args:
+        asked: Asks for the nests of the group.
+        solve: Answers.
+        guide: Answers roughly, to share out the weights' memory.
+        op: The operator that stands for the group.
+        counted: Counts what a schedule moves.
+
+    Raises:
+        InfeasibleError: The tiles do not fit.
+    """
+    graph, group = asked.module.graph, asked.group
+    count = len(stripes(graph, group.members, group.rows))
+    if count <= _SEVERAL:
+        return counted(asked.best(solve, guide)[1])
+    several: list[TileSchedule] = []
+
+    def begun(module: Module, op: Op) -> TileSchedule:
+        several[:] = group_schedules(module, op, first=_SEVERAL)
+        return several[0]
+
+    nests, _ = replace(asked, make=begun).best(solve, guide)
+    few = group_schedules(replace(asked.module, mappings=nests), op, first=_FEW)
+    found = [
+        _continued(counted(one), counted(other), count)
+        for one, other in zip(few, several, strict=False)  # the longer one may not fit
+    ]
+    return min(found, key=_rating)
+
+
+def _rating(found: StreamedTraffic) -> int:
+    return rating(found.cycles, found.total)
+
+
+def _renamed(found: StreamedTraffic, first: Likeness, like: Likeness) -> StreamedTraffic:
+    """Return the traffic of an operator, found for one that is like it."""
+    names = dict(zip(first.tensors, like.tensors, strict=True))
+    activations = tuple((names[name], size) for name, size in found.activations)
+    return replace(found, activations=activations)
+
+
+def _continued(few: StreamedTraffic, several: StreamedTraffic, count: int) -> StreamedTraffic:
+    """Return what many stripes move and take, if they go on as the several first ones do.
+
+    Args:
+        few: Of the first ``_FEW`` stripes.
+        several: Of the first ``_SEVERAL`` stripes.
+        count: Of all stripes.
+    """
+    rounds = (count - _SEVERAL) / (_SEVERAL - _FEW)
+
+    def at_last(early: int, late: int) -> int:
+        return round(late + rounds * (late - early))
+
+    pairs = zip(few.activations, several.activations, strict=True)
+    return replace(
+        several,
+        activations=tuple((name, at_last(one, other)) for (name, one), (_, other) in pairs),
+        constants=at_last(few.constants, several.constants),
+        cycles=at_last(few.cycles, several.cycles),
+    )
+
+
+def _plan_of_one(graph: Graph, op: Op, resident: frozenset[str], workspace: int) -> GraphSchedule:
+    """Return the plan of a single step: the workspace, then the residents behind it."""
+    residences: list[Residence] = []
+    address = workspace
+    for name in sorted(resident):
+        size = graph.types[name].bytes
+        residences.append(
+            Residence(tensor=name, first_step=0, last_step=0, address=address, bytes=size)
+        )
+        address += size
+    places = (Workspace(step=0, address=0, bytes=workspace),) if workspace else ()
+    group = group_of(op)
+    return GraphSchedule(
+        budget=address,
+        order=(op.name,),
+        residences=tuple(residences),
+        workspaces=places,
+        groups=() if group is None else (group,),
+    )
+
+
+def _counted(
+    graph: Graph, op: Op, schedule: TileSchedule, resident: frozenset[str], workspace: int
+) -> StreamedTraffic:
+    moved: dict[str, int] = defaultdict(int)
+    for event in schedule.events:
+        if event.kind in TRANSFERS:
+            tile = schedule.graph.tiles[event.subject]
+            moved[tile.tensor] += tile.bytes
+    touched = dict.fromkeys((*op.inputs, *(value.name for value in op.results)))
+    activations = tuple(
+        (name, moved[name])
+        for name in touched
+        if not graph.is_constant(name) and name not in resident
+    )
+    return StreamedTraffic(
+        activations=activations,
+        constants=sum(moved.values()) - sum(size for _, size in activations),
+        workspace=workspace,
+        cycles=schedule.cycles,
+    )

@@ -1,0 +1,132 @@
+"""When engines and off-chip ports are idle, so that work can be put into the gaps.
+
+This is the clock that schedulers decide by: static schedules follow its ports, tiles that cross
+operators its engines, too. What is decided is timed in the end by ``timing/clock.py``.
+"""
+
+from bisect import bisect_right
+from dataclasses import dataclass, field
+
+from ....ir.arch import Architecture
+from ....ir.isa.instructions import Unit
+from ....ir.tiles.events import INWARDS, EventKind
+
+
+@dataclass(slots=True)
+class Engine:
+    """Cycles during which an engine works: ``starts[k] .. ends[k]``, ascending, never adjacent."""
+
+    starts: list[int] = field(default_factory=list[int])
+    ends: list[int] = field(default_factory=list[int])
+
+    def copy(self) -> "Engine":
+        """Return an engine that may go on in another way."""
+        return Engine(self.starts.copy(), self.ends.copy())
+
+    def first_gap(self, ready: int, cycles: int) -> int:
+        """Return the first cycle from ``ready`` on at which the engine is idle long enough."""
+        number = bisect_right(self.starts, ready)
+        start = max(ready, self.ends[number - 1]) if number else ready
+        while number < len(self.starts) and self.starts[number] < start + cycles:
+            start = self.ends[number]
+            number += 1
+        return start
+
+    def occupy(self, start: int, cycles: int) -> None:
+        """Work from an idle cycle on."""
+        end = start + cycles
+        number = bisect_right(self.starts, start)
+        joins_before = number > 0 and self.ends[number - 1] == start
+        joins_after = number < len(self.starts) and self.starts[number] == end
+        if joins_before and joins_after:
+            self.ends[number - 1] = self.ends[number]
+            del self.starts[number], self.ends[number]
+        elif joins_before:
+            self.ends[number - 1] = end
+        elif joins_after:
+            self.starts[number] = start
+        else:
+            self.starts.insert(number, start)
+            self.ends.insert(number, end)
+
+
+@dataclass(slots=True)
+class Engines:
+    """All engines of a machine and the ports of its off-chip memory; local to one run.
+
+    A port serves one transfer at a time, with all that it has.
+
+    Attributes:
+        arch: The machine.
+    """
+
+    arch: Architecture
+    _engines: dict[tuple[Unit, int], Engine] = field(default_factory=dict[tuple[Unit, int], Engine])
+    _ports: dict[bool, Engine] = field(default_factory=dict[bool, Engine])
+
+    def copy(self) -> "Engines":
+        """Return engines that may go on in another way."""
+        return Engines(
+            self.arch,
+            {key: engine.copy() for key, engine in self._engines.items()},
+            {key: engine.copy() for key, engine in self._ports.items()},
+        )
+
+    def of(self, unit: Unit, index: int) -> Engine:
+        """Return an engine."""
+        return self._engines.setdefault((unit, index), Engine())
+
+    def port(self, kind: EventKind) -> Engine:
+        """Return the port that a transfer takes."""
+        inwards = kind in INWARDS and not self.arch.off_chip.shared_port
+        return self._ports.setdefault(inwards, Engine())
+
+    def transfer(self, kind: EventKind, cycles: int, ready: int) -> tuple[int, int]:
+        """Put a transfer into the first gap of any channel and, past start-up, of its port.
+
+        Args:
+            kind: Of the transfer.
+            cycles: How long it takes alone, start-up included [cycle].
+            ready: Not before this [cycle].
+
+        Returns:
+            When it starts [cycle], and on which channel.
+        """
+        channels, lead = range(self.arch.dma.channels), self.arch.dma.startup
+        found = min((self._transfer_gap(kind, cycles, ready, item), item) for item in channels)
+        self.port(kind).occupy(found[0] + lead, cycles - lead)
+        self.of(Unit.DMA, found[1]).occupy(found[0], cycles)
+        return found
+
+    def work(self, unit: Unit, index: int, cycles: int, ready: int) -> int:
+        """Put work into the first gap of an engine; return when it starts [cycle].
+
+        Args:
+            unit: Kind of engine.
+            index: Which of them.
+            cycles: How long it takes [cycle].
+            ready: Not before this [cycle].
+        """
+        engine = self.of(unit, index)
+        start = engine.first_gap(ready, cycles)
+        engine.occupy(start, cycles)
+        return start
+
+    def npu_free_at(self, npu: int) -> int:
+        """Return when an NPU has done all its work [cycle]."""
+        own = (
+            engine
+            for (unit, index), engine in self._engines.items()
+            if index == npu and unit is not Unit.DMA
+        )
+        return max((engine.ends[-1] for engine in own if engine.ends), default=0)
+
+    def _transfer_gap(self, kind: EventKind, cycles: int, ready: int, channel: int) -> int:
+        """Return when a transfer finds both its channel and, past start-up, the port idle."""
+        lead = self.arch.dma.startup
+        while True:
+            start = self.of(Unit.DMA, channel).first_gap(ready, cycles)
+            moving = self.port(kind).first_gap(start + lead, cycles - lead)
+            if moving == start + lead:
+                return start
+            ready = moving - lead

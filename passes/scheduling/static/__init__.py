@@ -1,0 +1,8 @@
+"""Tiles of one operator, or of a group, in the order of its loop nest.
+
+- ``schedule_tiles``: the pass, and the tiles of one operator; ``known_schedules`` reuses those of
+  operators that are alike;
+- ``static``: the engine: issues turns, fetches ahead, makes tiles leave;
+- ``issue_order``: which NPU takes which turn; ``tile_memory``: which tile is where on chip;
+- ``timeline``: when events run, as predicted while they are issued.
+"""

@@ -1,0 +1,84 @@
+"""In which order, and on which NPU, the operations of a loop nest are issued."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import zip_longest
+
+from ....ir.tiles.graph import Role, TileGraph
+
+Chain = list[list[int]]
+"""Turns that one NPU works through: those that add to one accumulator tile."""
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """Operations that one NPU executes one right after the other.
+
+    Attributes:
+        npu: The NPU.
+        ops: Numbers of the operations: one, or the last one that adds to accumulators, the one
+            that finishes them, and those that work on what each before has made.
+    """
+
+    npu: int
+    ops: tuple[int, ...]
+
+
+def issue_order(graph: TileGraph, npus: int) -> tuple[Turn, ...]:
+    """Return operations in the order of issue: accumulations dealt out in turn, interleaved."""
+    chains = _chains(graph)
+    if npus == 1:
+        ordered = sorted(turn for chain in chains for turn in chain)
+        return tuple(Turn(0, tuple(turn)) for turn in ordered)
+    found: list[Turn] = []
+    for batch in _batches(graph, chains, npus):
+        found += _dealt_out(batch)
+    return tuple(found)
+
+
+def _chains(graph: TileGraph) -> list[Chain]:
+    chains: dict[tuple[str, int], Chain] = {}
+    turn: list[int] = []
+    for number, op in enumerate(graph.ops):
+        if any(_goes_on(graph, before, number) for before in turn):
+            turn.append(number)
+            continue
+        sums = graph.sums_of(op)
+        chain = chains.setdefault(("op", number) if sums is None else ("sums", sums), [])
+        if graph.finishes(op):
+            turn = chain[-1]
+            turn.append(number)
+        else:
+            turn = [number]
+            chain.append(turn)
+    return list(chains.values())
+
+
+def _goes_on(graph: TileGraph, before: int, number: int) -> bool:
+    """Whether an operation takes up all that the one before it has made."""
+    made, op = graph.ops[before].out, graph.ops[number]
+    if graph.tiles[made].role is not Role.INNER or op.accumulates:
+        return False
+    return graph.writers[made] == (before,) and made in op.reads
+
+
+def _batches(graph: TileGraph, chains: Sequence[Chain], npus: int) -> Iterator[list[Chain]]:
+    """Yield chains that run side by side: none reads an inner tile that another one writes."""
+    batch: list[Chain] = []
+    written: set[int] = set()
+    for chain in chains:
+        ops = [graph.ops[number] for turn in chain for number in turn]
+        read = {tile for op in ops for tile in op.reads if graph.tiles[tile].role is Role.INNER}
+        if len(batch) == npus or read & written:
+            yield batch
+            batch, written = [], set()
+        batch.append(chain)
+        written |= {op.out for op in ops}
+    if batch:
+        yield batch
+
+
+def _dealt_out(batch: Sequence[Chain]) -> Iterator[Turn]:
+    """Yield the turns of chains, each of which one NPU works through."""
+    for row in zip_longest(*batch):
+        yield from (Turn(npu, tuple(turn)) for npu, turn in enumerate(row) if turn is not None)

@@ -1,0 +1,148 @@
+"""Pass: cut operators into tiles and schedule these on the NPUs."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+from ....ir.errors import InfeasibleError, VerifyError
+from ....ir.graph import Op
+from ....ir.isa.instructions import Space
+from ....ir.isa.spaces import level_of_space, space_bytes
+from ....ir.module import Module, Stage
+from ....ir.ops import is_mac
+from ....ir.tiles.graph import TileGraph
+from ....ir.tiles.schedule import TileSchedule
+from ...base import Context, Pass, require_arch
+from ...tiling.group import GroupTiles, working
+from ...tiling.inner_nest import managed_bytes
+from ...tiling.mac import tile_mac
+from ...tiling.residency import Residency, residency, unit_of
+from ...tiling.vector import tile_vector
+from ..network.join import join
+from .known_schedules import KnownSchedules
+from .static import rating, schedule_static
+
+
+@dataclass(frozen=True)
+class ScheduleTiles(Pass):
+    """Cut every operator along its loop nest and schedule its tiles in that order.
+
+    ::
+
+        mappings, graph_schedule    ->    tile_schedule: events, placements
+
+    Operators run in turn; no tile crosses a boundary.
+    """
+
+    name: ClassVar[str] = "schedule-tiles"
+    needs: ClassVar[frozenset[Stage]] = frozenset({Stage.GRAPH_SCHEDULE, Stage.MAPPINGS})
+    gives: ClassVar[frozenset[Stage]] = frozenset({Stage.TILE_SCHEDULE})
+
+    def run(self, module: Module, ctx: Context) -> Module:
+        """Return the module with its tile schedule."""
+        plan = module.graph_schedule
+        assert plan is not None
+        schedules: list[TileSchedule] = []
+        known = ctx.notes.of(KnownSchedules)
+        for step, name in enumerate(plan.order):
+            ctx.progress("tiles", step, len(plan.order))
+            op = unit_of(module.graph, plan, name)
+            schedules.append(known.of(module, op, schedule_operator))
+        found = join(module, schedules, "static")
+        ctx.counters.add("events", len(found.events))
+        return replace(module, tile_schedule=found)
+
+
+def schedule_operator(module: Module, op: Op) -> TileSchedule:
+    """Return the tiles of one operator of a module that is planned and mapped, by themselves.
+
+    How many chains of a group lag is decided by cycles and bytes alike.
+
+    Args:
+        module: The network with its plan and its loop nests.
+        op: The operator, or the one that stands for a group.
+
+    Raises:
+        InfeasibleError: The tiles do not fit.
+    """
+    arch, plan = require_arch(module), module.graph_schedule
+    assert plan is not None
+    if plan.group(op.name) is None:
+        place = residency(module.graph, plan, op)
+        return schedule_static(tile_operator(module, op, place), arch, _ranges(module, op, place))
+    found = group_schedules(module, op)
+    return min(found, key=lambda item: rating(item.cycles, item.transferred_bytes))
+
+
+def group_schedules(module: Module, op: Op, *, first: int | None = None) -> list[TileSchedule]:
+    """Return the schedules of a group: in turn, then with more and more of its chains lagging.
+
+    Args:
+        module: The network with its plan and its loop nests.
+        op: The operator that stands for the group.
+        first: How many stripes to schedule, for an estimate; all of them by default.
+
+    Returns:
+        At least one; those that do not fit, and those of more lag, are missing.
+
+    Raises:
+        InfeasibleError: Not even the first one fits.
+    """
+    arch, plan = require_arch(module), module.graph_schedule
+    assert plan is not None
+    group = plan.group(op.name)
+    assert group is not None
+    place = residency(module.graph, plan, op)
+    ranges = _ranges(module, op, place)
+    mappings = map(module.mapping, group.members)
+    nests = {item.operator: item.nest for item in mappings if item is not None}
+    tiles = GroupTiles(module.graph, group.members, group.rows, nests, arch, place, first)
+    count = working(tiles.chains)
+    found: list[TileSchedule] = []
+    for late in sorted({0, min(1, count - 1), count - 1}):
+        try:
+            found.append(schedule_static(tiles.in_order(late), arch, ranges))
+        except InfeasibleError:
+            if not found:
+                raise
+            break
+    return found
+
+
+def _ranges(module: Module, op: Op, place: Residency) -> Mapping[Space, tuple[int, int]]:
+    """Return first byte and size of what an operator may use of each space."""
+    arch, plan = require_arch(module), module.graph_schedule
+    assert plan is not None
+    sizes = space_bytes(arch)
+    half = sizes[Space.PB] // 2
+    ranges = {space: (0, size) for space, size in sizes.items()}
+    ranges[Space.GB] = (place.workspace_address, place.workspace_bytes)
+    ranges[Space.PB] = (half * (plan.step_of[op.name] % 2), half)
+    found = map(module.mapping, plan.members(op.name))
+    nests = [mapping.nest for mapping in found if mapping is not None]
+    for space in (Space.WB, Space.AB):
+        if space in sizes and nests:
+            level = level_of_space(arch)[space]
+            taken = max(managed_bytes(nest, arch, level) for nest in nests)
+            ranges[space] = (0, max(0, sizes[space] - taken))
+    return ranges
+
+
+def tile_operator(module: Module, op: Op, place: Residency) -> TileGraph:
+    """Return the tile graph of one operator, which is no group.
+
+    Args:
+        module: The network with its loop nests.
+        op: The operator.
+        place: What the plan says about its step.
+
+    Raises:
+        VerifyError: An operator of the MAC array has no loop nest.
+    """
+    arch = require_arch(module)
+    if not is_mac(op):
+        return tile_vector(module.graph, op, arch, place)
+    mapping = module.mapping(op.name)
+    if mapping is None:
+        raise VerifyError(f"{op.kind} %{op.name} has no loop nest")
+    return tile_mac(module.graph, op, mapping.nest, arch, place)

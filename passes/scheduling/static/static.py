@@ -1,0 +1,306 @@
+"""Schedule tiles in the order of their loop nest, with transfers running ahead.
+
+Operations keep the order of the nest. On several NPUs whole accumulations are dealt out in turn,
+which unrolls the innermost loop that changes the output. Before an operation is issued, the tiles
+of the next ones are fetched as far as there is space; the tile whose next use is furthest away
+makes space. A channel that would be idle before the array is fetches what later operations read, if
+that leaves space for outputs. Accumulator tiles that leave unfinished are spilled and retrieved.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from ....ir.arch import Architecture
+from ....ir.errors import InfeasibleError, Shortage
+from ....ir.isa.instructions import Space, Unit
+from ....ir.tiles.events import EventKind
+from ....ir.tiles.graph import Range, Role, TileGraph, TileOp
+from ....ir.tiles.hazards import PlacedContent
+from ....ir.tiles.schedule import TileSchedule
+from ..engine.address_space import NEVER
+from ..timing.retime import timed
+from .issue_order import Turn, issue_order
+from .tile_memory import TileMemory, TileRange
+from .timeline import Timeline
+
+
+def schedule_static(
+    graph: TileGraph,
+    arch: Architecture,
+    ranges: Mapping[Space, tuple[int, int]],
+) -> TileSchedule:
+    """Return the schedule of a tile graph in its own order.
+
+    Tiles that are fetched for an idle channel, and have to leave before anything reads them, come
+    for nothing. They wait until their turn is near in a second attempt, and all tiles of their
+    tensors in a third one; cycles and bytes decide alike.
+
+    Args:
+        graph: Tiles and operations.
+        arch: The machine.
+        ranges: First byte and size of the range of each space that tiles may use.
+
+    Raises:
+        InfeasibleError: The tiles of one operation do not fit together.
+    """
+    first = _Run(graph, arch, ranges)
+    found = [first.schedule()]
+    if hurried := first.hurried:
+        second = _Run(graph, arch, ranges, frozenset(hurried))
+        found.append(second.schedule())
+        if second.hurried:
+            tensors = {graph.tiles[number].tensor for number in hurried | second.hurried}
+            patient = [n for n, tile in enumerate(graph.tiles) if tile.tensor in tensors]
+            found.append(_Run(graph, arch, ranges, frozenset(patient)).schedule())
+    return min(found, key=lambda item: rating(item.cycles, item.transferred_bytes))
+
+
+def rating(cycles: int, moved: int) -> int:
+    """Return what schedules of the same tiles are compared by: cycles and bytes count alike.
+
+    Args:
+        cycles: Of a schedule.
+        moved: Bytes that it transfers; among those that transfer nothing, cycles decide.
+    """
+    return cycles * (moved + 1)
+
+
+LOADED = frozenset({Role.W, Role.I, Role.PARAM})
+"""Roles of tiles that come from off-chip memory."""
+
+
+@dataclass
+class _Run:
+    """One scheduling run.
+
+    Attributes:
+        graph: Tiles and operations.
+        arch: The machine.
+        spaces: First byte and size of the range of each space that tiles may use.
+        patient: Tiles that are not fetched for a channel that is idle.
+        hurried: Tiles that have left before anything read them.
+    """
+
+    graph: TileGraph
+    arch: Architecture
+    spaces: Mapping[Space, tuple[int, int]]
+    patient: frozenset[int] = frozenset()
+    hurried: set[int] = field(default_factory=set[int])
+
+    def __post_init__(self) -> None:
+        self.time = Timeline(self.arch, self.graph)
+        self.order = issue_order(self.graph, len(self.arch.npus))
+        self.memory = TileMemory(self.graph, self.time, self.spaces, self.order)
+        self.blocks: dict[tuple[int, int], PlacedContent] = {}
+        self.resident: dict[tuple[str, int], PlacedContent] = {}
+        self.horizon = 0
+        self.scout = 0
+        self.written: dict[int, int] = {}
+        self.read: dict[int, int] = {}
+        self.cleared: set[tuple[int, tuple[Range, ...]]] = set()
+        self.spilled: set[int] = set()
+
+    def schedule(self) -> TileSchedule:
+        """Return the schedule, timed."""
+        self._execute()
+        found = TileSchedule(
+            graph=self.graph,
+            events=tuple(self.time.events),
+            placements=tuple(self.memory.placements),
+            scheduler="static",
+            cycles=0,  # the clock tells
+        )
+        return timed(found, self.arch)
+
+    def _execute(self) -> None:
+        ahead = len(self.arch.npus)
+        ready = 0
+        for position, turn in enumerate(self.order):
+            while ready <= position:
+                self.horizon = ready
+                self._fetch(self.order[ready], must=True)
+                ready += 1
+            while ready < min(position + 1 + ahead, len(self.order)):
+                self.horizon = ready
+                if not self._fetch(self.order[ready], must=False):
+                    break
+                ready += 1
+            self.scout = max(self.scout, ready)
+            for number in turn.ops:
+                self._issue(number, turn.npu)
+            self.memory.passed(position)
+        self.memory.end_all()
+
+    def _fetch(self, turn: Turn, *, must: bool) -> bool:
+        """Bring the tiles of operations in and make space for their results."""
+        for tile in self.memory.tiles_of(turn.ops):
+            item = self.graph.tiles[tile]
+            if item.is_resident or self.memory.is_here(tile, turn.npu):
+                continue
+            if item.role in (Role.O, Role.INNER) and self._is_complete(tile):
+                continue
+            if not self._bring(tile, turn.npu, must=must):
+                return False
+        return True
+
+    def _is_complete(self, tile: int) -> bool:
+        """Whether all operations that write a tile, or add to it, have been issued."""
+        return self.written.get(tile, 0) == len(self.graph.writers[tile])
+
+    def _run_ahead(self, npu: int) -> None:
+        """Fetch what later operations read while a channel is idle before the array.
+
+        This comes before the store of what the array is at, which would keep its channel waiting.
+        """
+        while self.scout < len(self.order):
+            turn = self.order[self.scout]
+            self.horizon = self.scout
+            for tile in self.memory.tiles_of(turn.ops):
+                item = self.graph.tiles[tile]
+                if item.is_resident or item.role not in LOADED:
+                    continue
+                if self.memory.is_here(tile, turn.npu):
+                    continue
+                if tile in self.patient:
+                    return
+                busy = self.time.free_at(Unit.DMA, self.time.dma_channel())
+                if busy >= self.time.free_at(Unit.MX, npu):
+                    return
+                if not self.memory.leaves_space(tile, turn.npu, self.horizon):
+                    return
+                if not self._bring(tile, turn.npu, must=False, spare=True):
+                    return
+            self.scout += 1
+
+    def _bring(self, tile: int, npu: int, *, must: bool, spare: bool = False) -> bool:
+        """Bring a tile in, or make space for it; return whether that was possible.
+
+        Args:
+            tile: The tile.
+            npu: The NPU that needs it.
+            must: Whether to complain where there is no space.
+            spare: Whether tiles that are used again may not leave for it.
+        """
+        item = self.graph.tiles[tile]
+        found = self.memory.find(tile, npu, self.horizon)
+        if found is None:
+            if must:
+                raise self._shortage(tile, self.memory.memory(tile, npu))
+            return False
+        address, leaving = found
+        if spare and any(occupant.next_use < NEVER for occupant in leaving):
+            return False
+        space, owner = self.memory.key(tile, npu)
+        for occupant in leaving:
+            self._leave(occupant.tile, owner)
+        self.memory.enter(tile, npu, address)
+        block = self.time.claim(space, owner, address, item.occupied)
+        self.blocks[tile, owner] = block
+        if item.role in LOADED:
+            self._transfer(EventKind.LOAD, tile, npu, writes=(block,))
+        elif tile in self.spilled:
+            self._transfer(EventKind.RETRIEVE, tile, npu, writes=(block,))
+            self.spilled.discard(tile)
+        return True
+
+    def _leave(self, tile: int, npu: int) -> None:
+        """End the placement of a tile; unfinished accumulators are written off first."""
+        if self.graph.tiles[tile].role in LOADED and not self.memory.is_used(tile, npu):
+            self.hurried.add(tile)
+        is_sum = self.graph.tiles[tile].role is Role.PSUM
+        if is_sum and self.written.get(tile, 0) > 0:
+            self._transfer(EventKind.SPILL, tile, npu, reads=(self.blocks[tile, npu],))
+            self.spilled.add(tile)
+        self.memory.end(tile, npu)
+
+    def _transfer(
+        self,
+        kind: EventKind,
+        tile: int,
+        npu: int,
+        *,
+        reads: tuple[PlacedContent, ...] = (),
+        writes: tuple[PlacedContent, ...] = (),
+    ) -> None:
+        number = self.time.add(
+            kind,
+            tile,
+            Unit.DMA,
+            self.time.dma_channel(),
+            reads=reads,
+            writes=writes,
+            author=kind.value,
+            npu=npu,
+        )
+        self.memory.touch(tile, npu, number)
+
+    def _block(self, tile: int, npu: int) -> PlacedContent:
+        item = self.graph.tiles[tile]
+        if not item.is_resident:
+            return self.blocks[self.memory.owned(tile, npu)]
+        assert item.address is not None
+        key = (item.tensor, item.address)
+        if key not in self.resident:
+            self.resident[key] = self.time.claim(item.space, 0, item.address, item.bytes)
+        return self.resident[key]
+
+    def _issue(self, number: int, npu: int) -> None:
+        op = self.graph.ops[number]
+        clear = op.accumulates and (op.out, op.sums) not in self.cleared
+        if clear:
+            self.cleared.add((op.out, op.sums))
+        before = (op.out,) if op.accumulates and not clear else ()
+        event = self.time.add(
+            EventKind.COMPUTE,
+            number,
+            op.unit,
+            npu,
+            reads=[self._block(tile, npu) for tile in (*op.reads, *before)],
+            writes=(self._block(op.out, npu),),
+            author=op.operator,
+            clear=clear,
+        )
+        for tile in (*op.reads, op.out):
+            self.memory.touch(tile, npu, event)
+        self.written[op.out] = self.written.get(op.out, 0) + 1
+        self._end_inner(op, npu)
+        if op.accumulates:
+            self._run_ahead(npu)
+            return
+        if self.graph.finishes(op):
+            self.memory.end(op.reads[0], npu)
+        item = self.graph.tiles[op.out]
+        if item.role is Role.O and self._is_complete(op.out) and not item.is_resident:
+            self._transfer(EventKind.STORE, op.out, npu, reads=(self._block(op.out, npu),))
+            self.memory.end(op.out, npu)
+
+    def _end_inner(self, op: TileOp, npu: int) -> None:
+        """End the inner tiles that nobody reads after an operation."""
+        for tile in dict.fromkeys(op.reads):
+            if self.graph.tiles[tile].role is Role.INNER:
+                self.read[tile] = self.read.get(tile, 0) + 1
+                if self.read[tile] == len(self.graph.readers[tile]):
+                    self.memory.end(tile, npu)
+
+    def _shortage(self, tile: int, memory: TileRange) -> InfeasibleError:
+        item = self.graph.tiles[tile]
+        tiles = self.graph.tiles
+        taken = [
+            (f"{tiles[occupant.tile].role} of %{tiles[occupant.tile].tensor}", occupant.bytes)
+            for occupant in memory.occupants.values()
+        ]
+        terms = ((f"{item.role} of %{item.tensor}", item.occupied), *taken)
+        demand = sum(amount for _, amount in terms)
+        operator = self.graph.operators[0]
+        if demand <= memory.size:
+            return InfeasibleError(
+                f"a tile of %{operator} needs {item.occupied} byte of {item.space} in one piece; "
+                f"{memory.size - demand + item.occupied} are free, in several",
+                hint="give it a larger scratchpad, or another mapper",
+            )
+        return InfeasibleError(
+            f"the tiles of one operation of %{operator} do not fit together",
+            shortage=Shortage(
+                resource=item.space.value, demand=demand, capacity=memory.size, terms=terms
+            ),
+        )

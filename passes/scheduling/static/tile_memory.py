@@ -1,0 +1,304 @@
+"""Keep track of the tiles on chip: where each is, when it is needed next, who gives way.
+
+One :class:`TileMemory` serves one scheduling run. It knows the order of the operations beforehand,
+so that "needed next" is a position in that order. What was touched last decides when a byte is
+ready for something else.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from ....ir.isa.instructions import Space, Unit
+from ....ir.tiles.events import Placement
+from ....ir.tiles.graph import Role, TileGraph
+from ..engine.address_space import AT_ONCE, NEVER, AddressSpace, Claim
+from .issue_order import Turn
+from .timeline import Timeline
+
+RESULTS = frozenset({Role.O, Role.PSUM, Role.INNER})
+"""Roles of tiles that operations write."""
+
+_FIXED = frozenset({Role.O, Role.INNER})
+"""Roles of tiles that remain until they are done with: they cannot leave and come back."""
+
+SpaceKey = tuple[Space, int]
+"""A space, and the NPU that it belongs to; 0 where NPUs share it."""
+
+
+@dataclass(slots=True)
+class Occupant:
+    """A tile at an address.
+
+    Attributes:
+        tile: Number of the tile.
+        address: First byte.
+        bytes: Size [byte].
+        claim: In its address space.
+        next_use: Position in the order of operations at which it is needed next, or ``NEVER``, or
+            ``AT_ONCE``.
+        is_result: Whether it is an output or a sum.
+        first_event: The event that brought it; -1 before there is one.
+        last_event: The event that touched it last; -1 before there is one.
+    """
+
+    tile: int
+    address: int
+    bytes: int
+    claim: Claim
+    next_use: int
+    is_result: bool
+    first_event: int = -1
+    last_event: int = -1
+
+
+@dataclass
+class TileRange:
+    """One address range and the tiles in it; local to one scheduling run.
+
+    Attributes:
+        base: First byte.
+        size: Number of bytes.
+        occupants: The tiles that are there now, by tile.
+        space: Who holds which addresses.
+    """
+
+    base: int
+    size: int
+    occupants: dict[int, Occupant] = field(default_factory=dict[int, Occupant])
+    space: AddressSpace = field(default_factory=AddressSpace)
+    _tiles: dict[int, int] = field(default_factory=dict[int, int])
+
+    def find(
+        self, size: int, *, high: bool, horizon: int, quiet: int = 0
+    ) -> tuple[int, tuple[Occupant, ...]] | None:
+        """Return an address and who must leave for it; ``None`` where pinned tiles forbid it.
+
+        Args:
+            size: Bytes that are needed.
+            high: Whether to place at the high end of what is chosen.
+            horizon: Tiles that are used up to then are pinned: they remain.
+            quiet: Until then nothing can be brought in [cycle].
+        """
+        within = self.base, self.base + self.size
+        address = self.space.last_needed(size, within, high=high, horizon=horizon, quiet=quiet)
+        if address is None:
+            return None
+        leaving = self.space.live(address, address + size)
+        return address, tuple(self.occupants[self._tiles[number]] for number in leaving)
+
+    def add(self, tile: int, address: int, size: int, next_use: int, *, is_result: bool) -> None:
+        """Add a tile, at free addresses.
+
+        Args:
+            tile: Number of the tile.
+            address: First byte.
+            size: [byte].
+            next_use: Position at which it is needed next.
+            is_result: Whether it is an output or a sum.
+        """
+        claim = self.space.claim(address, address + size, next_use=next_use)
+        self._tiles[claim.number] = tile
+        self.occupants[tile] = Occupant(tile, address, size, claim, next_use, is_result)
+
+    def needed(self, occupant: Occupant, next_use: int) -> None:
+        """Note when a tile is needed next."""
+        occupant.next_use = next_use
+        self.space.needed(occupant.claim, next_use)
+
+    def remove(self, occupant: Occupant) -> None:
+        """Remove a tile."""
+        del self.occupants[occupant.tile], self._tiles[occupant.claim.number]
+        self.space.leave(occupant.claim)
+
+
+@dataclass
+class TileMemory:
+    """The tiles in all spaces.
+
+    Attributes:
+        graph: Tiles and operations.
+        time: Events so far.
+        spaces: First byte and size of the range of each space that tiles may use.
+        order: Operations as they are issued, each with its NPU.
+        placements: Those of tiles that have left.
+    """
+
+    graph: TileGraph
+    time: Timeline
+    spaces: Mapping[Space, tuple[int, int]]
+    order: Sequence[Turn]
+    placements: list[Placement] = field(default_factory=list[Placement])
+
+    def __post_init__(self) -> None:
+        self._memories: dict[SpaceKey, TileRange] = {}
+        self._uses = self._use_lists()
+        self._results = self._result_bytes()
+
+    def _use_lists(self) -> dict[tuple[int, int], list[int]]:
+        """Positions in the order at which an NPU touches a tile, last first."""
+        uses: dict[tuple[int, int], list[int]] = {}
+        for position in reversed(range(len(self.order))):
+            turn = self.order[position]
+            for tile in self.tiles_of(turn.ops):
+                uses.setdefault(self.owned(tile, turn.npu), []).append(position)
+        return uses
+
+    def tiles_of(self, ops: Iterable[int]) -> tuple[int, ...]:
+        """Return the tiles that operations read and write, in the order of their first touch."""
+        chosen = (self.graph.ops[number] for number in ops)
+        return tuple(dict.fromkeys(tile for op in chosen for tile in (*op.reads, op.out)))
+
+    def _result_bytes(self) -> dict[Space, int]:
+        """Return the bytes of each space that results take at most: two of each kind.
+
+        Outputs are of one kind, sums of another; inner tiles of each tensor of one of their own.
+        """
+        largest: dict[tuple[Space, Role, str], int] = {}
+        for tile in self.graph.tiles:
+            if tile.role in RESULTS and not tile.is_resident:
+                tensor = tile.tensor if tile.role is Role.INNER else ""
+                key = tile.space, tile.role, tensor
+                largest[key] = max(largest.get(key, 0), tile.occupied)
+        found: dict[Space, int] = {}
+        for (space, *_), size in largest.items():
+            found[space] = found.get(space, 0) + 2 * size
+        return found
+
+    def owned(self, tile: int, npu: int) -> tuple[int, int]:
+        """Return a tile with the NPU whose copy of it is meant; 0 where NPUs share it."""
+        return tile, 0 if self.graph.tiles[tile].space.is_shared else npu
+
+    def key(self, tile: int, npu: int) -> SpaceKey:
+        """Return the space of a tile, and the NPU that it belongs to."""
+        return self.graph.tiles[tile].space, self.owned(tile, npu)[1]
+
+    def memory(self, tile: int, npu: int) -> TileRange:
+        """Return the memory that a tile lies in."""
+        key = self.key(tile, npu)
+        if key not in self._memories:
+            base, size = self.spaces.get(key[0], (0, 0))
+            self._memories[key] = TileRange(base, size)
+        return self._memories[key]
+
+    def is_here(self, tile: int, npu: int) -> bool:
+        """Whether a tile is on chip."""
+        return tile in self.memory(tile, npu).occupants
+
+    def is_used(self, tile: int, npu: int) -> bool:
+        """Whether anything has touched a tile on chip since it came."""
+        occupant = self.memory(tile, npu).occupants[tile]
+        return occupant.last_event > occupant.first_event
+
+    def find(self, tile: int, npu: int, horizon: int) -> tuple[int, tuple[Occupant, ...]] | None:
+        """Return an address for a tile and who must leave for it.
+
+        Args:
+            tile: The tile.
+            npu: The NPU that needs it.
+            horizon: Tiles that are needed up to this position remain.
+
+        Returns:
+            ``None`` where there is no space.
+        """
+        memory, item = self.memory(tile, npu), self.graph.tiles[tile]
+        quiet = self.time.free_at(Unit.DMA, self.time.dma_channel())
+        self._sweep(self.key(tile, npu), quiet)
+        high = item.role in RESULTS
+        return memory.find(item.occupied, high=high, horizon=horizon, quiet=quiet)
+
+    def leaves_space(self, tile: int, npu: int, horizon: int) -> bool:
+        """Whether a tile fits beside all that is needed before it, and results to come.
+
+        Args:
+            tile: Number of the tile.
+            npu: Whose memory.
+            horizon: Position up to which is looked ahead.
+        """
+        item, memory = self.graph.tiles[tile], self.memory(tile, npu)
+        inputs = results = 0
+        for occupant in memory.occupants.values():
+            if occupant.is_result:
+                results += occupant.bytes
+            elif occupant.next_use <= horizon:
+                inputs += occupant.bytes
+        return (
+            inputs + item.occupied + max(results, self._results.get(item.space, 0)) <= memory.size
+        )
+
+    def enter(self, tile: int, npu: int, address: int) -> None:
+        """Begin the placement of a tile.
+
+        Args:
+            tile: Number of the tile.
+            npu: Whose memory.
+            address: Where.
+        """
+        item = self.graph.tiles[tile]
+        next_use = AT_ONCE if item.role in _FIXED else self._uses[self.owned(tile, npu)][-1]
+        is_result = item.role in RESULTS
+        self.memory(tile, npu).add(tile, address, item.occupied, next_use, is_result=is_result)
+
+    def touch(self, tile: int, npu: int, event: int) -> None:
+        """Note that an event touches a tile.
+
+        Args:
+            tile: Number of the tile.
+            npu: Whose memory.
+            event: Number of the event.
+        """
+        if self.graph.tiles[tile].is_resident:
+            return
+        memory = self.memory(tile, npu)
+        occupant = memory.occupants[tile]
+        memory.space.use(occupant.claim, self.time.events[event].end)
+        occupant.last_event = event
+        if occupant.first_event < 0:
+            occupant.first_event = event
+
+    def passed(self, position: int) -> None:
+        """Note that the operation at a position was issued: what it touched is needed later."""
+        turn = self.order[position]
+        for tile in self.tiles_of(turn.ops):
+            uses = self._uses[self.owned(tile, turn.npu)]
+            uses.pop()
+            memory = self.memory(tile, turn.npu)
+            occupant = memory.occupants.get(tile)
+            if occupant is not None and occupant.next_use != AT_ONCE:
+                memory.needed(occupant, uses[-1] if uses else NEVER)
+
+    def end(self, tile: int, npu: int) -> None:
+        """End the placement of a tile."""
+        self._end(self.key(tile, npu), self.memory(tile, npu).occupants[tile])
+
+    def end_all(self) -> None:
+        """End all placements."""
+        for key, memory in self._memories.items():
+            for occupant in tuple(memory.occupants.values()):
+                self._end(key, occupant)
+
+    def _end(self, key: SpaceKey, occupant: Occupant) -> None:
+        self._memories[key].remove(occupant)
+        if occupant.first_event >= 0:
+            self.placements.append(
+                Placement(
+                    tile=occupant.tile,
+                    npu=key[1],
+                    address=occupant.address,
+                    first_event=occupant.first_event,
+                    last_event=occupant.last_event,
+                )
+            )
+
+    def _last_end(self, occupant: Occupant) -> int:
+        return self.time.events[occupant.last_event].end if occupant.last_event >= 0 else 0
+
+    def _sweep(self, key: SpaceKey, quiet: int) -> None:
+        """End placements that are not used again and were last touched before a channel is free.
+
+        They would neither keep a transfer waiting nor be worth keeping; without this, small tiles
+        that are used once pile up until memory is full, and every look for space passes them all.
+        """
+        occupants = self._memories[key].occupants.values()
+        for occupant in [item for item in occupants if item.next_use == NEVER]:
+            if self._last_end(occupant) <= quiet:
+                self._end(key, occupant)

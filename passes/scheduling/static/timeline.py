@@ -1,0 +1,133 @@
+"""Predict when events run: each waits for its engine and for the memory that it touches.
+
+This is what schedulers decide by; the clock tells the times in the end (``timing/retime.py``). Here
+the off-chip port serves one transfer at a time, with all that it has, and no other port is shared.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from ....ir.arch import Architecture
+from ....ir.isa.instructions import Space, Unit
+from ....ir.tiles.events import Event, EventKind
+from ....ir.tiles.graph import TileGraph
+from ....ir.tiles.hazards import HazardTracker, PlacedContent, Ticks, waits_for
+from ..engine.engines import Engines
+from ..timing.work import Work, Works
+
+
+@dataclass(slots=True)
+class Timeline:
+    """Events so far and when each engine is free; local to one scheduling run."""
+
+    arch: Architecture
+    graph: TileGraph
+    events: list[Event] = field(default_factory=list[Event])
+    tracker: HazardTracker = field(default_factory=HazardTracker)
+    works: Works = field(init=False)
+    engines: Engines = field(init=False)
+    _ends: dict[int, list[int]] = field(default_factory=dict[int, list[int]])
+    _latest: dict[int, Event] = field(default_factory=dict[int, Event])
+    _queues: dict[tuple[Unit, int], int] = field(default_factory=dict[tuple[Unit, int], int])
+
+    def __post_init__(self) -> None:
+        self.works = Works(self.graph, self.arch)
+        self.engines = Engines(self.arch)
+
+    def queue(self, unit: Unit, index: int) -> int:
+        """Return the number of a queue."""
+        number = self._queues.setdefault((unit, index), len(self._queues))
+        self._ends.setdefault(number, [0])
+        return number
+
+    def free_at(self, unit: Unit, index: int) -> int:
+        """Return the cycle at which an engine has finished all its events so far."""
+        return self._ends[self.queue(unit, index)][-1]
+
+    def dma_channel(self) -> int:
+        """Return the channel that is free first."""
+        return min(
+            range(self.arch.dma.channels), key=lambda channel: self.free_at(Unit.DMA, channel)
+        )
+
+    def claim(self, space: Space, npu: int, address: int, size: int) -> PlacedContent:
+        """Give an address range a new content.
+
+        Args:
+            space: Address space.
+            npu: Whose, 0 where all share it.
+            address: First byte.
+            size: [byte].
+        """
+        return self.tracker.claim(space, 0 if space.is_shared else npu, address, size)
+
+    def add(
+        self,
+        kind: EventKind,
+        subject: int,
+        unit: Unit,
+        index: int,
+        *,
+        reads: Iterable[PlacedContent],
+        writes: Iterable[PlacedContent],
+        author: str,
+        clear: bool = False,
+        npu: int | None = None,
+    ) -> int:
+        """Append an event as early as its engine and memory allow; return its number.
+
+        Args:
+            kind: What it does.
+            subject: To which tile or operation.
+            unit: Kind of engine.
+            index: Which of them.
+            reads: What it reads on chip.
+            writes: What it writes there.
+            author: Who writes.
+            clear: Whether accumulation starts from zero.
+            npu: Whose memory a transfer touches; the engine's own otherwise.
+        """
+        queue = self.queue(unit, index)
+        reads, writes = tuple(reads), tuple(writes)
+        before: list[Ticks] = [block.before_read() for block in reads]
+        before += [block.before_write(author) for block in writes]
+        ends = self._ends
+        ready = 0
+        for other, tick in waits_for(before, queue).items():
+            ready = max(ready, ends[other][tick])
+        event = Event(
+            kind=kind, subject=subject, unit=unit, index=index, start=ready, end=ready, clear=clear
+        )
+        event = self._timed(event, self.works.of(event, index if npu is None else npu), queue)
+        tick = len(ends[queue])
+        ends[queue].append(event.end)
+        self._latest[queue] = event
+        for block in reads:
+            block.note_read(queue, tick)
+        for block in writes:
+            block.note_write(queue, tick, author)
+        self.events.append(event)
+        return len(self.events) - 1
+
+    def _timed(self, event: Event, work: Work, queue: int) -> Event:
+        """Return an event that may start at its start, when its engine is free, too."""
+        length = work.length(self.works.ports.bandwidths)
+        before = self._latest.get(queue)
+        if event.unit is Unit.MX:
+            return _on_array(event, work, length, before)
+        start = event.start if before is None else max(event.start, before.end)
+        begin = start + work.lead
+        if event.unit is Unit.DMA:
+            port = self.engines.port(event.kind)
+            begin = port.first_gap(begin, length)
+            port.occupy(begin, length)
+        return event.at(start, begin + length)
+
+
+def _on_array(event: Event, work: Work, length: int, before: Event | None) -> Event:
+    """Return an event whose buffers fill while the one before computes."""
+    start = event.start if before is None else max(event.start, before.begin)
+    begin = start + work.fill if before is None else max(start + work.fill, before.done)
+    done = begin + length
+    end = done + work.drain if before is None else max(done + work.drain, before.end)
+    return event.at(start, end, fill=begin - start, drain=end - done)

@@ -1,0 +1,74 @@
+"""What a tile of partial sums holds, from its first product until somebody has taken the sums."""
+
+import pytest
+
+from accnn.ir.errors import VerifyError
+from accnn.ir.isa.instructions import Unit
+from accnn.ir.tiles.contents import NEVER
+from accnn.ir.tiles.events import EventKind
+from accnn.ir.tiles.graph import Range
+from accnn.ir.tiles.sums import TileSums
+from tests.ir.tiles.test_schedule import ACC, event, graph, place
+
+HERE = place(ACC, 0, 0, 9)
+
+
+def part(columns: Range) -> tuple[Range, ...]:
+    """Return some columns of the accumulators ``N G K P Q``."""
+    return (*(Range(0, 1),) * 4, columns)
+
+
+ALL, FIRST, LAST = part(Range(0, 16)), part(Range(0, 8)), part(Range(8, 16))
+
+
+def added(*parts: tuple[Range, ...]) -> TileSums:
+    """Return sums after products have been added to some parts, ten cycles each."""
+    sums = TileSums(graph())
+    for number, where in enumerate(parts):
+        made = event(EventKind.COMPUTE, 0, Unit.MX, 10 * number, clear=True)
+        sums.add(HERE, where, made)
+    return sums
+
+
+def test_sums_are_there_when_every_part_is() -> None:
+    assert added(ALL).ready(HERE) == 10
+    assert added(FIRST).ready(HERE) == NEVER
+    assert added(FIRST, LAST).ready(HERE) == 20
+
+
+def test_sums_that_were_taken_are_no_longer_there() -> None:
+    sums = added(ALL)
+    assert sums.spill(HERE, 10, 20)
+
+    sums.finish(HERE)
+
+    assert sums.ready(HERE) == NEVER
+    assert not sums.spill(HERE, 30, 40)
+
+
+def test_sums_leave_when_they_are_there_and_come_back_when_they_have_left() -> None:
+    sums = added(ALL)
+
+    assert not sums.spill(HERE, 9, 19)
+    assert sums.spill(HERE, 10, 20)
+    assert not sums.retrieve(HERE, 19, 29)
+    assert sums.retrieve(HERE, 20, 30)
+    assert sums.ready(HERE) == 30
+
+
+def test_what_was_added_since_they_left_makes_them_stale() -> None:
+    sums = added(ALL)
+    assert sums.spill(HERE, 10, 20)
+    sums.add(HERE, ALL, event(EventKind.COMPUTE, 1, Unit.MX, 20))
+
+    assert not sums.retrieve(HERE, 40, 50)
+
+
+def test_only_what_was_cleared_is_added_to() -> None:
+    again = event(EventKind.COMPUTE, 1, Unit.MX, 10)
+    added(FIRST).add(HERE, FIRST, again)
+
+    with pytest.raises(VerifyError, match="not cleared"):
+        added(FIRST).add(HERE, LAST, again)
+    with pytest.raises(VerifyError, match="holds sums"):
+        added(FIRST).add(HERE, FIRST, event(EventKind.COMPUTE, 1, Unit.MX, 10, clear=True))

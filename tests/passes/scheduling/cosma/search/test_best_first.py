@@ -1,0 +1,89 @@
+from hypothesis import given, settings
+
+from accnn.ir.graph_schedule import SolveStatus
+from accnn.models.graphs import r2plus1d, transformer, vit
+from accnn.passes.scheduling.cosma.problem import PlanProblem, problem_of
+from accnn.passes.scheduling.cosma.search.best_first import beam_search, search
+from accnn.passes.scheduling.cosma.search.bounds import WallBound
+from accnn.passes.scheduling.cosma.search.moves import MoveTable
+
+from ..oracle import brute_force, forks, problems
+
+
+@settings(max_examples=150, deadline=None)
+@given(problems(most=6))
+def test_the_search_finds_what_brute_force_finds(problem: PlanProblem):
+    result = search(MoveTable(problem))
+
+    assert result.status is SolveStatus.OPTIMAL
+    assert result.cost == result.bound == brute_force(problem)
+
+
+@settings(max_examples=20, deadline=None)
+@given(problems(most=8, slack=1))
+def test_the_search_finds_what_brute_force_finds_on_larger_graphs(problem: PlanProblem):
+    assert search(MoveTable(problem)).cost == brute_force(problem)
+
+
+@settings(max_examples=100, deadline=None)
+@given(problems(most=5, menus=True))
+def test_the_search_chooses_options_as_brute_force_does(problem: PlanProblem):
+    assert search(MoveTable(problem)).cost == brute_force(problem)
+
+
+@settings(max_examples=100, deadline=None)
+@given(problems(most=6, slack=1))
+def test_the_bound_of_the_walls_never_exceeds_the_optimum(problem: PlanProblem):
+    table = MoveTable(problem)
+    bound = WallBound(table)
+    result = search(table)
+    left = result.cost
+
+    assert bound(table.start()) <= left
+    for move in result.moves:
+        left -= move.cost
+        assert bound(move.after) <= left
+
+
+@settings(max_examples=60, deadline=None, derandomize=True)
+@given(forks())
+def test_what_two_operators_need_again_behind_a_wall_is_fetched_once(problem: PlanProblem):
+    assert WallBound(MoveTable(problem))(MoveTable(problem).start()) <= brute_force(problem)
+
+
+def test_without_nodes_there_is_still_a_plan_and_a_bound():
+    graph = transformer()
+    table = MoveTable(problem_of(graph, problem_of(graph, 0).minimum))
+
+    result = search(table, node_limit=10, beam=5)
+
+    assert result.status is SolveStatus.FEASIBLE
+    assert 0 < result.bound < result.cost
+
+
+def test_a_wider_beam_is_a_plan_too():
+    graph = vit()
+    table = MoveTable(problem_of(graph, problem_of(graph, 0).minimum))
+
+    moves = beam_search(table, WallBound(table), width=30)
+
+    assert sum(move.cost for move in moves) >= search(table).cost
+
+
+def test_the_residual_of_r2plus1d_goes_out_and_back_four_times():
+    graph = r2plus1d()
+    problem = problem_of(graph, problem_of(graph, 0).minimum)
+
+    result = search(MoveTable(problem))
+
+    assert result.cost - problem.compulsory == 4 * 64 * 16 * 112 * 112
+
+
+def test_walls_prove_the_transformer():
+    graph = transformer()
+    problem = problem_of(graph, problem_of(graph, 0).minimum)
+
+    result = search(MoveTable(problem))
+
+    assert result.status is SolveStatus.OPTIMAL
+    assert result.cost - problem.compulsory == 4_915_200

@@ -1,0 +1,145 @@
+"""What is known of an operator is moved to one that is alike; the direct way is the judge."""
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given, settings
+
+from accnn.backend.load import load_architecture
+from accnn.ir.graph import Graph
+from accnn.ir.graph_schedule import Group
+from accnn.ir.isa.instructions import Space
+from accnn.ir.isa.spaces import space_bytes
+from accnn.ir.module import Module
+from accnn.ir.types import DType
+from accnn.passes.base import Context, Notes
+from accnn.passes.scheduling.in_order import schedule_in_order
+from accnn.passes.scheduling.map_operators import MapOperators
+from accnn.passes.scheduling.static.known_schedules import KnownSchedules
+from accnn.passes.scheduling.static.schedule_tiles import schedule_operator
+from accnn.passes.tiling.residency import unit_of
+from tests.networks import NetworkBuilder, per_tensor
+from tests.passes.tiling.fused import planned
+from tests.strategies import graphs
+
+
+def blocks(count: int = 3, size: int = 8) -> Graph:
+    """Equal bottlenecks in a row."""
+    net = NetworkBuilder()
+    x = net.input("x", (1, 16, size, size), 1)
+    for number in range(count):
+        a = net.conv(x, f"a{number}", 8, 1)
+        b = net.conv(a, f"b{number}", 16, 3)
+        x = net.op("add", (b, x), f"y{number}", quant=per_tensor(0.1, 1))
+    return net.build(x)
+
+
+def mapped(module: Module) -> Module:
+    return MapOperators(mapper="output-stationary").run(module, Context())
+
+
+def compared(module: Module) -> list[str]:
+    """Compare what is moved with what is made directly; return what was made."""
+    made: list[str] = []
+    known, plan = KnownSchedules(), module.graph_schedule
+    assert plan is not None
+
+    def make(module, op):
+        made.append(op.name)
+        return schedule_operator(module, op)
+
+    for name in plan.order:
+        op = unit_of(module.graph, plan, name)
+        found = known.of(module, op, make)
+        assert found == schedule_operator(module, op)
+        found.verify()
+    return made
+
+
+@pytest.mark.parametrize("budget", [None, 2500])
+@pytest.mark.parametrize("arch", ["simba-8x8", "flexer-arch5"])
+def test_equal_blocks_are_scheduled_once(arch, budget):
+    graph = blocks()
+    machine = load_architecture(arch)
+    plan = schedule_in_order(graph, machine, budget=budget)
+
+    made = compared(mapped(Module(graph=graph, arch=machine, graph_schedule=plan)))
+
+    assert len(made) < len(graph.ops)
+    assert {"a0", "b0"} <= set(made)
+
+
+def test_equal_groups_are_scheduled_once():
+    graph = blocks()
+    groups = [Group(members=(f"a{n}", f"b{n}", f"y{n}"), rows=2) for n in range(3)]
+    module = mapped(planned(graph, "simba-8x8", groups))
+
+    assert len(compared(module)) < len(groups)
+
+
+def test_the_other_half_of_the_parameters():
+    graph = blocks(2)
+    machine = load_architecture("simba-8x8")
+    module = mapped(
+        Module(graph=graph, arch=machine, graph_schedule=schedule_in_order(graph, machine))
+    )
+    plan = module.graph_schedule
+    assert plan is not None
+    known = KnownSchedules()
+    first = known.of(module, graph.producer["b0"], schedule_operator)
+    second = known.of(module, graph.producer["b1"], schedule_operator)
+    shifts = {
+        new.address - old.address
+        for old, new in zip(first.placements, second.placements, strict=True)
+        if first.graph.tiles[old.tile].space is Space.PB
+    }
+
+    halves = plan.step_of["b1"] % 2 - plan.step_of["b0"] % 2
+    assert halves
+    assert shifts == {halves * (space_bytes(machine)[Space.PB] // 2)}
+    assert not {tile.tensor for tile in second.graph.tiles} & {"a0", "b0"}
+
+
+def test_overlapping_residents_are_conditions():
+    graph = blocks(2)
+    machine = load_architecture("simba-8x8")
+    plan = schedule_in_order(graph, machine)
+    module = Module(graph=graph, arch=machine, graph_schedule=plan)
+    known = KnownSchedules()
+    op = graph.producer["y0"]
+    place = known._place(module, op)
+    (one, (start, stop)), *others = place.residents.items()
+    moved = replace(place, residents={one: (start + 64, stop + 64), **dict(others)})
+    (other, _), *_ = others
+    onto = replace(place, residents={**place.residents, other: (start + 16, stop + 16)})
+
+    assert moved.conditions == replace(moved, workspace=place.workspace + 8).conditions
+    assert onto.conditions != place.conditions
+
+
+def test_another_network_is_not_mistaken_for_the_one_before():
+    known, machine = KnownSchedules(), load_architecture("simba-8x8")
+    found = []
+    for size in (8, 12):
+        graph = blocks(1, size)
+        plan = schedule_in_order(graph, machine)
+        module = mapped(Module(graph=graph, arch=machine, graph_schedule=plan))
+        found.append(known.of(module, graph.producer["a0"], schedule_operator))
+        assert found[-1] == schedule_operator(module, graph.producer["a0"])
+
+    assert found[0].cycles != found[1].cycles
+
+
+@settings(max_examples=25, deadline=None)
+@given(graph=graphs(dtype=DType.S8))
+def test_whatever_the_network(graph):
+    machine = load_architecture("simba-8x8")
+    plan = schedule_in_order(graph, machine)
+    compared(mapped(Module(graph=graph, arch=machine, graph_schedule=plan)))
+
+
+def test_notes_keep_one_object_of_each_kind():
+    notes = Notes()
+
+    assert notes.of(KnownSchedules) is notes.of(KnownSchedules)
+    assert Notes().of(KnownSchedules) is not notes.of(KnownSchedules)

@@ -1,0 +1,237 @@
+"""The static tile scheduler: valid on everything, and its prediction holds on the machine."""
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from accnn.backend.load import load_architecture
+from accnn.ir.arch import Architecture
+from accnn.ir.errors import InfeasibleError
+from accnn.ir.graph_schedule import Group
+from accnn.ir.isa.instructions import Space, Unit
+from accnn.ir.mapping import Allocation, Loop, LoopNest
+from accnn.ir.tiles.events import EventKind
+from accnn.ir.tiles.graph import Range, Role, Tile, TileGraph, TileOp
+from accnn.ir.workload import DIMS, Dim, Operand, Workload
+from accnn.passes.scheduling.static.static import (
+    schedule_static,
+)
+from tests.flow import compile_graph
+from tests.networks import NetworkBuilder
+from tests.passes.tiling.fused import compile_fused
+from tests.tiles import tiles_of
+from tests.timed import program_cycles
+
+EDGE = load_architecture("edge-1m")
+FOUR = load_architecture("flexer-arch5")
+
+
+def tile(role: Role, number: int, size: int, space: Space = Space.GB) -> Tile:
+    """Return the ``number``-th tile of ``size`` bytes of a tensor."""
+    box = (Range(number * size, (number + 1) * size),)
+    return Tile(tensor=role.value, role=role, view=(1,), box=box, element_bytes=1, space=space)
+
+
+def accumulators(number: int, size: int, space: Space) -> Tile:
+    """Return the ``number``-th tile of ``size`` accumulators ``N G K P Q`` of one row."""
+    columns = Range(number * size, (number + 1) * size)
+    return Tile(
+        tensor="psum",
+        role=Role.PSUM,
+        view=(1,) * 5,
+        box=(*(Range(0, 1),) * 4, columns),
+        element_bytes=4,
+        space=space,
+    )
+
+
+def box_of(columns: Range) -> tuple[Range, ...]:
+    """Return the box of an operation on some columns of one row."""
+    return tuple(columns if dim is Dim.Q else Range(0, 1) for dim in DIMS)
+
+
+def product(outputs: int, depth: int, size: int = 64, acc: Space = Space.AB) -> TileGraph:
+    """Return a product of ``outputs`` tiles, each the sum of ``depth`` operations."""
+    weights = [tile(Role.W, number, size) for number in range(depth * outputs)]
+    inputs = [tile(Role.I, number, size) for number in range(depth)]
+    sums = [accumulators(number, size, acc) for number in range(outputs)]
+    results = [tile(Role.O, number, size) for number in range(outputs)]
+    tiles = (*weights, *inputs, *sums, *results)
+    index = {item: number for number, item in enumerate(tiles)}
+    products = [
+        TileOp(
+            operator="op",
+            unit=Unit.MX,
+            box=box_of(Range(out * size, (out + 1) * size)),
+            reads=(index[inputs[k]], index[weights[out * depth + k]]),
+            out=index[sums[out]],
+            nests=(0,) * 4,
+        )
+        for out in range(outputs)
+        for k in range(depth)
+    ]
+    finishing = [
+        TileOp(
+            operator="op",
+            unit=Unit.VX,
+            box=sums[out].box,
+            reads=(index[sums[out]],),
+            out=index[results[out]],
+        )
+        for out in range(outputs)
+    ]
+    ops = (*products, *finishing)
+    return TileGraph(operators=("op",), tiles=tiles, ops=ops, nests=(fifty_steps(),))
+
+
+def fifty_steps() -> LoopNest:
+    """Return what the array runs: one product a step, all operands in the scratchpad."""
+    return LoopNest(
+        workload=Workload(Q=50),
+        temporal=(Loop(Dim.Q, 50),),
+        spatial=(),
+        allocations=tuple(Allocation(operand, "gb", 0) for operand in Operand),
+    )
+
+
+def ranges(size: int, accumulators: int = 1 << 16) -> dict[Space, tuple[int, int]]:
+    return {Space.GB: (128, size), Space.AB: (0, accumulators), Space.PB: (0, 1024)}
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    st.integers(1, 6),
+    st.integers(1, 5),
+    st.integers(200, 3000),
+    st.sampled_from([EDGE, FOUR]),
+    st.sampled_from([Space.AB, Space.GB]),
+)
+def test_schedules_are_valid_where_tiles_fit(
+    outputs: int, depth: int, size: int, arch: Architecture, acc: Space
+):
+    graph = product(outputs, depth, acc=acc)
+    try:
+        schedule = schedule_static(graph, arch, ranges(size))
+    except InfeasibleError as error:
+        assert "gb" in error.message
+        assert (error.shortage is None) == ("in several" in error.message)
+        assert size < 2500
+        return
+
+    schedule.verify()
+    assert schedule.cycles == max(event.end for event in schedule.events)
+    computes = [event for event in schedule.events if event.kind is EventKind.COMPUTE]
+    assert len(computes) == len(graph.ops)
+    busy = sum(event.end - event.start for event in schedule.events if event.unit is Unit.MX)
+    assert busy >= 50 * outputs * depth
+    for item in schedule.placements:
+        base, extent = ranges(size)[graph.tiles[item.tile].space]
+        assert base <= item.address
+        assert item.address + graph.tiles[item.tile].bytes <= base + extent
+
+
+def test_tiles_are_loaded_once_where_everything_fits():
+    schedule = schedule_static(product(4, 3), EDGE, ranges(1 << 16))
+
+    loads = [event.subject for event in schedule.events if event.kind is EventKind.LOAD]
+    assert len(loads) == len(set(loads))
+    assert schedule.transferred_bytes == 64 * (12 + 3 + 4)
+
+
+def test_unfinished_sums_are_spilled_and_retrieved_where_space_is_short():
+    graph = product(2, 3, acc=Space.GB)
+    shuffled = replace(graph, ops=tuple(graph.ops[number] for number in (0, 3, 1, 4, 2, 5, 6, 7)))
+
+    schedule = schedule_static(shuffled, EDGE, ranges(4 * 64 + 256))
+
+    schedule.verify()
+    kinds = [event.kind for event in schedule.events]
+    assert kinds.count(EventKind.SPILL) == kinds.count(EventKind.RETRIEVE) > 0
+
+
+def test_every_part_of_the_sums_starts_from_zero():
+    graph = product(1, 4)
+    left, right = Range(0, 32), Range(32, 64)
+    *products, finish = graph.ops
+    ops = tuple(
+        replace(op, box=box_of(part))
+        for op, part in zip(products, (left, right, left, right), strict=True)
+    )
+    ops = (*ops, finish)
+
+    schedule = schedule_static(replace(graph, ops=ops), EDGE, ranges(1 << 16))
+
+    schedule.verify()
+    computes = [event for event in schedule.events if event.unit is Unit.MX]
+    assert [event.clear for event in computes] == [True, True, False, False]
+
+
+def test_transfers_run_ahead_of_the_array():
+    schedule = schedule_static(product(6, 1), EDGE, ranges(1 << 16))
+
+    computes = [event for event in schedule.events if event.kind is EventKind.COMPUTE]
+    loads = [event for event in schedule.events if event.kind is EventKind.LOAD]
+    assert any(
+        load.start < compute.end and compute.start < load.end
+        for load in loads
+        for compute in computes
+    )
+
+
+def test_what_does_not_fit_is_told_with_its_terms():
+    with pytest.raises(InfeasibleError, match="do not fit together: gb: needs 192 byte") as caught:
+        schedule_static(product(1, 1), EDGE, ranges(150))
+
+    assert caught.value.shortage is not None
+    assert ("I of %I", 64) in caught.value.shortage.terms
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    st.integers(1, 24),
+    st.integers(1, 24),
+    st.integers(3, 12),
+    st.sampled_from([1, 3]),
+    st.integers(1, 2),
+    st.sampled_from([("simba", 3000), ("edge-1m", 2500), ("flexer-arch5", 6000)]),
+)
+def test_the_prediction_of_one_operator_follows_from_its_program(
+    channels: int, outputs: int, size: int, kernel: int, stride: int, machine: tuple[str, int]
+):
+    net = NetworkBuilder()
+    net.conv(net.input("x", (1, channels, size, size)), "y", outputs, kernel, stride=stride)
+    arch, budget = machine
+    compiled = compile_graph(net.build("y"), net.data, arch, budget=budget, all_off_chip=False)
+    schedule = tiles_of(compiled.module)
+    plan = compiled.module.graph_schedule
+    assert plan is not None
+    cycles = program_cycles(compiled.program)
+
+    moved_whole = (*plan.loads, *plan.stores)
+    assert cycles >= schedule.cycles
+    if not moved_whole:
+        assert cycles == schedule.cycles
+
+
+def test_rows_that_are_fetched_ahead_do_not_come_for_nothing():
+    """Half of the scratchpad is full of lines: what is fetched too early has to leave again."""
+    net = NetworkBuilder()
+    a = net.conv(net.input("x", (1, 8, 32, 32)), "a", 32, 3)
+    graph = net.build(net.conv(a, "b", 16, 3))
+
+    group = Group(members=("a", "b"), rows=1)
+    compiled = compile_fused(graph, net.data, "simba", (group,), budget=10000)
+
+    schedule = tiles_of(compiled.module)
+    waiting: set[int] = set()
+    in_vain = 0
+    for event in schedule.events:
+        if event.kind is EventKind.LOAD:
+            in_vain += event.subject in waiting
+            waiting.add(event.subject)
+        elif event.kind is EventKind.COMPUTE:
+            waiting -= set(schedule.graph.ops[event.subject].reads)
+    assert in_vain == 0
+    assert compiled.wrong(compiled.run(detect_races=True)) == []
