@@ -4,12 +4,13 @@
     python -m benchmarks.cosa --arch simba --network resnet50 --mapper cosa,random
     python -m benchmarks.cosa --long 1000000        # a shorter random search
     python -m benchmarks.cosa --paper-nodes 2000    # more time for the published program
+    python -m benchmarks.cosa --ports dram          # only off-chip memory bounds, as in Timeloop
 
 Per layer and as geometric means: latency, energy and energy-delay product over their lower bounds,
 each mapper minimising what is shown; solve seconds, status and gap; Fig. 8, the parts of the
-published objective, for its layer. Tables are printed and written to ``benchmarks/results``, as
-Markdown and, one row per layer, mapper and objective, as CSV. Where :mod:`.cosa_random` has
-searched for a minute, its latency is compared with cosa's, too.
+published objective, for its layer; samples and evaluations (Table VI). Tables are printed and
+written to ``benchmarks/results``, as Markdown and, one row per layer, mapper and objective, as
+CSV. Where :mod:`.cosa_random` has searched for a minute, its latency is compared with cosa's, too.
 
 Limits are evaluations and branch-and-bound nodes, not seconds, so results are the same on every
 machine. A full run takes some hours; answers are cached, so an interrupted one goes on.
@@ -18,6 +19,7 @@ machine. A full run takes some hours; answers are cached, so an interrupted one 
 import argparse
 import csv
 import math
+import re
 import statistics
 import sys
 from collections.abc import Iterable, Sequence
@@ -44,7 +46,7 @@ HERE = Path(__file__).parent
 LAYERS = HERE / "data" / "cosa_layers.csv"
 RESULTS = HERE / "results"
 ARCHS = ("simba", "simba-8x8", "simba-large-buffers")
-YARDSTICKS = ("cosa", "cosa-paper", "random", "random-pruned", "salsa")
+YARDSTICKS = ("cosa", "cosa-paper", "random", "random-pruned", "timeloop-hybrid", "salsa")
 FIG8 = Workload(R=3, S=3, P=7, Q=7, C=512, K=512)
 
 
@@ -86,6 +88,8 @@ def main() -> int:
     RESULTS.mkdir(exist_ok=True)
     for name in arguments.arch.split(","):
         arch = load_architecture(f"{name}.toml")
+        if arguments.ports == "dram":
+            arch = only_off_chip(arch)
         lines = [f"# {name}", "", *_told(arguments)]
         everything: list[Entry] = []
         for objective in (Objective(item) for item in arguments.objective.split(",")):
@@ -115,15 +119,35 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument(
         "--paper-nodes", type=int, default=50, help="branch-and-bound nodes of cosa-paper"
     )
+    parser.add_argument(
+        "--ports", choices=("all", "dram"), default="all", help="which bandwidths bound latency"
+    )
     parser.add_argument("--no-cache", action="store_true")
     parser.add_argument("--processes", type=int, default=1)
     return parser.parse_args()
 
 
+def only_off_chip(arch: Architecture) -> Architecture:
+    """Return a machine whose ports and links on chip let everything pass at once."""
+    off_chip = arch.off_chip.name
+    return replace(
+        arch,
+        levels=tuple(
+            level
+            if level.name == off_chip
+            else replace(level, read_bandwidth=None, write_bandwidth=None, shared_port=False)
+            for level in arch.levels
+        ),
+        fanouts=tuple(replace(fanout, link_bandwidth=None) for fanout in arch.fanouts),
+    )
+
+
 def _told(arguments: argparse.Namespace) -> list[str]:
+    ports = "" if arguments.ports == "all" else " Only off-chip memory bounds latency."
     return [
         f"Each mapper minimises what is shown. random-pruned: {arguments.long:,} evaluations a"
-        f" layer; cosa-paper: {arguments.paper_nodes} nodes a program, its status is in the CSV.",
+        f" layer; cosa-paper: {arguments.paper_nodes} nodes a program, its status is in the CSV."
+        + ports,
         "",
     ]
 
@@ -202,10 +226,10 @@ def _summary(entries: Sequence[Entry], objective: Objective) -> list[str]:
         "",
         f"### {objective}, geometric means over distinct layers",
         "",
-        f"| mapper | {' | '.join(networks)} | all | worst | over random | median s | most s |",
-        "|---|" + "---:|" * (len(networks) + 5),
+        f"| mapper | {' | '.join(networks)} | all | worst | over random | over timeloop-hybrid "
+        "| median s | most s | mean s | mean samples | mean evaluations |",
+        "|---|" + "---:|" * (len(networks) + 9),
     ]
-    drawn = {entry.layer.name: entry.ratio for entry in entries if entry.mapper == "random"}
     for name in mappers:
         own = [entry for entry in entries if entry.mapper == name]
         means = [
@@ -213,13 +237,30 @@ def _summary(entries: Sequence[Entry], objective: Objective) -> list[str]:
             for network in networks
         ]
         seconds = [entry.result.cpu_seconds for entry in own]
-        faster = geomean(drawn[e.layer.name] / e.ratio for e in own) if drawn else math.nan
-        cells = [*means, geomean(e.ratio for e in own), max(e.ratio for e in own), faster]
+        over = [_over(entries, own, yardstick) for yardstick in ("random", "timeloop-hybrid")]
+        cells = [*means, geomean(e.ratio for e in own), max(e.ratio for e in own), *over]
         shown = " | ".join(f"{cell:.3f}" for cell in cells)
         lines.append(
-            f"| {name} | {shown} | {statistics.median(seconds):.2f} | {max(seconds):.2f} |"
+            f"| {name} | {shown} | {statistics.median(seconds):.2f} | {max(seconds):.2f} "
+            f"| {statistics.fmean(seconds):.2f} | {' | '.join(_counted(own))} |"
         )
     return [*lines, "", *_weighted(entries), *_claims(entries, objective)]
+
+
+def _over(entries: Sequence[Entry], own: Sequence[Entry], yardstick: str) -> float:
+    """Return how many times better a mapper is than another one; not a number without it."""
+    ratios = {entry.layer.name: entry.ratio for entry in entries if entry.mapper == yardstick}
+    return geomean(ratios[e.layer.name] / e.ratio for e in own if e.layer.name in ratios)
+
+
+def _counted(own: Sequence[Entry]) -> tuple[str, str]:
+    """Return mean samples and mean evaluations of a mapper whose notes have them (Table VI)."""
+    notes = [re.fullmatch(r"(\d+) evaluations of (\d+) samples", e.result.note) for e in own]
+    found = [(int(note[1]), int(note[2])) for note in notes if note]
+    if len(found) < len(own):
+        return "-", "-"
+    samples, evaluations = (statistics.fmean(pair[at] for pair in found) for at in (1, 0))
+    return f"{samples:,.0f}", f"{evaluations:,.0f}"
 
 
 def _counts() -> dict[str, int]:

@@ -32,9 +32,9 @@ from accnn.passes.mapping.problem import MappingProblem, Objective, Rules
 from accnn.passes.mapping.registry import find_mapper
 from accnn.passes.mapping.search.orders.allocation import allocate_in
 from accnn.passes.mapping.search.orders.engine import (
-    Engine,
+    BestOrder,
+    OrderEngine,
     SearchOptions,
-    SearchResult,
     anneal_once,
     prepare,
     search,
@@ -53,20 +53,20 @@ LAYERS = HERE / "data" / "salsa_layers.csv"
 RESULTS = HERE / "results"
 FIGURES = HERE.parent / "docs" / "figures"
 PARTS = ("networks", "zigzag", "optimum", "allocation", "figures")
-ANNEAL = SearchOptions(engine=Engine.ANNEALING)
+ANNEAL = SearchOptions(engine=OrderEngine.ANNEALING)
 LONG = SearchOptions(
-    engine=Engine.ANNEALING, iterations=25_000, decay=0.9999, restarts=4, descents=512, seed=1
+    engine=OrderEngine.ANNEALING, iterations=25_000, decay=0.9999, restarts=4, descents=512, seed=1
 )
 MOST_EXHAUSTED = 1_000_000
 TRADED = ("mobilenetv2/block1_project", "resnet50/conv5_reduce0")
-EXHAUST = SearchOptions(engine=Engine.EXHAUSTIVE)
+EXHAUST = SearchOptions(engine=OrderEngine.EXHAUSTIVE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Timed:
     """A result and the CPU time that it took [s]."""
 
-    found: SearchResult
+    found: BestOrder
     seconds: float
 
     @property

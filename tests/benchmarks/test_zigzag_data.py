@@ -10,7 +10,7 @@ import pytest
 from accnn.backend.load import load_architecture
 from accnn.passes.analysis.zigzag import zigzag_cost
 from accnn.passes.mapping.problem import MappingProblem, Objective, Rules
-from accnn.passes.mapping.search.orders.engine import Engine, SearchOptions, search
+from accnn.passes.mapping.search.orders.engine import OrderEngine, SearchOptions, search
 from accnn.passes.mapping.search.orders.loops import loop_prime_factors
 from accnn.passes.mapping.search.orders.machine import UnrolledProblem
 
@@ -73,7 +73,7 @@ def test_our_search_is_at_least_as_good_on_every_layer_with_its_unrolling(runs, 
             spatial=nest.spatial,
         )
 
-        found = search(problem, SearchOptions(engine=Engine.ANNEALING))
+        found = search(problem, SearchOptions(engine=OrderEngine.ANNEALING))
 
         assert float(f"{found.value:.5e}") <= energy
         assert found.value <= 1.001 * best[layer]
