@@ -1,6 +1,6 @@
 """Write the results of a compilation: program, texts, model, trace and report."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -36,12 +36,13 @@ def write_results(result: Result, folder: Path) -> None:
         ),
     }
     program = result.module.program
+    nodes = {item.name: item.nodes for item in result.report.operators}
     if program is not None:
-        files["program.asm"] = lambda path: _write_assembly(path, program)
+        files["program.asm"] = lambda path: _write_assembly(path, program, nodes)
         files["program.acc"] = lambda path: _write_package(path, result, program)
     simulation = result.simulation
     if simulation is not None and simulation.timelines is not None:
-        files["trace.json"] = lambda path: _write_trace(path, simulation)
+        files["trace.json"] = lambda path: _write_trace(path, simulation, nodes)
     files["report.html"] = lambda path: _write_text(path, _page(result))
     files["report.json"] = lambda path: _write_text(path, to_json(result.report))
     write_folder(folder, files)
@@ -55,8 +56,9 @@ def _write_text(path: Path, text: str) -> None:
     path.write_text(text, encoding="utf-8")
 
 
-def _write_assembly(path: Path, program: Program) -> None:
+def _write_assembly(path: Path, program: Program, nodes: Mapping[str, Sequence[str]]) -> None:
     with path.open("w", encoding="utf-8") as file:
+        file.writelines(f"// {name}: ONNX {', '.join(of)}\n" for name, of in nodes.items() if of)
         file.writelines(print_program(program))
 
 
@@ -66,6 +68,8 @@ def _write_package(path: Path, result: Result, program: Program) -> None:
     save_package(path, program, constants_of(result.module), names=names)
 
 
-def _write_trace(path: Path, simulation: SimulationResult) -> None:
+def _write_trace(
+    path: Path, simulation: SimulationResult, nodes: Mapping[str, Sequence[str]]
+) -> None:
     with path.open("w", encoding="utf-8") as file:
-        write_trace(simulation, file)
+        write_trace(simulation, file, nodes)

@@ -3,10 +3,12 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from ..backend.arch_tables import dump_architecture
 from ..backend.load import ArchSource, find_source, parse_architecture
 from ..backend.lowering.executable import check_executable
 from ..backend.lowering.lower import lower
@@ -15,6 +17,8 @@ from ..ir.isa.program import SymbolKind
 from ..ir.module import Module
 from ..ir.report import Report, Verification, VerificationStatus
 from ..ir.resources import Constants
+from ..models.session import Model
+from ..models.torch_export import TorchModule
 from ..passes.base import Context
 from ..passes.instrument import Instrument, ReportProgress
 from ..passes.manager import Outcome, run_pipeline
@@ -22,12 +26,15 @@ from ..passes.pipeline import Pipeline
 from ..runtime_sim.result import SimulationResult
 from ..runtime_sim.simulate import simulate
 from .frontend import Network, read_network
+from .given import as_files
 from .mapping.solve import CachedSolver
 from .options import LOWER, CompileOptions, VerifyMode
 from .pipelines import chosen_pipeline
 from .report.contents.findings import Findings
 from .report.contents.report import build_report
+from .report.notebook import operator_frame, report_html
 from .stopwatch import Observer, Stopwatch, unobserved
+from .stores.inventory import limited
 from .stores.mappings import MappingCache
 from .stores.networks import QuantisedNetworks
 from .stores.passes import PassMemory
@@ -48,6 +55,7 @@ class Result:
         arch: The accelerator.
         module: Every stage that was reached.
         report: All figures.
+        options: What was chosen.
         simulation: What the simulator found, ``None`` where it did not run.
     """
 
@@ -55,14 +63,34 @@ class Result:
     arch: Architecture
     module: Module
     report: Report
+    options: CompileOptions
     simulation: SimulationResult | None = field(default=None, compare=False)
+
+    def _repr_html_(self) -> str:
+        return report_html(self.report)
+
+    def to_dataframe(self) -> Any:
+        """Return the figures of all operators as a data frame, a row each, in execution order.
+
+        Columns are the fields of :class:`accnn.ir.report.OperatorReport` that hold one value, in
+        its units; ``R`` to ``G`` are the extents of its loops.
+
+        Returns:
+            A ``DataFrame`` of pandas, or of polars where pandas is not installed.
+
+        Raises:
+            OptionError: Neither is installed.
+        """
+        return operator_frame(self.report)
 
 
 def compile(
-    model: Path | str,
+    model: Path | str | Model | TorchModule,
+    example_inputs: object = None,
     *,
-    arch: Path | str,
+    arch: Path | str | Architecture,
     options: CompileOptions | None = None,
+    inputs: Mapping[str, npt.ArrayLike] | None = None,
     pipeline: Pipeline | str | None = None,
     observer: Observer = unobserved,
     instruments: Sequence[Instrument] = (),
@@ -70,9 +98,13 @@ def compile(
     """Compile an ONNX network for an architecture, simulate the program and verify its outputs.
 
     Args:
-        model: The ``.onnx`` file.
-        arch: Name of the catalogue, or path of a TOML file.
+        model: The ``.onnx`` file, the ``onnx.ModelProto`` that it would hold, or a PyTorch module.
+        example_inputs: Arguments of a PyTorch module: a tensor, or a tuple of them, of the shapes
+            to compile for.
+        arch: Name of the catalogue, path of a TOML file, or the machine itself.
         options: What to choose; defaults otherwise.
+        inputs: Arrays to verify on, by the names of the network's inputs; instead of those that the
+            options name.
         pipeline: The passes between import and lowering, as text or as values (which need not be
             registered); else what the options choose.
         observer: Called about progress.
@@ -85,18 +117,39 @@ def compile(
     Raises:
         AccnnError: The root of all errors; ``InputError`` for what the user can mend.
     """
-    chosen = options or CompileOptions()
+    with as_files(model, inputs, example_inputs) as (path, sample):
+        chosen = options or CompileOptions()
+        chosen = chosen if sample is None else replace(chosen, inputs=sample)
+        with limited(chosen.cache):
+            return _compile(path, arch, chosen, pipeline, observer, instruments)
+
+
+def _source_of(arch: Path | str | Architecture) -> ArchSource:
+    """Return the file of an architecture; of one that has none, what it would say."""
+    if isinstance(arch, Architecture):
+        return ArchSource(Path(f"{arch.name}.toml"), dump_architecture(arch))
+    return find_source(str(arch))
+
+
+def _compile(
+    model: Path,
+    arch: Path | str | Architecture,
+    chosen: CompileOptions,
+    pipeline: Pipeline | str | None,
+    observer: Observer,
+    instruments: Sequence[Instrument],
+) -> Result:
     watch = Stopwatch(observer)
     given = pipeline if isinstance(pipeline, Pipeline) else None
     if pipeline is not None:
         chosen = replace(chosen, pipeline=str(pipeline))
     passes = chosen_pipeline(chosen, given)
-    source = find_source(str(arch))
+    source = _source_of(arch)
     machine = parse_architecture(source.text, file=source.path.name)
     if chosen.lowers:
         check_executable(machine)
     store = None if chosen.cache is None else Store(chosen.cache)
-    network = read_network(Path(model), machine, chosen, watch, QuantisedNetworks(store))
+    network = read_network(model, machine, chosen, watch, QuantisedNetworks(store))
     inputs = verification_inputs(network.model, chosen.seed, chosen.inputs)
     module = Module(
         graph=network.imported.graph, arch=machine, constants=network.imported.constants
@@ -218,6 +271,7 @@ def _result(
         arch=arch,
         module=module,
         report=build_report(findings),
+        options=options,
         simulation=simulation,
     )
 

@@ -2,13 +2,11 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import numpy as np
 import numpy.typing as npt
 
-from ..models.session import Model, save_model
+from ..models.session import Model
 from .driver import Result, compile, run_program
 from .options import CompileOptions, VerifyMode
 
@@ -61,23 +59,16 @@ class CompiledModel:
             }
 
 
-def compile_model(
-    model: Model, arch: str, options: CompileOptions = QUICK, *, name: str = "model"
-) -> CompiledModel:
+def compile_model(model: Model, arch: str, options: CompileOptions = QUICK) -> CompiledModel:
     """Return a model compiled for an architecture; nothing is compared with a reference.
 
     Args:
         model: The ONNX model.
         arch: Name of the catalogue, or path of a TOML file.
         options: What to choose.
-        name: What messages call the model.
 
     Raises:
         AccnnError: The root of all errors; ``InputError`` for what the machine cannot do.
     """
     chosen = replace(options, verify=VerifyMode.OFF)
-    with TemporaryDirectory() as folder:
-        path = Path(folder) / f"{name}.onnx"
-        save_model(model, path)
-        result = compile(path, arch=arch, options=chosen)
-    return CompiledModel(result=result, options=chosen)
+    return CompiledModel(result=compile(model, arch=arch, options=chosen), options=chosen)

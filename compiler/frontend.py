@@ -1,6 +1,7 @@
 """From an ONNX file to a graph that the architecture can run: read, quantise, import."""
 
 import hashlib
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -10,10 +11,11 @@ import numpy as np
 
 from ..ir.arch import Architecture, Precision
 from ..ir.errors import OptionError
-from ..ir.report import Accuracy, FileIdentity, Quantization
+from ..ir.report import Accuracy, FileIdentity, QuantizationReport
 from ..models.accuracy import measure_accuracy
 from ..models.onnx_import.importer import ImportedNetwork, import_model
 from ..models.onnx_import.loading.load import load_model
+from ..models.onnx_import.loading.nodes import NetworkNode, network_nodes
 from ..models.onnx_import.loading.widen import compute_in_float32, note_of
 from ..models.quantisation.quantize import is_dynamically_quantized, is_quantized
 from ..models.session import Model
@@ -37,15 +39,17 @@ class Network:
         accuracy: What it makes of the user's examples, ``None`` where none were given.
         notes: What the user should know.
         types: Element types of inputs and outputs that are float32 here, by ONNX name.
+        nodes: Of the file, before anything was quantised or folded.
     """
 
     identity: FileIdentity
     model: Model
     imported: ImportedNetwork
-    quantization: Quantization | None = None
+    quantization: QuantizationReport | None = None
     accuracy: Accuracy | None = None
     notes: tuple[str, ...] = ()
     types: Mapping[str, np.dtype[Any]] = field(default_factory=dict[str, "np.dtype[Any]"])
+    nodes: tuple[NetworkNode, ...] = ()
 
 
 def read_network(
@@ -71,8 +75,9 @@ def read_network(
     """
     with watch.step("read"):
         model = load_model(path, shapes=options.shapes, constants=options.constants)
+        nodes = network_nodes(model)
         types = compute_in_float32(model)
-        identity = FileIdentity(path.name, hashlib.sha256(path.read_bytes()).hexdigest())
+        identity = FileIdentity(_readable(path.name), hashlib.sha256(path.read_bytes()).hexdigest())
     record, notes, floats = None, (), None
     if arch.precision is Precision.FP32:
         if is_quantized(model):
@@ -98,19 +103,20 @@ def read_network(
         accuracy=accuracy,
         notes=(*note_of(types), *notes),
         types=types,
+        nodes=nodes,
     )
 
 
 def _quantise(
     model: Model, options: CompileOptions, quantise: QuantisedNetworks
-) -> tuple[Model, Quantization, tuple[str, ...]]:
+) -> tuple[Model, QuantizationReport, tuple[str, ...]]:
     result = quantise(model, options)
     source = (
         f"{result.samples} made-up samples, seed {options.seed}"
         if options.calibration is None
         else options.calibration.name
     )
-    record = Quantization(
+    record = QuantizationReport(
         calibration=source,
         calibrated=result.calibrated,
         snr_db=result.snr_db if abs(result.snr_db) != float("inf") else None,
@@ -126,3 +132,8 @@ def _quantise(
         )
     )
     return result.model, record, notes
+
+
+def _readable(name: str) -> str:
+    """Return a file's name as text that can be written; bytes that are no UTF-8 are marked."""
+    return os.fsencode(name).decode("utf-8", "replace")

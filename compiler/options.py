@@ -10,20 +10,20 @@ from ..models.onnx_import.loading.constants import ConstantValue, flat
 from ..models.quantisation.options import PERCENTILE, QuantizeOptions
 from ..models.quantisation.ranges import CalibrationMethod
 from ..passes.mapping.problem import Objective
-from ..passes.scheduling.cosma.budgets import NamedBudget
 from ..passes.scheduling.fusion import Fuse
 from .mapping.solve import cores
+from .sizes import parse_budget
 from .stores.store import default_folder
 
 LOWER = "lower"
 """The last step of a compilation, after all passes."""
 
 
-BUDGET_HINT = f"e.g. 65536 or 64K, or one of {', '.join(NamedBudget)}"
-"""How a size of the scratchpad may be given."""
-
 _IDLE = frozenset({"cache", "processes"})
 """Options that change seconds only."""
+
+_PATHS = ("calibration", "accuracy", "inputs", "cache")
+"""Options that name files and folders; text is a path, too."""
 
 _CHOICES = ("mapper", "objective", "scheduler", "fuse", "tiles", "scratchpad")
 """Options that choose passes and their options."""
@@ -47,8 +47,8 @@ class CompileOptions:
         scheduler: Plans the scratchpad: ``cosma`` (or another that is registered).
         fuse: Which operators COSMA may let run together, their tensors kept on chip between them.
         tiles: Orders tiles on the NPUs: ``static`` (or another that is registered).
-        scratchpad: Scratchpad bytes to use instead of the architecture's, or the name of a
-            size that follows from the graph: ``mr``, ``mh``, ``mp``.
+        scratchpad: Scratchpad bytes to use instead of the architecture's, as a number or as text
+            (``64K``), or the name of a size that follows from the graph: ``mr``, ``mh``, ``mp``.
         seed: Of made-up calibration data and verification inputs.
         calibration: Data set for quantising a float model on an integer architecture.
         samples: Number of made-up calibration samples.
@@ -94,6 +94,11 @@ class CompileOptions:
     def __post_init__(self) -> None:
         for name, kind in _KINDS.items():
             object.__setattr__(self, name, _one_of(kind, name, getattr(self, name)))
+        for name in _PATHS:
+            given = getattr(self, name)
+            object.__setattr__(self, name, None if given is None else Path(given))
+        if isinstance(self.scratchpad, str):
+            object.__setattr__(self, "scratchpad", parse_budget(self.scratchpad, "scratchpad"))
         if self.seed < 0:
             raise OptionError(f"seed is {self.seed}, must be 0 or more")
         if self.processes < 1:
@@ -102,11 +107,6 @@ class CompileOptions:
             raise OptionError(f"samples is {self.samples}, must be 1 or more")
         if isinstance(self.scratchpad, int) and self.scratchpad < 1:
             raise OptionError(f"scratchpad is {self.scratchpad} bytes, must be 1 or more")
-        if isinstance(self.scratchpad, str) and self.scratchpad not in set(NamedBudget):
-            raise OptionError(
-                f"scratchpad is {self.scratchpad!r}, not a number of bytes", hint=BUDGET_HINT
-            )
-
         QuantizeOptions(method=self.calibration_method, percentile=self.percentile)  # checks them
         if self.pipeline is not None:
             self._check_choices()

@@ -1,9 +1,12 @@
 """Write the folder of results so that it is there whole or not at all."""
 
+import json
 import shutil
+import stat
 import tempfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import cast
 
 from ..ir.errors import OptionError
 
@@ -54,11 +57,24 @@ def _check_replaceable(folder: Path) -> None:
         reason = f"it is not empty and holds no {MARKER}"
     elif foreign:
         reason = f"it also holds {foreign[0]}, which is no result"
+    elif not _is_report(folder / MARKER):
+        reason = f"its {MARKER} is no report of accnn"
+    elif not folder.stat().st_mode & stat.S_IWUSR:
+        reason = "it is read-only"
     else:
         return
     raise OptionError(
         f"will not overwrite {folder}: {reason}", hint="choose another folder with -o"
     )
+
+
+def _is_report(path: Path) -> bool:
+    """Return whether a file is a report of any version, not just one of the same name."""
+    try:
+        found: object = json.loads(path.read_bytes())
+    except (OSError, ValueError):
+        return False
+    return isinstance(found, dict) and {"schema_version", "model"} <= cast("set[str]", found.keys())
 
 
 def write_folder(folder: Path, files: Mapping[str, Callable[[Path], None]]) -> None:

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from ..ir.errors import OptionError, PipelineError
 from ..ir.module import Stage
+from ..ir.suggest import suggest
 from ..passes.base import Pass
 from ..passes.graph.decompose_softmax import DecomposeSoftmax
 from ..passes.graph.dequantize_constants import DequantizeConstants
@@ -29,7 +30,7 @@ from ..passes.scheduling.map_operators import MapOperators
 from ..passes.scheduling.schedule_cosma import ScheduleCosma
 from ..passes.scheduling.schedule_in_order import ScheduleInOrder
 from ..passes.scheduling.schedule_linear import Order, ScheduleLinear
-from ..passes.scheduling.schedule_tiles import ScheduleTiles
+from ..passes.scheduling.static.schedule_tiles import ScheduleTiles
 from .options import LOWER, CompileOptions
 
 
@@ -185,5 +186,5 @@ def _choose(
     what: str, name: str, table: Mapping[str, Callable[[CompileOptions], Pass]]
 ) -> Callable[[CompileOptions], Pass]:
     if name not in table:
-        raise OptionError(f"no {what} named {name!r}", hint=f"known: {', '.join(table)}")
+        raise OptionError(f"no {what} named {name!r}", hint=suggest(name, table))
     return table[name]

@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from ...ir.errors import ModelError
 from .choices import (
     MAPPER_NAMES,
     SCHEDULER_NAMES,
@@ -14,12 +15,19 @@ from .choices import (
     ObjectiveName,
     VerifyName,
 )
-from .exit_codes import EXIT_CODES
-from .tool import new_tool, reported
+from .exit_codes import EXIT_CODES, epilog
+from .tool import ToolCommand, new_tool, reported
+from .verbosity import Quiet, Verbose, chosen_verbosity
+from .version import Version
 
 app = new_tool()
 
-_EPILOG = f"{EXIT_CODES}, 3 the outputs differ from onnxruntime's."
+_EPILOG = epilog(
+    "acc-compile net.onnx --arch simba",
+    "acc-compile net.onnx --arch mine.toml --scratchpad 64K --explain conv1",
+    "acc-compile a.onnx b.onnx --arch simba --arch edge-1m",
+    codes=f"{EXIT_CODES}, 3 the outputs differ from onnxruntime's",
+)
 
 
 def _show_archs(wanted: bool) -> None:
@@ -33,19 +41,39 @@ def _show_archs(wanted: bool) -> None:
     raise typer.Exit()
 
 
-@app.command(epilog=_EPILOG, no_args_is_help=True)
+def _read_config(context: typer.Context, path: Path | None) -> None:
+    """Let a file say what the command line does not."""
+    if path is None:
+        return
+    with reported("acc-compile"):
+        from .run_file import take_options_of
+
+        take_options_of(path, context)
+
+
+@app.command(cls=ToolCommand, epilog=_EPILOG, no_args_is_help=True)
 def acc_compile(
-    model: Annotated[Path, typer.Argument(metavar="MODEL", help="The network, an .onnx file.")],
-    arch: Annotated[
-        str,
+    context: typer.Context,
+    models: Annotated[
+        list[Path],
+        typer.Argument(metavar="MODEL...", help="The network, an .onnx file; or several."),
+    ],
+    archs: Annotated[
+        list[str],
         typer.Option(
-            "--arch", "-a", metavar="NAME", help="A TOML file, or a name of --list-archs."
+            "--arch",
+            "-a",
+            metavar="NAME",
+            help="A TOML file, or a name of --list-archs; repeatable.",
         ),
     ],
     output: Annotated[
         Path | None,
         typer.Option(
-            "--output", "-o", metavar="DIR", help="Folder of results; MODEL.acc if not given."
+            "--output",
+            "-o",
+            metavar="DIR",
+            help="Folder of results, or of those of several; MODEL.acc if absent.",
         ),
     ] = None,
     mapper: Annotated[
@@ -128,12 +156,12 @@ def acc_compile(
         typer.Option(help="Compare outputs, every layer, or nothing with onnxruntime."),
     ] = "outputs",
     races: Annotated[
-        bool,
+        bool | None,
         typer.Option(
             "--races/--no-races",
-            help="Look for unordered accesses and unwritten bytes while simulating.",
+            help="Look for unordered accesses and unwritten bytes while simulating; on if absent.",
         ),
-    ] = True,
+    ] = None,
     seed: Annotated[int, typer.Option(metavar="N", help="Seed of made-up data, 0 or more.")] = 0,
     pipeline: Annotated[
         str | None,
@@ -161,6 +189,33 @@ def acc_compile(
         int | None,
         typer.Option(metavar="N", help="Processes that look for loop nests; all cores if absent."),
     ] = None,
+    explain: Annotated[
+        str | None,
+        typer.Option(
+            metavar="OP",
+            help="Say why an operator (or ONNX node) costs what it costs, and what would help.",
+        ),
+    ] = None,
+    as_json: Annotated[
+        bool,
+        typer.Option(
+            "--json", help="Print the figures of the whole network as JSON, and nothing else."
+        ),
+    ] = False,
+    config: Annotated[
+        Path | None,
+        typer.Option(
+            "--config",
+            metavar="FILE",
+            is_eager=True,
+            callback=_read_config,
+            help="Take options from a TOML file; those of the command line count more.",
+        ),
+    ] = None,
+    dump_config: Annotated[
+        bool,
+        typer.Option("--dump-config", help="Print the options as such a file, and do no more."),
+    ] = False,
     list_archs: Annotated[
         bool,
         typer.Option(
@@ -170,15 +225,26 @@ def acc_compile(
             help="Show the catalogue of architectures and exit.",
         ),
     ] = False,
+    quiet: Quiet = False,
+    verbose: Verbose = False,
+    version: Version = False,
 ) -> None:
     """Compile a network for an accelerator, and prove the program by running it.
 
     The folder of results holds program.acc (for acc-run), program.asm, module.ir, model.onnx,
     trace.json (for ui.perfetto.dev), report.json, and report.html, the same for people.
+
+    Several networks or machines give a folder each, MODEL.MACHINE.acc, and one table.
     """
-    del list_archs
+    del config, list_archs, version
     with reported("acc-compile"):
+        verbosity = chosen_verbosity(quiet=quiet, verbose=verbose)
+        for path in models:
+            if not path.exists():  # before seconds of imports
+                raise ModelError(f"{path}: no such file")
         from .work import compile_network as work
+
+        work.check_effects(verify, races=races, inputs=inputs)
 
         options = work.CompileOptions(
             mapper=mapper,
@@ -195,7 +261,7 @@ def acc_compile(
             shapes=work.parse_shapes(shape or []),
             constants=work.parse_constants(constant or []),
             verify=work.VerifyMode(verify),
-            races=races,
+            races=races is not False,
             inputs=inputs,
             pipeline=None if pipeline is None else work.pipeline_text(pipeline),
             settings=tuple(settings or ()),
@@ -203,4 +269,23 @@ def acc_compile(
             cache=None if no_cache else work.default_folder(),
             processes=work.cores() if processes is None else processes,
         )
-        work.compile_network(model, arch, output, options)
+        if dump_config:
+            typer.echo(work.run_text(context, models, archs, options), nl=False)
+            return
+        if len(models) * len(archs) > 1:
+            work.check_one(explain)
+            from .work.compile_many import compile_many
+
+            code = compile_many(
+                models, archs, output, options, as_json=as_json, verbosity=verbosity
+            )
+            raise typer.Exit(code)
+        work.compile_network(
+            models[0],
+            archs[0],
+            output,
+            options,
+            explain=explain,
+            as_json=as_json,
+            verbosity=verbosity,
+        )

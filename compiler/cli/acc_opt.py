@@ -5,15 +5,25 @@ from typing import Annotated
 
 import typer
 
-from .exit_codes import EXIT_CODES
-from .tool import new_tool, reported
+from .exit_codes import epilog
+from .tool import ToolCommand, new_tool, reported
+from .verbosity import Quiet, Verbose, chosen_verbosity
+from .version import Version
 
 app = new_tool()
 
 
-@app.command(epilog=f"{EXIT_CODES}.")
+@app.command(
+    cls=ToolCommand,
+    epilog=epilog(
+        "acc-opt --list-passes", "acc-opt net.acc/module.ir -p eliminate-dead,fold-layout"
+    ),
+    no_args_is_help=True,
+)
 def acc_opt(
-    file: Annotated[Path | None, typer.Argument(help="Text of a module; - reads stdin.")] = None,
+    file: Annotated[
+        Path | None, typer.Argument(metavar="FILE", help="Text of a module; - reads stdin.")
+    ] = None,
     passes: Annotated[
         str | None,
         typer.Option(
@@ -24,12 +34,16 @@ def acc_opt(
         ),
     ] = None,
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="File to write instead of stdout.")
+        Path | None,
+        typer.Option("--output", "-o", metavar="FILE", help="File to write instead of stdout."),
     ] = None,
     constants: Annotated[
-        Path | None, typer.Option(help="Data of the constants (safetensors).")
+        Path | None, typer.Option(metavar="FILE", help="Data of the constants (safetensors).")
     ] = None,
-    seed: Annotated[int | None, typer.Option(min=0, help="Seed of what is random.")] = None,
+    seed: Annotated[
+        int | None,
+        typer.Option(min=0, metavar="N", help="Seed of what is random.", show_default=False),
+    ] = None,
     verify_each: Annotated[bool, typer.Option(help="Verify the module after each pass.")] = True,
     print_ir_after: Annotated[
         list[str] | None,
@@ -37,18 +51,23 @@ def acc_opt(
     ] = None,
     timing: Annotated[bool, typer.Option("--timing", help="Show the time of each pass.")] = False,
     reproducer: Annotated[
-        Path, typer.Option(help="Where to write what reproduces a crash.")
+        Path, typer.Option(metavar="FILE", help="Where to write what reproduces a crash.")
     ] = Path("reproducer.ir"),
     list_passes: Annotated[
         bool, typer.Option("--list-passes", help="Show passes and options, and exit.")
     ] = False,
+    quiet: Quiet = False,
+    verbose: Verbose = False,
+    version: Version = False,
 ) -> None:
     """Read a module, run passes on it, and print it.
 
     Pipeline, seed and constants may also stand in comments at the head of the file, as in the
     reproducer of a crash: `// pipeline: eliminate-dead`. Options win.
     """
+    del version
     with reported("acc-opt"):
+        verbosity = chosen_verbosity(quiet=quiet, verbose=verbose)
         from .work import run_passes as work
 
         if list_passes:
@@ -65,5 +84,6 @@ def acc_opt(
                 print_ir_after=tuple(print_ir_after or ()),
                 timing=timing,
                 reproducer=reproducer,
+                verbosity=verbosity,
             )
         )

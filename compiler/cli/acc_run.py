@@ -5,21 +5,36 @@ from typing import Annotated
 
 import typer
 
-from .exit_codes import EXIT_CODES
-from .tool import new_tool, reported
+from .exit_codes import epilog
+from .tool import ToolCommand, new_tool, reported
+from .verbosity import Quiet, Verbose, chosen_verbosity
+from .version import Version
 
 app = new_tool()
 
 
-@app.command(epilog=f"{EXIT_CODES}.")
+@app.command(
+    cls=ToolCommand,
+    epilog=epilog("acc-run net.acc/program.acc -i in.npz -o out.npz"),
+    no_args_is_help=True,
+)
 def acc_run(
-    program: Annotated[Path, typer.Argument(help="Package that acc-compile wrote (program.acc).")],
-    inputs: Annotated[
-        Path, typer.Option("--input", "-i", help="Inputs: .npz, one array per ONNX input.")
+    program: Annotated[
+        Path,
+        typer.Argument(metavar="PROGRAM", help="Package that acc-compile wrote (program.acc)."),
     ],
-    output: Annotated[Path, typer.Option("--output", "-o", help="Outputs: .npz to write.")],
+    inputs: Annotated[
+        Path,
+        typer.Option(
+            "--input", "-i", metavar="FILE", help="Inputs: .npz, one array per ONNX input."
+        ),
+    ],
+    output: Annotated[
+        Path, typer.Option("--output", "-o", metavar="FILE", help="Outputs: .npz to write.")
+    ],
     trace: Annotated[
-        Path | None, typer.Option("--trace", help="Write a trace that Perfetto opens.")
+        Path | None,
+        typer.Option("--trace", metavar="FILE", help="Write a trace that Perfetto opens."),
     ] = None,
     races: Annotated[
         bool,
@@ -27,9 +42,14 @@ def acc_run(
             "--races/--no-races", help="Stop at unordered accesses and reads of unwritten bytes."
         ),
     ] = True,
+    quiet: Quiet = False,
+    verbose: Verbose = False,
+    version: Version = False,
 ) -> None:
     """Execute a compiled program on inputs; the ONNX model is not needed."""
+    del version
     with reported("acc-run"):
+        verbosity = chosen_verbosity(quiet=quiet, verbose=verbose)
         from .work.run_package import run_package
 
-        run_package(program, inputs, output, trace, races=races)
+        run_package(program, inputs, output, trace, races=races, verbosity=verbosity)

@@ -23,6 +23,7 @@ MAPPER_NAMES = (
     "output-stationary",
     "random",
     "random-pruned",
+    "timeloop-hybrid",
     "exhaustive",
 )
 SCHEDULER_NAMES = (

@@ -1,16 +1,50 @@
 """Where the commands start: nothing is imported before an interrupt is taken care of."""
 
+import os
+import shutil
 import sys
 from collections.abc import Generator
 from contextlib import contextmanager
+from pathlib import Path
 
 from .exit_codes import INTERRUPTED
+
+_HELP_WIDTH = 80
+"""Columns."""
+
+
+def acc_cache() -> None:
+    """Run the command line of ``acc-cache``."""
+    with _interruptible("acc-cache"):
+        _show_help("acc-cache")
+        from .acc_cache import app
+
+        app()
+
+
+def acc_compare() -> None:
+    """Run the command line of ``acc-compare``."""
+    with _interruptible("acc-compare"):
+        _show_help("acc-compare")
+        from .acc_compare import app
+
+        app()
 
 
 def acc_compile() -> None:
     """Run the command line of ``acc-compile``."""
     with _interruptible("acc-compile"):
+        _show_help("acc-compile")
         from .acc_compile import app
+
+        app()
+
+
+def acc_explore() -> None:
+    """Run the command line of ``acc-explore``."""
+    with _interruptible("acc-explore"):
+        _show_help("acc-explore")
+        from .acc_explore import app
 
         app()
 
@@ -18,6 +52,7 @@ def acc_compile() -> None:
 def acc_map() -> None:
     """Run the command line of ``acc-map``."""
     with _interruptible("acc-map"):
+        _show_help("acc-map")
         from .acc_map import app
 
         app()
@@ -26,6 +61,7 @@ def acc_map() -> None:
 def acc_opt() -> None:
     """Run the command line of ``acc-opt``."""
     with _interruptible("acc-opt"):
+        _show_help("acc-opt")
         from .acc_opt import app
 
         app()
@@ -34,6 +70,7 @@ def acc_opt() -> None:
 def acc_run() -> None:
     """Run the command line of ``acc-run``."""
     with _interruptible("acc-run"):
+        _show_help("acc-run")
         from .acc_run import app
 
         app()
@@ -42,6 +79,7 @@ def acc_run() -> None:
 def acc_zoo() -> None:
     """Run the command line of ``acc-zoo``."""
     with _interruptible("acc-zoo"):
+        _show_help("acc-zoo")
         from .acc_zoo import app
 
         app()
@@ -49,9 +87,47 @@ def acc_zoo() -> None:
 
 @contextmanager
 def _interruptible(tool: str) -> Generator[None]:
-    """End with one line where Ctrl-C comes while the tool is still being imported."""
+    """End with one line where Ctrl-C comes while the tool is still being imported.
+
+    Args:
+        tool: Its name, for the line.
+    """
+    _open_output()
     try:
         yield
     except KeyboardInterrupt:
         sys.stderr.write(f"{tool}: interrupted\n")
         sys.exit(INTERRUPTED)
+
+
+def _show_help(tool: str) -> None:
+    """Show the help of a tool and end, where that is all that is asked for.
+
+    The texts lie beside this file, as the library that reads options writes them for terminals of
+    that width and more; importing it takes several times as long.
+
+    Args:
+        tool: Its name; where it was called by another, the library shows that one.
+    """
+    if sys.argv[1:] != ["--help"] or Path(sys.argv[0]).name != tool:
+        return
+    if shutil.get_terminal_size().columns < _HELP_WIDTH:
+        return
+    path = Path(__file__).parent / "help" / f"{tool.replace('-', '_')}.txt"
+    sys.stdout.write(path.read_text(encoding="utf-8"))
+    sys.stdout.flush()
+    sys.exit(0)
+
+
+def _open_output() -> None:
+    """Let a closed standard output or error be one that takes everything.
+
+    Else the next file that is opened would get its number, and what a library prints.
+    """
+    for number, name in ((1, "stdout"), (2, "stderr")):
+        if getattr(sys, name) is None:
+            null = os.open(os.devnull, os.O_WRONLY)
+            if null != number:
+                os.dup2(null, number)
+                os.close(null)
+            setattr(sys, name, os.fdopen(number, "w", encoding="utf-8", closefd=False))

@@ -170,7 +170,7 @@ def _compiled(case: NodeCase, arch: str, arrays: Mapping[str, Array]) -> Compile
         shapes = {name: array.shape for name, array in arrays.items() if name not in constants}
         options = replace(QUICK, shapes=shapes, constants=constants)
         try:
-            return compile_model(case.model, arch, options, name=case.name)
+            return compile_model(case.model, arch, options)
         except ComputedOperandError as error:
             missing = [name for name in error.inputs if name not in constants]
             if not missing:

@@ -2,5 +2,7 @@
 
 - ``read``: layers from the command line, and from CSV files;
 - ``schedulers``: layers under tile schedulers, as text and CSV;
-- ``timeloop``: mapped layers as the files that ``timeloop-model`` reads.
+- ``emit``: mapped layers as the files that Timeloop and ZigZag read; ``judge`` takes nests of
+  Timeloop's files;
+- ``picture``: a nest as boxes.
 """

@@ -1,7 +1,9 @@
 """Layers as users write them: on the command line, and in CSV files."""
 
 import csv
+import logging
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,10 +12,12 @@ from ...ir.errors import InputError, OptionError, VerifyError
 from ...ir.mapping import SpatialLoop
 from ...ir.workload import DIMS, Dim, Workload
 
+_LOG = logging.getLogger(__name__)
 _UNROLLED = re.compile(r"^(\w+)=(\d+)@([\w-]+)$")
 _FIELD = re.compile(r"^(\w+)=(\d+)(?:,(\d+))?$")
 _PAIRS = ("stride", "dilation")
 _COLUMNS = ("R", "S", "P", "Q", "C", "K")
+_KNOWN = frozenset({*DIMS, "stride_w", "stride_h", "dnn", "layer"})
 _HINT = 'write "R=3 S=3 P=56 Q=56 C=64 K=64 N=1 G=1 stride=1 dilation=1"'
 _LARGEST = 2**31 - 1
 
@@ -83,7 +87,8 @@ def read_layers(path: Path) -> tuple[Layer, ...]:
     """Return the layers of a CSV file, in order.
 
     Columns: ``R S P Q C K``, and where they exist ``N G stride_w stride_h dnn layer``; others are
-    disregarded. ``stride_h`` is vertical. A layer is named ``dnn/layer``, or by its line.
+    disregarded, with a warning. ``stride_h`` is vertical. A layer is named ``dnn/layer``, or by its
+    line.
 
     Raises:
         InputError: The file cannot be read, or a line is malformed; names file and line.
@@ -94,6 +99,7 @@ def read_layers(path: Path) -> tuple[Layer, ...]:
             missing = [name for name in _COLUMNS if name not in (reader.fieldnames or ())]
             if missing:
                 raise InputError(f"{path}: no column {', '.join(missing)}")
+            _tell_unknown(path, reader.fieldnames or ())
             layers = tuple(_read(path, number, row) for number, row in enumerate(reader, start=2))
     except OSError as error:
         raise InputError(f"cannot read {path}: {error.strerror}") from error
@@ -102,6 +108,12 @@ def read_layers(path: Path) -> tuple[Layer, ...]:
     if not layers:
         raise InputError(f"{path}: holds no layer")
     return layers
+
+
+def _tell_unknown(path: Path, columns: Sequence[str]) -> None:
+    unknown = [name for name in columns if name not in _KNOWN]
+    if unknown:
+        _LOG.warning("%s: columns that say nothing here: %s", path, ", ".join(unknown))
 
 
 def _read(path: Path, number: int, row: dict[str, str | None]) -> Layer:

@@ -1,20 +1,13 @@
 """Several processes that answer questions to mappers side by side."""
 
-import os
-import pickle
-import subprocess
-import sys
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from contextlib import suppress
 from dataclasses import dataclass, field
 from queue import SimpleQueue
 
 from ...ir.errors import PassError
 from ...passes.mapping.jobs import Answer, MapJob
-
-Process = subprocess.Popen[bytes]
-_COMMAND = (sys.executable, "-P", "-m", f"{__package__}.worker")
+from .process import ProcessDied, WorkerProcess
 
 
 def solve_side_by_side(jobs: Sequence[MapJob], processes: int) -> Iterator[tuple[MapJob, Answer]]:
@@ -39,12 +32,12 @@ class _Pool:
     """Processes; who takes one from the queue has it alone."""
 
     size: int
-    started: list[Process] = field(default_factory=list[Process])
-    idle: SimpleQueue[Process] = field(default_factory=SimpleQueue[Process])
+    started: list[WorkerProcess] = field(default_factory=list[WorkerProcess])
+    idle: SimpleQueue[WorkerProcess] = field(default_factory=SimpleQueue[WorkerProcess])
 
     def __enter__(self) -> "_Pool":
         for _ in range(self.size):
-            process = _start()
+            process = WorkerProcess()
             self.started.append(process)
             self.idle.put(process)
         return self
@@ -63,32 +56,13 @@ class _Pool:
     def stop(self) -> None:
         """End all processes, also those at work."""
         for process in self.started:
-            process.kill()
-            process.wait()
-            for stream in (process.stdin, process.stdout):
-                if stream is not None and not stream.closed:
-                    with suppress(BrokenPipeError):  # what was not yet sent has no reader now
-                        stream.close()
+            process.stop()
 
 
-def _start() -> Process:
-    path = os.pathsep.join(item for item in sys.path if item)
-    return subprocess.Popen(
-        _COMMAND,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        env={**os.environ, "PYTHONPATH": path},
-    )
-
-
-def _ask(process: Process, job: MapJob) -> Answer:
-    assert process.stdin is not None
-    assert process.stdout is not None
+def _ask(process: WorkerProcess, job: MapJob) -> Answer:
     try:
-        pickle.dump(job, process.stdin)
-        process.stdin.flush()
-        return pickle.load(process.stdout)
-    except (EOFError, OSError, pickle.UnpicklingError) as error:
+        return process.ask(job)
+    except ProcessDied as error:
         raise PassError(
             f"a process that maps operators died at {job.problem.workload}", hint="--processes 1"
         ) from error

@@ -64,15 +64,16 @@ def solve_all(
     distinct = dict(zip(keys, jobs, strict=True))
     answers: dict[str, Answer] = {}
     for key, job in distinct.items():
-        known = None if cache is None else cache.find(job)
+        known = None if cache is None else cache.find(key, job.problem.workload)
         if known is not None:
             answers[key] = replace(known, seconds=0.0, cpu_seconds=0.0) if timeless_cache else known
     progress(len(answers), len(distinct))
     waiting = [job for key, job in distinct.items() if key not in answers]
     for job, answer in _solved(waiting, processes):
-        answers[key_of(job)] = answer
+        key = key_of(job)
+        answers[key] = answer
         if cache is not None and isinstance(answer, MappingResult):
-            cache.store(job, answer)
+            cache.store(key, answer)
         progress(len(answers), len(distinct))
     return tuple(answers[key] for key in keys)
 

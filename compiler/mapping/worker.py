@@ -8,11 +8,36 @@ import os
 import pickle
 import signal
 import sys
+import threading
+import time
+from contextlib import suppress
+
+_LOOK_EVERY = 0.2
+"""Between two looks at whether the parent is there [s]."""
 
 
 def main() -> None:
-    """Answer until stdin ends. What libraries print goes to stderr."""
+    """Answer until stdin ends or the parent does. What libraries print goes to stderr.
+
+    The one argument is the parent's number.
+    """
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides
+    threading.Thread(target=_end_with, args=(int(sys.argv[1]),), daemon=True).start()
+    with suppress(BrokenPipeError):  # nobody reads the answer any more
+        _answer_all()
+
+
+def _end_with(parent: int) -> None:
+    """End this process once its parent is gone, also in the midst of an answer.
+
+    A parent that is ended from outside cannot stop its workers.
+    """
+    while os.getppid() == parent:
+        time.sleep(_LOOK_EVERY)
+    os._exit(1)
+
+
+def _answer_all() -> None:
     with os.fdopen(os.dup(1), "wb") as answers:
         os.dup2(2, 1)
         while True:
@@ -20,8 +45,11 @@ def main() -> None:
                 job = pickle.load(sys.stdin.buffer)
             except EOFError:
                 return
-            pickle.dump(job.answer(), answers)
-            answers.flush()
+            try:
+                pickle.dump(job.answer(), answers)
+                answers.flush()
+            except BrokenPipeError:  # nobody waits any more
+                os._exit(0)  # what is left in the buffer could not be written either
 
 
 if __name__ == "__main__":

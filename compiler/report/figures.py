@@ -26,6 +26,19 @@ def amount(value: float | None, unit: str = "") -> str:
     return f"{value / factor:.2f} {prefix}{unit}".rstrip()
 
 
+def cycles_text(value: float | None) -> str:
+    """Return a number of cycles, all of its digits: ``113,283``."""
+    return UNKNOWN if value is None else f"{value:,.0f}"
+
+
+def capacity(size: int) -> str:
+    """Return the size of a memory, which mostly is a power of two: ``128 KiB``; else as others."""
+    if size % 1024 or not size:
+        return amount(size, "B")
+    unit = "KiB" if size % 1024**2 else "MiB"
+    return f"{size // (1024 if unit == 'KiB' else 1024**2):,} {unit}"
+
+
 def joule(picojoule: float | None) -> float | None:
     """Return an energy in J."""
     return None if picojoule is None else picojoule / 1e12

@@ -160,7 +160,7 @@ def table_of(rows: Sequence[Row]) -> Table:
             f"{row.cycles:,.0f}",
             f"{row.cycles / row.cycles_lower_bound:.3f}",
             f"{row.energy_pj / 1e6:.2f}",
-            f"{row.energy_pj / row.energy_lower_bound_pj:.3f}",
+            _times(_energy_ratio(row)),
             row.status,
             percent(row.gap, 2),
             f"{row.solve_seconds:.2f}",
@@ -169,9 +169,19 @@ def table_of(rows: Sequence[Row]) -> Table:
     for mapper in mappers if len({row.layer for row in rows}) > 1 else ():
         own = [row for row in rows if row.mapper == mapper]
         cycles = _geomean([row.cycles / row.cycles_lower_bound for row in own])
-        energy = _geomean([row.energy_pj / row.energy_lower_bound_pj for row in own])
-        table.add_row("geomean", mapper, "", f"{cycles:.3f}", "", f"{energy:.3f}", "", "", "")
+        ratios = [ratio for row in own if (ratio := _energy_ratio(row)) is not None]
+        energy = _geomean(ratios) if len(ratios) == len(own) else None
+        table.add_row("geomean", mapper, "", f"{cycles:.3f}", "", _times(energy), "", "", "")
     return table
+
+
+def _energy_ratio(row: Row) -> float | None:
+    """Return energy over its bound, ``None`` on a machine whose file has no energies."""
+    return row.energy_pj / row.energy_lower_bound_pj if row.energy_lower_bound_pj else None
+
+
+def _times(ratio: float | None) -> str:
+    return "-" if ratio is None else f"{ratio:.3f}"
 
 
 def _geomean(values: Sequence[float]) -> float:

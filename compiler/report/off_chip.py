@@ -6,7 +6,7 @@ that the program moved. *Compulsory* are inputs, constants and outputs, each onc
 """
 
 from ...ir.report import GraphScheduleReport
-from .figures import amount, counted, percent
+from .figures import amount, capacity, counted, percent
 
 
 def planned_scope(plan: GraphScheduleReport) -> str:
@@ -34,5 +34,5 @@ def plan_line(plan: GraphScheduleReport) -> str:
         )
     )
     residences = counted(len(plan.residences), "residence")
-    capacity = amount(plan.budget_bytes, "B")
-    return f"scratchpad plan: {residences} in {capacity}, {moved} ({proof(plan)})"
+    size = capacity(plan.budget_bytes)
+    return f"scratchpad plan: {residences} in {size}, {moved} ({proof(plan)})"

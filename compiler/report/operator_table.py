@@ -1,6 +1,7 @@
 """The slowest operators as a table that fits the terminal: names give way, numbers never do."""
 
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from rich import box
@@ -9,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from ...ir.report import OperatorReport
-from .figures import UNKNOWN, amount, joule, ratio
+from .figures import UNKNOWN, amount, cycles_text, joule, ratio
 from .proofs import scopes_text
 
 _WIDE = 100
@@ -38,14 +39,16 @@ _HEADINGS = (
     Heading("energy", is_number=True),
 )
 _MAPPER = 2
+_GIVE_WAY = (_MAPPER, 3, 1)
+"""Columns that narrow terminals do without, the first one first: mapper, status, kind."""
 
 
 @dataclass(frozen=True)
 class OperatorTable:
     """The operators with most cycles.
 
-    Narrow terminals do without the mapper's name. Names are shortened in the middle, since both
-    ends of ``layer3.0.downsample.conv`` tell.
+    Narrow terminals do without the mapper's name, narrower ones without status and kind. Names are
+    shortened in the middle, since both ends of ``layer3.0.downsample.conv`` tell.
 
     Attributes:
         operators: All operators.
@@ -63,12 +66,16 @@ class OperatorTable:
     def table(self, width: int) -> Table:
         """Return the table for a terminal of ``width`` columns."""
         slowest = sorted(self.operators, key=lambda item: -(item.cycles or 0))[: self.shown]
-        columns = [
-            column for column in range(len(_HEADINGS)) if width >= _WIDE or column != _MAPPER
-        ]
-        rows = [[_cells(item)[column] for column in columns] for item in slowest]
+        called = labels(self.operators)
+        cells = [_cells(item, called[item.name]) for item in slowest]
+        columns = list(range(len(_HEADINGS)))
+        for column in _GIVE_WAY:
+            is_tight = column == _MAPPER or _left(width, columns, cells) < _SHORTEST_NAME
+            if width < _WIDE and is_tight:
+                columns.remove(column)
+        rows = [[row[column] for column in columns] for row in cells]
         headings = [_HEADINGS[column] for column in columns]
-        space = width - sum(_widths(headings, rows)[1:]) - _GAP * len(columns)
+        space = _left(width, columns, cells)
         title = f"slowest {len(rows)} of {len(self.operators)} operators"
         table = Table(
             box=box.SIMPLE_HEAD,
@@ -89,6 +96,26 @@ class OperatorTable:
         return table
 
 
+def labels(operators: Sequence[OperatorReport]) -> Mapping[str, str]:
+    """Return how operators are called for people, by name: the first ONNX node, and how many more.
+
+    Where a node became several operators, or there is none, the operator's own name.
+    """
+    found = {item.name: _label(item) for item in operators}
+    counts = Counter(found.values())
+    return {
+        name: text if counts[text] == 1 else name.removesuffix(QUANTISED)
+        for name, text in found.items()
+    }
+
+
+def _label(item: OperatorReport) -> str:
+    if not item.nodes:
+        return item.name.removesuffix(QUANTISED)
+    others = len(item.nodes) - 1
+    return f"{item.nodes[0]} +{others}" if others else item.nodes[0]
+
+
 def shorten(text: str, width: int) -> str:
     """Return a text of at most ``width`` characters, cut in the middle where it is longer."""
     if len(text) <= width:
@@ -97,17 +124,24 @@ def shorten(text: str, width: int) -> str:
     return f"{text[: width - tail - 1]}…{text[len(text) - tail :]}"
 
 
-def _cells(item: OperatorReport) -> tuple[str, ...]:
+def _cells(item: OperatorReport, label: str) -> tuple[str, ...]:
     return (
-        item.name.removesuffix(QUANTISED),
+        label,
         item.kind,
         item.mapper or UNKNOWN,
         item.status or UNKNOWN,
-        amount(item.cycles),
+        cycles_text(item.cycles),
         ratio(item.cycles, item.cycles_lower_bound),
         UNKNOWN if item.utilization is None else f"{item.utilization:.0%}",
         amount(joule(item.energy_pj), "J"),
     )
+
+
+def _left(width: int, columns: Sequence[int], cells: Sequence[Sequence[str]]) -> int:
+    """Return the columns of a terminal that are left for names."""
+    headings = [_HEADINGS[column] for column in columns]
+    rows = [[row[column] for column in columns] for row in cells]
+    return width - sum(_widths(headings, rows)[1:]) - _GAP * len(columns)
 
 
 def _widths(headings: Sequence[Heading], rows: Sequence[Sequence[str]]) -> list[int]:

@@ -15,13 +15,13 @@ from ...ir.report import (
     GraphScheduleReport,
     OperatorReport,
     PassRun,
-    Quantization,
+    QuantizationReport,
     Report,
     Totals,
     Verification,
     VerificationStatus,
 )
-from .figures import UNKNOWN, amount, joule, percent, ratio
+from .figures import UNKNOWN, amount, cycles_text, joule, percent, ratio
 from .off_chip import plan_line, planned_scope
 from .operator_table import OperatorTable
 
@@ -120,7 +120,7 @@ def _optimal(mapped: Sequence[OperatorReport]) -> list[str]:
     return [f"{count} proven optimal among {scope}" for scope, count in proven.items()]
 
 
-def quantization_line(found: Quantization) -> str:
+def quantization_line(found: QuantizationReport) -> str:
     """Return one line on how a float model became an integer one, with its accuracy."""
     noise = "equal to" if found.snr_db is None else f"{found.snr_db:.1f} dB against"
     method = "" if found.method == "minmax" else f" by {found.method}"
@@ -159,11 +159,11 @@ def _totals_table(totals: Totals, plan: GraphScheduleReport | None) -> Table:
     source = "scheduled" if totals.cycles_simulated is None else "simulated"
     rows = [
         ("MACs", amount(totals.macs), ""),
-        ("cycles, model", amount(totals.cycles_model), ""),
-        ("cycles, simulated", amount(totals.cycles_simulated), ""),
+        ("cycles, model", cycles_text(totals.cycles_model), ""),
+        ("cycles, simulated", cycles_text(totals.cycles_simulated), ""),
         (
             "cycles, lower bound",
-            amount(totals.cycles_lower_bound),
+            cycles_text(totals.cycles_lower_bound),
             _times(
                 "model" if totals.cycles_simulated is None else "simulated",
                 cycles,

@@ -64,19 +64,23 @@ class MappingCache:
     def _store(self) -> Store:
         return Store(self.folder)
 
-    def find(self, job: MapJob) -> MappingResult | None:
-        """Return the stored answer, ``None`` where there is none that can be read."""
-        key = key_of(job)
+    def find(self, key: str, workload: Workload) -> MappingResult | None:
+        """Return the stored answer to a question, ``None`` where there is none that can be read.
+
+        Args:
+            key: Digest of the question, :func:`key_of`.
+            workload: The one that was asked about.
+        """
         found = self._store.read(key, _SUFFIX)
         try:
-            return None if found is None else _decode(json.loads(found), job.problem.workload)
+            return None if found is None else _decode(json.loads(found), workload)
         except (ValueError, KeyError, TypeError) as error:
             self._store.refuse(key, _SUFFIX, error)
             return None
 
-    def store(self, job: MapJob, result: MappingResult) -> None:
-        """Store an answer; a folder that cannot be written to is no error."""
-        self._store.write(key_of(job), _SUFFIX, json.dumps(_encode(result)).encode())
+    def store(self, key: str, result: MappingResult) -> None:
+        """Store the answer to a question; a folder that cannot be written to is no error."""
+        self._store.write(key, _SUFFIX, json.dumps(_encode(result)).encode())
 
 
 def _encode(result: MappingResult) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 """Quantised networks on disk, so that a network is calibrated once for equal data.
 
 A key is the digest of the float model, of the calibration data, of the options, and of the code
-that quantises. An entry is a line of figures, then the model. The newest few are kept: they are as
+that quantises. An entry is a line of figures, then the model. Those used last are kept: they are as
 large as networks.
 """
 

@@ -13,21 +13,24 @@ import os
 import sys
 import tempfile
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+
+from ...ir.cache_folder import cache_folder
 
 _LOG = logging.getLogger(__name__)
 _ROOT = Path(__file__).parents[2]
 
 
+ANSWERS = "mappings"
+"""The folder of answers in the user's cache."""
+
+
 def default_folder() -> Path:
-    """Return the user's folder of answers: ``$ACCNN_CACHE``, or below ``~/.cache``."""
-    named = os.environ.get("ACCNN_CACHE")
-    if named:
-        return Path(named)
-    base = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
-    return Path(base) / "accnn" / "mappings"
+    """Return the user's folder of answers."""
+    return cache_folder() / ANSWERS
 
 
 def digest_of(*parts: str) -> str:
@@ -98,12 +101,15 @@ class Store:
         """Return an entry, ``None`` where there is none that can be read."""
         path = self.path(key, suffix)
         try:
-            return path.read_bytes()
+            content = path.read_bytes()
         except FileNotFoundError:
             return None
         except OSError as error:
             self.refuse(key, suffix, error)
             return None
+        with suppress(OSError):
+            os.utime(path)  # what was used last is deleted last
+        return content
 
     def refuse(self, key: str, suffix: str, error: Exception) -> None:
         """Tell that an entry is damaged and will be replaced.
@@ -134,7 +140,7 @@ class Store:
             _LOG.warning("cannot store an answer: %s", error)
 
     def keep_newest(self, suffix: str, count: int) -> None:
-        """Delete all entries of a kind but the newest ones.
+        """Delete all entries of a kind but those that were used last.
 
         Args:
             suffix: The kind.

@@ -9,7 +9,7 @@ their operators. What the program made of a float at a cut must be what quantisi
 within that tolerance of onnxruntime's: the neighbour of a tie, but never another integer.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -19,7 +19,7 @@ from ...ir.graph import Graph, Op
 from ...ir.operators.spec import Family
 from ...ir.ops import spec_of
 from ...ir.report import OutputCheck, Verification
-from ...models.sections import given_name, in_sections, quantised_tensors
+from ...models.sections import given_name, in_sections, quantised_by, quantised_tensors
 from ...models.session import as_written, make_session, run
 from ..frontend import Network
 from .verify import EQUAL, FLOAT_TOLERANCE, Tolerance, compare, judged, tolerances
@@ -27,6 +27,8 @@ from .verify import EQUAL, FLOAT_TOLERANCE, Tolerance, compare, judged, toleranc
 Array = npt.NDArray[np.generic]
 
 _HALF_STEP = 0.5
+_IN_FLOAT = frozenset({"ConvTranspose"})
+"""Nodes that onnxruntime runs in float where the compiler adds integers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +39,7 @@ class Cut:
         name: The quantised tensor in the graph.
         original: Its ONNX name.
         source: ONNX name of the float tensor that it is made of.
-        operand: That tensor in the graph; ``None`` where an average pool makes integers at once.
+        operand: That tensor in the graph; ``None`` where an operator makes integers at once.
     """
 
     name: str
@@ -54,30 +56,33 @@ def cuts(network: Network, graph: Graph) -> tuple[Cut, ...]:
         graph: Its graph as the reference runs it.
     """
     sources = quantised_tensors(network.model)
+    in_float = quantised_by(network.model, _IN_FLOAT)
     originals = {name: original for original, name in network.imported.tensor_names}
+    allowed = tolerances(graph)
     return tuple(
         Cut(
             name=op.name,
             original=originals[op.name],
             source=sources[originals[op.name]],
-            operand=None if _averages(op) else op.operands[0],
+            operand=op.operands[0] if _quantises(op) else None,
         )
-        for op in _made_of_floats(graph)
+        for op in graph.ops
         if graph.use_count.get(op.name, 0) and originals.get(op.name) in sources
+        if _is_rounded(op, allowed) or originals[op.name] in in_float
     )
 
 
-def _made_of_floats(graph: Graph) -> Iterator[Op]:
-    """Yield the operators that make integers of rounded floats.
+def _is_rounded(op: Op, allowed: Mapping[str, Tolerance]) -> bool:
+    """Whether an operator makes integers of rounded floats.
 
     Average pools of integers add floats, too. onnxruntime adds them in another order where what a
     pool makes is also an output: then it runs the pool in float.
     """
-    allowed = tolerances(graph)
-    for op in graph.ops:
-        is_quantised = spec_of(op).family is Family.QUANTIZE and allowed[op.name] != EQUAL
-        if is_quantised or _averages(op):
-            yield op
+    return _averages(op) or (_quantises(op) and allowed[op.name] != EQUAL)
+
+
+def _quantises(op: Op) -> bool:
+    return spec_of(op).family is Family.QUANTIZE
 
 
 def _averages(op: Op) -> bool:

@@ -43,10 +43,26 @@ def verification_inputs(model: Model, seed: int, path: Path | None) -> dict[str,
         sample = next(iter(read_samples(path, specs)), None)
         if sample is None:
             raise OptionError(f"{path} holds no sample")
+        _check_numbers(path, model, sample)
         return dict(sample)
     return {
         spec.name: made_up(spec, (seed, _VERIFICATION, number)) for number, spec in enumerate(specs)
     }
+
+
+def _check_numbers(path: Path, model: Model, sample: Mapping[str, Array]) -> None:
+    """Refuse NaN where the network makes integers of it: no integer stands for it.
+
+    Raises:
+        OptionError: Names the file and the input.
+    """
+    quantised = {node.input[0] for node in model.graph.node if node.op_type == "QuantizeLinear"}
+    for name in sorted(quantised & sample.keys()):
+        if np.isnan(sample[name]).any():
+            raise OptionError(
+                f"{path.name}: {name!r} holds NaN, and the network is quantised",
+                hint="integers know no NaN: replace it, or compile for a machine of fp32",
+            )
 
 
 def reference_outputs(model: Model, inputs: Mapping[str, Array]) -> dict[str, Array]:

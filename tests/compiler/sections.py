@@ -88,6 +88,49 @@ def averaged(path: Path) -> Path:
     return path
 
 
+def transposed(path: Path, *, per_channel: bool = False, **attrs: object) -> Path:
+    """Write a quantised transposed convolution, rectified and read as an output.
+
+    Args:
+        path: Of the file.
+        per_channel: Whether every channel has weights of its own scale.
+        attrs: Of the convolution.
+    """
+    rng = np.random.default_rng(5)
+    scale = np.float32([0.5, 0.25, 0.5] if per_channel else 0.5)
+    constants = {
+        "s": np.float32(1),
+        "z": np.int8(0),
+        "w": rng.integers(-9, 10, (2, 3, 3, 3)).astype(np.int8),
+        "sw": scale,
+        "zw": np.zeros(scale.shape, np.int8),
+        "b": np.int32([5, -7, 1]),
+        "zb": np.zeros(scale.shape, np.int32),
+        "sy": np.float32(2),
+        "zy": np.int8(-128),
+    }
+    nodes = [
+        helper.make_node("QuantizeLinear", ["x", "s", "z"], ["xq"]),
+        helper.make_node("DequantizeLinear", ["xq", "s", "z"], ["xf"]),
+        helper.make_node("DequantizeLinear", ["w", "sw", "zw"], ["wf"], axis=1),
+        helper.make_node("DequantizeLinear", ["b", "sw", "zb"], ["bf"], axis=0),
+        helper.make_node("ConvTranspose", ["xf", "wf", "bf"], ["f"], **attrs),
+        helper.make_node("Relu", ["f"], ["r"]),
+        helper.make_node("QuantizeLinear", ["r", "sy", "zy"], ["fq"]),
+        helper.make_node("DequantizeLinear", ["fq", "sy", "zy"], ["y"]),
+    ]
+    graph = helper.make_graph(
+        nodes,
+        "net",
+        [helper.make_tensor_value_info("x", TensorProto.FLOAT, [1, 2, 4, 5])],
+        [helper.make_tensor_value_info("y", TensorProto.FLOAT, [*"NKPQ"])],
+        [numpy_helper.from_array(array, name) for name, array in constants.items()],
+    )
+    opsets = [helper.make_opsetid("", 17)]
+    onnx.save(helper.make_model(graph, opset_imports=opsets, ir_version=8), path)
+    return path
+
+
 @dataclass(frozen=True)
 class Case:
     """A network, its graph as the reference runs it, and the right tensors."""

@@ -1,5 +1,7 @@
 """What a user may choose for one compilation."""
 
+from pathlib import Path
+
 import pytest
 
 from accnn.compiler.options import CompileOptions, VerifyMode
@@ -22,3 +24,24 @@ def test_other_words_are_refused(name: str):
         CompileOptions(**{name: "bogus"})
 
     assert "it is one of '" in (caught.value.hint or "")
+
+
+@pytest.mark.parametrize("name", ["calibration", "accuracy", "inputs", "cache"])
+def test_text_is_a_path(name: str):
+    options = CompileOptions(**{name: "some/file"})
+
+    assert getattr(options, name) == Path("some/file")
+
+
+@pytest.mark.parametrize(
+    ("text", "size"), [("64K", 65536), ("1m", 1 << 20), ("512", 512), ("MR", "mr")]
+)
+def test_sizes_of_the_scratchpad_are_read_as_on_the_command_line(text: str, size: int | str):
+    assert CompileOptions(scratchpad=text).scratchpad == size
+
+
+def test_what_is_no_size_is_refused():
+    with pytest.raises(OptionError, match="scratchpad 64Q: not a number of bytes") as caught:
+        CompileOptions(scratchpad="64Q")
+
+    assert "64K" in (caught.value.hint or "")

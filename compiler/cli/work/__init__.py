@@ -1,8 +1,12 @@
 """What the commands do: all that is imported only once their options are read.
 
-- ``compile_network``, ``map_layers``, ``run_passes``, ``run_package``, ``write_network``: the work
-  of ``acc-compile``, ``acc-map``, ``acc-opt``, ``acc-run`` and ``acc-zoo``;
+- ``compile_network``, ``explore``, ``map_layers``, ``run_passes``, ``run_package``,
+  ``write_network``: the work of ``acc-compile``, ``acc-explore``, ``acc-map``, ``acc-opt``,
+  ``acc-run`` and ``acc-zoo``;
+- ``compile_many``: several networks and machines in one call;
+- ``show_cache``, ``compare_results``: that of ``acc-cache`` and ``acc-compare``;
 - ``list_archs``: the catalogue of architectures;
 - ``option_values``: shapes, constants and sizes, read from text;
+- ``progress``: how far the work is;
 - ``broken``: plug-ins that could not be loaded.
 """

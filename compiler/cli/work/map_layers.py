@@ -8,15 +8,19 @@ from rich.console import Console
 
 from ....backend.load import load_architecture
 from ....ir.arch import Architecture
-from ....ir.codec.files import check_writable
+from ....ir.codec.files import check_writable, replacing
+from ....ir.codec.json_codec import dump_json
 from ....ir.errors import InfeasibleError, OptionError
-from ....passes.mapping.mapper import MappingResult
+from ....ir.suggest import suggest
+from ....passes.mapping.mapper import Mapper, MappingResult
 from ....passes.mapping.problem import MappingProblem, Objective
 from ....passes.mapping.registry import find_mapper
 from ....passes.scheduling.flexer.options import FlexerOptions, Metric, Priority, SpaceRule
+from ...layers.emit import TOOLS, folder_names
+from ...layers.judge import GivenNest, parse_names
+from ...layers.picture import nest_svg
 from ...layers.read import Layer, parse_layer, parse_spatial, read_layers
 from ...layers.schedulers import rows_text, schedule_layers, write_rows
-from ...layers.timeloop import folder_names, write_timeloop
 from ...mapping.solve import Answer, solve_all
 from ...report.layer_table import (
     LayerCounting,
@@ -27,11 +31,17 @@ from ...report.layer_table import (
     table_of,
     write_csv,
 )
+from ...stores.inventory import limited
 from ...stores.mappings import MapJob, MappingCache
 from ...stores.store import default_folder
+from ..verbosity import Verbosity
+from .progress import shown_progress
 
 _FILE_WIDTH = 160
 """Columns of a table that goes to a file."""
+
+_TAKE_SPATIAL = ("salsa", "loma")
+"""Mappers that take given unrolled loops."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,11 +63,16 @@ class LayersRequest:
         counting: Whose rules count in the figures.
         spatial: Unrolled loops as text, where they are given.
         csv: File for one row per layer and mapper.
+        as_json: Whether standard output is the rows as JSON, and nothing else.
         emit: Another tool to write files for.
         directory: Folder of these files.
+        imported: Mapping of Timeloop to judge instead of looking for one.
+        rename: Its levels to those of the machine, as text.
+        picture: SVG file for a picture of the nest.
         seed: Of mappers that draw at random.
         cached: Whether answers of before count.
         processes: Processes at most.
+        verbosity: How much is said.
     """
 
     arch: str
@@ -74,11 +89,16 @@ class LayersRequest:
     counting: str
     spatial: str | None
     csv: Path | None
+    as_json: bool
     emit: str | None
     directory: Path | None
+    imported: Path | None
+    rename: str | None
+    picture: Path | None
     seed: int
     cached: bool
     processes: int
+    verbosity: Verbosity
 
 
 def map_layers(request: LayersRequest) -> None:
@@ -101,35 +121,66 @@ def map_layers(request: LayersRequest) -> None:
             arch=single,
             objective=Objective(request.objective),
             seed=request.seed,
-            even=request.emit is not None,
+            even=request.emit == "timeloop",
             rules=rules_of(counting),
             spatial=None if request.spatial is None else parse_spatial(request.spatial, single),
         )
         for item in chosen
     ]
-    mappers = [find_mapper(name) for name in request.mappers]
+    mappers = _mappers(request)
     jobs = [MapJob(problem, mapper) for problem in problems for mapper in mappers]
-    cache = MappingCache(default_folder()) if request.cached else None
-    answers = solve_all(jobs, cache, processes=request.processes)
-    layers = [item for item in chosen for _ in request.mappers]
+    cached = request.cached and request.imported is None  # a file says what it says now
+    cache = MappingCache(default_folder()) if cached else None
+    with limited(cache and cache.folder), shown_progress("acc-map", request.verbosity) as observe:
+        answers = solve_all(
+            jobs,
+            cache,
+            processes=request.processes,
+            progress=lambda done, total: observe("map", done, total),
+        )
+    layers = [item for item in chosen for _ in mappers]
     rows = [
         _row(layer, job, answer, counting)
         for layer, job, answer in zip(layers, jobs, answers, strict=True)
     ]
-    _show(rows, answers, single)
+    if request.as_json:
+        typer.echo(dump_json(tuple(rows)), nl=False)
+    else:
+        _show(rows, answers, single)
     if request.csv is not None:
         write_csv(request.csv, rows)
-    if request.directory is not None:
-        _emit(request.directory, rows, answers, single)
+    if request.directory is not None and request.emit is not None:
+        _emit(request.emit, request.directory, rows, answers, single)
+    if request.picture is not None:
+        _draw(request.picture, rows, answers, single)
+
+
+def _mappers(request: LayersRequest) -> list[Mapper]:
+    if request.imported is None:
+        return [find_mapper(name) for name in request.mappers]
+    return [GivenNest(path=request.imported, names=parse_names(request.rename))]
+
+
+def _draw(path: Path, rows: list[Row], answers: tuple[Answer, ...], arch: Architecture) -> None:
+    """Write the picture of the one nest."""
+    (row,), (answer,) = rows, answers
+    if isinstance(answer, MappingResult):
+        with replacing(path) as partial:
+            title = f"{row.layer} on {arch.name}, {row.mapper}"
+            partial.write_text(nest_svg(answer.nest, arch, title), encoding="utf-8")
 
 
 def _emit(
-    directory: Path, rows: list[Row], answers: tuple[Answer, ...], arch: Architecture
+    tool: str,
+    directory: Path,
+    rows: list[Row],
+    answers: tuple[Answer, ...],
+    arch: Architecture,
 ) -> None:
     names = folder_names([f"{row.layer}.{row.mapper}" for row in rows])
     for name, answer in zip(names, answers, strict=True):
         if isinstance(answer, MappingResult):
-            write_timeloop(directory / name, answer.nest, arch)
+            TOOLS[tool](directory / name, answer.nest, arch)
 
 
 def _layers(layer: str | None, path: Path | None) -> tuple[Layer, ...]:
@@ -151,7 +202,7 @@ def _compare_schedulers(
         trade=request.trade,
     )
     rows = schedule_layers(layers, machine, request.schedulers or (), options)
-    typer.echo(rows_text(rows))
+    typer.echo(dump_json(rows) if request.as_json else f"{rows_text(rows)}\n", nl=False)
     if request.csv is not None:
         write_rows(request.csv, rows)
 
@@ -169,12 +220,32 @@ def _check_options(request: LayersRequest) -> None:
     if request.csv is not None:
         check_writable(request.csv)
     emit, directory = request.emit, request.directory
-    if emit not in (None, "timeloop"):
-        raise OptionError(f"--emit knows no tool {emit!r}", hint="known: timeloop")
+    if emit is not None and emit not in TOOLS:
+        raise OptionError(f"--emit knows no tool {emit!r}", hint=suggest(emit, TOOLS))
+    if request.rename is not None and request.imported is None:
+        raise OptionError("--rename has no effect without --import")
+    if request.imported is not None and (request.layer is None or request.schedulers is not None):
+        raise OptionError("--import judges one nest", hint="give its layer with --layer")
+    if request.picture is not None:
+        check_writable(request.picture)
+        if request.layer is None or len(request.mappers) > 1 or request.schedulers is not None:
+            raise OptionError("--picture draws one nest", hint="give one layer and one mapper")
+    if request.spatial is not None and (useless := _without_spatial(request)):
+        raise OptionError(
+            f"--spatial has no effect with {useless}, which chooses its own",
+            hint="salsa and loma take it",
+        )
     if (emit is None) != (directory is None):
         raise OptionError("--emit needs a tool and a folder", hint="--emit timeloop DIR")
     if directory is not None and directory.exists() and not directory.is_dir():
         raise OptionError(f"cannot write {directory}: it is not a folder")
+
+
+def _without_spatial(request: LayersRequest) -> str:
+    """Return a mapper that disregards given unrolled loops; empty where none does."""
+    if request.imported is not None:
+        return "--import"
+    return next((name for name in request.mappers if name not in _TAKE_SPATIAL), "")
 
 
 def _row(layer: Layer, job: MapJob, answer: Answer, counting: LayerCounting) -> Row:

@@ -1,7 +1,6 @@
-"""Read what options say: shapes, values of constants, sizes of memories.
+"""Read what options say: shapes and values of constants.
 
-``--shape NAME=1,3,224,224``, ``--shape AXIS=1,AXIS=128``, ``--constant NAME=1,2``,
-``--scratchpad 64K``.
+``--shape NAME=1,3,224,224``, ``--shape AXIS=1,AXIS=128``, ``--constant NAME=1,2``.
 """
 
 import re
@@ -9,12 +8,9 @@ from collections.abc import Sequence
 
 from ....ir.errors import OptionError
 from ....models.onnx_import.loading.constants import ConstantValue
-from ....passes.scheduling.cosma.budgets import NamedBudget
-from ...options import BUDGET_HINT
 
 _PART = re.compile(r"(?:(?P<name>.+)=)?\s*(?P<extent>\d+)\s*")
 _TRUTH = {"true": True, "false": False}
-_FACTORS = {"K": 1024, "M": 1024**2}
 
 
 def parse_shapes(texts: Sequence[str]) -> dict[str, tuple[int, ...]]:
@@ -70,38 +66,3 @@ def _number(text: str, word: str) -> bool | int | float:
         except ValueError:
             continue
     raise OptionError(f"--constant {text}: {word!r} is no number")
-
-
-def parse_bytes(text: str, option: str) -> int:
-    """Return a number of bytes from ``65536``, ``64K`` or ``1M``.
-
-    Args:
-        text: What the user gave.
-        option: For the message.
-
-    Raises:
-        OptionError: It is no number of bytes.
-    """
-    suffix = text[-1:].upper()
-    digits = text[:-1] if suffix in _FACTORS else text
-    if not (digits.isascii() and digits.isdecimal()):
-        raise OptionError(f"{option} {text}: not a number of bytes", hint="e.g. 65536 or 64K")
-    return int(digits) * _FACTORS.get(suffix, 1)
-
-
-def parse_budget(text: str, option: str = "--scratchpad") -> int | str:
-    """Return a number of bytes, or the name of a size of the scratchpad.
-
-    Args:
-        text: What the user gave.
-        option: For the message.
-
-    Raises:
-        OptionError: It is neither.
-    """
-    if text.lower() in set(NamedBudget):
-        return text.lower()
-    try:
-        return parse_bytes(text, option)
-    except OptionError as error:
-        raise OptionError(error.message, hint=BUDGET_HINT) from None

@@ -16,12 +16,19 @@ from ....ir.codec.files import check_writable, replacing
 from ....ir.errors import InputError, OptionError
 from ....runtime_sim.simulate import SimulationResult, simulate
 from ....runtime_sim.trace import write_trace
+from ..verbosity import Verbosity
 
 Array: TypeAlias = npt.NDArray[Any]
 
 
 def run_package(
-    program: Path, inputs: Path, output: Path, trace: Path | None, *, races: bool
+    program: Path,
+    inputs: Path,
+    output: Path,
+    trace: Path | None,
+    *,
+    races: bool,
+    verbosity: Verbosity,
 ) -> None:
     """Execute a program, write its outputs, tell its cost.
 
@@ -31,11 +38,13 @@ def run_package(
         output: ``.npz`` to write.
         trace: Where to write a trace; ``None`` writes none.
         races: Whether to stop at unordered accesses.
+        verbosity: How much is said.
 
     Raises:
         AccnnError: A file is not what it must be, or the program does what the machine forbids.
     """
     _check_targets(output, trace)
+    _check_kept({"PROGRAM": program, "--input": inputs}, {"--output": output, "--trace": trace})
     package = load_package(program)
     result = simulate(
         package.program,
@@ -45,7 +54,8 @@ def run_package(
         trace=trace is not None,
     )
     _write(package, result, output, trace)
-    typer.echo(_summary(result))
+    if verbosity is not Verbosity.QUIET:
+        typer.echo(_summary(result))
 
 
 def _check_targets(output: Path, trace: Path | None) -> None:
@@ -60,6 +70,18 @@ def _check_targets(output: Path, trace: Path | None) -> None:
     check_writable(trace)
     if trace.absolute() == output.absolute():
         raise OptionError(f"--output and --trace are the same file: {trace}")
+
+
+def _check_kept(read: Mapping[str, Path], written: Mapping[str, Path | None]) -> None:
+    """Check that no file that is read is written, too; devices may be both.
+
+    Raises:
+        OptionError: One is.
+    """
+    for target, to in written.items():
+        for source, path in read.items():
+            if to is not None and path.is_file() and path.resolve() == to.resolve():
+                raise OptionError(f"{target} would replace {source}: {to}")
 
 
 def _named_inputs(package: Package, path: Path) -> dict[str, Array]:

@@ -16,17 +16,20 @@ from ....ir.text.parser import parse_module
 from ....ir.text.printer import print_module
 from ....passes.base import STAGES, Context
 from ....passes.header import Header, read_header
-from ....passes.instrument import Instrument, PrintAfter, Timing, WriteReproducer
+from ....passes.instrument import Instrument, PrintAfter, ReportProgress, Timing, WriteReproducer
 from ....passes.manager import run_pipeline
 from ....passes.options import option_fields
 from ....passes.pipeline import Pipeline, find_pass
 from ....passes.registry import PASSES, pipeline, plugin_passes
 from ...mapping.solve import CachedSolver, cores
 from ...pipelines import pipeline_text
+from ...stores.inventory import limited
 from ...stores.mappings import MappingCache
 from ...stores.passes import PassMemory
 from ...stores.store import Store, default_folder
+from ..verbosity import Verbosity
 from .broken import tell_broken
+from .progress import shown_progress
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,6 +46,7 @@ class PassesRequest:
         print_ir_after: Names of passes, or ``all``.
         timing: Whether to show the time of each pass.
         reproducer: Where to write what reproduces a crash.
+        verbosity: How much is said.
     """
 
     file: Path | None
@@ -54,6 +58,7 @@ class PassesRequest:
     print_ir_after: tuple[str, ...]
     timing: bool
     reproducer: Path
+    verbosity: Verbosity
 
 
 def run_passes(request: PassesRequest) -> None:
@@ -66,10 +71,17 @@ def run_passes(request: PassesRequest) -> None:
     with _shown(clock, wanted=request.timing):
         if request.output is not None:
             check_writable(request.output)
-        job = _read(request)
-        printers = _printers(request.print_ir_after)
-        watchers = (*printers, clock, WriteReproducer(request.reproducer))
-        _write(job.run(watchers, verify_each=request.verify_each), request.output)
+        with shown_progress("acc-opt", request.verbosity) as observe:
+            observe("read", 0, 0)
+            job = _read(request)
+            watchers = (
+                *_printers(request.print_ir_after),
+                ReportProgress(lambda item, done, total: observe(item.name, 0, 0)),
+                clock,
+                WriteReproducer(request.reproducer),
+            )
+            module = job.run(watchers, verify_each=request.verify_each)
+        _write(module, request.output)
 
 
 @contextmanager
@@ -92,17 +104,16 @@ class _Job:
 
     def run(self, watchers: Sequence[Instrument], *, verify_each: bool) -> Module:
         """Return the module after all passes."""
-        outcome = run_pipeline(
-            self.pipeline,
-            self.module,
-            Context(
-                seed=self.seed,
-                solve_jobs=CachedSolver(MappingCache(default_folder()), cores()),
-                run_pass=PassMemory(Store(default_folder())),
-            ),
-            instruments=watchers,
-            verify_each=verify_each,
+        folder = default_folder()
+        context = Context(
+            seed=self.seed,
+            solve_jobs=CachedSolver(MappingCache(folder), cores()),
+            run_pass=PassMemory(Store(folder)),
         )
+        with limited(folder):
+            outcome = run_pipeline(
+                self.pipeline, self.module, context, instruments=watchers, verify_each=verify_each
+            )
         return outcome.module
 
 

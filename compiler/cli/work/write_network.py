@@ -1,5 +1,7 @@
 """Write a network of the zoo."""
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import typer
@@ -7,11 +9,16 @@ from rich.console import Console
 from rich.table import Table
 
 from ....ir.codec.files import check_writable, replacing
+from ....ir.codec.json_codec import dump_json
 from ....ir.errors import OptionError
 from ....models.data.calibration import input_specs
 from ....models.session import Model, save_model
-from ....models.zoo.build import build
-from ....models.zoo.registry import NETWORKS, find, published
+from ....models.zoo.build import PRODUCER, build
+from ....models.zoo.registry import NETWORKS, ZooNetwork, find, published
+from ..verbosity import Verbosity
+
+_PRODUCER_WITHIN = 64
+"""An ONNX file names its producer behind one number, at its very beginning [byte]."""
 
 
 def write_network(
@@ -22,6 +29,7 @@ def write_network(
     sequence: int,
     batch: int,
     seed: int,
+    verbosity: Verbosity,
 ) -> None:
     """Build a network and write its file.
 
@@ -32,36 +40,100 @@ def write_network(
         sequence: Length of texts [token].
         batch: Inputs per inference.
         seed: Of the weights.
+        verbosity: How much is said.
 
     Raises:
-        OptionError: There is no such network, or the file cannot be written.
+        OptionError: There is no such network, or the file cannot be written or is another's.
     """
     if name is None:
         raise OptionError("no network given", hint="see acc-zoo --list")
     find(name)
     path = output or Path(f"{name}.onnx")
     check_writable(path)
+    _check_ours(path)
     model = build(name, image_size=image_size, sequence=sequence, batch=batch, seed=seed)
     with replacing(path) as partial:
         save_model(model, partial)
-    typer.echo(f"{path}: {name}, {_inputs(model)}, seed {seed}")
+    if verbosity is not Verbosity.QUIET:
+        typer.echo(f"{path}: {name}, {_inputs(model)}, seed {seed}")
 
 
-def list_networks() -> None:
-    """Print the networks of the zoo."""
+def _check_ours(path: Path) -> None:
+    """Check that a file is absent, or a network of the zoo: it can be made again.
+
+    Raises:
+        OptionError: It is somebody else's.
+    """
+    if not path.is_file():
+        return
+    with path.open("rb") as file:
+        start = file.read(_PRODUCER_WITHIN)
+    if start and PRODUCER.encode() not in start:
+        raise OptionError(
+            f"will not overwrite {path}: acc-zoo did not write it",
+            hint="choose another file with -o",
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ZooRow:
+    """What the list says of a network, at its published size.
+
+    Attributes:
+        name: What users call it.
+        parameters: Trainable ones.
+        macs: Multiply-accumulates of one inference.
+        operators: ONNX operators.
+        network: One line for people.
+        source: Who published the number of parameters.
+    """
+
+    name: str
+    parameters: int
+    macs: int
+    operators: int
+    network: str
+    source: str
+
+
+def list_networks(*, as_json: bool = False) -> None:
+    """Print the networks of the zoo.
+
+    Args:
+        as_json: Whether as JSON, an object per network.
+    """
+    rows = tuple(_row(network) for network in NETWORKS)
+    if as_json:
+        typer.echo(dump_json(rows), nl=False)
+    else:
+        _show(rows)
+
+
+def _row(network: ZooNetwork) -> ZooRow:
+    built = published(network)
+    return ZooRow(
+        name=network.name,
+        parameters=network.parameters,
+        macs=built.macs,
+        operators=built.operator_count,
+        network=network.summary,
+        source=network.source,
+    )
+
+
+def _show(rows: Sequence[ZooRow]) -> None:
     table = Table("name", "parameters", "MACs", "operators", "network", "source", box=None)
     table.columns[0].no_wrap = True
     for column in table.columns[1:4]:
         column.justify = "right"
-    for network in NETWORKS:
-        built = published(network)
+    for row in rows:
         table.add_row(
-            network.name,
-            f"{network.parameters:,}",
-            f"{built.macs / 1e9:.3f} G",
-            f"{built.operator_count}",
-            network.summary,
-            network.source,
+            row.name,
+            f"{row.parameters:,}",
+            f"{row.macs / 1e9:.3f} G",
+            f"{row.operators}",
+            row.network,
+            row.source,
         )
     Console().print(table)
 

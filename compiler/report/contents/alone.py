@@ -17,7 +17,7 @@ from ....ir.isa.program import Program
 from ....ir.tiles.events import TRANSFERS
 from ....ir.tiles.schedule import TileSchedule
 from ....runtime_sim.array.arrays import Arrays
-from ....runtime_sim.timing.demands import Demands, Work
+from ....runtime_sim.timing.demands import Demand, Demands
 from ....runtime_sim.timing.events import ProgramTiming, time_of
 from ....runtime_sim.timing.ports import ports_of
 
@@ -94,7 +94,7 @@ class OperatorsAlone:
         ]
 
     @cached_property
-    def _works(self) -> list[list[Work]]:
+    def _works(self) -> list[list[Demand]]:
         """What each instruction asks of the machine, by queue."""
         demands = Demands(self.program, ports_of(self.program.arch), Arrays(self.program))
         return [demands.queue(number) for number in range(len(self.program.queues))]

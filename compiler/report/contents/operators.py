@@ -8,12 +8,13 @@ from ....ir.module import Mapping as OperatorMapping
 from ....ir.module import Module
 from ....ir.ops import workload
 from ....ir.proof import gap_of
-from ....ir.report import Dims, OperatorReport, Traffic
+from ....ir.report import Dims, OperandTraffic, OperatorReport
 from ....ir.text.printing.nest import print_nest
 from ....ir.workload import Workload
 from ....passes.base import require_arch
 from ....passes.mapping.mapper import MappingStatus
 from ....runtime_sim.result import OperatorAccount
+from ...onnx_nodes import nodes_of
 from .differences import Differences
 from .findings import Findings
 from .lower_bounds import (
@@ -86,8 +87,11 @@ def _group(
         difference=differences.difference(group.name),
         reasons=differences.reasons(group.name),
         energy_pj=None if account is None else account.energy.total,
+        offchip_bytes=None if account is None else account.off_chip_bytes,
         utilization=macs / (cycles * arch.all_macs) if macs and cycles else None,
         traffic=() if account is None else traffic_of(account),
+        members=group.members,
+        nodes=nodes_of(op.loc for op in ops),
         nest="\n".join(f"{item.operator}\n{print_nest(item.nest)}" for item in nests) or None,
         note=f"fused{rows}: {', '.join(group.members)}",
     )
@@ -123,8 +127,10 @@ def _operator(
         difference=differences.difference(op.name),
         reasons=differences.reasons(op.name),
         energy_pj=None if account is None else account.energy.total,
+        offchip_bytes=None if account is None else account.off_chip_bytes,
         utilization=None if load is None or not cycles else load.macs / (cycles * arch.all_macs),
         traffic=() if account is None else traffic_of(account),
+        nodes=nodes_of((op.loc,)),
         nest=None if mapping is None else print_nest(mapping.nest),
         note=None if mapping is None else mapping.note or None,
     )
@@ -148,10 +154,10 @@ def _status(mapping: OperatorMapping) -> SolveStatus:
     return _STATUS.get(mapping.status, SolveStatus.HEURISTIC)
 
 
-def traffic_of(account: OperatorAccount) -> tuple[Traffic, ...]:
+def traffic_of(account: OperatorAccount) -> tuple[OperandTraffic, ...]:
     """Return what moved at each level."""
     return tuple(
-        Traffic(
+        OperandTraffic(
             level=item.level,
             operand=item.operand,
             read_bytes=item.read,

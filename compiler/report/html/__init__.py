@@ -2,8 +2,7 @@
 
 - ``page``: renders the templates with the values of ``view``;
 - ``headline``, ``plan_figures``, ``provenance``: figures, and how they came to be;
-- ``operator_rows``, ``tile_rows``: the tables; ``binding`` and ``split`` say what holds an operator
-  up, and where its energy and bytes go;
+- ``operator_rows``, ``tile_rows``: the tables; ``split`` says where energy and bytes go;
 - ``names``: names of the network, made fit to be shown;
 - ``charts``: the drawings.
 """

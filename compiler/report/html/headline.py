@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from ....ir.arch import Architecture
 from ....ir.report import Report, Totals
 from ....runtime_sim.result import SimulationResult
-from ..figures import UNKNOWN, amount, joule
+from ..figures import UNKNOWN, amount, cycles_text, joule
 from ..off_chip import planned_scope
 
 
@@ -39,9 +39,11 @@ def _cycles(totals: Totals, arch: Architecture | None) -> tuple[Figure, ...]:
     )
     cycles = model if simulated is None else simulated
     return (
-        Figure("cycles, simulated", amount(simulated), _duration(simulated, arch)),
-        Figure("cycles, model", amount(model), _times(model, simulated, "the simulated ones")),
-        Figure("cycles, lower bound", amount(bound), _times(cycles, bound, "that", _who(totals))),
+        Figure("cycles, simulated", cycles_text(simulated), _duration(simulated, arch)),
+        Figure("cycles, model", cycles_text(model), _times(model, simulated, "the simulated ones")),
+        Figure(
+            "cycles, lower bound", cycles_text(bound), _times(cycles, bound, "that", _who(totals))
+        ),
         Figure("utilisation", *_utilization(totals, cycles, arch)),
     )
 

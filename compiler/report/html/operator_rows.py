@@ -4,9 +4,10 @@ from dataclasses import dataclass
 
 from ....ir.module import Module
 from ....ir.report import Dims, OperatorReport
-from ..figures import UNKNOWN, amount, joule, percent, ratio
+from ..binding import LOOKS, Binding, BusyShare, spelled_shares
+from ..bottleneck import bottleneck
+from ..figures import UNKNOWN, amount, cycles_text, joule, percent, ratio
 from ..layer_table import nest_text
-from .binding import LOOKS, Binding, BusyShare, spelled_shares
 from .names import short, shown
 from .split import TrafficRow, traffic_rows
 
@@ -47,6 +48,8 @@ class OperatorRow:
         binding: What holds it up.
         look: Colour of ``binding``.
         busy: How busy the engines are.
+        why: What holds it up, in a sentence; empty where that is not known.
+        nodes: ONNX nodes that it comes from; empty for none.
         note: What else there is to know of the mapping; empty for nothing.
         nest: Loop nest as the papers write them; empty for none.
         traffic: Per level and operand.
@@ -76,6 +79,8 @@ class OperatorRow:
     binding: Binding
     look: str
     busy: str
+    why: str
+    nodes: str
     note: str
     nest: str
     traffic: tuple[TrafficRow, ...]
@@ -87,6 +92,7 @@ def operator_row(
     item: OperatorReport,
     number: int,
     *,
+    label: str,
     most_cycles: int,
     why: Binding,
     shares: tuple[BusyShare, ...],
@@ -98,6 +104,7 @@ def operator_row(
         module: Its mapping.
         item: Its figures.
         number: Its position in the program.
+        label: What it is called for people.
         most_cycles: Of the slowest operator.
         why: What it is bound by.
         shares: How busy the engines are.
@@ -106,7 +113,7 @@ def operator_row(
     cycles, bound = item.cycles, item.cycles_lower_bound
     return OperatorRow(
         number=number,
-        name=short(item.name, 32),
+        name=short(label, 32),
         full_name=shown(item.name),
         kind=shown(item.kind, 40),
         dims=_dims(item.dims),
@@ -116,8 +123,8 @@ def operator_row(
         bound=TableCell(amount(item.bound), item.bound),
         scope=item.scope or "",
         gap=TableCell(percent(item.gap), item.gap),
-        estimate="" if item.estimate is None else f"{item.estimate:,.0f}",
-        cycles=TableCell(UNKNOWN if cycles is None else f"{cycles:,}", cycles),
+        estimate="" if item.estimate is None else cycles_text(item.estimate),
+        cycles=TableCell(cycles_text(cycles), cycles),
         cycles_share=100 * (cycles or 0) / max(1, most_cycles),
         times_bound=TableCell(ratio(cycles, bound), cycles / bound if cycles and bound else None),
         difference=TableCell(
@@ -132,6 +139,8 @@ def operator_row(
         binding=why,
         look=LOOKS[why],
         busy=spelled_shares(shares),
+        why=bottleneck(item, why, shares),
+        nodes=shown(", ".join(item.nodes), 400),
         note=shown(item.note or "", 400),
         nest=_nest(module, item),
         traffic=traffic_rows(item.traffic),

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from ....ir.report import Report
-from ..figures import UNKNOWN, amount, counted, percent
+from ..figures import UNKNOWN, amount, capacity, counted, percent
 from ..off_chip import planned_scope
 from .names import shown
 from .provenance import Fact
@@ -28,7 +28,7 @@ def plan_facts(report: Report) -> tuple[Fact, ...]:
     objective, bound = plan.objective_bytes, plan.bound_bytes
     seconds = UNKNOWN if plan.solve_seconds is None else f"{plan.solve_seconds:.2f} s"
     return (
-        Fact("budget", f"{plan.budget_bytes:,} B"),
+        Fact("budget", capacity(plan.budget_bytes)),
         Fact("status", str(plan.status)),
         Fact("objective", f"{objective:,} B off chip ({planned_scope(plan)})"),
         Fact("proven bound", f"{bound:,} B of {plan.scope}" if bound else "none"),

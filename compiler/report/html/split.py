@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from ....ir.report import Traffic
+from ....ir.report import OperandTraffic
 from ....runtime_sim.result import SimulationResult
 from ..figures import amount, joule
 
@@ -53,7 +53,7 @@ class TrafficRow:
     written_share: float
 
 
-def traffic_rows(traffic: Iterable[Traffic]) -> tuple[TrafficRow, ...]:
+def traffic_rows(traffic: Iterable[OperandTraffic]) -> tuple[TrafficRow, ...]:
     """Return the rows of a table of traffic."""
     items = tuple(traffic)
     most = max((max(item.read_bytes, item.written_bytes) for item in items), default=0) or 1

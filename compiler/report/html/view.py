@@ -7,12 +7,14 @@ from ....ir.arch import Architecture
 from ....ir.module import Module
 from ....ir.report import OutputCheck, Report, VerificationStatus
 from ....runtime_sim.result import SimulationResult
-from ..figures import amount
+from ..binding import Binding, BusyShare, binding, predicted_shares, simulated_shares
+from ..figures import UNKNOWN, amount, capacity
+from ..operator_table import labels
 from ..table import accuracy_line, mapping_line, quantization_line, verification_line
-from .binding import Binding, BusyShare, binding, predicted_shares, simulated_shares
 from .charts.marks import Chart
 from .charts.operators import operator_chart
 from .charts.plan import plan_chart
+from .charts.roofline import roofline_chart
 from .charts.run import run_chart
 from .headline import Figure, figures, missing
 from .names import shown
@@ -48,6 +50,7 @@ class PageView:
         figures: Totals.
         steps: Passes with their seconds.
         operators: Cycles per operator.
+        roofline: MACs per cycle over MACs per byte; ``None`` without a run.
         run: The whole run.
         rows: Table of operators.
         nests_text: Who found the loop nests, and what is proven of them.
@@ -77,6 +80,7 @@ class PageView:
     figures: tuple[Figure, ...]
     steps: tuple[TimedStep, ...]
     operators: Chart | None
+    roofline: Chart | None
     run: Chart | None
     rows: tuple[OperatorRow, ...]
     nests_text: str
@@ -121,6 +125,9 @@ def view_of(report: Report, module: Module, simulation: SimulationResult | None)
         figures=figures(report, module.arch),
         steps=_steps(report),
         operators=operator_chart(report.operators, bound_by) if has_cycles else None,
+        roofline=None
+        if module.arch is None or simulation is None
+        else roofline_chart(report.operators, bound_by, module.arch),
         run=run_chart(simulation, _by_program(simulation, report, bound_by))
         if simulation is not None and has_trace
         else None,
@@ -162,8 +169,8 @@ def _machine(arch: Architecture) -> str:
     size = arch.scratchpad_level.capacity
     return (
         f"{npus} NPU{'s' if npus > 1 else ''}, {macs:,} MACs per cycle in {arch.precision}, "
-        f"{amount(size, 'B')} scratchpad, {arch.dma.channels} DMA channels, "
-        f"{amount(arch.clock_hz, 'Hz')}"
+        f"{UNKNOWN if size is None else capacity(size)} scratchpad, "
+        f"{arch.dma.channels} DMA channels, {amount(arch.clock_hz, 'Hz')}"
     )
 
 
@@ -219,11 +226,13 @@ def _rows(
         for row, name in zip(tiles, names, strict=False)
         if row.chart is not None
     }
+    called = labels(report.operators)
     return tuple(
         operator_row(
             module,
             item,
             number,
+            label=called[item.name],
             most_cycles=most,
             why=bound_by[number],
             shares=shares[number],

@@ -1,5 +1,7 @@
 """``acc-compile`` from the command line: results, exit codes, one message for each bad input."""
 
+import json
+import os
 import re
 import subprocess
 import sys
@@ -16,34 +18,20 @@ from typer.testing import CliRunner, Result
 import accnn
 from accnn.backend.load import catalogue, find_source
 from accnn.compiler.cli import acc_compile, acc_opt, acc_run
+from accnn.compiler.cli.work.compile_network import judge
 from accnn.compiler.driver import compile
 from accnn.compiler.options import CompileOptions
 from accnn.compiler.pipelines import chosen_pipeline
-from accnn.ir.report import VerificationStatus, from_json
+from accnn.ir.errors import MismatchError
+from accnn.ir.report import Verification, VerificationStatus, from_json
 from accnn.ir.text.parser import parse_module
 from accnn.models.quantisation.quantize import quantize
 from accnn.passes.pipeline import Pipeline
+from tests.compiler.cli.nets import tiny
 from tests.passes.sample_passes import RenameGraph
 
 STAGES = {"module.ir", "model.onnx", "report.html", "report.json"}
 ALL = STAGES | {"program.acc", "program.asm", "trace.json"}
-
-
-def tiny(batch: int | str = 1, kind: str = "Relu", name: str = "x", size: int = 8) -> ModelProto:
-    """Return one convolution and an activation, opset 17."""
-    weights = np.random.default_rng(0).standard_normal((4, 3, 3, 3)).astype(np.float32)
-    nodes = [
-        helper.make_node("Conv", [name, "w"], ["c"], name="conv", pads=[1, 1, 1, 1]),
-        helper.make_node(kind, ["c"], ["y"], name="last"),
-    ]
-    graph = helper.make_graph(
-        nodes,
-        "tiny",
-        [helper.make_tensor_value_info(name, TensorProto.FLOAT, [batch, 3, size, size])],
-        [helper.make_tensor_value_info("y", TensorProto.FLOAT, [batch, 4, size, size])],
-        [numpy_helper.from_array(weights, "w")],
-    )
-    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
 
 
 def tiny_with_weights(value: float) -> ModelProto:
@@ -203,7 +191,78 @@ def test_different_outputs_end_with_3(monkeypatch: pytest.MonkeyPatch):
     assert done.exit_code == 3
     assert "256 of 256 elements differ from onnxruntime" in done.stderr
     assert "failed: 256 of 256" in done.stdout
+    as_json = run("tiny.onnx", "--arch", "simba", "--json")
+    assert as_json.exit_code == 3
+    assert json.loads(as_json.stdout)["verification"]["status"] == "failed"
     assert {path.name for path in Path("tiny.acc").iterdir()} == ALL
+
+
+def test_json_is_all_of_standard_output_and_the_head_of_the_report():
+    done = run("tiny.onnx", "--arch", "simba", "--json")
+
+    assert done.exit_code == 0, done.output
+    head = json.loads(done.stdout)
+    report = json.loads(Path("tiny.acc/report.json").read_text())
+    report["quantization"]["layers"] = []
+    assert head == {name: report[name] for name in head}
+    assert {"totals", "verification", "options"} <= head.keys()
+    assert not {"passes", "operators"} & head.keys()
+    assert run("tiny.onnx", "--arch", "simba", "--json").stdout == done.stdout
+
+
+@pytest.mark.parametrize(("arch", "code"), [("edge-fp32", 0), ("simba", 2)])
+def test_nan_is_an_input_where_nothing_makes_integers_of_it(arch: str, code: int):
+    np.savez("nan.npz", x=np.full((1, 3, 8, 8), np.nan, np.float32))
+
+    done = run("tiny.onnx", "--arch", arch, *GREEDY, "--inputs", "nan.npz")
+
+    assert done.exit_code == code, done.output
+
+
+GREEDY = ("--mapper", "output-stationary", "--scheduler", "in-order")
+
+
+def test_an_operator_is_explained():
+    done = run("tiny.onnx", "--arch", "edge-fp32", *GREEDY, "--explain", "conv")
+
+    assert done.exit_code == 0, done.output
+    assert done.stdout.startswith("y on edge-fp32: conv2d, from ONNX node conv\n")
+    assert "compiled and run again:" in done.stdout
+    assert Path("tiny.acc/report.json").exists()
+    as_json = run("tiny.onnx", "--arch", "edge-fp32", *GREEDY, "--explain", "y", "--json")
+    assert json.loads(as_json.stdout)["operator"] == "y"
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("--explain", "cnov"), "no operator or ONNX node 'cnov'\n  hint: did you mean conv?"),
+        (
+            ("--explain", "conv", "--until", "map-operators"),
+            "--explain needs the whole compilation",
+        ),
+    ],
+)
+def test_what_cannot_be_explained(words: tuple[str, ...], message: str):
+    done = run("tiny.onnx", "--arch", "edge-fp32", *GREEDY, *words)
+
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert f"acc-compile: error: {message}" in done.stderr
+
+
+def test_json_of_an_error_is_nothing():
+    done = run("tiny.onnx", "--arch", "nowhere", "--json")
+
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert "nowhere" in done.stderr
+
+
+def test_who_verified_layers_is_not_sent_to_verify_layers():
+    with pytest.raises(MismatchError, match="hint: --verify=layers names"):
+        judge(Verification(status=VerificationStatus.FAILED))
+    with pytest.raises(MismatchError, match="first in y$"):
+        judge(Verification(status=VerificationStatus.FAILED, first_difference="y"))
+    judge(Verification(status=VerificationStatus.VERIFIED))
 
 
 def test_outputs_of_another_shape_differ(monkeypatch: pytest.MonkeyPatch):
@@ -511,7 +570,7 @@ def test_a_crash_of_a_pass_leaves_what_reproduces_it(monkeypatch: pytest.MonkeyP
     def crash(*_: object) -> None:
         raise ZeroDivisionError("no tile")
 
-    monkeypatch.setattr("accnn.passes.scheduling.schedule_tiles.schedule_operator", crash)
+    monkeypatch.setattr("accnn.passes.scheduling.static.schedule_tiles.schedule_operator", crash)
     done = run("tiny.onnx", "--arch", "simba")
 
     assert done.exit_code == 1
@@ -601,3 +660,37 @@ def test_no_processes_are_refused():
 
     assert done.exit_code == 2
     assert "processes is 0, must be 1 or more" in done.stderr
+
+
+def test_a_report_of_another_program_is_not_replaced():
+    Path("tiny.acc").mkdir()
+    Path("tiny.acc/report.json").write_text('{"mine": 1}')
+
+    result = run("tiny.onnx", "--arch", "simba")
+
+    assert result.exit_code == 2
+    assert "will not overwrite tiny.acc: its report.json is no report of accnn" in result.output
+    assert Path("tiny.acc/report.json").read_text() == '{"mine": 1}'
+
+
+def test_a_folder_that_its_owner_closed_is_not_replaced():
+    until = ("--arch", "simba", "--until", "fold-layout")
+    assert run("tiny.onnx", *until).exit_code == 0
+    Path("tiny.acc").chmod(0o555)
+
+    result = run("tiny.onnx", *until)
+    Path("tiny.acc").chmod(0o755)
+
+    assert result.exit_code == 2
+    assert "will not overwrite tiny.acc: it is read-only" in result.output
+    assert names() == {"tiny.onnx", "tiny.acc"}
+
+
+def test_names_that_are_not_utf8_are_compiled():
+    Path("tiny.onnx").rename(os.fsdecode(b"tiny\xff.onnx"))
+    until = ("--arch", "simba", "--until", "fold-layout", "-o", "out.acc")
+
+    result = run(os.fsdecode(b"tiny\xff.onnx"), *until)
+
+    assert result.exit_code == 0, result.output
+    assert from_json(Path("out.acc/report.json").read_text()).model.name == "tiny\ufffd.onnx"

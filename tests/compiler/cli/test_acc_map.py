@@ -1,4 +1,7 @@
 import csv
+import itertools
+import json
+from xml.etree import ElementTree
 
 import pytest
 from typer.testing import CliRunner
@@ -10,6 +13,7 @@ from accnn.ir.workload import Workload
 from accnn.passes.analysis.cost import evaluate
 from accnn.passes.mapping.timeloop import read_mapping
 
+SVG = "{http://www.w3.org/2000/svg}"
 LAYERS = """dnn,layer,R,S,P,Q,C,K,N,stride_w,stride_h
 net,a,3,3,8,8,8,8,1,1,1
 net,b,1,1,4,8,16,8,1,1,2
@@ -57,6 +61,27 @@ def test_csv_has_one_row_per_layer_and_mapper_in_order(run, tmp_path):
     for row in rows:
         assert float(row["cycles"]) >= float(row["cycles_lower_bound"])
         assert float(row["edp"]) == float(row["cycles"]) * float(row["energy_pj"])
+
+
+def test_json_has_the_columns_of_the_csv(run, tmp_path):
+    out = tmp_path / "out.csv"
+
+    result = run("--layer", "P=8 C=16 K=8", "--mapper", "random", "--json", "--csv", str(out))
+
+    assert result.exit_code == 0, result.output
+    (row,) = json.loads(result.stdout)
+    (written,) = csv.DictReader(out.read_text().splitlines())
+    assert list(row) == list(written)
+    assert row["cycles"] == float(written["cycles"])
+
+
+def test_json_of_tile_schedulers_has_a_row_for_each_layer(run):
+    words = ["--layer", "P=8 C=16 K=8", "--scheduler", "static", "--arch", "flexer-arch5"]
+
+    result = CliRunner().invoke(app, [*words, "--json"])
+
+    assert result.exit_code == 0, result.output
+    assert [row["scheduler"] for row in json.loads(result.stdout)] == ["static"]
 
 
 def test_a_second_run_takes_the_mapping_from_the_cache(run, tmp_path):
@@ -107,8 +132,11 @@ def test_every_counting_gives_figures(run, counting):
         (["--layer", "P=8", "--mapper", "none"], "no mapper named 'none'"),
         (["--layer", "P=8", "--emit", "gem5", "x"], "knows no tool 'gem5'"),
         (["--layer", "P=8", "--emit", "timeloop"], "needs a tool and a folder"),
-        (["--layer", "P=8", "--spatial", "P=8"], "--spatial: cannot read 'P=8'"),
-        (["--layer", "P=8", "--spatial", "P=8@moon"], "--spatial: cannot read 'P=8@moon'"),
+        (
+            ["--layer", "P=8", "--mapper", "salsa", "--spatial", "P=8"],
+            "--spatial: cannot read 'P=8'",
+        ),
+        (["--layer", "P=8", "--mapper", "loma", "--spatial", "P=8@moon"], "cannot read 'P=8@moon'"),
         (["--layers", "nowhere.csv"], "cannot read nowhere.csv"),
     ],
 )
@@ -162,3 +190,116 @@ def test_the_search_itself_goes_by_the_counting_that_is_shown(tmp_path, monkeypa
 
 def test_strides_are_vertical_then_horizontal():
     assert parse_layer("R=3 P=4 stride=2,1").workload == Workload(R=3, P=4, stride=(2, 1))
+
+
+def nest_of(text: str) -> str:
+    return text[text.index("// dram") : text.index("┏")]
+
+
+@pytest.mark.parametrize("layer", ["P=8 C=16 K=8", "R=3 S=3 P=16 Q=16 C=16 K=32 stride=2"])
+def test_a_nest_that_went_to_timeloop_and_back_is_the_same(run, tmp_path, layer):
+    out = tmp_path / "timeloop"
+    words = ("--layer", layer, "--mapper", "output-stationary", "--emit", "timeloop", str(out))
+    there = run(*words, "--json")
+    (path,) = out.glob("*/mapping.yaml")
+    back = run("--layer", layer, "--import", str(path), "--json")
+
+    assert (there.exit_code, back.exit_code) == (0, 0), back.output
+    (before,), (after,) = json.loads(there.stdout), json.loads(back.stdout)
+    assert after.pop("mapper") == "imported"
+    assert before.pop("mapper") == "output-stationary"
+    for name in ("solve_seconds", "cpu_seconds"):
+        del before[name], after[name]
+    assert after == before
+    shown = [run(*words), run("--layer", layer, "--import", str(path))]
+    assert nest_of(shown[0].stdout) == nest_of(shown[1].stdout)
+
+
+def test_levels_of_an_imported_mapping_may_have_other_names(run, tmp_path):
+    words = ("--layer", "P=8 C=16 K=8")
+    run(*words, "--mapper", "output-stationary", "--emit", "timeloop", str(tmp_path / "out"))
+    (path,) = (tmp_path / "out").glob("*/mapping.yaml")
+    path.write_text(path.read_text().replace("target: gb", "target: GlobalBuffer"))
+
+    refused = run(*words, "--import", str(path))
+    done = run(*words, "--import", str(path), "--rename", "GlobalBuffer=gb")
+
+    assert refused.exit_code == 2
+    assert "not a directive of a known level" in refused.stderr
+    assert "levels of simba: dram, gb, ib, wb, ab, reg; --rename" in refused.stderr
+    assert done.exit_code == 0, done.output
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--import", "none.yaml"], "cannot read none.yaml: No such file"),
+        (
+            ["--import", "other.yaml"],
+            "other.yaml: no nest of this layer: loops over P cover 1 of 8",
+        ),
+        (["--rename", "a=b"], "--rename has no effect without --import"),
+        (["--import", "other.yaml", "--rename", "a"], "--rename: cannot read 'a'"),
+        (["--import", "other.yaml", "--spatial", "P=2@lane"], "no effect with --import"),
+        (["--spatial", "P=2@lane"], "--spatial has no effect with cosa, which chooses its own"),
+        (["--mapper", "salsa,cosa", "--picture", "a.svg"], "--picture draws one nest"),
+        (["--emit", "zigzak", "out"], "did you mean zigzag?"),
+    ],
+)
+def test_what_cannot_be_done_with_a_nest_is_told(run, tmp_path, monkeypatch, words, message):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "other.yaml").write_text("mapping:\n")
+
+    done = run("--layer", "P=8 C=16 K=8", *words)
+
+    assert done.exit_code == 2
+    assert message in done.stderr
+
+
+def test_files_of_somebody_else_are_kept(run, tmp_path):
+    words = ("--layer", "P=8", "--mapper", "output-stationary", "--emit", "zigzag", str(tmp_path))
+    assert run(*words).exit_code == 0
+    assert run(*words).exit_code == 0
+    path = tmp_path / "P=8.output-stationary" / "mapping.yaml"
+    path.write_text("mine")
+
+    done = run(*words)
+
+    assert done.exit_code == 2
+    assert "mapping.yaml: acc-map did not write it" in done.stderr
+    assert path.read_text() == "mine"
+
+
+def test_the_picture_of_a_nest(run, tmp_path):
+    path = tmp_path / "nest.svg"
+
+    done = run(
+        "--layer", "P=8 C=16 K=8", "--mapper", "output-stationary", "--picture", str(path)
+    )  # fmt: skip
+
+    assert done.exit_code == 0, done.output
+    root = ElementTree.fromstring(path.read_text())
+    texts = ["".join(item.itertext()) for item in root.iter(f"{SVG}text")]
+    assert texts[0] == "P=8 C=16 K=8 on simba, output-stationary"
+    heads = [text.split()[0] for text in texts[1:] if "for " not in text]
+    assert heads == ["dram", "gb", "pe", "ib", "lane", "wb", "ab", "mac", "reg", "MAC"]
+    loops = sum(text.startswith(("for ", "parallel_for ")) for text in texts)
+    assert loops == nest_of(done.stdout).count("for ")
+    boxes = [
+        [float(item.get(key, 0)) for key in ("x", "y", "width", "height")]
+        for item in root.iter(f"{SVG}rect")
+    ]
+    for outer, inner in itertools.pairwise(boxes):
+        assert outer[0] < inner[0]
+        assert outer[1] < inner[1]
+        assert inner[0] + inner[2] < outer[0] + outer[2]
+        assert inner[1] + inner[3] <= outer[1] + outer[3]
+
+
+def test_columns_that_say_nothing_are_named(run, tmp_path, caplog):
+    (tmp_path / "layers.csv").write_text("R,S,P,Q,C,K,color\n1,1,2,2,4,4,red\n")
+
+    done = run("--layers", str(tmp_path / "layers.csv"), "--mapper", "output-stationary")
+
+    assert done.exit_code == 0
+    assert "layers.csv: columns that say nothing here: color" in caplog.text

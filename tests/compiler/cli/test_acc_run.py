@@ -122,6 +122,28 @@ def test_two_results_need_two_files(folder):
     assert "are the same file" in result.output
 
 
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("-o", "in.npz"), "--output would replace --input: "),
+        (("-o", "program.acc"), "--output would replace PROGRAM: "),
+        (("-o", "link.npz"), "--output would replace --input: "),
+        (("-o", "out.npz", "--trace", "in.npz"), "--trace would replace --input: "),
+        (("-o", "out.npz", "--trace", "program.acc"), "--trace would replace PROGRAM: "),
+    ],
+)
+def test_what_is_read_is_not_replaced(folder, arguments, message):
+    path, _ = folder
+    (path / "link.npz").symlink_to(path / "in.npz")
+    before = {name: (path / name).read_bytes() for name in ("in.npz", "program.acc")}
+
+    result = run(path, "program.acc", "-i", "in.npz", *arguments)
+
+    assert result.exit_code == 2
+    assert message in result.output
+    assert {name: (path / name).read_bytes() for name in before} == before
+
+
 def test_nothing_is_written_where_the_trace_cannot_be(folder):
     path, _ = folder
 

@@ -1,5 +1,7 @@
 """The command line of acc-zoo."""
 
+import json
+
 import onnx
 import pytest
 from typer.testing import CliRunner
@@ -29,6 +31,26 @@ def test_the_default_file_is_named_after_the_network(zoo, tmp_path):
     assert (tmp_path / "squeezenet.onnx").is_file()
 
 
+def test_a_file_of_somebody_else_is_kept(zoo, tmp_path):
+    (tmp_path / "squeezenet.onnx").write_text("mine")
+
+    result = zoo("squeezenet", "--image-size", "32")
+
+    assert result.exit_code == 2
+    assert "will not overwrite squeezenet.onnx: acc-zoo did not write it" in result.stderr
+    assert (tmp_path / "squeezenet.onnx").read_text() == "mine"
+
+
+def test_a_network_of_the_zoo_is_written_again(zoo, tmp_path):
+    zoo("squeezenet", "--image-size", "32")
+    before = (tmp_path / "squeezenet.onnx").read_bytes()
+
+    result = zoo("squeezenet", "--image-size", "32", "--seed", "1")
+
+    assert result.exit_code == 0
+    assert (tmp_path / "squeezenet.onnx").read_bytes() != before
+
+
 def test_same_seed_gives_same_file(zoo, tmp_path):
     for name in ("a", "b"):
         zoo("squeezenet", "-o", f"{name}.onnx", "--image-size", "32", "--seed", "4")
@@ -51,11 +73,21 @@ def test_lists_every_network(zoo):
     assert "25,557,032" in result.output
 
 
+def test_the_list_as_json(zoo):
+    result = zoo("--list", "--json")
+
+    assert result.exit_code == 0
+    rows = json.loads(result.stdout)
+    assert [row["name"] for row in rows] == list(names())
+    assert {row["name"]: row["parameters"] for row in rows}["resnet50"] == 25557032
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
         (["lenet"], "no network named 'lenet'"),
-        ([], "no network given"),
+        (["--seed", "1"], "no network given"),
+        (["squeezenet", "--json"], "--json shows the networks of --list"),
         (["alexnet", "--image-size", "32"], "too small"),
         (["resnet18", "--batch", "0"], "batch is 0; it must be at least 1"),
         (["resnet18", "--image-size", "999999"], "are too large"),

@@ -1,5 +1,6 @@
 """Commands start light: ``--help`` needs no heavy library, and Ctrl-C leaves no traceback."""
 
+import os
 import subprocess
 import sys
 
@@ -8,10 +9,10 @@ import pytest
 from accnn.compiler.cli import start
 from accnn.compiler.cli.exit_codes import INTERRUPTED
 
-COMMANDS = ("acc_compile", "acc_map", "acc_opt", "acc_run", "acc_zoo")
+COMMANDS = tuple(sorted(name for name in vars(start) if name.startswith("acc_")))
 HEAVY = {
     *("highspy", "jinja2", "lark", "mip", "numba", "numpy", "onnx", "onnxruntime", "pydantic"),
-    *("rich", "safetensors", "scipy", "sympy", "matplotlib"),
+    *("rich", "safetensors", "scipy", "sympy", "matplotlib", "optuna", "sqlalchemy"),
 }
 SHOW = """
 import sys
@@ -39,6 +40,24 @@ def test_help_imports_nothing_heavy(command: str):
     assert own == {"compiler", "ir"}
 
 
+@pytest.mark.parametrize("width", [60, 80, 200])
+def test_help_as_it_is_stored_is_that_of_the_library(width: int):
+    shown = {}
+    for name in ("acc-compile", "./acc_compile"):
+        code = SHOW.format(command="acc_compile").replace('["acc_compile"', f'["{name}"')
+        done = subprocess.run(
+            [sys.executable, "-c", code],
+            env={**os.environ, "COLUMNS": str(width)},
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        shown[name] = done.stdout.replace("acc_compile", "acc-compile", 1)
+        assert ("typer" in done.stderr.split()) == (name == "./acc_compile" or width < 80)
+
+    assert len(set(shown.values())) == 1
+
+
 @pytest.mark.parametrize("command", COMMANDS)
 def test_an_interrupt_while_starting_is_one_line(command, monkeypatch, capsys):
     def interrupt(name, *rest):
@@ -54,3 +73,38 @@ def test_an_interrupt_while_starting_is_one_line(command, monkeypatch, capsys):
 
     assert ended.value.code == INTERRUPTED
     assert capsys.readouterr().err == f"{command.replace('_', '-')}: interrupted\n"
+
+
+@pytest.mark.parametrize("closed", ["1>&-", "2>&-", "1>&- 2>&-", "0<&- 1>&- 2>&-"])
+def test_a_closed_output_is_no_error(closed: str):
+    code = "import sys; from accnn.compiler.cli.start import acc_compile; acc_compile()"
+
+    done = subprocess.run(
+        ["sh", "-c", f'exec "$0" -c "$1" --list-archs {closed}', sys.executable, code],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert done.returncode == 0
+    assert "Traceback" not in done.stderr
+    assert ("simba" in done.stdout) == ("1>&-" not in closed)
+
+
+def test_a_missing_network_is_told_before_anything_heavy_is_imported():
+    code = """
+import sys
+from accnn.compiler.cli.start import acc_compile
+sys.argv = ["acc-compile", "nothing.onnx", "--arch", "simba"]
+try:
+    acc_compile()
+except SystemExit as end:
+    print(end.code, *sys.modules)
+"""
+
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+
+    assert done.stderr == "acc-compile: error: nothing.onnx: no such file\n"
+    code, *loaded = done.stdout.split()
+    assert code == "2"
+    assert set(loaded) & HEAVY <= {"pydantic"}  # typer itself looks for it

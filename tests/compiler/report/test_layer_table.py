@@ -50,3 +50,13 @@ def test_what_is_proven_stands_beside_of_which_nests():
 
 def test_names_are_not_markup():
     assert "[/bold][red]" in shown(replace(ROW, layer="[/bold][red]"))
+
+
+def test_machines_without_energies_have_no_ratio_of_energies():
+    free = replace(ROW, energy_pj=0.0, edp=0.0, energy_lower_bound_pj=0.0)
+
+    lines = shown(free, replace(free, layer="R=1 K=8")).splitlines()
+
+    layers = [line.split() for line in lines if "cosa" in line]
+    assert [line.count("-") for line in layers] == [1, 1, 1]
+    assert [line.count("2.000") for line in layers] == [1, 1, 1]

@@ -1,11 +1,12 @@
 """The table of operators fits the terminal."""
 
+import re
 from dataclasses import replace
 
 import pytest
 from rich.console import Console
 
-from accnn.compiler.report.operator_table import OperatorTable, shorten
+from accnn.compiler.report.operator_table import OperatorTable, labels, shorten
 from accnn.ir.graph_schedule import SolveStatus
 from accnn.ir.report import OperatorReport
 
@@ -31,13 +32,13 @@ def lines(width: int) -> list[str]:
     return captured.get().splitlines()
 
 
-@pytest.mark.parametrize("width", [80, 100, 120, 200])
+@pytest.mark.parametrize("width", [50, 60, 80, 100, 120, 200])
 def test_numbers_are_whole_in_one_line(width: int):
-    rows = [line for line in lines(width) if "k " in line]
+    rows = [line for line in lines(width) if "923,79" in line]
 
     assert len(rows) == len(OPERATORS)
     for row in rows:
-        assert "923.79 k" in row
+        assert re.search(r"923,79[01] ", row)
         assert "12.32" in row
         assert "100%" in row
         assert "197.62 uJ" in row
@@ -47,6 +48,16 @@ def test_numbers_are_whole_in_one_line(width: int):
 @pytest.mark.parametrize(("width", "is_shown"), [(80, False), (120, True)])
 def test_the_mapper_is_shown_where_there_is_room(width: int, is_shown: bool):
     assert ("output-stationary" in "\n".join(lines(width))) is is_shown
+
+
+def test_operators_are_called_by_their_nodes_unless_two_would_be_called_alike():
+    nodes = (("conv1", "relu1"), ("conv2",), ("split",), ("split",), ())
+    operators = [
+        replace(OPERATORS[0], name=f"t{number}_QuantizeLinear_Output", nodes=of)
+        for number, of in enumerate(nodes)
+    ]
+
+    assert list(labels(operators).values()) == ["conv1 +1", "conv2", "t2", "t3", "t4"]
 
 
 def test_names_are_not_markup():

@@ -21,7 +21,7 @@ from accnn.ir.report import (
     LayerNoise,
     OperatorReport,
     OutputCheck,
-    Quantization,
+    QuantizationReport,
     Reason,
     Report,
     Totals,
@@ -206,7 +206,7 @@ def test_without_a_simulation_nothing_is_compared():
 
 
 def test_quantisation_names_the_method_and_the_worst_layers():
-    found = Quantization(calibration="a.npz", calibrated=True, snr_db=20.0)
+    found = QuantizationReport(calibration="a.npz", calibrated=True, snr_db=20.0)
     layers = tuple(LayerNoise(f"layer{number}", 10.0 + number) for number in range(5))
 
     assert quantization_line(found) == (

@@ -23,9 +23,9 @@ def test_an_answer_comes_back_as_it_was_stored(tmp_path):
     cache = MappingCache(tmp_path)
     answer = JOB.solve()
 
-    cache.store(JOB, answer)
+    cache.store(key_of(JOB), answer)
 
-    assert cache.find(JOB) == answer
+    assert cache.find(key_of(JOB), JOB.problem.workload) == answer
 
 
 def test_everything_that_matters_changes_the_key():
@@ -47,12 +47,12 @@ def test_everything_that_matters_changes_the_key():
 
 def test_a_damaged_entry_is_solved_anew(tmp_path, caplog):
     cache = MappingCache(tmp_path)
-    cache.store(JOB, JOB.solve())
+    cache.store(key_of(JOB), JOB.solve())
     (entry,) = tmp_path.rglob("*.json")
     entry.write_text('{"temporal": 3}')
 
     with caplog.at_level(logging.WARNING):
-        assert cache.find(JOB) is None
+        assert cache.find(key_of(JOB), JOB.problem.workload) is None
 
     assert "solving anew" in caplog.text
     assert solve_all([JOB], cache) == (JOB.solve(),)

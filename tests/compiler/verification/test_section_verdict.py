@@ -16,6 +16,7 @@ from accnn.compiler.verification.verify import reference_outputs
 from accnn.ir.isa.instructions import Activate, Activation, Instruction, Quantize, Reduce, Requant
 from accnn.ir.isa.program import Program
 from accnn.ir.report import VerificationStatus
+from accnn.models.session import make_session
 from tests.compiler.sections import (
     OPTIONS,
     PIXELS,
@@ -25,6 +26,7 @@ from tests.compiler.sections import (
     case_of,
     judged_in_sections,
     quantised,
+    transposed,
 )
 from tests.end_to_end.test_transformer_block import block
 
@@ -95,6 +97,67 @@ def test_another_average_is_wrong(pool: Case, channel: int, value: int):
 
     assert found.status is VerificationStatus.FAILED
     assert [(item.name, item.mismatches) for item in found.outputs] == [("fq", 1), ("y", 0)]
+
+
+IMAGE = np.random.default_rng(3).integers(-9, 10, (1, 2, 4, 5)).astype(np.float32)
+
+
+@pytest.fixture
+def upsampling(tmp_path: Path) -> Case:
+    return case_of(transposed(tmp_path / "net.onnx", strides=[2, 2]), IMAGE)
+
+
+def test_a_transposed_convolution_is_cut_for_onnxruntime_adds_floats(upsampling: Case):
+    (cut,) = cuts(upsampling.network, upsampling.graph)
+    assert (cut.original, cut.source) == ("fq", "r")
+    assert "conv2d" in {op.kind for op in upsampling.graph.ops}
+    floats = [op for op in upsampling.graph.ops if op.kind in ("mul", "reduce_sum")]
+    assert not floats
+
+    assert upsampling.judge(upsampling.tensors).status is VerificationStatus.VERIFIED
+
+
+@pytest.mark.parametrize("off", [1, -1])
+def test_of_a_transposed_convolution_only_a_tie_may_differ(upsampling: Case, off: int):
+    (cut,) = cuts(upsampling.network, upsampling.graph)
+    right = upsampling.tensors[cut.name]
+    place = tuple(int(axis[0]) for axis in np.nonzero(right == np.sort(right, None)[-3]))
+
+    found = upsampling.judge(upsampling.with_cut(*place, value=int(right[place]) + off))
+
+    exact = _sum_at(upsampling, place) / 2 - 128
+    is_tie = abs(exact - np.floor(exact) - 0.5) < 1e-6 and abs(right[place] + off - exact) < 0.6
+    assert (found.status is VerificationStatus.VERIFIED) == is_tie
+
+
+def _sum_at(case: Case, place: tuple[int, ...]) -> float:
+    """Return what onnxruntime quantises at a place."""
+    model = onnx.shape_inference.infer_shapes(case.network.model)
+    model.graph.output.append(onnx.helper.make_tensor_value_info("r", 1, None))
+    return float(make_session(model).run(["r"], {"x": case.x})[0][place])
+
+
+@pytest.mark.parametrize("arch", ["edge-1m", "simba"])
+@pytest.mark.parametrize("per_channel", [False, True])
+@pytest.mark.parametrize(
+    "attrs",
+    [
+        {},
+        {"strides": [2, 2]},
+        {"strides": [3, 2], "pads": [1, 0, 0, 2], "output_padding": [1, 0]},
+        {"strides": [2, 1], "dilations": [2, 2]},
+        {"strides": [2, 2], "auto_pad": "SAME_LOWER"},
+    ],
+)
+def test_transposed_convolutions_run_on_the_array(tmp_path, arch, per_channel, attrs):
+    path = transposed(tmp_path / "net.onnx", per_channel=per_channel, **attrs)
+
+    found = compile(path, arch=arch, options=OPTIONS)
+
+    assert found.report.verification.status is VerificationStatus.VERIFIED
+    kinds = [op.kind for op in found.module.graph.ops]
+    assert kinds.count("conv2d") == 1
+    assert not {"mul", "reduce_sum", "stretch"} & set(kinds)
 
 
 def test_a_fault_behind_a_cut_is_wrong(softmax: Case):

@@ -91,6 +91,7 @@ class Chart:
         caption: What it shows.
         description: The same in a sentence or two, with figures, for who cannot see it.
         unit: Of the horizontal axis.
+        axis: What the horizontal axis is, where its unit does not say so.
         start: Where the axis starts.
         end: Where it ends.
         panels: From top to bottom.
@@ -101,6 +102,7 @@ class Chart:
     caption: str
     description: str
     unit: str
+    axis: str = ""
     start: int = 0
     end: int
     panels: tuple[Panel, ...]

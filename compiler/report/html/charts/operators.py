@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 
 from .....ir.report import OperatorReport
-from ...figures import amount
-from ..binding import LOOKS, Binding
+from ...binding import LOOKS, Binding
+from ...figures import cycles_text
 from ..names import short
 from .marks import Chart, Key, Label, Mark, Panel, PathShape, boxes, levels
 
@@ -52,7 +52,7 @@ def operator_chart(operators: Sequence[OperatorReport], bound_by: Sequence[Bindi
         end=_WIDE * len(operators),
         panels=(
             Panel(
-                labels=(Label(amount(most), 6), Label("0", _HEIGHT - 6)),
+                labels=(Label(cycles_text(most), 6), Label("0", _HEIGHT - 6)),
                 height=_HEIGHT,
                 extent=most,
                 marks=(*columns, line),

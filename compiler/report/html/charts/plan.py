@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from .....ir.graph import Graph
 from .....ir.graph_schedule import GraphSchedule, Residence, Stream, Transfer
-from ...figures import amount, counted
+from ...figures import amount, capacity, counted
 from ..names import short
 from .marks import Chart, Key, Label, Mark, Panel, PathShape, boxes, uprights
 
@@ -23,7 +23,7 @@ def plan_chart(plan: GraphSchedule, graph: Graph) -> Chart:
         caption="The scratchpad's plan: address (upwards) x step",
         description=(
             f"{counted(len(plan.residences), 'residence')} over {counted(steps, 'step')} in "
-            f"{plan.budget:,} bytes; {counted(len(plan.spills), 'spill')} and "
+            f"{capacity(plan.budget)}; {counted(len(plan.spills), 'spill')} and "
             f"{counted(len(plan.retrieves), 'retrieve')}. Below: off-chip bytes "
             "of each step."
         ),
@@ -31,7 +31,7 @@ def plan_chart(plan: GraphSchedule, graph: Graph) -> Chart:
         end=_WIDE * steps,
         panels=(
             Panel(
-                labels=(Label(amount(plan.budget, "B"), 6), Label("0", _MAP - 6)),
+                labels=(Label(capacity(plan.budget), 6), Label("0", _MAP - 6)),
                 height=_MAP,
                 extent=plan.budget,
                 marks=(*_workspaces(plan), *_residences(plan, graph), *_edges(plan)),

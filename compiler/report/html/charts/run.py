@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from .....ir.isa.instructions import Unit
 from .....ir.isa.program import Program, Queue
 from .....runtime_sim.result import OperatorAccount, SimulationResult
-from ..binding import LOOKS, Binding, look_of
+from ...binding import LOOKS, Binding, look_of
 from ..names import short
 from .marks import LANE, Chart, Key, Label, Mark, Panel, PathShape, bars
 from .run_bars import EngineBar, all_bars

@@ -122,6 +122,19 @@
   }
 
   for (const table of document.querySelectorAll("table.sortable")) {
+    const filter = document.createElement("input");
+    filter.type = "search";
+    filter.className = "filter";
+    filter.placeholder = "Show rows with these words";
+    filter.setAttribute("aria-label", filter.placeholder);
+    filter.addEventListener("input", () => {
+      const words = filter.value.toLowerCase().split(/\s+/).filter(Boolean);
+      for (const body of table.tBodies) {
+        const text = `${body.rows[0].textContent} ${body.rows[0].cells[1].title}`.toLowerCase();
+        body.hidden = !words.every((word) => text.includes(word));
+      }
+    });
+    table.parentNode.before(filter);
     const heads = [...table.tHead.rows[0].cells];
     heads.forEach((head, column) => {
       const button = document.createElement("button");

@@ -15,7 +15,7 @@ from accnn.ir.report import (
     Verification,
     VerificationStatus,
 )
-from accnn.ir.report import Quantization as QuantizationReport
+from accnn.ir.report import QuantizationReport as QuantizationReport
 from tests.compiler.report.html.conftest import Made, report_on
 from tests.compiler.report.html.pages import Element, parse
 from tests.tiles import tiles_of

@@ -5,10 +5,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
-from ....ir.arch import Architecture
-from ....ir.isa.instructions import Unit
-from ....ir.tiles.schedule import TileSchedule
-from ....runtime_sim.result import OperatorAccount
+from ...ir.arch import Architecture
+from ...ir.isa.instructions import Unit
+from ...ir.tiles.schedule import TileSchedule
+from ...runtime_sim.result import OperatorAccount
 
 WAITING_BELOW = 0.5
 """An operator in which no engine works for this share of the time waits for most of it."""

@@ -3,7 +3,7 @@
 import pytest
 
 from accnn.backend.load import load_architecture
-from accnn.compiler.report.html.binding import (
+from accnn.compiler.report.binding import (
     Binding,
     BusyShare,
     binding,

@@ -3,7 +3,7 @@ from typer.testing import CliRunner
 
 from accnn.backend.load import load_architecture
 from accnn.compiler.cli.acc_map import app
-from accnn.compiler.layers.timeloop import folder_names, write_timeloop
+from accnn.compiler.layers.emit import folder_names, write_timeloop
 from accnn.ir.errors import OptionError
 from accnn.ir.workload import Workload
 from accnn.passes.mapping.recipes.output_stationary import map_output_stationary
