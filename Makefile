@@ -13,6 +13,7 @@ PYTHON ?= $(shell for python in python3.11 python3.12 python3.13 python3; do \
 BIN := .venv/bin
 JOBS ?= 2
 COUNT ?= 1000
+SAMPLE ?= 200
 SEED ?= 0
 NETWORK ?= resnet50
 ARCH ?= simba.toml
@@ -20,7 +21,7 @@ ARCH ?= simba.toml
 # One thread for each of the processes that run side by side.
 export OMP_NUM_THREADS ?= 1
 
-.PHONY: help venv demo test test-all quick fuzz lint format types wheel clean
+.PHONY: help venv demo test test-all quick fuzz mutants lint format types newcomer site wheel clean
 
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -47,6 +48,10 @@ fuzz: .venv/installed-dev ## compile COUNT random networks (SEED), keep the fail
 	@echo "==> $(COUNT) random compilations, seed $(SEED)"
 	@$(BIN)/python -m tests.end_to_end.fuzz --count $(COUNT) --seed $(SEED)
 
+mutants: .venv/installed-dev ## change SAMPLE small things in the source (SEED), see which tests notice
+	@echo "==> $(SAMPLE) mutants, seed $(SEED)"
+	@$(BIN)/python -m tests.mutants --sample $(SAMPLE) --seed $(SEED) --jobs $(JOBS) --out mutants.jsonl
+
 lint: .venv/installed-dev ## ruff: rules and layout
 	@echo "==> ruff: rules and layout"
 	@$(BIN)/ruff check --quiet .
@@ -60,11 +65,20 @@ types: .venv/installed-dev ## pyright, strict
 	@echo "==> pyright: types, strict"
 	@$(BIN)/pyright --warnings
 
+newcomer: .venv/installed-dev ## do what newcomers do: docs/getting-started.md with the built wheel, notebooks
+	@echo "==> docs/getting-started.md with the built wheel, and the longer notebooks"
+	@$(BIN)/pytest -q -m slow tests/test_getting_started.py tests/examples/test_notebooks.py \
+		-k "wheel or notebooks"
+
+site: .venv/installed-dev ## build the documentation site into build/site/html
+	@echo "==> documentation site"
+	@$(BIN)/python docs/site/build.py build/site
+
 wheel: .venv/installed-dev ## build the wheel into dist/
 	@$(BIN)/python -m build --wheel
 
 clean: ## remove what was built; keeps .venv
-	@rm -rf build dist *.egg-info .pytest_cache .ruff_cache .hypothesis fuzz
+	@rm -rf build dist *.egg-info .pytest_cache .ruff_cache .hypothesis fuzz mutants.jsonl
 
 .venv/bin/python:
 	@test -n "$(PYTHON)" || { echo "accnn needs Python 3.11 or newer with the venv module" \

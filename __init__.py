@@ -14,10 +14,19 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from .compiler.artifacts import write_results
     from .compiler.driver import Result, compile
+    from .compiler.explain.explaining import explain
     from .compiler.options import CompileOptions, VerifyMode
     from .ir.errors import AccnnError
 
-__all__ = ["AccnnError", "CompileOptions", "Result", "VerifyMode", "compile", "write_results"]
+__all__ = [
+    "AccnnError",
+    "CompileOptions",
+    "Result",
+    "VerifyMode",
+    "compile",
+    "explain",
+    "write_results",
+]
 
 _HOMES = {
     "AccnnError": "ir.errors",
@@ -25,6 +34,7 @@ _HOMES = {
     "Result": "compiler.driver",
     "VerifyMode": "compiler.options",
     "compile": "compiler.driver",
+    "explain": "compiler.explain.explaining",
     "write_results": "compiler.artifacts",
 }
 

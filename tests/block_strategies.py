@@ -2,7 +2,7 @@
 
 from hypothesis import strategies as st
 
-from accnn.passes.scheduling.cosma.packing import Block
+from accnn.passes.scheduling.cosma.packing.blocks import Block
 
 
 @st.composite
@@ -14,3 +14,8 @@ def block_lists(draw: st.DrawFn, latest: int, least: int, most: int) -> list[Blo
         last, size = first + draw(st.integers(0, 4)), draw(st.integers(least, most))
         found.append(Block(first=first, last=last, bytes=size))
     return found
+
+
+def meet(block: Block, other: Block) -> bool:
+    """Whether two blocks share a step."""
+    return block.first <= other.last and other.first <= block.last

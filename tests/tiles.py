@@ -2,7 +2,7 @@
 
 from accnn.ir.module import Module
 from accnn.ir.tiles.schedule import TileSchedule
-from accnn.passes.scheduling.schedule_tiles import schedule_operator
+from accnn.passes.scheduling.static.schedule_tiles import schedule_operator
 
 
 def tiles_of(module: Module) -> TileSchedule:

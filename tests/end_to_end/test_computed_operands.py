@@ -17,7 +17,7 @@ from accnn.ir.ops import make_op
 from accnn.ir.tiles.graph import Role, TileGraph
 from accnn.ir.types import DType, TensorType
 from accnn.passes.scheduling.network.join import join
-from accnn.passes.scheduling.static import schedule_static
+from accnn.passes.scheduling.static.static import schedule_static
 from accnn.passes.tiling.residency import residency
 from tests.flow import Array, Compiled, compile_graph
 from tests.networks import NetworkBuilder, per_tensor

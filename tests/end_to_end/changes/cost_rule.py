@@ -12,7 +12,7 @@ def prove() -> None:
     from accnn.passes.analysis.cost import evaluate
     from accnn.passes.analysis.tile_cost import tile_cost
     from accnn.passes.analysis.traffic import Direction
-    from accnn.passes.mapping.certificate.certify import Effort
+    from accnn.passes.mapping.certificate.certify import ProofEffort
     from accnn.passes.mapping.problem import MappingProblem, Objective
     from accnn.passes.mapping.recipes.cosa import Cosa
     from accnn.passes.mapping.recipes.output_stationary import map_output_stationary
@@ -40,7 +40,7 @@ def prove() -> None:
     allocated, value = allocate(unrolled, nest.temporal)
     assert abs(problem.value(allocated) - value) <= 1e-9 * value
 
-    found = Cosa(effort=Effort(nodes=20)).map(problem)
+    found = Cosa(effort=ProofEffort(nodes=20)).map(problem)
     assert found.bound is not None
     assert found.bound <= problem.value(found.nest) * (1 + 1e-9)
 

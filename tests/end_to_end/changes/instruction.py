@@ -22,13 +22,13 @@ AnyInstruction: TypeAlias = (
     | Sync
 '''
 
-_RUN = """def _negate(port: Port, instruction: Negate) -> None:
+_RUN = """def _negate(port: QueuePort, instruction: Negate) -> None:
     port.target(instruction.dst, instruction.shape, F32)[...] = -port.view(
         instruction.src, instruction.shape, F32
     )
 
 
-_TABLE: Mapping[type[Instruction], Callable[[Port, Any], None]] = {
+_TABLE: Mapping[type[Instruction], Callable[[QueuePort, Any], None]] = {
     Negate: _negate,
 """
 
@@ -107,7 +107,7 @@ CHANGE = Change(
         ),
         Edit(
             "runtime_sim/functional/execute.py",
-            "_TABLE: Mapping[type[Instruction], Callable[[Port, Any], None]] = {\n",
+            "_TABLE: Mapping[type[Instruction], Callable[[QueuePort, Any], None]] = {\n",
             _RUN,
         ),
         Edit(

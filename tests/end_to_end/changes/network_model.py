@@ -19,7 +19,7 @@ _WORK = '''    def of(self, event: Event, npu: int) -> Work:
     def _of(self, event: Event, npu: int) -> Work:
 '''
 
-_DEMANDS = '''    def work(self, queue: int, instruction: AnyInstruction) -> Work:
+_DEMANDS = '''    def work(self, queue: int, instruction: AnyInstruction) -> Demand:
         """Return what an instruction of a queue asks for, the bytes on the bus included."""
         work, bus = self._work(queue, instruction), self._ports.number("bus")
         pad = self._arch.scratchpad
@@ -32,7 +32,7 @@ _DEMANDS = '''    def work(self, queue: int, instruction: AnyInstruction) -> Wor
             return work
         return replace(work, demands=(*work.demands, (bus, crossing)))
 
-    def _work(self, queue: int, instruction: AnyInstruction) -> Work:
+    def _work(self, queue: int, instruction: AnyInstruction) -> Demand:
 '''
 
 
@@ -103,7 +103,7 @@ CHANGE = Change(
         ),
         Edit(
             "runtime_sim/timing/demands.py",
-            "    def work(self, queue: int, instruction: AnyInstruction) -> Work:\n",
+            "    def work(self, queue: int, instruction: AnyInstruction) -> Demand:\n",
             _DEMANDS,
         ),
     ),

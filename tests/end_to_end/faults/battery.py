@@ -7,6 +7,7 @@ verifiers raise. Everything is the same in every run.
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -35,7 +36,7 @@ from accnn.passes.base import Context
 from accnn.passes.scheduling.check import check_schedule
 from accnn.passes.scheduling.map_operators import MapOperators
 from accnn.passes.scheduling.schedule_in_order import ScheduleInOrder
-from accnn.passes.scheduling.schedule_tiles import ScheduleTiles
+from accnn.passes.scheduling.static.schedule_tiles import ScheduleTiles
 from accnn.passes.scheduling.timing.clock import Clock, Share, fair_speeds
 from accnn.passes.scheduling.timing.spread import link_loads
 from accnn.passes.tiling.inner_nest import managed_bytes
@@ -46,8 +47,9 @@ from accnn.runtime_sim.result import SimulationResult
 from accnn.runtime_sim.simulate import simulate
 from accnn.runtime_sim.timing.events import time_of
 from accnn.runtime_sim.timing.ports import ports_of
+from tests.block_strategies import block_lists
 from tests.compiler.sections import judged_in_sections
-from tests.end_to_end.faults import forgeries
+from tests.end_to_end.faults import attacks, forgeries
 from tests.end_to_end.faults.fault import Exam, Judge
 from tests.end_to_end.faults.hazards import Stream, blocks, contents
 from tests.end_to_end.faults.networks import (
@@ -63,6 +65,8 @@ from tests.inputs import Array, random_inputs
 from tests.models.onnx_import.conftest import Sketch, compare
 from tests.models.onnx_import.test_integers import any_bytes, convolution, qdq_model
 from tests.nest_strategies import architectures, inner_nests, nests
+from tests.passes.analysis.test_bounds_attacked import assert_no_bound_is_beaten, mapped
+from tests.passes.scheduling.cosma.oracle import forks, problems
 from tests.passes.scheduling.timing.operators import alone, predicted, simulated
 from tests.passes.scheduling.timing.test_clock import (
     PARTS,
@@ -287,6 +291,15 @@ def _traffic() -> None:
         assert whole + tiles == sum(item.read + item.written for item in moved)
 
 
+def _bounds() -> None:
+    _drawn(lambda case: assert_no_bound_is_beaten(*case), 150, mapped())
+
+
+def _plans() -> None:
+    _drawn(attacks.no_plan_beats, 20, problems(most=7, slack=3))
+    _drawn(attacks.no_wall_asks_too_much, 40, forks())
+
+
 # -- values ---------------------------------------------------------------------------------------
 
 
@@ -351,6 +364,11 @@ def _onnxruntime() -> None:
     for kind, attrs in (("AveragePool", window), ("GlobalAveragePool", {}), ("MaxPool", window)):
         model = qdq_model(Sketch(), image, kind, scale=0.003, **attrs)
         compare(model, {"x": image})
+    window |= {"kernel_shape": [2, 2], "ceil_mode": 1}  # a seventh one would begin in the padding
+    compare(
+        qdq_model(Sketch(), image[..., :11, :11], "MaxPool", scale=0.003, **window),
+        {"x": image[..., :11, :11]},
+    )
     colours = any_bytes(rng, np.int8, 1, 3, 9, 9)
     compare(convolution(Sketch(), rng, colours), {"x": colours})
     bytes_ = np.arange(256, dtype=np.uint8).view(np.int8)
@@ -439,6 +457,10 @@ EXAMS: Mapping[Exam, Callable[[], None]] = {
     Exam.SECTIONS: _sections,
     Exam.MULTIPLES: _multiples,
     Exam.TRAFFIC: _traffic,
+    Exam.BOUNDS: _bounds,
+    Exam.PLANS: _plans,
+    Exam.BLOCKS: partial(_drawn, attacks.who_meets_whom, 60, block_lists(6, 1, 5)),
+    Exam.UTILIZATION: attacks.utilization,
     Exam.FUSED: _fused,
     Exam.RUN: _run,
     Exam.JOINT: _joint,
@@ -447,4 +469,6 @@ EXAMS: Mapping[Exam, Callable[[], None]] = {
     Exam.FORGED_PROGRAMS: forgeries.programs,
     Exam.FORGED_RACES: forgeries.races,
     Exam.FORGED_SECTIONS: forgeries.sections,
+    Exam.FORGED_OPTIMA: attacks.optima,
+    Exam.FORGED_FLOATS: attacks.floats,
 }

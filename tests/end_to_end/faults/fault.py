@@ -42,11 +42,17 @@ class Exam(StrEnum):
     FUSED = "fused groups"
     JOINT = "schedules across operators"
     TRAFFIC = "bytes of a plan"
+    BOUNDS = "random nests and their bounds"
+    PLANS = "random plans and their bound"
+    BLOCKS = "blocks that share a step"
+    UTILIZATION = "utilisation of several NPUs"
     FORGED_SCHEDULES = "forged schedules"
     FORGED_PLANS = "forged plans"
     FORGED_PROGRAMS = "forged programs"
     FORGED_RACES = "forged races"
     FORGED_SECTIONS = "forged sections"
+    FORGED_OPTIMA = "forged optima"
+    FORGED_FLOATS = "forged floats"
 
     @property
     def judge(self) -> Judge:
@@ -61,6 +67,10 @@ _JUDGES = {
     Exam.LAYOUTS: Judge.MODEL_VS_SIMULATOR,
     Exam.NESTS: Judge.MODEL_VS_SIMULATOR,
     Exam.TRAFFIC: Judge.MODEL_VS_SIMULATOR,
+    Exam.BOUNDS: Judge.AGAINST_ORACLE,
+    Exam.PLANS: Judge.AGAINST_ORACLE,
+    Exam.BLOCKS: Judge.AGAINST_ORACLE,
+    Exam.UTILIZATION: Judge.AGAINST_ORACLE,
     Exam.ARRAY: Judge.AGAINST_ORACLE,
     Exam.WHOLE_NESTS: Judge.AGAINST_ORACLE,
     Exam.HAZARDS: Judge.AGAINST_ORACLE,
@@ -79,6 +89,8 @@ _JUDGES = {
     Exam.FORGED_PROGRAMS: Judge.FORGERY,
     Exam.FORGED_RACES: Judge.FORGERY,
     Exam.FORGED_SECTIONS: Judge.FORGERY,
+    Exam.FORGED_OPTIMA: Judge.FORGERY,
+    Exam.FORGED_FLOATS: Judge.FORGERY,
 }
 
 

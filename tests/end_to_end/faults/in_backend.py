@@ -18,6 +18,13 @@ _MACHINE = (
         Exam.FORGED_PROGRAMS,
     ),
     Fault(
+        "weight buffers of twice the size",
+        "ir/isa/spaces.py",
+        "space: arch.whole_capacity(level)",
+        "space: arch.whole_capacity(level) * (1 + (space is Space.WB))",
+        Exam.FORGED_PROGRAMS,
+    ),
+    Fault(
         "copies on chip start at once",
         "ir/isa/latency.py",
         "ON_CHIP_STARTUP = 4",

@@ -336,30 +336,30 @@ _TILES = (
     ),
     Fault(
         "every operation clears its sums",
-        "passes/scheduling/static.py",
+        "passes/scheduling/static/static.py",
         "clear = op.accumulates and (op.out, op.sums) not in self.cleared",
         "clear = op.accumulates",
         Exam.RUN,
     ),
     Fault(
         "sums are finished with their first products",
-        "passes/scheduling/issue_order.py",
+        "passes/scheduling/static/issue_order.py",
         "turn = chain[-1]",
         "turn = chain[0]",
         Exam.RUN,
     ),
     Fault(
         "sums leave without a spill",
-        "passes/scheduling/static.py",
+        "passes/scheduling/static/static.py",
         "if is_sum and self.written.get(tile, 0) > 0:",
         "if is_sum and self.written.get(tile, 0) > 1:",
         Exam.RUN,
     ),
     Fault(
         "tiles overlap by a byte",
-        "passes/scheduling/allocator.py",
-        "starts = [self.base, *(occupant.address + occupant.bytes for occupant in ordered)]",
-        "starts = [self.base, *(occupant.address + occupant.bytes - 1 for occupant in ordered)]",
+        "passes/scheduling/static/tile_memory.py",
+        "claim = self.space.claim(address, address + size, next_use=next_use)",
+        "claim = self.space.claim(address, address + size - 1, next_use=next_use)",
         Exam.RUN,
     ),
 )
@@ -419,4 +419,49 @@ _PLANS = (
     ),
 )
 
-COMPILER = (*_COST, *_WIDTHS, *_TIMES, *_TILES, *_VECTOR, *_PLANS)
+_BOUNDS = (
+    Fault(
+        "energy of a MAC a hundredfold",
+        "passes/analysis/batches/batch.py",
+        "return macs * counts.arch.mac_energy",
+        "return macs * counts.arch.mac_energy * 100",
+        Exam.NESTS,
+    ),
+    Fault(
+        "ports of the roofline taken as one",
+        "passes/analysis/bounds.py",
+        "bound = max(compute, read / (8 * dram.read_bandwidth))",
+        "bound = max(compute, (read + write) / (8 * dram.read_bandwidth))",
+        Exam.BOUNDS,
+    ),
+    Fault(
+        "a wall adds up what is needed one way or the other",
+        "passes/scheduling/cosma/search/bounds.py",
+        "least, involved = max(least, cost), involved | mask",
+        "least, involved = least + cost, involved | mask",
+        Exam.PLANS,
+    ),
+    Fault(
+        "blocks that touch in one step do not meet",
+        "passes/scheduling/cosma/packing/blocks.py",
+        "active = [other for other in active if blocks[other].last >= blocks[index].first]",
+        "active = [other for other in active if blocks[other].last > blocks[index].first]",
+        Exam.BLOCKS,
+    ),
+    Fault(
+        "groups of blocks that touch in one step are apart",
+        "passes/scheduling/cosma/packing/blocks.py",
+        "if not groups or blocks[index].first > end:",
+        "if not groups or blocks[index].first >= end:",
+        Exam.BLOCKS,
+    ),
+    Fault(
+        "what is within five per cent is called optimal",
+        "passes/mapping/recipes/cosa.py",
+        "solution.value * (1.0 - self.effort.gap) <=",
+        "solution.value * 0.95 <=",
+        Exam.FORGED_OPTIMA,
+    ),
+)
+
+COMPILER = (*_COST, *_WIDTHS, *_TIMES, *_TILES, *_VECTOR, *_PLANS, *_BOUNDS)

@@ -199,6 +199,13 @@ _TIME = (
 
 _ACCOUNTS = (
     Fault(
+        "traffic on chip halved",
+        "runtime_sim/ledger.py",
+        "entry.spaces[space, operand, touch.way] += amount",
+        "entry.spaces[space, operand, touch.way] += amount // 2",
+        Exam.ACCOUNTS,
+    ),
+    Fault(
         "energy of another level",
         "runtime_sim/ledger.py",
         "level = arch.level(item.level)",

@@ -18,7 +18,7 @@ from accnn.passes.base import Context
 from accnn.passes.scheduling.across.schedule_across import ScheduleAcross
 from accnn.passes.scheduling.map_operators import MapOperators
 from accnn.passes.scheduling.schedule_in_order import ScheduleInOrder
-from accnn.passes.scheduling.schedule_tiles import ScheduleTiles
+from accnn.passes.scheduling.static.schedule_tiles import ScheduleTiles
 from tests.inputs import Array
 from tests.networks import NetworkBuilder, per_tensor
 from tests.passes.scheduling.timing.floats import float_network

@@ -69,12 +69,12 @@ def importers_now() -> Importers:
         file = getattr(module, "__file__", None)
         if name.split(".")[0] in ("accnn", "tests") and file is not None:
             package = module.__package__ or ""
-            for imported in _imports(ast.parse(Path(file).read_text()), package):
+            for imported in imports(ast.parse(Path(file).read_text()), package):
                 found[imported].add(name)
     return {name: frozenset(by) for name, by in found.items()}
 
 
-def _imports(tree: ast.AST, package: str) -> Iterator[str]:
+def imports(tree: ast.AST, package: str) -> Iterator[str]:
     """Yield the modules that a module may import: all that its statements can mean."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):

@@ -1,0 +1,161 @@
+"""Studies, questions and executors for the tests of ``compiler/explore``."""
+
+import hashlib
+import os
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from accnn.compiler.explore.results.database import Database, open_database
+from accnn.compiler.explore.run import StudyRun, digest_of_study
+from accnn.compiler.explore.study.read import Study, read_study
+from accnn.compiler.explore.work.maker import PointPart
+from accnn.compiler.explore.work.networks import CountedLayer
+from accnn.compiler.explore.work.outcome import TaskOutcome, TaskStatus
+from accnn.compiler.explore.work.question import StudyTask
+from accnn.ir.arch import Architecture
+from accnn.ir.errors import InfeasibleError
+from accnn.ir.workload import Workload
+
+STUDY = """
+name = "small"
+base = "simba.toml"
+networks = ["made up"]
+objective = "edp"
+
+[parameters]
+gb.capacity = ["64 KiB", "128 KiB", "256 KiB"]
+pe.size = [4, 8, 16]
+wb.capacity = "gb.capacity / 32"
+"""
+
+LAYERS = (
+    CountedLayer("first", Workload(P=4, C=8, K=8), 2),
+    CountedLayer("second", Workload(P=2, C=16, K=8), 1),
+)
+
+
+@dataclass(frozen=True)
+class MadeUp:
+    """Figures that follow from sizes at once; tiny machines are infeasible."""
+
+    layer: CountedLayer
+    arch: Architecture
+    sleeps: float = 0.0
+
+    @property
+    def key(self) -> str:
+        return hashlib.sha256(repr((self.layer.workload, self.arch)).encode()).hexdigest()
+
+    def outcome(self) -> TaskOutcome:
+        time.sleep(self.sleeps)
+        capacity = self.arch.scratchpad_level.capacity or 0
+        if (capacity, self.arch.fanout("pe").size) == (65536, 16):
+            raise InfeasibleError("nothing fits")
+        macs = float(self.layer.workload.macs)
+        return TaskOutcome(
+            status=TaskStatus.OK,
+            cycles=macs / self.arch.fanout("pe").size,
+            energy_pj=macs + capacity / 7,
+            offchip_bytes=float(2**20 / capacity),
+        )
+
+
+@dataclass(frozen=True)
+class Dying:
+    """Ends its process; only the first time where ``once`` names a file to remember it by."""
+
+    key: str
+    once: Path | None = None
+
+    def outcome(self) -> TaskOutcome:
+        if self.once is None or not self.once.exists():
+            if self.once is not None:
+                self.once.touch()
+            os._exit(7)
+        return TaskOutcome(status=TaskStatus.OK, cycles=1.0)
+
+
+@dataclass(frozen=True)
+class Endless:
+    """Takes longer than any test waits."""
+
+    key: str
+
+    def outcome(self) -> TaskOutcome:
+        time.sleep(600)
+        return TaskOutcome(status=TaskStatus.OK)
+
+
+@dataclass(frozen=True)
+class Broken:
+    """Fails with an error that is no verdict."""
+
+    key: str
+
+    def outcome(self) -> TaskOutcome:
+        raise ValueError("a defect")
+
+
+@dataclass(frozen=True)
+class MakeMadeUp:
+    """Asks for made-up figures, each after some seconds."""
+
+    sleeps: float = 0.0
+
+    @property
+    def identity(self) -> str:
+        return repr(LAYERS)
+
+    def __call__(self, arch: Architecture, mapper: str) -> Iterator[PointPart]:
+        for layer in LAYERS:
+            asked = MadeUp(layer, arch, self.sleeps)
+            yield PointPart(network="made up", name=layer.name, count=layer.count, asked=asked)
+
+
+@dataclass
+class InTurn:
+    """Answers in this process, and counts."""
+
+    asked: int = 0
+
+    def run(self, tasks: Sequence[StudyTask]) -> Iterator[tuple[StudyTask, TaskOutcome]]:
+        for task in tasks:
+            self.asked += 1
+            yield task, task.answer()
+
+    def close(self) -> None:
+        """Nothing is to be given back."""
+
+
+def task_of(asked, *, timeout: float = 60.0, retries: int = 0) -> StudyTask:
+    return StudyTask(key=asked.key, label=asked.key, asked=asked, timeout=timeout, retries=retries)
+
+
+def small_study(folder: Path, text: str = STUDY) -> Study:
+    path = folder / "study.toml"
+    path.write_text(text)
+    return read_study(path)
+
+
+def begun(study: Study, file: Path) -> Database:
+    database = open_database(f"sqlite:///{file}")
+    database.begin(study.tables.name, digest_of_study(study, MakeMadeUp()), study.text)
+    return database
+
+
+def run_small(study: Study, file: Path, executor=None, make=None) -> Database:
+    """Return the database of a study that was run, or that was gone on with."""
+    database = begun(study, file)
+    chosen = InTurn() if executor is None else executor
+    StudyRun(study, database, chosen, make or MakeMadeUp(), told, kept).run()
+    return database
+
+
+def told(done: int, total: int) -> None:
+    """Tell nobody."""
+
+
+def kept(values) -> None:
+    """Keep nothing."""

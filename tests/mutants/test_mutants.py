@@ -1,0 +1,172 @@
+"""The runner of mutants: what it changes, which tests it asks, who is dead and who is alive."""
+
+import ast
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.mutants.__main__ import summary, survivors
+from tests.mutants.covered import COVERED, ROOT, files_under, mutants_under, sample, stages_of
+from tests.mutants.mutants import Mutant, mutants_of
+from tests.mutants.run import Verdict
+from tests.mutants.trial import Trial, judge
+
+SOURCE = '''"""A module; a text is not 1 < 2."""
+
+def clamp(value: "int | None", least: int) -> int:
+    """Return at least 1."""
+    if value is None or value < least:
+        raise ValueError(f"{value + 1} is below {least}")
+    return min(value, least + 10)
+'''
+
+
+def changes(source: str) -> set[tuple[str, str, str]]:
+    return {(item.operator, item.before, item.after) for item in mutants_of("x.py", source)}
+
+
+@pytest.mark.parametrize(
+    "source, wanted",
+    [
+        ("a < b", {("comparison", "a < b", "(a <= b)")}),
+        (
+            "a < b <= c",
+            {
+                ("comparison", "a < b <= c", "(a <= b <= c)"),
+                ("comparison", "a < b <= c", "(a < b < c)"),
+            },
+        ),
+        ("a + b", {("arithmetic", "a + b", "(a - b)")}),
+        ("x = 7", {("constant", "7", "(8)"), ("constant", "7", "(6)")}),
+        ("x = True", {("constant", "True", "(False)")}),
+        ("not a", {("negation", "not a", "(a)")}),
+        ("a and b", {("and, or", "a and b", "(a or b)")}),
+        ("min(a)", {("min, max", "min", "(max)"), ("statement dropped", "min(a)", "pass")}),
+        ("x = f(a, b)", {("arguments swapped", "f(a, b)", "(f(b, a))")}),
+        (
+            "x += y",
+            {("arithmetic", "x += y", "x -= y"), ("statement dropped", "x += y", "pass")},
+        ),
+        ("def f():\n    return a", {("return value dropped", "return a", "return None")}),
+        ("x = a if b else c", {("condition negated", "b", "(not (b))")}),
+        ("def f(a: Literal[1]) -> Literal[2]: ...", set()),
+        ("x = f(a, a)", set()),
+        ("x = f'{1 + 2}'", set()),
+        ("x = zip(a, strict=True)", set()),
+        ("@dataclass(frozen=True)\nclass C: ...", set()),
+        ("X = A | B", set()),
+    ],
+)
+def test_the_changes_of_a_source(source: str, wanted: set[tuple[str, str, str]]) -> None:
+    assert changes(source) == wanted
+
+
+def test_every_mutant_can_be_read_and_differs() -> None:
+    found = mutants_of("x.py", SOURCE)
+
+    assert {item.line for item in found} == {5, 6, 7}
+    for item in found:
+        planted = item.planted(SOURCE)
+        assert ast.dump(ast.parse(planted)) != ast.dump(ast.parse(SOURCE))
+        assert item.planted(SOURCE).count("\n") == SOURCE.count("\n")
+
+
+def test_texts_of_several_bytes_move_no_change() -> None:
+    (_, first) = mutants_of("x.py", "x = 'ä€', 1\n")
+
+    assert first.planted("x = 'ä€', 1\n") == "x = 'ä€', (2)\n"
+
+
+def test_rooms_are_there_and_drawn_in_equal_shares() -> None:
+    groups = [mutants_under(paths) for paths in COVERED.values()]
+    drawn = sample(groups, 40, seed=3)
+
+    assert all(groups)
+    assert [sum(item in group for item in drawn) for group in groups] == [4] * len(groups)
+    assert sample(groups, 40, seed=3) == drawn
+    assert sample(groups, 40, seed=4) != drawn
+
+
+def test_every_covered_module_parses_with_every_mutant() -> None:
+    for file in files_under(COVERED["cosma"][:2]):
+        source = (ROOT / file).read_text()
+        for item in mutants_of(file, source):
+            ast.parse(item.planted(source))
+
+
+def test_the_tests_of_a_module_come_nearest_first() -> None:
+    first, *_, last = stages_of("ir/tiles/hazards.py")
+
+    assert first == ["tests/ir/tiles/test_hazards.py"]
+    assert "tests/mutants/exams.py" in last
+
+
+TINY = "def least(a, b):\n    while a < 0:\n        a += 1\n    return min(a, b)\n"
+TESTS = (
+    "from accnn_tiny import least\n\n\n"
+    "def test_small():\n    assert least(3, 4) == 3\n\n\n"
+    "def test_below():\n    assert least(-3, 4) == 0\n"
+)
+
+
+@pytest.fixture
+def tiny(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A module and its tests, which are no part of the package."""
+    (tmp_path / "accnn_tiny.py").write_text(TINY)
+    (tmp_path / "test_tiny.py").write_text(TESTS)
+    (tmp_path / "pytest.ini").write_text("[pytest]\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(Mutant, "module", property(lambda _: "accnn_tiny"))
+    return tmp_path
+
+
+def tried(folder: Path, operator: str, limit: float = 20) -> tuple[str, str | None]:
+    (mutant,) = (
+        item
+        for item in mutants_of("accnn_tiny.py", TINY)
+        if (item.operator, item.before) == tuple(operator.split(": "))
+    )
+    outcome = judge(Trial(mutant, folder, ("test_tiny.py",), False, limit))
+    return outcome.end, outcome.failed
+
+
+def test_a_trial_tells_dead_from_alive(tiny: Path) -> None:
+    assert judge(Trial(None, tiny, ("test_tiny.py",), False, 20)).end == "passed"
+    assert tried(tiny, "min, max: min") == ("failed", "test_tiny.py::test_small")
+    assert tried(tiny, "comparison: a < 0") == ("failed", "test_tiny.py::test_below")
+    assert tried(tiny, "arguments swapped: min(a, b)") == ("passed", None)
+    assert tried(tiny, "statement dropped: a += 1", 3) == ("hung", "test_tiny.py::test_below")
+    assert (tiny / "accnn_tiny.py").read_text() == TINY
+
+
+def test_a_module_that_cannot_be_imported_is_noticed(tiny: Path) -> None:
+    source = "1 / 0\n" + TINY
+    (tiny / "accnn_tiny.py").write_text(source)
+
+    outcome = judge(Trial(None, tiny, ("test_tiny.py",), False, 20))
+
+    assert (outcome.end, outcome.failed) == ("failed", "test_tiny.py")
+
+
+def test_a_summary_counts_rooms_and_rows_are_json() -> None:
+    mutant = mutants_of("x.py", "a < b")[0]
+    dead = Verdict(mutant, "here", "test_x", "failed", 1, 0.5)
+    alive = Verdict(mutant, "there", None, "passed", 3, 1.0)
+
+    assert summary([dead, alive, dead])[:2] == ["here: 2 of 2 killed", "there: 0 of 1 killed"]
+    assert summary([dead, alive, dead])[-1] == "together: 2 of 3 killed"
+    assert json.loads(json.dumps(alive.row()))["killed_by"] is None
+
+
+def test_survivors_are_found_again(tmp_path: Path) -> None:
+    file = "passes/scheduling/cosma/plan.py"
+    first, second, *_ = mutants_of(file, (ROOT / file).read_text())
+    rows = [
+        Verdict(first, "here", None, "passed", 1, 0.5).row(),
+        Verdict(second, "here", "test_x", "failed", 1, 0.5).row(),
+    ]
+    kept = tmp_path / "kept.jsonl"
+    kept.write_text("\n".join(map(json.dumps, rows)))
+
+    assert survivors(kept) == [first]
