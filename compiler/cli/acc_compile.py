@@ -35,7 +35,7 @@ def _show_archs(wanted: bool) -> None:
     if not wanted:
         return
     with reported("acc-compile"):
-        from .work.list_archs import list_archs
+        from .work.listings import list_archs
 
         list_archs()
     raise typer.Exit()

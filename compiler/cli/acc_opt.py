@@ -68,11 +68,13 @@ def acc_opt(
     del version
     with reported("acc-opt"):
         verbosity = chosen_verbosity(quiet=quiet, verbose=verbose)
+        if list_passes:
+            from .work import listings
+
+            listings.list_passes()
+            return
         from .work import run_passes as work
 
-        if list_passes:
-            work.list_passes()
-            return
         work.run_passes(
             work.PassesRequest(
                 file=file,

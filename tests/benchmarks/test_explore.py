@@ -15,6 +15,12 @@ def test_one_architecture_in_every_state(tmp_path: Path, capsys: pytest.CaptureF
 
     assert code == 0
     lines = [line.split(",") for line in output.read_text().splitlines()]
-    assert [line[5] for line in lines] == ["state", "cold", "warm", "loop", "again"]
+    assert [(line[4], line[6]) for line in lines] == [
+        ("executor", "state"),
+        ("local", "cold"),
+        ("loop", "warm"),
+        ("loop", "again"),
+        ("local", "warm"),
+    ]
     assert {line[3] for line in lines[1:]} == {"24"}
     assert capsys.readouterr().out.count("Row(") == 4

@@ -5,8 +5,7 @@
   ``acc-run`` and ``acc-zoo``;
 - ``compile_many``: several networks and machines in one call;
 - ``show_cache``, ``compare_results``: that of ``acc-cache`` and ``acc-compare``;
-- ``list_archs``: the catalogue of architectures;
+- ``listings``: the architectures and passes that there are, and plug-ins that could not be loaded;
 - ``option_values``: shapes, constants and sizes, read from text;
-- ``progress``: how far the work is;
-- ``broken``: plug-ins that could not be loaded.
+- ``progress``: how far the work is.
 """

@@ -95,7 +95,7 @@ def compile_many(
 def _compiled(
     model: Path, arch: str, folder: Path, options: CompileOptions, verbosity: Verbosity
 ) -> CompiledPair:
-    """Return what came of one pair; errors are told on stderr as they come."""
+    """Return what came of one pair; errors are printed on stderr as they come."""
     tool = f"acc-compile: {model.name} on {arch}"
     report: Report | None = None
     try:

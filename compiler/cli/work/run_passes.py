@@ -1,4 +1,4 @@
-"""Run passes on the text of a module, and list those that there are."""
+"""Run passes on the text of a module."""
 
 import sys
 from collections.abc import Generator, Sequence
@@ -10,15 +10,14 @@ import typer
 
 from ....ir.codec.files import check_writable, replacing
 from ....ir.errors import OptionError, ParseError
-from ....ir.module import Module, Stage
+from ....ir.module import Module
 from ....ir.resources import Constants
 from ....ir.text.parser import parse_module
 from ....ir.text.printer import print_module
-from ....passes.base import STAGES, Context
+from ....passes.base import Context
 from ....passes.header import Header, read_header
 from ....passes.instrument import Instrument, PrintAfter, ReportProgress, Timing, WriteReproducer
 from ....passes.manager import run_pipeline
-from ....passes.options import option_fields
 from ....passes.pipeline import Pipeline, find_pass
 from ....passes.registry import PASSES, pipeline, plugin_passes
 from ...mapping.solve import CachedSolver, cores
@@ -28,7 +27,6 @@ from ...stores.mappings import MappingCache
 from ...stores.passes import PassMemory
 from ...stores.store import Store, default_folder
 from ..verbosity import Verbosity
-from .broken import tell_broken
 from .progress import shown_progress
 
 
@@ -193,22 +191,3 @@ def _write(module: Module, output: Path | None) -> None:
 def _write_file(path: Path, content: bytes) -> None:
     with replacing(path) as partial:
         partial.write_bytes(content)
-
-
-def list_passes() -> None:
-    """Print the registered passes with stages and options, and which plug-ins are broken."""
-    others = plugin_passes()
-    lines: list[str] = []
-    for item in (*PASSES, *others.usable.values()):
-        lines += [item.name, f"    {item.summary()}"]
-        lines.append(f"    {_joined(item.needs)} -> {_joined(item.gives)}")
-        lines += [
-            f"    {option.name}={option.print(option.default)}  ({option.type_text})"
-            for option in option_fields(item)
-        ]
-    typer.echo("\n".join(lines))
-    tell_broken(others)
-
-
-def _joined(stages: frozenset[Stage]) -> str:
-    return ", ".join(stage for stage in STAGES if stage in stages)

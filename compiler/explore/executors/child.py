@@ -36,7 +36,7 @@ class Child:
         """Yield tasks with their outcomes, in their order.
 
         A task whose process dies is tried again, and those that waited behind it are sent to
-        another process. Tasks are taken when there is room for them.
+        another process. Tasks are taken when the pipe can hold them.
         """
         waiting = _Waiting(iter(tasks))
         deaths = 0
@@ -99,7 +99,7 @@ class _Waiting:
 
 
 def _fill(process: WorkerProcess | None, sent: deque[StudyTask], waiting: _Waiting) -> bool:
-    """Send tasks while there is room; return whether any is to be answered."""
+    """Send tasks while the pipe holds fewer than it may; return whether any is to be answered."""
     while len(sent) < _SENT and waiting.are_left():
         task = waiting.taken.popleft()
         sent.append(task)

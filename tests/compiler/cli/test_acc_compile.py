@@ -481,7 +481,11 @@ BAD: dict[str, tuple[Callable[[], None] | None, list[str], str]] = {
     "unknown value": (prepare_arch, ["--arch", "value.toml"], "int3"),
     "no TOML": (prepare_arch, ["--arch", "toml.toml"], "toml.toml: not TOML"),
     "machine without instructions": (prepare_arch, ["--arch", "eyeriss"], "mapping only"),
-    "not one element fits": (prepare_inputs, ["--scratchpad", "1"], "does not fit 1 byte"),
+    "not one element fits": (
+        prepare_inputs,
+        ["--scratchpad", "1"],
+        "gb: needs 64 byte, has 1",
+    ),
     "no bytes": (prepare_inputs, ["--scratchpad", "0"], "must be 1 or more"),
     "too many bytes": (prepare_inputs, ["--scratchpad", "9M"], "larger than the scratchpad"),
     "too many named bytes": (

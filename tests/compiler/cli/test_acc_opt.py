@@ -100,7 +100,7 @@ def test_lists_every_pass_with_options(opt):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ((), "no file given"),
+        (("-p", "eliminate-dead"), "no file given"),
         (("none.ir",), "cannot read none.ir: No such file"),
         (("net.ir", "--constants", "none.safetensors"), "none.safetensors: cannot read constants"),
         (("net.ir", "--constants", "net.ir"), "constants are not a safetensors file"),

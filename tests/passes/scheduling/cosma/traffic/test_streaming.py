@@ -79,5 +79,5 @@ def test_a_smaller_workspace_moves_no_less_than_a_measured_one():
 
 
 def test_less_than_a_tile_is_refused():
-    with pytest.raises(InfeasibleError, match="not one tile"):
+    with pytest.raises(InfeasibleError, match="needs them for one tile"):
         schedule_cosma(vit(), _with_scratchpad(256))
