@@ -1,6 +1,6 @@
 """Pass: cut operators into tiles and schedule these on the NPUs."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
@@ -13,7 +13,7 @@ from ....ir.ops import is_mac
 from ....ir.tiles.graph import TileGraph
 from ....ir.tiles.schedule import TileSchedule
 from ...base import Context, Pass, require_arch
-from ...tiling.group import GroupTiles, working
+from ...tiling.group import GroupTiles
 from ...tiling.inner_nest import managed_bytes
 from ...tiling.mac import tile_mac
 from ...tiling.residency import Residency, residency, unit_of
@@ -70,8 +70,16 @@ def schedule_operator(module: Module, op: Op) -> TileSchedule:
     if plan.group(op.name) is None:
         place = residency(module.graph, plan, op)
         return schedule_static(tile_operator(module, op, place), arch, _ranges(module, op, place))
-    found = group_schedules(module, op)
-    return min(found, key=lambda item: rating(item.cycles, item.transferred_bytes))
+    return best_of(group_schedules(module, op))
+
+
+def best_of(schedules: Sequence[TileSchedule]) -> TileSchedule:
+    """Return the schedule in which cycles and bytes together are least.
+
+    Args:
+        schedules: Of the same operators.
+    """
+    return min(schedules, key=lambda item: rating(item.cycles, item.transferred_bytes))
 
 
 def group_schedules(module: Module, op: Op, *, first: int | None = None) -> list[TileSchedule]:
@@ -97,9 +105,8 @@ def group_schedules(module: Module, op: Op, *, first: int | None = None) -> list
     mappings = map(module.mapping, group.members)
     nests = {item.operator: item.nest for item in mappings if item is not None}
     tiles = GroupTiles(module.graph, group.members, group.rows, nests, arch, place, first)
-    count = working(tiles.chains)
     found: list[TileSchedule] = []
-    for late in sorted({0, min(1, count - 1), count - 1}):
+    for late in sorted({0, min(1, tiles.most_late), tiles.most_late}):
         try:
             found.append(schedule_static(tiles.in_order(late), arch, ranges))
         except InfeasibleError:

@@ -19,8 +19,9 @@ from ....ir.tiles.hazards import PlacedContent
 from ....ir.tiles.schedule import TileSchedule
 from ..engine.address_space import NEVER
 from ..timing.retime import timed
+from .demand import check_demand
 from .issue_order import Turn, issue_order
-from .tile_memory import TileMemory, TileRange
+from .tile_memory import TileMemory, TileRange, tiles_of
 from .timeline import Timeline
 
 
@@ -44,6 +45,7 @@ def schedule_static(
         InfeasibleError: The tiles of one operation do not fit together.
     """
     first = _Run(graph, arch, ranges)
+    check_demand(graph, first.order, ranges)
     found = [first.schedule()]
     if hurried := first.hurried:
         second = _Run(graph, arch, ranges, frozenset(hurried))
@@ -133,7 +135,7 @@ class _Run:
 
     def _fetch(self, turn: Turn, *, must: bool) -> bool:
         """Bring the tiles of operations in and make space for their results."""
-        for tile in self.memory.tiles_of(turn.ops):
+        for tile in tiles_of(self.graph, turn.ops):
             item = self.graph.tiles[tile]
             if item.is_resident or self.memory.is_here(tile, turn.npu):
                 continue
@@ -155,7 +157,7 @@ class _Run:
         while self.scout < len(self.order):
             turn = self.order[self.scout]
             self.horizon = self.scout
-            for tile in self.memory.tiles_of(turn.ops):
+            for tile in tiles_of(self.graph, turn.ops):
                 item = self.graph.tiles[tile]
                 if item.is_resident or item.role not in LOADED:
                     continue

@@ -5,8 +5,8 @@ come as the mapper finds them, and improved for tiles, whichever are better sche
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 from .....ir.arch import Architecture
@@ -26,7 +26,7 @@ from ....tiling.stripes import stripes
 from ...likeness import Likeness, Likenesses
 from ...map_groups import GroupMapping, Solve, mapping_of
 from ...map_operators import MapOperators
-from ...static.schedule_tiles import group_schedules, schedule_operator
+from ...static.schedule_tiles import best_of, group_schedules, schedule_operator
 from ...static.static import rating
 from .model import StreamedTraffic, TrafficModel
 
@@ -89,10 +89,11 @@ def tiled_traffic(
             return counted(scheduled(op, module, plan))
         found: list[StreamedTraffic] = []
         complaint: InfeasibleError | None = None
+        tried = _Tried()
         for who in dict.fromkeys((plain, InTiles(mapper=own, npus=npus))):
             asked = GroupMapping(module, group, objective, seed)
             try:
-                found.append(_of_group(asked, partial(solved, who=who), solved, op, counted))
+                found.append(_of_group(asked, partial(solved, who=who), solved, op, counted, tried))
             except InfeasibleError as error:
                 complaint = complaint or error
         if not found:
@@ -114,8 +115,30 @@ def tiled_traffic(
     return model
 
 
+@dataclass
+class _Tried:
+    """Schedules of one group by the nests of its members, each made once; local to one answer."""
+
+    _known: dict[Hashable, list[TileSchedule] | InfeasibleError] = field(
+        default_factory=dict[Hashable, "list[TileSchedule] | InfeasibleError"]
+    )
+
+    def __call__(self, module: Module, op: Op, first: int | None = None) -> list[TileSchedule]:
+        """Return what :func:`~...static.schedule_tiles.group_schedules` does."""
+        key = tuple(item.nest for item in module.mappings), first
+        if key not in self._known:
+            try:
+                self._known[key] = group_schedules(module, op, first=first)
+            except InfeasibleError as error:
+                self._known[key] = error
+        found = self._known[key]
+        if isinstance(found, InfeasibleError):
+            raise found
+        return found
+
+
 def _of_group(
-    asked: GroupMapping, solve: Solve, guide: Solve, op: Op, counted: Count
+    asked: GroupMapping, solve: Solve, guide: Solve, op: Op, counted: Count, tried: _Tried
 ) -> StreamedTraffic:
     """Return what a group moves and takes, of many stripes as far as the first ones tell.
 
@@ -125,22 +148,23 @@ def _of_group(
         guide: Answers roughly, to share out the weights' memory.
         op: The operator that stands for the group.
         counted: Counts what a schedule moves.
+        tried: Schedules the group.
 
     Raises:
         InfeasibleError: The tiles do not fit.
     """
     graph, group = asked.module.graph, asked.group
     count = len(stripes(graph, group.members, group.rows))
-    if count <= _SEVERAL:
-        return counted(asked.best(solve, guide)[1])
-    several: list[TileSchedule] = []
+    first = None if count <= _SEVERAL else _SEVERAL
 
     def begun(module: Module, op: Op) -> TileSchedule:
-        several[:] = group_schedules(module, op, first=_SEVERAL)
-        return several[0]
+        return best_of(tried(module, op, first))
 
-    nests, _ = replace(asked, make=begun).best(solve, guide)
-    few = group_schedules(replace(asked.module, mappings=nests), op, first=_FEW)
+    nests, schedule = replace(asked, make=begun).best(solve, guide)
+    if first is None:
+        return counted(schedule)
+    mapped = replace(asked.module, mappings=nests)
+    several, few = tried(mapped, op, _SEVERAL), tried(mapped, op, _FEW)
     found = [
         _continued(counted(one), counted(other), count)
         for one, other in zip(few, several, strict=False)  # the longer one may not fit
