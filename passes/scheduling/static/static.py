@@ -7,7 +7,7 @@ makes space. A channel that would be idle before the array is fetches what later
 that leaves space for outputs. Accumulator tiles that leave unfinished are spilled and retrieved.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from ....ir.arch import Architecture
@@ -54,7 +54,16 @@ def schedule_static(
             tensors = {graph.tiles[number].tensor for number in hurried | second.hurried}
             patient = [n for n, tile in enumerate(graph.tiles) if tile.tensor in tensors]
             found.append(_Run(graph, arch, ranges, frozenset(patient)).schedule())
-    return min(found, key=lambda item: rating(item.cycles, item.transferred_bytes))
+    return best_of(found)
+
+
+def best_of(schedules: Iterable[TileSchedule]) -> TileSchedule:
+    """Return the schedule in which cycles and bytes together are least.
+
+    Args:
+        schedules: Of the same operators.
+    """
+    return min(schedules, key=lambda item: rating(item.cycles, item.transferred_bytes))
 
 
 def rating(cycles: int, moved: int) -> int:

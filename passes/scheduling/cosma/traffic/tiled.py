@@ -5,8 +5,8 @@ come as the mapper finds them, and improved for tiles, whichever are better sche
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 
 from .....ir.arch import Architecture
@@ -26,8 +26,8 @@ from ....tiling.stripes import stripes
 from ...likeness import Likeness, Likenesses
 from ...map_groups import GroupMapping, Solve, mapping_of
 from ...map_operators import MapOperators
-from ...static.schedule_tiles import best_of, group_schedules, schedule_operator
-from ...static.static import rating
+from ...static.schedule_tiles import GroupSchedules, schedule_operator
+from ...static.static import best_of, rating
 from .model import StreamedTraffic, TrafficModel
 
 Count = Callable[[TileSchedule], StreamedTraffic]
@@ -64,6 +64,7 @@ def tiled_traffic(
     context = Context(seed=seed)
     own, npus = find_mapper(mapper), len(arch.npus)
     plain = in_tiles(own, npus)
+    mappers = dict.fromkeys((plain, InTiles(mapper=own, npus=npus)))
 
     def solved(
         asked: Sequence[tuple[MappingProblem, str]], who: Mapper = plain
@@ -73,6 +74,8 @@ def tiled_traffic(
                 found = finder.solve((item,), arch, context, who)
                 mapped[who, item[0]] = found[item[0]]
         return {problem: mapped[who, problem] for problem, _ in asked}
+
+    solvers = [partial(solved, who=who) for who in mappers]
 
     def scheduled(op: Op, module: Module, plan: GraphSchedule) -> TileSchedule:
         problems = finder.problems(graph, plan, arch, seed)
@@ -87,19 +90,8 @@ def tiled_traffic(
         counted = partial(_counted, graph, op, resident=resident, workspace=workspace)
         if group is None:
             return counted(scheduled(op, module, plan))
-        found: list[StreamedTraffic] = []
-        complaint: InfeasibleError | None = None
-        tried = _Tried()
-        for who in dict.fromkeys((plain, InTiles(mapper=own, npus=npus))):
-            asked = GroupMapping(module, group, objective, seed)
-            try:
-                found.append(_of_group(asked, partial(solved, who=who), solved, op, counted, tried))
-            except InfeasibleError as error:
-                complaint = complaint or error
-        if not found:
-            assert complaint is not None
-            raise complaint
-        return min(found, key=_rating)
+        asked = GroupMapping(module, group, objective, seed)
+        return _of_group(asked, solvers, solved, op, counted)
 
     def model(op: Op, resident: frozenset[str], workspace: int) -> StreamedTraffic | None:
         like = likenesses.of(op)
@@ -115,40 +107,17 @@ def tiled_traffic(
     return model
 
 
-@dataclass
-class _Tried:
-    """Schedules of one group by the nests of its members, each made once; local to one answer."""
-
-    _known: dict[Hashable, list[TileSchedule] | InfeasibleError] = field(
-        default_factory=dict[Hashable, "list[TileSchedule] | InfeasibleError"]
-    )
-
-    def __call__(self, module: Module, op: Op, first: int | None = None) -> list[TileSchedule]:
-        """Return what :func:`~...static.schedule_tiles.group_schedules` does."""
-        key = tuple(item.nest for item in module.mappings), first
-        if key not in self._known:
-            try:
-                self._known[key] = group_schedules(module, op, first=first)
-            except InfeasibleError as error:
-                self._known[key] = error
-        found = self._known[key]
-        if isinstance(found, InfeasibleError):
-            raise found
-        return found
-
-
 def _of_group(
-    asked: GroupMapping, solve: Solve, guide: Solve, op: Op, counted: Count, tried: _Tried
+    asked: GroupMapping, solvers: Iterable[Solve], guide: Solve, op: Op, counted: Count
 ) -> StreamedTraffic:
     """Return what a group moves and takes, of many stripes as far as the first ones tell.
 
     Args:
         asked: Asks for the nests of the group.
-        solve: Answers.
+        solvers: Answer; those are taken whose tiles are better scheduled.
         guide: Answers roughly, to share out the weights' memory.
         op: The operator that stands for the group.
         counted: Counts what a schedule moves.
-        tried: Schedules the group.
 
     Raises:
         InfeasibleError: The tiles do not fit.
@@ -156,24 +125,45 @@ def _of_group(
     graph, group = asked.module.graph, asked.group
     count = len(stripes(graph, group.members, group.rows))
     first = None if count <= _SEVERAL else _SEVERAL
-
-    def begun(module: Module, op: Op) -> TileSchedule:
-        return best_of(tried(module, op, first))
-
-    nests, schedule = replace(asked, make=begun).best(solve, guide)
+    several = _begun(asked, solvers, guide, first)
     if first is None:
-        return counted(schedule)
-    mapped = replace(asked.module, mappings=nests)
-    several, few = tried(mapped, op, _SEVERAL), tried(mapped, op, _FEW)
+        return counted(best_of(several.all))
+    few = replace(several, first=_FEW)
     found = [
         _continued(counted(one), counted(other), count)
-        for one, other in zip(few, several, strict=False)  # the longer one may not fit
+        for one, other in zip(few.all, several.all, strict=False)  # the longer one may not fit
     ]
-    return min(found, key=_rating)
+    return min(found, key=lambda item: rating(item.cycles, item.total))
 
 
-def _rating(found: StreamedTraffic) -> int:
-    return rating(found.cycles, found.total)
+def _begun(
+    asked: GroupMapping, solvers: Iterable[Solve], guide: Solve, first: int | None
+) -> GroupSchedules:
+    """Return the schedules by the nests that are better scheduled; equal nests are tried once."""
+    known: dict[Hashable, GroupSchedules] = {}
+    refused: dict[Hashable, InfeasibleError] = {}
+
+    def in_turn(module: Module, op: Op) -> TileSchedule:
+        key = tuple(item.nest for item in module.mappings)
+        if key in refused:
+            raise refused[key]
+        try:
+            return known.setdefault(key, GroupSchedules(module, op, first)).in_turn
+        except InfeasibleError as error:
+            refused[key] = error
+            raise
+
+    complaints: list[InfeasibleError] = []
+    for solve in solvers:
+        try:
+            replace(asked, make=in_turn).best(solve, guide)
+        except InfeasibleError as error:
+            complaints.append(error)
+    found = [item for key, item in known.items() if key not in refused]
+    if not found:
+        raise complaints[0]
+    best = best_of(schedule for item in found for schedule in item.all)
+    return next(item for item in found if any(best is one for one in item.all))
 
 
 def _renamed(found: StreamedTraffic, first: Likeness, like: Likeness) -> StreamedTraffic:
