@@ -68,6 +68,7 @@ class Row:
         cpu_seconds: CPU time of the search, when it was made [s].
         network_cycles: Latency with its traffic over the mesh, ``None`` where that was not
             simulated [cycle].
+        network_estimate: The same in closed form: the busiest link under X-Y routing [cycle].
     """
 
     layer: str
@@ -84,6 +85,7 @@ class Row:
     solve_seconds: float
     cpu_seconds: float
     network_cycles: int | None = None
+    network_estimate: float | None = None
 
 
 def row_of(name: str, job: MapJob, result: MappingResult, counting: LayerCounting) -> Row:
@@ -148,7 +150,7 @@ def table_of(rows: Sequence[Row]) -> Table:
         "mapper",
         "cycles",
         "x bound",
-        *(("network", "x cycles") if is_simulated else ()),
+        *(("network", "x cycles", "estimate") if is_simulated else ()),
         "energy [uJ]",
         "x bound",
         "status",
@@ -178,18 +180,19 @@ def table_of(rows: Sequence[Row]) -> Table:
         ratios = [ratio for row in own if (ratio := _energy_ratio(row)) is not None]
         energy = _geomean(ratios) if len(ratios) == len(own) else None
         over = [row.network_cycles / row.cycles for row in own if row.network_cycles is not None]
-        network = ("", _times(_geomean(over) if over else None)) if is_simulated else ()
+        network = ("", _times(_geomean(over) if over else None), "") if is_simulated else ()
         table.add_row(
             "geomean", mapper, "", f"{cycles:.3f}", *network, "", _times(energy), "", "", ""
         )
     return table
 
 
-def _network_cells(row: Row) -> tuple[str, str]:
-    """Return latency over the mesh, and how many times the analytical one that is."""
-    if row.network_cycles is None:
-        return "-", "-"
-    return f"{row.network_cycles:,}", f"{row.network_cycles / row.cycles:.3f}"
+def _network_cells(row: Row) -> tuple[str, str, str]:
+    """Return latency over the mesh, how many times the analytical one that is, and the estimate."""
+    if row.network_cycles is None or row.network_estimate is None:
+        return "-", "-", "-"
+    ratio = f"{row.network_cycles / row.cycles:.3f}"
+    return f"{row.network_cycles:,}", ratio, f"{row.network_estimate:,.0f}"
 
 
 def _energy_ratio(row: Row) -> float | None:

@@ -16,6 +16,7 @@ A port takes its share of all groups in turn, the one with the least to send fir
 """
 
 import math
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -47,7 +48,7 @@ class NetworkRun:
         compute_cycles: Of the children, if they never wait [cycle].
         phases: Phases of the nest.
         simulated: Phases that were simulated; the others go on at the pace of the last half of
-            these, but not faster than the off-chip memory can.
+            these, but not faster than the busiest link and the off-chip memory can.
         packets: Packets simulated.
         crossed: Flits over each link in the simulated phases.
     """
@@ -106,6 +107,8 @@ class _Traffic:
         self.phases = Phases(nest, tuple(legs), max(int(most / self._per_phase(probe)), 16))
         self.transfers = Transfers(mesh)
         self._load = [0] * len(mesh.positions)
+        self._carried: Counter[int] = Counter()
+        self._remembered = 0
         children = len(self.ways[Operand.I].groups.of)
         self.compute = self._compute(children)
 
@@ -172,31 +175,19 @@ class _Traffic:
         half = phases.count // 2
         pace = Fraction(int(done[-1] - done[half - 1]), phases.count - half)
         at_pace = end + math.ceil(pace * (phases.all - phases.count))
-        return max(at_pace, math.ceil(self._memory_cycles()))
+        bandwidth = self.nest.arch.off_chip.read_bandwidth
+        memory = _time(self._remembered * self.mesh.network.flit_bits, bandwidth)
+        return max(at_pace, math.ceil(memory), *self._carried.values())
 
-    def _memory_cycles(self) -> Fraction:
-        """Return how long the off-chip memory is busy with the whole nest."""
-        flits = Fraction(0)
-        for operand, way in self.ways.items():
-            leg = way.outer or way.leg
-            tiles = self.phases.share(leg) * self.phases.all
-            groups = len(way.groups.members) if way.outer is None else 1
-            bits = self.nest.bits(operand)
-            wide = self._flits(leg.elements * bits) if way.outer else way.flits
-            if operand is not Operand.O:
-                flits += tiles * groups * wide
-                continue
-            final = (
-                self._flits(leg.elements * self.nest.workload.output_bits)
-                if way.outer
-                else way.narrow
-            )
-            different = self.phases.different(leg)
-            flits += groups * (2 * (tiles - different) * wide + different * final)
-        return _time(
-            math.ceil(flits * self.mesh.network.flit_bits),
-            self.nest.arch.off_chip.read_bandwidth,
-        )
+    def _carry(self, tree: int, flits: int, memory: int) -> None:
+        """Book flits of the whole nest."""
+        for link in self.transfers.links(tree):
+            self._carried[link] += flits
+        self._remembered += flits if memory != NO_MEMORY else 0
+
+    def _times(self, leg: Leg) -> tuple[int, int]:
+        """Return how many tiles of the whole nest go over a leg, and how many different ones."""
+        return int(self.phases.share(leg) * self.phases.all), self.phases.different(leg)
 
     def _phase_cycles(self) -> Fraction:
         """Return how long children compute on one phase, their own memories' ports included."""
@@ -227,11 +218,13 @@ class _Traffic:
         """Add the tiles of weights or inputs."""
         visits, halves = self.phases.visits(way.leg), _halves(way.leg.child)
         memory = READ if way.outer is None else NO_MEMORY
-        weight = way.flits * len(visits)
+        weight = way.flits * self._times(way.leg)[0]
         trees = [
             self.transfers.tree(self._port(way, members, weight), members)
             for members in way.groups.members
         ]
+        for tree in trees:
+            self._carry(tree, weight, memory)
         flits = np.full((len(visits), len(trees)), way.flits)
         tiles = self.transfers.add(np.array(trees)[None, :], flits, memory)
         by_child = tiles[:, way.groups.of]
@@ -245,6 +238,7 @@ class _Traffic:
         own = self.phases.visits(outer)
         bits = outer.elements * self.nest.bits(outer.operand)
         parts = self._off_chip(np.full(len(own), bits), READ)
+        self._carry_off_chip(bits, self._times(outer)[0], READ)
         begun = visits.at(own.first)
         for late in range(halves):  # those behind wait for a phase of these
             at = begun + late
@@ -256,14 +250,21 @@ class _Traffic:
 
     def _off_chip(self, bits: Ints, memory: int) -> Ints:
         """Add tiles between off-chip memory and scratchpad, over all ports ``[tiles, ports]``."""
+        flits = -(-bits // (self.mesh.network.flit_bits * len(self.mesh.scratchpad_nodes)))
+        trees = np.array(self._off_chip_trees(memory))
+        return self.transfers.add(trees[None, :], flits[:, None], memory)
+
+    def _off_chip_trees(self, memory: int) -> list[int]:
         pads, outer = self.mesh.scratchpad_nodes, self.mesh.off_chip_nodes
-        trees: list[int] = []
-        for place, pad in enumerate(pads):
-            other = outer[place % len(outer)]
-            ends = (other, pad) if memory == READ else (pad, other)
-            trees.append(self.transfers.tree(ends[0], ends[1:]))
-        flits = -(-bits // (self.mesh.network.flit_bits * len(pads)))
-        return self.transfers.add(np.array(trees)[None, :], flits[:, None], memory)
+        pairs = [(outer[place % len(outer)], pad) for place, pad in enumerate(pads)]
+        if memory == READ:
+            return [self.transfers.tree(other, (pad,)) for other, pad in pairs]
+        return [self.transfers.tree(pad, (other,)) for other, pad in pairs]
+
+    def _carry_off_chip(self, bits: int, tiles: int, memory: int) -> None:
+        each = -(-bits // (self.mesh.network.flit_bits * len(self.mesh.scratchpad_nodes)))
+        for tree in self._off_chip_trees(memory):
+            self._carry(tree, each * tiles, memory)
 
     def _port(self, way: _Way, members: Sequence[int], weight: int) -> int:
         """Return the port of a group: the one with the least to carry, then the nearest."""
@@ -291,7 +292,11 @@ class _Traffic:
         back = np.flatnonzero(visits.earlier >= 0)
         flits = np.full((len(back), len(last)), way.flits)
         trees = [transfers.tree(port, (child,)) for child, port in last]
-        returns = transfers.add(np.array(trees)[None, :], flits, READ if is_stored else NO_MEMORY)
+        memory = READ if is_stored else NO_MEMORY
+        returns = transfers.add(np.array(trees)[None, :], flits, memory)
+        tiles, different = self._times(way.leg)
+        for tree in trees:
+            self._carry(tree, (tiles - different) * way.flits, memory)
         nearest = np.array([child for child, _ in last])
         transfers.order(sends[visits.earlier[back]][:, nearest], returns)
         late = back >= halves
@@ -307,8 +312,10 @@ class _Traffic:
         wide = np.full(len(visits), way.flits)
         final = np.where(visits.is_final == 1, way.narrow, way.flits)
         last: list[tuple[int, int]] = []
+        tiles, different = self._times(way.leg)
+        closing = (tiles - different) * way.flits + different * way.narrow
         for members in way.groups.members:
-            port = self._port(way, members, way.flits * len(visits))
+            port = self._port(way, members, way.flits * tiles)
             hops = next_hops(self.mesh, members, port)
             for child, receiver in hops.items():
                 tree = self.transfers.tree(child, (receiver,))
@@ -316,7 +323,10 @@ class _Traffic:
                 sends[:, child] = self.transfers.add(
                     np.array(tree), final if is_last else wide, memory if is_last else NO_MEMORY
                 )
-                if is_last:
+                if not is_last:
+                    self._carry(tree, tiles * way.flits, NO_MEMORY)
+                else:
+                    self._carry(tree, closing, memory)
                     last.append((child, port))
             for child, receiver in hops.items():
                 if receiver != port:
@@ -329,12 +339,17 @@ class _Traffic:
         transfers = self.transfers
         widths = np.where(own.is_final == 1, self.nest.workload.output_bits, self.nest.psum_bits)
         stores = self._off_chip(outer.elements * widths, WRITE)
+        tiles, different = self._times(outer)
+        wide, narrow = outer.elements * self.nest.psum_bits, self.nest.workload.output_bits
+        self._carry_off_chip(wide, tiles - different, WRITE)
+        self._carry_off_chip(outer.elements * narrow, different, WRITE)
+        self._carry_off_chip(wide, tiles - different, READ)
         ended, of = visits.at(own.last), own.at(visits.first)
         transfers.order(sends[ended][:, :, None], stores[:, None, :])
         late = of >= again
         transfers.order(stores[of[late] - again][:, :, None], sends[late][:, None, :])
         anew = np.flatnonzero(own.earlier >= 0)
-        loads = self._off_chip(np.full(len(anew), outer.elements * self.nest.psum_bits), READ)
+        loads = self._off_chip(np.full(len(anew), wide), READ)
         transfers.order(stores[own.earlier[anew]], loads)
         freed = anew >= again
         transfers.order(stores[anew[freed] - again], loads[freed])

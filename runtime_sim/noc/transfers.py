@@ -110,6 +110,10 @@ class Transfers:
             self._shapes.append(self.mesh.tree(source, destinations))
         return self._trees[key]
 
+    def links(self, tree: int) -> tuple[int, ...]:
+        """Return the links of a tree."""
+        return self._shapes[tree].links
+
     def add(self, tree: Ints, flits: Ints, memory: int) -> Ints:
         """Add transfers and return their numbers, in the same shape.
 

@@ -12,6 +12,8 @@ from ....ir.codec.files import check_writable, replacing
 from ....ir.codec.json_codec import dump_json
 from ....ir.errors import InfeasibleError, OptionError
 from ....ir.suggest import suggest
+from ....passes.analysis.cost import evaluate
+from ....passes.analysis.mesh_load import mesh_load, network_cycles
 from ....passes.mapping.mapper import Mapper, MappingResult
 from ....passes.mapping.problem import MappingProblem, Objective
 from ....passes.mapping.registry import find_mapper
@@ -264,8 +266,9 @@ def _row(layer: Layer, job: MapJob, answer: Answer, counting: LayerCounting, tim
     row = row_of(layer.name, job, answer, counting)
     if timing == "analytical":
         return row
-    run = run_nest(answer.nest, job.problem.arch)
-    return replace(row, network_cycles=run.cycles)
+    nest, arch = answer.nest, job.problem.arch
+    estimate = network_cycles(evaluate(nest, arch), mesh_load(nest, arch))
+    return replace(row, network_cycles=run_nest(nest, arch).cycles, network_estimate=estimate)
 
 
 def _show(rows: list[Row], answers: tuple[Answer, ...], arch: Architecture) -> None:
