@@ -53,6 +53,7 @@ def test_csv_has_one_row_per_layer_and_mapper_in_order(run, tmp_path):
     assert list(rows[0]) == [
         "layer", "mapper", "cycles", "energy_pj", "edp", "cycles_lower_bound",
         "energy_lower_bound_pj", "status", "bound", "scope", "gap", "solve_seconds", "cpu_seconds",
+        "network_cycles", "network_estimate",
     ]  # fmt: skip
     assert [(row["layer"], row["mapper"]) for row in rows] == [
         ("net/a", "output-stationary"), ("net/a", "random"),
@@ -303,3 +304,28 @@ def test_columns_that_say_nothing_are_named(run, tmp_path, caplog):
 
     assert done.exit_code == 0
     assert "layers.csv: columns that say nothing here: color" in caplog.text
+
+
+def test_network_timing_stands_beside_the_analytical_one(run, tmp_path):
+    out = tmp_path / "out.csv"
+    layer = ("--layer", "P=8 C=16 K=8", "--mapper", "output-stationary", "--csv", str(out))
+
+    plain, timed = run(*layer), run(*layer, "--timing", "network")
+
+    assert plain.exit_code == timed.exit_code == 0, timed.output
+    assert "network" in timed.output
+    assert "network" not in plain.output
+    (row,) = csv.DictReader(out.read_text().splitlines())
+    assert int(row["network_cycles"]) > float(row["cycles"])  # of so small a layer
+    assert float(row["network_estimate"]) >= float(row["cycles"])
+
+
+def test_network_timing_needs_a_network(run, tmp_path):
+    layer = ("--layer", "P=8 C=16 K=8", "--timing", "network")
+
+    result = CliRunner().invoke(app, [*layer, "--arch", "eyeriss"])
+    useless = run(*layer, "--scheduler", "static")
+
+    assert result.exit_code != 0
+    assert "eyeriss has no network" in result.output
+    assert "no effect with --scheduler" in useless.output

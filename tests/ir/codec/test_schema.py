@@ -16,6 +16,7 @@ from accnn.ir.arch import (
     Fanout,
     FanoutGroup,
     MemoryLevel,
+    MeshNetwork,
     Npu,
     Precision,
     VectorUnit,
@@ -50,6 +51,9 @@ ARCH = Architecture(
     precision=Precision.INT8,
     vector=VectorUnit(),
     dma=Dma(),
+    network=MeshNetwork(
+        fanout="mac", columns=2, rows=2, scratchpad_ports=((0, 0),), off_chip_ports=((1, 1),)
+    ),
 )
 """Every optional field has a value, and every tuple an item."""
 
