@@ -33,7 +33,7 @@ from .conv_layers import TABLES, Row, distinct
 
 RESULTS = Path(__file__).with_name("results")
 ARCHS = tuple(f"flexer-arch{number}" for number in range(1, 9))
-FIGURES = ("8", "9b", "10", "12")
+FIGURES = ("8", "9b", "9c", "10", "12")
 _POLICIES = (
     ("default", Priority.DEFAULT, SpaceRule.DEFAULT),
     ("priority 1: min transfer", Priority.MIN_TRANSFER, SpaceRule.DEFAULT),
@@ -100,6 +100,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     figures = {
         "8": lambda: fig8(lines) + fig9(lines),
         "9b": fig9b,
+        "9c": lambda: fig9c(chosen.metric_layers),
         "10": fig10_and_11,
         "12": lambda: fig12(chosen.policy_layers),
     }
@@ -119,6 +120,7 @@ def _parser() -> argparse.ArgumentParser:
         "--figures", nargs="+", choices=FIGURES, default=FIGURES, help="8: and 9a; 10: and 11"
     )
     parser.add_argument("--policy-layers", type=int, default=6, help="layers of figure 12 [6]")
+    parser.add_argument("--metric-layers", type=int, default=12, help="layers of figure 9c [12]")
     parser.add_argument("--output", type=Path, default=RESULTS, help="folder of results")
     return parser
 
@@ -214,6 +216,54 @@ def fig9b() -> str:
             saved = f"{static.bytes / best.bytes:.3f}"
             rows.append((name, metric.value, f"{static.cycles / best.cycles:.3f}", saved))
     return _table("Figure 9b: metrics", ("layer", "metric", "speed-up", "transfers saved"), rows)
+
+
+def fig9c(layers: int) -> str:
+    """Return VGG-16 on arch5 by metric and with trade, against static orders of two metrics.
+
+    Beside the static orders that are best by the same metric stand those that are best by the
+    product, which is what the paper's figure may mean.
+    """
+    arch, rows = load_architecture("flexer-arch5"), list[tuple[str, ...]]()
+    timer, plain = TileTimer(arch), list[Candidate]()
+    layers_of = distinct(TABLES["vgg16"]())[:layers]
+    for metric, trade in product((Metric.PRODUCT, Metric.TRANSFERS), (False, True)):
+        options = FlexerOptions(metric=metric, trade=trade)
+        found = [schedule_layer(row.layer, arch, options, timer) for row in layers_of]
+        plain = plain or [item.static for item in found]
+        pairs = [
+            (row, static, item.static, item.best)
+            for row, static, item in zip(layers_of, plain, found, strict=True)
+        ]
+        convolutions = [pair for pair in pairs if pair[0].layer.height > 1]
+        cells = [
+            f"{_gain(own, at, measure):.3f}"
+            for own in (pairs, convolutions)
+            for at in (2, 1)
+            for measure in ("cycles", "bytes")
+        ]
+        rows.append((metric.value, "yes" if trade else "no", *cells))
+    names = ("speed-up", "transfers saved")
+    head = ("metric", "trade", *names, *(f"{name}, by product" for name in names))
+    alone = (f"convolutions: {name}" for name in head[2:])
+    return _table("Figure 9c: VGG-16 on arch5 by metric", (*head, *alone), rows)
+
+
+def _gain(
+    pairs: Iterable[tuple[Row, Candidate, Candidate, Candidate]], at: int, measure: str
+) -> float:
+    """Return what a network's static orders take over what was chosen.
+
+    Args:
+        pairs: A layer, its static order by the product and by the metric, and what was chosen.
+        at: Which static order.
+        measure: ``cycles`` or ``bytes``.
+    """
+    above = below = 0
+    for pair in pairs:
+        above += pair[0].count * getattr(pair[at], measure)
+        below += pair[0].count * getattr(pair[3], measure)
+    return above / below
 
 
 def _schedule(

@@ -16,8 +16,9 @@ _MAPPING = "docs/mapping.md#measured"
 _DIFFER = "docs/mapping.md#how-much-schedules-differ"
 
 
-def _resnet(objective: str) -> Command:
-    network = f"--arch simba --objective {objective} --mapper cosa,random,timeloop-hybrid --network"
+def _resnet(objective: str, arch: str = "simba") -> Command:
+    mappers = "--mapper cosa,random,timeloop-hybrid"
+    network = f"--arch {arch} --objective {objective} {mappers} --network"
     return Command(
         module="benchmarks.cosa", whole=f"{network} resnet50", quick=f"{network} alexnet"
     )
@@ -35,6 +36,9 @@ SIMBA = _machine("simba", "cosa,cosa-paper,random --paper-nodes 5")
 LARGE_ARRAY, LARGE_BUFFERS = (_machine(name) for name in ("simba-8x8", "simba-large-buffers"))
 
 HYBRID, HYBRID_ENERGY = _resnet("latency"), _resnet("energy")
+HYBRID_ARRAY, HYBRID_BUFFERS = (
+    _resnet("latency", name) for name in ("simba-8x8", "simba-large-buffers")
+)
 SPACE = Command(
     module="benchmarks.cosa_space",
     whole="--valid 10000 --tilings 20000",
@@ -59,7 +63,6 @@ _PAPER_DRIVES = (
     "ports on chip bound here, which the published objective does not know; the next row is without"
 )
 _READ = "docs/mapping.md#what-cosa-paper-is-for"
-_NOT_RUN = "the mapper is there; on this machine nobody has run it yet"
 _RESNET = "ResNet-50's layers only"
 
 CLAIMS = (
@@ -234,9 +237,11 @@ CLAIMS = (
         section="V-B",
         says="(a) 8x8 PEs: speed-up over Timeloop Hybrid",
         theirs=1.1,
-        command=LARGE_ARRAY,
+        command=HYBRID_ARRAY,
+        find=_mean("cosa", "over timeloop-hybrid"),
         page=_MAPPING,
-        because=_NOT_RUN,
+        ours=2.14,
+        because=f"{_RESNET}; Hybrid is 7.76 times as fast as Random here, 4 times there",
     ),
     _of(
         item="Fig. 9",
@@ -254,9 +259,11 @@ CLAIMS = (
         section="V-B",
         says="(b) larger buffers: speed-up over Timeloop Hybrid",
         theirs=1.4,
-        command=LARGE_BUFFERS,
+        command=HYBRID_BUFFERS,
+        find=_mean("cosa", "over timeloop-hybrid"),
         page=_MAPPING,
-        because=_NOT_RUN,
+        ours=1.69,
+        because=f"{_RESNET}; Hybrid is 5.96 times as fast as Random here, 4.1 times there",
     ),
     _of(
         item="Fig. 10",

@@ -101,7 +101,9 @@ def acc_map(
     emit: Annotated[
         str | None,
         typer.Option(
-            "--emit", metavar="TOOL", help="Also write files for another tool: timeloop, zigzag."
+            "--emit",
+            metavar="TOOL",
+            help="Also write files for another tool: timeloop, zigzag, cuda.",
         ),
     ] = None,
     directory: Annotated[
