@@ -13,6 +13,7 @@ from accnn.passes.analysis.bounds import (
     energy_lower_bound,
 )
 from accnn.passes.analysis.cost import evaluate
+from tests.attack.settings import attacked
 
 from ...nest_strategies import architectures, nests
 
@@ -38,7 +39,7 @@ def assert_no_bound_is_beaten(nest, arch, resident):
     assert compulsory_bytes(nest.workload, resident) <= cost.offchip_bytes
 
 
-@settings(max_examples=300, deadline=None, derandomize=True)
+@attacked(300)
 @given(mapped())
 def test_no_nest_beats_a_bound(case):
     assert_no_bound_is_beaten(*case)
@@ -92,7 +93,7 @@ def test_a_step_shares_a_transfer_with_no_more_than_there_is_to_share():
 
 
 @pytest.mark.slow
-@settings(max_examples=6000, deadline=None)
+@attacked(6000)
 @given(mapped(limit=10**6))
 def test_no_nest_of_very_many_beats_a_bound(case):
     assert_no_bound_is_beaten(*case)

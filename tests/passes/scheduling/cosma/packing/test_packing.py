@@ -2,7 +2,7 @@ import csv
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from accnn.passes.scheduling.cosma.packing.blocks import (
@@ -12,6 +12,7 @@ from accnn.passes.scheduling.cosma.packing.blocks import (
     peak_bytes,
 )
 from accnn.passes.scheduling.cosma.packing.exact import pack, pack_exactly
+from tests.attack.settings import attacked
 from tests.block_strategies import block_lists, meet
 
 MINIMALLOC = Path(__file__).parents[4] / "data" / "minimalloc"
@@ -50,7 +51,7 @@ def fits_somehow(blocks: list[Block], budget: int) -> bool:
     return extend()
 
 
-@settings(max_examples=60, deadline=None)
+@attacked(60)
 @given(block_lists(6, 1, 5), st.integers(0, 2))
 def test_packing_is_exact(blocks: list[Block], extra: int):
     budget = peak_bytes(blocks) + extra
@@ -63,7 +64,7 @@ def test_packing_is_exact(blocks: list[Block], extra: int):
         assert not overlaps(blocks, addresses, budget)
 
 
-@settings(max_examples=40, deadline=None)
+@attacked(40)
 @given(block_lists(6, 1, 5))
 def test_the_program_alone_packs_what_fits(blocks: list[Block]):
     budget = peak_bytes(blocks) + 1

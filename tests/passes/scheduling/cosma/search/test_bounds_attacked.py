@@ -8,6 +8,7 @@ from hypothesis import Phase, given, settings
 from accnn.passes.scheduling.cosma import solve as solving
 from accnn.passes.scheduling.cosma.problem import PlanProblem
 from accnn.passes.scheduling.cosma.solve import CosmaOptions, PlanEngine, solve
+from tests.attack.settings import attacked
 from tests.passes.scheduling.cosma.oracle import brute_force, problems, random_plan
 
 _WALKS = 30
@@ -25,7 +26,7 @@ def assert_no_plan_beats_the_bound(problem: PlanProblem, options: CosmaOptions) 
     assert solution.bound <= solution.cost
 
 
-@settings(max_examples=40, deadline=None, derandomize=True)
+@attacked(40)
 @given(problems(most=7, slack=3))
 def test_no_plan_of_whole_tensors_beats_a_bound(problem: PlanProblem):
     for nodes in (3, 100_000):
@@ -34,7 +35,7 @@ def test_no_plan_of_whole_tensors_beats_a_bound(problem: PlanProblem):
         )
 
 
-@settings(max_examples=40, deadline=None, derandomize=True)
+@attacked(40)
 @given(problems(most=5, menus=True))
 def test_no_plan_of_a_menu_beats_a_bound(problem: PlanProblem):
     for nodes in (3, 100_000):
@@ -43,7 +44,7 @@ def test_no_plan_of_a_menu_beats_a_bound(problem: PlanProblem):
         )
 
 
-@settings(max_examples=10, deadline=None, derandomize=True)
+@attacked(10)
 @given(problems(most=4, slack=2))
 def test_no_plan_beats_the_bound_of_the_program(problem: PlanProblem):
     assert_no_plan_beats_the_bound(problem, CosmaOptions(engine=PlanEngine.ILP))
