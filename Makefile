@@ -13,7 +13,6 @@ PYTHON ?= $(shell for python in python3.11 python3.12 python3.13 python3; do \
 BIN := .venv/bin
 JOBS ?= 2
 COUNT ?= 1000
-TIME ?=
 SAMPLE ?= 200
 SEED ?= 0
 NETWORK ?= resnet50
@@ -22,7 +21,7 @@ ARCH ?= simba.toml
 # One thread for each of the processes that run side by side.
 export OMP_NUM_THREADS ?= 1
 
-.PHONY: help venv demo test test-all quick fuzz attack mutants lint format types newcomer site wheel clean
+.PHONY: help venv demo test test-all quick fuzz mutants lint format types newcomer site wheel clean
 
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -45,13 +44,9 @@ quick: .venv/installed-dev ## the tests but the slow ones
 	@echo "==> pytest: all tests but the slow ones"
 	@$(BIN)/pytest -q -n $(JOBS)
 
-fuzz: .venv/installed-dev ## compile COUNT random networks, or for TIME seconds (SEED), keep the failures in fuzz/
-	@echo "==> random compilations, seed $(SEED)"
-	@$(BIN)/python -m tests.end_to_end.fuzz --seed $(SEED) $(if $(TIME),--seconds $(TIME),--count $(COUNT))
-
-attack: .venv/installed-dev ## look for TIME seconds (an hour) for something better than what was proven (SEED)
-	@echo "==> attack on bounds and optima, from round $(SEED)"
-	@$(BIN)/python -m tests.attack --seed $(SEED) --seconds $(or $(TIME),3600)
+fuzz: .venv/installed-dev ## compile COUNT random networks (SEED), keep the failures in fuzz/
+	@echo "==> $(COUNT) random compilations, seed $(SEED)"
+	@$(BIN)/python -m tests.end_to_end.fuzz --count $(COUNT) --seed $(SEED)
 
 mutants: .venv/installed-dev ## change SAMPLE small things in the source (SEED), see which tests notice
 	@echo "==> $(SAMPLE) mutants, seed $(SEED)"
@@ -83,7 +78,7 @@ wheel: .venv/installed-dev ## build the wheel into dist/
 	@$(BIN)/python -m build --wheel
 
 clean: ## remove what was built; keeps .venv
-	@rm -rf build dist *.egg-info .pytest_cache .ruff_cache .hypothesis fuzz attack mutants.jsonl
+	@rm -rf build dist *.egg-info .pytest_cache .ruff_cache .hypothesis fuzz mutants.jsonl
 
 .venv/bin/python:
 	@test -n "$(PYTHON)" || { echo "accnn needs Python 3.11 or newer with the venv module" \

@@ -4,14 +4,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from accnn.compiler.report.contents import lower_bounds
 from accnn.ir.graph import Graph
 from accnn.ir.ops import workload
 from accnn.passes.analysis.compulsory import compulsory_network_bytes
-from tests.attack.settings import attacked
 from tests.flow import Compiled, compile_graph
 from tests.networks import NetworkBuilder, per_tensor
 from tests.tiles import tiles_of
@@ -69,7 +68,12 @@ def assert_nothing_beats_the_bounds(made: Compiled, network: Network) -> None:
         assert item.cycles_lower_bound <= item.cycles
 
 
-@attacked(60)
+attack = settings(
+    deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow], database=None
+)
+
+
+@settings(attack, max_examples=60)
 @given(
     networks(),
     st.sampled_from(("edge-1m", "simba", "flexer-arch5")),
@@ -83,7 +87,7 @@ def test_no_program_beats_a_bound(network: Network, arch: str, scheduler: str, t
 
 
 @pytest.mark.slow
-@attacked(30)
+@settings(attack, max_examples=30)
 @given(
     networks(),
     st.sampled_from(("edge-1m", "simba", "flexer-arch5")),

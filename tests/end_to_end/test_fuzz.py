@@ -61,12 +61,3 @@ def test_a_number_draws_the_same_again():
     assert one.model.SerializeToString() == two.model.SerializeToString()
     assert (one.arch, one.options) == (two.arch, two.options)
     assert draws.Draw(3, 2).command != one.command
-
-
-def test_time_ends_a_series_before_its_count(monkeypatch, capsys):
-    monkeypatch.setattr(draws, "verified", lambda *_: RIGHT)
-
-    assert main(["--count", "100000", "--seconds", "0.3"]) == 0
-
-    done = int(capsys.readouterr().out.rsplit(" right", 1)[0].rsplit("\n", 1)[-1])
-    assert 0 < done < 100_000

@@ -13,7 +13,6 @@ from accnn.passes.analysis.bounds import (
     energy_lower_bound,
 )
 from accnn.passes.analysis.cost import evaluate
-from tests.attack.settings import attacked
 
 from ...nest_strategies import architectures, nests
 
@@ -39,7 +38,7 @@ def assert_no_bound_is_beaten(nest, arch, resident):
     assert compulsory_bytes(nest.workload, resident) <= cost.offchip_bytes
 
 
-@attacked(300)
+@settings(max_examples=300, deadline=None, derandomize=True)
 @given(mapped())
 def test_no_nest_beats_a_bound(case):
     assert_no_bound_is_beaten(*case)
@@ -93,7 +92,7 @@ def test_a_step_shares_a_transfer_with_no_more_than_there_is_to_share():
 
 
 @pytest.mark.slow
-@attacked(6000)
+@settings(max_examples=6000, deadline=None)
 @given(mapped(limit=10**6))
 def test_no_nest_of_very_many_beats_a_bound(case):
     assert_no_bound_is_beaten(*case)

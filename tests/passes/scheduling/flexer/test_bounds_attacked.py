@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from accnn.ir.errors import InfeasibleError
@@ -20,7 +20,6 @@ from accnn.passes.scheduling.flexer.options import FlexerOptions
 from accnn.passes.scheduling.flexer.search.search import Search
 from accnn.passes.scheduling.map_operators import MapOperators
 from accnn.passes.scheduling.static.schedule_tiles import schedule_operator
-from tests.attack.settings import attacked
 from tests.passes.scheduling.flexer.sites import alone, convolution, machine, site
 
 
@@ -48,7 +47,7 @@ def assert_no_schedule_beats_the_bound(net, arch):
         assert schedule.transferred_bytes >= bound.bytes
 
 
-@attacked(15)
+@settings(max_examples=15, deadline=None, derandomize=True)
 @given(
     capacity=st.sampled_from((8000, 30000, 120000)),
     size=st.integers(4, 10),

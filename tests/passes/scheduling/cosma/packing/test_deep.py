@@ -3,13 +3,12 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from accnn.passes.scheduling.cosma.packing.blocks import Block, peak_bytes
 from accnn.passes.scheduling.cosma.packing.deep import pack_deeply
 from accnn.passes.scheduling.cosma.packing.exact import pack
-from tests.attack.settings import attacked
 from tests.block_strategies import block_lists
 
 MINIMALLOC = Path(__file__).parents[4] / "data" / "minimalloc"
@@ -64,7 +63,7 @@ def minimalloc(name: str) -> list[Block]:
         ]
 
 
-@attacked(150)
+@settings(max_examples=150, deadline=None)
 @given(block_lists(5, 0, 6), st.integers(0, 2))
 def test_the_search_packs_what_fits_and_proves_the_rest(blocks: list[Block], extra: int):
     budget = peak_bytes(blocks) + extra
@@ -94,7 +93,7 @@ def full_block_lists(draw: st.DrawFn) -> tuple[list[Block], int]:
     return found + fillers, budget
 
 
-@attacked(300)
+@settings(max_examples=300, deadline=None)
 @given(full_block_lists(), st.integers(0, 1))
 def test_the_search_is_exact_where_no_byte_is_left(case: tuple[list[Block], int], extra: int):
     blocks, budget = case

@@ -2,7 +2,7 @@ import csv
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from accnn.passes.scheduling.cosma.packing.blocks import (
@@ -12,7 +12,6 @@ from accnn.passes.scheduling.cosma.packing.blocks import (
     peak_bytes,
 )
 from accnn.passes.scheduling.cosma.packing.exact import pack, pack_exactly
-from tests.attack.settings import attacked
 from tests.block_strategies import block_lists, meet
 
 MINIMALLOC = Path(__file__).parents[4] / "data" / "minimalloc"
@@ -51,7 +50,7 @@ def fits_somehow(blocks: list[Block], budget: int) -> bool:
     return extend()
 
 
-@attacked(60)
+@settings(max_examples=60, deadline=None)
 @given(block_lists(6, 1, 5), st.integers(0, 2))
 def test_packing_is_exact(blocks: list[Block], extra: int):
     budget = peak_bytes(blocks) + extra
@@ -64,7 +63,7 @@ def test_packing_is_exact(blocks: list[Block], extra: int):
         assert not overlaps(blocks, addresses, budget)
 
 
-@attacked(40)
+@settings(max_examples=40, deadline=None)
 @given(block_lists(6, 1, 5))
 def test_the_program_alone_packs_what_fits(blocks: list[Block]):
     budget = peak_bytes(blocks) + 1

@@ -8,7 +8,6 @@ from hypothesis import Phase, given, settings
 from accnn.passes.scheduling.cosma import solve as solving
 from accnn.passes.scheduling.cosma.problem import PlanProblem
 from accnn.passes.scheduling.cosma.solve import CosmaOptions, PlanEngine, solve
-from tests.attack.settings import attacked
 from tests.passes.scheduling.cosma.oracle import brute_force, problems, random_plan
 
 _WALKS = 30
@@ -26,7 +25,7 @@ def assert_no_plan_beats_the_bound(problem: PlanProblem, options: CosmaOptions) 
     assert solution.bound <= solution.cost
 
 
-@attacked(40)
+@settings(max_examples=40, deadline=None, derandomize=True)
 @given(problems(most=7, slack=3))
 def test_no_plan_of_whole_tensors_beats_a_bound(problem: PlanProblem):
     for nodes in (3, 100_000):
@@ -35,7 +34,7 @@ def test_no_plan_of_whole_tensors_beats_a_bound(problem: PlanProblem):
         )
 
 
-@attacked(40)
+@settings(max_examples=40, deadline=None, derandomize=True)
 @given(problems(most=5, menus=True))
 def test_no_plan_of_a_menu_beats_a_bound(problem: PlanProblem):
     for nodes in (3, 100_000):
@@ -44,7 +43,7 @@ def test_no_plan_of_a_menu_beats_a_bound(problem: PlanProblem):
         )
 
 
-@attacked(10)
+@settings(max_examples=10, deadline=None, derandomize=True)
 @given(problems(most=4, slack=2))
 def test_no_plan_beats_the_bound_of_the_program(problem: PlanProblem):
     assert_no_plan_beats_the_bound(problem, CosmaOptions(engine=PlanEngine.ILP))
