@@ -13,6 +13,7 @@ PYTHON ?= $(shell for python in python3.11 python3.12 python3.13 python3; do \
 BIN := .venv/bin
 JOBS ?= 2
 COUNT ?= 1000
+TIME ?=
 SAMPLE ?= 200
 SEED ?= 0
 NETWORK ?= resnet50
@@ -21,7 +22,7 @@ ARCH ?= simba.toml
 # One thread for each of the processes that run side by side.
 export OMP_NUM_THREADS ?= 1
 
-.PHONY: help venv demo test test-all quick fuzz mutants lint format types newcomer site wheel clean
+.PHONY: help venv demo test test-all quick fuzz attack mutants lint format types newcomer site wheel clean
 
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -44,9 +45,13 @@ quick: .venv/installed-dev ## the tests but the slow ones
 	@echo "==> pytest: all tests but the slow ones"
 	@$(BIN)/pytest -q -n $(JOBS)
 
-fuzz: .venv/installed-dev ## compile COUNT random networks (SEED), keep the failures in fuzz/
-	@echo "==> $(COUNT) random compilations, seed $(SEED)"
-	@$(BIN)/python -m tests.end_to_end.fuzz --count $(COUNT) --seed $(SEED)
+fuzz: .venv/installed-dev ## compile COUNT random networks (or for TIME s, SEED), keep failures in fuzz/
+	@echo "==> random compilations: $(if $(TIME),$(TIME) s,$(COUNT)), seed $(SEED)"
+	@$(BIN)/python -m tests.end_to_end.fuzz --seed $(SEED) $(if $(TIME),--time $(TIME),--count $(COUNT))
+
+attack: .venv/installed-dev ## try to beat every bound and optimum for TIME s (3600, SEED), see attack/
+	@echo "==> attack on every bound: $(or $(TIME),3600) s, seeds from $(SEED) on"
+	@$(BIN)/python -m tests.attack --time $(or $(TIME),3600) --seed $(SEED)
 
 mutants: .venv/installed-dev ## change SAMPLE small things in the source (SEED), see which tests notice
 	@echo "==> $(SAMPLE) mutants, seed $(SEED)"
@@ -78,7 +83,7 @@ wheel: .venv/installed-dev ## build the wheel into dist/
 	@$(BIN)/python -m build --wheel
 
 clean: ## remove what was built; keeps .venv
-	@rm -rf build dist *.egg-info .pytest_cache .ruff_cache .hypothesis fuzz mutants.jsonl
+	@rm -rf build dist *.egg-info .pytest_cache .ruff_cache .hypothesis fuzz attack mutants.jsonl
 
 .venv/bin/python:
 	@test -n "$(PYTHON)" || { echo "accnn needs Python 3.11 or newer with the venv module" \

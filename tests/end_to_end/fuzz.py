@@ -1,6 +1,7 @@
 """Compile many random networks in random ways, and keep what is needed to repeat each failure.
 
-Run it with ``make fuzz COUNT=1000 SEED=7``, or ``python -m tests.end_to_end.fuzz --help``.
+Run it with ``make fuzz COUNT=1000 SEED=7``, ``make fuzz TIME=600``, or
+``python -m tests.end_to_end.fuzz --help``.
 """
 
 import argparse
@@ -8,6 +9,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Sequence
+from itertools import count
 from pathlib import Path
 
 from .draws import Draw, Verdict
@@ -22,20 +24,23 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return int(outcome.is_failure)
     counts: Counter[Verdict] = Counter()
     started = time.monotonic()
-    for number in range(wanted.first, wanted.first + wanted.count):
+    for number in count(wanted.first):
+        if _is_over(wanted, number - wanted.first, time.monotonic() - started):
+            break
         draw = Draw(wanted.seed, number, wanted.steps)
         outcome = draw.run()
         counts[outcome.verdict] += 1
         if outcome.is_failure:
             print(f"\n{outcome.verdict}: {draw.write(wanted.out, outcome)}\n  {draw.command}")
-        _tell(counts, wanted.count, time.monotonic() - started)
-    print()
+        _tell(counts, wanted, time.monotonic() - started)
+    _tell(counts, wanted, time.monotonic() - started, is_last=True)
     return int(bool(counts[Verdict.WRONG] or counts[Verdict.ERROR]))
 
 
 def _read(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--count", type=int, default=1000, help="how many compilations")
+    parser.add_argument("--time", type=float, help="instead: for how long [s]")
     parser.add_argument("--seed", type=int, default=0, help="of the series")
     parser.add_argument("--first", type=int, default=0, help="number of the first one")
     parser.add_argument("--only", type=int, help="repeat one by its number, tell its outcome")
@@ -44,12 +49,20 @@ def _read(arguments: Sequence[str] | None) -> argparse.Namespace:
     return parser.parse_args(arguments)
 
 
-def _tell(counts: Counter[Verdict], total: int, seconds: float) -> None:
-    found = ", ".join(f"{counts[verdict]} {verdict}" for verdict in Verdict)
-    end = "\r" if sys.stdout.isatty() else "\n"
+def _is_over(wanted: argparse.Namespace, done: int, seconds: float) -> bool:
+    return done >= wanted.count if wanted.time is None else seconds >= wanted.time
+
+
+def _tell(
+    counts: Counter[Verdict], wanted: argparse.Namespace, seconds: float, *, is_last: bool = False
+) -> None:
     done = sum(counts.values())
-    if end == "\r" or done % 100 == 0 or done == total:
-        print(f"{done} of {total}: {found} ({seconds:.0f} s)", end=end, flush=True)
+    is_shown = sys.stdout.isatty()
+    if is_shown or is_last or done % 100 == 0:
+        found = ", ".join(f"{counts[verdict]} {verdict}" for verdict in Verdict)
+        total = f" of {wanted.count}" if wanted.time is None else ""
+        end = "\r" if is_shown and not is_last else "\n"
+        print(f"{done}{total}: {found} ({seconds:.0f} s)", end=end, flush=True)
 
 
 if __name__ == "__main__":

@@ -61,3 +61,15 @@ def test_a_number_draws_the_same_again():
     assert one.model.SerializeToString() == two.model.SerializeToString()
     assert (one.arch, one.options) == (two.arch, two.options)
     assert draws.Draw(3, 2).command != one.command
+
+
+def test_a_series_ends_when_its_time_is_over(monkeypatch, tmp_path: Path, capsys):
+    asked: list[Path] = []
+    monkeypatch.setattr(draws, "verified", lambda path, *_: asked.append(path) or RIGHT)
+
+    assert main(["--time", "0.2", "--count", "0", "--out", str(tmp_path)]) == 0
+    assert main(["--time", "0", "--out", str(tmp_path)]) == 0
+
+    first, second = capsys.readouterr().out.splitlines()
+    assert first.startswith(f"{len(asked)}: {len(asked)} right") and asked
+    assert second.startswith("0: 0 right")
