@@ -49,6 +49,7 @@ class NetworkRun:
         phases: Phases of the nest.
         simulated: Phases that were simulated; the others go on at the pace of the last half of
             these, but not faster than the busiest link and the off-chip memory can.
+        is_bound: Whether the pace of those that were not simulated is that of a bound.
         packets: Packets simulated.
         crossed: Flits over each link in the simulated phases.
     """
@@ -57,6 +58,7 @@ class NetworkRun:
     compute_cycles: int
     phases: int
     simulated: int
+    is_bound: bool
     packets: int
     crossed: Ints
 
@@ -157,27 +159,32 @@ class _Traffic:
             self._inputs(self.ways[operand])
         self._sums(self.ways[Operand.O])
         arrivals = self.transfers.run(self.nest.arch.off_chip.read_bandwidth)
+        at_pace, bound = self._at_pace(arrivals), self._bound()
         return NetworkRun(
-            cycles=self._cycles(arrivals),
+            cycles=max(at_pace, bound),
             compute_cycles=math.ceil(self._phase_cycles() * self.phases.all),
             phases=self.phases.all,
             simulated=self.phases.count,
+            is_bound=bound > at_pace,
             packets=arrivals.packets,
             crossed=arrivals.crossed,
         )
 
-    def _cycles(self, arrivals: Arrivals) -> int:
-        """Return the latency of the whole nest."""
+    def _at_pace(self, arrivals: Arrivals) -> int:
+        """Return the latency of the whole nest, at the pace of what was simulated."""
         phases, end = self.phases, int(arrivals.done.max()) + 1
         if phases.count == phases.all:
             return end
         done = arrivals.done[self.compute].max(axis=1)
         half = phases.count // 2
         pace = Fraction(int(done[-1] - done[half - 1]), phases.count - half)
-        at_pace = end + math.ceil(pace * (phases.all - phases.count))
+        return end + math.ceil(pace * (phases.all - phases.count))
+
+    def _bound(self) -> int:
+        """Return how long the busiest link, or the off-chip memory, needs for the whole nest."""
         bandwidth = self.nest.arch.off_chip.read_bandwidth
         memory = _time(self._remembered * self.mesh.network.flit_bits, bandwidth)
-        return max(at_pace, math.ceil(memory), *self._carried.values())
+        return max(math.ceil(memory), *self._carried.values())
 
     def _carry(self, tree: int, flits: int, memory: int) -> None:
         """Book flits of the whole nest."""
