@@ -16,7 +16,7 @@ import math
 import sys
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -133,7 +133,8 @@ def measure(
     """Map and simulate every layer."""
     names = arguments.mapper.split(",")
     others = [name for name in names if name != "random"]
-    problems = [MappingProblem(workload=layer.workload, arch=arch) for layer in layers]
+    plain = replace(arch, network=None, dram=None)  # no mapper looks at these
+    problems = [MappingProblem(workload=layer.workload, arch=plain) for layer in layers]
     jobs = [MapJob(problem, _mapper(name, arguments)) for problem in problems for name in others]
     cache = None if arguments.no_cache else MappingCache(default_folder())
     answers = iter(solve_all(jobs, cache, processes=1, progress=_progress))
