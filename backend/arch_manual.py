@@ -11,6 +11,7 @@ from typing import Any, cast
 from ..ir.arch import (
     Architecture,
     Dma,
+    Dram,
     Fanout,
     FanoutGroup,
     MemoryLevel,
@@ -41,6 +42,7 @@ _TABLES: tuple[tuple[str, type], ...] = (
     ("`[vector]`", VectorUnit),
     ("`[dma]`", Dma),
     ("`[network]`", MeshNetwork),
+    ("`[dram]`", Dram),
 )
 _REMARKS: Mapping[tuple[type, str], str] = {
     (MemoryLevel, "ports"): ' In a file: `"npu"` for ports of each NPU.',

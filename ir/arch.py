@@ -166,6 +166,43 @@ class Dma:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Dram:
+    """Timing of the off-chip memory, all channels in lockstep, for ``--timing network``.
+
+    Attributes:
+        burst_bytes: Bytes of one burst, of all channels [byte].
+        burst_ns: Time of a burst on the data bus [ns].
+        banks: Number of banks.
+        row_bytes: Bytes of a row, of all channels [byte].
+        column_ns: From a read or write command to its data (CL) [ns].
+        activate_ns: Opening a row (tRCD) [ns].
+        precharge_ns: Closing a row (tRP) [ns].
+        recovery_ns: From written data to closing the row (tWR) [ns].
+        turnaround_ns: Between bursts of opposite directions (tWTR) [ns].
+        refresh_ns: Of one refresh of all banks (tRFC) [ns].
+        interval_ns: From refresh to refresh (tREFI) [ns].
+        window: Accesses among which one to an open row goes first.
+        ahead: Packets that one transfer asks for at once.
+    """
+
+    __pydantic_config__ = STRICT
+
+    burst_bytes: Count
+    burst_ns: Rate
+    banks: Few
+    row_bytes: Count
+    column_ns: Rate
+    activate_ns: Rate
+    precharge_ns: Rate
+    recovery_ns: Rate
+    turnaround_ns: Rate
+    refresh_ns: Rate
+    interval_ns: Rate
+    window: Few = 8
+    ahead: Few = 8
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class MeshNetwork:
     """The mesh of routers between the scratchpad, off-chip memory and the children of a fan-out.
 
@@ -216,6 +253,7 @@ class Architecture:
         vector: The vector unit of each NPU.
         dma: The DMA engines.
         network: The mesh on the chip, for ``--timing network``; ``None`` where there is none.
+        dram: Timing of the off-chip memory, for the same; ``None`` counts its bandwidth alone.
     """
 
     __pydantic_config__ = STRICT
@@ -233,6 +271,7 @@ class Architecture:
     vector: VectorUnit = VectorUnit()
     dma: Dma = Dma()
     network: MeshNetwork | None = None
+    dram: Dram | None = None
 
     @cached_property
     def level_names(self) -> tuple[str, ...]:

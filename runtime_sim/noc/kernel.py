@@ -13,27 +13,40 @@ crossed.
 # pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
 # pyright: reportMissingTypeStubs=false
 
-from collections.abc import Callable
-from typing import Any, NamedTuple, TypeVar
+from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from .compiled import entry, inner
+from .dram import LEAD, PARTS, PASSED, WINDOW, access, is_open
+
 Ints = NDArray[np.int64]
-_Function = TypeVar("_Function", bound=Callable[..., Any])
 
 NO_MEMORY, READ, WRITE = range(3)
 """What a transfer asks of the off-chip memory."""
 
-PARTS = 256
-"""Parts of a cycle in which the time of the off-chip memory counts."""
-
-TREE, FLITS, MEMORY, WAITS, NEXT, NEXT_END, LEFT, UNDELIVERED, UNWRITTEN, DONE = range(10)
-"""Columns of tasks: tree of links, -1 for a delay; flits, or cycles; what is asked of the memory;
-tasks that it waits for still; first of those that wait for it, and one past the last; flits that no
-packet has taken yet; packets that are not done; those that wait for the memory; last cycle, -1
-before it is known."""
+(
+    TREE,
+    FLITS,
+    MEMORY,
+    ADDRESS,
+    WAITS,
+    NEXT,
+    NEXT_END,
+    LEFT,
+    UNDELIVERED,
+    ASKED,
+    IN_FLIGHT,
+    AT_MEMORY,
+    IS_ASKING,
+    DONE,
+) = range(14)
+"""Columns of tasks: tree of links, -1 for a delay; flits, or cycles; what is asked of the memory,
+and from which byte on; tasks that it waits for still; first of those that wait for it, and one past
+the last; flits that no packet has taken yet; packets that are not done. Of the memory: flits that
+it was asked for; packets asked for and not sent (not written) yet; packets read and not sent (come
+and not asked for) yet; whether it is in the queue. Last cycle, -1 before it is known."""
 
 FIRST, REACHED, PACKET_FLITS = range(3)
 """Columns of trees: first step; nodes that it reaches; flits of a packet at most."""
@@ -60,6 +73,8 @@ first link, or a task at the memory."""
     ROUTER_CYCLES,
     BUFFER_FLITS,
     MEMORY_PARTS,
+    FLIT_BYTES,
+    AHEAD,
     LONGEST,
     STEPS,
     EVENTS,
@@ -67,20 +82,22 @@ first link, or a task at the memory."""
     TOUCHED,
     MEMORY_TIME,
     PACKETS,
-) = range(10)
-"""Figures: cycles of a router, flits of a buffer, parts of a cycle of a flit at the memory, steps
-of the longest tree, places that are steps of packets; then events to come, free rows of packets,
-touched links, until when the memory works in parts of a cycle, packets so far."""
+) = range(12)
+"""Figures: cycles of a router, flits of a buffer, parts of a cycle of a flit at the memory, bytes
+of a flit, packets that the memory is asked for at once by one task, steps of the longest tree,
+places that are steps of packets; then events to come, free rows of packets, touched links, until
+when the memory works in parts of a cycle, packets so far."""
 
-_HEAD_EVENT, _RELEASE, _DELAY, _MEMORY_EVENT = range(4)
-_EVENT_BITS = 30
+_HEAD_EVENT, _RELEASE, _DELAY, _DATA, _MEMORY_FREE = range(5)
+_KIND_BITS = 3
+_EVENT_BITS = 31
 
 
 class Net(NamedTuple):
     """All that the events read and change.
 
     Attributes:
-        tasks: ``[tasks, 10]``.
+        tasks: ``[tasks, 14]``.
         next: Tasks that wait for others, by these.
         trees: ``[trees, 3]``.
         steps: ``[steps, 4]``.
@@ -88,7 +105,9 @@ class Net(NamedTuple):
         links: ``[links + 1, 7]``.
         packets: ``[packets under way, 4]``.
         places: ``[places, 5]``.
-        figures: ``[10]``.
+        figures: ``[12]``.
+        dram: Timing of the memory; empty where only its bandwidth counts.
+        banks: Its banks.
         heap: Events, the earliest first: time, then what happens.
         free: Rows of packets that are free.
         touched: Links that may let a head pass now.
@@ -103,27 +122,14 @@ class Net(NamedTuple):
     packets: Ints
     places: Ints
     figures: Ints
+    dram: Ints
+    banks: Ints
     heap: Ints
     free: Ints
     touched: Ints
 
 
-def _inner(function: _Function) -> _Function:
-    """Compile a function that only compiled code calls; its callers hold all arrays.
-
-    To count references to them would take most of the time.
-    """
-    options: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
-    return njit(error_model="numpy", _nrt=False, **options)(function)  # pyright: ignore
-
-
-def _entry(function: _Function) -> _Function:
-    """Compile a function that Python calls, and keep it on disk."""
-    options: dict[str, Any] = {"cache": True, "_nrt": False}
-    return njit(error_model="numpy", **options)(function)  # pyright: ignore
-
-
-@_entry
+@entry
 def run_events(net: Net) -> None:
     """Run all tasks; those that wait for each other in a circle are not done."""
     for number in range(net.tasks.shape[0]):
@@ -134,15 +140,15 @@ def run_events(net: Net) -> None:
         now = net.heap[0] >> _EVENT_BITS
         while net.figures[EVENTS] and net.heap[0] >> _EVENT_BITS == now:
             event = _pop(net)
-            _happen(net, event & 3, event >> 2, now)
+            _happen(net, event & 7, event >> _KIND_BITS, now)
         _grant_all(net, now)
 
 
-@_inner
+@inner
 def _push(net: Net, time: int, kind: int, what: int) -> None:
     """Put an event into the heap."""
     heap, at = net.heap, net.figures[EVENTS]
-    event = time << _EVENT_BITS | what << 2 | kind
+    event = time << _EVENT_BITS | what << _KIND_BITS | kind
     net.figures[EVENTS] = at + 1
     while at and heap[(at - 1) >> 1] > event:
         heap[at] = heap[(at - 1) >> 1]
@@ -150,7 +156,7 @@ def _push(net: Net, time: int, kind: int, what: int) -> None:
     heap[at] = event
 
 
-@_inner
+@inner
 def _pop(net: Net) -> int:
     """Take the earliest event out; return all but its time."""
     heap, size = net.heap, net.figures[EVENTS] - 1
@@ -168,7 +174,7 @@ def _pop(net: Net) -> int:
     return top & ((1 << _EVENT_BITS) - 1)
 
 
-@_inner
+@inner
 def _happen(net: Net, kind: int, what: int, now: int) -> None:
     """Take one event in."""
     if kind == _HEAD_EVENT:
@@ -179,11 +185,13 @@ def _happen(net: Net, kind: int, what: int, now: int) -> None:
         _release(net, what, now)
     elif kind == _DELAY:
         _finish(net, what, now)
-    else:
+    elif kind == _DATA:
         _remembered(net, what, now)
+    else:
+        net.links[net.links.shape[0] - 1, IS_BUSY] = 0
 
 
-@_inner
+@inner
 def _touch(net: Net, link: int) -> None:
     if not net.links[link, IS_TOUCHED]:
         net.links[link, IS_TOUCHED] = 1
@@ -191,7 +199,7 @@ def _touch(net: Net, link: int) -> None:
         net.figures[TOUCHED] += 1
 
 
-@_inner
+@inner
 def _request(net: Net, link: int, entry: int, number: int, since: int) -> None:
     """Queue up at a link (or the memory): the earliest first, then the lowest task."""
     net.places[entry, SINCE] = since
@@ -214,7 +222,7 @@ def _request(net: Net, link: int, entry: int, number: int, since: int) -> None:
     _touch(net, link)
 
 
-@_inner
+@inner
 def _put_first(net: Net, link: int, entry: int) -> None:
     """Let what has just left a queue be its first again."""
     behind = net.links[link, FRONT]
@@ -226,7 +234,7 @@ def _put_first(net: Net, link: int, entry: int) -> None:
         net.places[behind, BEFORE] = entry
 
 
-@_inner
+@inner
 def _task_of(net: Net, entry: int) -> int:
     steps = net.figures[STEPS]
     if entry < steps:
@@ -234,7 +242,7 @@ def _task_of(net: Net, entry: int) -> int:
     return (entry - steps) % net.tasks.shape[0]
 
 
-@_inner
+@inner
 def _dequeue(net: Net, link: int) -> int:
     entry = net.links[link, FRONT]
     net.links[link, FRONT] = net.places[entry, AFTER]
@@ -245,30 +253,45 @@ def _dequeue(net: Net, link: int) -> int:
     return entry
 
 
-@_inner
+@inner
 def _start(net: Net, number: int, now: int) -> None:
     """Begin a task that waits for nothing any more."""
     if net.tasks[number, TREE] < 0:
         _push(net, now + net.tasks[number, FLITS], _DELAY, number)
-    elif net.tasks[number, MEMORY] == READ and net.figures[MEMORY_PARTS]:
+    elif net.tasks[number, MEMORY] == READ and _has_memory(net):
         _ask_memory(net, number, now)
     else:
         _inject(net, number, now)
 
 
-@_inner
+@inner
 def _inject(net: Net, number: int, since: int) -> None:
     link = net.steps[net.trees[net.tasks[number, TREE], FIRST], LINK]
     _request(net, link, net.figures[STEPS] + number, number, since)
 
 
-@_inner
+@inner
+def _has_memory(net: Net) -> bool:
+    """Whether the memory takes time."""
+    return net.figures[MEMORY_PARTS] > 0 or net.dram.shape[0] > 0
+
+
+@inner
 def _ask_memory(net: Net, number: int, now: int) -> None:
+    """Queue up at the memory, unless the task is there, has all, or waits for enough."""
+    if (
+        net.tasks[number, IS_ASKING]
+        or net.tasks[number, ASKED] == net.tasks[number, FLITS]
+        or net.tasks[number, IN_FLIGHT] >= net.figures[AHEAD]
+        or (net.tasks[number, MEMORY] == WRITE and not net.tasks[number, AT_MEMORY])
+    ):
+        return
+    net.tasks[number, IS_ASKING] = 1
     entry = net.figures[STEPS] + net.tasks.shape[0] + number
     _request(net, net.links.shape[0] - 1, entry, number, now)
 
 
-@_inner
+@inner
 def _grant_all(net: Net, now: int) -> None:
     """Let heads cross in this cycle, at most one each link; then let the memory begin."""
     memory, at = net.links.shape[0] - 1, 0
@@ -285,7 +308,7 @@ def _grant_all(net: Net, now: int) -> None:
         _serve(net, now)
 
 
-@_inner
+@inner
 def _grant(net: Net, link: int, now: int) -> None:
     """Let the first in the queue of a link cross."""
     entry, longest = _dequeue(net, link), net.figures[LONGEST]
@@ -306,7 +329,7 @@ def _grant(net: Net, link: int, now: int) -> None:
     _settle(net, slot, position, longest, net.links[link, IS_OUT])
 
 
-@_inner
+@inner
 def _settle(net: Net, slot: int, position: int, longest: int, is_last: int) -> None:
     """Push the releases of all links whose last flit is known to cross by now."""
     length, size = net.packets[slot, LENGTH], net.figures[BUFFER_FLITS]
@@ -323,7 +346,7 @@ def _settle(net: Net, slot: int, position: int, longest: int, is_last: int) -> N
         _push(net, crossed + 1, _RELEASE, slot * longest + link)
 
 
-@_inner
+@inner
 def _new_packet(net: Net, entry: int, now: int) -> int:
     """Return the slot of the next packet of a task, whose head crosses its first link."""
     number = entry - net.figures[STEPS]
@@ -335,15 +358,18 @@ def _new_packet(net: Net, entry: int, now: int) -> int:
     net.tasks[number, LEFT] -= net.packets[slot, LENGTH]
     net.packets[slot, TO_REACH] = net.trees[tree, REACHED]
     net.figures[PACKETS] += 1
-    if net.tasks[number, LEFT]:
-        if net.tasks[number, MEMORY] == READ and net.figures[MEMORY_PARTS]:
-            _ask_memory(net, number, now)
-        else:  # keeps its place, before all that came later
-            _put_first(net, net.steps[net.trees[tree, FIRST], LINK], entry)
+    if net.tasks[number, MEMORY] == READ and _has_memory(net):
+        net.tasks[number, IN_FLIGHT] -= 1
+        net.tasks[number, AT_MEMORY] -= 1
+        if net.tasks[number, AT_MEMORY]:
+            _inject(net, number, now)
+        _ask_memory(net, number, now)
+    elif net.tasks[number, LEFT]:  # keeps its place, before all that came later
+        _put_first(net, net.steps[net.trees[tree, FIRST], LINK], entry)
     return slot
 
 
-@_inner
+@inner
 def _release(net: Net, entry: int, now: int) -> None:
     """The last flit of a packet has crossed a link: free it, and the buffer before it."""
     longest = net.figures[LONGEST]
@@ -368,20 +394,19 @@ def _release(net: Net, entry: int, now: int) -> None:
             _delivered(net, number, now)
 
 
-@_inner
+@inner
 def _delivered(net: Net, number: int, now: int) -> None:
     """A packet is where it is to go."""
-    if net.tasks[number, MEMORY] == WRITE and net.figures[MEMORY_PARTS]:
-        net.tasks[number, UNWRITTEN] += 1
-        if net.tasks[number, UNWRITTEN] == 1:
-            _ask_memory(net, number, now)
+    if net.tasks[number, MEMORY] == WRITE and _has_memory(net):
+        net.tasks[number, AT_MEMORY] += 1
+        _ask_memory(net, number, now)
         return
     net.tasks[number, UNDELIVERED] -= 1
     if not net.tasks[number, UNDELIVERED]:
         _finish(net, number, now)
 
 
-@_inner
+@inner
 def _finish(net: Net, number: int, now: int) -> None:
     """A task is done; those that wait for nothing else begin."""
     net.tasks[number, DONE] = now - 1
@@ -392,36 +417,100 @@ def _finish(net: Net, number: int, now: int) -> None:
             _start(net, other, now)
 
 
-@_inner
+@inner
 def _serve(net: Net, now: int) -> None:
-    """Let the memory read or write the next packet of the task that waits longest."""
+    """Let the memory read or write the next packet of a task."""
     memory = net.links.shape[0] - 1
-    number = _task_of(net, _dequeue(net, memory))
-    most = net.trees[net.tasks[number, TREE], PACKET_FLITS]
-    flits = min(net.tasks[number, LEFT], most)
-    if net.tasks[number, MEMORY] == WRITE:  # all packets are full but the last one
-        is_last = net.tasks[number, UNDELIVERED] == 1
-        flits = (net.tasks[number, FLITS] - 1) % most + 1 if is_last else most
-    begin = net.figures[MEMORY_TIME]
-    if now * PARTS - begin >= PARTS:
-        begin = now * PARTS
-    net.figures[MEMORY_TIME] = begin + flits * net.figures[MEMORY_PARTS]
+    entry = _pick(net, memory)
+    number = _task_of(net, entry)
+    flits = _next_flits(net, number)
+    is_write = net.tasks[number, MEMORY] == WRITE
+    if net.dram.shape[0]:
+        size = flits * net.figures[FLIT_BYTES]
+        end = access(net.dram, net.banks, _next_byte(net, number), size, is_write, now * PARTS)
+        free = end - net.dram[LEAD]
+    else:
+        begin = net.figures[MEMORY_TIME]
+        if now * PARTS - begin >= PARTS:
+            begin = now * PARTS
+        end = free = begin + flits * net.figures[MEMORY_PARTS]
+        net.figures[MEMORY_TIME] = end
+    net.tasks[number, IS_ASKING] = 0
+    net.tasks[number, ASKED] += flits
+    net.tasks[number, IN_FLIGHT] += 1
+    if is_write:
+        net.tasks[number, AT_MEMORY] -= 1
     net.links[memory, IS_BUSY] = 1
-    ready = max(-(-net.figures[MEMORY_TIME] // PARTS), now + 1)
-    _push(net, ready, _MEMORY_EVENT, number)
+    _push(net, max(-(-free // PARTS), now + 1), _MEMORY_FREE, number)
+    _push(net, max(-(-end // PARTS), now + 1), _DATA, number)
+    _ask_memory(net, number, now)
 
 
-@_inner
+@inner
+def _next_flits(net: Net, number: int) -> int:
+    """Return the flits of the next packet that a task asks the memory for."""
+    most = net.trees[net.tasks[number, TREE], PACKET_FLITS]
+    return min(net.tasks[number, FLITS] - net.tasks[number, ASKED], most)
+
+
+@inner
+def _next_byte(net: Net, number: int) -> int:
+    """Return the first byte of the next packet that a task asks the memory for."""
+    return net.tasks[number, ADDRESS] + net.tasks[number, ASKED] * net.figures[FLIT_BYTES]
+
+
+@inner
+def _pick(net: Net, memory: int) -> int:
+    """Take who is served next out of the memory's queue.
+
+    The first whose row is open, of the first ``WINDOW``; else the first of all. The first is passed
+    over four times as often at most, so that it is served some day.
+    """
+    first = net.links[memory, FRONT]
+    if not net.dram.shape[0] or net.dram[PASSED] >= 4 * net.dram[WINDOW]:
+        return _dequeue_first(net, memory)
+    entry = first
+    for _ in range(net.dram[WINDOW]):
+        if entry < 0:
+            break
+        if is_open(net.dram, net.banks, _next_byte(net, _task_of(net, entry))):
+            if entry == first:
+                break
+            net.dram[PASSED] += 1
+            return _take_out(net, memory, entry)
+        entry = net.places[entry, AFTER]
+    return _dequeue_first(net, memory)
+
+
+@inner
+def _dequeue_first(net: Net, memory: int) -> int:
+    if net.dram.shape[0]:
+        net.dram[PASSED] = 0
+    return _dequeue(net, memory)
+
+
+@inner
+def _take_out(net: Net, link: int, entry: int) -> int:
+    """Take one that is not the first out of a queue."""
+    before, after = net.places[entry, BEFORE], net.places[entry, AFTER]
+    net.places[before, AFTER] = after
+    if after < 0:
+        net.links[link, BACK] = before
+    else:
+        net.places[after, BEFORE] = before
+    return entry
+
+
+@inner
 def _remembered(net: Net, number: int, now: int) -> None:
     """The memory has read or written a packet of a task."""
-    memory = net.links.shape[0] - 1
-    net.links[memory, IS_BUSY] = 0
     if net.tasks[number, MEMORY] == READ:
-        _inject(net, number, now)
+        net.tasks[number, AT_MEMORY] += 1
+        if net.tasks[number, AT_MEMORY] == 1:
+            _inject(net, number, now)
         return
-    net.tasks[number, UNWRITTEN] -= 1
-    if net.tasks[number, UNWRITTEN]:
-        _ask_memory(net, number, now)
+    net.tasks[number, IN_FLIGHT] -= 1
+    _ask_memory(net, number, now)
     net.tasks[number, UNDELIVERED] -= 1
     if not net.tasks[number, UNDELIVERED]:
         _finish(net, number, now)

@@ -35,6 +35,9 @@ from .kernel import NO_MEMORY, READ, WRITE, Ints
 from .phases import Phases, Visits
 from .transfers import Arrivals, Transfers
 
+_REGION = 1 << 34
+"""Bytes from tensor to tensor of a nest off chip, more than one takes."""
+
 MOST = 400_000
 """Packets and phases that are simulated of one nest, about."""
 
@@ -49,6 +52,7 @@ class NetworkRun:
         phases: Phases of the nest.
         simulated: Phases that were simulated; the others go on at the pace of the last half of
             these, but not faster than the busiest link and the off-chip memory can.
+        is_bound: Whether the pace of those that were not simulated is that of a bound.
         packets: Packets simulated.
         crossed: Flits over each link in the simulated phases.
     """
@@ -57,6 +61,7 @@ class NetworkRun:
     compute_cycles: int
     phases: int
     simulated: int
+    is_bound: bool
     packets: int
     crossed: Ints
 
@@ -156,28 +161,36 @@ class _Traffic:
         for operand in (Operand.I, Operand.W):
             self._inputs(self.ways[operand])
         self._sums(self.ways[Operand.O])
-        arrivals = self.transfers.run(self.nest.arch.off_chip.read_bandwidth)
+        arch = self.nest.arch
+        arrivals = self.transfers.run(arch.off_chip.read_bandwidth, arch.dram, arch.clock_hz)
+        at_pace, bound = self._at_pace(arrivals), self._bound()
         return NetworkRun(
-            cycles=self._cycles(arrivals),
+            cycles=max(at_pace, bound),
             compute_cycles=math.ceil(self._phase_cycles() * self.phases.all),
             phases=self.phases.all,
             simulated=self.phases.count,
+            is_bound=bound > at_pace,
             packets=arrivals.packets,
             crossed=arrivals.crossed,
         )
 
-    def _cycles(self, arrivals: Arrivals) -> int:
-        """Return the latency of the whole nest."""
+    def _at_pace(self, arrivals: Arrivals) -> int:
+        """Return the latency of the whole nest, at the pace of what was simulated."""
         phases, end = self.phases, int(arrivals.done.max()) + 1
         if phases.count == phases.all:
             return end
         done = arrivals.done[self.compute].max(axis=1)
         half = phases.count // 2
         pace = Fraction(int(done[-1] - done[half - 1]), phases.count - half)
-        at_pace = end + math.ceil(pace * (phases.all - phases.count))
-        bandwidth = self.nest.arch.off_chip.read_bandwidth
+        return end + math.ceil(pace * (phases.all - phases.count))
+
+    def _bound(self) -> int:
+        """Return how long the busiest link, or the off-chip memory, needs for the whole nest."""
+        bandwidth, dram = self.nest.arch.off_chip.read_bandwidth, self.nest.arch.dram
+        if dram is not None:
+            bandwidth = dram.burst_bytes / (dram.burst_ns * self.nest.arch.clock_hz / 1e9)
         memory = _time(self._remembered * self.mesh.network.flit_bits, bandwidth)
-        return max(at_pace, math.ceil(memory), *self._carried.values())
+        return max(math.ceil(memory), *self._carried.values())
 
     def _carry(self, tree: int, flits: int, memory: int) -> None:
         """Book flits of the whole nest."""
@@ -226,7 +239,8 @@ class _Traffic:
         for tree in trees:
             self._carry(tree, weight, memory)
         flits = np.full((len(visits), len(trees)), way.flits)
-        tiles = self.transfers.add(np.array(trees)[None, :], flits, memory)
+        places = self._addresses(way.leg, visits.tile, way.flits, len(trees))
+        tiles = self.transfers.add(np.array(trees)[None, :], flits, memory, places)
         by_child = tiles[:, way.groups.of]
         self.transfers.order(by_child, self.compute[visits.first])
         self.transfers.order(self.compute[visits.last[:-halves]], by_child[halves:])
@@ -237,7 +251,7 @@ class _Traffic:
         """Add the tiles that the scratchpad gets, for those that the children get."""
         own = self.phases.visits(outer)
         bits = outer.elements * self.nest.bits(outer.operand)
-        parts = self._off_chip(np.full(len(own), bits), READ)
+        parts = self._off_chip(outer, own.tile, np.full(len(own), bits), READ)
         self._carry_off_chip(bits, self._times(outer)[0], READ)
         begun = visits.at(own.first)
         for late in range(halves):  # those behind wait for a phase of these
@@ -248,11 +262,22 @@ class _Traffic:
         again = _halves(outer.child)
         self.transfers.order(tiles[ended[:-again]][:, :, None], parts[again:][:, None, :])
 
-    def _off_chip(self, bits: Ints, memory: int) -> Ints:
+    def _off_chip(self, leg: Leg, tile: Ints, bits: Ints, memory: int) -> Ints:
         """Add tiles between off-chip memory and scratchpad, over all ports ``[tiles, ports]``."""
-        flits = -(-bits // (self.mesh.network.flit_bits * len(self.mesh.scratchpad_nodes)))
+        ports = len(self.mesh.scratchpad_nodes)
+        flits = -(-bits // (self.mesh.network.flit_bits * ports))
         trees = np.array(self._off_chip_trees(memory))
-        return self.transfers.add(trees[None, :], flits[:, None], memory)
+        places = self._addresses(leg, tile, int(flits.max(initial=0)), ports)
+        return self.transfers.add(trees[None, :], flits[:, None], memory, places)
+
+    def _addresses(self, leg: Leg, tile: Ints, flits: int, parts: int) -> Ints:
+        """Return the first byte off chip of each part of tiles, ``[tiles, parts]``.
+
+        Tensors lie there tile by tile, each part of a tile as a whole.
+        """
+        size = flits * self.mesh.network.flit_bits // 8
+        base = list(Operand).index(leg.operand) * _REGION
+        return base + (tile[:, None] * parts + np.arange(parts)[None, :]) * size
 
     def _off_chip_trees(self, memory: int) -> list[int]:
         pads, outer = self.mesh.scratchpad_nodes, self.mesh.off_chip_nodes
@@ -293,7 +318,8 @@ class _Traffic:
         flits = np.full((len(back), len(last)), way.flits)
         trees = [transfers.tree(port, (child,)) for child, port in last]
         memory = READ if is_stored else NO_MEMORY
-        returns = transfers.add(np.array(trees)[None, :], flits, memory)
+        places = self._addresses(way.leg, visits.tile[back], way.flits, len(trees))
+        returns = transfers.add(np.array(trees)[None, :], flits, memory, places)
         tiles, different = self._times(way.leg)
         for tree in trees:
             self._carry(tree, (tiles - different) * way.flits, memory)
@@ -314,14 +340,18 @@ class _Traffic:
         last: list[tuple[int, int]] = []
         tiles, different = self._times(way.leg)
         closing = (tiles - different) * way.flits + different * way.narrow
-        for members in way.groups.members:
+        places = self._addresses(way.leg, visits.tile, way.flits, len(way.groups.members))
+        for group, members in enumerate(way.groups.members):
             port = self._port(way, members, way.flits * tiles)
             hops = next_hops(self.mesh, members, port)
             for child, receiver in hops.items():
                 tree = self.transfers.tree(child, (receiver,))
                 is_last = receiver == port
                 sends[:, child] = self.transfers.add(
-                    np.array(tree), final if is_last else wide, memory if is_last else NO_MEMORY
+                    np.array(tree),
+                    final if is_last else wide,
+                    memory if is_last else NO_MEMORY,
+                    places[:, group],
                 )
                 if not is_last:
                     self._carry(tree, tiles * way.flits, NO_MEMORY)
@@ -338,7 +368,7 @@ class _Traffic:
         own, again = self.phases.visits(outer), _halves(outer.child)
         transfers = self.transfers
         widths = np.where(own.is_final == 1, self.nest.workload.output_bits, self.nest.psum_bits)
-        stores = self._off_chip(outer.elements * widths, WRITE)
+        stores = self._off_chip(outer, own.tile, outer.elements * widths, WRITE)
         tiles, different = self._times(outer)
         wide, narrow = outer.elements * self.nest.psum_bits, self.nest.workload.output_bits
         self._carry_off_chip(wide, tiles - different, WRITE)
@@ -349,7 +379,7 @@ class _Traffic:
         late = of >= again
         transfers.order(stores[of[late] - again][:, :, None], sends[late][:, None, :])
         anew = np.flatnonzero(own.earlier >= 0)
-        loads = self._off_chip(np.full(len(anew), wide), READ)
+        loads = self._off_chip(outer, own.tile[anew], np.full(len(anew), wide), READ)
         transfers.order(stores[own.earlier[anew]], loads)
         freed = anew >= again
         transfers.order(stores[anew[freed] - again], loads[freed])

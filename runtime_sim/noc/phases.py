@@ -20,12 +20,14 @@ class Visits:
     """The tiles of one operand that one memory gets, one after the other.
 
     Attributes:
+        tile: Number of the tile of each.
         first: First phase of each.
         last: Last phase of each.
         earlier: The visit before of the same tile, -1 for none.
         is_final: Whether each one's sums have seen all of their reduction in time.
     """
 
+    tile: Ints
     first: Ints
     last: Ints
     earlier: Ints
@@ -112,7 +114,7 @@ class Phases:
                 tile = tile * self._extents[loop] + self._digit(loop, first)
             if leg.operand is Operand.O and dim in REDUCTION:
                 is_final &= self._digit(loop, last) == self._extents[loop] - 1
-        return Visits(first, last, _earlier(tile), is_final.astype(np.int64))
+        return Visits(tile, first, last, _earlier(tile), is_final.astype(np.int64))
 
 
 def _earlier(tile: Ints) -> Ints:

@@ -17,7 +17,9 @@ The rules, which ``tests/runtime_sim/noc/cycle_by_cycle.py`` follows flit by fli
   reached the last node; what waits for it begins in the next one.
 - The off-chip memory serves one packet at a time, of the transfers that ask in turn, in as many
   cycles as its bandwidth says (fractions add up). What is read enters the mesh when it is there,
-  while the next packet of the transfer is read; what is written is done when it is.
+  while the next packet of the transfer is read; what is written is done when it is. Where the
+  memory has a timing of its own, see :mod:`.dram`; then ``ahead`` packets of a transfer are asked
+  for at once, and those whose row is open come first.
 
 Packets go along rows, then along columns, and wait for nothing but links further on their way, so
 there is no circle of packets that wait for each other (Dally, Seitz: Deadlock-free message routing
@@ -34,9 +36,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ...ir.arch import Dram
 from ...ir.errors import SimulationError
 from ...ir.mesh import Mesh, Tree
+from .dram import PARTS, dram_figures
 from .kernel import (
+    ADDRESS,
+    AHEAD,
     BACK,
     BUFFER_FLITS,
     CHILD,
@@ -44,6 +50,7 @@ from .kernel import (
     CROSSED,
     DONE,
     FIRST,
+    FLIT_BYTES,
     FLITS,
     FREE,
     FRONT,
@@ -58,7 +65,6 @@ from .kernel import (
     PACKET_FLITS,
     PACKETS,
     PARENT,
-    PARTS,
     REACHED,
     ROUTER_CYCLES,
     SPARE,
@@ -114,21 +120,25 @@ class Transfers:
         """Return the links of a tree."""
         return self._shapes[tree].links
 
-    def add(self, tree: Ints, flits: Ints, memory: int) -> Ints:
+    def add(self, tree: Ints, flits: Ints, memory: int, address: Ints | None = None) -> Ints:
         """Add transfers and return their numbers, in the same shape.
 
         Args:
             tree: Trees that they go along.
             flits: Flits of each, at least 1.
             memory: What they ask of the off-chip memory.
+            address: First byte of each there; 0 if ``None``.
         """
-        tree, flits = np.broadcast_arrays(tree, flits)
-        rows = np.stack([tree.ravel(), flits.ravel(), np.full(tree.size, memory)])
+        byte = np.zeros(1, np.int64) if address is None else address
+        tree, flits, byte = np.broadcast_arrays(tree, flits, byte)
+        kind = np.full(tree.size, memory)
+        rows = np.stack([tree.ravel(), flits.ravel(), kind, byte.ravel()])
         return self._append(rows).reshape(tree.shape)
 
     def delays(self, cycles: Ints) -> Ints:
         """Add delays of at least one cycle and return their numbers, in the same shape."""
-        rows = np.stack([np.full(cycles.size, -1), cycles.ravel(), np.zeros(cycles.size, np.int64)])
+        none = np.zeros(cycles.size, np.int64)
+        rows = np.stack([none - 1, cycles.ravel(), none, none])
         return self._append(rows).reshape(cycles.shape)
 
     def _append(self, rows: Ints) -> Ints:
@@ -141,16 +151,24 @@ class Transfers:
         before, after = np.broadcast_arrays(before, after)
         self._edges.append(np.stack([before.ravel(), after.ravel()]))
 
-    def run(self, memory_bandwidth: float | None) -> Arrivals:
+    def run(
+        self, memory_bandwidth: float | None, dram: Dram | None = None, clock_hz: float = 1e9
+    ) -> Arrivals:
         """Run all.
 
         Args:
             memory_bandwidth: Of the off-chip memory [byte/cycle]; ``None`` is unbounded.
+            dram: Its timing, which counts instead where it is given.
+            clock_hz: Cycles per second.
 
         Raises:
             SimulationError: Tasks wait for each other in a circle.
         """
         net = self._net(memory_bandwidth)
+        if dram is not None:
+            figures, banks = dram_figures(dram, clock_hz)
+            net = net._replace(dram=figures, banks=banks)
+            net.figures[AHEAD] = dram.ahead
         run_events(net)
         done = net.tasks[:, DONE]
         if done.size and done.min() < 0:
@@ -165,7 +183,8 @@ class Transfers:
         tasks, waiting = self._work(trees)
         slots = self.mesh.links * (network.buffers + 1)
         longest = max(len(tree.links) for tree in self._shapes) if self._shapes else 1
-        figures = np.zeros(10, np.int64)
+        figures = np.zeros(12, np.int64)
+        figures[FLIT_BYTES], figures[AHEAD] = max(network.flit_bits // 8, 1), 1
         figures[ROUTER_CYCLES], figures[BUFFER_FLITS] = network.router_cycles, network.buffer_flits
         if memory_bandwidth is not None:
             figures[MEMORY_PARTS] = max(round(PARTS * network.flit_bits / 8 / memory_bandwidth), 1)
@@ -180,6 +199,8 @@ class Transfers:
             packets=np.zeros((slots, 4), np.int64),
             places=np.zeros((slots * longest + 2 * self._tasks, 5), np.int64),
             figures=figures,
+            dram=np.zeros(0, np.int64),
+            banks=np.zeros((0, 3), np.int64),
             heap=np.zeros(2 * slots * longest + self._tasks + 2, np.int64),
             free=np.arange(slots),
             touched=np.zeros(self.mesh.links + 1, np.int64),
@@ -194,10 +215,10 @@ class Transfers:
 
     def _work(self, trees: Ints) -> tuple[Ints, Ints]:
         """Return tasks, and those that wait, by what they wait for."""
-        rows = np.concatenate([np.zeros((3, 0), np.int64), *self._rows], axis=1)
+        rows = np.concatenate([np.zeros((4, 0), np.int64), *self._rows], axis=1)
         before, after = np.concatenate([np.zeros((2, 0), np.int64), *self._edges], axis=1)
-        tasks = np.zeros((self._tasks, 10), np.int64)
-        tasks[:, [TREE, FLITS, MEMORY]] = rows.T
+        tasks = np.zeros((self._tasks, 14), np.int64)
+        tasks[:, [TREE, FLITS, MEMORY, ADDRESS]] = rows.T
         tasks[:, LEFT] = tasks[:, FLITS]
         tasks[:, WAITS] = np.bincount(after, minlength=self._tasks)
         tasks[:, NEXT_END] = np.cumsum(np.bincount(before, minlength=self._tasks))

@@ -6,6 +6,7 @@ from accnn.backend.arch_manual import architecture_manual
 from accnn.ir.arch import (
     Architecture,
     Dma,
+    Dram,
     Fanout,
     FanoutGroup,
     MemoryLevel,
@@ -16,7 +17,7 @@ from accnn.ir.arch import (
 from accnn.ir.codec.schema import columns
 
 PAGE = Path(__file__).parents[2] / "docs" / "architecture-file.md"
-KINDS = (Architecture, MemoryLevel, Fanout, FanoutGroup, Npu, VectorUnit, Dma, MeshNetwork)
+KINDS = (Architecture, MemoryLevel, Fanout, FanoutGroup, Npu, VectorUnit, Dma, MeshNetwork, Dram)
 
 
 def rows() -> list[list[str]]:
