@@ -30,10 +30,11 @@ from accnn.passes.scheduling.flexer.reuse import movements, sharing
 from benchmarks.rows import append_rows, read_rows
 
 from .conv_layers import TABLES, Row, distinct
+from .cosa import geomean
 
 RESULTS = Path(__file__).with_name("results")
 ARCHS = tuple(f"flexer-arch{number}" for number in range(1, 9))
-FIGURES = ("8", "9b", "9c", "10", "12")
+FIGURES = ("8", "9b", "9c", "10", "12", "12all")
 _POLICIES = (
     ("default", Priority.DEFAULT, SpaceRule.DEFAULT),
     ("priority 1: min transfer", Priority.MIN_TRANSFER, SpaceRule.DEFAULT),
@@ -103,8 +104,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "9c": lambda: fig9c(chosen.metric_layers),
         "10": fig10_and_11,
         "12": lambda: fig12(chosen.policy_layers),
+        "12all": lambda: fig12_everywhere(chosen.policy_layers, chosen.network, chosen.arch),
     }
     text = "".join(figure() for name, figure in figures.items() if name in chosen.figures)
+    chosen.output.mkdir(parents=True, exist_ok=True)
     (chosen.output / "flexer.md").write_text(text, encoding="utf-8")
     sys.stdout.write(text)
     return int(any(line.is_worse for line in lines))
@@ -117,7 +120,11 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--arch", nargs="+", default=list(ARCHS))
     parser.add_argument("--jobs", type=int, default=1, help="processes [1]")
     parser.add_argument(
-        "--figures", nargs="+", choices=FIGURES, default=FIGURES, help="8: and 9a; 10: and 11"
+        "--figures",
+        nargs="+",
+        choices=FIGURES,
+        default=FIGURES[:-1],
+        help="8: and 9a; 10: and 11; 12all: 12 on all networks and machines, some hours",
     )
     parser.add_argument("--policy-layers", type=int, default=6, help="layers of figure 12 [6]")
     parser.add_argument("--metric-layers", type=int, default=12, help="layers of figure 9c [12]")
@@ -305,18 +312,41 @@ def _reloads(
 
 def fig12(layers: int) -> str:
     """Return the metric of out-of-order schedules under each policy, relative to the default."""
-    arch, rows = load_architecture("flexer-arch5"), list[tuple[str, ...]]()
-    timer = TileTimer(arch)
-    for row in distinct(TABLES["vgg16"]())[3 : 3 + layers]:
+    arch = load_architecture("flexer-arch5")
+    chosen = distinct(TABLES["vgg16"]())[3 : 3 + layers]
+    found = _by_policy(chosen, arch)
+    rows = [(row.layer.name, *values) for row, values in zip(chosen, found, strict=True)]
+    shown = [(name, *(f"{value:.3f}" for value in values)) for name, *values in rows]
+    head = ("layer", *(name for name, _, _ in _POLICIES))
+    return _table("Figure 12: policies on arch5 (lower is better)", head, shown)
+
+
+def fig12_everywhere(layers: int, networks: Sequence[str], archs: Sequence[str]) -> str:
+    """Return the same of networks on machines: geometric means over evenly picked layers."""
+    rows, machines = list[tuple[str, ...]](), [load_architecture(name) for name in archs]
+    for network, arch in product(networks, machines):
+        every = distinct(TABLES[network]())
+        found = _by_policy(every[:: max(1, len(every) // layers)][:layers], arch)
+        means = [f"{geomean(values):.3f}" for values in zip(*found, strict=True)]
+        best = [f"{min(values):.2f} .. {max(values):.2f}" for values in zip(*found, strict=True)]
+        rows.append((network, arch.name, *means, *best[1:]))
+    names = [name for name, _, _ in _POLICIES]
+    head = ("network", "machine", *names, *(f"{name}, layers" for name in names[1:]))
+    return _table("Figure 12: policies by network and machine (lower is better)", head, rows)
+
+
+def _by_policy(rows: Sequence[Row], arch: Architecture) -> list[list[float]]:
+    """Return, for each layer and policy, the metric of the list scheduler over the default's."""
+    timer, found = TileTimer(arch), list[list[float]]()
+    for row in rows:
         values: list[float] = []
         for _, priority, memory in _POLICIES:
             options = FlexerOptions(
                 priority=priority, memory=memory, steps=6000, block_orders=0, keep_free=True
             )
             values.append(_free_value(schedule_layer(row.layer, arch, options, timer)))
-        rows.append((row.layer.name, *(f"{value / values[0]:.3f}" for value in values)))
-    head = ("layer", *(name for name, _, _ in _POLICIES))
-    return _table("Figure 12: policies on arch5 (lower is better)", head, rows)
+        found.append([value / values[0] for value in values])
+    return found
 
 
 def _free_value(found: SearchOutcome) -> float:

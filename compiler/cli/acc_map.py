@@ -98,6 +98,10 @@ def acc_map(
     as_json: Annotated[
         bool, typer.Option("--json", help="Print the rows as JSON, and nothing else.")
     ] = False,
+    even: Annotated[
+        bool,
+        typer.Option("--even", help="Only nests whose operands start at one loop of each level."),
+    ] = False,
     emit: Annotated[
         str | None,
         typer.Option(
@@ -159,6 +163,7 @@ def acc_map(
                 spatial=spatial,
                 csv=csv,
                 as_json=as_json,
+                even=even,
                 emit=emit,
                 directory=directory,
                 imported=imported,

@@ -68,6 +68,7 @@ class LayersRequest:
         spatial: Unrolled loops as text, where they are given.
         csv: File for one row per layer and mapper.
         as_json: Whether standard output is the rows as JSON, and nothing else.
+        even: Whether all operands of a level start at one loop.
         emit: Another tool to write files for.
         directory: Folder of these files.
         imported: Mapping of Timeloop to judge instead of looking for one.
@@ -95,6 +96,7 @@ class LayersRequest:
     spatial: str | None
     csv: Path | None
     as_json: bool
+    even: bool
     emit: str | None
     directory: Path | None
     imported: Path | None
@@ -131,7 +133,7 @@ def map_layers(request: LayersRequest) -> None:
             arch=single,
             objective=Objective(request.objective),
             seed=request.seed,
-            even=request.emit == "timeloop",
+            even=request.even or request.emit == "timeloop",
             rules=rules_of(counting),
             spatial=None if request.spatial is None else parse_spatial(request.spatial, single),
         )
@@ -238,6 +240,8 @@ def _check_options(request: LayersRequest) -> None:
         raise OptionError("--rename has no effect without --import")
     if request.imported is not None and (request.layer is None or request.schedulers is not None):
         raise OptionError("--import judges one nest", hint="give its layer with --layer")
+    if request.even and (request.imported is not None or request.schedulers is not None):
+        raise OptionError("--even has no effect with --import or --scheduler")
     if request.picture is not None:
         check_writable(request.picture)
         if request.layer is None or len(request.mappers) > 1 or request.schedulers is not None:

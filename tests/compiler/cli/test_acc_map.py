@@ -216,6 +216,16 @@ def test_a_nest_that_went_to_timeloop_and_back_is_the_same(run, tmp_path, layer)
     assert nest_of(shown[0].stdout) == nest_of(shown[1].stdout)
 
 
+def test_even_nests_start_all_operands_of_a_level_at_one_loop(run):
+    words = ("--layer", "R=3 S=3 P=28 Q=28 C=64 K=64", "--arch", "eyeriss", "--mapper", "salsa")
+    uneven = run(*words, "--objective", "energy")
+    even = run(*words, "--objective", "energy", "--even")
+
+    assert (uneven.exit_code, even.exit_code) == (0, 0), even.output
+    assert "@" in nest_of(uneven.stdout)
+    assert "@" not in nest_of(even.stdout)
+
+
 def test_levels_of_an_imported_mapping_may_have_other_names(run, tmp_path):
     words = ("--layer", "P=8 C=16 K=8")
     run(*words, "--mapper", "output-stationary", "--emit", "timeloop", str(tmp_path / "out"))

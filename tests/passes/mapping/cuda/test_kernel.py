@@ -1,13 +1,9 @@
 """Kernels compute what their workload says: built by a C compiler and run, against NumPy."""
 
-import ctypes
-import os
 import re
-import shutil
 import subprocess
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from accnn.backend.load import load_architecture
@@ -17,58 +13,10 @@ from accnn.ir.workload import Dim, Operand, Workload
 from accnn.passes.mapping.cuda.kernel import write_cuda_kernel
 from accnn.passes.mapping.problem import MappingProblem
 from accnn.passes.mapping.registry import find_mapper
+from benchmarks.gpu_check import COMPILER, CUDA, is_right, wide
 
 GPU = load_architecture("gpu-k80")
-COMPILER = shutil.which("gcc") or shutil.which("cc")
-CUDA = shutil.which("nvcc")
 needs_compiler = pytest.mark.skipif(COMPILER is None, reason="there is no compiler for C")
-TYPES = {8: (np.int8, np.int32), 16: (np.int16, np.int32), 32: (np.float32, np.float32)}
-
-
-def wide(bits: int = 32, **fields) -> Workload:
-    return Workload(weight_bits=bits, input_bits=bits, output_bits=bits, psum_bits=32, **fields)
-
-
-def built(text: str, folder: Path) -> ctypes.CDLL:
-    source, library = folder / "kernel.c", folder / "kernel.so"
-    source.write_text(text)
-    assert COMPILER is not None
-    line = [COMPILER, "-O1", "-Wall", "-Werror"]
-    subprocess.run([*line, "-shared", "-fPIC", str(source), "-o", str(library)], check=True)
-    return ctypes.CDLL(os.fspath(library))
-
-
-def tensors(work: Workload, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return weights and inputs: small integers, so that sums of any order are equal."""
-    rng = np.random.default_rng(seed)
-    kind = TYPES[work.weight_bits][0]
-    height = (work.P - 1) * work.stride[0] + (work.R - 1) * work.dilation[0] + 1
-    width = (work.Q - 1) * work.stride[1] + (work.S - 1) * work.dilation[1] + 1
-    weights = rng.integers(-7, 8, (work.G, work.K, work.C, work.R, work.S)).astype(kind)
-    inputs = rng.integers(-7, 8, (work.N, work.G, work.C, height, width)).astype(kind)
-    return weights, inputs
-
-
-def reference(work: Workload, weights: np.ndarray, inputs: np.ndarray) -> np.ndarray:
-    """Return the outputs by their definition, tap by tap."""
-    found = np.zeros((work.N, work.G, work.K, work.P, work.Q), np.int64)
-    for r in range(work.R):
-        for s in range(work.S):
-            top, left = r * work.dilation[0], s * work.dilation[1]
-            rows = slice(top, top + (work.P - 1) * work.stride[0] + 1, work.stride[0])
-            columns = slice(left, left + (work.Q - 1) * work.stride[1] + 1, work.stride[1])
-            window = inputs[..., rows, columns].astype(np.int64)
-            found += np.einsum("gkc,ngcpq->ngkpq", weights[..., r, s].astype(np.int64), window)
-    return found
-
-
-def ran(text: str, work: Workload, folder: Path, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
-    """Return what the kernel made of arrays that hold other numbers, and what is right."""
-    weights, inputs = tensors(work, seed)
-    outputs = np.full((work.N, work.G, work.K, work.P, work.Q), 99, TYPES[work.weight_bits][1])
-    arrays = [array.ctypes.data_as(ctypes.c_void_p) for array in (weights, inputs, outputs)]
-    built(text, folder).layer(*arrays)
-    return outputs, reference(work, weights, inputs)
 
 
 WORKLOADS = (
@@ -133,17 +81,13 @@ class TestNumbers:
     def test_equal_those_of_the_workload(self, work: Workload, mapper: str, tmp_path: Path):
         nest = find_mapper(mapper).map(MappingProblem(workload=work, arch=GPU)).nest
 
-        found, right = ran(write_cuda_kernel(nest, GPU), work, tmp_path)
-
-        np.testing.assert_array_equal(found, right)
+        assert is_right(write_cuda_kernel(nest, GPU), work, tmp_path)
 
     @pytest.mark.parametrize("nest", NESTS.values(), ids=NESTS)
     def test_of_nests_by_hand(self, nest: LoopNest, tmp_path: Path):
         nest.verify(GPU)
 
-        found, right = ran(write_cuda_kernel(nest, GPU), nest.workload, tmp_path)
-
-        np.testing.assert_array_equal(found, right)
+        assert is_right(write_cuda_kernel(nest, GPU), nest.workload, tmp_path)
 
     @pytest.mark.parametrize(
         ("right", "wrong"),
@@ -153,9 +97,7 @@ class TestNumbers:
         text = write_cuda_kernel(OUTSIDE, GPU)
         assert right in text
 
-        found, numbers = ran(text.replace(right, wrong), OUTSIDE.workload, tmp_path)
-
-        assert not np.array_equal(found, numbers)
+        assert not is_right(text.replace(right, wrong), OUTSIDE.workload, tmp_path)
 
 
 def test_leading_loops_over_outputs_become_blocks():
