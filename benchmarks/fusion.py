@@ -3,28 +3,23 @@
     python -m benchmarks.fusion
     python -m benchmarks.fusion --network resnet50 --arch simba
     python -m benchmarks.fusion --resume --docs
-    python -m benchmarks.fusion --sweep
 
 Every program is run and compared with onnxruntime. Every row is written to
 ``benchmarks/results/fusion.csv`` when it is known; ``--resume`` keeps the rows that are there. The
-table is printed; with ``--docs`` it is written to ``docs/fusion.md``, too. ``--sweep`` plans five
-networks on simba with scratchpads of many sizes, with groups and without, and writes
-``benchmarks/results/fusion_sweep.csv``. The exit code is 1 if a program was not verified.
+table is printed; with ``--docs`` it is written to ``docs/fusion.md``, too. The exit code is 1 if a
+program was not verified. ``benchmarks.fusion_sweep`` plans with scratchpads of many sizes.
 """
 
 import argparse
-import csv
 import logging
 import sys
 import tempfile
-import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from accnn.compiler.driver import compile
-from accnn.compiler.options import CompileOptions, VerifyMode
-from accnn.ir.errors import InfeasibleError
+from accnn.compiler.options import CompileOptions
 from accnn.ir.report import VerificationStatus
 from accnn.models.session import save_model
 from accnn.models.zoo.build import build
@@ -36,8 +31,6 @@ DOCS = Path(__file__).parents[1] / "docs" / "fusion.md"
 BEGIN, END = "<!-- benchmarks.fusion -->\n", "<!-- end of benchmarks.fusion -->\n"
 NETWORKS = ("resnet50", "resnet18", "mobilenetv2", "squeezenet", "darknet19", "vgg16")
 ARCHS = ("simba", "edge-1m", "flexer-arch5")
-SWEPT = ("resnet50", "resnet18", "mobilenetv2", "squeezenet", "darknet19")
-SIZES = tuple(1024 * size for size in (32, 48, 64, 96, 128))
 _LOG = logging.getLogger("benchmarks.fusion")
 
 
@@ -77,9 +70,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     chosen = _parser().parse_args(arguments)
     logging.basicConfig(level=logging.INFO, format="%(message)s")
     RESULTS.mkdir(parents=True, exist_ok=True)
-    if chosen.sweep:
-        _sweep()
-        return 0
     kept = RESULTS / "fusion.csv"
     rows = read_rows(kept, Row) if chosen.resume else []
     known = {(row.network, row.arch, row.fuse) for row in rows}
@@ -102,7 +92,6 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--arch", nargs="+", default=ARCHS, metavar="NAME")
     parser.add_argument("--resume", action="store_true", help="keep the rows that are there")
     parser.add_argument("--docs", action="store_true", help="write the table to docs/fusion.md")
-    parser.add_argument("--sweep", action="store_true", help="plan with scratchpads of many sizes")
     return parser
 
 
@@ -139,38 +128,6 @@ def _row(network: str, path: Path, arch: str, fuse: Fuse) -> Row:
         plan_seconds=sum(planned),
         verified=result.report.verification.status is VerificationStatus.VERIFIED,
     )
-
-
-def _sweep() -> None:
-    """Write what plans move with scratchpads of many sizes."""
-    with (RESULTS / "fusion_sweep.csv").open("w", newline="") as file:
-        writer = csv.writer(file)
-        writer.writerow(("network", "scratchpad", "fuse", "bytes", "compulsory", "cpu_seconds"))
-        for network in SWEPT:
-            for line in _swept(network):
-                writer.writerow(line)
-                file.flush()
-                _LOG.info("%s", line)
-
-
-def _swept(network: str) -> Iterator[tuple[str, int, str, int | str, int, float]]:
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / f"{network}.onnx"
-        save_model(build(network), path)
-        for size in SIZES:
-            for fuse in (Fuse.OFF, Fuse.GROUPS):
-                options = CompileOptions(
-                    fuse=fuse, scratchpad=size, until="schedule-cosma", verify=VerifyMode.OFF
-                )
-                before = time.process_time()
-                try:
-                    plan = compile(path, arch="simba", options=options).module.graph_schedule
-                except InfeasibleError:
-                    yield network, size, fuse.value, "infeasible", 0, 0.0
-                    continue
-                assert plan is not None
-                seconds = round(time.process_time() - before, 1)
-                yield network, size, fuse.value, plan.objective, plan.bound, seconds
 
 
 def markdown(rows: Sequence[Row]) -> str:
