@@ -69,6 +69,7 @@ class Row:
         network_cycles: Latency with its traffic over the mesh, ``None`` where that was not
             simulated [cycle].
         network_estimate: The same in closed form: the busiest link under X-Y routing [cycle].
+        network_waits: What an element of the mesh waits for, as shares of the time by operand.
     """
 
     layer: str
@@ -86,6 +87,7 @@ class Row:
     cpu_seconds: float
     network_cycles: int | None = None
     network_estimate: float | None = None
+    network_waits: str = ""
 
 
 def row_of(name: str, job: MapJob, result: MappingResult, counting: LayerCounting) -> Row:
@@ -150,7 +152,7 @@ def table_of(rows: Sequence[Row]) -> Table:
         "mapper",
         "cycles",
         "x bound",
-        *(("network", "x cycles", "estimate") if is_simulated else ()),
+        *(("network", "x cycles", "estimate", "waits for") if is_simulated else ()),
         "energy [uJ]",
         "x bound",
         "status",
@@ -180,19 +182,19 @@ def table_of(rows: Sequence[Row]) -> Table:
         ratios = [ratio for row in own if (ratio := _energy_ratio(row)) is not None]
         energy = _geomean(ratios) if len(ratios) == len(own) else None
         over = [row.network_cycles / row.cycles for row in own if row.network_cycles is not None]
-        network = ("", _times(_geomean(over) if over else None), "") if is_simulated else ()
+        network = ("", _times(_geomean(over) if over else None), "", "") if is_simulated else ()
         table.add_row(
             "geomean", mapper, "", f"{cycles:.3f}", *network, "", _times(energy), "", "", ""
         )
     return table
 
 
-def _network_cells(row: Row) -> tuple[str, str, str]:
-    """Return latency over the mesh, how many times the analytical one that is, and the estimate."""
+def _network_cells(row: Row) -> tuple[str, str, str, str]:
+    """Return latency over the mesh, how many times the analytical one, the estimate, and waits."""
     if row.network_cycles is None or row.network_estimate is None:
-        return "-", "-", "-"
+        return "-", "-", "-", "-"
     ratio = f"{row.network_cycles / row.cycles:.3f}"
-    return f"{row.network_cycles:,}", ratio, f"{row.network_estimate:,.0f}"
+    return f"{row.network_cycles:,}", ratio, f"{row.network_estimate:,.0f}", row.network_waits
 
 
 def _energy_ratio(row: Row) -> float | None:

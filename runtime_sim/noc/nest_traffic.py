@@ -17,7 +17,7 @@ A port takes its share of all groups in turn, the one with the least to send fir
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -55,6 +55,9 @@ class NetworkRun:
         is_bound: Whether the pace of those that were not simulated is that of a bound.
         packets: Packets simulated.
         crossed: Flits over each link in the simulated phases.
+        waits: How long a child waits in the simulated phases, on average over children, by whose
+            tile it waits for [cycle]; of the outputs: for a place for new sums, or old ones.
+        simulated_cycles: Until the last phase that was simulated is over [cycle].
     """
 
     cycles: int
@@ -64,6 +67,8 @@ class NetworkRun:
     is_bound: bool
     packets: int
     crossed: Ints
+    waits: Mapping[Operand, float]
+    simulated_cycles: int
 
 
 def run_nest(nest: LoopNest, arch: Architecture, *, most: int = MOST) -> NetworkRun:
@@ -114,6 +119,7 @@ class _Traffic:
         self._load = [0] * len(mesh.positions)
         self._carried: Counter[int] = Counter()
         self._remembered = 0
+        self._needs: list[tuple[Operand, Ints, Ints, Ints]] = []
         children = len(self.ways[Operand.I].groups.of)
         self.compute = self._compute(children)
 
@@ -172,7 +178,30 @@ class _Traffic:
             is_bound=bound > at_pace,
             packets=arrivals.packets,
             crossed=arrivals.crossed,
+            waits=self._waits(arrivals),
+            simulated_cycles=int(arrivals.done[self.compute[-1]].max()) + 1,
         )
+
+    def _needed(self, operand: Operand, tasks: Ints, phases: Ints, children: Ints) -> None:
+        """Let phases of children wait for tasks, ``[phases, children]``."""
+        self.transfers.order(tasks, self.compute[phases][:, children])
+        self._needs.append((operand, tasks, phases, children))
+
+    def _waits(self, arrivals: Arrivals) -> Mapping[Operand, float]:
+        """Return how long children wait, by the operand that comes last."""
+        latest = np.full((len(Operand), *self.compute.shape), -1)
+        for operand, tasks, phases, children in self._needs:
+            came = latest[list(Operand).index(operand)]
+            place = phases[:, None], children[None, :]
+            came[place] = np.maximum(came[place], arrivals.done[tasks])
+        before = np.full(self.compute.shape, -1)
+        before[1:] = arrivals.done[self.compute[:-1]]
+        lost = np.maximum(latest.max(axis=0) - before, 0)
+        last = latest.argmax(axis=0)
+        children = self.compute.shape[1]
+        return {
+            operand: float(lost[last == at].sum() / children) for at, operand in enumerate(Operand)
+        }
 
     def _at_pace(self, arrivals: Arrivals) -> int:
         """Return the latency of the whole nest, at the pace of what was simulated."""
@@ -242,7 +271,9 @@ class _Traffic:
         places = self._addresses(way.leg, visits.tile, way.flits, len(trees))
         tiles = self.transfers.add(np.array(trees)[None, :], flits, memory, places)
         by_child = tiles[:, way.groups.of]
-        self.transfers.order(by_child, self.compute[visits.first])
+        self._needed(
+            way.leg.operand, by_child, visits.first, np.arange(by_child.shape[1], dtype=np.int64)
+        )
         self.transfers.order(self.compute[visits.last[:-halves]], by_child[halves:])
         if way.outer is not None:
             self._staged(way.outer, visits, tiles, halves)
@@ -313,7 +344,8 @@ class _Traffic:
         sends, last = self._messages(way, visits)
         transfers = self.transfers
         transfers.order(self.compute[visits.last], sends)
-        transfers.order(sends[:-halves], self.compute[visits.first[halves:]])
+        everyone = np.arange(sends.shape[1], dtype=np.int64)
+        self._needed(Operand.O, sends[:-halves], visits.first[halves:], everyone)
         back = np.flatnonzero(visits.earlier >= 0)
         flits = np.full((len(back), len(last)), way.flits)
         trees = [transfers.tree(port, (child,)) for child, port in last]
@@ -327,7 +359,7 @@ class _Traffic:
         transfers.order(sends[visits.earlier[back]][:, nearest], returns)
         late = back >= halves
         transfers.order(sends[back[late] - halves][:, nearest], returns[late])
-        transfers.order(returns, self.compute[visits.first[back]][:, nearest])
+        self._needed(Operand.O, returns, visits.first[back], nearest)
         if way.outer is not None:
             self._stored(way.outer, visits, sends[:, nearest], back, returns)
 

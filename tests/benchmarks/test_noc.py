@@ -47,6 +47,8 @@ def test_speed_ups_are_geometric_means_over_layers(script: ModuleType) -> None:
             is_bound=False,
             packets=1,
             crossed=np.zeros(1, np.int64),
+            waits={},
+            simulated_cycles=cycles,
         )
         return script.Timed(layer, mapper, cycles / 2, run)
 

@@ -272,7 +272,10 @@ def _row(layer: Layer, job: MapJob, answer: Answer, counting: LayerCounting, tim
         return row
     nest, arch = answer.nest, job.problem.arch
     estimate = network_cycles(evaluate(nest, arch), mesh_load(nest, arch))
-    return replace(row, network_cycles=run_nest(nest, arch).cycles, network_estimate=estimate)
+    run = run_nest(nest, arch)
+    shares = {operand: waited / run.simulated_cycles for operand, waited in run.waits.items()}
+    waits = " ".join(f"{operand} {share:.0%}" for operand, share in shares.items() if share > 0.005)
+    return replace(row, network_cycles=run.cycles, network_estimate=estimate, network_waits=waits)
 
 
 def _show(rows: list[Row], answers: tuple[Answer, ...], arch: Architecture) -> None:

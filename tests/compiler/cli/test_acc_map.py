@@ -53,7 +53,7 @@ def test_csv_has_one_row_per_layer_and_mapper_in_order(run, tmp_path):
     assert list(rows[0]) == [
         "layer", "mapper", "cycles", "energy_pj", "edp", "cycles_lower_bound",
         "energy_lower_bound_pj", "status", "bound", "scope", "gap", "solve_seconds", "cpu_seconds",
-        "network_cycles", "network_estimate",
+        "network_cycles", "network_estimate", "network_waits",
     ]  # fmt: skip
     assert [(row["layer"], row["mapper"]) for row in rows] == [
         ("net/a", "output-stationary"), ("net/a", "random"),
@@ -328,6 +328,7 @@ def test_network_timing_stands_beside_the_analytical_one(run, tmp_path):
     (row,) = csv.DictReader(out.read_text().splitlines())
     assert int(row["network_cycles"]) > float(row["cycles"])  # of so small a layer
     assert float(row["network_estimate"]) >= float(row["cycles"])
+    assert row["network_waits"].startswith("W ")
 
 
 def test_network_timing_needs_a_network(run, tmp_path):

@@ -52,6 +52,8 @@ def test_children_get_and_send_what_the_counts_say(data):
     assert 8 * got == down + added
     assert 8 * sent == bits[O, Side.UP] - narrowed
     assert run.cycles >= max(run.compute_cycles, *run.crossed)
+    # a child computes or waits, and the last ones end together with what was simulated
+    assert sum(run.waits.values()) + run.compute_cycles <= run.simulated_cycles <= run.cycles
 
 
 def product(k_outside=1, spatial=(), near=2):
@@ -79,6 +81,25 @@ def test_where_little_moves_the_time_is_that_of_computing():
     assert run.compute_cycles == 512
     memory = 3 * 512 // 16  # a flit of each operand
     assert 512 + memory < run.cycles < 512 + memory + 20
+
+
+def test_an_element_alone_computes_or_waits():
+    run = run_nest(product(), machine())
+
+    assert sum(run.waits.values()) + run.compute_cycles == run.simulated_cycles
+    assert run.waits[W] + run.waits[I] > 0
+
+
+@pytest.mark.parametrize(
+    ("slow", "outside", "bits"), [(W, 8, {"weight_bits": 64}), (I, 1, {"input_bits": 64})]
+)
+def test_waits_are_those_for_what_comes_last(slow, outside, bits):
+    nest = product(k_outside=outside)
+    wide = replace(nest, workload=replace(nest.workload, **bits))
+
+    waits = run_nest(wide, machine()).waits
+
+    assert max(waits, key=lambda operand: waits[operand]) is slow
 
 
 def test_double_buffers_hide_transfers():
