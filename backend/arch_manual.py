@@ -8,7 +8,17 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, cast
 
-from ..ir.arch import Architecture, Dma, Fanout, FanoutGroup, MemoryLevel, Npu, VectorUnit
+from ..ir.arch import (
+    Architecture,
+    Dma,
+    Dram,
+    Fanout,
+    FanoutGroup,
+    MemoryLevel,
+    MeshNetwork,
+    Npu,
+    VectorUnit,
+)
 from .arch_errors import TABLES
 from .arch_tables import file_schema
 from .manual import meanings, prose
@@ -31,6 +41,8 @@ _TABLES: tuple[tuple[str, type], ...] = (
     ("`[[npu]]`", Npu),
     ("`[vector]`", VectorUnit),
     ("`[dma]`", Dma),
+    ("`[network]`", MeshNetwork),
+    ("`[dram]`", Dram),
 )
 _REMARKS: Mapping[tuple[type, str], str] = {
     (MemoryLevel, "ports"): ' In a file: `"npu"` for ports of each NPU.',
@@ -88,7 +100,7 @@ _WORDS = {"integer": "integer", "number": "number", "string": "text", "boolean":
 def _array(field: Schema, named: Schema) -> str:
     items = field.get("items")
     if items is None or "prefixItems" in items:
-        return "a table"
+        return "a table" if field.get("title") == "Sizes" else "list of `[column, row]`"
     word = _value(items, named)
     if word == "a table":
         least = field.get("minItems", 0)

@@ -30,10 +30,11 @@ from accnn.passes.scheduling.flexer.reuse import movements, sharing
 from benchmarks.rows import append_rows, read_rows
 
 from .conv_layers import TABLES, Row, distinct
+from .cosa import geomean
 
 RESULTS = Path(__file__).with_name("results")
 ARCHS = tuple(f"flexer-arch{number}" for number in range(1, 9))
-FIGURES = ("8", "9b", "10", "12")
+FIGURES = ("8", "9b", "9c", "10", "12", "12all")
 _POLICIES = (
     ("default", Priority.DEFAULT, SpaceRule.DEFAULT),
     ("priority 1: min transfer", Priority.MIN_TRANSFER, SpaceRule.DEFAULT),
@@ -100,10 +101,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     figures = {
         "8": lambda: fig8(lines) + fig9(lines),
         "9b": fig9b,
+        "9c": lambda: fig9c(chosen.metric_layers),
         "10": fig10_and_11,
         "12": lambda: fig12(chosen.policy_layers),
+        "12all": lambda: fig12_everywhere(chosen.policy_layers, chosen.network, chosen.arch),
     }
     text = "".join(figure() for name, figure in figures.items() if name in chosen.figures)
+    chosen.output.mkdir(parents=True, exist_ok=True)
     (chosen.output / "flexer.md").write_text(text, encoding="utf-8")
     sys.stdout.write(text)
     return int(any(line.is_worse for line in lines))
@@ -116,9 +120,14 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--arch", nargs="+", default=list(ARCHS))
     parser.add_argument("--jobs", type=int, default=1, help="processes [1]")
     parser.add_argument(
-        "--figures", nargs="+", choices=FIGURES, default=FIGURES, help="8: and 9a; 10: and 11"
+        "--figures",
+        nargs="+",
+        choices=FIGURES,
+        default=FIGURES[:-1],
+        help="8: and 9a; 10: and 11; 12all: 12 on all networks and machines, some hours",
     )
     parser.add_argument("--policy-layers", type=int, default=6, help="layers of figure 12 [6]")
+    parser.add_argument("--metric-layers", type=int, default=12, help="layers of figure 9c [12]")
     parser.add_argument("--output", type=Path, default=RESULTS, help="folder of results")
     return parser
 
@@ -216,6 +225,54 @@ def fig9b() -> str:
     return _table("Figure 9b: metrics", ("layer", "metric", "speed-up", "transfers saved"), rows)
 
 
+def fig9c(layers: int) -> str:
+    """Return VGG-16 on arch5 by metric and with trade, against static orders of two metrics.
+
+    Beside the static orders that are best by the same metric stand those that are best by the
+    product, which is what the paper's figure may mean.
+    """
+    arch, rows = load_architecture("flexer-arch5"), list[tuple[str, ...]]()
+    timer, plain = TileTimer(arch), list[Candidate]()
+    layers_of = distinct(TABLES["vgg16"]())[:layers]
+    for metric, trade in product((Metric.PRODUCT, Metric.TRANSFERS), (False, True)):
+        options = FlexerOptions(metric=metric, trade=trade)
+        found = [schedule_layer(row.layer, arch, options, timer) for row in layers_of]
+        plain = plain or [item.static for item in found]
+        pairs = [
+            (row, static, item.static, item.best)
+            for row, static, item in zip(layers_of, plain, found, strict=True)
+        ]
+        convolutions = [pair for pair in pairs if pair[0].layer.height > 1]
+        cells = [
+            f"{_gain(own, at, measure):.3f}"
+            for own in (pairs, convolutions)
+            for at in (2, 1)
+            for measure in ("cycles", "bytes")
+        ]
+        rows.append((metric.value, "yes" if trade else "no", *cells))
+    names = ("speed-up", "transfers saved")
+    head = ("metric", "trade", *names, *(f"{name}, by product" for name in names))
+    alone = (f"convolutions: {name}" for name in head[2:])
+    return _table("Figure 9c: VGG-16 on arch5 by metric", (*head, *alone), rows)
+
+
+def _gain(
+    pairs: Iterable[tuple[Row, Candidate, Candidate, Candidate]], at: int, measure: str
+) -> float:
+    """Return what a network's static orders take over what was chosen.
+
+    Args:
+        pairs: A layer, its static order by the product and by the metric, and what was chosen.
+        at: Which static order.
+        measure: ``cycles`` or ``bytes``.
+    """
+    above = below = 0
+    for pair in pairs:
+        above += pair[0].count * getattr(pair[at], measure)
+        below += pair[0].count * getattr(pair[3], measure)
+    return above / below
+
+
 def _schedule(
     network: str, layer: str, arch: Architecture, options: FlexerOptions
 ) -> SearchOutcome:
@@ -255,18 +312,41 @@ def _reloads(
 
 def fig12(layers: int) -> str:
     """Return the metric of out-of-order schedules under each policy, relative to the default."""
-    arch, rows = load_architecture("flexer-arch5"), list[tuple[str, ...]]()
-    timer = TileTimer(arch)
-    for row in distinct(TABLES["vgg16"]())[3 : 3 + layers]:
+    arch = load_architecture("flexer-arch5")
+    chosen = distinct(TABLES["vgg16"]())[3 : 3 + layers]
+    found = _by_policy(chosen, arch)
+    rows = [(row.layer.name, *values) for row, values in zip(chosen, found, strict=True)]
+    shown = [(name, *(f"{value:.3f}" for value in values)) for name, *values in rows]
+    head = ("layer", *(name for name, _, _ in _POLICIES))
+    return _table("Figure 12: policies on arch5 (lower is better)", head, shown)
+
+
+def fig12_everywhere(layers: int, networks: Sequence[str], archs: Sequence[str]) -> str:
+    """Return the same of networks on machines: geometric means over evenly picked layers."""
+    rows, machines = list[tuple[str, ...]](), [load_architecture(name) for name in archs]
+    for network, arch in product(networks, machines):
+        every = distinct(TABLES[network]())
+        found = _by_policy(every[:: max(1, len(every) // layers)][:layers], arch)
+        means = [f"{geomean(values):.3f}" for values in zip(*found, strict=True)]
+        best = [f"{min(values):.2f} .. {max(values):.2f}" for values in zip(*found, strict=True)]
+        rows.append((network, arch.name, *means, *best[1:]))
+    names = [name for name, _, _ in _POLICIES]
+    head = ("network", "machine", *names, *(f"{name}, layers" for name in names[1:]))
+    return _table("Figure 12: policies by network and machine (lower is better)", head, rows)
+
+
+def _by_policy(rows: Sequence[Row], arch: Architecture) -> list[list[float]]:
+    """Return, for each layer and policy, the metric of the list scheduler over the default's."""
+    timer, found = TileTimer(arch), list[list[float]]()
+    for row in rows:
         values: list[float] = []
         for _, priority, memory in _POLICIES:
             options = FlexerOptions(
                 priority=priority, memory=memory, steps=6000, block_orders=0, keep_free=True
             )
             values.append(_free_value(schedule_layer(row.layer, arch, options, timer)))
-        rows.append((row.layer.name, *(f"{value / values[0]:.3f}" for value in values)))
-    head = ("layer", *(name for name, _, _ in _POLICIES))
-    return _table("Figure 12: policies on arch5 (lower is better)", head, rows)
+        found.append([value / values[0] for value in values])
+    return found
 
 
 def _free_value(found: SearchOutcome) -> float:

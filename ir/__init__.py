@@ -4,7 +4,7 @@ What one part of the compiler hands to the next:
 
 - ``graph``: a network of operators, of the kinds in ``ops`` (declared in ``operators``), with
   ``types`` of tensors and constants in ``resources``;
-- ``arch``: the accelerator;
+- ``arch``: the accelerator; ``mesh``: who stands where on its network;
 - ``workload``, ``mapping``: an operator as a loop nest, and how it lies on the memories;
 - ``graph_schedule``, ``groups``: order of operators, plan of the scratchpad, what runs together;
 - ``tiles``: operators cut into tiles, and the schedule of those;

@@ -13,6 +13,7 @@ from .errors import ArchitectureError
 from .workload import Dim, Operand
 
 Count: TypeAlias = Annotated[int, Interval(ge=1, le=2**40)]
+Few: TypeAlias = Annotated[int, Interval(ge=1, le=4096)]
 Cycles: TypeAlias = Annotated[int, Interval(ge=0, le=2**40)]
 Rate: TypeAlias = Annotated[float, Interval(ge=1e-6, le=1e15)]
 Energy: TypeAlias = Annotated[float, Interval(ge=0, le=1e15)]
@@ -164,6 +165,76 @@ class Dma:
     startup: Cycles = 16
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Dram:
+    """Timing of the off-chip memory, all channels in lockstep, for ``--timing network``.
+
+    Attributes:
+        burst_bytes: Bytes of one burst, of all channels [byte].
+        burst_ns: Time of a burst on the data bus [ns].
+        banks: Number of banks.
+        row_bytes: Bytes of a row, of all channels [byte].
+        column_ns: From a read or write command to its data (CL) [ns].
+        activate_ns: Opening a row (tRCD) [ns].
+        precharge_ns: Closing a row (tRP) [ns].
+        recovery_ns: From written data to closing the row (tWR) [ns].
+        turnaround_ns: Between bursts of opposite directions (tWTR) [ns].
+        refresh_ns: Of one refresh of all banks (tRFC) [ns].
+        interval_ns: From refresh to refresh (tREFI) [ns].
+        window: Accesses among which one to an open row goes first.
+        ahead: Packets that one transfer asks for at once.
+    """
+
+    __pydantic_config__ = STRICT
+
+    burst_bytes: Count
+    burst_ns: Rate
+    banks: Few
+    row_bytes: Count
+    column_ns: Rate
+    activate_ns: Rate
+    precharge_ns: Rate
+    recovery_ns: Rate
+    turnaround_ns: Rate
+    refresh_ns: Rate
+    interval_ns: Rate
+    window: Few = 8
+    ahead: Few = 8
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MeshNetwork:
+    """The mesh of routers between the scratchpad, off-chip memory and the children of a fan-out.
+
+    Attributes:
+        fanout: Name of the fan-out whose children the mesh connects, the outermost one. They
+            stand at the routers row by row.
+        columns: Routers of a row.
+        rows: Rows of routers.
+        flit_bits: What a link carries per cycle [bit].
+        router_cycles: From a flit's arrival in a router until it can leave [cycle].
+        buffers: Buffers behind each link; a packet has one of its own.
+        buffer_flits: Flits that one buffer holds; more than ``router_cycles``.
+        packet_flits: Flits of a packet at most; of one to several destinations, ``buffer_flits``
+            at most.
+        scratchpad_ports: Routers, each as column and row, that a port of the scratchpad is at.
+        off_chip_ports: Routers that a port of the off-chip memory is at.
+    """
+
+    __pydantic_config__ = STRICT
+
+    fanout: str
+    columns: Few
+    rows: Few
+    flit_bits: Few = 64
+    router_cycles: Few = 1
+    buffers: Few = 2
+    buffer_flits: Few = 8
+    packet_flits: Few = 16
+    scratchpad_ports: Annotated[tuple[tuple[int, int], ...], MinLen(1)]
+    off_chip_ports: Annotated[tuple[tuple[int, int], ...], MinLen(1)]
+
+
 @dataclass(frozen=True, kw_only=True)
 class Architecture:
     """An accelerator.
@@ -181,6 +252,8 @@ class Architecture:
         clock_hz: Cycles per second.
         vector: The vector unit of each NPU.
         dma: The DMA engines.
+        network: The mesh on the chip, for ``--timing network``; ``None`` where there is none.
+        dram: Timing of the off-chip memory, for the same; ``None`` counts its bandwidth alone.
     """
 
     __pydantic_config__ = STRICT
@@ -197,6 +270,8 @@ class Architecture:
     clock_hz: Rate = 1e9
     vector: VectorUnit = VectorUnit()
     dma: Dma = Dma()
+    network: MeshNetwork | None = None
+    dram: Dram | None = None
 
     @cached_property
     def level_names(self) -> tuple[str, ...]:
@@ -338,6 +413,8 @@ class Architecture:
         """
         self._verify_levels()
         self._verify_fanouts()
+        if self.network is not None:
+            self._verify_network(self.network)
         if not self.npus:
             raise ArchitectureError(f"{self.name} has no NPU")
         for npu in self.npus:
@@ -388,6 +465,28 @@ class Architecture:
         for group in self.groups:
             for name in group.fanouts:
                 self.fanout(name)
+
+    def _verify_network(self, network: MeshNetwork) -> None:
+        fanout = self.fanout(network.fanout)
+        if fanout is not self.fanouts[0] or fanout.below != self.scratchpad:
+            what = f"{fanout.name} is not the outermost fan-out, beneath {self.scratchpad}"
+            raise ArchitectureError(f"{self.name}: network: {what}")
+        if self.index(self.scratchpad) != 1:
+            what = f"{self.scratchpad} must be the level next to {self.off_chip.name}"
+            raise ArchitectureError(f"{self.name}: network: {what}")
+        if fanout.size > network.columns * network.rows:
+            what = f"{network.columns} x {network.rows} routers for {fanout.size} {fanout.name}"
+            raise ArchitectureError(f"{self.name}: network has {what}")
+        for column, row in (*network.scratchpad_ports, *network.off_chip_ports):
+            if not (0 <= column < network.columns and 0 <= row < network.rows):
+                what = f"a port at [{column}, {row}], where no router is"
+                raise ArchitectureError(f"{self.name}: network has {what}")
+        if network.buffer_flits <= network.router_cycles:
+            what = f"must be more than the {network.router_cycles} cycles of a router"
+            raise ArchitectureError(
+                f"{self.name}: network.buffer_flits = {network.buffer_flits} {what}",
+                hint="else a link could not carry a flit in every cycle",
+            )
 
 
 def _at_least_one(arch: str, name: str, size: int) -> None:

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from .choices import CountingName, MemoryName, MetricName, ObjectiveName, PriorityName
+from .choices import CountingName, MemoryName, MetricName, ObjectiveName, PriorityName, TimingName
 from .exit_codes import epilog
 from .tool import ToolCommand, new_tool, reported
 from .verbosity import Quiet, Verbose, chosen_verbosity
@@ -77,6 +77,12 @@ def acc_map(
             "--counting", help="Whose rules count in the figures; salsa and loma search by them."
         ),
     ] = "accnn",
+    timing: Annotated[
+        TimingName,
+        typer.Option(
+            "--timing", help="network: also simulate the traffic of each nest over the mesh."
+        ),
+    ] = "analytical",
     spatial: Annotated[
         str | None,
         typer.Option(
@@ -92,10 +98,16 @@ def acc_map(
     as_json: Annotated[
         bool, typer.Option("--json", help="Print the rows as JSON, and nothing else.")
     ] = False,
+    even: Annotated[
+        bool,
+        typer.Option("--even", help="Only nests whose operands start at one loop of each level."),
+    ] = False,
     emit: Annotated[
         str | None,
         typer.Option(
-            "--emit", metavar="TOOL", help="Also write files for another tool: timeloop, zigzag."
+            "--emit",
+            metavar="TOOL",
+            help="Also write files for another tool: timeloop, zigzag, cuda.",
         ),
     ] = None,
     directory: Annotated[
@@ -147,9 +159,11 @@ def acc_map(
                 trade=trade,
                 objective=objective,
                 counting=counting,
+                timing=timing,
                 spatial=spatial,
                 csv=csv,
                 as_json=as_json,
+                even=even,
                 emit=emit,
                 directory=directory,
                 imported=imported,

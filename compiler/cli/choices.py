@@ -14,6 +14,7 @@ MetricName: TypeAlias = Literal["product", "latency", "transfers", "energy", "we
 PriorityName: TypeAlias = Literal["best", "default", "min-transfer", "min-spill"]
 MemoryName: TypeAlias = Literal["best", "eager", "default", "first-fit", "small-spill"]
 CountingName: TypeAlias = Literal["accnn", "timeloop", "zigzag", "zigzag-sound"]
+TimingName: TypeAlias = Literal["analytical", "network"]
 
 MAPPER_NAMES = (
     "cosa",

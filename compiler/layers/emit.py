@@ -8,17 +8,20 @@ from pathlib import Path
 from ...ir.arch import Architecture
 from ...ir.errors import OptionError
 from ...ir.mapping import LoopNest
+from ...passes.mapping.cuda.kernel import write_cuda_kernel
 from ...passes.mapping.timeloop import write_arch, write_mapping, write_problem
 from ...passes.mapping.zigzag_files import (
     write_zigzag_accelerator,
     write_zigzag_mapping,
     write_zigzag_workload,
 )
+from ..report.layer_table import nest_text
 
 _UNSAFE = re.compile(r"[^A-Za-z0-9._=-]")
 _LONGEST = 100
-_OURS = "# Written by acc-map.\n"
-"""The first line of each file, which may then be replaced."""
+_OURS = "Written by acc-map.\n"
+"""The first line of each file, behind the sign of a comment; it may then be replaced."""
+_COMMENTS: Mapping[str, str] = {".yaml": "# ", ".cu": "// "}
 
 
 def folder_names(names: Sequence[str]) -> tuple[str, ...]:
@@ -85,9 +88,26 @@ def write_zigzag(folder: Path, nest: LoopNest, arch: Architecture) -> None:
     )
 
 
+def write_cuda(folder: Path, nest: LoopNest, arch: Architecture) -> None:
+    """Write ``kernel.cu`` into a folder; a compiler for C can build it, too.
+
+    Args:
+        folder: Made where it does not exist; see :func:`folder_names`.
+        nest: A nest of any kind.
+        arch: Its machine, a block of threads.
+
+    Raises:
+        OptionError: The nest has no form in CUDA, or the folder cannot be written to.
+    """
+    listing = "".join(f"// {line}\n" for line in nest_text(nest, arch).splitlines())
+    about = f"// {nest.workload} on {arch.name}\n//\n{listing}"
+    _write(folder, {"kernel.cu": f"{about}{write_cuda_kernel(nest, arch)}"})
+
+
 TOOLS: Mapping[str, Callable[[Path, LoopNest, Architecture], None]] = {
     "timeloop": write_timeloop,
     "zigzag": write_zigzag,
+    "cuda": write_cuda,
 }
 """Who writes files for another tool, by the name that ``--emit`` takes."""
 
@@ -98,9 +118,13 @@ def _write(folder: Path, files: Mapping[str, str]) -> None:
         for name in files:
             _check_ours(folder / name)
         for name, text in files.items():
-            (folder / name).write_text(f"{_OURS}{text}", encoding="utf-8")
+            (folder / name).write_text(f"{_first_line(name)}{text}", encoding="utf-8")
     except OSError as error:
         raise OptionError(f"cannot write {folder}: {error.strerror}") from error
+
+
+def _first_line(name: str) -> str:
+    return f"{_COMMENTS[Path(name).suffix]}{_OURS}"
 
 
 def _check_ours(path: Path) -> None:
@@ -109,7 +133,7 @@ def _check_ours(path: Path) -> None:
     Raises:
         OptionError: It is there and begins in another way.
     """
-    if path.exists() and not path.read_bytes().startswith(_OURS.encode()):
+    if path.exists() and not path.read_bytes().startswith(_first_line(path.name).encode()):
         raise OptionError(
             f"will not overwrite {path}: acc-map did not write it", hint="choose another folder"
         )

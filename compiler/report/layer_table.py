@@ -66,6 +66,9 @@ class Row:
         gap: How far the objective is above it, as a share of it.
         solve_seconds: Wall time of the search, when it was made [s].
         cpu_seconds: CPU time of the search, when it was made [s].
+        network_cycles: Latency with its traffic over the mesh, ``None`` where that was not
+            simulated [cycle].
+        network_estimate: The same in closed form: the busiest link under X-Y routing [cycle].
     """
 
     layer: str
@@ -81,6 +84,8 @@ class Row:
     gap: float | None
     solve_seconds: float
     cpu_seconds: float
+    network_cycles: int | None = None
+    network_estimate: float | None = None
 
 
 def row_of(name: str, job: MapJob, result: MappingResult, counting: LayerCounting) -> Row:
@@ -139,11 +144,13 @@ def table_of(rows: Sequence[Row]) -> Table:
     """Return rows as a table, with geometric means per mapper where there are several layers."""
     claims = ((row.status, Scope(row.scope) if row.scope else None) for row in rows)
     table = Table(caption=scopes_text(claims) or None, caption_justify="left")
+    is_simulated = any(row.network_cycles is not None for row in rows)
     headings = (
         "layer",
         "mapper",
         "cycles",
         "x bound",
+        *(("network", "x cycles", "estimate") if is_simulated else ()),
         "energy [uJ]",
         "x bound",
         "status",
@@ -159,6 +166,7 @@ def table_of(rows: Sequence[Row]) -> Table:
             row.mapper,
             f"{row.cycles:,.0f}",
             f"{row.cycles / row.cycles_lower_bound:.3f}",
+            *(_network_cells(row) if is_simulated else ()),
             f"{row.energy_pj / 1e6:.2f}",
             _times(_energy_ratio(row)),
             row.status,
@@ -171,8 +179,20 @@ def table_of(rows: Sequence[Row]) -> Table:
         cycles = _geomean([row.cycles / row.cycles_lower_bound for row in own])
         ratios = [ratio for row in own if (ratio := _energy_ratio(row)) is not None]
         energy = _geomean(ratios) if len(ratios) == len(own) else None
-        table.add_row("geomean", mapper, "", f"{cycles:.3f}", "", _times(energy), "", "", "")
+        over = [row.network_cycles / row.cycles for row in own if row.network_cycles is not None]
+        network = ("", _times(_geomean(over) if over else None), "") if is_simulated else ()
+        table.add_row(
+            "geomean", mapper, "", f"{cycles:.3f}", *network, "", _times(energy), "", "", ""
+        )
     return table
+
+
+def _network_cells(row: Row) -> tuple[str, str, str]:
+    """Return latency over the mesh, how many times the analytical one that is, and the estimate."""
+    if row.network_cycles is None or row.network_estimate is None:
+        return "-", "-", "-"
+    ratio = f"{row.network_cycles / row.cycles:.3f}"
+    return f"{row.network_cycles:,}", ratio, f"{row.network_estimate:,.0f}"
 
 
 def _energy_ratio(row: Row) -> float | None:

@@ -4,6 +4,7 @@
 - ``mapper``: what a mapper is and what it answers; ``jobs``: many questions at once;
 - ``registry``: the mappers by name;
 - ``timeloop``, ``zigzag_files``: workloads, machines and nests as files of Timeloop and ZigZag;
+- ``cuda``: a nest as the text of a CUDA kernel;
 - ``recipes``: the mappers, each a few steps of search and proof;
 - ``search``: annealing over orders of loops, local search over tiles, draws;
 - ``certificate``: integer programs, which prove what no mapping can beat.

@@ -132,6 +132,11 @@ class GroupTiles:
         """The members as chains."""
         return chains(self.graph, self.members)
 
+    @property
+    def most_late(self) -> int:
+        """How many chains can lag at most: all but one, and none where there is one stripe."""
+        return working(self.chains) - 1 if len(self._stripes) > 1 else 0
+
     @cached_property
     def _homes(self) -> Homes:
         return homes_of(self.graph, self.members)

@@ -3,11 +3,21 @@
 from pathlib import Path
 
 from accnn.backend.arch_manual import architecture_manual
-from accnn.ir.arch import Architecture, Dma, Fanout, FanoutGroup, MemoryLevel, Npu, VectorUnit
+from accnn.ir.arch import (
+    Architecture,
+    Dma,
+    Dram,
+    Fanout,
+    FanoutGroup,
+    MemoryLevel,
+    MeshNetwork,
+    Npu,
+    VectorUnit,
+)
 from accnn.ir.codec.schema import columns
 
 PAGE = Path(__file__).parents[2] / "docs" / "architecture-file.md"
-KINDS = (Architecture, MemoryLevel, Fanout, FanoutGroup, Npu, VectorUnit, Dma)
+KINDS = (Architecture, MemoryLevel, Fanout, FanoutGroup, Npu, VectorUnit, Dma, MeshNetwork, Dram)
 
 
 def rows() -> list[list[str]]:

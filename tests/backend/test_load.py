@@ -483,3 +483,39 @@ def test_parse_inverts_dump(
     )
 
     assert parse_architecture(dump_architecture(arch)) == arch
+
+
+NETWORK = """
+[network]
+fanout = "mac"
+columns = 2
+rows = 1
+scratchpad_ports = [[0, 0]]
+off_chip_ports = [[1, 0]]
+"""
+
+
+class TestNetwork:
+    def test_a_mesh_is_read(self) -> None:
+        network = parse_architecture(TINY + NETWORK).network
+
+        assert network is not None
+        assert (network.columns, network.rows, network.off_chip_ports) == (2, 1, ((1, 0),))
+
+    @pytest.mark.parametrize(
+        ("line", "instead", "says"),
+        [
+            ("columns = 2", "columns = 1", "1 x 1 routers for 2 mac"),
+            ("[[1, 0]]", "[[2, 0]]", "a port at [2, 0], where no router is"),
+            ("rows = 1", "rows = 1\nbuffer_flits = 1", "more than the 1 cycles of a router"),
+            ('"mac"', '"pe"', "no fan-out 'pe'"),
+        ],
+    )
+    def test_what_cannot_be_is_refused(self, line: str, instead: str, says: str) -> None:
+        assert says in message(TINY + NETWORK.replace(line, instead))
+
+    def test_the_fan_out_must_be_the_outermost(self) -> None:
+        second = '\n[[fanout]]\nname = "more"\nbelow = "gb"\nsize = 2\n'
+        text = TINY + second + NETWORK.replace('"mac"', '"more"')
+
+        assert "more is not the outermost fan-out" in message(text)

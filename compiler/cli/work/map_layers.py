@@ -1,6 +1,6 @@
 """Map single layers, compare mappers or tile schedulers."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import typer
@@ -12,10 +12,13 @@ from ....ir.codec.files import check_writable, replacing
 from ....ir.codec.json_codec import dump_json
 from ....ir.errors import InfeasibleError, OptionError
 from ....ir.suggest import suggest
+from ....passes.analysis.cost import evaluate
+from ....passes.analysis.mesh_load import mesh_load, network_cycles
 from ....passes.mapping.mapper import Mapper, MappingResult
 from ....passes.mapping.problem import MappingProblem, Objective
 from ....passes.mapping.registry import find_mapper
 from ....passes.scheduling.flexer.options import FlexerOptions, Metric, Priority, SpaceRule
+from ....runtime_sim.noc.nest_traffic import run_nest
 from ...layers.emit import TOOLS, folder_names
 from ...layers.judge import GivenNest, parse_names
 from ...layers.picture import nest_svg
@@ -61,9 +64,11 @@ class LayersRequest:
         trade: Whether more cycles or bytes than static are allowed.
         objective: What mappers minimise.
         counting: Whose rules count in the figures.
+        timing: Whether the mesh is simulated, too: ``analytical`` or ``network``.
         spatial: Unrolled loops as text, where they are given.
         csv: File for one row per layer and mapper.
         as_json: Whether standard output is the rows as JSON, and nothing else.
+        even: Whether all operands of a level start at one loop.
         emit: Another tool to write files for.
         directory: Folder of these files.
         imported: Mapping of Timeloop to judge instead of looking for one.
@@ -87,9 +92,11 @@ class LayersRequest:
     trade: bool
     objective: str
     counting: str
+    timing: str
     spatial: str | None
     csv: Path | None
     as_json: bool
+    even: bool
     emit: str | None
     directory: Path | None
     imported: Path | None
@@ -110,6 +117,11 @@ def map_layers(request: LayersRequest) -> None:
     _check_options(request)
     chosen = _layers(request.layer, request.layers)
     machine = load_architecture(request.arch)
+    if request.timing == "network" and machine.network is None:
+        raise OptionError(
+            f"--timing network: {machine.name} has no network",
+            hint="describe one in a table [network] of its file",
+        )
     if request.schedulers is not None:
         _compare_schedulers(request, chosen, machine)
         return
@@ -121,7 +133,7 @@ def map_layers(request: LayersRequest) -> None:
             arch=single,
             objective=Objective(request.objective),
             seed=request.seed,
-            even=request.emit == "timeloop",
+            even=request.even or request.emit == "timeloop",
             rules=rules_of(counting),
             spatial=None if request.spatial is None else parse_spatial(request.spatial, single),
         )
@@ -140,7 +152,7 @@ def map_layers(request: LayersRequest) -> None:
         )
     layers = [item for item in chosen for _ in mappers]
     rows = [
-        _row(layer, job, answer, counting)
+        _row(layer, job, answer, counting, request.timing)
         for layer, job, answer in zip(layers, jobs, answers, strict=True)
     ]
     if request.as_json:
@@ -217,6 +229,8 @@ def _check_options(request: LayersRequest) -> None:
         raise OptionError(f"seed is {request.seed}, must be 0 or more")
     if request.processes < 1:
         raise OptionError(f"processes is {request.processes}, must be 1 or more")
+    if request.timing == "network" and request.schedulers is not None:
+        raise OptionError("--timing network has no effect with --scheduler")
     if request.csv is not None:
         check_writable(request.csv)
     emit, directory = request.emit, request.directory
@@ -226,6 +240,8 @@ def _check_options(request: LayersRequest) -> None:
         raise OptionError("--rename has no effect without --import")
     if request.imported is not None and (request.layer is None or request.schedulers is not None):
         raise OptionError("--import judges one nest", hint="give its layer with --layer")
+    if request.even and (request.imported is not None or request.schedulers is not None):
+        raise OptionError("--even has no effect with --import or --scheduler")
     if request.picture is not None:
         check_writable(request.picture)
         if request.layer is None or len(request.mappers) > 1 or request.schedulers is not None:
@@ -248,10 +264,15 @@ def _without_spatial(request: LayersRequest) -> str:
     return next((name for name in request.mappers if name not in _TAKE_SPATIAL), "")
 
 
-def _row(layer: Layer, job: MapJob, answer: Answer, counting: LayerCounting) -> Row:
+def _row(layer: Layer, job: MapJob, answer: Answer, counting: LayerCounting, timing: str) -> Row:
     if isinstance(answer, InfeasibleError):
         raise InfeasibleError(f"{layer.name}: {answer.message}", hint=answer.hint)
-    return row_of(layer.name, job, answer, counting)
+    row = row_of(layer.name, job, answer, counting)
+    if timing == "analytical":
+        return row
+    nest, arch = answer.nest, job.problem.arch
+    estimate = network_cycles(evaluate(nest, arch), mesh_load(nest, arch))
+    return replace(row, network_cycles=run_nest(nest, arch).cycles, network_estimate=estimate)
 
 
 def _show(rows: list[Row], answers: tuple[Answer, ...], arch: Architecture) -> None:

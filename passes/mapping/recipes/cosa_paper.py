@@ -3,7 +3,7 @@
 import itertools
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ....ir.arch import Architecture
 from ....ir.errors import InfeasibleError
@@ -99,14 +99,12 @@ def calibrated_weights(
         arch: The machine.
         benchmarks: The workloads.
         options: Weights to combine.
-        mapper: Solves each of them.
+        mapper: Solves each of them, with its matrix B and its limits.
     """
     best: tuple[float, PaperWeights] = (math.inf, PaperWeights())
     for utilization, traffic in itertools.product(options, options):
         weights = PaperWeights(utilization=utilization, traffic=traffic)
-        tried = CosaPaper(
-            weights=weights, nodes=mapper.nodes, seconds=mapper.seconds, gap=mapper.gap
-        )
+        tried = replace(mapper, weights=weights)
         cost = math.fsum(
             math.log(tried.map(MappingProblem(workload=work, arch=arch)).objective)
             for work in benchmarks

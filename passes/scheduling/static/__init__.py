@@ -4,5 +4,6 @@
   operators that are alike;
 - ``static``: the engine: issues turns, fetches ahead, makes tiles leave;
 - ``issue_order``: which NPU takes which turn; ``tile_memory``: which tile is where on chip;
+- ``demand``: what tiles need at once, before any is placed;
 - ``timeline``: when events run, as predicted while they are issued.
 """

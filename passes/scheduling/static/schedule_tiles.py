@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import ClassVar
 
 from ....ir.errors import InfeasibleError, VerifyError
@@ -13,14 +14,14 @@ from ....ir.ops import is_mac
 from ....ir.tiles.graph import TileGraph
 from ....ir.tiles.schedule import TileSchedule
 from ...base import Context, Pass, require_arch
-from ...tiling.group import GroupTiles, working
+from ...tiling.group import GroupTiles
 from ...tiling.inner_nest import managed_bytes
 from ...tiling.mac import tile_mac
 from ...tiling.residency import Residency, residency, unit_of
 from ...tiling.vector import tile_vector
 from ..network.join import join
 from .known_schedules import KnownSchedules
-from .static import rating, schedule_static
+from .static import best_of, schedule_static
 
 
 @dataclass(frozen=True)
@@ -70,43 +71,68 @@ def schedule_operator(module: Module, op: Op) -> TileSchedule:
     if plan.group(op.name) is None:
         place = residency(module.graph, plan, op)
         return schedule_static(tile_operator(module, op, place), arch, _ranges(module, op, place))
-    found = group_schedules(module, op)
-    return min(found, key=lambda item: rating(item.cycles, item.transferred_bytes))
+    return best_of(GroupSchedules(module, op).all)
 
 
-def group_schedules(module: Module, op: Op, *, first: int | None = None) -> list[TileSchedule]:
-    """Return the schedules of a group: in turn, then with more and more of its chains lagging.
+@dataclass(frozen=True)
+class GroupSchedules:
+    """Schedules of a group: in turn, and with more and more of its chains lagging.
 
-    Args:
+    Attributes:
         module: The network with its plan and its loop nests.
         op: The operator that stands for the group.
         first: How many stripes to schedule, for an estimate; all of them by default.
-
-    Returns:
-        At least one; those that do not fit, and those of more lag, are missing.
-
-    Raises:
-        InfeasibleError: Not even the first one fits.
     """
-    arch, plan = require_arch(module), module.graph_schedule
-    assert plan is not None
-    group = plan.group(op.name)
-    assert group is not None
-    place = residency(module.graph, plan, op)
-    ranges = _ranges(module, op, place)
-    mappings = map(module.mapping, group.members)
-    nests = {item.operator: item.nest for item in mappings if item is not None}
-    tiles = GroupTiles(module.graph, group.members, group.rows, nests, arch, place, first)
-    count = working(tiles.chains)
-    found: list[TileSchedule] = []
-    for late in sorted({0, min(1, count - 1), count - 1}):
-        try:
-            found.append(schedule_static(tiles.in_order(late), arch, ranges))
-        except InfeasibleError:
-            if not found:
-                raise
-            break
-    return found
+
+    module: Module
+    op: Op
+    first: int | None = None
+
+    @cached_property
+    def in_turn(self) -> TileSchedule:
+        """The schedule in which no chain lags.
+
+        Raises:
+            InfeasibleError: It does not fit.
+        """
+        return self._late(0)
+
+    @cached_property
+    def all(self) -> tuple[TileSchedule, ...]:
+        """Those that fit, with more and more lag; at least one.
+
+        Raises:
+            InfeasibleError: Not even the first one fits.
+        """
+        found = [self.in_turn]
+        most = self._tiles.most_late
+        for late in sorted({min(1, most), most} - {0}):
+            try:
+                found.append(self._late(late))
+            except InfeasibleError:
+                break
+        return tuple(found)
+
+    def _late(self, late: int) -> TileSchedule:
+        ranges = _ranges(self.module, self.op, self._place)
+        return schedule_static(self._tiles.in_order(late), require_arch(self.module), ranges)
+
+    @cached_property
+    def _place(self) -> Residency:
+        plan = self.module.graph_schedule
+        assert plan is not None
+        return residency(self.module.graph, plan, self.op)
+
+    @cached_property
+    def _tiles(self) -> GroupTiles:
+        module, plan = self.module, self.module.graph_schedule
+        assert plan is not None
+        group = plan.group(self.op.name)
+        assert group is not None
+        mappings = map(module.mapping, group.members)
+        nests = {item.operator: item.nest for item in mappings if item is not None}
+        arch, place = require_arch(module), self._place
+        return GroupTiles(module.graph, group.members, group.rows, nests, arch, place, self.first)
 
 
 def _ranges(module: Module, op: Op, place: Residency) -> Mapping[Space, tuple[int, int]]:

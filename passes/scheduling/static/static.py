@@ -7,7 +7,7 @@ makes space. A channel that would be idle before the array is fetches what later
 that leaves space for outputs. Accumulator tiles that leave unfinished are spilled and retrieved.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from ....ir.arch import Architecture
@@ -19,8 +19,9 @@ from ....ir.tiles.hazards import PlacedContent
 from ....ir.tiles.schedule import TileSchedule
 from ..engine.address_space import NEVER
 from ..timing.retime import timed
+from .demand import check_demand
 from .issue_order import Turn, issue_order
-from .tile_memory import TileMemory, TileRange
+from .tile_memory import TileMemory, TileRange, tiles_of
 from .timeline import Timeline
 
 
@@ -44,6 +45,7 @@ def schedule_static(
         InfeasibleError: The tiles of one operation do not fit together.
     """
     first = _Run(graph, arch, ranges)
+    check_demand(graph, first.order, ranges)
     found = [first.schedule()]
     if hurried := first.hurried:
         second = _Run(graph, arch, ranges, frozenset(hurried))
@@ -52,7 +54,16 @@ def schedule_static(
             tensors = {graph.tiles[number].tensor for number in hurried | second.hurried}
             patient = [n for n, tile in enumerate(graph.tiles) if tile.tensor in tensors]
             found.append(_Run(graph, arch, ranges, frozenset(patient)).schedule())
-    return min(found, key=lambda item: rating(item.cycles, item.transferred_bytes))
+    return best_of(found)
+
+
+def best_of(schedules: Iterable[TileSchedule]) -> TileSchedule:
+    """Return the schedule in which cycles and bytes together are least.
+
+    Args:
+        schedules: Of the same operators.
+    """
+    return min(schedules, key=lambda item: rating(item.cycles, item.transferred_bytes))
 
 
 def rating(cycles: int, moved: int) -> int:
@@ -133,7 +144,7 @@ class _Run:
 
     def _fetch(self, turn: Turn, *, must: bool) -> bool:
         """Bring the tiles of operations in and make space for their results."""
-        for tile in self.memory.tiles_of(turn.ops):
+        for tile in tiles_of(self.graph, turn.ops):
             item = self.graph.tiles[tile]
             if item.is_resident or self.memory.is_here(tile, turn.npu):
                 continue
@@ -155,7 +166,7 @@ class _Run:
         while self.scout < len(self.order):
             turn = self.order[self.scout]
             self.horizon = self.scout
-            for tile in self.memory.tiles_of(turn.ops):
+            for tile in tiles_of(self.graph, turn.ops):
                 item = self.graph.tiles[tile]
                 if item.is_resident or item.role not in LOADED:
                     continue

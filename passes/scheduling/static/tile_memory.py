@@ -18,11 +18,34 @@ from .timeline import Timeline
 RESULTS = frozenset({Role.O, Role.PSUM, Role.INNER})
 """Roles of tiles that operations write."""
 
-_FIXED = frozenset({Role.O, Role.INNER})
+FIXED = frozenset({Role.O, Role.INNER})
 """Roles of tiles that remain until they are done with: they cannot leave and come back."""
 
 SpaceKey = tuple[Space, int]
 """A space, and the NPU that it belongs to; 0 where NPUs share it."""
+
+
+def space_key(graph: TileGraph, tile: int, npu: int) -> SpaceKey:
+    """Return the space of a tile, and the NPU whose copy of it is meant.
+
+    Args:
+        graph: Tiles and operations.
+        tile: Number of the tile.
+        npu: Who works on it.
+    """
+    space = graph.tiles[tile].space
+    return space, 0 if space.is_shared else npu
+
+
+def tiles_of(graph: TileGraph, ops: Iterable[int]) -> tuple[int, ...]:
+    """Return the tiles that operations read and write, in the order of their first touch.
+
+    Args:
+        graph: Tiles and operations.
+        ops: Numbers of the operations.
+    """
+    chosen = (graph.ops[number] for number in ops)
+    return tuple(dict.fromkeys(tile for op in chosen for tile in (*op.reads, op.out)))
 
 
 @dataclass(slots=True)
@@ -139,14 +162,9 @@ class TileMemory:
         uses: dict[tuple[int, int], list[int]] = {}
         for position in reversed(range(len(self.order))):
             turn = self.order[position]
-            for tile in self.tiles_of(turn.ops):
+            for tile in tiles_of(self.graph, turn.ops):
                 uses.setdefault(self.owned(tile, turn.npu), []).append(position)
         return uses
-
-    def tiles_of(self, ops: Iterable[int]) -> tuple[int, ...]:
-        """Return the tiles that operations read and write, in the order of their first touch."""
-        chosen = (self.graph.ops[number] for number in ops)
-        return tuple(dict.fromkeys(tile for op in chosen for tile in (*op.reads, op.out)))
 
     def _result_bytes(self) -> dict[Space, int]:
         """Return the bytes of each space that results take at most: two of each kind.
@@ -166,11 +184,11 @@ class TileMemory:
 
     def owned(self, tile: int, npu: int) -> tuple[int, int]:
         """Return a tile with the NPU whose copy of it is meant; 0 where NPUs share it."""
-        return tile, 0 if self.graph.tiles[tile].space.is_shared else npu
+        return tile, self.key(tile, npu)[1]
 
     def key(self, tile: int, npu: int) -> SpaceKey:
         """Return the space of a tile, and the NPU that it belongs to."""
-        return self.graph.tiles[tile].space, self.owned(tile, npu)[1]
+        return space_key(self.graph, tile, npu)
 
     def memory(self, tile: int, npu: int) -> TileRange:
         """Return the memory that a tile lies in."""
@@ -234,7 +252,7 @@ class TileMemory:
             address: Where.
         """
         item = self.graph.tiles[tile]
-        next_use = AT_ONCE if item.role in _FIXED else self._uses[self.owned(tile, npu)][-1]
+        next_use = AT_ONCE if item.role in FIXED else self._uses[self.owned(tile, npu)][-1]
         is_result = item.role in RESULTS
         self.memory(tile, npu).add(tile, address, item.occupied, next_use, is_result=is_result)
 
@@ -258,7 +276,7 @@ class TileMemory:
     def passed(self, position: int) -> None:
         """Note that the operation at a position was issued: what it touched is needed later."""
         turn = self.order[position]
-        for tile in self.tiles_of(turn.ops):
+        for tile in tiles_of(self.graph, turn.ops):
             uses = self._uses[self.owned(tile, turn.npu)]
             uses.pop()
             memory = self.memory(tile, turn.npu)

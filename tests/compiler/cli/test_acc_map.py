@@ -53,6 +53,7 @@ def test_csv_has_one_row_per_layer_and_mapper_in_order(run, tmp_path):
     assert list(rows[0]) == [
         "layer", "mapper", "cycles", "energy_pj", "edp", "cycles_lower_bound",
         "energy_lower_bound_pj", "status", "bound", "scope", "gap", "solve_seconds", "cpu_seconds",
+        "network_cycles", "network_estimate",
     ]  # fmt: skip
     assert [(row["layer"], row["mapper"]) for row in rows] == [
         ("net/a", "output-stationary"), ("net/a", "random"),
@@ -215,6 +216,16 @@ def test_a_nest_that_went_to_timeloop_and_back_is_the_same(run, tmp_path, layer)
     assert nest_of(shown[0].stdout) == nest_of(shown[1].stdout)
 
 
+def test_even_nests_start_all_operands_of_a_level_at_one_loop(run):
+    words = ("--layer", "R=3 S=3 P=28 Q=28 C=64 K=64", "--arch", "eyeriss", "--mapper", "salsa")
+    uneven = run(*words, "--objective", "energy")
+    even = run(*words, "--objective", "energy", "--even")
+
+    assert (uneven.exit_code, even.exit_code) == (0, 0), even.output
+    assert "@" in nest_of(uneven.stdout)
+    assert "@" not in nest_of(even.stdout)
+
+
 def test_levels_of_an_imported_mapping_may_have_other_names(run, tmp_path):
     words = ("--layer", "P=8 C=16 K=8")
     run(*words, "--mapper", "output-stationary", "--emit", "timeloop", str(tmp_path / "out"))
@@ -303,3 +314,28 @@ def test_columns_that_say_nothing_are_named(run, tmp_path, caplog):
 
     assert done.exit_code == 0
     assert "layers.csv: columns that say nothing here: color" in caplog.text
+
+
+def test_network_timing_stands_beside_the_analytical_one(run, tmp_path):
+    out = tmp_path / "out.csv"
+    layer = ("--layer", "P=8 C=16 K=8", "--mapper", "output-stationary", "--csv", str(out))
+
+    plain, timed = run(*layer), run(*layer, "--timing", "network")
+
+    assert plain.exit_code == timed.exit_code == 0, timed.output
+    assert "network" in timed.output
+    assert "network" not in plain.output
+    (row,) = csv.DictReader(out.read_text().splitlines())
+    assert int(row["network_cycles"]) > float(row["cycles"])  # of so small a layer
+    assert float(row["network_estimate"]) >= float(row["cycles"])
+
+
+def test_network_timing_needs_a_network(run, tmp_path):
+    layer = ("--layer", "P=8 C=16 K=8", "--timing", "network")
+
+    result = CliRunner().invoke(app, [*layer, "--arch", "eyeriss"])
+    useless = run(*layer, "--scheduler", "static")
+
+    assert result.exit_code != 0
+    assert "eyeriss has no network" in result.output
+    assert "no effect with --scheduler" in useless.output

@@ -5,6 +5,7 @@ import random
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -39,7 +40,10 @@ def test_the_command_killed_twenty_times_leaves_the_same_content(tmp_path: Path)
     study = tmp_path / "study.toml"
     study.write_text(STUDY)
     whole = tmp_path / "whole.db"
-    subprocess.run(command(study, whole), check=True, capture_output=True)
+    begun = time.monotonic()
+    environment = {**os.environ, "ACCNN_CACHE": str(tmp_path / "answers")}
+    subprocess.run(command(study, whole), check=True, capture_output=True, env=environment)
+    seconds = time.monotonic() - begun
     expected = open_database(f"sqlite:///{whole}").content()
     draw, kills, number = random.Random(7), 0, 0
 
@@ -47,7 +51,8 @@ def test_the_command_killed_twenty_times_leaves_the_same_content(tmp_path: Path)
         file = tmp_path / f"{number}.db"
         environment = {**os.environ, "ACCNN_CACHE": str(tmp_path / f"answers{number}")}
         for _ in range(5):
-            kills += is_killed(command(study, file), environment, draw.uniform(2.0, 12.0))
+            moment = seconds * draw.uniform(0.1, 0.9)
+            kills += is_killed(command(study, file), environment, moment)
         subprocess.run(command(study, file), check=True, capture_output=True, env=environment)
         assert open_database(f"sqlite:///{file}").content() == expected
         number += 1

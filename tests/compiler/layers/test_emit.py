@@ -67,6 +67,30 @@ def test_layers_of_any_name_are_emitted_into_the_folder_and_nowhere_else(tmp_pat
     assert all(path.parent.parent == out for path in written)
 
 
+def test_a_kernel_is_emitted_and_replaced_where_it_is_ours(tmp_path, monkeypatch):
+    monkeypatch.setenv("ACCNN_CACHE", str(tmp_path / "cache"))
+    line = ["--layer", "P=4 C=8 K=8", "--arch", "gpu-k80", "--mapper", "output-stationary"]
+    line += ["--emit", "cuda", str(tmp_path / "out")]
+    runs = [CliRunner().invoke(app, line) for _ in range(2)]
+
+    assert [run.exit_code for run in runs] == [0, 0], runs[1].output
+    (kernel,) = (tmp_path / "out").rglob("*.cu")
+    assert kernel.read_text().startswith("// Written by acc-map.\n// P=4 C=8 K=8 on gpu-k80\n")
+    assert "KERNEL layer(" in kernel.read_text()
+    kernel.write_text("mine")
+    refused = CliRunner().invoke(app, line)
+    assert refused.exit_code != 0
+    assert kernel.read_text() == "mine"
+
+
+def test_a_machine_without_threads_has_no_kernel(tmp_path):
+    line = ["--layer", "P=4 C=8 K=8", "--arch", "simba", "--mapper", "output-stationary"]
+    refused = CliRunner().invoke(app, [*line, "--no-cache", "--emit", "cuda", str(tmp_path)])
+
+    assert refused.exit_code != 0
+    assert "no block of threads" in " ".join(refused.output.split())
+
+
 def test_a_folder_that_cannot_be_made_is_told(tmp_path):
     arch = load_architecture("simba.toml")
     nest = map_output_stationary(Workload(P=4, C=8, K=8), arch).nest

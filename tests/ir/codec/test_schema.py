@@ -13,9 +13,11 @@ from accnn.backend.binary.encode import ProgramHead, decode, encode, head_of
 from accnn.ir.arch import (
     Architecture,
     Dma,
+    Dram,
     Fanout,
     FanoutGroup,
     MemoryLevel,
+    MeshNetwork,
     Npu,
     Precision,
     VectorUnit,
@@ -50,6 +52,22 @@ ARCH = Architecture(
     precision=Precision.INT8,
     vector=VectorUnit(),
     dma=Dma(),
+    dram=Dram(
+        burst_bytes=64,
+        burst_ns=3.0,
+        banks=4,
+        row_bytes=1024,
+        column_ns=1.0,
+        activate_ns=1.0,
+        precharge_ns=1.0,
+        recovery_ns=1.0,
+        turnaround_ns=1.0,
+        refresh_ns=1.0,
+        interval_ns=9.0,
+    ),
+    network=MeshNetwork(
+        fanout="mac", columns=2, rows=2, scratchpad_ports=((0, 0),), off_chip_ports=((1, 1),)
+    ),
 )
 """Every optional field has a value, and every tuple an item."""
 

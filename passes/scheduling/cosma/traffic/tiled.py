@@ -5,7 +5,7 @@ come as the mapper finds them, and improved for tiles, whichever are better sche
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -26,8 +26,8 @@ from ....tiling.stripes import stripes
 from ...likeness import Likeness, Likenesses
 from ...map_groups import GroupMapping, Solve, mapping_of
 from ...map_operators import MapOperators
-from ...static.schedule_tiles import group_schedules, schedule_operator
-from ...static.static import rating
+from ...static.schedule_tiles import GroupSchedules, schedule_operator
+from ...static.static import best_of, rating
 from .model import StreamedTraffic, TrafficModel
 
 Count = Callable[[TileSchedule], StreamedTraffic]
@@ -64,6 +64,7 @@ def tiled_traffic(
     context = Context(seed=seed)
     own, npus = find_mapper(mapper), len(arch.npus)
     plain = in_tiles(own, npus)
+    mappers = dict.fromkeys((plain, InTiles(mapper=own, npus=npus)))
 
     def solved(
         asked: Sequence[tuple[MappingProblem, str]], who: Mapper = plain
@@ -73,6 +74,8 @@ def tiled_traffic(
                 found = finder.solve((item,), arch, context, who)
                 mapped[who, item[0]] = found[item[0]]
         return {problem: mapped[who, problem] for problem, _ in asked}
+
+    solvers = [partial(solved, who=who) for who in mappers]
 
     def scheduled(op: Op, module: Module, plan: GraphSchedule) -> TileSchedule:
         problems = finder.problems(graph, plan, arch, seed)
@@ -87,18 +90,8 @@ def tiled_traffic(
         counted = partial(_counted, graph, op, resident=resident, workspace=workspace)
         if group is None:
             return counted(scheduled(op, module, plan))
-        found: list[StreamedTraffic] = []
-        complaint: InfeasibleError | None = None
-        for who in dict.fromkeys((plain, InTiles(mapper=own, npus=npus))):
-            asked = GroupMapping(module, group, objective, seed)
-            try:
-                found.append(_of_group(asked, partial(solved, who=who), solved, op, counted))
-            except InfeasibleError as error:
-                complaint = complaint or error
-        if not found:
-            assert complaint is not None
-            raise complaint
-        return min(found, key=_rating)
+        asked = GroupMapping(module, group, objective, seed)
+        return _of_group(asked, solvers, solved, op, counted)
 
     def model(op: Op, resident: frozenset[str], workspace: int) -> StreamedTraffic | None:
         like = likenesses.of(op)
@@ -115,13 +108,13 @@ def tiled_traffic(
 
 
 def _of_group(
-    asked: GroupMapping, solve: Solve, guide: Solve, op: Op, counted: Count
+    asked: GroupMapping, solvers: Iterable[Solve], guide: Solve, op: Op, counted: Count
 ) -> StreamedTraffic:
     """Return what a group moves and takes, of many stripes as far as the first ones tell.
 
     Args:
         asked: Asks for the nests of the group.
-        solve: Answers.
+        solvers: Answer; those are taken whose tiles are better scheduled.
         guide: Answers roughly, to share out the weights' memory.
         op: The operator that stands for the group.
         counted: Counts what a schedule moves.
@@ -131,25 +124,46 @@ def _of_group(
     """
     graph, group = asked.module.graph, asked.group
     count = len(stripes(graph, group.members, group.rows))
-    if count <= _SEVERAL:
-        return counted(asked.best(solve, guide)[1])
-    several: list[TileSchedule] = []
-
-    def begun(module: Module, op: Op) -> TileSchedule:
-        several[:] = group_schedules(module, op, first=_SEVERAL)
-        return several[0]
-
-    nests, _ = replace(asked, make=begun).best(solve, guide)
-    few = group_schedules(replace(asked.module, mappings=nests), op, first=_FEW)
+    first = None if count <= _SEVERAL else _SEVERAL
+    several = _begun(asked, solvers, guide, first)
+    if first is None:
+        return counted(best_of(several.all))
+    few = replace(several, first=_FEW)
     found = [
         _continued(counted(one), counted(other), count)
-        for one, other in zip(few, several, strict=False)  # the longer one may not fit
+        for one, other in zip(few.all, several.all, strict=False)  # the longer one may not fit
     ]
-    return min(found, key=_rating)
+    return min(found, key=lambda item: rating(item.cycles, item.total))
 
 
-def _rating(found: StreamedTraffic) -> int:
-    return rating(found.cycles, found.total)
+def _begun(
+    asked: GroupMapping, solvers: Iterable[Solve], guide: Solve, first: int | None
+) -> GroupSchedules:
+    """Return the schedules by the nests that are better scheduled; equal nests are tried once."""
+    known: dict[Hashable, GroupSchedules] = {}
+    refused: dict[Hashable, InfeasibleError] = {}
+
+    def in_turn(module: Module, op: Op) -> TileSchedule:
+        key = tuple(item.nest for item in module.mappings)
+        if key in refused:
+            raise refused[key]
+        try:
+            return known.setdefault(key, GroupSchedules(module, op, first)).in_turn
+        except InfeasibleError as error:
+            refused[key] = error
+            raise
+
+    complaints: list[InfeasibleError] = []
+    for solve in solvers:
+        try:
+            replace(asked, make=in_turn).best(solve, guide)
+        except InfeasibleError as error:
+            complaints.append(error)
+    found = [item for key, item in known.items() if key not in refused]
+    if not found:
+        raise complaints[0]
+    best = best_of(schedule for item in found for schedule in item.all)
+    return next(item for item in found if any(best is one for one in item.all))
 
 
 def _renamed(found: StreamedTraffic, first: Likeness, like: Likeness) -> StreamedTraffic:

@@ -1,0 +1,113 @@
+"""The geometry of the mesh: who stands where, and which links a packet crosses.
+
+*Nodes* are the children of the network's fan-out, row by row, then the ports of the scratchpad,
+then those of the off-chip memory. Every node has a link into its router and one out of it; routers
+that are neighbours have a link in each direction. A packet goes along its row first, then along
+the column (X-Y routing). One to several nodes goes along the union of these ways, which is a tree,
+and is copied where the tree forks.
+
+References:
+    Huang et al.: CoSA. ISCA 2021, Table V: X-Y routing, multicast.
+"""
+
+import itertools
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from .arch import MeshNetwork
+
+_EAST, _WEST, _SOUTH, _NORTH = range(4)
+
+
+@dataclass(frozen=True, slots=True)
+class Tree:
+    """The links that a packet crosses.
+
+    Attributes:
+        links: Numbers of the links, the one out of the source first, every link behind its parent.
+        parents: Position of the link before each; -1 for the first.
+    """
+
+    links: tuple[int, ...]
+    parents: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Mesh:
+    """Nodes and links of a network.
+
+    Attributes:
+        network: Its sizes.
+    """
+
+    network: MeshNetwork
+
+    @cached_property
+    def positions(self) -> tuple[tuple[int, int], ...]:
+        """Column and row of the router of every node."""
+        rows, columns = range(self.network.rows), range(self.network.columns)
+        children = [(column, row) for row, column in itertools.product(rows, columns)]
+        return (*children, *self.network.scratchpad_ports, *self.network.off_chip_ports)
+
+    @cached_property
+    def scratchpad_nodes(self) -> tuple[int, ...]:
+        """Nodes that are ports of the scratchpad."""
+        first = self.network.columns * self.network.rows
+        return tuple(range(first, first + len(self.network.scratchpad_ports)))
+
+    @cached_property
+    def off_chip_nodes(self) -> tuple[int, ...]:
+        """Nodes that are ports of the off-chip memory."""
+        first = self.scratchpad_nodes[-1] + 1
+        return tuple(range(first, first + len(self.network.off_chip_ports)))
+
+    @property
+    def links(self) -> int:
+        """Numbers of links in use, with those over the edge, which nothing crosses."""
+        return 2 * len(self.positions) + 4 * self.network.columns * self.network.rows
+
+    def link_in(self, node: int) -> int:
+        """Return the link from a node into its router."""
+        return node
+
+    def link_out(self, node: int) -> int:
+        """Return the link from its router to a node."""
+        return len(self.positions) + node
+
+    def is_out(self, link: int) -> bool:
+        """Whether a link leads from a router to a node."""
+        return len(self.positions) <= link < 2 * len(self.positions)
+
+    def hops(self, source: int, destination: int) -> int:
+        """Return how many links between routers lie between two nodes."""
+        (x, y), (column, row) = self.positions[source], self.positions[destination]
+        return abs(x - column) + abs(y - row)
+
+    def tree(self, source: int, destinations: Sequence[int]) -> Tree:
+        """Return the links from a node to others."""
+        places = {self.link_in(source): 0}
+        parents = [-1]
+        for destination in destinations:
+            before = self.link_in(source)
+            for link in self._way(source, destination):
+                if link not in places:
+                    places[link] = len(parents)
+                    parents.append(places[before])
+                before = link
+        return Tree(tuple(places), tuple(parents))
+
+    def _way(self, source: int, destination: int) -> Iterator[int]:
+        """Yield the links behind the source's own, along the row, then along the column."""
+        (x, y), (column, row) = self.positions[source], self.positions[destination]
+        while x != column:
+            yield self._between(x, y, _EAST if column > x else _WEST)
+            x += 1 if column > x else -1
+        while y != row:
+            yield self._between(x, y, _SOUTH if row > y else _NORTH)
+            y += 1 if row > y else -1
+        yield self.link_out(destination)
+
+    def _between(self, column: int, row: int, direction: int) -> int:
+        router = row * self.network.columns + column
+        return 2 * len(self.positions) + 4 * router + direction

@@ -1,0 +1,198 @@
+"""What traffic over the mesh costs a nest, in closed form: the busiest link under X-Y routing.
+
+The links from ports into the mesh are among them, so that is also how long the scratchpad's ports
+need one after the other. The latency is that of the cost model, but the steady state lasts as long
+as the busiest link carries flits, if that is longer. What the closed form does not know: that
+packets wait for each other, and that a port has nothing to send while a tile is not needed yet.
+
+Who gets what follows from the unrolling over the mesh (CoSA, Fig. 5): children along dimensions
+that do not index an operand share one multicast, or add their sums on the way back, neighbour by
+neighbour along rows and then along the port's column.
+"""
+
+import itertools
+import math
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from ...ir.arch import Architecture
+from ...ir.errors import ArchitectureError
+from ...ir.mapping import LoopNest
+from ...ir.mesh import Mesh
+from ...ir.workload import RELEVANT, Operand
+from .batches.counts import Counts
+from .batches.nest_batch import batch_nests
+from .cost import CostReport
+from .flows import Boundary
+
+
+@dataclass(frozen=True, slots=True)
+class MeshLoad:
+    """Flits of a whole nest over the mesh.
+
+    Attributes:
+        links: By number of the link.
+        ports: Those that lead out of a port or into one.
+    """
+
+    links: Counter[int]
+    ports: frozenset[int]
+
+    @property
+    def busiest(self) -> int:
+        """Flits over the busiest link."""
+        return max(self.links.values(), default=0)
+
+    @property
+    def busiest_port(self) -> int:
+        """Flits over the busiest link of a port."""
+        return max((self.links[link] for link in self.ports), default=0)
+
+
+def network_cycles(report: CostReport, load: MeshLoad) -> float:
+    """Return the latency of a nest in closed form [cycle].
+
+    Args:
+        report: Its cost.
+        load: Its flits over the mesh.
+    """
+    return max(report.steady_cycles, load.busiest) + report.fill_cycles + report.drain_cycles
+
+
+def mesh_load(nest: LoopNest, arch: Architecture) -> MeshLoad:
+    """Return what a nest loads the links of the mesh with.
+
+    Args:
+        nest: A valid nest, from the off-chip memory to the MACs.
+        arch: The machine of one NPU.
+
+    Raises:
+        ArchitectureError: The machine has no mesh.
+    """
+    if arch.network is None:
+        raise ArchitectureError(f"{arch.name} has no network")
+    return _Loads(nest, arch, Mesh(arch.network)).whole()
+
+
+class _Loads:
+    """Flits of one nest, collected."""
+
+    def __init__(self, nest: LoopNest, arch: Architecture, mesh: Mesh) -> None:
+        self.nest, self.arch, self.mesh = nest, arch, mesh
+        self.counts = Counts(batch_nests([nest]), arch)
+        self.links: Counter[int] = Counter()
+        self.taken: Counter[int] = Counter()
+
+    def whole(self) -> MeshLoad:
+        """Return all of it."""
+        for operand in (Operand.I, Operand.W, Operand.O):
+            for row, boundary in enumerate(self.counts.index.table.boundaries):
+                if boundary.operand is operand:
+                    self._add(row, boundary)
+        nodes = (*self.mesh.scratchpad_nodes, *self.mesh.off_chip_nodes)
+        ends = [end(node) for node in nodes for end in (self.mesh.link_in, self.mesh.link_out)]
+        return MeshLoad(self.links, frozenset(ends))
+
+    def _add(self, row: int, boundary: Boundary) -> None:
+        visits, tiles, elements = (
+            int(item[row, 0])
+            for item in (self.counts.visits, self.counts.tiles, self.counts.elements)
+        )
+        hops = [item for item in boundary.hops if item.name != self.mesh.network.fanout]
+        if len(hops) < len(boundary.hops):
+            elements *= math.prod(self._copies(boundary.operand, item.name) for item in hops)
+            if boundary.operand is Operand.O:
+                self._sums(boundary, visits, tiles, elements)
+            else:
+                self._inputs(boundary, visits * self._flits(boundary.operand, elements))
+        elif boundary.child == self.arch.scratchpad:
+            self._staged(boundary.operand, visits, tiles, elements)
+
+    def _copies(self, operand: Operand, fanout: str) -> int:
+        """Return how many parts of a tile cross to the children of a fan-out inside of a child."""
+        loops = [item for item in self.nest.spatial if item.fanout == fanout]
+        shared = operand is Operand.O or operand in self.arch.fanout(fanout).multicast
+        return math.prod(
+            item.extent for item in loops if item.dim in RELEVANT[operand] or not shared
+        )
+
+    def _flits(self, operand: Operand, elements: int, *, finished: bool = False) -> int:
+        work = self.nest.workload
+        bits = work.bits(operand)
+        if operand is Operand.O and not finished:
+            bits = max(bits, self.arch.accumulator_bits)
+        return -(-elements * bits // self.mesh.network.flit_bits)
+
+    def _groups(self, operand: Operand) -> tuple[tuple[int, ...], ...]:
+        """Return the children that share a multicast, or add their sums."""
+        loops = [item for item in self.nest.spatial if item.fanout == self.mesh.network.fanout]
+        fanout = self.arch.fanout(self.mesh.network.fanout)
+        is_alone = operand is not Operand.O and operand not in fanout.multicast
+        found: dict[tuple[int, ...], list[int]] = {}
+        for child, at in enumerate(itertools.product(*(range(item.extent) for item in loops))):
+            own = [
+                digit
+                for digit, item in zip(at, loops, strict=True)
+                if item.dim in RELEVANT[operand]
+            ]
+            found.setdefault((child,) if is_alone else tuple(own), []).append(child)
+        return tuple(tuple(members) for members in found.values())
+
+    def _port(self, boundary: Boundary, members: Sequence[int], flits: int) -> int:
+        """Return the port with the least to carry, then the nearest."""
+        mesh = self.mesh
+        is_outer = boundary.parent == self.arch.off_chip.name
+        nodes = mesh.off_chip_nodes if is_outer else mesh.scratchpad_nodes
+        distances = {node: sum(mesh.hops(node, child) for child in members) for node in nodes}
+        best = min(nodes, key=lambda node: (self.taken[node], distances[node], node))
+        self.taken[best] += flits
+        return best
+
+    def _send(self, source: int, destinations: Sequence[int], flits: int) -> None:
+        for link in self.mesh.tree(source, destinations).links:
+            self.links[link] += flits
+
+    def _inputs(self, boundary: Boundary, flits: int) -> None:
+        for members in self._groups(boundary.operand):
+            self._send(self._port(boundary, members, flits), members, flits)
+
+    def _sums(self, boundary: Boundary, visits: int, tiles: int, elements: int) -> None:
+        wide = self._flits(Operand.O, elements)
+        last = (visits - tiles) * wide + tiles * self._flits(Operand.O, elements, finished=True)
+        for members in self._groups(Operand.O):
+            port = self._port(boundary, members, visits * wide)
+            *others, nearest = self._towards(members, port)
+            for source, destination in others:
+                self._send(source, (destination,), visits * wide)
+            self._send(nearest[0], (port,), last)
+            self._send(port, (nearest[0],), (visits - tiles) * wide)
+
+    def _towards(self, members: Sequence[int], port: int) -> Iterator[tuple[int, int]]:
+        """Yield who sends sums to whom; the one next to the port comes last."""
+        column, row = self.mesh.positions[port]
+        leaders: list[int] = []
+        by_row = sorted(members, key=lambda child: self.mesh.positions[child][1])
+        for _, own in itertools.groupby(by_row, key=lambda child: self.mesh.positions[child][1]):
+            line = sorted(own, key=lambda child: (-abs(self._at(child, 0) - column), child))
+            yield from itertools.pairwise(line)
+            leaders.append(line[-1])
+        leaders.sort(key=lambda child: (-abs(self._at(child, 1) - row), child))
+        yield from itertools.pairwise((*leaders, port))
+
+    def _at(self, child: int, axis: int) -> int:
+        return self.mesh.positions[child][axis]
+
+    def _staged(self, operand: Operand, visits: int, tiles: int, elements: int) -> None:
+        """Load the links between the ports of the off-chip memory and those of the scratchpad."""
+        pads, outer = self.mesh.scratchpad_nodes, self.mesh.off_chip_nodes
+        wide, narrow = (
+            -(-self._flits(operand, elements, finished=item) // len(pads)) for item in (False, True)
+        )
+        is_summed = operand is Operand.O
+        inwards = (visits - tiles if is_summed else visits) * wide
+        outwards = inwards + tiles * narrow if is_summed else 0
+        for place, pad in enumerate(pads):
+            other = outer[place % len(outer)]
+            self._send(other, (pad,), inwards)
+            self._send(pad, (other,), outwards)

@@ -1,0 +1,49 @@
+"""The closed form loads every link of the mesh with what the simulator sends over it."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from accnn.backend.load import load_architecture
+from accnn.ir.errors import ArchitectureError
+from accnn.ir.workload import Workload
+from accnn.passes.analysis.cost import evaluate
+from accnn.passes.analysis.mesh_load import MeshLoad, mesh_load, network_cycles
+from accnn.passes.mapping.recipes.output_stationary import map_output_stationary
+from accnn.runtime_sim.noc.nest_traffic import run_nest
+
+from ...nest_strategies import nests
+from ...runtime_sim.noc.nests import machine
+
+
+@given(st.data())
+@settings(max_examples=50, deadline=None)  # the first one compiles
+def test_every_link_carries_what_the_simulator_sends(data):
+    nest = data.draw(nests(machine()))
+
+    load, run = mesh_load(nest, machine()), run_nest(nest, machine())
+
+    assert [load.links[link] for link in range(len(run.crossed))] == run.crossed.tolist()
+    assert load.busiest == max(run.crossed) <= run.cycles
+    assert load.busiest_port <= load.busiest
+
+
+@pytest.mark.parametrize("name", ["simba", "simba-8x8"])
+def test_the_closed_form_is_between_the_cost_model_and_a_serial_network(name):
+    arch = load_architecture(name)
+    nest = map_output_stationary(Workload(R=3, S=3, P=14, Q=14, C=64, K=64), arch).nest
+    report, load = evaluate(nest, arch), mesh_load(nest, arch)
+
+    assert report.cycles <= network_cycles(report, load)
+    assert network_cycles(report, MeshLoad(load.links + load.links, load.ports)) >= 2 * load.busiest
+    assert network_cycles(report, load) <= report.cycles + sum(load.links.values())
+    assert np.isfinite(network_cycles(report, load))
+
+
+def test_a_machine_without_a_mesh_has_no_load():
+    arch = load_architecture("eyeriss")
+    nest = map_output_stationary(Workload(P=4, C=4, K=4), arch).nest
+
+    with pytest.raises(ArchitectureError, match="no network"):
+        mesh_load(nest, arch)
