@@ -1,0 +1,106 @@
+"""The kernel of the deep search on few blocks, against all orders; quick without a compiler."""
+
+import random
+from itertools import pairwise
+
+import pytest
+
+from accnn.passes.scheduling.cosma.packing.blocks import Block, peak_bytes
+from accnn.passes.scheduling.cosma.packing.deep import pack_deeply
+from tests.passes.scheduling.cosma.packing.test_deep import UNPACKABLE
+
+NODES = 3000
+
+
+def drawn(seed: int) -> list[Block]:
+    """Return blocks that leave no byte unused at any step; some lists cannot be packed."""
+    rng = random.Random(seed)
+    free = [rng.randint(4, 7)] * 7
+    found: list[Block] = []
+    for _ in range(rng.randint(5, 8)):
+        first = rng.randint(0, 6)
+        last = min(6, first + rng.randint(1, 3))
+        room = min(free[first : last + 1])
+        if room:
+            found.append(Block(first=first, last=last, bytes=rng.randint(1, min(3, room))))
+            for step in range(first, last + 1):
+                free[step] -= found[-1].bytes
+    fillers = [Block(first=i, last=i, bytes=room) for i, room in enumerate(free) if room]
+    return found + fillers
+
+
+def lowest(blocks: list[Block], budget: int) -> bool:
+    """Whether some order of blocks, each on top of what is there, stays within a budget.
+
+    Orders in which addresses never fall are enough: every packing that has settled has one.
+    """
+
+    def extend(placed: tuple[tuple[Block, int], ...], left: frozenset[int], floor: int) -> bool:
+        if not left:
+            return True
+        for index in left:
+            block = blocks[index]
+            place = _place(block, placed)
+            if floor <= place <= budget - block.bytes:
+                after = (*placed, (block, place))
+                if extend(after, left - {index}, place):
+                    return True
+        return False
+
+    return extend((), frozenset(range(len(blocks))), 0)
+
+
+def _place(block: Block, placed: tuple[tuple[Block, int], ...]) -> int:
+    """Return the top of what is there at the same time."""
+    return max(
+        (
+            place + other.bytes
+            for other, place in placed
+            if other.first <= block.last and block.first <= other.last
+        ),
+        default=0,
+    )
+
+
+def is_right(blocks: list[Block], addresses: tuple[int, ...], budget: int) -> bool:
+    """Whether at every step blocks lie apart, within the budget."""
+    for step in range(max(block.last for block in blocks) + 1):
+        used = sorted(
+            (place, place + block.bytes)
+            for block, place in zip(blocks, addresses, strict=True)
+            if block.first <= step <= block.last
+        )
+        if used and (used[0][0] < 0 or used[-1][1] > budget):
+            return False
+        if any(one[1] > two[0] for one, two in pairwise(used)):
+            return False
+    return True
+
+
+def judge(blocks: list[Block], budget: int) -> bool:
+    """Pack, compare with all orders, and return whether there are addresses."""
+    addresses, proven = pack_deeply(blocks, budget, nodes=NODES)
+
+    assert proven
+    assert (addresses is not None) == lowest(blocks, budget)
+    assert addresses is None or is_right(blocks, addresses, budget)
+    return addresses is not None
+
+
+@pytest.mark.parametrize("seed", range(8, 27))
+def test_the_search_finds_what_some_order_finds(seed: int):
+    blocks = drawn(seed)
+
+    assert judge(blocks, peak_bytes(blocks) + 1)
+    judge(blocks, peak_bytes(blocks))
+
+
+@pytest.mark.parametrize("budget", [4, 6])
+def test_the_search_proves_that_no_order_fits(budget: int):
+    blocks = [
+        Block(first=int(first), last=int(last), bytes=int(size))
+        for first, last, size in UNPACKABLE[budget].split()
+    ]
+
+    assert not judge(blocks, budget)
+    assert judge(blocks, budget + 1)
