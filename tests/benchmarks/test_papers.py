@@ -9,7 +9,7 @@ import pytest
 
 from benchmarks.papers.__main__ import main
 from benchmarks.papers.claim import Claim, Command, Paper, Verdict
-from benchmarks.papers.find import Cell, Extreme, Match, Quotient
+from benchmarks.papers.find import Cell, Extreme, Find, Match, Quotient, Times
 from benchmarks.papers.page import measured, page
 from benchmarks.papers.registry import CLAIMS, ITEMS
 from benchmarks.papers.runs import Runs
@@ -139,11 +139,12 @@ class TestFind:
             (Cell("### Second", "a", "x"), 7.0),
             (Cell("", "a", "x"), 1.5),
             (Extreme("### First", "x"), 2.5),
+            (Times("### First", "a", "x", 0), 1.5),
             (Match(r"and ([\d.]+) s"), 3.5),
             (Quotient(Cell("### Second", "a", "x"), Match(r"and ([\d.]+) s")), 2.0),
         ],
     )
-    def test_figures(self, find: Cell | Extreme | Match | Quotient, value: float):
+    def test_figures(self, find: Find, value: float):
         assert find.find(TABLE) == value
 
     @pytest.mark.parametrize(
@@ -154,12 +155,14 @@ class TestFind:
             Cell("### First", "a", "z"),
             Cell("### First", "a | high", "y"),
             Extreme("### First", "z"),
+            Times("### First", "a", "x", 1),
+            Times("### First", "b", "x", 0),
             Extreme("### First", "layer"),
             Match(r"and ([\d.]+) ms"),
             Quotient(Cell("### Third", "a", "x"), Cell("### First", "a", "x")),
         ],
     )
-    def test_nothing_where_there_is_none(self, find: Cell | Extreme | Match | Quotient):
+    def test_nothing_where_there_is_none(self, find: Find):
         assert find.find(TABLE) is None
 
 
