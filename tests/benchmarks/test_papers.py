@@ -2,6 +2,7 @@
 
 import importlib.util
 import shlex
+import subprocess
 import sys
 from pathlib import Path
 
@@ -192,6 +193,27 @@ class TestRuns:
         printed = capsys.readouterr().out
         assert printed.count("\n") == len(CLAIMS) + 2
         assert list(tmp_path.iterdir()) == []
+
+    @pytest.mark.parametrize("jobs", ["1", "3"])
+    def test_each_command_is_run_once_however_many_at_a_time(
+        self, jobs: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ):
+        ran: list[Command] = []
+
+        def run(_: Runs, command: Command) -> str:
+            ran.append(command)
+            if "cosma" in command.module:
+                raise subprocess.CalledProcessError(2, [])
+            return "Median energy of orders: SALSA 5.25 uJ"
+
+        monkeypatch.setattr(Runs, "run", run)
+
+        code = main(["--quick", "--jobs", jobs, "--no-docs", "--output", str(tmp_path)])
+
+        needed = {claim.command for claim in CLAIMS if claim.find is not None}
+        assert code == 1
+        assert len(ran) == len(needed)
+        assert set(ran) == needed
 
     def test_a_run_writes_what_it_found(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
