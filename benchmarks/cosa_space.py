@@ -1,7 +1,7 @@
 """How much schedules of one layer differ: Figures 1, 3 and 4 of CoSA.
 
     python -m benchmarks.cosa_space
-    python -m benchmarks.cosa_space --valid 2000 --tilings 4000
+    python -m benchmarks.cosa_space --valid 2000 --tilings 4000 --plot spread.png
 
 On ``simba``, with all its ports and with off-chip bandwidth alone. Figure 1: valid schedules of a
 3x3 layer, drawn uniformly or filling the array; the slowest over the fastest, and the share of
@@ -20,7 +20,9 @@ import argparse
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 
+import matplotlib as mpl
 import numpy as np
 from numpy.typing import NDArray
 
@@ -38,6 +40,9 @@ from accnn.passes.mapping.search.even.space import (
 )
 
 from .cosa import only_off_chip
+
+mpl.use("Agg")
+from matplotlib import pyplot as plt
 
 FIG1 = Workload(R=3, S=3, P=14, Q=14, C=256, K=256)
 FIG3 = Workload(R=3, S=3, P=8, Q=8, C=32, K=1024)
@@ -77,6 +82,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.add_argument("--valid", type=int, default=40_000, help="schedules of Figure 1")
     parser.add_argument("--tilings", type=int, default=40_000, help="draws of Figures 3 and 4")
+    parser.add_argument("--plot", type=Path, help="picture of the three figures")
     chosen = parser.parse_args(arguments)
     simba = load_architecture("simba")
     machines = {"all": simba, "off chip": only_off_chip(simba)}
@@ -87,9 +93,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "| median over fastest |",
         "|---|---|---:|---:|---:|---:|---:|",
     ]
+    shown: dict[str, Floats] = {}
     for name, draw in DRAWS.items():
         for ports, arch in machines.items():
             cycles, drawn = latencies(arch, chosen.valid, draw)
+            shown[f"1: latency of {name} draws, {ports}"] = cycles / cycles.min()
             lines.append(
                 f"| {name} | {ports} | {len(cycles)} | {drawn} | {100 * len(cycles) / drawn:.2f} "
                 f"| {cycles.max() / cycles.min():.1f} | {np.median(cycles) / cycles.min():.1f} |"
@@ -102,10 +110,27 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "|---|---|---:|---:|---:|---:|",
     ]
     for ports, arch in machines.items():
-        lines.append(f"| 3, orders | {ports} | {orders(arch, chosen.tilings).cells} |")
-        lines.append(f"| 4, unrollings | {ports} | {unrollings(arch, chosen.tilings).cells} |")
+        spreads = {"3, orders": orders, "4, unrollings": unrollings}
+        for name, spread in spreads.items():
+            found = spread(arch, chosen.tilings)
+            shown[f"{name} of a tiling, {ports}"] = found.ratios
+            lines.append(f"| {name} | {ports} | {found.cells} |")
     sys.stdout.write("\n".join(lines) + "\n")
+    if chosen.plot is not None:
+        _plot(shown, chosen.plot)
     return 0
+
+
+def _plot(shown: Mapping[str, Floats], path: Path) -> None:
+    """Draw a histogram of each ratio; latencies over the fastest, worst over best alternatives."""
+    figure, axes = plt.subplots(2, (len(shown) + 1) // 2, figsize=(14, 6), squeeze=False)
+    for axis, (title, ratios) in zip(axes.flat, shown.items(), strict=True):
+        axis.hist(ratios, bins=np.geomspace(1.0, max(float(ratios.max()), 1.1), 40))
+        axis.set(xscale="log", xlabel="times the best", ylabel="schedules, tilings")
+        axis.set_title(title, fontsize=9)
+    figure.tight_layout()
+    figure.savefig(path, dpi=80)
+    plt.close(figure)
 
 
 def _space(workload: Workload, arch: Architecture) -> EvenSpace:

@@ -65,8 +65,10 @@ def _loma(problem: UnrolledProblem, *, greedy: bool) -> Outcome:
     return Outcome(found.found.value, found.seconds)
 
 
-def _timeloop(problem: UnrolledProblem) -> Outcome:
-    found = TimeloopHybrid().map(replace(problem.problem, spatial=problem.spatial))
+def _timeloop(problem: UnrolledProblem, *, victory: int = 500) -> Outcome:
+    """Return what Timeloop's search finds with threads that end after so many in vain."""
+    mapper = TimeloopHybrid(victory=victory)
+    found = mapper.map(replace(problem.problem, spatial=problem.spatial))
     return Outcome(found.objective, found.cpu_seconds)
 
 
@@ -76,6 +78,8 @@ SEARCHES: dict[str, Callable[[UnrolledProblem], Outcome]] = {
     f"LOMA {LIMIT}, exact": lambda problem: _loma(problem, greedy=False),
     "SALSA, even": _even,
     "Timeloop": _timeloop,
+    "Timeloop, 10 in vain": lambda problem: _timeloop(problem, victory=10),
+    "Timeloop, 1 in vain": lambda problem: _timeloop(problem, victory=1),
 }
 
 

@@ -1,7 +1,7 @@
 """Every figure and table of the papers: what they say, and what we measure.
 
     python -m benchmarks.papers --list          # runs nothing
-    python -m benchmarks.papers --quick         # small parts, ten minutes
+    python -m benchmarks.papers --quick         # small parts, ten minutes on two cores
     python -m benchmarks.papers                 # some hours; start it again to go on
     python -m benchmarks.papers --paper SALSA COSMA
 
@@ -14,6 +14,7 @@ import argparse
 import subprocess
 import sys
 from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from .claim import Claim, Command, Paper
@@ -33,7 +34,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sys.stdout.write(measured(claims, {}))
         return 0
     runs = Runs(chosen.output, chosen.quick)
-    texts = _outputs(claims, runs)
+    texts = _outputs(claims, runs, chosen.jobs or (2 if chosen.quick else 1))
     found = {claim: _figure(claim, texts) for claim in claims}
     text = measured(claims, found)
     sys.stdout.write(text)
@@ -53,6 +54,12 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--list", action="store_true", help="run nothing")
     parser.add_argument("--quick", action="store_true", help="small parts of everything")
     parser.add_argument(
+        "--jobs",
+        type=int,
+        default=0,
+        help="commands at once; seconds are only fair with one [1, with --quick 2]",
+    )
+    parser.add_argument(
         "--paper", nargs="+", type=Paper, choices=list(Paper), default=list(Paper), metavar="PAPER"
     )
     parser.add_argument("--output", type=Path, default=RESULTS, help="folder of results")
@@ -65,19 +72,31 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _outputs(claims: Iterable[Claim], runs: Runs) -> Mapping[Command, str]:
-    """Run each command once, and return what they printed; those that fail are left out."""
-    texts: dict[Command, str] = {}
-    commands = dict.fromkeys(claim.command for claim in claims if claim.find is not None)
-    for position, command in enumerate(commands, start=1):
-        if command is None:
-            continue
-        sys.stderr.write(f"{position} of {len(commands)}: {command.line(quick=runs.quick)}\n")
+def _outputs(claims: Iterable[Claim], runs: Runs, jobs: int) -> Mapping[Command, str]:
+    """Run each command once, and return what they printed; those that fail are left out.
+
+    Args:
+        claims: Whose commands.
+        runs: What is known, and how to run.
+        jobs: Commands at once.
+    """
+    found = (claim.command for claim in claims if claim.find is not None)
+    commands = list(dict.fromkeys(command for command in found if command is not None))
+
+    def run(numbered: tuple[int, Command]) -> str | None:
+        position, command = numbered
+        line = command.line(quick=runs.quick)
+        sys.stderr.write(f"{position} of {len(commands)}: {line}\n")
         try:
-            texts[command] = runs.run(command)
+            return runs.run(command)
         except subprocess.CalledProcessError as error:
             sys.stderr.write(f"{error}\n")
-    return texts
+            return None
+
+    with ThreadPoolExecutor(jobs) as pool:
+        texts = pool.map(run, enumerate(commands, start=1))
+        pairs = zip(commands, texts, strict=True)
+        return {command: text for command, text in pairs if text is not None}
 
 
 def _figure(claim: Claim, texts: Mapping[Command, str]) -> float | None:

@@ -79,6 +79,33 @@ class Extreme:
 
 
 @dataclass(frozen=True, slots=True)
+class Times:
+    """One of the ratios, ``1.5x``, in a cell of the first Markdown table behind a line.
+
+    Attributes:
+        after: What the line begins with.
+        row: The row's first cell.
+        column: Heading of the column.
+        number: Which of the ratios, from 0.
+    """
+
+    after: str
+    row: str
+    column: str
+    number: int
+
+    def find(self, text: str) -> float | None:
+        """Return the ratio."""
+        rows = list(_table(text, self.after))
+        if not rows or self.column not in rows[0]:
+            return None
+        at = rows[0].index(self.column)
+        found = [re.findall(r"([\d.]+)x", row[at]) for row in rows[1:] if row[0] == self.row]
+        ratios = found[0] if found else []
+        return float(ratios[self.number]) if self.number < len(ratios) else None
+
+
+@dataclass(frozen=True, slots=True)
 class Quotient:
     """One figure over another one."""
 

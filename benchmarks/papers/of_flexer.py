@@ -7,7 +7,7 @@ References:
 from functools import partial
 
 from .claim import Claim, Command, Paper, Verdict
-from .find import Cell, Extreme
+from .find import Cell, Extreme, Match, Times
 
 _of = partial(Claim, paper=Paper.FLEXER)
 _NETWORKS = Command(
@@ -41,6 +41,13 @@ _BASELINE = (
     "`benchmarks.flexer_baselines`) the layers of VGG-16 gain 1.09x and conv4_1 1.37x; fully "
     "connected layers are at the bound in any order"
 )
+_ORDERS = Command(
+    module="benchmarks.flexer_baselines",
+    whole="--orders --layer conv3_2 conv4_1 conv4_2",
+    quick="--orders --layer conv3_2 conv4_1",
+)
+_STATIC = "### Static orders of vgg16 on flexer-arch5"
+_KINDS = f"{_PAGE}#why-the-papers-numbers-are-higher"
 
 CLAIMS = (
     _of(
@@ -162,6 +169,29 @@ CLAIMS = (
     _of(
         item="Figure 9",
         section="5",
+        says="(a) speed-up of conv4_1 over a static order with one unrolled loop (largest of all)",
+        theirs=2.17,
+        command=_ORDERS,
+        find=Times(_STATIC, "8 bits, one loop, addresses", "conv4_1", 0),
+        page=_KINDS,
+        ours=1.49,
+        because="with addresses, 8 bits; blocking regions 1.37; at 16 bits, against ours at 8, "
+        "2.24",
+    ),
+    _of(
+        item="Figure 9",
+        section="5",
+        says="(a) bytes of conv3_2 with one unrolled loop over ours (largest reduction of all)",
+        theirs=1.53,
+        command=_ORDERS,
+        find=Times(_STATIC, "8 bits, one loop, addresses", "conv3_2", 1),
+        page=_KINDS,
+        ours=1.51,
+        because="so the paper's static orders seem to share one operand only",
+    ),
+    _of(
+        item="Figure 9",
+        section="5",
         says="(b) conv3_2 with transfers as the metric: transfers saved",
         command=_METRICS,
         find=Cell("### Figure 9b: metrics", "conv3_2 | transfers", "transfers saved"),
@@ -202,13 +232,17 @@ CLAIMS = (
     _of(
         item="Figure 11",
         section="5",
-        says="kinds of sharing in conv4_2 of VGG-16: several in the free order, one in the static",
+        says="conv4_2 of VGG-16: NPUs that share a weight tile in every set of a static order",
         unit="",
         command=_RELOADS,
+        find=Match(r"\| vgg16 conv4_2 \| one loop \| (W4): "),
         page=f"{_PAGE}#figure-11-sharing",
-        judged=Verdict.DIFFERS,
-        because="our blocks share two weights and two inputs in every set, and dealt accumulations "
-        "let the static order do so, too",
+        ours=4,
+        shown="| vgg16 conv4_2 | one loop | W4: 128 |",
+        judged=Verdict.REPRODUCED,
+        because="of one unrolled loop, which shares weights alone, as in the figure; the free "
+        "order shares two kinds in every set. So may our own static orders, which deal out "
+        "accumulations",
     ),
     _of(
         item="Figure 12",

@@ -49,7 +49,7 @@ class Runs:
         Raises:
             subprocess.CalledProcessError: It failed without printing a table.
         """
-        known = self.known(command)
+        known, path = self.known(command), self.path(command)  # by the code that now runs
         if known is not None:
             return known
         words = shlex.split(command.quick if self.quick else command.whole)
@@ -58,7 +58,6 @@ class Runs:
         if found.returncode and "|" not in found.stdout:
             raise subprocess.CalledProcessError(found.returncode, line)
         self.folder.mkdir(parents=True, exist_ok=True)
-        path = self.path(command)
         partial = path.with_suffix(".part")
         partial.write_text(found.stdout, encoding="utf-8")
         partial.replace(path)

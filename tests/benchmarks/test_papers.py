@@ -2,6 +2,7 @@
 
 import importlib.util
 import shlex
+import subprocess
 import sys
 from pathlib import Path
 
@@ -9,7 +10,7 @@ import pytest
 
 from benchmarks.papers.__main__ import main
 from benchmarks.papers.claim import Claim, Command, Paper, Verdict
-from benchmarks.papers.find import Cell, Extreme, Match, Quotient
+from benchmarks.papers.find import Cell, Extreme, Find, Match, Quotient, Times
 from benchmarks.papers.page import measured, page
 from benchmarks.papers.registry import CLAIMS, ITEMS
 from benchmarks.papers.runs import Runs
@@ -139,11 +140,12 @@ class TestFind:
             (Cell("### Second", "a", "x"), 7.0),
             (Cell("", "a", "x"), 1.5),
             (Extreme("### First", "x"), 2.5),
+            (Times("### First", "a", "x", 0), 1.5),
             (Match(r"and ([\d.]+) s"), 3.5),
             (Quotient(Cell("### Second", "a", "x"), Match(r"and ([\d.]+) s")), 2.0),
         ],
     )
-    def test_figures(self, find: Cell | Extreme | Match | Quotient, value: float):
+    def test_figures(self, find: Find, value: float):
         assert find.find(TABLE) == value
 
     @pytest.mark.parametrize(
@@ -154,12 +156,14 @@ class TestFind:
             Cell("### First", "a", "z"),
             Cell("### First", "a | high", "y"),
             Extreme("### First", "z"),
+            Times("### First", "a", "x", 1),
+            Times("### First", "b", "x", 0),
             Extreme("### First", "layer"),
             Match(r"and ([\d.]+) ms"),
             Quotient(Cell("### Third", "a", "x"), Cell("### First", "a", "x")),
         ],
     )
-    def test_nothing_where_there_is_none(self, find: Cell | Extreme | Match | Quotient):
+    def test_nothing_where_there_is_none(self, find: Find):
         assert find.find(TABLE) is None
 
 
@@ -189,6 +193,27 @@ class TestRuns:
         printed = capsys.readouterr().out
         assert printed.count("\n") == len(CLAIMS) + 2
         assert list(tmp_path.iterdir()) == []
+
+    @pytest.mark.parametrize("jobs", ["1", "3"])
+    def test_each_command_is_run_once_however_many_at_a_time(
+        self, jobs: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ):
+        ran: list[Command] = []
+
+        def run(_: Runs, command: Command) -> str:
+            ran.append(command)
+            if "cosma" in command.module:
+                raise subprocess.CalledProcessError(2, [])
+            return "Median energy of orders: SALSA 5.25 uJ"
+
+        monkeypatch.setattr(Runs, "run", run)
+
+        code = main(["--quick", "--jobs", jobs, "--no-docs", "--output", str(tmp_path)])
+
+        needed = {claim.command for claim in CLAIMS if claim.find is not None}
+        assert code == 1
+        assert len(ran) == len(needed)
+        assert set(ran) == needed
 
     def test_a_run_writes_what_it_found(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
