@@ -83,8 +83,20 @@ CLAIMS = (
         find=Cell(_FIVE, "all", "Timeloop"),
         page=_COMPARED,
         ours=1.0236,
-        because="`timeloop-hybrid` leaves out equal orders and has the same unrolling as SALSA",
+        because="`timeloop-hybrid` leaves out equal orders and has the same unrolling as SALSA; "
+        "the next row has less patience",
         judged=Verdict.DIFFERS,
+    ),
+    _of(
+        item="Fig. 5",
+        section="V-B",
+        says="the same with threads that end after 10 mappings in vain, against the abstract",
+        theirs=1.076,
+        command=_BASELINES,
+        find=Cell(_FIVE, "all", "Timeloop, 10 in vain"),
+        page=_COMPARED,
+        ours=1.0747,
+        because="in Timeloop equal orders count; with one in vain it is 1.229",
     ),
     _of(
         item="Fig. 5",

@@ -10,7 +10,8 @@ _HEAD = """# What the papers measured, and what we have
 Every figure and table of the four papers, with the paper's number, ours, and the verdict.
 `python -m benchmarks.papers` runs the commands and prints the same table with what it measures; it
 goes on where it was stopped. `--quick` takes small parts (ten CPU minutes, two commands at once),
-`--list` runs nothing. The numbers here are those of the pages that they link to; a test compares them. Seconds depend on the machine.
+`--list` runs nothing. The numbers here are those of the pages that they link to; a test compares
+them. Seconds depend on the machine.
 
 *Reproduced* is within 5 % of the paper's figure; *better* and *differs* are by that figure. A row
 that differs, or has no figure of ours, says why. Figures that only explain something, and lists of
