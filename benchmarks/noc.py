@@ -15,7 +15,7 @@ import argparse
 import math
 import sys
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -82,16 +82,27 @@ def main() -> int:
     RESULTS.mkdir(exist_ok=True)
     for name in arguments.arch.split(","):
         arch = load_architecture(name)
-        begun = time.process_time()
-        timed = measure(layers, arch, arguments)
-        lines = [f"# {name}", "", *_layer_table(timed), "", *speedups(timed), ""]
-        lines += _correlations(layers, arch, arguments)
-        lines += _speed(arch)
-        lines += [f"{time.process_time() - begun:,.0f} s of CPU time, mappers included.", ""]
-        text = "\n".join(lines)
-        sys.stdout.write(text)
+        text = ""
+        for lines in _sections(name, layers, arch, arguments):
+            part = "\n".join(lines) + "\n"
+            sys.stdout.write(part)
+            sys.stdout.flush()
+            text += part
         (RESULTS / f"noc-{name}.md").write_text(text)
     return 0
+
+
+def _sections(
+    name: str, layers: Sequence[Layer], arch: Architecture, arguments: argparse.Namespace
+) -> Iterator[list[str]]:
+    """Yield what is measured of one machine, table by table."""
+    begun = time.process_time()
+    timed = measure(layers, arch, arguments)
+    yield [f"# {name}", "", *_layer_table(timed), ""]
+    yield speedups(timed)
+    yield _correlations(layers, arch, arguments)
+    yield _speed(arch)
+    yield [f"{time.process_time() - begun:,.0f} s of CPU time, mappers included."]
 
 
 def _parser() -> argparse.ArgumentParser:

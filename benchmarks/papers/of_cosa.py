@@ -13,6 +13,7 @@ from .find import Cell, Quotient
 _MAPPERS = "--mapper cosa,cosa-paper,random,timeloop-hybrid"
 _of = partial(Claim, paper=Paper.COSA)
 _MAPPING = "docs/mapping.md#measured"
+_NOC = "docs/noc.md#measured"
 _DIFFER = "docs/mapping.md#how-much-schedules-differ"
 
 
@@ -34,6 +35,12 @@ def _machine(name: str, quick: str = "cosa,random") -> Command:
 
 SIMBA = _machine("simba", "cosa,cosa-paper,random --paper-nodes 5")
 LARGE_ARRAY, LARGE_BUFFERS = (_machine(name) for name in ("simba-8x8", "simba-large-buffers"))
+
+ON_MESH = Command(
+    module="benchmarks.noc",
+    whole="--arch simba --mapper cosa,salsa,random,timeloop-hybrid --most 100000 --draws 0",
+    quick="--arch simba --network alexnet --mapper cosa,random --most 20000 --draws 0",
+)
 
 HYBRID, HYBRID_ENERGY = _resnet("latency"), _resnet("energy")
 HYBRID_ARRAY, HYBRID_BUFFERS = (
@@ -270,21 +277,26 @@ CLAIMS = (
     _of(
         item="Fig. 10",
         section="V-C",
-        says="speed-up over Random on the simulator of the network on chip",
+        says="speed-up over Random on a simulator of the network on chip",
         theirs=3.3,
-        page=_MAPPING,
-        judged=Verdict.NOT_REPRODUCIBLE,
-        because="the simulator (Matchlib's routers, DRAMSim2) is not published; ours bounds every "
-        "port and link, which is nearest to it: Fig. 6 above",
+        command=ON_MESH,
+        find=Cell("## Speed-up over random", "cosa", "all"),
+        page=_NOC,
+        ours=3.89,
+        because="our `cosa` and our simulator; theirs (MatchLib's routers, DRAMSim2) is not "
+        "published",
     ),
     _of(
         item="Fig. 10",
         section="V-C",
         says="the same over Timeloop Hybrid",
         theirs=2.5,
-        page=_MAPPING,
-        judged=Verdict.NOT_REPRODUCIBLE,
-        because="as the row above",
+        command=ON_MESH,
+        find=Cell("## Speed-up over timeloop-hybrid", "cosa", "all"),
+        page=_NOC,
+        ours=0.91,
+        because="as the row above; of nests that are equal in the cost model ours takes some with "
+        "tiny tiles, which wait for the off-chip memory",
     ),
     _of(
         item="Fig. 11",
