@@ -2,6 +2,7 @@
 
 python -m tests.mutants --sample 200 --seed 0 [--under PATH] [--out FILE] [--jobs N]
 python -m tests.mutants --again FILE
+python -m tests.mutants --at ir/tiles/sums.py:40 [--tests tests/ir/tiles/test_sums.py]
 """
 
 import argparse
@@ -26,27 +27,43 @@ def main(arguments: list[str]) -> None:
     parser.add_argument("--seed", type=int, default=0, help="which ones (0)")
     parser.add_argument("--under", help="draw from this file or folder alone")
     parser.add_argument("--again", type=Path, help="instead: those that survive in such a file")
+    parser.add_argument("--at", nargs="+", metavar="FILE:LINE", help="instead: all of these lines")
+    parser.add_argument("--tests", nargs="+", default=[], help="ask these files of tests alone")
     parser.add_argument("--out", type=Path, help="file of JSON lines (standard output)")
     parser.add_argument("--jobs", type=int, default=2, help="mutants at once (2)")
     parser.add_argument("--times", type=Path, help="folder that keeps how long tests take")
     options = parser.parse_args(arguments)
-    mutants = survivors(options.again) if options.again else _drawn(options)
+    mutants = _chosen(options)
     prepare()
     found: list[Verdict] = []
     with (
         options.out.open("w") if options.out else nullcontext(sys.stdout) as out,
         nullcontext(options.times) if options.times else TemporaryDirectory() as times,
     ):
-        for verdict in verdicts(mutants, options.jobs, Path(times)):
+        for verdict in verdicts(mutants, options.jobs, Path(times), options.tests):
             found.append(verdict)
             print(json.dumps(verdict.row()), file=out, flush=True)
     for line in summary(found):
         _tell(line)
 
 
-def _drawn(options: argparse.Namespace) -> list[Mutant]:
+def _chosen(options: argparse.Namespace) -> list[Mutant]:
+    if options.again:
+        return survivors(options.again)
+    if options.at:
+        return [mutant for place in options.at for mutant in at_line(place)]
     folders = [[options.under]] if options.under else COVERED.values()
     return sample(map(mutants_under, folders), options.sample, options.seed)
+
+
+def at_line(place: str) -> list[Mutant]:
+    """Return the mutants of a line, given as ``file:line``.
+
+    Args:
+        place: The line.
+    """
+    file, _, line = place.rpartition(":")
+    return [mutant for mutant in mutants_of(file, text(file)) if mutant.line == int(line)]
 
 
 def survivors(path: Path) -> list[Mutant]:

@@ -63,12 +63,13 @@ def is_compiled(file: str) -> bool:
     return any("numba import" in path.read_text() for path in folder.glob("*.py"))
 
 
-def verdict(mutant: Mutant, times: Path) -> Verdict:
-    """Ask stage after stage of the tests of a mutant until one fails."""
+def verdict(mutant: Mutant, times: Path, tests: Sequence[str] = ()) -> Verdict:
+    """Ask stage after stage of the tests of a mutant, or given ones alone, until one fails."""
     is_interpreted = is_compiled(mutant.file)
     asked, seconds = 0, 0.0
     outcome = Outcome(None, "untested", 0.0)
-    for stage, usual in _affordable(stages_of(mutant.file), is_interpreted, times):
+    stages = [[test] for test in tests] or stages_of(mutant.file)
+    for stage, usual in _affordable(stages, is_interpreted, times):
         outcome = judge(Trial(mutant, ROOT, stage, is_interpreted, 10 + 3 * usual))
         asked, seconds = asked + len(stage), seconds + outcome.seconds
         if outcome.failed is not None:
@@ -106,13 +107,16 @@ def _usual(test: str, is_interpreted: bool, times: Path) -> float | None:
     return usual if math.isfinite(usual) else None
 
 
-def verdicts(mutants: Sequence[Mutant], jobs: int, times: Path) -> Iterator[Verdict]:
+def verdicts(
+    mutants: Sequence[Mutant], jobs: int, times: Path, tests: Sequence[str] = ()
+) -> Iterator[Verdict]:
     """Yield what becomes of mutants, in their order.
 
     Args:
         mutants: They.
         jobs: How many are tried at once.
         times: Folder in which the time of every file of tests is kept.
+        tests: Files that are asked; by default those that belong to each mutant.
     """
     with ProcessPoolExecutor(jobs, get_context("fork")) as pool:
-        yield from pool.map(partial(verdict, times=times), mutants)
+        yield from pool.map(partial(verdict, times=times, tests=tests), mutants)

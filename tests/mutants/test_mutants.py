@@ -6,11 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from tests.mutants.__main__ import summary, survivors
+from tests.mutants import run
+from tests.mutants.__main__ import at_line, summary, survivors
 from tests.mutants.covered import COVERED, ROOT, files_under, mutants_under, sample, stages_of
 from tests.mutants.mutants import Mutant, mutants_of
 from tests.mutants.run import Verdict
-from tests.mutants.trial import Trial, judge
+from tests.mutants.trial import Outcome, Trial, judge
 
 SOURCE = '''"""A module; a text is not 1 < 2."""
 
@@ -170,3 +171,28 @@ def test_survivors_are_found_again(tmp_path: Path) -> None:
     kept.write_text("\n".join(map(json.dumps, rows)))
 
     assert survivors(kept) == [first]
+
+
+def test_all_mutants_of_a_line_are_found() -> None:
+    file = "ir/tiles/sums.py"
+    every = mutants_of(file, (ROOT / file).read_text())
+    line = every[-1].line
+
+    assert at_line(f"{file}:{line}") == [item for item in every if item.line == line]
+    assert at_line(f"{file}:1") == []
+
+
+def test_given_tests_are_asked_alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    asked: list[tuple[str, ...]] = []
+
+    def passes(trial: Trial) -> Outcome:
+        asked.append(tuple(trial.tests))
+        return Outcome(None, "passed", 0.1)
+
+    monkeypatch.setattr(run, "judge", passes)
+    mutant = mutants_under(["ir/tiles/sums.py"])[0]
+    mine = ("tests/ir/tiles/test_sums.py",)
+
+    assert run.verdict(mutant, tmp_path, mine).tests == 1
+    assert set(asked) == {mine}
+    assert run.verdict(mutant, tmp_path).tests > 1

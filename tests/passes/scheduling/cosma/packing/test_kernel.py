@@ -29,6 +29,26 @@ def drawn(seed: int) -> list[Block]:
     return found + fillers
 
 
+def cut(seed: int) -> tuple[list[Block], int]:
+    """Return the pieces of a rectangle of steps and bytes, and its height: they can be packed."""
+    rng = random.Random(seed)
+    height = rng.randint(5, 9)
+    pieces = [(0, 7, 0, height)]
+    for _ in range(rng.randint(5, 11)):
+        first, last, low, high = pieces.pop(rng.randrange(len(pieces)))
+        if rng.random() < 0.5 and last > first:
+            at = rng.randint(first, last - 1)
+            pieces += [(first, at, low, high), (at + 1, last, low, high)]
+        elif high - low > 1:
+            at = rng.randint(low + 1, high - 1)
+            pieces += [(first, last, low, at), (first, last, at, high)]
+        else:
+            pieces.append((first, last, low, high))
+    rng.shuffle(pieces)
+    blocks = [Block(first=first, last=last, bytes=high - low) for first, last, low, high in pieces]
+    return blocks, height
+
+
 def lowest(blocks: list[Block], budget: int) -> bool:
     """Whether some order of blocks, each on top of what is there, stays within a budget.
 
@@ -104,3 +124,16 @@ def test_the_search_proves_that_no_order_fits(budget: int):
 
     assert not judge(blocks, budget)
     assert judge(blocks, budget + 1)
+
+
+@pytest.mark.parametrize("first", range(0, 200, 50))
+def test_pieces_of_a_rectangle_are_never_denied_and_mostly_found(first: int):
+    found = 0
+    for seed in range(first, first + 50):
+        blocks, height = cut(seed)
+        addresses, proven = pack_deeply(blocks, height, nodes=NODES)
+
+        assert addresses is not None or not proven
+        assert addresses is None or is_right(blocks, addresses, height)
+        found += addresses is not None
+    assert found >= 45
