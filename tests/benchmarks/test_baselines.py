@@ -15,7 +15,7 @@ from benchmarks.gpu import tiled
 from benchmarks.gpu_check import COMPILER, is_right, wide
 
 ARCH = load_architecture("flexer-arch5")
-LAYER = ConvLayer(name="x", height=14, width=14, C=96, K=128, R=3, S=3, pads=(1, 1, 1, 1))
+LAYER = ConvLayer(name="x", height=8, width=8, C=64, K=64, R=3, S=3, pads=(1, 1, 1, 1))
 
 
 class TestOneLoop:
