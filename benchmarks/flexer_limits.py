@@ -16,7 +16,7 @@ References:
 
 import argparse
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from accnn.backend.load import load_architecture
@@ -49,32 +49,31 @@ def main(arguments: Sequence[str] | None = None) -> int:
     chosen = parser.parse_args(arguments)
     every = distinct(TABLES[chosen.network]())
     rows = every[:: max(1, len(every) // chosen.layers)][: chosen.layers]
-    sys.stdout.write(_text(chosen.network, chosen.arch, rows))
+    for line in _lines(chosen.network, chosen.arch, rows):
+        sys.stdout.write(f"{line}\n")
+        sys.stdout.flush()
     return 0
 
 
-def _text(network: str, name: str, rows: Sequence[Row]) -> str:
+def _lines(network: str, name: str, rows: Sequence[Row]) -> Iterator[str]:
     arch = load_architecture(name)
     timer = TileTimer(arch)
 
     def searched(options: FlexerOptions) -> list[SearchOutcome]:
         return [schedule_layer(row.layer, arch, options, timer) for row in rows]
 
-    lines = [
-        f"### Limits of the search: {network} on {name}, {len(rows)} layers",
-        "",
-        "| wider | compiler | least | most | list scheduler | least | most | CPU s |",
-        "|---|---|---|---|---|---|---|---|",
-    ]
+    yield f"### Limits of the search: {network} on {name}, {len(rows)} layers"
+    yield ""
+    yield "| wider | compiler | least | most | list scheduler | least | most | CPU s |"
+    yield "|---|---|---|---|---|---|---|---|"
     plain, listed = searched(_PLAIN), searched(_alone(_PLAIN))
-    lines.append(f"| nothing | 1 | 1 | 1 | 1 | 1 | 1 | {_seconds(plain):.0f} |")
+    yield f"| nothing | 1 | 1 | 1 | 1 | 1 | 1 | {_seconds(plain):.0f} |"
     for told, options in WIDER.items():
         best, free = searched(options), searched(_alone(options))
         of_best = [new.best.value / old.best.value for new, old in zip(best, plain, strict=True)]
         of_free = [_free(new) / _free(old) for new, old in zip(free, listed, strict=True)]
         cells = [f"{value:.3f}" for own in (of_best, of_free) for value in _three(own)]
-        lines.append(f"| {told} | {' | '.join(cells)} | {_seconds(best):.0f} |")
-    return "\n".join(lines) + "\n"
+        yield f"| {told} | {' | '.join(cells)} | {_seconds(best):.0f} |"
 
 
 def _alone(options: FlexerOptions) -> FlexerOptions:
