@@ -2,8 +2,10 @@
 
 The links from ports into the mesh are among them, so that is also how long the scratchpad's ports
 need one after the other. The latency is that of the cost model, but the steady state lasts as long
-as the busiest link carries flits, if that is longer. What the closed form does not know: that
-packets wait for each other, and that a port has nothing to send while a tile is not needed yet.
+as the busiest link carries flits, if that is longer; or as long as tiles are under way one after
+the other: a memory with two halves asks for a tile when the one two before is not needed any more,
+so that two tiles cannot come faster than one makes its trip and is computed on. What the closed
+form does not know: that packets wait for each other.
 
 Who gets what follows from the unrolling over the mesh (CoSA, Fig. 5): children along dimensions
 that do not index an operand share one multicast, or add their sums on the way back, neighbour by
@@ -34,10 +36,12 @@ class MeshLoad:
     Attributes:
         links: By number of the link.
         ports: Those that lead out of a port or into one.
+        trips: How long the tiles of the memory that waits most are under way [cycle].
     """
 
     links: Counter[int]
     ports: frozenset[int]
+    trips: float
 
     @property
     def busiest(self) -> int:
@@ -57,7 +61,8 @@ def network_cycles(report: CostReport, load: MeshLoad) -> float:
         report: Its cost.
         load: Its flits over the mesh.
     """
-    return max(report.steady_cycles, load.busiest) + report.fill_cycles + report.drain_cycles
+    steady = max(report.steady_cycles, load.busiest, load.trips)
+    return steady + report.fill_cycles + report.drain_cycles
 
 
 def mesh_load(nest: LoopNest, arch: Architecture) -> MeshLoad:
@@ -83,6 +88,7 @@ class _Loads:
         self.counts = Counts(batch_nests([nest]), arch)
         self.links: Counter[int] = Counter()
         self.taken: Counter[int] = Counter()
+        self.trips = 0.0
 
     def whole(self) -> MeshLoad:
         """Return all of it."""
@@ -92,7 +98,7 @@ class _Loads:
                     self._add(row, boundary)
         nodes = (*self.mesh.scratchpad_nodes, *self.mesh.off_chip_nodes)
         ends = [end(node) for node in nodes for end in (self.mesh.link_in, self.mesh.link_out)]
-        return MeshLoad(self.links, frozenset(ends))
+        return MeshLoad(self.links, frozenset(ends), self.trips)
 
     def _add(self, row: int, boundary: Boundary) -> None:
         visits, tiles, elements = (
@@ -105,9 +111,9 @@ class _Loads:
             if boundary.operand is Operand.O:
                 self._sums(boundary, visits, tiles, elements)
             else:
-                self._inputs(boundary, visits * self._flits(boundary.operand, elements))
+                self._inputs(boundary, visits, self._flits(boundary.operand, elements))
         elif boundary.child == self.arch.scratchpad:
-            self._staged(boundary.operand, visits, tiles, elements)
+            self._staged(boundary, visits, tiles, elements)
 
     def _copies(self, operand: Operand, fanout: str) -> int:
         """Return how many parts of a tile cross to the children of a fan-out inside of a child."""
@@ -153,9 +159,41 @@ class _Loads:
         for link in self.mesh.tree(source, destinations).links:
             self.links[link] += flits
 
-    def _inputs(self, boundary: Boundary, flits: int) -> None:
+    def _wait(self, boundary: Boundary, trips: float, computing: int) -> None:
+        """Let the inner memory of a boundary wait for tiles that are under way so long."""
+        child = boundary.child
+        halves = 2 if child is None or self.arch.level(child).double_buffered else 1
+        self.trips = max(self.trips, (trips + computing) / halves)
+
+    def _trip(
+        self, boundary: Boundary, source: int, destinations: Sequence[int], flits: int
+    ) -> float:
+        """Return how long a tile is under way, if it meets no other."""
+        links = max(self.mesh.hops(source, node) for node in destinations) + 1
+        cycles = links * self.mesh.network.router_cycles + flits
+        is_outer = boundary.parent == self.arch.off_chip.name
+        return cycles + (self._memory(flits) if is_outer else 0.0)
+
+    def _memory(self, flits: int) -> float:
+        """Return how long the off-chip memory takes to read or write a tile [cycle]."""
+        size, dram = flits * self.mesh.network.flit_bits / 8, self.arch.dram
+        if dram is None:
+            bandwidth = self.arch.off_chip.read_bandwidth
+            return 0.0 if bandwidth is None else size / bandwidth
+        bursts = math.ceil(size / dram.burst_bytes)
+        return (dram.column_ns + bursts * dram.burst_ns) * self.arch.clock_hz / 1e9
+
+    @property
+    def _steps(self) -> int:
+        return int(self.counts.batch.steps[0])
+
+    def _inputs(self, boundary: Boundary, visits: int, flits: int) -> None:
+        longest = 0.0
         for members in self._groups(boundary.operand):
-            self._send(self._port(boundary, members, flits), members, flits)
+            port = self._port(boundary, members, visits * flits)
+            self._send(port, members, visits * flits)
+            longest = max(longest, self._trip(boundary, port, members, flits))
+        self._wait(boundary, visits * longest, self._steps)
 
     def _sums(self, boundary: Boundary, visits: int, tiles: int, elements: int) -> None:
         wide = self._flits(Operand.O, elements)
@@ -167,6 +205,8 @@ class _Loads:
                 self._send(source, (destination,), visits * wide)
             self._send(nearest[0], (port,), last)
             self._send(port, (nearest[0],), (visits - tiles) * wide)
+            trip = self._trip(boundary, port, nearest[:1], wide)
+            self._wait(boundary, (2 * visits - tiles) * trip, self._steps)
 
     def _towards(self, members: Sequence[int], port: int) -> Iterator[tuple[int, int]]:
         """Yield who sends sums to whom; the one next to the port comes last."""
@@ -183,8 +223,9 @@ class _Loads:
     def _at(self, child: int, axis: int) -> int:
         return self.mesh.positions[child][axis]
 
-    def _staged(self, operand: Operand, visits: int, tiles: int, elements: int) -> None:
+    def _staged(self, boundary: Boundary, visits: int, tiles: int, elements: int) -> None:
         """Load the links between the ports of the off-chip memory and those of the scratchpad."""
+        operand = boundary.operand
         pads, outer = self.mesh.scratchpad_nodes, self.mesh.off_chip_nodes
         wide, narrow = (
             -(-self._flits(operand, elements, finished=item) // len(pads)) for item in (False, True)
@@ -196,3 +237,5 @@ class _Loads:
             other = outer[place % len(outer)]
             self._send(other, (pad,), inwards)
             self._send(pad, (other,), outwards)
+            trip = self._trip(boundary, other, (pad,), wide)
+            self._wait(boundary, trip * (2 * visits - tiles if is_summed else visits), 0)
