@@ -98,6 +98,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Measure, compare or update; return the exit code."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", maxsplit=1)[0])
     parser.add_argument("--update", action="store_true", help="take these figures as the new ones")
+    parser.add_argument("--now", type=Path, help="write these figures there, too")
     parser.add_argument("--known", type=Path, default=KNOWN, help="file of figures")
     chosen = parser.parse_args(arguments)
     logging.basicConfig(level=logging.INFO, format="%(message)s")
@@ -105,6 +106,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for case in CASES:
         rows.append(measured(case))
         _LOG.info("%s", rows[-1])
+    if chosen.now is not None:
+        write_rows(chosen.now, Row, rows)
     if chosen.update:
         write_rows(chosen.known, Row, rows)
         return 0

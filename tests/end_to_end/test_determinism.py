@@ -1,7 +1,10 @@
 """The same command gives the same bytes."""
 
 import json
+import os
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -79,3 +82,18 @@ def test_every_legal_order_gives_the_same_values(arch: str):
         shuffled = compiled.run(interleaving_seed=seed)
         assert compiled.wrong(shuffled) == []
         assert shuffled.cycles == in_time.cycles
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("mapper", ["output-stationary", "salsa"])
+def test_neither_hashes_nor_processes_change_a_byte(mapper: str, branched: Path, tmp_path: Path):
+    for seed, processes in (("1", "1"), ("2", "2")):
+        words = [str(branched), "--arch", "simba", "-o", str(tmp_path / seed), "--mapper", mapper]
+        words += ["--processes", processes, "--no-cache", "--quiet"]
+        call = f"from accnn.compiler.cli.acc_compile import app; app({words!r})"
+        environment = {**os.environ, "PYTHONHASHSEED": seed}
+        subprocess.run([sys.executable, "-c", call], env=environment, check=True, timeout=300)
+
+    one, two = tmp_path / "1", tmp_path / "2"
+    for name in EQUAL:
+        assert (one / name).read_bytes() == (two / name).read_bytes(), name
