@@ -37,7 +37,7 @@ class Case:
 
     Attributes:
         network: Name in the zoo.
-        size: Height and width [pixel].
+        size: Height and width [pixel], and length of a sequence.
         arch: Name in the catalogue.
         width: Part of the channels.
         mapper: Finds the loop nests.
@@ -56,7 +56,7 @@ CASES = (
     Case("squeezenet", 48, "simba", width=0.25),
     Case("resnet18", 32, "simba", width=0.125, mapper="cosa"),
     Case("resnet18", 32, "flexer-arch5", width=0.125, tiles="flexer"),
-    Case("vit_tiny", 32, "edge-1m"),
+    Case("bert_tiny", 16, "edge-1m"),
 )
 
 
@@ -66,7 +66,7 @@ class Row:
 
     Attributes:
         network: Name in the zoo.
-        size: Height and width [pixel].
+        size: Height and width [pixel], and length of a sequence.
         arch: Name in the catalogue.
         width: Part of the channels.
         mapper: Finds the loop nests.
@@ -125,7 +125,9 @@ def measured(case: Case) -> Row:
     """
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / f"{case.network}.onnx"
-        save_model(build(case.network, image_size=case.size, width=case.width), path)
+        save_model(
+            build(case.network, image_size=case.size, sequence=case.size, width=case.width), path
+        )
         options = CompileOptions(mapper=case.mapper, tiles=case.tiles, cache=None)
         result = compile(path, arch=case.arch, options=options)
     totals = result.report.totals

@@ -40,7 +40,7 @@ def test_a_row_for_each_size_and_way_and_a_picture(
 
 
 def test_the_smallest_scratchpad_that_will_do() -> None:
-    much, enough = replace(ROW, scratchpad=2, bytes=102), replace(ROW, scratchpad=4, bytes=101)
+    much, enough = replace(ROW, scratchpad=2, bytes=103), replace(ROW, scratchpad=4, bytes=102)
     infeasible = replace(ROW, bytes=0, compulsory=0)
 
     assert smallest([infeasible, ROW, much]) is None
