@@ -474,9 +474,6 @@ class Architecture:
         if self.index(self.scratchpad) != 1:
             what = f"{self.scratchpad} must be the level next to {self.off_chip.name}"
             raise ArchitectureError(f"{self.name}: network: {what}")
-        if fanout.size > network.columns * network.rows:
-            what = f"{network.columns} x {network.rows} routers for {fanout.size} {fanout.name}"
-            raise ArchitectureError(f"{self.name}: network has {what}")
         for column, row in (*network.scratchpad_ports, *network.off_chip_ports):
             if not (0 <= column < network.columns and 0 <= row < network.rows):
                 what = f"a port at [{column}, {row}], where no router is"

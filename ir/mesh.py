@@ -15,7 +15,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from .arch import MeshNetwork
+from .arch import Architecture, MeshNetwork
+from .errors import ArchitectureError
 
 _EAST, _WEST, _SOUTH, _NORTH = range(4)
 
@@ -31,6 +32,31 @@ class Tree:
 
     links: tuple[int, ...]
     parents: tuple[int, ...]
+
+
+def mesh_of(arch: Architecture) -> "Mesh":
+    """Return the mesh of a machine.
+
+    That there is a router for each child is asked only here, so that a file whose array is made
+    larger (by a study, say) still describes a machine, which can be used without its network.
+
+    Args:
+        arch: The machine.
+
+    Raises:
+        ArchitectureError: It has no mesh, or fewer routers than the mesh connects children.
+    """
+    network = arch.network
+    if network is None:
+        hint = "describe one in a table [network] of its file"
+        raise ArchitectureError(f"{arch.name} has no network", hint=hint)
+    fanout, routers = arch.fanout(network.fanout), f"{network.columns} x {network.rows} routers"
+    if fanout.size > network.columns * network.rows:
+        raise ArchitectureError(
+            f"{arch.name}: network has {routers} for {fanout.size} {fanout.name}",
+            hint="give it more columns or rows",
+        )
+    return Mesh(network)
 
 
 @dataclass(frozen=True)

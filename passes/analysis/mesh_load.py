@@ -19,9 +19,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from ...ir.arch import Architecture
-from ...ir.errors import ArchitectureError
 from ...ir.mapping import LoopNest
-from ...ir.mesh import Mesh
+from ...ir.mesh import Mesh, mesh_of
 from ...ir.workload import RELEVANT, Operand
 from .batches.counts import Counts
 from .batches.nest_batch import batch_nests
@@ -73,11 +72,9 @@ def mesh_load(nest: LoopNest, arch: Architecture) -> MeshLoad:
         arch: The machine of one NPU.
 
     Raises:
-        ArchitectureError: The machine has no mesh.
+        ArchitectureError: The machine has no mesh, or one that is too small.
     """
-    if arch.network is None:
-        raise ArchitectureError(f"{arch.name} has no network")
-    return _Loads(nest, arch, Mesh(arch.network)).whole()
+    return _Loads(nest, arch, mesh_of(arch)).whole()
 
 
 class _Loads:

@@ -24,9 +24,8 @@ from fractions import Fraction
 import numpy as np
 
 from ...ir.arch import Architecture, MemoryLevel
-from ...ir.errors import SimulationError
 from ...ir.mapping import LoopNest
-from ...ir.mesh import Mesh
+from ...ir.mesh import Mesh, mesh_of
 from ...ir.workload import Operand
 from ..array.counts import Side, count_accesses
 from ..array.nest import ArrayNest, Leg
@@ -80,11 +79,10 @@ def run_nest(nest: LoopNest, arch: Architecture, *, most: int = MOST) -> Network
         most: Packets and phases simulated, about.
 
     Raises:
-        SimulationError: The machine has no mesh, or cannot run the nest.
+        ArchitectureError: The machine has no mesh, or one that is too small.
+        SimulationError: It cannot run the nest.
     """
-    if arch.network is None:
-        raise SimulationError(f"{arch.name} has no network", hint="[network] of its file is one")
-    return _Traffic(ArrayNest(nest, arch), Mesh(arch.network), most).run()
+    return _Traffic(ArrayNest(nest, arch), mesh_of(arch), most).run()
 
 
 @dataclass(frozen=True, slots=True)

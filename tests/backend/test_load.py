@@ -505,7 +505,6 @@ class TestNetwork:
     @pytest.mark.parametrize(
         ("line", "instead", "says"),
         [
-            ("columns = 2", "columns = 1", "1 x 1 routers for 2 mac"),
             ("[[1, 0]]", "[[2, 0]]", "a port at [2, 0], where no router is"),
             ("rows = 1", "rows = 1\nbuffer_flits = 1", "more than the 1 cycles of a router"),
             ('"mac"', '"pe"', "no fan-out 'pe'"),

@@ -151,7 +151,7 @@ def test_a_fault_that_breaks_the_import_is_no_objection() -> None:
 
 
 def test_the_documents_list_all_faults() -> None:
-    text = (ROOT / "docs" / "trust.md").read_text()
+    text = (ROOT / "docs" / "trust.md").read_text().partition("\n## The faults\n")[2]
 
     assert [row for row in rows(FAULTS) if row not in text] == []
     assert text.count("\n| `") == len(FAULTS)

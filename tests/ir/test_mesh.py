@@ -1,7 +1,13 @@
 """Who stands where, and which links a packet crosses."""
 
+from dataclasses import replace
+
+import pytest
+
+from accnn.backend.load import load_architecture
 from accnn.ir.arch import MeshNetwork
-from accnn.ir.mesh import Mesh
+from accnn.ir.errors import ArchitectureError
+from accnn.ir.mesh import Mesh, mesh_of
 
 MESH = Mesh(
     MeshNetwork(
@@ -51,3 +57,17 @@ def test_links_have_numbers_of_their_own() -> None:
 
     assert len({link for way in ways for link in way}) == 9 + 9 + 2 * (2 * 2 + 3)
     assert max(link for way in ways for link in way) < MESH.links
+
+
+def test_a_larger_array_is_a_machine_whose_network_cannot_be_used() -> None:
+    simba = load_architecture("simba")
+    sizes = tuple(replace(item, size=32) if item.name == "pe" else item for item in simba.fanouts)
+    larger = replace(simba, fanouts=sizes)
+
+    larger.verify()
+
+    assert mesh_of(simba).network is simba.network
+    with pytest.raises(ArchitectureError, match="4 x 4 routers for 32 pe"):
+        mesh_of(larger)
+    with pytest.raises(ArchitectureError, match="eyeriss has no network"):
+        mesh_of(load_architecture("eyeriss"))

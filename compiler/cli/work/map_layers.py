@@ -11,6 +11,7 @@ from ....ir.arch import Architecture
 from ....ir.codec.files import check_writable, replacing
 from ....ir.codec.json_codec import dump_json
 from ....ir.errors import InfeasibleError, OptionError
+from ....ir.mesh import mesh_of
 from ....ir.suggest import suggest
 from ....passes.analysis.cost import evaluate
 from ....passes.analysis.mesh_load import mesh_load, network_cycles
@@ -117,11 +118,8 @@ def map_layers(request: LayersRequest) -> None:
     _check_options(request)
     chosen = _layers(request.layer, request.layers)
     machine = load_architecture(request.arch)
-    if request.timing == "network" and machine.network is None:
-        raise OptionError(
-            f"--timing network: {machine.name} has no network",
-            hint="describe one in a table [network] of its file",
-        )
+    if request.timing == "network":
+        mesh_of(machine)  # complains before anything is mapped
     if request.schedulers is not None:
         _compare_schedulers(request, chosen, machine)
         return

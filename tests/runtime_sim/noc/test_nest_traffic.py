@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from accnn.ir.errors import SimulationError
+from accnn.ir.errors import ArchitectureError
 from accnn.ir.mapping import Allocation, Loop, LoopNest, SpatialLoop
 from accnn.ir.mesh import Mesh
 from accnn.ir.workload import Dim, Operand, Workload
@@ -140,5 +140,5 @@ def test_the_first_phases_tell_of_all(spatial):
 
 
 def test_a_machine_without_a_mesh_is_refused():
-    with pytest.raises(SimulationError, match="no network"):
+    with pytest.raises(ArchitectureError, match="no network"):
         run_nest(product(), machine(network=None))

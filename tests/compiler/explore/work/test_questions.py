@@ -94,6 +94,17 @@ def test_formulas_and_parameters_reach_the_machine(tmp_path: Path):
     assert machine.cause == ""
 
 
+def test_an_array_may_outgrow_the_mesh_of_its_file(tmp_path: Path):
+    sizes = STUDY.replace("pe.size = ", "pe.size = [64] # ")
+    assert sizes != STUDY
+    study = small_study(tmp_path, sizes)
+
+    machine = machine_of(study, study.space.point((0, 0)))
+
+    assert machine.arch is not None, machine.cause
+    assert machine.arch.fanout("pe").size == 64
+
+
 def test_a_machine_that_cannot_be_is_a_point_with_a_cause(tmp_path: Path):
     study = small_study(tmp_path, STUDY.replace("gb.capacity / 32", "gb.capacity / 65536 - 1"))
 
