@@ -39,7 +39,8 @@ LARGE_ARRAY, LARGE_BUFFERS = (_machine(name) for name in ("simba-8x8", "simba-la
 ON_MESH = Command(
     module="benchmarks.noc",
     whole="--arch simba --mapper cosa,salsa,random,timeloop-hybrid --most 100000 --draws 0",
-    quick="--arch simba --network alexnet --mapper cosa,random --most 20000 --draws 0",
+    quick="--arch simba --network alexnet --mapper cosa,random,timeloop-hybrid"
+    " --most 20000 --draws 0",
 )
 
 HYBRID, HYBRID_ENERGY = _resnet("latency"), _resnet("energy")
