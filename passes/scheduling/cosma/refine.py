@@ -268,7 +268,7 @@ def _prospect(graph: Graph, op: Op, moved: StreamedTraffic, delay: Delay) -> flo
     load = workload(op, graph.types) if op.kind in OPS else None
     if load is None or load.G > 1:
         return measured
-    return min(measured, _NEAR * max(load.macs / delay.macs, transfers))
+    return min(measured, _NEAR * max(delay.computing(load), transfers))
 
 
 def residents(op: Op, plan: GraphSchedule, step: int) -> frozenset[str]:

@@ -7,12 +7,19 @@ with weight 0 bytes alone count. Off-chip energy is proportional to bytes, so th
 for energy as well: what happens on chip hardly depends on where tensors lie.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from .....ir.arch import Architecture
+from .....ir.workload import Workload
+from ....analysis.unrolled_steps import LeastCycles
 from .model import StreamedTraffic
 
 _HARDLY = 1.1
+
+
+def _at_once(workload: Workload) -> float:
+    return 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,12 +29,12 @@ class Delay:
     Attributes:
         bandwidth: Off-chip bytes per cycle [byte/cycle].
         weight: From 0, bytes alone count, to 1, cycles alone count.
-        macs: MACs per cycle of the whole machine.
+        computing: Tells how long the arrays compute at least [cycle].
     """
 
     bandwidth: float = 0.0
     weight: float = 0.0
-    macs: int = 1
+    computing: Callable[[Workload], float] = _at_once
 
     def of(self, traffic: StreamedTraffic) -> int:
         """Return what the cycles beyond the transfers are worth [byte]."""
@@ -48,4 +55,4 @@ NO_DELAY = Delay()
 
 def delay_on(arch: Architecture, weight: float) -> Delay:
     """Return the price of cycles on a machine; without a bandwidth cycles cost nothing."""
-    return Delay(arch.off_chip.read_bandwidth or 0.0, weight, arch.all_macs)
+    return Delay(arch.off_chip.read_bandwidth or 0.0, weight, LeastCycles(arch))
