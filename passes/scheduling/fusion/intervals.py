@@ -219,7 +219,12 @@ class Intervals:
         if not is_group(self.graph, (Group(members=members),)):
             return
         most = _SAVING * self._together(start, stop).bytes
-        for group in with_largest_stripes(self.graph, members, self.plan.budget):
+        beside = self.plan.budget - self._kept(members, start, stop)
+        offered = [
+            *with_largest_stripes(self.graph, members, self.plan.budget),
+            *with_largest_stripes(self.graph, members, beside)[:1],
+        ]
+        for group in dict.fromkeys(offered):
             op = group_op(self.graph, group)
             here = self._resident(group, start, stop)
             found = self.traffic(op, here, self.plan.budget)
@@ -238,6 +243,15 @@ class Intervals:
             if any(self.plan.resident(name, step) for step in range(start, stop))
         )
 
+    def _kept(self, members: tuple[str, ...], start: int, stop: int) -> int:
+        """Return the bytes of what the plan keeps on chip beside a group or hands to it [byte]."""
+        kept = {
+            item.tensor: item.bytes
+            for item in self.plan.residences
+            if item.first_step < stop and item.last_step >= start
+        }
+        return sum(size for name, size in kept.items() if name not in members[:-1])
+
     def _measured(self, group: Group, start: int, stop: int) -> _Cost | None:
         """Return what a group costs by its tiles, ``None`` where they do not fit."""
         here = self._resident(group, start, stop)
@@ -248,7 +262,10 @@ class Intervals:
     def _cost(
         self, traffic: StreamedTraffic, group: Group, here: frozenset[str], start: int, stop: int
     ) -> _Cost:
-        """Return what a group costs where its plan leaves the other tensors as they are."""
+        """Return what a group costs where its plan leaves the other tensors as they are.
+
+        What does not fit beside its lines has to leave the chip and come back.
+        """
         names = {*group_op(self.graph, group).inputs, group.name}
         plan = self.plan
         whole = sum(
@@ -258,6 +275,8 @@ class Intervals:
             and item.tensor not in group.members[:-1]
             and (item.tensor in here or item.tensor not in names)
         )
+        needed = line_bytes(self.graph, group) / LINES + self._kept(group.members, start, stop)
+        whole += 2 * max(0, round(needed) - plan.budget)
         cycles = max(traffic.cycles, self.delay.cycles_of(traffic.total))
         return _Cost(traffic.total + whole, cycles + self.delay.cycles_of(whole))
 
