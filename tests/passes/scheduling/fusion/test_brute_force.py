@@ -1,0 +1,83 @@
+"""All sets of groups of small networks, planned one by one, against the groups that are chosen."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from accnn.backend.load import load_architecture
+from accnn.ir.graph import Graph
+from accnn.ir.graph_schedule import GraphSchedule, Group
+from accnn.ir.module import Module
+from accnn.passes.base import Context
+from accnn.passes.scheduling.fusion import Fuse
+from accnn.passes.scheduling.fusion.epilogues import is_group
+from accnn.passes.scheduling.fusion.intervals import Intervals, can_be_member
+from accnn.passes.scheduling.schedule_cosma import ScheduleCosma
+from accnn.passes.tiling.stripes import rows_of
+from tests.passes.tiling.fused import bottleneck, fire, inverted
+
+Groups = tuple[Group, ...]
+
+
+def plan(graph: Graph, arch: str, scratchpad: str, fuse: Fuse = Fuse.GROUPS) -> GraphSchedule:
+    module = Module(graph=graph, arch=load_architecture(arch))
+    options = ScheduleCosma(fuse=fuse, scratchpad=scratchpad)
+    found = options.run(module, Context()).graph_schedule
+    assert found is not None
+    return found
+
+
+def of_steps(graph: Graph, members: tuple[str, ...], heights: tuple[int, ...]) -> Iterator[Group]:
+    """Yield the groups of some steps, a stripe of each height, and of all rows."""
+    if is_group(graph, (Group(members=members),)):
+        rows = rows_of(graph.types[members[-1]])
+        for height in (0, *(item for item in heights if item < rows)):
+            yield Group(members=members, rows=height)
+
+
+def all_sets(graph: Graph, order: tuple[str, ...], fits: list[bool], heights) -> Iterator[Groups]:
+    """Yield all sets of disjoint groups of consecutive steps."""
+
+    def behind(start: int) -> Iterator[Groups]:
+        if start == len(order):
+            yield ()
+            return
+        yield from behind(start + 1)
+        for stop in range(start + 2, len(order) + 1):
+            if all(fits[start:stop]):
+                for group in of_steps(graph, order[start:stop], heights):
+                    for others in behind(stop):
+                        yield (group, *others)
+
+    return behind(0)
+
+
+@pytest.mark.parametrize(
+    ("make", "arch", "scratchpad", "heights"),
+    [
+        (inverted, "edge-1m", "20000", (2,)),
+        pytest.param(inverted, "edge-1m", "20000", (1, 2, 4, 7, 14), marks=pytest.mark.slow),
+        pytest.param(inverted, "simba", "9000", (1, 2, 4, 7, 14), marks=pytest.mark.slow),
+        pytest.param(bottleneck, "simba", "9000", (1, 2, 4, 7, 14), marks=pytest.mark.slow),
+        pytest.param(bottleneck, "flexer-arch5", "30000", (1, 4, 14), marks=pytest.mark.slow),
+        pytest.param(fire, "simba", "20000", (2, 7), marks=pytest.mark.slow),
+    ],
+)
+def test_no_set_of_groups_moves_less(monkeypatch, make, arch: str, scratchpad: str, heights):
+    """Of what may be planned, as of what was chosen, plans that are worse are dropped."""
+    graph, _ = make(28)
+    asked: list[Intervals] = []
+    choose = Intervals.groups
+    monkeypatch.setattr(Intervals, "groups", lambda self: asked.append(self) or choose(self))
+    chosen = plan(graph, arch, scratchpad)
+    order = asked[0].plan.order
+    fits = [can_be_member(graph, graph.producer[name], asked[0].arch) for name in order]
+    sets = list(all_sets(graph, order, fits, heights))
+    assert len(sets) > 5
+
+    found: list[int] = []
+    for groups in sets:
+        monkeypatch.setattr(Intervals, "groups", lambda self, groups=groups: groups)
+        found.append(plan(graph, arch, scratchpad).objective)
+
+    assert chosen.objective <= min(found) < plan(graph, arch, scratchpad, Fuse.OFF).objective
