@@ -55,6 +55,9 @@ def values(hint):
         return tensor_types()
     if dataclasses.is_dataclass(hint):
         return st.deferred(lambda: fields_of(hint))
+    if isinstance(hint, type) and issubclass(hint, tuple):
+        hints = typing.get_type_hints(hint)
+        return st.builds(hint, **{name: values(item) for name, item in hints.items()})
     if isinstance(hint, type) and issubclass(hint, Enum):
         return st.sampled_from(list(hint))
     return {bool: st.booleans(), int: INTEGERS, float: FLOATS, str: TEXT}[hint]

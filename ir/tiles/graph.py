@@ -15,6 +15,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
@@ -38,9 +39,11 @@ class Role(StrEnum):
     INNER = "inner"
 
 
-@dataclass(frozen=True, slots=True)
-class Range:
-    """Indices ``start, start+step, ..`` below ``stop`` along one axis."""
+class Range(NamedTuple):
+    """Indices ``start, start+step, ..`` below ``stop`` along one axis.
+
+    There are more of these than of any other value, so it is a tuple.
+    """
 
     start: int
     stop: int
