@@ -144,16 +144,20 @@ def measure(
     """Map and simulate every layer."""
     names = arguments.mapper.split(",")
     others = [name for name in names if name != "random"]
-    plain = replace(arch, network=None, dram=None)  # no mapper looks at these
-    problems = [MappingProblem(workload=layer.workload, arch=plain) for layer in layers]
-    jobs = [MapJob(problem, _mapper(name, arguments)) for problem in problems for name in others]
+    plain = replace(arch, network=None, dram=None)  # but for one no mapper looks at these
+    machines = {name: arch if name == "network" else plain for name in others}
+    jobs = [
+        MapJob(MappingProblem(workload=layer.workload, arch=machine), _mapper(name, arguments))
+        for layer in layers
+        for name, machine in machines.items()
+    ]
     cache = None if arguments.no_cache else MappingCache(default_folder())
     answers = iter(solve_all(jobs, cache, processes=1, progress=_progress))
     found: list[Timed] = []
-    for layer, problem in zip(layers, problems, strict=True):
+    for layer in layers:
         for name in names:
             if name == "random":
-                nests = drawn(problem, BEST_OF)
+                nests = drawn(MappingProblem(workload=layer.workload, arch=plain), BEST_OF)
             else:
                 answer = next(answers)
                 nests = [answer.nest] if isinstance(answer, MappingResult) else []

@@ -25,6 +25,7 @@ MAPPER_NAMES = (
     "random",
     "random-pruned",
     "timeloop-hybrid",
+    "network",
     "exhaustive",
 )
 SCHEDULER_NAMES = (

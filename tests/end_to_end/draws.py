@@ -43,8 +43,9 @@ from .random_onnx import random_network
 
 ARCHS = ("simba", "simba-8x8", "edge-1m", "flexer-arch1", "flexer-arch5", "edge-fp32", "edge-fp32")
 QUICK_MAPPER = "output-stationary"
-OTHER_MAPPERS = tuple(sorted(set(MAPPERS) - {QUICK_MAPPER, "exhaustive"}))
-"""All others, but the exhaustive one, which refuses workloads of more than a few loops."""
+OTHER_MAPPERS = tuple(sorted(set(MAPPERS) - {QUICK_MAPPER, "exhaustive", "network"}))
+"""All others, but the exhaustive one, which refuses workloads of more than a few loops, and the one
+that needs a mesh."""
 QUICK = 0.85
 """Share of draws with the mapper that takes no time."""
 EVALUATIONS = 300
