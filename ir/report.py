@@ -116,6 +116,7 @@ class Cause(StrEnum):
     PORT = "port"
     OVERLAP = "overlap"
     MOVES = "moves"
+    NETWORK = "network"
     UNKNOWN = "unknown"
 
 
@@ -125,7 +126,8 @@ class Reason:
 
     Attributes:
         cause: Instructions waited for a port; operators before or after worked at the same time;
-            the plan moved whole tensors at its step; or nobody knows.
+            the plan moved whole tensors at its step; its transfers crossed the mesh, where the run
+            was timed over one; or nobody knows.
         cycles: For how long: waiting summed over instructions, or of its time [cycle].
         port: Which port; ``None`` for other causes.
     """

@@ -11,6 +11,7 @@ from functools import cached_property
 
 from ....ir.arch import Architecture
 from ....ir.graph_schedule import GraphSchedule
+from ....ir.mesh_report import MeshReport
 from ....ir.module import Module
 from ....ir.report import NOTICEABLE, Cause, Reason
 from ....passes.base import require_arch
@@ -25,10 +26,12 @@ class Differences:
     Attributes:
         module: What was compiled.
         accounts: Of the operators in execution order; empty where the simulator did not run.
+        mesh: What the mesh was used for, where the run was timed over one.
     """
 
     module: Module
     accounts: Sequence[OperatorAccount]
+    mesh: MeshReport | None = None
 
     @cached_property
     def predicted(self) -> Mapping[str, int]:
@@ -63,6 +66,7 @@ class Differences:
         ]
         found.append(Reason(Cause.OVERLAP, self._overlap(account)))
         found.append(Reason(Cause.MOVES, self._moves(name)))
+        found.append(Reason(Cause.NETWORK, self._slowed.get(name, 0)))
         found = [item for item in found if item.cycles > 0]
         found.sort(key=lambda item: -item.cycles)
         return tuple(found) or (Reason(Cause.UNKNOWN, 0),)
@@ -78,6 +82,12 @@ class Differences:
     def _alone(self) -> OperatorsAlone | None:
         program, schedule = self.module.program, self.module.tile_schedule
         return None if program is None or schedule is None else OperatorsAlone(program, schedule)
+
+    @cached_property
+    def _slowed(self) -> Mapping[str, int]:
+        """How much longer operators take over the mesh than by bandwidths alone [cycle]."""
+        operators = () if self.mesh is None else self.mesh.operators
+        return {item.name: item.cycles - item.analytical_cycles for item in operators}
 
     def _overlap(self, account: OperatorAccount) -> int:
         """Return for how long operators before or after work, too [cycle]."""

@@ -41,7 +41,11 @@ def operator_reports(found: Findings, seconds: Mapping[str, float]) -> tuple[Ope
     alone = () if module.tile_schedule is None else module.tile_schedule.alone
     cycles = {item.operator: item.cycles for item in alone}
     simulation = found.simulation
-    differences = Differences(module, () if simulation is None else simulation.operators)
+    differences = Differences(
+        module,
+        () if simulation is None else simulation.operators,
+        None if simulation is None else simulation.mesh,
+    )
     plan = module.graph_schedule
     groups: Mapping[str, Group] = {} if plan is None else plan.groups_by_name
     return tuple(

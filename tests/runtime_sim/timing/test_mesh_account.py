@@ -9,6 +9,7 @@ from accnn.compiler.driver import compile
 from accnn.compiler.execute import QUICK
 from accnn.compiler.report.html.page import html_report
 from accnn.compiler.report.mesh_table import mesh_line
+from accnn.ir.report import Cause
 from accnn.runtime_sim.timing.events import TimingModel
 
 from ...onnx_rows import convolutions_in_a_row
@@ -46,6 +47,13 @@ def test_the_array_computes_or_waits(results):
     convolutions = [item for item in meshed.report.mesh.operators if item.compute]
     assert len(convolutions) == 2
     assert sum(item.compute for item in convolutions) < total <= meshed.simulation.cycles
+
+
+def test_reports_name_the_network_as_a_reason(results):
+    """Where the run differs from the model, and the mesh made it longer."""
+    for result, is_meshed in zip(results, (False, True), strict=True):
+        reasons = [reason for item in result.report.operators for reason in item.reasons]
+        assert any(reason.cause is Cause.NETWORK for reason in reasons) == is_meshed
 
 
 def test_the_page_has_a_heat_map_where_there_was_a_mesh(results):
