@@ -133,6 +133,10 @@ def test_over_the_mesh_the_same_program_takes_longer():
     assert programs[0] == programs[1]
     assert meshed.verification == plain.verification
     assert meshed.totals.cycles_simulated > plain.totals.cycles_simulated
+    np.savez("in.npz", x=np.zeros((1, 3, 8, 8), np.float32))
+    words = ["tiny.acc/program.acc", "--input", "in.npz", "--output", "out.npz", "--timing"]
+    again = CliRunner().invoke(acc_run.app, [*words, "network"])
+    assert f": {meshed.totals.cycles_simulated} cycles" in again.output
     without = run("tiny.onnx", "--arch", "edge-1m", "--timing", "network", "-o", "other")
     assert without.exit_code == 2
     assert "has no network" in without.output
