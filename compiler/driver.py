@@ -25,6 +25,8 @@ from ..passes.manager import Outcome, run_pipeline
 from ..passes.pipeline import Pipeline
 from ..runtime_sim.result import SimulationResult
 from ..runtime_sim.simulate import simulate
+from ..runtime_sim.timing.events import TimingModel
+from ..runtime_sim.timing.over_mesh import check_timed
 from .frontend import Network, read_network
 from .given import as_files
 from .mapping.solve import CachedSolver
@@ -148,6 +150,8 @@ def _compile(
     machine = parse_architecture(source.text, file=source.path.name)
     if chosen.lowers:
         check_executable(machine)
+    if chosen.timing is TimingModel.NETWORK:
+        check_timed(machine)
     store = None if chosen.cache is None else Store(chosen.cache)
     network = read_network(model, machine, chosen, watch, QuantisedNetworks(store))
     inputs = verification_inputs(network.model, chosen.seed, chosen.inputs)
@@ -241,6 +245,7 @@ def run_program(
         constants_of(module),
         {name: inputs[original] for original, name in names},
         detect_races=options.races,
+        timing=options.timing,
         trace=True,
     )
 

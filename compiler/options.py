@@ -11,6 +11,7 @@ from ..models.quantisation.options import PERCENTILE, QuantizeOptions
 from ..models.quantisation.ranges import CalibrationMethod
 from ..passes.mapping.problem import Objective
 from ..passes.scheduling.fusion import Fuse
+from ..runtime_sim.timing.events import TimingModel
 from .mapping.solve import cores
 from .sizes import parse_budget
 from .stores.store import default_folder
@@ -59,6 +60,8 @@ class CompileOptions:
         constants: Values of inputs that are compiled in as constants, by name.
         verify: What is compared with onnxruntime.
         races: Whether the simulator looks for unordered accesses while verifying.
+        timing: How long transfers take in the simulated run: as bandwidths say, or over the mesh
+            and the memory behind it. What is scheduled does not depend on it.
         inputs: ``.npz`` with the inputs to verify on; made-up ones otherwise.
         pipeline: Text of the passes to run instead of those that the options above choose (mapper,
             objective, scheduler, fuse, tiles and scratchpad).
@@ -84,6 +87,7 @@ class CompileOptions:
     constants: Mapping[str, ConstantValue] = field(default_factory=dict[str, ConstantValue])
     verify: VerifyMode = VerifyMode.OUTPUTS
     races: bool = True
+    timing: TimingModel = TimingModel.ANALYTICAL
     inputs: Path | None = None
     pipeline: str | None = None
     settings: tuple[str, ...] = ()
@@ -144,6 +148,7 @@ _KINDS: Mapping[str, type[StrEnum]] = {
     "objective": Objective,
     "fuse": Fuse,
     "verify": VerifyMode,
+    "timing": TimingModel,
     "calibration_method": CalibrationMethod,
 }
 """Options that take one of several words."""

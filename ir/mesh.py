@@ -19,6 +19,7 @@ from .arch import Architecture, MeshNetwork
 from .errors import ArchitectureError
 
 _EAST, _WEST, _SOUTH, _NORTH = range(4)
+_STEPS = ((1, 0), (-1, 0), (0, 1), (0, -1))
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +105,24 @@ class Mesh:
     def is_out(self, link: int) -> bool:
         """Whether a link leads from a router to a node."""
         return len(self.positions) <= link < 2 * len(self.positions)
+
+    def link_name(self, link: int) -> str:
+        """Return a link as reports name it: ``from 1,0 to 2,0``, columns first."""
+        nodes = len(self.positions)
+        if link < 2 * nodes:
+            way = "to" if self.is_out(link) else "from"
+            return f"{way} {self._node_name(link % nodes)}"
+        router, direction = divmod(link - 2 * nodes, 4)
+        row, column = divmod(router, self.network.columns)
+        x, y = _STEPS[direction]
+        return f"from {column},{row} to {column + x},{row + y}"
+
+    def _node_name(self, node: int) -> str:
+        kinds = (("scratchpad", self.scratchpad_nodes), ("off-chip", self.off_chip_nodes))
+        for kind, nodes in kinds:
+            if node in nodes:
+                return f"{kind} port {nodes.index(node)}"
+        return f"{self.network.fanout} {node}"
 
     def hops(self, source: int, destination: int) -> int:
         """Return how many links between routers lie between two nodes."""

@@ -20,7 +20,7 @@ from .functional.execute import begin
 from .functional.machine import NUMPY_TYPES, Machine
 from .ledger import Ledger
 from .result import QueueTimeline, SimulationResult, read_symbol
-from .timing.events import Issue, Step, time_of
+from .timing.events import Issue, ProgramTiming, Step, TimingModel, time_of
 from .timing.interleaving import random_steps
 
 Array: TypeAlias = npt.NDArray[Any]
@@ -34,6 +34,7 @@ def simulate(
     detect_races: bool = True,
     trace: bool = False,
     interleaving_seed: int | None = None,
+    timing: TimingModel = TimingModel.ANALYTICAL,
 ) -> SimulationResult:
     """Execute a program.
 
@@ -48,6 +49,7 @@ def simulate(
             that nothing has written.
         trace: Whether to keep when each instruction ran.
         interleaving_seed: Execute in a random legal order instead; times do not change.
+        timing: What says how long transfers take.
 
     Raises:
         InputError: A tensor is missing, unknown, or has the wrong type or shape.
@@ -56,35 +58,30 @@ def simulate(
         SimulationError: An access is out of bounds, queues deadlock, a constant is written, a
             byte is read that nothing has written.
         VerifyError: The program breaks an invariant of its class.
+        ArchitectureError: ``timing`` asks for a mesh, and the machine has none that could be timed.
     """
     program.verify()
     # Tiles are small: threads of the linear algebra library cost more than they bring.
     with threadpool_limits(limits=1):
-        return _simulate(program, constants, inputs, detect_races, trace, interleaving_seed)
+        machine, arrays = Machine(program), Arrays(program)
+        _load(program, machine, SymbolKind.CONSTANT, constants)
+        _load(program, machine, SymbolKind.INPUT, inputs)
+        times = time_of(program, arrays=arrays, timing=timing)
+        run = _Run(program, machine, arrays, detect_races=detect_races, trace=trace)
+        return _execute(program, times, run, interleaving_seed)
 
 
-def _simulate(
-    program: Program,
-    constants: Mapping[str, Array],
-    inputs: Mapping[str, Array],
-    detect_races: bool,
-    trace: bool,
-    interleaving_seed: int | None,
+def _execute(
+    program: Program, times: ProgramTiming, run: "_Run", seed: int | None
 ) -> SimulationResult:
-    machine = Machine(program)
-    _load(program, machine, SymbolKind.CONSTANT, constants)
-    _load(program, machine, SymbolKind.INPUT, inputs)
-    arrays = Arrays(program)
-    timing = time_of(program, arrays=arrays)
-    run = _Run(program, machine, arrays, detect_races=detect_races, trace=trace)
-    seed = interleaving_seed
-    steps = timing.steps if seed is None else random_steps(program, seed)
+    """Execute all instructions in the order of time, or in a random legal one."""
+    steps = times.steps if seed is None else random_steps(program, seed)
     with np.errstate(over="ignore", invalid="ignore"):  # infinities are values as others
         for step in steps:
             if step.retires:
                 run.retire(step)
             else:
-                run.begin(timing.queues[step.queue][step.position])
+                run.begin(times.queues[step.queue][step.position])
     return run.result()
 
 

@@ -13,6 +13,7 @@ from .choices import (
     CalibrationName,
     FuseName,
     ObjectiveName,
+    TimingName,
     VerifyName,
 )
 from .exit_codes import EXIT_CODES, epilog
@@ -162,6 +163,13 @@ def acc_compile(
             help="Look for unordered accesses and unwritten bytes while simulating; on if absent.",
         ),
     ] = None,
+    timing: Annotated[
+        TimingName,
+        typer.Option(
+            help="network: in the simulated run, transfers cross the mesh and use the memory of "
+            "the machine's tables [network] and [dram]."
+        ),
+    ] = "analytical",
     seed: Annotated[int, typer.Option(metavar="N", help="Seed of made-up data, 0 or more.")] = 0,
     pipeline: Annotated[
         str | None,
@@ -244,7 +252,7 @@ def acc_compile(
                 raise ModelError(f"{path}: no such file")
         from .work import compile_network as work
 
-        work.check_effects(verify, races=races, inputs=inputs)
+        work.check_effects(verify, races=races, inputs=inputs, timing=timing)
 
         options = work.CompileOptions(
             mapper=mapper,
@@ -262,6 +270,7 @@ def acc_compile(
             constants=work.parse_constants(constant or []),
             verify=work.VerifyMode(verify),
             races=races is not False,
+            timing=work.TimingModel(timing),
             inputs=inputs,
             pipeline=None if pipeline is None else work.pipeline_text(pipeline),
             settings=tuple(settings or ()),

@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from .choices import TimingName
 from .exit_codes import epilog
 from .tool import ToolCommand, new_tool, reported
 from .verbosity import Quiet, Verbose, chosen_verbosity
@@ -42,6 +43,13 @@ def acc_run(
             "--races/--no-races", help="Stop at unordered accesses and reads of unwritten bytes."
         ),
     ] = True,
+    timing: Annotated[
+        TimingName,
+        typer.Option(
+            help="network: transfers cross the mesh and use the memory of the machine's tables "
+            "[network] and [dram]."
+        ),
+    ] = "analytical",
     quiet: Quiet = False,
     verbose: Verbose = False,
     version: Version = False,
@@ -52,4 +60,4 @@ def acc_run(
         verbosity = chosen_verbosity(quiet=quiet, verbose=verbose)
         from .work.run_package import run_package
 
-        run_package(program, inputs, output, trace, races=races, verbosity=verbosity)
+        run_package(program, inputs, output, trace, races=races, timing=timing, verbosity=verbosity)

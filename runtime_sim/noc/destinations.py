@@ -12,6 +12,7 @@ References:
 
 import itertools
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -83,3 +84,18 @@ def next_hops(mesh: Mesh, members: tuple[int, ...], port: int) -> dict[int, int]
     found.update(itertools.pairwise(leaders))
     found[leaders[-1]] = port
     return found
+
+
+def port_for(mesh: Mesh, nodes: Sequence[int], members: Sequence[int], load: Sequence[int]) -> int:
+    """Return the port of a group: the one with the least to carry, then the nearest.
+
+    Args:
+        mesh: Where they are.
+        nodes: Ports to choose from.
+        members: Children of the group.
+        load: What each node carries already.
+    """
+    return min(
+        nodes,
+        key=lambda node: (load[node], sum(mesh.hops(node, child) for child in members), node),
+    )

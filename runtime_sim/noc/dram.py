@@ -30,7 +30,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...ir.arch import Dram
-from .compiled import inner
+from .compiled import entry, inner
 
 Ints = NDArray[np.int64]
 
@@ -157,3 +157,32 @@ def _refresh(dram: Ints, banks: Ints, now: int) -> None:
             banks[bank, ROW] = -1
             banks[bank, READY] = banks[bank, CLOSE] = end
         dram[NEXT_REFRESH] += dram[INTERVAL]
+
+
+def accesses_cycles(
+    dram: Dram, clock_hz: float, starts: Ints, size: int, *, is_write: bool
+) -> float:
+    """Return how long accesses take one after the other, refreshes counted on average [cycle].
+
+    Rows are closed before.
+
+    Args:
+        dram: Timing of the memory.
+        clock_hz: Cycles per second.
+        starts: First byte of each access.
+        size: Bytes of each.
+        is_write: Whether they write.
+    """
+    figures, banks = dram_figures(dram, clock_hz)
+    figures[INTERVAL], figures[IS_WRITING] = 0, is_write
+    parts = _in_turn(figures, banks, starts, size, is_write)
+    return parts / PARTS * (1 + dram.refresh_ns / dram.interval_ns)
+
+
+@entry
+def _in_turn(dram: Ints, banks: Ints, starts: Ints, size: int, is_write: bool) -> int:
+    """Return when the last of some accesses is over, in parts of a cycle."""
+    for place in range(starts.shape[0]):
+        now = max(dram[BUS] - dram[LEAD], 0)
+        access(dram, banks, starts[place], size, is_write, now)
+    return dram[BUS]

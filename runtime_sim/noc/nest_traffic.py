@@ -29,7 +29,7 @@ from ...ir.mesh import Mesh, mesh_of
 from ...ir.workload import Operand
 from ..array.counts import Side, count_accesses
 from ..array.nest import ArrayNest, Leg
-from .destinations import Groups, groups_of, next_hops
+from .destinations import Groups, groups_of, next_hops, port_for
 from .kernel import NO_MEMORY, READ, WRITE, Ints
 from .phases import Phases, Visits
 from .transfers import Arrivals, Transfers
@@ -57,6 +57,9 @@ class NetworkRun:
         waits: How long a child waits in the simulated phases, on average over children, by whose
             tile it waits for [cycle]; of the outputs: for a place for new sums, or old ones.
         simulated_cycles: Until the last phase that was simulated is over [cycle].
+        fill_cycles: Until a child first computes [cycle].
+        drain_cycles: From the last phase's end until all has left [cycle].
+        carried: Flits of the whole nest over each link that carries some.
     """
 
     cycles: int
@@ -68,21 +71,28 @@ class NetworkRun:
     crossed: Ints
     waits: Mapping[Operand, float]
     simulated_cycles: int
+    fill_cycles: int
+    drain_cycles: int
+    carried: Mapping[int, int]
 
 
-def run_nest(nest: LoopNest, arch: Architecture, *, most: int = MOST) -> NetworkRun:
-    """Return how long an operator takes with its traffic over the mesh.
+def run_nest(
+    nest: LoopNest, arch: Architecture, *, accumulate: bool = False, most: int = MOST
+) -> NetworkRun:
+    """Return how long an operator, or one instruction, takes with its traffic over the mesh.
 
     Args:
-        nest: Its loops, from the off-chip memory to the MACs.
+        nest: Its loops, from the memories that its operands lie in down to the MACs. What lies in
+            the array already does not cross the mesh.
         arch: The machine of one NPU.
+        accumulate: Whether sums that lie in the scratchpad are added to, so that they come first.
         most: Packets and phases simulated, about.
 
     Raises:
         ArchitectureError: The machine has no mesh, or one that is too small.
         SimulationError: It cannot run the nest.
     """
-    return _Traffic(ArrayNest(nest, arch), mesh_of(arch), most).run()
+    return _Traffic(ArrayNest(nest, arch), mesh_of(arch), most, accumulate=accumulate).run()
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +101,8 @@ class _Way:
 
     Attributes:
         leg: From the memory with ports on the mesh into the children.
-        outer: From the off-chip memory into that one; ``None`` where it is the off-chip memory.
+        outer: From the off-chip memory into that one; ``None`` where the operand lies in it.
+        is_off_chip: Whether the memory with ports is the off-chip memory.
         groups: Children with equal parts.
         flits: Of one tile of a group; of sums, at their own width.
         narrow: Of finished outputs.
@@ -99,6 +110,7 @@ class _Way:
 
     leg: Leg
     outer: Leg | None
+    is_off_chip: bool
     groups: Groups
     flits: int
     narrow: int
@@ -107,9 +119,12 @@ class _Way:
 class _Traffic:
     """Tasks of one nest."""
 
-    def __init__(self, nest: ArrayNest, mesh: Mesh, most: int) -> None:
-        self.nest, self.mesh = nest, mesh
-        self.ways = {operand: self._way(operand) for operand in Operand}
+    def __init__(self, nest: ArrayNest, mesh: Mesh, most: int, *, accumulate: bool) -> None:
+        self.nest, self.mesh, self.accumulate = nest, mesh, accumulate
+        self.ways = {way.leg.operand: way for operand in Operand if (way := self._way(operand))}
+        self.children = math.prod(
+            loop.extent for loop in nest.nest.spatial if loop.fanout == mesh.network.fanout
+        )
         legs = [item for way in self.ways.values() for item in (way.leg, way.outer) if item]
         probe = Phases(nest, tuple(legs), 1)
         self.phases = Phases(nest, tuple(legs), max(int(most / self._per_phase(probe)), 16))
@@ -118,18 +133,21 @@ class _Traffic:
         self._carried: Counter[int] = Counter()
         self._remembered = 0
         self._needs: list[tuple[Operand, Ints, Ints, Ints]] = []
-        children = len(self.ways[Operand.I].groups.of)
-        self.compute = self._compute(children)
+        self.compute = self._compute()
 
     # -- geometry -------------------------------------------------------------------------------
 
-    def _way(self, operand: Operand) -> _Way:
+    def _way(self, operand: Operand) -> _Way | None:
+        """Return an operand's way; ``None`` where it lies in the array already."""
         legs = self.nest.legs(operand)
-        at = next(
+        crossing = [
             place
             for place, leg in enumerate(legs)
             if any(hop.fanout.name == self.mesh.network.fanout for hop in leg.hops)
-        )
+        ]
+        if not crossing:
+            return None
+        (at,) = crossing
         leg, inner = legs[at], legs[at].hops[1:]
         sums = operand is Operand.O
         copies = math.prod(hop.telling if sums else hop.transfers for hop in inner)
@@ -137,6 +155,7 @@ class _Traffic:
         return _Way(
             leg=leg,
             outer=legs[at - 1] if at else None,
+            is_off_chip=leg.parent is self.nest.arch.off_chip,
             groups=groups_of(self.nest, self.mesh, operand),
             flits=self._flits(elements * self.nest.bits(operand)),
             narrow=self._flits(elements * self.nest.workload.output_bits),
@@ -147,7 +166,7 @@ class _Traffic:
 
     def _per_phase(self, phases: Phases) -> Fraction:
         """Return packets and phases of children, of the whole nest per phase."""
-        total = Fraction(len(self.ways[Operand.I].groups.of))
+        total = Fraction(self.children)
         for operand, way in self.ways.items():
             packets = -(-way.flits // self.mesh.network.packet_flits)
             ways = len(way.groups.of) if operand is Operand.O else len(way.groups.members)
@@ -163,11 +182,15 @@ class _Traffic:
     def run(self) -> NetworkRun:
         """Return how it runs."""
         for operand in (Operand.I, Operand.W):
-            self._inputs(self.ways[operand])
-        self._sums(self.ways[Operand.O])
+            if operand in self.ways:
+                self._inputs(self.ways[operand])
+        if Operand.O in self.ways:
+            self._sums(self.ways[Operand.O])
         arch = self.nest.arch
         arrivals = self.transfers.run(arch.off_chip.read_bandwidth, arch.dram, arch.clock_hz)
         at_pace, bound = self._at_pace(arrivals), self._bound()
+        first, last = self.compute[0], self.compute[-1]
+        computed = int(arrivals.done[last].max()) + 1
         return NetworkRun(
             cycles=max(at_pace, bound),
             compute_cycles=math.ceil(self._phase_cycles() * self.phases.all),
@@ -177,7 +200,10 @@ class _Traffic:
             packets=arrivals.packets,
             crossed=arrivals.crossed,
             waits=self._waits(arrivals),
-            simulated_cycles=int(arrivals.done[self.compute[-1]].max()) + 1,
+            simulated_cycles=computed,
+            fill_cycles=int(arrivals.done[first].min()) + 1 - self._first_cycles,
+            drain_cycles=int(arrivals.done.max()) + 1 - computed,
+            carried=self._carried,
         )
 
     def _needed(self, operand: Operand, tasks: Ints, phases: Ints, children: Ints) -> None:
@@ -217,7 +243,7 @@ class _Traffic:
         if dram is not None:
             bandwidth = dram.burst_bytes / (dram.burst_ns * self.nest.arch.clock_hz / 1e9)
         memory = _time(self._remembered * self.mesh.network.flit_bits, bandwidth)
-        return max(math.ceil(memory), *self._carried.values())
+        return max([math.ceil(memory), *self._carried.values()])
 
     def _carry(self, tree: int, flits: int, memory: int) -> None:
         """Book flits of the whole nest."""
@@ -233,7 +259,7 @@ class _Traffic:
         """Return how long children compute on one phase, their own memories' ports included."""
         arch, busiest = self.nest.arch, Fraction(self.nest.steps)
         loads: dict[tuple[str, Side], int] = {}
-        for item in count_accesses(self.nest, accumulate=False):
+        for item in count_accesses(self.nest, accumulate=self.accumulate):
             key = item.place, item.side
             loads[key] = loads.get(key, 0) + item.busiest
         for level in arch.levels[arch.index(arch.scratchpad) + 1 :]:
@@ -245,19 +271,23 @@ class _Traffic:
                 busiest = max(busiest, time)
         return busiest / self.phases.all
 
-    def _compute(self, children: int) -> Ints:
+    @property
+    def _first_cycles(self) -> int:
+        return max(math.floor(self._phase_cycles()), 1)
+
+    def _compute(self) -> Ints:
         """Add the phases of all children, ``[phases, children]``."""
         each = self._phase_cycles()
         ends = [math.floor(each * number) for number in range(1, self.phases.count + 1)]
         cycles = np.maximum(np.diff(np.array([0, *ends], np.int64)), 1)
-        tasks = self.transfers.delays(np.repeat(cycles[:, None], children, axis=1))
+        tasks = self.transfers.delays(np.repeat(cycles[:, None], self.children, axis=1))
         self.transfers.order(tasks[:-1], tasks[1:])
         return tasks
 
     def _inputs(self, way: _Way) -> None:
         """Add the tiles of weights or inputs."""
         visits, halves = self.phases.visits(way.leg), _halves(way.leg.child)
-        memory = READ if way.outer is None else NO_MEMORY
+        memory = READ if way.is_off_chip else NO_MEMORY
         weight = way.flits * self._times(way.leg)[0]
         trees = [
             self.transfers.tree(self._port(way, members, weight), members)
@@ -323,38 +353,32 @@ class _Traffic:
     def _port(self, way: _Way, members: Sequence[int], weight: int) -> int:
         """Return the port of a group: the one with the least to carry, then the nearest."""
         mesh = self.mesh
-        nodes = mesh.off_chip_nodes if way.outer is None else mesh.scratchpad_nodes
-        best = min(
-            nodes,
-            key=lambda node: (
-                self._load[node],
-                sum(mesh.hops(node, child) for child in members),
-                node,
-            ),
-        )
+        nodes = mesh.off_chip_nodes if way.is_off_chip else mesh.scratchpad_nodes
+        best = port_for(mesh, nodes, members, self._load)
         self._load[best] += weight
         return best
 
     def _sums(self, way: _Way) -> None:
         """Add the tiles of outputs, on their way out and back in."""
         visits, halves = self.phases.visits(way.leg), _halves(way.leg.child)
-        is_stored = way.outer is None
         sends, last = self._messages(way, visits)
         transfers = self.transfers
         transfers.order(self.compute[visits.last], sends)
         everyone = np.arange(sends.shape[1], dtype=np.int64)
         self._needed(Operand.O, sends[:-halves], visits.first[halves:], everyone)
-        back = np.flatnonzero(visits.earlier >= 0)
+        taken_up = self.accumulate and way.outer is None
+        back = np.flatnonzero((visits.earlier >= 0) | taken_up)
         flits = np.full((len(back), len(last)), way.flits)
         trees = [transfers.tree(port, (child,)) for child, port in last]
-        memory = READ if is_stored else NO_MEMORY
+        memory = READ if way.is_off_chip else NO_MEMORY
         places = self._addresses(way.leg, visits.tile[back], way.flits, len(trees))
         returns = transfers.add(np.array(trees)[None, :], flits, memory, places)
         tiles, different = self._times(way.leg)
         for tree in trees:
-            self._carry(tree, (tiles - different) * way.flits, memory)
+            self._carry(tree, (tiles - (0 if taken_up else different)) * way.flits, memory)
         nearest = np.array([child for child, _ in last])
-        transfers.order(sends[visits.earlier[back]][:, nearest], returns)
+        again = visits.earlier[back] >= 0
+        transfers.order(sends[visits.earlier[back][again]][:, nearest], returns[again])
         late = back >= halves
         transfers.order(sends[back[late] - halves][:, nearest], returns[late])
         self._needed(Operand.O, returns, visits.first[back], nearest)
@@ -363,7 +387,7 @@ class _Traffic:
 
     def _messages(self, way: _Way, visits: Visits) -> tuple[Ints, list[tuple[int, int]]]:
         """Add what children send, ``[visits, children]``; return who sends to which port, too."""
-        memory = WRITE if way.outer is None else NO_MEMORY
+        memory = WRITE if way.is_off_chip else NO_MEMORY
         sends = np.zeros((len(visits), len(way.groups.of)), np.int64)
         wide = np.full(len(visits), way.flits)
         final = np.where(visits.is_final == 1, way.narrow, way.flits)

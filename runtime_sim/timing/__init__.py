@@ -1,7 +1,7 @@
 """When instructions run, and who waits for whom.
 
 - ``events``: the discrete events over queues, waits and ports;
-- ``demands``: what each instruction asks of engines and ports;
+- ``demands``: what each instruction asks of engines and ports; ``over_mesh``: of a mesh, too;
 - ``ports``: the ports of a machine;
 - ``contention``: data phases under way, at rates that ``sharing`` makes fair;
 - ``interleaving``: a random legal order, for looking at a program in another one.

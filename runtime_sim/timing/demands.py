@@ -75,13 +75,17 @@ class Demand:
 
 
 class Demands:
-    """The work of every instruction of a program's queues."""
+    """The work of every instruction of a program's queues.
+
+    Attributes:
+        ports: The ports that demands are for.
+    """
 
     def __init__(self, program: Program, ports: PortTable, arrays: Arrays) -> None:
         self._program = program
         self._arch = program.arch
         self._arrays = arrays
-        self._ports = ports
+        self.ports = ports
         self._array_work: dict[tuple[int, int, bool], Demand] = {}
         self._paths = [_paths(program, queue, ports) for queue in program.queues]
 
@@ -150,7 +154,7 @@ class Demands:
             ports = self._paths[queue].get((Space.GB, Way(way.value)), ())
             yield from ((port, math.ceil(amount / len(ports))) for port in ports)
             return
-        port = self._ports.inside(self._arch, npu, place, way.value)
+        port = self.ports.inside(self._arch, npu, place, way.value)
         if port is not None:
             yield port, math.ceil(amount)
 

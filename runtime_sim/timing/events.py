@@ -15,7 +15,7 @@ Time does not depend on values: a program is timed first and executed afterwards
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from enum import IntEnum
+from enum import IntEnum, StrEnum
 from heapq import heappop, heappush
 
 from ...ir.errors import SimulationError
@@ -25,7 +25,15 @@ from ..array.arrays import Arrays
 from ..result import PortStall
 from .contention import Contention
 from .demands import Demand, Demands
+from .over_mesh import MeshDemands
 from .ports import ports_of
+
+
+class TimingModel(StrEnum):
+    """How long transfers take: as bandwidths say, or over the mesh and the memory behind it."""
+
+    ANALYTICAL = "analytical"
+    NETWORK = "network"
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +90,7 @@ def time_of(
     program: Program,
     work: Sequence[Sequence[Demand]] | None = None,
     arrays: Arrays | None = None,
+    timing: TimingModel = TimingModel.ANALYTICAL,
 ) -> ProgramTiming:
     """Return when the instructions of a program run.
 
@@ -89,20 +98,40 @@ def time_of(
         program: What to run.
         work: What each instruction asks for, by queue, instead of what the machine says.
         arrays: What descriptors do on the machine, where that is known already.
+        timing: What says how long transfers take; given ``work`` is of the analytical one.
 
     Raises:
+        ArchitectureError: The machine has no mesh that could be timed.
         SimulationError: The queues wait for each other; says what each waits for. Or an access
             has no shape.
     """
     ports = ports_of(program.arch)
     if work is None:
-        demands = Demands(program, ports, arrays or Arrays(program))
+        demands = demands_of(program, arrays or Arrays(program), timing)
         work = [demands.queue(number) for number in range(len(program.queues))]
+        ports = demands.ports
     events = _Events(program, work, Contention(ports))
     events.run()
     if any(line.retired < len(line.ends) for line in events.lines):
         raise SimulationError(_deadlock(program, [line.retired for line in events.lines]))
     return ProgramTiming(tuple(_issues(line) for line in events.lines), tuple(events.steps))
+
+
+def demands_of(program: Program, arrays: Arrays, timing: TimingModel) -> Demands:
+    """Return the work of a program's instructions.
+
+    Args:
+        program: The program.
+        arrays: What its descriptors do on the machine.
+        timing: What says how long transfers take.
+
+    Raises:
+        ArchitectureError: The machine has no mesh that could be timed.
+    """
+    ports = ports_of(program.arch)
+    if timing is TimingModel.NETWORK:
+        return MeshDemands(program, ports, arrays)
+    return Demands(program, ports, arrays)
 
 
 class _Kind(IntEnum):

@@ -49,6 +49,9 @@ def test_speed_ups_are_geometric_means_over_layers(script: ModuleType) -> None:
             crossed=np.zeros(1, np.int64),
             waits={},
             simulated_cycles=cycles,
+            fill_cycles=0,
+            drain_cycles=0,
+            carried={},
         )
         return script.Timed(layer, mapper, cycles / 2, run)
 

@@ -15,6 +15,7 @@ from ....models.quantisation.ranges import CalibrationMethod
 from ....passes.instrument import WriteReproducer
 from ....passes.mapping.problem import Objective
 from ....passes.scheduling.fusion import Fuse
+from ....runtime_sim.timing.events import TimingModel
 from ...artifacts import write_results
 from ...driver import Result, compile
 from ...explain.explaining import explain as explain_operator
@@ -39,6 +40,7 @@ __all__ = [
     "CompileOptions",
     "Fuse",
     "Objective",
+    "TimingModel",
     "VerifyMode",
     "check_effects",
     "check_one",
@@ -99,18 +101,26 @@ def compile_network(
     judge(result.report.verification)
 
 
-def check_effects(verify: str, *, races: bool | None, inputs: Path | None) -> None:
+def check_effects(
+    verify: str, *, races: bool | None, inputs: Path | None, timing: str = TimingModel.ANALYTICAL
+) -> None:
     """Refuse options that would have no effect.
 
     Args:
         verify: How much is verified.
         races: Whether races are looked for; ``None`` where nobody said.
         inputs: What is verified on.
+        timing: How long transfers take in the simulation.
 
     Raises:
         OptionError: Nothing is simulated, and an option concerns the simulation.
     """
-    given = [name for name, is_given in (("--races", races), ("--inputs", inputs)) if is_given]
+    asked = {
+        "--races": races,
+        "--inputs": inputs,
+        "--timing network": timing == TimingModel.NETWORK,
+    }
+    given = [name for name, is_given in asked.items() if is_given]
     if verify == VerifyMode.OFF and given:
         raise OptionError(
             f"{given[0]} has no effect with --verify off, which simulates nothing",

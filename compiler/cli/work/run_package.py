@@ -15,6 +15,7 @@ from ....backend.package import Package, load_package
 from ....ir.codec.files import check_writable, replacing
 from ....ir.errors import InputError, OptionError
 from ....runtime_sim.simulate import SimulationResult, simulate
+from ....runtime_sim.timing.events import TimingModel
 from ....runtime_sim.trace import write_trace
 from ..verbosity import Verbosity
 
@@ -28,6 +29,7 @@ def run_package(
     trace: Path | None,
     *,
     races: bool,
+    timing: str,
     verbosity: Verbosity,
 ) -> None:
     """Execute a program, write its outputs, tell its cost.
@@ -38,6 +40,7 @@ def run_package(
         output: ``.npz`` to write.
         trace: Where to write a trace; ``None`` writes none.
         races: Whether to stop at unordered accesses.
+        timing: How long transfers take: ``analytical`` or ``network``.
         verbosity: How much is said.
 
     Raises:
@@ -52,6 +55,7 @@ def run_package(
         _named_inputs(package, inputs),
         detect_races=races,
         trace=trace is not None,
+        timing=TimingModel(timing),
     )
     _write(package, result, output, trace)
     if verbosity is not Verbosity.QUIET:

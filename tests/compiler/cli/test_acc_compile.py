@@ -120,6 +120,26 @@ def test_verify_layers_compares_every_tensor_that_leaves_the_chip(fuse, least):
     assert len(checks) >= least
 
 
+def test_over_the_mesh_the_same_program_takes_longer():
+    """Only the times of the run differ; a machine without a mesh is refused before any work."""
+    reports, programs = [], []
+    for timing in ("analytical", "network"):
+        done = run("tiny.onnx", "--arch", "simba", "--timing", timing)
+        assert done.exit_code == 0, done.output
+        reports.append(from_json(Path("tiny.acc/report.json").read_text()))
+        programs.append(Path("tiny.acc/program.acc").read_bytes())
+
+    plain, meshed = reports
+    assert programs[0] == programs[1]
+    assert meshed.verification == plain.verification
+    assert meshed.totals.cycles_simulated > plain.totals.cycles_simulated
+    without = run("tiny.onnx", "--arch", "edge-1m", "--timing", "network", "-o", "other")
+    assert without.exit_code == 2
+    assert "has no network" in without.output
+    useless = run("tiny.onnx", "--arch", "simba", "--timing", "network", "--verify", "off")
+    assert useless.exit_code == 2
+
+
 def test_older_results_are_replaced():
     run("tiny.onnx", "--arch", "simba")
     run("tiny.onnx", "--arch", "simba", "--until", "map-operators")

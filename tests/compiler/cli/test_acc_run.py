@@ -151,3 +151,14 @@ def test_nothing_is_written_where_the_trace_cannot_be(folder):
 
     assert result.exit_code == 2
     assert not (path / "out.npz").exists()
+
+
+def test_timing_over_a_mesh_needs_one(folder):
+    """That it works where there is one is shown by test_acc_compile.py."""
+    path, _ = folder
+
+    result = run(path, "program.acc", "-i", "in.npz", "-o", "out.npz", "--timing", "network")
+
+    assert result.exit_code == 2
+    assert "toy has no network" in result.output
+    assert not (path / "out.npz").exists()

@@ -9,6 +9,7 @@ import pytest
 from accnn.backend.load import load_architecture
 from accnn.ir.arch import Dram
 from accnn.ir.mesh import Mesh
+from accnn.runtime_sim.noc.dram import accesses_cycles
 from accnn.runtime_sim.noc.kernel import READ, WRITE
 from accnn.runtime_sim.noc.transfers import Transfers
 
@@ -134,3 +135,17 @@ def test_a_burst_is_not_read_again_by_who_goes_on_in_it():
     time = transfers.run(None, STILL).done.max()
 
     assert time == pytest.approx(1000 * STILL.burst_ns, rel=0.02)
+
+
+def test_short_accesses_take_whole_bursts():
+    """Bytes that are read one from each burst take as long as all of the burst."""
+    starts = np.arange(0, 8192, 64)
+
+    few, all_of_it, at_once = (
+        accesses_cycles(DDR4, 1e9, first, size, is_write=False)
+        for first, size in ((starts, 1), (starts, 64), (starts[:1], 8192))
+    )
+
+    assert few == all_of_it == pytest.approx(at_once)
+    bus = 128 * DDR4.burst_ns * (1 + DDR4.refresh_ns / DDR4.interval_ns)
+    assert bus < at_once < bus + 40

@@ -142,3 +142,21 @@ def test_the_first_phases_tell_of_all(spatial):
 def test_a_machine_without_a_mesh_is_refused():
     with pytest.raises(ArchitectureError, match="no network"):
         run_nest(product(), machine(network=None))
+
+
+def test_what_lies_in_the_array_does_not_cross_and_old_sums_come_first():
+    """A nest of an instruction: weights beneath the mesh, inputs and sums in the scratchpad."""
+    levels = [(W, "near", 0), (I, "gb", 0), (O, "gb", 0), (I, "near", 1), (O, "near", 1)]
+    whole = product(spatial=(SpatialLoop(Dim.C, 4, "pe"),))
+    nest = replace(whole, allocations=tuple(Allocation(*item) for item in levels))
+    mesh = Mesh(machine().network)
+
+    fresh, taken_up = (run_nest(nest, machine(), accumulate=flag) for flag in (False, True))
+
+    # 16 x 32 x 4 inputs of a byte, each to one element; 16 sums of three bytes
+    out_of_pads = [sum(run.carried[n] for n in mesh.scratchpad_nodes) for run in (fresh, taken_up)]
+    assert out_of_pads == [16 * 32 * 4, 16 * 32 * 4 + 16 * 3]
+    assert not any(run.carried[node] for run in (fresh, taken_up) for node in mesh.off_chip_nodes)
+    assert fresh.cycles == fresh.simulated_cycles + fresh.drain_cycles
+    assert 0 < fresh.fill_cycles < taken_up.fill_cycles
+    assert fresh.drain_cycles > 0
