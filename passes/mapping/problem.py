@@ -37,6 +37,10 @@ class Objective(StrEnum):
                 return report.edp
 
 
+SEARCHED = (Objective.LATENCY, Objective.ENERGY, Objective.EDP)
+"""What searches minimise."""
+
+
 class Rules(StrEnum):
     """Whose rules count while searching, for mappers that know others than ours (SALSA, LOMA).
 
