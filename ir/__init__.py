@@ -9,7 +9,8 @@ What one part of the compiler hands to the next:
 - ``graph_schedule``, ``groups``: order of operators, plan of the scratchpad, what runs together;
 - ``tiles``: operators cut into tiles, and the schedule of those;
 - ``isa``: instructions and programs;
-- ``module``: all of these at once, a field for each stage; ``report``: every figure.
+- ``module``: all of these at once, a field for each stage; ``report``: every figure,
+  ``mesh_report`` those of a run over the mesh.
 
 What they share: ``errors``, ``suggest`` for what helps after wrong names, ``proof`` of bounds,
 ``plugins`` of other packages, the ``cache_folder``, ``notebook`` for what values show there,

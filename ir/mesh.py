@@ -112,10 +112,19 @@ class Mesh:
         if link < 2 * nodes:
             way = "to" if self.is_out(link) else "from"
             return f"{way} {self._node_name(link % nodes)}"
-        router, direction = divmod(link - 2 * nodes, 4)
+        (column, row), (to, below) = self.ends(link)
+        return f"from {column},{row} to {to},{below}"
+
+    def is_between(self, link: int) -> bool:
+        """Whether a link leads from one router to another."""
+        return link >= 2 * len(self.positions)
+
+    def ends(self, link: int) -> tuple[tuple[int, int], tuple[int, int]]:
+        """Return column and row of the routers at both ends of a link between routers."""
+        router, direction = divmod(link - 2 * len(self.positions), 4)
         row, column = divmod(router, self.network.columns)
         x, y = _STEPS[direction]
-        return f"from {column},{row} to {column + x},{row + y}"
+        return (column, row), (column + x, row + y)
 
     def _node_name(self, node: int) -> str:
         kinds = (("scratchpad", self.scratchpad_nodes), ("off-chip", self.off_chip_nodes))

@@ -15,6 +15,7 @@ from typing import cast
 from .codec.json_codec import dump_json, parse_json, parse_key
 from .errors import ParseError, VerifyError
 from .graph_schedule import Residence, SolveStatus, Stream, Transfer
+from .mesh_report import MeshReport
 from .proof import Scope, gap_of, verify_proof
 from .workload import Operand, Workload
 
@@ -430,6 +431,7 @@ class Report:
         accuracy: What the network makes of the user's examples, where they were given.
         verification: Comparison with the reference.
         notes: What the user should know, one sentence each.
+        mesh: What the mesh was used for, where transfers were timed over it.
     """
 
     schema_version: int = SCHEMA_VERSION
@@ -447,6 +449,7 @@ class Report:
     accuracy: Accuracy | None = None
     verification: Verification = Verification()
     notes: tuple[str, ...] = ()
+    mesh: MeshReport | None = None
 
     def verify(self) -> None:
         """Check that figures are finite and that what is claimed follows from them.

@@ -44,6 +44,7 @@ class _Entry:
     last: int = 0
     instructions: int = 0
     vector_elements: int = 0
+    hops: int = 0
     busy: Counter[Unit] = field(default_factory=Counter[Unit])
     runs: Counter[tuple[int, int, bool]] = field(default_factory=Counter[tuple[int, int, bool]])
     inside: Counter[tuple[str, Operand, Way]] = field(
@@ -65,6 +66,7 @@ class _Entry:
         self.last = max(self.last, other.last)
         self.instructions += other.instructions
         self.vector_elements += other.vector_elements
+        self.hops += other.hops
         self.busy.update(other.busy)
         self.runs.update(other.runs)
         self.inside.update(other.inside)
@@ -78,8 +80,19 @@ class _Entry:
 class Ledger:
     """Counts instructions as they are executed."""
 
-    def __init__(self, program: Program, arrays: Arrays) -> None:
+    def __init__(
+        self, program: Program, arrays: Arrays, hops: Sequence[Sequence[int]] | None = None
+    ) -> None:
+        """Open the accounts of a program.
+
+        Args:
+            program: What runs.
+            arrays: What its descriptors do on the machine.
+            hops: Flits of each instruction over links between routers, by queue, where its
+                transfers cross a mesh; else every child is one hop away.
+        """
         self._program = program
+        self._hops = hops
         self._arrays = arrays
         self._entries: defaultdict[int, _Entry] = defaultdict(_Entry)
         self._symbols = sorted(program.symbols, key=lambda symbol: symbol.address)
@@ -111,6 +124,8 @@ class Ledger:
         entry.last = max(entry.last, issue.end)
         entry.instructions += 1
         entry.busy[unit] += issue.busy
+        if self._hops is not None:
+            entry.hops += self._hops[issue.queue][issue.position]
         for item in issue.stalls:
             entry.stalls[item.port] += item.cycles
         moved = self._arrays.moved(instruction)
@@ -246,12 +261,18 @@ class Ledger:
         )
 
     def _network_pj(self, entry: _Entry, runs: Sequence[tuple[ArrayRun, int]]) -> float:
-        """Return the energy of all bytes over links, one hop for each child they reach [pJ]."""
+        """Return the energy of all bytes over links [pJ].
+
+        One hop for each child that they reach; over the mesh the hops of each flit.
+        """
         crossing = defaultdict[str, Fraction](Fraction, entry.links)
         for run, number in runs:
             for count in run.counts:
                 if count.side in (Side.DOWN, Side.UP):
                     crossing[count.place] += Fraction(number * count.bits, 8)
+        network = self._program.arch.network
+        if self._hops is not None and network is not None:
+            crossing[network.fanout] = Fraction(entry.hops * network.flit_bits, 8)
         return sum(
             float(amount) * self._program.arch.fanout(name).hop_energy
             for name, amount in sorted(crossing.items())

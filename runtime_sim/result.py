@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from ..ir.isa.instructions import Unit
 from ..ir.isa.program import Program, Symbol, SymbolKind
+from ..ir.mesh_report import MeshReport
 from ..ir.workload import Operand
 from .functional.machine import NUMPY_TYPES
 
@@ -152,6 +153,7 @@ class SimulationResult:
         stored: Names of the tensors of which at least one byte was written off chip.
         timelines: One per queue, if a trace was asked for.
         dram: Off-chip memory after the run.
+        mesh: What the mesh was used for, where transfers were timed over it.
     """
 
     program: Program = field(repr=False)
@@ -163,6 +165,7 @@ class SimulationResult:
     stored: frozenset[str]
     timelines: tuple[QueueTimeline, ...] | None
     dram: npt.NDArray[np.uint8] = field(repr=False)
+    mesh: MeshReport | None = None
 
     @cached_property
     def energy_pj(self) -> float:

@@ -1,6 +1,7 @@
 """Run a program: values, time, races and accounts from one pass over its instructions."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -10,6 +11,7 @@ from threadpoolctl import threadpool_limits
 from ..ir.errors import InputError, RaceError, SimulationError
 from ..ir.isa.instructions import AnyInstruction, Mac
 from ..ir.isa.program import Program, Symbol, SymbolKind
+from ..ir.mesh_report import MeshReport
 from .accesses import ByteTouch, touches
 from .array.arrays import Arrays
 from .array.tiles import ArrayTiles
@@ -22,6 +24,9 @@ from .ledger import Ledger
 from .result import QueueTimeline, SimulationResult, read_symbol
 from .timing.events import Issue, ProgramTiming, Step, TimingModel, time_of
 from .timing.interleaving import random_steps
+from .timing.mesh_account import mesh_account
+from .timing.over_mesh import MeshDemands
+from .timing.ports import ports_of
 
 Array: TypeAlias = npt.NDArray[Any]
 
@@ -66,9 +71,24 @@ def simulate(
         machine, arrays = Machine(program), Arrays(program)
         _load(program, machine, SymbolKind.CONSTANT, constants)
         _load(program, machine, SymbolKind.INPUT, inputs)
-        times = time_of(program, arrays=arrays, timing=timing)
-        run = _Run(program, machine, arrays, detect_races=detect_races, trace=trace)
-        return _execute(program, times, run, interleaving_seed)
+        times, mesh, hops = _times(program, arrays, timing)
+        ledger = Ledger(program, arrays, hops)
+        run = _Run(program, machine, arrays, ledger, detect_races=detect_races, trace=trace)
+        return replace(_execute(program, times, run, interleaving_seed), mesh=mesh)
+
+
+def _times(
+    program: Program, arrays: Arrays, timing: TimingModel
+) -> tuple[ProgramTiming, MeshReport | None, list[list[int]] | None]:
+    """Return when instructions run; over a mesh, also what it was used for, and by which."""
+    analytical = time_of(program, arrays=arrays)
+    if timing is TimingModel.ANALYTICAL:
+        return analytical, None, None
+    demands = MeshDemands(program, ports_of(program.arch), arrays)
+    works = [demands.queue(number) for number in range(len(program.queues))]
+    times = time_of(program, works, ports=demands.ports)
+    hops = [[sum(demands.hop_flits(work).values()) for work in line] for line in works]
+    return times, mesh_account(demands, works, times, analytical), hops
 
 
 def _execute(
@@ -93,6 +113,7 @@ class _Run:
         program: Program,
         machine: Machine,
         arrays: Arrays,
+        ledger: Ledger,
         *,
         detect_races: bool,
         trace: bool,
@@ -100,7 +121,7 @@ class _Run:
         self._program = program
         self._machine = machine
         self._streams = [queue.instructions for queue in program.queues]
-        self._ledger = Ledger(program, arrays)
+        self._ledger = ledger
         self._tiles = ArrayTiles(program, arrays)
         self._judges = _Judges(program, machine) if detect_races else None
         self._times: list[list[int]] | None = [[] for _ in self._streams] if trace else None

@@ -1,7 +1,7 @@
 """The report of a compilation.
 
 - ``contents``: its values, from what the stages found;
-- ``table``: on the terminal, with ``operator_table`` and ``layer_table``;
+- ``table``: on the terminal, with ``operator_table``, ``layer_table`` and ``mesh_table``;
 - ``summary``: its head, as JSON;
 - ``comparison``, ``comparison_table``: two of them side by side;
 - ``html``: as a page;

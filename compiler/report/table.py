@@ -22,6 +22,7 @@ from ...ir.report import (
     VerificationStatus,
 )
 from .figures import UNKNOWN, amount, cycles_text, joule, percent, ratio
+from .mesh_table import mesh_line, mesh_table
 from .off_chip import plan_line, planned_scope
 from .operator_table import OperatorTable
 
@@ -48,6 +49,8 @@ def report_tables(report: Report, *, slowest: int = 10) -> Group:
     ]
     if report.operators and slowest > 0:
         parts.append(OperatorTable(report.operators, slowest))
+    if report.mesh is not None and slowest > 0:
+        parts += [mesh_table(report.mesh, slowest), Text(mesh_line(report.mesh))]
     if any(item.mapper for item in report.operators):
         parts.append(Text(mapping_line(report.operators)))
     if any(item.difference is not None for item in report.operators):

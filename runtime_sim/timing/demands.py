@@ -78,11 +78,12 @@ class Demands:
     """The work of every instruction of a program's queues.
 
     Attributes:
+        program: Whose instructions.
         ports: The ports that demands are for.
     """
 
     def __init__(self, program: Program, ports: PortTable, arrays: Arrays) -> None:
-        self._program = program
+        self.program = program
         self._arch = program.arch
         self._arrays = arrays
         self.ports = ports
@@ -96,11 +97,11 @@ class Demands:
             SimulationError: An access has no shape; says where.
         """
         found: list[Demand] = []
-        for position, instruction in enumerate(self._program.queues[number].instructions):
+        for position, instruction in enumerate(self.program.queues[number].instructions):
             try:
                 found.append(self.work(number, instruction))
             except SimulationError as error:
-                where = self._program.where(number, position)
+                where = self.program.where(number, position)
                 raise SimulationError(f"{where}: {error.message}") from error
         return found
 
@@ -132,7 +133,7 @@ class Demands:
         """Return the work of a ``Mac``, the same for all with its loops on this queue."""
         key = queue, mac.nest, mac.accumulate
         if key not in self._array_work:
-            npu = self._program.queues[queue].index
+            npu = self.program.queues[queue].index
             run = self._arrays.run(mac.nest, npu, accumulate=mac.accumulate)
             moved: dict[int, int] = {}
             for (place, side), amount in run.busiest.items():

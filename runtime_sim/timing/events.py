@@ -26,7 +26,7 @@ from ..result import PortStall
 from .contention import Contention
 from .demands import Demand, Demands
 from .over_mesh import MeshDemands
-from .ports import ports_of
+from .ports import PortTable, ports_of
 
 
 class TimingModel(StrEnum):
@@ -91,6 +91,7 @@ def time_of(
     work: Sequence[Sequence[Demand]] | None = None,
     arrays: Arrays | None = None,
     timing: TimingModel = TimingModel.ANALYTICAL,
+    ports: PortTable | None = None,
 ) -> ProgramTiming:
     """Return when the instructions of a program run.
 
@@ -98,14 +99,15 @@ def time_of(
         program: What to run.
         work: What each instruction asks for, by queue, instead of what the machine says.
         arrays: What descriptors do on the machine, where that is known already.
-        timing: What says how long transfers take; given ``work`` is of the analytical one.
+        timing: What says how long transfers take.
+        ports: The ports that ``work`` is for, where these are not the machine's own.
 
     Raises:
         ArchitectureError: The machine has no mesh that could be timed.
         SimulationError: The queues wait for each other; says what each waits for. Or an access
             has no shape.
     """
-    ports = ports_of(program.arch)
+    ports = ports or ports_of(program.arch)
     if work is None:
         demands = demands_of(program, arrays or Arrays(program), timing)
         work = [demands.queue(number) for number in range(len(program.queues))]

@@ -18,7 +18,7 @@ does; rows that one copy leaves open do not help the next one.
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from fractions import Fraction
 
@@ -53,7 +53,11 @@ def check_timed(arch: Architecture) -> None:
 
 
 class MeshDemands(Demands):
-    """The work of every instruction of a program whose machine has a mesh."""
+    """The work of every instruction of a program whose machine has a mesh.
+
+    Attributes:
+        mesh: The mesh.
+    """
 
     def __init__(self, program: Program, ports: PortTable, arrays: Arrays) -> None:
         """Take a program.
@@ -65,7 +69,7 @@ class MeshDemands(Demands):
         check_timed(arch)
         self._crossings = TileCrossings(arch.for_npu(arch.npus[0]))
         self._first_link = len(ports.ports)
-        mesh = self._crossings.mesh
+        mesh = self.mesh = self._crossings.mesh
         links = tuple(
             PortSpec(f"mesh {mesh.link_name(link)}", mesh.network.flit_bits / 8)
             for link in range(mesh.links)
@@ -83,9 +87,22 @@ class MeshDemands(Demands):
         """
         key = nest, accumulate
         if key not in self._runs:
-            loops = self._program.nests[nest]
+            loops = self.program.nests[nest]
             self._runs[key] = run_nest(loops, self._crossings.arch, accumulate=accumulate)
         return self._runs[key]
+
+    def hop_flits(self, work: Demand) -> Mapping[int, int]:
+        """Return the flits of an instruction over each link between routers."""
+        bits = self.mesh.network.flit_bits
+        return {
+            link: 8 * size // bits
+            for port, size in work.demands
+            if self.mesh.is_between(link := port - self._first_link)
+        }
+
+    def is_memory_bound(self, copy: Copy) -> bool:
+        """Whether a copy takes longer at the off-chip memory than over the mesh."""
+        return sum(self._memory_times(copy).values()) > self._of_copy(copy).cycles
 
     def work(self, queue: int, instruction: AnyInstruction) -> Demand:
         """Return what an instruction of a queue asks for."""
@@ -114,26 +131,29 @@ class MeshDemands(Demands):
 
     def _with_memory(self, alone: Demand, instruction: Copy | Fill) -> Demand:
         crossing = self._of_copy(instruction)
-        off_chip = [item for item in touches(instruction) if item.access.space is Space.DRAM]
-        times = [self._memory_cycles(item) for item in off_chip]
-        first = self._first_cycles() if off_chip else 0.0
-        longest = max(sum(times) + crossing.latency, crossing.cycles + first)
+        times = self._memory_times(instruction)
+        first = self._first_cycles() if times else 0.0
+        longest = max(sum(times.values()) + crossing.latency, crossing.cycles + first)
         taken = replace(alone, least=max(alone.least, math.ceil(longest)))
-        ways = [item.way for item in off_chip]
-        taken = self._with_ports(taken, self._shares(ways, times))
+        taken = self._with_ports(taken, self._shares(times))
         return self._with_links(taken, crossing.carried)
+
+    def _memory_times(self, instruction: Copy | Fill) -> Mapping[Way, float]:
+        """Return how long the off-chip memory is busy with what is read and written [cycle]."""
+        off_chip = [item for item in touches(instruction) if item.access.space is Space.DRAM]
+        return {item.way: self._memory_cycles(item) for item in off_chip}
 
     def _first_cycles(self) -> float:
         """Return the time until a burst of a closed row has been read."""
-        dram = self._program.arch.dram
+        dram = self.program.arch.dram
         if dram is None:
             return 0.0
         ns = dram.activate_ns + dram.column_ns + dram.burst_ns
-        return ns * self._program.arch.clock_hz / 1e9
+        return ns * self.program.arch.clock_hz / 1e9
 
     def _memory_cycles(self, item: ByteTouch) -> float:
         """Return how long the off-chip memory is busy, as far as its file says more than a rate."""
-        arch, is_write = self._program.arch, item.way is Way.WRITE
+        arch, is_write = self.program.arch, item.way is Way.WRITE
         if arch.dram is None:
             return 0.0
         around = arch.dram.row_bytes * arch.dram.banks
@@ -145,11 +165,11 @@ class MeshDemands(Demands):
             )
         return self._memory[key]
 
-    def _shares(self, ways: Sequence[Way], times: Sequence[float]) -> Mapping[int, int]:
+    def _shares(self, times: Mapping[Way, float]) -> Mapping[int, int]:
         """Return by off-chip port the bytes that it could move while banks are busy."""
         found: dict[int, int] = {}
-        for way, cycles in zip(ways, times, strict=True):
-            port = self.ports.number(side(self._program.arch.off_chip, way))
+        for way, cycles in times.items():
+            port = self.ports.number(side(self.program.arch.off_chip, way))
             if port is not None:
                 size = math.ceil(cycles * self.ports.ports[port].bandwidth)
                 found[port] = found.get(port, 0) + size
@@ -173,17 +193,17 @@ class MeshDemands(Demands):
         """Return how a tile that lies in the array crosses on its way to it, or from it."""
         moved = self._arrays.moved(instruction)
         assert moved is not None
-        fanout = self._crossings.mesh.network.fanout
+        fanout = self.mesh.network.fanout
         sizes = [link.busiest for link in moved.spread.links if link.fanout == fanout]
         return self._crossings.of_layout(
-            self._program.nests[layout],
+            self.program.nests[layout],
             math.ceil(max(sizes, default=Fraction(0))),
             is_off_chip=is_off_chip,
             inwards=moved.inwards,
         )
 
     def _with_links(self, demand: Demand, carried: Mapping[int, int]) -> Demand:
-        bits = self._crossings.mesh.network.flit_bits
+        bits = self.mesh.network.flit_bits
         sizes = {self._first_link + link: -(-flits * bits // 8) for link, flits in carried.items()}
         return self._with_ports(demand, sizes)
 

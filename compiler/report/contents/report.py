@@ -45,6 +45,7 @@ def build_report(found: Findings) -> Report:
             *_accumulator_note(found.module),
             *tiles_note(found.options.tiles, require_arch(found.module)),
         ),
+        mesh=None if found.simulation is None else found.simulation.mesh,
     )
 
 

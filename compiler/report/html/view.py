@@ -17,6 +17,7 @@ from .charts.plan import plan_chart
 from .charts.roofline import roofline_chart
 from .charts.run import run_chart
 from .headline import Figure, figures, missing
+from .mesh_rows import MeshView, mesh_view
 from .names import shown
 from .operator_rows import OperatorRow, operator_row
 from .plan_figures import TensorMove, plan_facts, plan_moves
@@ -67,6 +68,7 @@ class PageView:
         options: What was chosen.
         facts: Versions and digests.
         has_trace: Whether ``trace.json`` lies beside the page.
+        mesh: The run over the mesh; ``None`` where transfers were not timed over one.
     """
 
     model: str
@@ -97,6 +99,7 @@ class PageView:
     options: tuple[Fact, ...]
     facts: tuple[Fact, ...]
     has_trace: bool
+    mesh: MeshView | None
 
 
 def view_of(report: Report, module: Module, simulation: SimulationResult | None) -> PageView:
@@ -148,6 +151,7 @@ def view_of(report: Report, module: Module, simulation: SimulationResult | None)
         options=options(report),
         facts=facts(report),
         has_trace=has_trace,
+        mesh=None if report.mesh is None else mesh_view(report.mesh),
     )
 
 
