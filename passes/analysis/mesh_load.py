@@ -64,25 +64,30 @@ def network_cycles(report: CostReport, load: MeshLoad) -> float:
     return steady + report.fill_cycles + report.drain_cycles
 
 
-def mesh_load(nest: LoopNest, arch: Architecture) -> MeshLoad:
+def mesh_load(
+    nest: LoopNest, arch: Architecture, placement: frozenset[Operand] = frozenset()
+) -> MeshLoad:
     """Return what a nest loads the links of the mesh with.
 
     Args:
         nest: A valid nest, from the off-chip memory to the MACs.
         arch: The machine of one NPU.
+        placement: Operands that lie whole in the scratchpad.
 
     Raises:
         ArchitectureError: The machine has no mesh, or one that is too small.
     """
-    return _Loads(nest, arch, mesh_of(arch)).whole()
+    return _Loads(nest, arch, mesh_of(arch), placement).whole()
 
 
 class _Loads:
     """Flits of one nest, collected."""
 
-    def __init__(self, nest: LoopNest, arch: Architecture, mesh: Mesh) -> None:
+    def __init__(
+        self, nest: LoopNest, arch: Architecture, mesh: Mesh, placement: frozenset[Operand]
+    ) -> None:
         self.nest, self.arch, self.mesh = nest, arch, mesh
-        self.counts = Counts(batch_nests([nest]), arch)
+        self.counts = Counts(batch_nests([nest]), arch, placement)
         self.links: Counter[int] = Counter()
         self.taken: Counter[int] = Counter()
         self.trips = 0.0

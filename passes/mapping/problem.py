@@ -143,7 +143,7 @@ class MappingProblem:
         """
         cost = self.cost(nest)
         if self.objective is Objective.NETWORK:
-            return network_cycles(cost, mesh_load(nest, self.machine))
+            return network_cycles(cost, mesh_load(nest, self.machine, self.held))
         return self.objective.of(cost)
 
     def check(self, nest: LoopNest) -> None:

@@ -1,5 +1,7 @@
 """The closed form loads every link of the mesh with what the simulator sends over it."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -7,7 +9,7 @@ from hypothesis import strategies as st
 
 from accnn.backend.load import load_architecture
 from accnn.ir.errors import ArchitectureError
-from accnn.ir.workload import Workload
+from accnn.ir.workload import Operand, Workload
 from accnn.passes.analysis.cost import evaluate
 from accnn.passes.analysis.mesh_load import MeshLoad, mesh_load, network_cycles
 from accnn.passes.mapping.recipes.output_stationary import map_output_stationary
@@ -27,6 +29,24 @@ def test_every_link_carries_what_the_simulator_sends(data):
     assert [load.links[link] for link in range(len(run.crossed))] == run.crossed.tolist()
     assert load.busiest == max(run.crossed) <= run.cycles
     assert load.busiest_port <= load.busiest
+
+
+@given(st.data())
+@settings(max_examples=30, deadline=None)
+def test_what_lies_in_the_scratchpad_comes_from_its_ports(data):
+    """As in the simulator, where the nest then begins at the scratchpad for this operand."""
+    drawn = data.draw(nests(machine()))
+    inner = [item for item in drawn.allocations if (item.operand, item.level) != (Operand.I, "gb")]
+    nest = replace(drawn, allocations=tuple(inner))
+    homes = (
+        replace(item, level="gb") if (item.operand, item.level) == (Operand.I, "dram") else item
+        for item in inner
+    )
+
+    load = mesh_load(nest, machine(), frozenset({Operand.I}))
+
+    run = run_nest(replace(nest, allocations=tuple(homes)), machine())
+    assert [load.links[link] for link in range(len(run.crossed))] == run.crossed.tolist()
 
 
 @pytest.mark.parametrize("name", ["simba", "simba-8x8"])
