@@ -1,6 +1,9 @@
 """Write the folder of results so that it is there whole or not at all."""
 
+import glob
 import json
+import os
+import platform
 import shutil
 import stat
 import tempfile
@@ -80,6 +83,8 @@ def _is_report(path: Path) -> bool:
 def write_folder(folder: Path, files: Mapping[str, Callable[[Path], None]]) -> None:
     """Write files to a new folder beside the target, then put it in the target's place.
 
+    What runs left beside the target that were killed while they wrote is deleted.
+
     Args:
         folder: The target.
         files: How to write each file, by its name; all are among ``OURS``.
@@ -98,14 +103,38 @@ def write_folder(folder: Path, files: Mapping[str, Callable[[Path], None]]) -> N
         except BaseException:
             shutil.rmtree(partial, ignore_errors=True)
             raise
+        _delete_leftovers(folder)
     except OSError as error:
         raise OptionError(f"cannot write {folder}: {error.strerror}") from error
 
 
 def _new_folder(folder: Path) -> Path:
-    """Return a new folder beside ``folder``."""
-    name = folder.absolute().name
-    return Path(tempfile.mkdtemp(prefix=f".{name}.", dir=folder.absolute().parent))
+    """Return a new folder beside ``folder``, by whose name its process can be found."""
+    prefix = f"{_prefix(folder)}{os.getpid()}."
+    return Path(tempfile.mkdtemp(prefix=prefix, dir=folder.absolute().parent))
+
+
+def _prefix(folder: Path) -> str:
+    return f".{folder.absolute().name}.{platform.node()}."
+
+
+def _delete_leftovers(folder: Path) -> None:
+    """Delete the unfinished folders of processes that have ended on this machine."""
+    prefix = _prefix(folder)
+    for path in folder.absolute().parent.glob(f"{glob.escape(prefix)}*.*"):
+        owner = path.name.removeprefix(prefix).partition(".")[0]
+        if owner.isdecimal() and not _is_running(int(owner)):
+            shutil.rmtree(path, ignore_errors=True)
+
+
+def _is_running(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:
+        return True
+    return True
 
 
 def _take_place(partial: Path, folder: Path) -> None:

@@ -7,7 +7,7 @@ to what it names.
 from typing import Literal, TypeAlias
 
 FuseName: TypeAlias = Literal["off", "epilogues", "groups"]
-ObjectiveName: TypeAlias = Literal["latency", "energy", "edp"]
+ObjectiveName: TypeAlias = Literal["latency", "energy", "edp", "latency-network"]
 VerifyName: TypeAlias = Literal["outputs", "layers", "off"]
 CalibrationName: TypeAlias = Literal["minmax", "percentile", "entropy"]
 MetricName: TypeAlias = Literal["product", "latency", "transfers", "energy", "weighted"]
@@ -25,7 +25,6 @@ MAPPER_NAMES = (
     "random",
     "random-pruned",
     "timeloop-hybrid",
-    "network",
     "exhaustive",
 )
 SCHEDULER_NAMES = (

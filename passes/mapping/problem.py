@@ -10,24 +10,35 @@ from ...ir.mapping import LoopNest, SpatialLoop
 from ...ir.workload import Operand, Workload
 from ..analysis.bounds import cycles_lower_bound, energy_lower_bound
 from ..analysis.cost import CostReport, evaluate
+from ..analysis.mesh_load import mesh_load, network_cycles
 
 
 class Objective(StrEnum):
-    """What a mapper minimises."""
+    """What a mapper minimises.
+
+    ``latency-network`` is the latency over the mesh, in closed form
+    (:func:`~accnn.passes.analysis.mesh_load.network_cycles`). Searches do not know it:
+    :meth:`~accnn.passes.mapping.mapper.Mapper.map` has it choose between what they find for others.
+    """
 
     LATENCY = "latency"
     ENERGY = "energy"
     EDP = "edp"
+    NETWORK = "latency-network"
 
     def of(self, report: CostReport) -> float:
-        """Return the figure of a cost report: [cycle], [pJ] or [pJ * cycle]."""
+        """Return the figure of a cost report, which knows no mesh: [cycle], [pJ], [pJ * cycle]."""
         match self:
-            case Objective.LATENCY:
+            case Objective.LATENCY | Objective.NETWORK:
                 return report.cycles
             case Objective.ENERGY:
                 return report.energy_pj
             case Objective.EDP:
                 return report.edp
+
+
+SEARCHED = (Objective.LATENCY, Objective.ENERGY, Objective.EDP)
+"""What searches minimise."""
 
 
 class Rules(StrEnum):
@@ -113,7 +124,7 @@ class MappingProblem:
     def bound(self) -> float:
         """What no nest can beat, by simple counts: [cycle], [pJ] or [pJ * cycle]."""
         match self.objective:
-            case Objective.LATENCY:
+            case Objective.LATENCY | Objective.NETWORK:
                 return self.cycles_bound
             case Objective.ENERGY:
                 return self.energy_bound
@@ -125,8 +136,15 @@ class MappingProblem:
         return evaluate(nest, self.machine, placement=self.held)
 
     def value(self, nest: LoopNest) -> float:
-        """Return the objective of a nest in the cost model: [cycle], [pJ] or [pJ * cycle]."""
-        return self.objective.of(self.cost(nest))
+        """Return the objective of a nest in the cost model: [cycle], [pJ] or [pJ * cycle].
+
+        Raises:
+            ArchitectureError: Traffic over a mesh counts, and there is none.
+        """
+        cost = self.cost(nest)
+        if self.objective is Objective.NETWORK:
+            return network_cycles(cost, mesh_load(nest, self.machine, self.held))
+        return self.objective.of(cost)
 
     def check(self, nest: LoopNest) -> None:
         """Check that a nest fits the machine and its resident operands.

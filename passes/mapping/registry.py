@@ -10,7 +10,6 @@ from .recipes.cosa import Cosa
 from .recipes.cosa_paper import CosaPaper
 from .recipes.drawn import Exhaustive, RandomBest, RandomPruned
 from .recipes.output_stationary import OutputStationary
-from .recipes.over_mesh import FastestOverMesh
 from .recipes.salsa import Salsa, loma
 from .recipes.timeloop_hybrid import TimeloopHybrid
 
@@ -25,7 +24,6 @@ MAPPERS: Mapping[str, Mapper] = {
         RandomBest(),
         RandomPruned(),
         TimeloopHybrid(),
-        FastestOverMesh(),
         Exhaustive(),
     )
 }

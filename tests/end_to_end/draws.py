@@ -33,7 +33,7 @@ from accnn.ir.report import Verification, VerificationStatus
 from accnn.passes.base import Context, Pass
 from accnn.passes.manager import run_pipeline
 from accnn.passes.mapping.jobs import Answer, MapJob, Progress, solve_in_turn
-from accnn.passes.mapping.problem import Objective
+from accnn.passes.mapping.problem import SEARCHED
 from accnn.passes.mapping.registry import MAPPERS
 from accnn.passes.pipeline import Pipeline
 from accnn.passes.scheduling.flexer.schedule_flexer import ScheduleFlexer
@@ -43,9 +43,8 @@ from .random_onnx import random_network
 
 ARCHS = ("simba", "simba-8x8", "edge-1m", "flexer-arch1", "flexer-arch5", "edge-fp32", "edge-fp32")
 QUICK_MAPPER = "output-stationary"
-OTHER_MAPPERS = tuple(sorted(set(MAPPERS) - {QUICK_MAPPER, "exhaustive", "network"}))
-"""All others, but the exhaustive one, which refuses workloads of more than a few loops, and the one
-that needs a mesh."""
+OTHER_MAPPERS = tuple(sorted(set(MAPPERS) - {QUICK_MAPPER, "exhaustive"}))
+"""All others, but the exhaustive one, which refuses workloads of more than a few loops."""
 QUICK = 0.85
 """Share of draws with the mapper that takes no time."""
 EVALUATIONS = 300
@@ -115,7 +114,7 @@ class Draw:
         quick = draw.random() < QUICK
         return arch, CompileOptions(
             mapper=QUICK_MAPPER if quick else draw.choice(self.mappers),
-            objective=draw.choice(list(Objective)),
+            objective=draw.choice(SEARCHED),
             scheduler=draw.choice(sorted(GRAPH_SCHEDULERS)),
             tiles=draw.choice(sorted(TILE_SCHEDULERS)),
             scratchpad=_scratchpad(draw, largest),

@@ -101,7 +101,7 @@ class Formulation:
     def in_units(self, value: float) -> float:
         """Return the objective, in the cost model's units, of a value of the program's."""
         match self.objective:
-            case Objective.LATENCY:
+            case Objective.LATENCY | Objective.NETWORK:
                 return max(1.0, value) * self.cycles_bound
             case Objective.ENERGY:
                 return max(1.0, value) * self.energy_bound
@@ -116,7 +116,7 @@ class Formulation:
         """Return what the program minimises."""
         cycles = math.log(self.cycles_bound)
         match self.objective:
-            case Objective.LATENCY:
+            case Objective.LATENCY | Objective.NETWORK:
                 self._add_ports()
                 steady = steady_latency(self.variables, self.theta)
                 return steady + self._at_the_ends(Linear({}, cycles))

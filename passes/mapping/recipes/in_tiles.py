@@ -174,7 +174,7 @@ class Shared:
         def judge(batch: NestBatch, cost: BatchCost) -> NDArray[np.float64]:
             cycles = self._tiles(batch).price(cost)
             match self.whole.objective:
-                case Objective.LATENCY:
+                case Objective.LATENCY | Objective.NETWORK:
                     return cycles
                 case Objective.EDP:
                     return cycles * cost.energy_pj

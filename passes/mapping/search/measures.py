@@ -14,7 +14,7 @@ Floats = NDArray[np.float64]
 def measure_of(objective: Objective) -> Callable[[BatchCost], Floats]:
     """Return the plain objective."""
     match objective:
-        case Objective.LATENCY:
+        case Objective.LATENCY | Objective.NETWORK:
             return lambda cost: cost.cycles
         case Objective.ENERGY:
             return lambda cost: cost.energy_pj
@@ -29,7 +29,7 @@ def smooth_measure(objective: Objective) -> Callable[[BatchCost], Floats]:
         return cost.load_cycles + cost.fill_cycles + cost.drain_cycles
 
     match objective:
-        case Objective.LATENCY:
+        case Objective.LATENCY | Objective.NETWORK:
             return cycles
         case Objective.ENERGY:
             return lambda cost: cost.energy_pj

@@ -31,7 +31,7 @@ from .epilogues import can_join, is_group
 MOST_STEPS = 10
 """Steps that one group joins."""
 
-LINES = 0.8
+LINES = 0.92
 """Part of the scratchpad that a group's lines may take; the rest is for tiles."""
 
 _HEIGHTS = 2

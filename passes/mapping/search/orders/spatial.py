@@ -131,7 +131,7 @@ class _Price:
             energy += self.energy[operand] / sharing
             slowest = max(slowest, copies * self.cycles[operand])
         match self.objective:
-            case Objective.LATENCY:
+            case Objective.LATENCY | Objective.NETWORK:
                 return steps * slowest
             case Objective.ENERGY:
                 return steps * width * energy

@@ -12,7 +12,7 @@ from accnn.passes.base import Context
 from accnn.passes.scheduling.cosma.traffic.tiled import tiled_traffic
 from accnn.passes.scheduling.fusion import Fuse
 from accnn.passes.scheduling.fusion.borders import Border, Obstacle, StepEstimate, borders
-from accnn.passes.scheduling.fusion.intervals import MOST_STEPS, with_largest_stripes
+from accnn.passes.scheduling.fusion.intervals import LINES, MOST_STEPS, with_largest_stripes
 from accnn.passes.scheduling.schedule_cosma import ScheduleCosma
 from accnn.passes.scheduling.static.static import rating
 from tests.networks import NetworkBuilder, per_tensor
@@ -87,7 +87,7 @@ def test_lines_that_are_too_large_are_told_with_what_they_may_take():
     (found,) = borders_of(graph, plan)
 
     assert found.obstacle is Obstacle.LINES
-    assert found.demand > found.limit == 3200
+    assert found.demand > found.limit == int(LINES * 4000)
     assert with_largest_stripes(graph, ("a", "b"), 2 * found.demand)
     assert not with_largest_stripes(graph, ("a", "b"), plan.budget)
 
