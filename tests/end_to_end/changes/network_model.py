@@ -21,12 +21,12 @@ _WORK = '''    def of(self, event: Event, npu: int) -> Work:
 
 _DEMANDS = '''    def work(self, queue: int, instruction: AnyInstruction) -> Demand:
         """Return what an instruction of a queue asks for, the bytes on the bus included."""
-        work, bus = self._work(queue, instruction), self._ports.number("bus")
+        work, bus = self._work(queue, instruction), self.ports.number("bus")
         pad = self._arch.scratchpad
         crossing = sum(
             size
             for port, size in work.demands
-            if self._ports.ports[port].name.split(".")[-2] == pad
+            if self.ports.ports[port].name.split(".")[-2] == pad
         )
         if bus is None or not crossing:
             return work
