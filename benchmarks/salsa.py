@@ -14,6 +14,7 @@ ZigZag, a reference, the optimum, or 20,000 evaluations a second are not reached
 
 import argparse
 import math
+import os
 import statistics
 import sys
 import time
@@ -86,7 +87,7 @@ def main() -> int:
         "zigzag": lambda: against_zigzag(arch),
         "optimum": lambda: optimum(arch, arguments.runs),
         "allocation": lambda: allocation(arch),
-        "figures": lambda: figures(arch),
+        "figures": lambda: figures(arch, arguments.figures),
     }
     reached = True
     for part in arguments.part:
@@ -110,6 +111,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--network", type=words, help="alexnet, resnet34, resnet50, ...")
     parser.add_argument("--limits", type=numbers, default=[5, 6, 7, 8, 9], help="of LOMA's loops")
     parser.add_argument("--runs", type=int, default=500, help="seeds of the part optimum")
+    parser.add_argument("--figures", type=Path, default=FIGURES, help="folder of figures")
     return parser.parse_args()
 
 
@@ -405,32 +407,34 @@ def _greedy_excess(exact: UnrolledProblem) -> list[float]:
 # Figures -----------------------------------------------------------------------------------------
 
 
-def figures(arch: Architecture) -> tuple[list[str], bool]:
+def figures(arch: Architecture, folder: Path) -> tuple[list[str], bool]:
     """Draw Figs. 4 and 6 of the paper."""
+    folder.mkdir(parents=True, exist_ok=True)
+    seen = os.path.relpath(folder, RESULTS)
     layers = {layer.name: layer.workload for layer in read_layers(LAYERS)}
     fourth = problem_of(layers["alexnet/conv2"], arch)
     space = OrderSpace.of(fourth, loop_prime_factors(fourth.temporal))
     visited = np.concatenate([anneal_once(space, ANNEAL, run, 1000).visited for run in range(1, 5)])
     rng = np.random.default_rng(0)
     drawn = np.array([allocate_in(space, rng.permutation(space.first))[1] for _ in visited])
-    draw_distribution(visited, drawn, FIGURES / "salsa_fig4.png")
+    draw_distribution(visited, drawn, folder / "salsa_fig4.png")
     panels = {name: _tradeoff(problem_of(layers[name], arch)) for name in TRADED}
     draw_tradeoff(
         {
             f"{name} on eyeriss": [(one, item.found.value, item.seconds) for one, item in points]
             for name, points in panels.items()
         },
-        FIGURES / "salsa_fig6.png",
+        folder / "salsa_fig6.png",
     )
     lines = [
         "# Figures 4 and 6 of the paper",
         "",
-        "![AlexNet layer 2: energies of orders looked at](../../docs/figures/salsa_fig4.png)",
+        f"![AlexNet layer 2: energies of orders looked at]({seen}/salsa_fig4.png)",
         f"Median energy of orders: SALSA {np.median(visited) / 1e6:.1f} uJ, random "
         f"{np.median(drawn) / 1e6:.1f} uJ; best {visited.min() / 1e6:.1f} and "
         f"{drawn.min() / 1e6:.1f} uJ.",
         "",
-        "![Energy and time of several searches](../../docs/figures/salsa_fig6.png)",
+        f"![Energy and time of several searches]({seen}/salsa_fig6.png)",
         "",
         "| layer | search | energy uJ | evaluations | s |",
         "|---|---|---:|---:|---:|",

@@ -14,7 +14,11 @@ _of = partial(Claim, paper=Paper.SALSA)
 _OPTIMUM = Command(
     module="benchmarks.salsa", whole="--part optimum", quick="--part optimum --runs 20"
 )
-_FIGURES = Command(module="benchmarks.salsa", whole="--part figures", quick="--part figures")
+_FIGURES = Command(
+    module="benchmarks.salsa",
+    whole="--part figures",
+    quick="--part figures --figures benchmarks/results",
+)
 _BASELINES = Command(
     module="benchmarks.salsa_baselines", quick="--network alexnet resnet34 --layers 4"
 )
