@@ -22,7 +22,7 @@ ARCH ?= simba.toml
 # One thread for each of the processes that run side by side.
 export OMP_NUM_THREADS ?= 1
 
-.PHONY: help venv demo test test-all quick fuzz attack mutants lint format types newcomer site wheel clean
+.PHONY: help venv demo test test-all quick fuzz hostile attack mutants lint format types newcomer site wheel clean
 
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -48,6 +48,10 @@ quick: .venv/installed-dev ## the tests but the slow ones
 fuzz: .venv/installed-dev ## compile COUNT random networks (or for TIME s, SEED), keep failures in fuzz/
 	@echo "==> random compilations: $(if $(TIME),$(TIME) s,$(COUNT)), seed $(SEED)"
 	@$(BIN)/python -m tests.end_to_end.fuzz --seed $(SEED) $(if $(TIME),--time $(TIME),--count $(COUNT))
+
+hostile: .venv/installed-dev ## damage COUNT files of every kind and read them (SEED), see hostile/
+	@echo "==> damaged files: $(COUNT), seed $(SEED)"
+	@$(BIN)/python -m tests.hostile --count $(COUNT) --seed $(SEED)
 
 attack: .venv/installed-dev ## try to beat every bound and optimum for TIME s (3600, SEED), see attack/
 	@echo "==> attack on every bound: $(or $(TIME),3600) s, seeds from $(SEED) on"

@@ -13,6 +13,7 @@ Equal content gives equal bytes: members have a fixed order and no time stamps.
 import hashlib
 import io
 import zipfile
+import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -47,6 +48,8 @@ _LIMITS: Mapping[str, int] = {
 }
 _MAX_RATIO = 250
 _EPOCH = (1980, 1, 1, 0, 0, 0)
+_UNREADABLE = (zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError, EOFError)
+"""What reading a damaged archive ends with."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,7 +181,7 @@ def load_package(path: Path, *, check: bool = True) -> Package:
             members = _read_members(path, archive)
     except OSError as error:
         raise InputError(f"cannot read {path}: {error.strerror or error}") from error
-    except (zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError) as error:
+    except _UNREADABLE as error:
         raise InputError(f"{path} is not a package, or damaged: {error}") from error
     try:
         manifest = _parse_manifest(members[_MANIFEST])

@@ -74,7 +74,7 @@ class MappingCache:
         found = self._store.read(key, _SUFFIX)
         try:
             return None if found is None else _decode(json.loads(found), workload)
-        except (ValueError, KeyError, TypeError) as error:
+        except (ValueError, KeyError, TypeError, OverflowError) as error:
             self._store.refuse(key, _SUFFIX, error)
             return None
 

@@ -6,6 +6,7 @@ samples: its leading dimension is a multiple of the input's.
 """
 
 import zipfile
+import zlib
 from collections.abc import Generator, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -144,7 +145,7 @@ def _readable(file: Path) -> Generator[Any]:
     try:
         with file.open("rb") as stream:
             yield np.load(stream, allow_pickle=False)
-    except (OSError, ValueError, EOFError, zipfile.BadZipFile) as error:
+    except (OSError, ValueError, EOFError, zipfile.BadZipFile, zlib.error) as error:
         raise OptionError(
             f"{file} is not readable as NumPy data: {error}",
             hint="arrays of plain numbers, saved with numpy.savez; pickled objects are refused",

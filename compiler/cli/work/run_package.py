@@ -2,6 +2,7 @@
 
 import io
 import zipfile
+import zlib
 from collections.abc import Mapping
 from contextlib import ExitStack
 from pathlib import Path
@@ -110,7 +111,7 @@ def _load(path: Path) -> dict[str, Array]:
             arrays = {name: cast("object", archive[name]) for name in archive.files}
     except OSError as error:
         raise InputError(f"cannot read {path}: {error.strerror or error}") from error
-    except (ValueError, EOFError, zipfile.BadZipFile) as error:
+    except (ValueError, EOFError, zipfile.BadZipFile, zlib.error) as error:
         raise InputError(f"{path} is not an .npz file of plain arrays: {error}") from error
     strange = [name for name, array in arrays.items() if not isinstance(array, np.ndarray)]
     if strange:
