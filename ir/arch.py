@@ -183,6 +183,9 @@ class Dram:
         interval_ns: From refresh to refresh (tREFI) [ns].
         window: Accesses among which one to an open row goes first.
         ahead: Packets that one transfer asks for at once.
+        activate_pj: Energy of opening a row and closing it again, of all devices [pJ].
+        read_pj: Energy of reading one burst, of all devices [pJ].
+        write_pj: Energy of writing one burst, of all devices [pJ].
     """
 
     __pydantic_config__ = STRICT
@@ -200,6 +203,14 @@ class Dram:
     interval_ns: Rate
     window: Few = 8
     ahead: Few = 8
+    activate_pj: Energy = 0.0
+    read_pj: Energy = 0.0
+    write_pj: Energy = 0.0
+
+    @property
+    def is_priced(self) -> bool:
+        """Whether commands have energies; else accesses cost what the memory's level says."""
+        return any((self.activate_pj, self.read_pj, self.write_pj))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -55,6 +55,32 @@ class MeshLink:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class MemoryUse:
+    """What the off-chip memory did, where the machine's file says how it works.
+
+    Attributes:
+        rows: Rows that were opened.
+        read_bursts: Bursts read.
+        written_bursts: Bursts written.
+        activate_pj: Energy of opening and closing rows; 0 where the file prices no commands [pJ].
+        read_pj: Energy of the bursts read [pJ].
+        write_pj: Energy of the bursts written [pJ].
+    """
+
+    rows: int
+    read_bursts: int
+    written_bursts: int
+    activate_pj: float
+    read_pj: float
+    write_pj: float
+
+    @property
+    def pj(self) -> float:
+        """Energy of all commands [pJ]."""
+        return self.activate_pj + self.read_pj + self.write_pj
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class MeshReport:
     """A run over the mesh.
 
@@ -63,17 +89,21 @@ class MeshReport:
         rows: Rows of routers.
         cycles: Of the run.
         analytical_cycles: Of the same program where bandwidths alone count.
+        serial_cycles: Of the same instructions over the mesh one after the other.
         operators: Those with instructions, in order.
         links: Between routers, those that carried flits.
         hop_flits: Flits over all links between routers, one for each hop.
         network_pj: Their energy; 0 where the machine's file prices no hop [pJ].
+        memory: What the off-chip memory did; absent without a ``[dram]`` table.
     """
 
     columns: int
     rows: int
     cycles: int
     analytical_cycles: int
+    serial_cycles: int
     operators: tuple[MeshOperator, ...]
     links: tuple[MeshLink, ...]
     hop_flits: int
     network_pj: float
+    memory: MemoryUse | None = None

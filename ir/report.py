@@ -63,6 +63,19 @@ class OperandTraffic:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class EnergyPart:
+    """Where a part of the energy goes.
+
+    Attributes:
+        part: A memory level by name, ``mac``, ``network`` (between memory levels) or ``vector``.
+        pj: The energy [pJ].
+    """
+
+    part: str
+    pj: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Dims:
     """Extents of a workload's loops: filter, outputs, channels, batch, groups."""
 
@@ -94,6 +107,7 @@ class Totals:
         offchip_bytes: Moved to and from off-chip memory, simulated, else predicted.
         offchip_bytes_compulsory: Inputs, constants and outputs, each moved once.
         traffic: Per memory level and operand.
+        energy: The parts of ``energy_pj``, memory levels from the outermost one on.
     """
 
     macs: int
@@ -104,6 +118,7 @@ class Totals:
     offchip_bytes: int | None = None
     offchip_bytes_compulsory: int | None = None
     traffic: tuple[OperandTraffic, ...] = ()
+    energy: tuple[EnergyPart, ...] = ()
 
 
 NOTICEABLE = 0.01
@@ -170,6 +185,7 @@ class OperatorReport:
         offchip_bytes: To and from off-chip memory, simulated [byte].
         utilization: MACs over (cycles x MACs per cycle), 0 .. 1.
         traffic: Per memory level and operand.
+        energy: The parts of ``energy_pj``, memory levels from the outermost one on.
         members: Operators that run together here, in order; empty for one alone.
         nodes: ONNX nodes that it comes from, in order.
         nest: Text of the loop nest.
@@ -197,6 +213,7 @@ class OperatorReport:
     offchip_bytes: int | None = None
     utilization: float | None = None
     traffic: tuple[OperandTraffic, ...] = ()
+    energy: tuple[EnergyPart, ...] = ()
     members: tuple[str, ...] = ()
     nodes: tuple[str, ...] = ()
     nest: str | None = None

@@ -34,6 +34,7 @@ from .result import (
 )
 from .timing.demands import lane_cycles
 from .timing.events import Issue
+from .timing.over_mesh import Crossed
 
 
 @dataclass(slots=True)
@@ -45,6 +46,7 @@ class _Entry:
     instructions: int = 0
     vector_elements: int = 0
     hops: int = 0
+    commands_pj: float = 0.0
     busy: Counter[Unit] = field(default_factory=Counter[Unit])
     runs: Counter[tuple[int, int, bool]] = field(default_factory=Counter[tuple[int, int, bool]])
     inside: Counter[tuple[str, Operand, Way]] = field(
@@ -67,6 +69,7 @@ class _Entry:
         self.instructions += other.instructions
         self.vector_elements += other.vector_elements
         self.hops += other.hops
+        self.commands_pj += other.commands_pj
         self.busy.update(other.busy)
         self.runs.update(other.runs)
         self.inside.update(other.inside)
@@ -81,18 +84,24 @@ class Ledger:
     """Counts instructions as they are executed."""
 
     def __init__(
-        self, program: Program, arrays: Arrays, hops: Sequence[Sequence[int]] | None = None
+        self,
+        program: Program,
+        arrays: Arrays,
+        crossed: Sequence[Sequence[Crossed]] | None = None,
     ) -> None:
         """Open the accounts of a program.
 
         Args:
             program: What runs.
             arrays: What its descriptors do on the machine.
-            hops: Flits of each instruction over links between routers, by queue, where its
-                transfers cross a mesh; else every child is one hop away.
+            crossed: What each instruction uses of a mesh and of the memory behind it, by queue,
+                where transfers cross one; else every child is one hop away, and accesses of
+                off-chip memory cost what its level says.
         """
         self._program = program
-        self._hops = hops
+        self._crossed = crossed
+        dram = program.arch.dram
+        self._dram = dram if crossed is not None and dram is not None and dram.is_priced else None
         self._arrays = arrays
         self._entries: defaultdict[int, _Entry] = defaultdict(_Entry)
         self._symbols = sorted(program.symbols, key=lambda symbol: symbol.address)
@@ -124,8 +133,8 @@ class Ledger:
         entry.last = max(entry.last, issue.end)
         entry.instructions += 1
         entry.busy[unit] += issue.busy
-        if self._hops is not None:
-            entry.hops += self._hops[issue.queue][issue.position]
+        if self._crossed is not None:
+            self._cross(entry, self._crossed[issue.queue][issue.position])
         for item in issue.stalls:
             entry.stalls[item.port] += item.cycles
         moved = self._arrays.moved(instruction)
@@ -147,6 +156,14 @@ class Ledger:
                 entry.vector_elements += math.prod(instruction.shape) * lane_cycles(instruction)
                 for touch in touched:
                     self._move(entry, touch, _vector_operand(touch))
+
+    def _cross(self, entry: _Entry, crossed: Crossed) -> None:
+        entry.hops += crossed.hops
+        if self._dram is None:
+            return
+        for way, use in crossed.memory.items():
+            burst_pj = self._dram.read_pj if way is Way.READ else self._dram.write_pj
+            entry.commands_pj += use.rows * self._dram.activate_pj + use.bursts * burst_pj
 
     def _copied(self, copy: Copy) -> Operand:
         source, target = copy.src.space, copy.dst.space
@@ -230,6 +247,7 @@ class Ledger:
                 compute_pj=sum(run.macs * n for run, n in runs) * self._program.arch.mac_energy,
                 network_pj=self._network_pj(entry, runs),
                 vector_elements=entry.vector_elements,
+                off_chip_pj=None if self._dram is None else entry.commands_pj,
             ),
             stalls=tuple(PortStall(port, n) for port, n in sorted(entry.stalls.items())),
         )
@@ -271,7 +289,7 @@ class Ledger:
                 if count.side in (Side.DOWN, Side.UP):
                     crossing[count.place] += Fraction(number * count.bits, 8)
         network = self._program.arch.network
-        if self._hops is not None and network is not None:
+        if self._crossed is not None and network is not None:
             crossing[network.fanout] = Fraction(entry.hops * network.flit_bits, 8)
         return sum(
             float(amount) * self._program.arch.fanout(name).hop_energy
@@ -310,6 +328,7 @@ def energy_of(
     compute_pj: float,
     network_pj: float,
     vector_elements: int,
+    off_chip_pj: float | None = None,
 ) -> Energy:
     """Return the energy of an account.
 
@@ -320,6 +339,7 @@ def energy_of(
         compute_pj: Of the MACs [pJ].
         network_pj: Of the on-chip network [pJ].
         vector_elements: Lane cycles of the vector units.
+        off_chip_pj: Of the off-chip memory's commands [pJ]; its level's energies count if absent.
     """
     by_level = dict.fromkeys(arch.level_names, 0.0)
     for item in traffic:
@@ -327,6 +347,8 @@ def energy_of(
         words_per_byte = 8 / level.word_bits
         spent = item.read * level.read_energy + item.written * level.write_energy
         by_level[item.level] += spent * words_per_byte
+    if off_chip_pj is not None:
+        by_level[arch.off_chip.name] = off_chip_pj
     return Energy(
         levels=tuple(LevelEnergy(level, pj) for level, pj in by_level.items()),
         compute=compute_pj,

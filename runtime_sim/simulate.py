@@ -25,7 +25,7 @@ from .result import QueueTimeline, SimulationResult, read_symbol
 from .timing.events import Issue, ProgramTiming, Step, TimingModel, time_of
 from .timing.interleaving import random_steps
 from .timing.mesh_account import mesh_account
-from .timing.over_mesh import MeshDemands
+from .timing.over_mesh import Crossed, MeshDemands
 from .timing.ports import ports_of
 
 Array: TypeAlias = npt.NDArray[Any]
@@ -71,15 +71,15 @@ def simulate(
         machine, arrays = Machine(program), Arrays(program)
         _load(program, machine, SymbolKind.CONSTANT, constants)
         _load(program, machine, SymbolKind.INPUT, inputs)
-        times, mesh, hops = _times(program, arrays, timing)
-        ledger = Ledger(program, arrays, hops)
+        times, mesh, crossed = _times(program, arrays, timing)
+        ledger = Ledger(program, arrays, crossed)
         run = _Run(program, machine, arrays, ledger, detect_races=detect_races, trace=trace)
         return replace(_execute(program, times, run, interleaving_seed), mesh=mesh)
 
 
 def _times(
     program: Program, arrays: Arrays, timing: TimingModel
-) -> tuple[ProgramTiming, MeshReport | None, list[list[int]] | None]:
+) -> tuple[ProgramTiming, MeshReport | None, Sequence[Sequence[Crossed]] | None]:
     """Return when instructions run; over a mesh, also what it was used for, and by which."""
     analytical = time_of(program, arrays=arrays)
     if timing is TimingModel.ANALYTICAL:
@@ -87,8 +87,8 @@ def _times(
     demands = MeshDemands(program, ports_of(program.arch), arrays)
     works = [demands.queue(number) for number in range(len(program.queues))]
     times = time_of(program, works, ports=demands.ports)
-    hops = [[sum(demands.hop_flits(work).values()) for work in line] for line in works]
-    return times, mesh_account(demands, works, times, analytical), hops
+    crossed = demands.crossed(works)
+    return times, mesh_account(demands, works, crossed, times, analytical), crossed
 
 
 def _execute(

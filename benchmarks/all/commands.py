@@ -31,6 +31,7 @@ _OTHERS_LAST = (
         module="benchmarks.noc",
         quick="--arch simba --network alexnet --mapper cosa,random --draws 0",
     ),
+    Command(module="benchmarks.noc_programs", quick="--network squeezenet --image-size 64"),
     Command(
         module="benchmarks.flexer_limits",
         quick="--network squeezenet --arch flexer-arch5 --layers 1",

@@ -1,40 +1,117 @@
 """A run over the mesh as a table for the terminal: where operators wait, which link is busiest."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from rich import box
+from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 from rich.table import Table
+from rich.text import Text
 
-from ...ir.mesh_report import MeshOperator, MeshReport
+from ...ir.mesh_report import MemoryUse, MeshOperator, MeshReport
 from .figures import amount, cycles_text, joule, percent, ratio
+from .operator_table import shorten
 
 WAITS = ("compute", "weights", "inputs", "sums", "dram", "other")
 """What the array does, or waits for; fields of an operator."""
 
 
-def mesh_table(mesh: MeshReport, slowest: int) -> Table:
-    """Return the operators that take longest over the mesh.
+def mesh_parts(mesh: MeshReport, called: Mapping[str, str], shown: int) -> Sequence[RenderableType]:
+    """Return what the terminal shows of a run over the mesh.
 
     Args:
         mesh: The run.
-        slowest: How many of them.
+        called: How operators are called for people, by name.
+        shown: How many operators to show at most.
     """
-    table = Table(box=box.SIMPLE, pad_edge=False, title="over the mesh", title_justify="left")
-    table.add_column("operator")
-    for name in ("network", "analytical", "x", *WAITS):
-        table.add_column(name, justify="right")
-    for item in sorted(mesh.operators, key=lambda item: -item.cycles)[:slowest]:
-        cycles = cycles_text(item.cycles), cycles_text(item.analytical_cycles)
-        times = ratio(item.cycles, item.analytical_cycles)
-        table.add_row(item.name, *cycles, times, *wait_shares(item))
+    memory = () if mesh.memory is None else (Text(memory_line(mesh.memory)),)
+    return MeshTable(mesh, called, shown), Text(mesh_line(mesh)), *memory
+
+
+_GIVE_WAY = ("other", "x", "dram", "sums")
+"""Columns that narrow terminals do without, the first one first."""
+
+_GAP = 2
+_SHORTEST_NAME = 12
+
+
+@dataclass(frozen=True)
+class MeshTable:
+    """The operators that take longest over the mesh; names give way, numbers never do.
+
+    Attributes:
+        mesh: The run.
+        called: How operators are called for people, by name.
+        shown: How many rows to show at most.
+    """
+
+    mesh: MeshReport
+    called: Mapping[str, str]
+    shown: int
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        """Yield the table for the width at hand."""
+        del console
+        yield self.table(options.max_width)
+
+    def table(self, width: int) -> Table:
+        """Return the table for a terminal of ``width`` columns."""
+        slowest = sorted(self.mesh.operators, key=lambda item: -item.cycles)[: self.shown]
+        columns = {"network": [cycles_text(item.cycles) for item in slowest]}
+        columns["x"] = [ratio(item.cycles, item.analytical_cycles) for item in slowest]
+        shares = [wait_shares(item, digits=0) for item in slowest]
+        columns |= {name: [row[at] for row in shares] for at, name in enumerate(WAITS)}
+        for name in _GIVE_WAY:
+            if _left(width, columns) < _SHORTEST_NAME:
+                del columns[name]
+        space = max(_left(width, columns), _SHORTEST_NAME)
+        names = [shorten(self.called.get(item.name, item.name), space) for item in slowest]
+        return _drawn({"operator": names, **columns})
+
+
+def _left(width: int, columns: Mapping[str, Sequence[str]]) -> int:
+    """Return the columns of a terminal that are left for names."""
+    widths = (max(map(len, (name, *cells))) + _GAP for name, cells in columns.items())
+    return width - sum(widths) - _GAP
+
+
+def _drawn(columns: Mapping[str, Sequence[str]]) -> Table:
+    table = Table(
+        box=box.SIMPLE_HEAD,
+        title="over the mesh, and what the array's time goes to",
+        title_justify="left",
+        padding=(0, _GAP - 1, 0, 0),
+        pad_edge=False,
+        show_edge=False,
+    )
+    for name in columns:
+        table.add_column(name, justify="left" if name == "operator" else "right", no_wrap=True)
+    for row in zip(*columns.values(), strict=True):
+        table.add_row(*(Text(cell) for cell in row))
     return table
 
 
-def wait_shares(item: MeshOperator) -> Sequence[str]:
-    """Return what the array's time for an operator goes to, as shares in the order of WAITS."""
+def wait_shares(item: MeshOperator, digits: int = 1) -> Sequence[str]:
+    """Return what the array's time for an operator goes to, as shares in the order of WAITS.
+
+    Args:
+        item: The operator.
+        digits: Of a share, behind the point.
+    """
     whole = item.array_cycles
     figures: dict[str, int] = {name: getattr(item, name) for name in WAITS}
-    return [percent(cycles / whole) if whole else "-" for cycles in figures.values()]
+    return [percent(cycles / whole, digits) if whole else "-" for cycles in figures.values()]
+
+
+def memory_line(memory: MemoryUse) -> str:
+    """Return one line on the off-chip memory."""
+    bursts = memory.read_bursts + memory.written_bursts
+    line = f"off-chip memory: {amount(bursts)} bursts in {amount(memory.rows)} opened rows"
+    if not memory.pj:
+        return line
+    parts = ("rows", memory.activate_pj), ("reads", memory.read_pj), ("writes", memory.write_pj)
+    listed = ", ".join(f"{name} {amount(joule(pj), 'J')}" for name, pj in parts)
+    return f"{line}; {listed}"
 
 
 def mesh_line(mesh: MeshReport) -> str:

@@ -22,9 +22,9 @@ from ...ir.report import (
     VerificationStatus,
 )
 from .figures import UNKNOWN, amount, cycles_text, joule, percent, ratio
-from .mesh_table import mesh_line, mesh_table
+from .mesh_table import mesh_parts
 from .off_chip import plan_line, planned_scope
-from .operator_table import OperatorTable
+from .operator_table import OperatorTable, labels
 
 _WORST = 3
 """Layers whose signal-to-noise ratio is listed."""
@@ -50,7 +50,7 @@ def report_tables(report: Report, *, slowest: int = 10) -> Group:
     if report.operators and slowest > 0:
         parts.append(OperatorTable(report.operators, slowest))
     if report.mesh is not None and slowest > 0:
-        parts += [mesh_table(report.mesh, slowest), Text(mesh_line(report.mesh))]
+        parts += mesh_parts(report.mesh, labels(report.operators), slowest)
     if any(item.mapper for item in report.operators):
         parts.append(Text(mapping_line(report.operators)))
     if any(item.difference is not None for item in report.operators):
@@ -174,6 +174,7 @@ def _totals_table(totals: Totals, plan: GraphScheduleReport | None) -> Table:
             ),
         ),
         ("energy", amount(joule(totals.energy_pj), "J"), ""),
+        *_energy_parts(totals),
         *_planned(plan),
         (f"off-chip, {source}", amount(totals.offchip_bytes, "B"), ""),
         (
@@ -185,6 +186,17 @@ def _totals_table(totals: Totals, plan: GraphScheduleReport | None) -> Table:
     for row in rows:
         table.add_row(*row)
     return table
+
+
+def _energy_parts(totals: Totals) -> list[tuple[str, str, str]]:
+    """Return a row for each part of the energy that is not nothing, the largest first."""
+    whole = totals.energy_pj or 1.0
+    parts = sorted(totals.energy, key=lambda item: -item.pj)
+    return [
+        (f"  {item.part}", amount(joule(item.pj), "J"), percent(item.pj / whole))
+        for item in parts
+        if item.pj
+    ]
 
 
 def _planned(plan: GraphScheduleReport | None) -> list[tuple[str, str, str]]:

@@ -26,6 +26,8 @@ References:
 # pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
 # pyright: reportMissingTypeStubs=false
 
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -57,11 +59,13 @@ PARTS = 256
     HITS,
     MISSES,
     LAST,
-) = range(19)
+    BURSTS,
+) = range(20)
 """Figures of a memory: bytes; times in parts of a cycle, the last of which is that of a miss; how
 many in the queue are looked at; then until when the bus is busy, whether the last burst was
 written, when the next refresh is due, how often the first in the queue was passed over, how many
-accesses to a row found it open and did not, and the number of the last burst."""
+accesses to a row found it open and did not, the number of the last burst, and how many bursts there
+were."""
 
 ROW, READY, CLOSE = range(3)
 """Columns of banks: open row, -1 for none; when a burst, and when closing, can be asked for."""
@@ -74,7 +78,7 @@ def dram_figures(dram: Dram, clock_hz: float) -> tuple[Ints, Ints]:
         dram: Its timing.
         clock_hz: Cycles per second.
     """
-    figures = np.zeros(19, np.int64)
+    figures = np.zeros(20, np.int64)
     figures[[BURST_BYTES, ROW_BYTES, WINDOW]] = dram.burst_bytes, dram.row_bytes, dram.window
     times = (dram.burst_ns, dram.column_ns, dram.activate_ns, dram.precharge_ns)
     times += (dram.recovery_ns, dram.turnaround_ns, dram.refresh_ns, dram.interval_ns)
@@ -141,6 +145,7 @@ def _in_row(dram: Ints, banks: Ints, byte: int, size: int, is_write: bool, now: 
         bursts -= 1
     if not bursts:
         return
+    dram[BURSTS] += bursts
     end = max(begin + dram[COLUMN], bus) + bursts * dram[BURST]
     dram[BUS], dram[IS_WRITING], dram[LAST] = end, is_write, last
     banks[bank, READY] = end - dram[COLUMN]
@@ -159,12 +164,32 @@ def _refresh(dram: Ints, banks: Ints, now: int) -> None:
         dram[NEXT_REFRESH] += dram[INTERVAL]
 
 
-def accesses_cycles(
-    dram: Dram, clock_hz: float, starts: Ints, size: int, *, is_write: bool
-) -> float:
-    """Return how long accesses take one after the other, refreshes counted on average [cycle].
+@dataclass(frozen=True, slots=True)
+class Served:
+    """What accesses, one after the other, take of the off-chip memory.
 
-    Rows are closed before.
+    Attributes:
+        cycles: How long it is busy, refreshes counted on average [cycle].
+        rows: Rows that are opened, and closed again some time.
+        bursts: Bursts of data.
+    """
+
+    cycles: float
+    rows: int
+    bursts: int
+
+    def __add__(self, other: "Served") -> "Served":
+        """Return what both take, one after the other."""
+        cycles, rows = self.cycles + other.cycles, self.rows + other.rows
+        return Served(cycles, rows, self.bursts + other.bursts)
+
+
+UNUSED = Served(0.0, 0, 0)
+"""Of an off-chip memory that nothing asks for."""
+
+
+def served(dram: Dram, clock_hz: float, starts: Ints, size: int, *, is_write: bool) -> Served:
+    """Return what accesses of one size take; rows are closed before.
 
     Args:
         dram: Timing of the memory.
@@ -176,7 +201,8 @@ def accesses_cycles(
     figures, banks = dram_figures(dram, clock_hz)
     figures[INTERVAL], figures[IS_WRITING] = 0, is_write
     parts = _in_turn(figures, banks, starts, size, is_write)
-    return parts / PARTS * (1 + dram.refresh_ns / dram.interval_ns)
+    cycles = parts / PARTS * (1 + dram.refresh_ns / dram.interval_ns)
+    return Served(cycles, int(figures[MISSES]), int(figures[BURSTS]))
 
 
 @entry

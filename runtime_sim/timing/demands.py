@@ -73,6 +73,11 @@ class Demand:
     fill: int = 0
     drain: int = 0
 
+    def alone(self, ports: PortTable) -> int:
+        """Return how long it takes where nothing else runs [cycle]."""
+        moved = (ports.cycles(port, size) for port, size in self.demands)
+        return self.lead + self.fill + max((self.least, *moved)) + self.drain
+
 
 class Demands:
     """The work of every instruction of a program's queues.

@@ -9,14 +9,18 @@ children wait for, on average.
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
+from itertools import chain
 
+from ...ir.arch import Dram
 from ...ir.isa.instructions import AnyInstruction, Copy, Mac, Space, Unit
 from ...ir.isa.program import Program
-from ...ir.mesh_report import MeshLink, MeshOperator, MeshReport
+from ...ir.mesh_report import MemoryUse, MeshLink, MeshOperator, MeshReport
 from ...ir.workload import Operand
+from ..accesses import Way
+from ..noc.dram import UNUSED
 from .demands import Demand
 from .events import Issue, ProgramTiming
-from .over_mesh import MeshDemands
+from .over_mesh import Crossed, MeshDemands
 
 
 class Held(StrEnum):
@@ -36,6 +40,7 @@ _OF_OPERAND = {Operand.W: Held.WEIGHTS, Operand.I: Held.INPUTS, Operand.O: Held.
 def mesh_account(
     demands: MeshDemands,
     works: Sequence[Sequence[Demand]],
+    crossed: Sequence[Sequence[Crossed]],
     timing: ProgramTiming,
     analytical: ProgramTiming,
 ) -> MeshReport:
@@ -44,6 +49,7 @@ def mesh_account(
     Args:
         demands: What instructions ask of the mesh.
         works: What each instruction asks for, by queue.
+        crossed: What each instruction uses, by queue.
         timing: When they run.
         analytical: When they would where bandwidths alone count.
     """
@@ -51,8 +57,8 @@ def mesh_account(
     held = _held(demands, timing)
     spans, plain = _spans(program, timing), _spans(program, analytical)
     flits = Counter[int]()
-    for work in (item for line in works for item in line):
-        flits.update(demands.hop_flits(work))
+    for item in chain.from_iterable(crossed):
+        flits.update(item.flits)
     hops = sum(flits.values())
     fanout = program.arch.fanout(mesh.network.fanout)
     return MeshReport(
@@ -60,6 +66,7 @@ def mesh_account(
         rows=mesh.network.rows,
         cycles=_end(timing),
         analytical_cycles=_end(analytical),
+        serial_cycles=sum(work.alone(demands.ports) for line in works for work in line),
         operators=tuple(
             MeshOperator(
                 name=name,
@@ -77,6 +84,25 @@ def mesh_account(
         ),
         hop_flits=hops,
         network_pj=hops * mesh.network.flit_bits / 8 * fanout.hop_energy,
+        memory=_memory(program.arch.dram, crossed),
+    )
+
+
+def _memory(dram: Dram | None, crossed: Sequence[Sequence[Crossed]]) -> MemoryUse | None:
+    if dram is None:
+        return None
+    read, written = (
+        sum((item.memory.get(way, UNUSED) for item in chain.from_iterable(crossed)), UNUSED)
+        for way in (Way.READ, Way.WRITE)
+    )
+    rows = read.rows + written.rows
+    return MemoryUse(
+        rows=rows,
+        read_bursts=read.bursts,
+        written_bursts=written.bursts,
+        activate_pj=rows * dram.activate_pj,
+        read_pj=read.bursts * dram.read_pj,
+        write_pj=written.bursts * dram.write_pj,
     )
 
 

@@ -18,9 +18,10 @@ does; rows that one copy leaves open do not help the next one.
 """
 
 import math
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import partial
 
 import numpy as np
 
@@ -32,7 +33,7 @@ from ...ir.mesh import mesh_of
 from ..accesses import ByteTouch, Way, touches
 from ..array.arrays import Arrays
 from ..functional.region import ByteRegion, Lattice
-from ..noc.dram import Ints, accesses_cycles
+from ..noc.dram import UNUSED, Ints, Served, served
 from ..noc.nest_traffic import NetworkRun, run_nest
 from ..noc.tile_crossing import NOTHING, Crossing, TileCrossings
 from .demands import Demand, Demands
@@ -50,6 +51,24 @@ def check_timed(arch: Architecture) -> None:
         raise ArchitectureError(
             f"{arch.name} has {len(arch.npus)} NPUs, programs are timed over the mesh of one"
         )
+
+
+@dataclass(frozen=True, slots=True)
+class Crossed:
+    """What one instruction uses of the mesh and of the memory behind it.
+
+    Attributes:
+        flits: Flits over each link between routers.
+        memory: What it takes of the off-chip memory, as far as its file says more than a rate.
+    """
+
+    flits: Mapping[int, int]
+    memory: Mapping[Way, Served]
+
+    @property
+    def hops(self) -> int:
+        """Flits over links between routers, one for each hop."""
+        return sum(self.flits.values())
 
 
 class MeshDemands(Demands):
@@ -76,7 +95,7 @@ class MeshDemands(Demands):
         )
         super().__init__(program, PortTable((*ports.ports, *links)), arrays)
         self._runs: dict[tuple[int, bool], NetworkRun] = {}
-        self._memory: dict[tuple[ByteRegion, int, bool], float] = {}
+        self._memory: dict[tuple[ByteRegion, int, bool], Served] = {}
 
     def run(self, nest: int, *, accumulate: bool) -> NetworkRun:
         """Return how a descriptor runs over the mesh.
@@ -91,8 +110,21 @@ class MeshDemands(Demands):
             self._runs[key] = run_nest(loops, self._crossings.arch, accumulate=accumulate)
         return self._runs[key]
 
-    def hop_flits(self, work: Demand) -> Mapping[int, int]:
-        """Return the flits of an instruction over each link between routers."""
+    def crossed(self, works: Sequence[Sequence[Demand]]) -> Sequence[Sequence[Crossed]]:
+        """Return what instructions use, by queue.
+
+        Args:
+            works: What each of them asks for.
+        """
+        return [
+            [
+                Crossed(self._hop_flits(work), self._memory_use(instruction))
+                for instruction, work in zip(queue.instructions, line, strict=True)
+            ]
+            for queue, line in zip(self.program.queues, works, strict=True)
+        ]
+
+    def _hop_flits(self, work: Demand) -> Mapping[int, int]:
         bits = self.mesh.network.flit_bits
         return {
             link: 8 * size // bits
@@ -102,7 +134,8 @@ class MeshDemands(Demands):
 
     def is_memory_bound(self, copy: Copy) -> bool:
         """Whether a copy takes longer at the off-chip memory than over the mesh."""
-        return sum(self._memory_times(copy).values()) > self._of_copy(copy).cycles
+        use = self._memory_use(copy).values()
+        return sum(item.cycles for item in use) > self._of_copy(copy).cycles
 
     def work(self, queue: int, instruction: AnyInstruction) -> Demand:
         """Return what an instruction of a queue asks for."""
@@ -131,17 +164,19 @@ class MeshDemands(Demands):
 
     def _with_memory(self, alone: Demand, instruction: Copy | Fill) -> Demand:
         crossing = self._of_copy(instruction)
-        times = self._memory_times(instruction)
+        times = {way: use.cycles for way, use in self._memory_use(instruction).items()}
         first = self._first_cycles() if times else 0.0
         longest = max(sum(times.values()) + crossing.latency, crossing.cycles + first)
         taken = replace(alone, least=max(alone.least, math.ceil(longest)))
         taken = self._with_ports(taken, self._shares(times))
         return self._with_links(taken, crossing.carried)
 
-    def _memory_times(self, instruction: Copy | Fill) -> Mapping[Way, float]:
-        """Return how long the off-chip memory is busy with what is read and written [cycle]."""
+    def _memory_use(self, instruction: AnyInstruction) -> Mapping[Way, Served]:
+        """Return what is read and written takes of the off-chip memory."""
+        if not isinstance(instruction, Copy | Fill):
+            return {}
         off_chip = [item for item in touches(instruction) if item.access.space is Space.DRAM]
-        return {item.way: self._memory_cycles(item) for item in off_chip}
+        return {item.way: self._served(item) for item in off_chip}
 
     def _first_cycles(self) -> float:
         """Return the time until a burst of a closed row has been read."""
@@ -151,18 +186,17 @@ class MeshDemands(Demands):
         ns = dram.activate_ns + dram.column_ns + dram.burst_ns
         return ns * self.program.arch.clock_hz / 1e9
 
-    def _memory_cycles(self, item: ByteTouch) -> float:
-        """Return how long the off-chip memory is busy, as far as its file says more than a rate."""
+    def _served(self, item: ByteTouch) -> Served:
+        """Return what an access takes, as far as the machine's file says more than a rate."""
         arch, is_write = self.program.arch, item.way is Way.WRITE
         if arch.dram is None:
-            return 0.0
+            return UNUSED
         around = arch.dram.row_bytes * arch.dram.banks
         key = item.region, item.access.address % around, is_write
         if key not in self._memory:
-            self._memory[key] = sum(
-                accesses_cycles(arch.dram, arch.clock_hz, *runs, is_write=is_write)
-                for runs in (_starts(lattice, key[1]) for lattice in item.region.lattices)
-            )
+            serve = partial(served, arch.dram, arch.clock_hz, is_write=is_write)
+            parts = (_starts(lattice, key[1]) for lattice in item.region.lattices)
+            self._memory[key] = sum((serve(*part) for part in parts), UNUSED)
         return self._memory[key]
 
     def _shares(self, times: Mapping[Way, float]) -> Mapping[int, int]:

@@ -8,7 +8,7 @@ from ....ir.module import Mapping as OperatorMapping
 from ....ir.module import Module
 from ....ir.ops import workload
 from ....ir.proof import gap_of
-from ....ir.report import Dims, OperandTraffic, OperatorReport
+from ....ir.report import Dims, EnergyPart, OperandTraffic, OperatorReport
 from ....ir.text.printing.nest import print_nest
 from ....ir.workload import Workload
 from ....passes.base import require_arch
@@ -94,6 +94,7 @@ def _group(
         offchip_bytes=None if account is None else account.off_chip_bytes,
         utilization=macs / (cycles * arch.all_macs) if macs and cycles else None,
         traffic=() if account is None else traffic_of(account),
+        energy=() if account is None else energy_of(account),
         members=group.members,
         nodes=nodes_of(op.loc for op in ops),
         nest="\n".join(f"{item.operator}\n{print_nest(item.nest)}" for item in nests) or None,
@@ -134,6 +135,7 @@ def _operator(
         offchip_bytes=None if account is None else account.off_chip_bytes,
         utilization=None if load is None or not cycles else load.macs / (cycles * arch.all_macs),
         traffic=() if account is None else traffic_of(account),
+        energy=() if account is None else energy_of(account),
         nodes=nodes_of((op.loc,)),
         nest=None if mapping is None else print_nest(mapping.nest),
         note=None if mapping is None else mapping.note or None,
@@ -168,4 +170,14 @@ def traffic_of(account: OperatorAccount) -> tuple[OperandTraffic, ...]:
             written_bytes=item.written,
         )
         for item in account.traffic
+    )
+
+
+def energy_of(account: OperatorAccount) -> tuple[EnergyPart, ...]:
+    """Return where energy went."""
+    energy = account.energy
+    others = (("mac", energy.compute), ("network", energy.network), ("vector", energy.vector))
+    return (
+        *(EnergyPart(part=item.level, pj=item.pj) for item in energy.levels),
+        *(EnergyPart(part=part, pj=pj) for part, pj in others),
     )

@@ -19,7 +19,7 @@ from ....passes.instrument import PassRecord
 from ....passes.mapping.mapper import MappingStatus
 from .findings import Findings
 from .lower_bounds import roofline
-from .operators import operator_reports, traffic_of
+from .operators import energy_of, operator_reports, traffic_of
 
 
 def build_report(found: Findings) -> Report:
@@ -106,6 +106,7 @@ def _totals(found: Findings) -> Totals:
         offchip_bytes=_off_chip_bytes(found),
         offchip_bytes_compulsory=compulsory,
         traffic=() if simulation is None else traffic_of(simulation.total),
+        energy=() if simulation is None else energy_of(simulation.total),
     )
 
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from ....ir.mesh_report import MeshReport
 from ..figures import amount, cycles_text, percent, ratio
-from ..mesh_table import WAITS, mesh_line, wait_shares
+from ..mesh_table import WAITS, memory_line, mesh_line, wait_shares
 from .names import short, shown
 
 _ARROWS = {(1, 0): "east", (-1, 0): "west", (0, 1): "south", (0, -1): "north"}
@@ -52,12 +52,14 @@ class MeshView:
 
     Attributes:
         line: Its figures in a sentence.
+        memory: Those of the off-chip memory, or nothing.
         heads: Names of what the array does, or waits for.
         rows: Operators in order.
         routers: Links out of each router, by row and column.
     """
 
     line: str
+    memory: str
     heads: tuple[str, ...]
     rows: tuple[WaitRow, ...]
     routers: tuple[tuple[tuple[HeatLink, ...], ...], ...]
@@ -67,6 +69,7 @@ def mesh_view(mesh: MeshReport) -> MeshView:
     """Return what the page shows of a run over the mesh."""
     return MeshView(
         line=mesh_line(mesh),
+        memory="" if mesh.memory is None else memory_line(mesh.memory),
         heads=WAITS,
         rows=tuple(
             WaitRow(

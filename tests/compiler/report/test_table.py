@@ -16,6 +16,7 @@ from accnn.ir.proof import Scope
 from accnn.ir.report import (
     Accuracy,
     Cause,
+    EnergyPart,
     FileIdentity,
     GraphScheduleReport,
     LayerNoise,
@@ -78,6 +79,19 @@ def test_totals_and_distance_from_the_bounds() -> None:
     assert "simulated: 2.00 times that" in text
     assert "simulated: 1.20 times that" in text
     assert "2.50 mJ" in text
+
+
+def test_energy_is_split_the_largest_part_first() -> None:
+    parts = (EnergyPart(part="mac", pj=0.5e9), EnergyPart(part="dram", pj=2e9))
+    nothing = EnergyPart(part="network", pj=0.0)
+
+    text = shown(replace(REPORT, totals=replace(REPORT.totals, energy=(*parts, nothing))))
+
+    dram, mac = (next(row for row in text.splitlines() if name in row) for name in ("dram", "mac"))
+    assert "2.00 mJ" in dram and "80.0%" in dram
+    assert "500.00 uJ" in mac and "20.0%" in mac
+    assert text.index(dram) < text.index(mac)
+    assert "network" not in text
 
 
 def test_planned_simulated_and_compulsory_bytes_are_told_apart() -> None:

@@ -9,7 +9,7 @@ import pytest
 from accnn.backend.load import load_architecture
 from accnn.ir.arch import Dram
 from accnn.ir.mesh import Mesh
-from accnn.runtime_sim.noc.dram import accesses_cycles
+from accnn.runtime_sim.noc.dram import served
 from accnn.runtime_sim.noc.kernel import READ, WRITE
 from accnn.runtime_sim.noc.transfers import Transfers
 
@@ -142,10 +142,24 @@ def test_short_accesses_take_whole_bursts():
     starts = np.arange(0, 8192, 64)
 
     few, all_of_it, at_once = (
-        accesses_cycles(DDR4, 1e9, first, size, is_write=False)
+        served(DDR4, 1e9, first, size, is_write=False)
         for first, size in ((starts, 1), (starts, 64), (starts[:1], 8192))
     )
 
-    assert few == all_of_it == pytest.approx(at_once)
+    assert few == all_of_it
+    assert few.cycles == pytest.approx(at_once.cycles)
+    assert (few.bursts, at_once.bursts) == (128, 128)
     bus = 128 * DDR4.burst_ns * (1 + DDR4.refresh_ns / DDR4.interval_ns)
-    assert bus < at_once < bus + 40
+    assert bus < at_once.cycles < bus + 40
+
+
+def test_rows_are_opened_once_as_long_as_accesses_keep_to_them():
+    """Every row of a stream once; every time where two rows of a bank take turns."""
+    stream = served(DDR4, 1e9, np.array([0]), 5 * DDR4.row_bytes, is_write=True)
+    same_bank = DDR4.row_bytes * DDR4.banks
+    turns = served(DDR4, 1e9, np.arange(10) % 2 * same_bank, 64, is_write=False)
+    other_banks = served(DDR4, 1e9, np.arange(10) % 2 * DDR4.row_bytes, 64, is_write=False)
+
+    assert (stream.rows, stream.bursts) == (5, 5 * DDR4.row_bytes // DDR4.burst_bytes)
+    assert (turns.rows, turns.bursts) == (10, 10)
+    assert (other_banks.rows, other_banks.bursts) == (2, 10)

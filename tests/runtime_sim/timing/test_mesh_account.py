@@ -8,7 +8,7 @@ import pytest
 from accnn.compiler.driver import compile
 from accnn.compiler.execute import QUICK
 from accnn.compiler.report.html.page import html_report
-from accnn.compiler.report.mesh_table import mesh_line
+from accnn.compiler.report.mesh_table import memory_line, mesh_line
 from accnn.ir.report import Cause
 from accnn.runtime_sim.timing.events import TimingModel
 
@@ -24,6 +24,12 @@ def results():
         compile(model, arch="simba", options=replace(options, timing=timing))
         for timing in TimingModel
     ]
+
+
+def _compiled(arch):
+    model = convolutions_in_a_row((8, 16, 3, 1), (16, 32, 1, 1))
+    options = replace(QUICK, verify="outputs", timing=TimingModel.NETWORK)
+    return compile(model, arch=arch, options=options)
 
 
 def test_only_a_run_over_the_mesh_has_an_account(results):
@@ -73,10 +79,8 @@ def test_every_flit_of_a_hop_is_priced(results):
     arch = free.arch
     pe, *inner = arch.fanouts
     priced = replace(arch, fanouts=(replace(pe, hop_energy=0.5), *inner))
-    model = convolutions_in_a_row((8, 16, 3, 1), (16, 32, 1, 1))
-    options = replace(QUICK, verify="outputs", timing=TimingModel.NETWORK)
 
-    found = compile(model, arch=priced, options=options)
+    found = _compiled(priced)
 
     mesh = found.report.mesh
     assert mesh.hop_flits == sum(link.flits for link in mesh.links) > 0
@@ -88,3 +92,46 @@ def test_every_flit_of_a_hop_is_priced(results):
         assert abs(column - to) + abs(row - below) == 1
         assert 0 < link.flits <= mesh.cycles  # a flit per cycle
     assert "busiest link" in mesh_line(mesh)
+
+
+def test_the_off_chip_memory_is_priced_by_its_commands(results):
+    """Rows and bursts at the prices of the file; what has none costs what its level says."""
+    plain, meshed = results
+    dram, memory = meshed.arch.dram, meshed.report.mesh.memory
+    read = sum(item.read for item in meshed.simulation.total.off_chip)
+    written = sum(item.written for item in meshed.simulation.total.off_chip)
+
+    assert memory.read_bursts * dram.burst_bytes >= read > 0
+    assert memory.written_bursts * dram.burst_bytes >= written > 0
+    assert 0 < memory.rows <= memory.read_bursts + memory.written_bursts
+    assert memory.activate_pj == memory.rows * dram.activate_pj
+    assert memory.pj == pytest.approx(
+        memory.rows * dram.activate_pj
+        + memory.read_bursts * dram.read_pj
+        + memory.written_bursts * dram.write_pj
+    )
+    assert _off_chip_pj(meshed) == pytest.approx(memory.pj)
+    accounts = (*meshed.simulation.operators, meshed.simulation.overhead)
+    levels = [item for account in accounts for item in account.energy.levels]
+    by_operator = sum(item.pj for item in levels if item.level == meshed.arch.off_chip.name)
+    assert by_operator == pytest.approx(memory.pj)
+    assert "opened rows; rows" in memory_line(memory)
+
+    free = replace(dram, activate_pj=0.0, read_pj=0.0, write_pj=0.0)
+    unpriced = _compiled(replace(meshed.arch, dram=free))
+    assert unpriced.report.mesh.memory.rows == memory.rows
+    assert _off_chip_pj(unpriced) == pytest.approx(_off_chip_pj(plain))
+    assert memory_line(unpriced.report.mesh.memory).endswith("opened rows")
+    no_table = _compiled(replace(meshed.arch, dram=None))
+    assert no_table.report.mesh.memory is None
+
+
+def _off_chip_pj(result):
+    parts = {item.part: item.pj for item in result.report.totals.energy}
+    assert sum(parts.values()) == pytest.approx(result.report.totals.energy_pj)
+    return parts[result.arch.off_chip.name]
+
+
+def test_instructions_take_no_longer_together_than_one_after_the_other(results):
+    mesh = results[1].report.mesh
+    assert mesh.analytical_cycles < mesh.cycles <= mesh.serial_cycles
