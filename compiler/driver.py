@@ -20,6 +20,7 @@ from ..ir.resources import Constants
 from ..models.session import Model
 from ..models.torch_export import TorchModule
 from ..passes.base import Context
+from ..passes.deadline import Deadline
 from ..passes.instrument import Instrument, ReportProgress
 from ..passes.manager import Outcome, run_pipeline
 from ..passes.pipeline import Pipeline
@@ -141,7 +142,7 @@ def _compile(
     observer: Observer,
     instruments: Sequence[Instrument],
 ) -> Result:
-    watch = Stopwatch(observer)
+    watch, deadline = Stopwatch(observer), Deadline.after(chosen.max_seconds)
     given = pipeline if isinstance(pipeline, Pipeline) else None
     if pipeline is not None:
         chosen = replace(chosen, pipeline=str(pipeline))
@@ -164,6 +165,7 @@ def _compile(
         progress=watch.progress,
         solve_jobs=CachedSolver(cache, chosen.processes),
         run_pass=PassMemory(store),
+        deadline=deadline,
     )
     watchers = (ReportProgress(lambda item, done, total: watch.progress(item.name, 0, 0)),)
     outcome = run_pipeline(passes, module, context, instruments=(*watchers, *instruments))

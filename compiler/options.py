@@ -1,5 +1,6 @@
 """What a user may choose for one compilation."""
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from enum import StrEnum
@@ -67,6 +68,9 @@ class CompileOptions:
             objective, scheduler, fuse, tiles and scratchpad).
         settings: Options of passes, as ``PASS.OPTION=VALUE``.
         until: Name of the last pass to run.
+        max_seconds: When passes end their searches, from the beginning on [s]: plans, nests and
+            tiles are what was found by then, and the report says so. What comes out depends on how
+            fast the computer is; ``None``, by default, lets no clock decide.
         cache: Folder of loop nests found earlier; ``None`` maps everything anew.
         processes: Processes that look for loop nests; no figure but seconds depends on it.
     """
@@ -92,6 +96,7 @@ class CompileOptions:
     pipeline: str | None = None
     settings: tuple[str, ...] = ()
     until: str | None = None
+    max_seconds: float | None = None
     cache: Path | None = field(default_factory=default_folder)
     processes: int = field(default_factory=cores)
 
@@ -107,6 +112,8 @@ class CompileOptions:
             raise OptionError(f"seed is {self.seed}, must be 0 or more")
         if self.processes < 1:
             raise OptionError(f"processes is {self.processes}, must be 1 or more")
+        if self.max_seconds is not None and not 0 <= self.max_seconds < math.inf:
+            raise OptionError(f"max_seconds is {self.max_seconds}, must be 0 or more")
         if self.samples < 1:
             raise OptionError(f"samples is {self.samples}, must be 1 or more")
         if isinstance(self.scratchpad, int) and self.scratchpad < 1:

@@ -55,7 +55,7 @@ class MeshLink:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class MemoryUse:
+class OffChipUse:
     """What the off-chip memory did, where the machine's file says how it works.
 
     Attributes:
@@ -106,4 +106,4 @@ class MeshReport:
     links: tuple[MeshLink, ...]
     hop_flits: int
     network_pj: float
-    memory: MemoryUse | None = None
+    memory: OffChipUse | None = None

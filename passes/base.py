@@ -24,6 +24,7 @@ from typing import ClassVar, Protocol, TypeAlias, TypeVar
 from ..ir.arch import Architecture
 from ..ir.errors import VerifyError
 from ..ir.module import Module, Stage
+from .deadline import NEVER, Deadline
 from .mapping.jobs import JobSolver, solve_in_turn
 
 T = TypeVar("T")
@@ -41,6 +42,9 @@ _ABSENT: Mapping[Stage, tuple[()] | None] = {
 
 SECONDS_OF = "seconds of "
 """What names of counters begin with that tell how long finding an operator's loop nest took."""
+
+CUT_SHORT = "cut short"
+"""The counter of a pass that a deadline has ended before it was done."""
 
 Progress: TypeAlias = Callable[[str, int, int], None]
 """Called as ``progress(what, done, total)`` while a long pass works."""
@@ -119,6 +123,7 @@ class Context:
         solve_jobs: Answers questions to mappers.
         notes: What passes remember for each other.
         run_pass: Runs the passes.
+        deadline: When passes that search for long take what they have.
     """
 
     seed: int = 0
@@ -127,6 +132,7 @@ class Context:
     solve_jobs: JobSolver = solve_in_turn
     notes: Notes = field(default_factory=Notes)
     run_pass: PassRunner = run_anew
+    deadline: Deadline = NEVER
 
     def with_counters(self, counters: Counters) -> "Context":
         """Return the context of another pass of the same run."""

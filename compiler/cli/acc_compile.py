@@ -190,6 +190,13 @@ def acc_compile(
         str | None,
         typer.Option(metavar="PASS", help="Stop after this pass and write what exists by then."),
     ] = None,
+    max_seconds: Annotated[
+        float | None,
+        typer.Option(
+            metavar="S",
+            help="End searches after so many seconds, with what they have found; none if absent.",
+        ),
+    ] = None,
     no_cache: Annotated[
         bool, typer.Option("--no-cache", help="Look for all loop nests anew.")
     ] = False,
@@ -275,6 +282,7 @@ def acc_compile(
             pipeline=None if pipeline is None else work.pipeline_text(pipeline),
             settings=tuple(settings or ()),
             until=until,
+            max_seconds=max_seconds,
             cache=None if no_cache else work.default_folder(),
             processes=work.cores() if processes is None else processes,
         )

@@ -8,7 +8,7 @@ from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 from rich.table import Table
 from rich.text import Text
 
-from ...ir.mesh_report import MemoryUse, MeshOperator, MeshReport
+from ...ir.mesh_report import MeshOperator, MeshReport, OffChipUse
 from .figures import amount, cycles_text, joule, percent, ratio
 from .operator_table import shorten
 
@@ -103,7 +103,7 @@ def wait_shares(item: MeshOperator, digits: int = 1) -> Sequence[str]:
     return [percent(cycles / whole, digits) if whole else "-" for cycles in figures.values()]
 
 
-def memory_line(memory: MemoryUse) -> str:
+def memory_line(memory: OffChipUse) -> str:
     """Return one line on the off-chip memory."""
     bursts = memory.read_bursts + memory.written_bursts
     line = f"off-chip memory: {amount(bursts)} bursts in {amount(memory.rows)} opened rows"

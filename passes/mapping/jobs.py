@@ -1,15 +1,19 @@
 """Questions to mappers, and the port through which passes ask many of them at once."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Protocol, TypeAlias
 
 from ...ir.errors import InfeasibleError
-from .mapper import Mapper, MappingResult
+from ..deadline import NEVER, Deadline
+from .mapper import Mapper, MappingResult, MappingStatus
 from .problem import MappingProblem
 
 Answer: TypeAlias = MappingResult | InfeasibleError
 """A mapping, or why there is none."""
+
+TIME_WAS_UP = "time was up"
+"""Note of a nest that a stand-in found because a deadline was over; it is not worth keeping."""
 
 Progress: TypeAlias = Callable[[int, int], None]
 """Called as ``progress(done, total)`` while questions are answered."""
@@ -22,10 +26,14 @@ class MapJob:
     Attributes:
         problem: What is asked.
         mapper: Who is asked.
+        rough: Who is asked instead once the deadline is over, if anybody is.
+        deadline: Until when the mapper is asked.
     """
 
     problem: MappingProblem
     mapper: Mapper
+    rough: Mapper | None = field(default=None, compare=False)
+    deadline: Deadline = field(default=NEVER, compare=False)
 
     def solve(self) -> MappingResult:
         """Ask the mapper.
@@ -33,7 +41,10 @@ class MapJob:
         Raises:
             InfeasibleError: Nothing fits.
         """
-        return self.mapper.map(self.problem)
+        if self.rough is None or not self.deadline.is_over:
+            return self.mapper.map(self.problem)
+        found = self.rough.map(self.problem)
+        return replace(found, status=MappingStatus.FALLBACK, note=TIME_WAS_UP)
 
     def answer(self) -> Answer:
         """Ask the mapper; that nothing fits is an answer."""

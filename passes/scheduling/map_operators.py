@@ -15,11 +15,11 @@ from ...ir.ops import workload
 from ...ir.tiles.schedule import TileSchedule
 from ...ir.workload import Operand
 from ..analysis.batches.tile_batch import TRAFFIC_PRICE
-from ..base import SECONDS_OF, Context, Pass, require_arch
+from ..base import CUT_SHORT, SECONDS_OF, Context, Pass, require_arch
 from ..mapping.jobs import MapJob
 from ..mapping.mapper import Mapper, MappingResult, MappingStatus
 from ..mapping.problem import MappingProblem, Objective
-from ..mapping.recipes.in_tiles import InTiles, Shared, in_tiles
+from ..mapping.recipes.in_tiles import InTiles, Shared, in_haste, in_tiles
 from ..mapping.registry import find_mapper
 from ..tiling.residency import residency
 from .map_groups import GroupMapping, mapping_of, problem_on
@@ -62,12 +62,15 @@ class MapOperators(Pass):
             ctx.counters.add(f"{SECONDS_OF}{first[problem]}", result.seconds)
         ctx.counters.add("distinct workloads", len(results))
         rival = find_mapper(self.mapper).stand_in
-        if rival.name != self.mapper and self.objective is Objective.LATENCY:
+        is_compared = rival.name != self.mapper and self.objective is Objective.LATENCY
+        if is_compared and not ctx.deadline.is_over:
             results = self._compared(module, results, first, ctx)
         mappings = [mapping_of(name, results[problem]) for name, problem in problems]
         for group in plan.groups:
             ctx.progress("nests of groups", len(mappings), len(module.graph.ops))
             mappings += self._of_group(module, group, ctx)
+        if ctx.deadline.is_over:
+            ctx.counters.add(CUT_SHORT)
         return replace(module, mappings=tuple(mappings))
 
     def _of_group(self, module: Module, group: Group, ctx: Context) -> tuple[OperatorMapping, ...]:
@@ -96,6 +99,8 @@ class MapOperators(Pass):
                 found.append((rating(schedule.cycles, schedule.transferred_bytes), nests))
             except InfeasibleError as error:
                 complaint = complaint or error
+            if found and ctx.deadline.is_over:
+                break
         if not found:
             assert complaint is not None
             raise complaint
@@ -111,13 +116,15 @@ class MapOperators(Pass):
         """Return the stand-in's results where their tiles are better."""
         npus = len(require_arch(module).npus)
         rivals = stand_ins(find_mapper(self.mapper), npus)
-        jobs = [MapJob(problem, mapper) for problem in results for mapper in rivals]
+        jobs = [_job(item, mapper, ctx) for item in results for mapper in rivals]
         answers = ctx.solve_jobs(jobs, lambda done, total: None)
         found = dict(results)
         for number, (job, other) in enumerate(zip(jobs, answers, strict=True)):
             ctx.progress("nests compared", number, len(jobs))
             if isinstance(other, InfeasibleError):
                 continue
+            if ctx.deadline.is_over:
+                break
             problem = job.problem
             first = mapping_of(names[problem], found[problem])
             second = mapping_of(names[problem], other)
@@ -173,7 +180,7 @@ class MapOperators(Pass):
         """
         asked = mapper or in_tiles(find_mapper(self.mapper), len(arch.npus))
         answers = ctx.solve_jobs(
-            [MapJob(problem, asked) for problem, _ in problems],
+            [_job(problem, asked, ctx) for problem, _ in problems],
             lambda done, total: ctx.progress("operators mapped", done, total),
         )
         found: dict[MappingProblem, MappingResult] = {}
@@ -218,6 +225,10 @@ def stand_ins(mapper: Mapper, npus: int) -> tuple[Mapper, Mapper]:
     """
     rival = mapper.stand_in
     return in_tiles(rival, npus), InTiles(mapper=rival, npus=npus)
+
+
+def _job(problem: MappingProblem, mapper: Mapper, ctx: Context) -> MapJob:
+    return MapJob(problem, mapper, in_haste(mapper), ctx.deadline)
 
 
 def _resident(op: Op, names: Collection[str]) -> frozenset[Operand]:

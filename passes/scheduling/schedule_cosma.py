@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from ...ir.module import Module, Stage
-from ..base import Context, Pass, require_arch
+from ..base import CUT_SHORT, Context, Pass, require_arch
 from ..mapping.problem import Objective
 from ..mip import Solver
 from .check import check_schedule
@@ -84,7 +84,10 @@ class ScheduleCosma(Pass):
                 search_nodes=self.nodes,
                 seed=ctx.seed,
             ),
+            deadline=ctx.deadline,
         )
+        if ctx.deadline.is_over:
+            ctx.counters.add(CUT_SHORT)
         account = check_schedule(module.graph, plan, arch)
         ctx.counters.add("objective-bytes", plan.objective)
         ctx.counters.add("bound-bytes", plan.bound)

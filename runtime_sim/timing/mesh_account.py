@@ -14,7 +14,7 @@ from itertools import chain
 from ...ir.arch import Dram
 from ...ir.isa.instructions import AnyInstruction, Copy, Mac, Space, Unit
 from ...ir.isa.program import Program
-from ...ir.mesh_report import MemoryUse, MeshLink, MeshOperator, MeshReport
+from ...ir.mesh_report import MeshLink, MeshOperator, MeshReport, OffChipUse
 from ...ir.workload import Operand
 from ..accesses import Way
 from ..noc.dram import UNUSED
@@ -88,7 +88,7 @@ def mesh_account(
     )
 
 
-def _memory(dram: Dram | None, crossed: Sequence[Sequence[Crossed]]) -> MemoryUse | None:
+def _memory(dram: Dram | None, crossed: Sequence[Sequence[Crossed]]) -> OffChipUse | None:
     if dram is None:
         return None
     read, written = (
@@ -96,7 +96,7 @@ def _memory(dram: Dram | None, crossed: Sequence[Sequence[Crossed]]) -> MemoryUs
         for way in (Way.READ, Way.WRITE)
     )
     rows = read.rows + written.rows
-    return MemoryUse(
+    return OffChipUse(
         rows=rows,
         read_bursts=read.bursts,
         written_bursts=written.bursts,

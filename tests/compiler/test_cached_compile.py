@@ -48,3 +48,24 @@ def test_only_seconds_tell_a_cached_compilation(network: Path, tmp_path: Path):
     assert timeless(first.report) == timeless(again.report) == timeless(anew.report)
     assert sum(item.solve_seconds or 0.0 for item in first.report.operators) > 0
     assert sum(item.solve_seconds or 0.0 for item in again.report.operators) == 0
+
+
+def test_a_compilation_whose_time_is_up_says_so_and_leaves_nothing_behind(
+    network: Path, tmp_path: Path
+):
+    """It ends with a program that is right; the next one, with time, is as if it had not been."""
+    cache = tmp_path / "cache"
+    hurried = accnn.compile(
+        network,
+        arch="simba",
+        options=accnn.CompileOptions(cache=cache, processes=1, samples=1, max_seconds=0.0),
+    )
+    full = run(network, cache, 1)
+
+    assert hurried.report.verification.status == "verified"
+    (note,) = (note for note in hurried.report.notes if "--max-seconds" in note)
+    assert "schedule-cosma" in note and "map-operators" in note
+    assert {item.mapper for item in hurried.report.operators} >= {"output-stationary"}
+    assert all(item.note is not None for item in hurried.report.operators if item.mapper)
+    assert not any("time was up" in note for note in full.report.notes)
+    assert full.module == run(network, None, 1).module

@@ -45,3 +45,11 @@ def test_what_is_no_size_is_refused():
         CompileOptions(scratchpad="64Q")
 
     assert "64K" in (caught.value.hint or "")
+
+
+@pytest.mark.parametrize("seconds", [-1.0, float("nan"), float("inf")])
+def test_a_time_that_is_none_is_refused(seconds: float):
+    with pytest.raises(OptionError, match="max_seconds is"):
+        CompileOptions(max_seconds=seconds)
+
+    assert CompileOptions(max_seconds=0.0).max_seconds == 0.0

@@ -1,7 +1,7 @@
 """Build the report of one compilation from what its stages found."""
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib.metadata import version
 
 from ....ir.arch import Architecture
@@ -14,7 +14,7 @@ from ....ir.tiles.schedule import TileSchedule
 from ....ir.workload import Operand
 from ....passes.analysis.accumulator_range import accumulator_bounds
 from ....passes.analysis.compulsory import compulsory_network_bytes
-from ....passes.base import SECONDS_OF, require_arch
+from ....passes.base import CUT_SHORT, SECONDS_OF, require_arch
 from ....passes.instrument import PassRecord
 from ....passes.mapping.mapper import MappingStatus
 from .findings import Findings
@@ -43,6 +43,7 @@ def build_report(found: Findings) -> Report:
             *found.network.notes,
             *fallback_note(found.module),
             *_accumulator_note(found.module),
+            *cut_note(found.records),
             *tiles_note(found.options.tiles, require_arch(found.module)),
         ),
         mesh=None if found.simulation is None else found.simulation.mesh,
@@ -58,6 +59,21 @@ def fallback_note(module: Module) -> tuple[str, ...]:
     return (
         f"{len(failed)} of {len(module.mappings)} operators have the loop nest of a fallback "
         f"(%{first.operator}: {first.note or first.mapper})",
+    )
+
+
+def cut_note(records: Sequence[PassRecord]) -> tuple[str, ...]:
+    """Return a note if passes ended their searches because time was up.
+
+    Args:
+        records: Of the passes, in order.
+    """
+    cut = [item.name for item in records if CUT_SHORT in dict(item.counters)]
+    if not cut:
+        return ()
+    return (
+        f"time was up (--max-seconds) in {', '.join(cut)}: these took what they had found by then, "
+        "which another run may not",
     )
 
 

@@ -108,6 +108,15 @@ def in_tiles(mapper: Mapper, npus: int) -> Mapper:
     return InTiles(mapper=mapper, npus=npus)
 
 
+def in_haste(mapper: Mapper) -> Mapper | None:
+    """Return who answers in a mapper's place where no time is left, if anybody is faster.
+
+    Args:
+        mapper: As it is used in whole networks.
+    """
+    return GreedyInTiles(npus=mapper.npus) if isinstance(mapper, InTiles) else None
+
+
 @dataclass(frozen=True)
 class Shared:
     """A problem whose work several NPUs share.

@@ -8,7 +8,7 @@ from ....ir.arch import Architecture
 from ....ir.graph_schedule import GraphSchedule
 from ....ir.module import Module, Stage
 from ....ir.tiles.schedule import TileSchedule
-from ...base import Context, Pass, require_arch
+from ...base import CUT_SHORT, Context, Pass, require_arch
 from ..timing.retime import timed
 from ..timing.work_bound import are_alike
 from .insertion import InTurn, insert
@@ -40,6 +40,9 @@ class ScheduleAcross(Pass):
         arch, plan, in_turn = require_arch(module), module.graph_schedule, module.tile_schedule
         assert plan is not None and in_turn is not None
         if any(before.step > after.step for before, after in pairwise(in_turn.events)):
+            return module
+        if ctx.deadline.is_over:
+            ctx.counters.add(CUT_SHORT)
             return module
         schedule = best_across(in_turn, plan, arch)
         ctx.counters.add("cycles in turn", in_turn.cycles)

@@ -17,6 +17,7 @@ from ....ir.groups import identity_of
 from ....ir.ops import OPS, workload
 from ....ir.proof import Scope
 from ...analysis.compulsory import compulsory_network_bytes
+from ...deadline import NEVER, Deadline
 from ...tiling.residency import unit_of
 from .traffic.delay import NO_DELAY, Delay
 from .traffic.model import StreamedTraffic, TrafficModel
@@ -160,6 +161,7 @@ def refine(
     rounds: int,
     delay: Delay = NO_DELAY,
     others: Sequence[GraphSchedule] = (),
+    deadline: Deadline = NEVER,
 ) -> Measured | None:
     """Return the best plan of several rounds, with the bytes that it really moves.
 
@@ -175,6 +177,7 @@ def refine(
             when it has found none better for a while.
         delay: What cycles are worth.
         others: Plans by others, with workspaces where anything streams.
+        deadline: When the best plan so far is taken, if there is one.
 
     Returns:
         ``None`` where an operator or group of every plan cannot be tiled.
@@ -186,6 +189,8 @@ def refine(
     best = min(filter(None, map(measured, others)), key=_rank, default=None)
     is_proven, in_vain = True, 0
     for _ in range(rounds):
+        if best is not None and deadline.is_over:
+            break
         learnt = traffic.learnt
         plan, is_proven = plan_with(traffic, brief=not is_proven)
         item = measured(plan)

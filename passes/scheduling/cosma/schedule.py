@@ -9,6 +9,7 @@ from ....ir.graph import Graph
 from ....ir.graph_schedule import GraphSchedule, Group, SolveStatus
 from ....ir.groups import contracted
 from ....ir.proof import Scope
+from ...deadline import NEVER, Deadline
 from ..fusion import Fuse
 from ..fusion.choice import fused_plan
 from ..in_order import schedule_in_order, scratchpad_budget
@@ -48,6 +49,7 @@ def schedule_cosma(
     latency: float = 0.0,
     fuse: Fuse = Fuse.OFF,
     options: CosmaOptions | None = None,
+    deadline: Deadline = NEVER,
 ) -> GraphSchedule:
     """Return the plan of least off-chip traffic: order, residences, transfers, workspaces.
 
@@ -68,6 +70,7 @@ def schedule_cosma(
             cycles alone count.
         fuse: Where ``exact`` is given, which operators may be executed together.
         options: Engine, limits and seed.
+        deadline: When the best plan so far is taken, where ``exact`` is given.
 
     Raises:
         InfeasibleError: An operator does not fit.
@@ -130,6 +133,7 @@ def schedule_cosma(
             rounds=min(rounds, _ROUNDS_WITH_GROUPS) if groups else rounds,
             delay=delay,
             others=() if include_parameters else (schedule_in_order(seen, arch, budget=room),),
+            deadline=deadline,
         )
 
     best = planned(())
@@ -137,4 +141,4 @@ def schedule_cosma(
         return plan_with(graph, corrected)[0]
     if include_parameters or fuse is Fuse.OFF:
         return best.plan
-    return fused_plan(graph, arch, best, planned, corrected, delay, fuse).plan
+    return fused_plan(graph, arch, best, planned, corrected, delay, fuse, deadline).plan

@@ -9,7 +9,8 @@ from ....ir.errors import InfeasibleError
 from ....ir.graph import Op
 from ....ir.module import Module, Stage
 from ....ir.tiles.schedule import TileSchedule
-from ...base import Context, Pass, require_arch
+from ...base import CUT_SHORT, Context, Pass, require_arch
+from ...deadline import NEVER, Deadline
 from ...tiling.residency import unit_of
 from ..network.join import join
 from ..static.known_schedules import KnownSchedules
@@ -83,7 +84,12 @@ class ScheduleFlexer(Pass):
         if not sites:
             _LOG.info("no operator can be scheduled out of order on %s: see its weights", arch.name)
         ctx.counters.add("operators in order only", len(ops) - len(sites))
-        known, answers = ctx.notes.of(KnownSchedules), self._search(tuple(sites.values()), ctx)
+        # what differs from the regular NPU cannot run its loop nests, so that each needs a search
+        deadline = ctx.deadline if are_alike(arch) else NEVER
+        answers = self._search(tuple(sites.values()), ctx, deadline)
+        if deadline.is_over:
+            ctx.counters.add(CUT_SHORT)
+        known = ctx.notes.of(KnownSchedules)
         in_order: list[TileSchedule | None] = []
         chosen: list[TileSchedule] = []
         for step, op in enumerate(ops):
@@ -127,13 +133,15 @@ class ScheduleFlexer(Pass):
         return metric(goal, schedule.cycles, schedule.transferred_bytes)
 
     def _search(
-        self, sites: tuple[Site, ...], ctx: Context
+        self, sites: tuple[Site, ...], ctx: Context, deadline: Deadline
     ) -> dict[Likeness, SearchOutcome | None]:
         """Return what was found for each distinct operator."""
         distinct: dict[Likeness, Site] = {}
         for site in sites:
             distinct.setdefault(likeness(site), site)
-        answers = search_all(tuple(distinct.values()), self.options(), self.mapper, self.processes)
+        answers = search_all(
+            tuple(distinct.values()), self.options(), self.mapper, self.processes, deadline
+        )
         for found in answers:
             if found is not None:
                 _count(found, ctx)

@@ -11,6 +11,7 @@ from ....ir.arch import Architecture
 from ....ir.errors import InfeasibleError
 from ....ir.graph import Graph
 from ....ir.graph_schedule import Group
+from ...deadline import NEVER, Deadline
 from ..cosma.refine import CorrectedTraffic, Measured
 from ..cosma.traffic.delay import Delay
 from . import Fuse
@@ -29,6 +30,7 @@ def fused_plan(
     traffic: CorrectedTraffic,
     delay: Delay,
     fuse: Fuse,
+    deadline: Deadline = NEVER,
 ) -> Measured:
     """Return the best plan, with groups or without.
 
@@ -40,12 +42,15 @@ def fused_plan(
         traffic: Tells what operators and groups move.
         delay: Tells how long transfers take.
         fuse: What may be fused.
+        deadline: When groups are no longer measured, and plans no longer made.
     """
     best = plain
+    if deadline.is_over:
+        return best
     if fuse is Fuse.GROUPS:
-        chosen = Intervals(graph, arch, plain, traffic, delay).groups()
+        chosen = Intervals(graph, arch, plain, traffic, delay, deadline).groups()
         best = _best_with(planned, plain, chosen)
-    if best is plain:
+    if best is plain and not deadline.is_over:
         best = _better(plain, plain, _plan(planned, epilogues(graph, arch)))
     return best
 

@@ -20,6 +20,7 @@ from ....ir.operators.families.elementwise import ONE_ELEMENT
 from ....ir.operators.families.moves import joins_channels
 from ....ir.operators.spec import Family
 from ....ir.ops import is_mac, spec_of
+from ...deadline import NEVER, Deadline
 from ...tiling.residency import unit_of
 from ...tiling.stripes import rows_of
 from ..cosma.refine import CorrectedTraffic, Measured, residents
@@ -79,6 +80,7 @@ class Intervals:
         base: The plan.
         traffic: Tells what operators and groups move.
         delay: Tells how long transfers take.
+        deadline: When what was measured by then has to do.
     """
 
     graph: Graph
@@ -86,6 +88,7 @@ class Intervals:
     base: Measured
     traffic: CorrectedTraffic
     delay: Delay
+    deadline: Deadline = NEVER
     _known: dict[Group, _Cost | None] = field(default_factory=dict[Group, _Cost | None])
     _fastest: dict[tuple[int, int], float] = field(default_factory=dict[tuple[int, int], float])
     _offers: dict[tuple[int, int], tuple[tuple[Group, _Cost], ...]] = field(
@@ -107,6 +110,8 @@ class Intervals:
             if not unknown and not stuck:
                 return tuple(group for group, _, _ in chosen)
             for group, start, stop in unknown:
+                if self.deadline.is_over:
+                    break
                 found = self._known[group] = self._measured(group, start, stop)
                 if found is not None:
                     best = self._fastest.get((start, stop), found.cycles)
@@ -204,7 +209,7 @@ class Intervals:
         if (start, stop) not in self._offers:
             self._offers[start, stop] = tuple(self._candidates(start, stop))
         alone = self._together(start, stop)
-        is_closed = len(self._known) >= _MOST_MEASURED
+        is_closed = len(self._known) >= _MOST_MEASURED or self.deadline.is_over
         least = self._least(start, stop)
         for group, estimate in self._offers[start, stop]:
             rough = None if is_closed else replace(estimate, cycles=max(least, estimate.cycles))

@@ -36,6 +36,7 @@ COMMANDS = (
     f"{NET} --objective speed",
     f"{NET} --verify yes",
     f"{NET} --seed -1",
+    f"{NET} --max-seconds -1",
     f"{NET} --seed one",
     f"{NET} --processes 0",
     f"{NET} --scratchpad 64Q",

@@ -6,8 +6,10 @@ from accnn.compiler.mapping.solve import solve_all
 from accnn.compiler.stores.mappings import MappingCache, key_of
 from accnn.ir.errors import InfeasibleError
 from accnn.ir.workload import Operand, Workload
-from accnn.passes.mapping.jobs import MapJob
+from accnn.passes.deadline import Deadline
+from accnn.passes.mapping.jobs import TIME_WAS_UP, MapJob
 from accnn.passes.mapping.problem import MappingProblem, Objective
+from accnn.passes.mapping.recipes.drawn import RandomBest
 from accnn.passes.mapping.recipes.output_stationary import OutputStationary
 
 ARCH = load_architecture("simba.toml")
@@ -70,6 +72,18 @@ def test_equal_questions_are_asked_once_and_answers_keep_their_order(tmp_path):
         PROBLEM.workload,
     ]
     assert seen[-1] == (2, 2)
+
+
+def test_an_answer_that_was_late_is_not_kept(tmp_path):
+    cache = MappingCache(tmp_path)
+    late = MapJob(PROBLEM, RandomBest(), OutputStationary(), Deadline.after(0.0))
+
+    (answer,) = solve_all([late], cache)
+
+    assert (answer.mapper, answer.note) == ("output-stationary", TIME_WAS_UP)
+    assert cache.find(key_of(late), PROBLEM.workload) is None
+    (in_time,) = solve_all([MapJob(PROBLEM, RandomBest())], cache)
+    assert cache.find(key_of(late), PROBLEM.workload) == in_time
 
 
 def test_no_answer_is_an_answer():

@@ -18,7 +18,7 @@ from accnn.ir.module import Module
 from accnn.ir.ops import make_op
 from accnn.ir.resources import Constants
 from accnn.ir.types import DType, TensorType
-from accnn.passes.base import SECONDS_OF, Context, Counters
+from accnn.passes.base import CUT_SHORT, SECONDS_OF, Context, Counters
 from accnn.passes.manager import run_pipeline
 from accnn.passes.pipeline import Pipeline
 from accnn.passes.scheduling.schedule_cosma import ScheduleCosma
@@ -74,6 +74,27 @@ def test_a_pass_is_recalled_with_its_counters_but_not_its_seconds(tmp_path, monk
     assert again == first
     assert counters[f"{SECONDS_OF}y"] == 3.0
     assert recalled == {name: count for name, count in counters.items() if "seconds" not in name}
+
+
+@dataclass(frozen=True)
+class CutShort(Slow):
+    name: ClassVar[str] = "cut-short"
+
+    def run(self, module: Module, ctx: Context) -> Module:
+        ctx.counters.add(CUT_SHORT)
+        return super().run(module, ctx)
+
+
+def test_what_was_cut_short_is_not_kept(tmp_path):
+    memory = PassMemory(Store(tmp_path))
+    for item in (Slow(), CutShort()):
+        runs = Counters()
+        for _ in range(2):
+            memory(item, module(), Context(counters=runs))
+        counts = dict(runs.values)
+        assert counts["runs"] == 2  # counters of a run that is recalled count, too
+        assert counts.get(CUT_SHORT, 0) == 2 * (item == CutShort())
+        assert len([path for path in tmp_path.rglob("*") if path.is_file()]) == 1
 
 
 def test_constants_are_withheld_and_come_back(tmp_path):
