@@ -92,7 +92,8 @@ class TestCatalogue:
 
     def test_all_that_is_promised_is_there(self) -> None:
         flexer = {f"flexer-arch{index}" for index in range(1, 9)}
-        others = {"simba", "simba-8x8", "simba-large-buffers", "eyeriss", "edge-1m", "edge-fp32"}
+        others = {"simba", "simba-8x8", "simba-large-buffers", "simba-lpddr4", "eyeriss"}
+        others |= {"edge-1m", "edge-fp32"}
 
         assert flexer | others <= set(NAMES)
 
@@ -134,6 +135,22 @@ class TestSimba:
         assert larger.fanout("pe").link_bandwidth == 2 * (
             self.arch.fanout("pe").link_bandwidth or 0
         )
+
+    def test_lpddr4_changes_the_memory_behind_it_and_nothing_else(self) -> None:
+        other = load_architecture("simba-lpddr4")
+        assert other.dram is not None and self.arch.dram is not None
+
+        assert (
+            replace(
+                other,
+                name=self.arch.name,
+                levels=(self.arch.off_chip, *other.levels[1:]),
+                dram=self.arch.dram,
+            )
+            == self.arch
+        )
+        rate = other.dram.burst_bytes / other.dram.burst_ns
+        assert other.off_chip.read_bandwidth == pytest.approx(rate, rel=0.03)
 
     def test_large_buffers_scale_as_in_the_paper(self) -> None:
         larger = load_architecture("simba-large-buffers")
