@@ -22,7 +22,7 @@ ARCH ?= simba.toml
 # One thread for each of the processes that run side by side.
 export OMP_NUM_THREADS ?= 1
 
-.PHONY: help venv demo test test-all quick fuzz hostile attack mutants lint format types newcomer site wheel clean
+.PHONY: help venv demo test test-all quick browser fuzz hostile attack mutants lint format types newcomer site wheel clean
 
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -44,6 +44,11 @@ test-all: lint types ## the same with the slow tests
 quick: .venv/installed-dev ## the tests but the slow ones
 	@echo "==> pytest: all tests but the slow ones"
 	@$(BIN)/pytest -q -n $(JOBS)
+
+browser: .venv/installed-dev ## look at the report in a real browser (installs one, 550 MB)
+	@echo "==> pip install -e '.[browser]' (into .venv), then pytest: the report in a browser"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[browser]'
+	@$(BIN)/pytest -q -rs tests/compiler/report/html/test_browser.py
 
 fuzz: .venv/installed-dev ## compile COUNT random networks (or for TIME s, SEED), keep failures in fuzz/
 	@echo "==> random compilations: $(if $(TIME),$(TIME) s,$(COUNT)), seed $(SEED)"

@@ -203,7 +203,10 @@ class TestWalls:
         [
             ("passes.analysis", ("passes.analysis",)),
             ("passes.mip", ("passes.mip",)),
-            ("passes.mapping", ("passes.mapping", "passes.analysis", "passes.mip")),
+            (
+                "passes.mapping",
+                ("passes.mapping", "passes.analysis", "passes.mip", "passes.deadline"),
+            ),
             ("passes.mapping.search", ("passes.mapping.search", *MAPPERS_BASIS)),
         ],
     )

@@ -3,6 +3,7 @@
 - ``page``: renders the templates with the values of ``view``;
 - ``headline``, ``plan_figures``, ``provenance``: figures, and how they came to be;
 - ``operator_rows``, ``tile_rows``: the tables; ``split`` says where energy and bytes go;
+- ``network_graph``: the network as a drawing, coloured by cost;
 - ``mesh_rows``: the run over the mesh, with its heat map;
 - ``names``: names of the network, made fit to be shown;
 - ``charts``: the drawings.

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from ....ir.report import OperandTraffic
+from ....ir.report import OperandTraffic, Totals
 from ....runtime_sim.result import SimulationResult
 from ..figures import amount, joule
 
@@ -17,17 +17,20 @@ class ShareBar:
     share: float
 
 
-def energy_bars(simulation: SimulationResult) -> tuple[ShareBar, ...]:
+_UNITS = {"mac": "MACs", "network": "network on chip", "vector": "vector units"}
+
+
+def energy_bars(totals: Totals) -> tuple[ShareBar, ...]:
     """Return the energy of every memory level, the MACs, the network and the vector units."""
-    energy = simulation.total.energy
-    parts = [(f"accesses to {item.level}", item.pj) for item in energy.levels]
-    parts += [
-        ("MACs", energy.compute),
-        ("network on chip", energy.network),
-        ("vector units", energy.vector),
-    ]
-    whole = energy.total or 1.0
-    return tuple(ShareBar(name, amount(joule(pj), "J"), 100 * pj / whole) for name, pj in parts)
+    whole = totals.energy_pj or 1.0
+    return tuple(
+        ShareBar(
+            _UNITS.get(item.part, f"accesses to {item.part}"),
+            amount(joule(item.pj), "J"),
+            100 * item.pj / whole,
+        )
+        for item in totals.energy
+    )
 
 
 def off_chip_bars(simulation: SimulationResult) -> tuple[ShareBar, ...]:

@@ -16,9 +16,11 @@ from .charts.operators import operator_chart
 from .charts.plan import plan_chart
 from .charts.roofline import roofline_chart
 from .charts.run import run_chart
+from .charts.stacks import energy_chart, traffic_chart
 from .headline import Figure, figures, missing
 from .mesh_rows import MeshView, mesh_view
 from .names import shown
+from .network_graph import NetworkGraph, network_graph
 from .operator_rows import OperatorRow, operator_row
 from .plan_figures import TensorMove, plan_facts, plan_moves
 from .provenance import Fact, command, facts, options
@@ -52,6 +54,7 @@ class PageView:
         steps: Passes with their seconds.
         operators: Cycles per operator.
         roofline: MACs per cycle over MACs per byte; ``None`` without a run.
+        network: The network, coloured by cost.
         run: The whole run.
         rows: Table of operators.
         nests_text: Who found the loop nests, and what is proven of them.
@@ -62,6 +65,8 @@ class PageView:
         tiles_clock: Whose times the pictures of tile schedules show.
         undrawn: How many of them have no picture.
         energy: Split of the energy.
+        energy_split: The same of each operator.
+        traffic_split: Bytes of each operator by level.
         off_chip: Split of the off-chip bytes.
         traffic: Per level and operand.
         command: Makes this result again.
@@ -83,6 +88,7 @@ class PageView:
     steps: tuple[TimedStep, ...]
     operators: Chart | None
     roofline: Chart | None
+    network: NetworkGraph | None
     run: Chart | None
     rows: tuple[OperatorRow, ...]
     nests_text: str
@@ -93,6 +99,8 @@ class PageView:
     tiles_clock: str
     undrawn: int
     energy: tuple[ShareBar, ...]
+    energy_split: Chart | None
+    traffic_split: Chart | None
     off_chip: tuple[ShareBar, ...]
     traffic: tuple[TrafficRow, ...]
     command: str
@@ -131,6 +139,7 @@ def view_of(report: Report, module: Module, simulation: SimulationResult | None)
         roofline=None
         if module.arch is None or simulation is None
         else roofline_chart(report.operators, bound_by, module.arch),
+        network=network_graph(module.graph, report.operators, labels(report.operators)),
         run=run_chart(simulation, _by_program(simulation, report, bound_by))
         if simulation is not None and has_trace
         else None,
@@ -144,7 +153,9 @@ def view_of(report: Report, module: Module, simulation: SimulationResult | None)
         tiles=tiles,
         tiles_clock=clock,
         undrawn=sum(row.chart is None for row in tiles),
-        energy=() if simulation is None else energy_bars(simulation),
+        energy=energy_bars(report.totals),
+        energy_split=energy_chart(report.operators),
+        traffic_split=traffic_chart(report.operators),
         off_chip=() if simulation is None else off_chip_bars(simulation),
         traffic=traffic_rows(report.totals.traffic),
         command=command(report),

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 
 from .....ir.graph import Graph
-from .....ir.graph_schedule import GraphSchedule, Residence, Stream, Transfer
+from .....ir.graph_schedule import GraphSchedule, Group, Residence, Stream, Transfer
 from ...figures import amount, capacity, counted
 from ..names import short
 from .marks import Chart, Key, Label, Mark, Panel, PathShape, boxes, uprights
@@ -62,11 +62,13 @@ def _legend(
 ) -> tuple[Key, ...]:
     """Return what the colours of this plan mean; what it has none of is left out."""
     constants = {graph.is_constant(item.tensor) for item in plan.residences}
+    fused = {plan.group(plan.order[item.step]) is not None for item in plan.workspaces}
     entries = (
         (True, Key("", "Scratchpad:")),
         (False in constants, Key("blue full", "activation")),
         (True in constants, Key("ochre full", "constant")),
-        (bool(plan.workspaces), Key("slate little", "workspace for tiles")),
+        (False in fused, Key("slate little", "workspace for tiles")),
+        (True in fused, Key("teal half", "tiles and lines of a fused group")),
         (bool(plan.spills), Key("red line", "spilled here")),
         (bool(plan.retrieves), Key("purple line", "retrieved here")),
         (True, Key("", "Moved off chip:")),
@@ -131,13 +133,22 @@ def _residences(plan: GraphSchedule, graph: Graph) -> Iterable[Mark]:
 
 def _workspaces(plan: GraphSchedule) -> Iterable[Mark]:
     for item in plan.workspaces:
-        top = plan.budget - item.address - item.bytes
+        top, name = plan.budget - item.address - item.bytes, plan.order[item.step]
+        group = plan.group(name)
         yield Mark(
             shape=PathShape.BOXES,
-            look="slate little",
+            look="slate little" if group is None else "teal half",
             path=boxes([(*_steps(item.step, item.step), top, top + item.bytes)]),
-            title=f"workspace of {short(plan.order[item.step])}: {item.bytes:,} B",
+            title=f"{_whose(name, group)}: {item.bytes:,} B at {item.address:,}",
         )
+
+
+def _whose(name: str, group: Group | None) -> str:
+    """Return whose workspace it is; that of a group holds the lines that its members pass on."""
+    if group is None:
+        return f"workspace of {short(name)}"
+    rows = f", stripes of {group.rows} rows" if group.rows else ""
+    return f"fused group{rows}: {', '.join(short(member, 32) for member in group.members)}"
 
 
 def _edges(plan: GraphSchedule) -> Iterable[Mark]:

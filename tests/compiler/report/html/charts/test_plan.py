@@ -1,7 +1,9 @@
 """The picture of the plan shows residences, spills, retrieves and what moves in each step."""
 
+from dataclasses import replace
+
 from accnn.compiler.report.html.charts.plan import plan_chart
-from accnn.ir.graph_schedule import GraphSchedule, Residence, Transfer, Workspace
+from accnn.ir.graph_schedule import GraphSchedule, Group, Residence, Transfer, Workspace
 from tests.networks import residual_network
 
 GRAPH, _ = residual_network()
@@ -65,3 +67,17 @@ def test_the_legend_names_only_what_is_there():
         "spill",
         "retrieve",
     ]
+
+
+def test_the_workspace_of_a_group_tells_its_members() -> None:
+    group = Group(members=ORDER[2:], rows=2)
+    plan = replace(PLAN, order=(*ORDER[:2], ORDER[3]), groups=(group,), residences=())
+    plan = replace(plan, spills=(), retrieves=())
+    chart = plan_chart(plan, GRAPH)
+
+    (mark,) = chart.panels[0].marks
+    assert mark.look == "teal half"
+    assert mark.title == (f"fused group, stripes of 2 rows: {', '.join(ORDER[2:])}: 50 B at 0")
+    meanings = [key.meaning for key in chart.legend]
+    assert "tiles and lines of a fused group" in meanings
+    assert "workspace for tiles" not in meanings
