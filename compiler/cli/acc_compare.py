@@ -26,6 +26,10 @@ def acc_compare(
     as_json: Annotated[
         bool, typer.Option("--json", help="Print all figures as JSON, and nothing else.")
     ] = False,
+    html: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Write both side by side as a page to look at, too."),
+    ] = None,
     version: Version = False,
 ) -> None:
     """Compare two runs, machines or versions of a network: cycles, energy and bytes off chip.
@@ -36,4 +40,4 @@ def acc_compare(
     with reported("acc-compare"):
         from .work.compare_results import compare_results
 
-        compare_results(first, second, shown=operators, as_json=as_json)
+        compare_results(first, second, shown=operators, as_json=as_json, page=html)

@@ -5,18 +5,21 @@ from pathlib import Path
 import typer
 from rich.console import Console
 
+from ....ir.codec.files import replacing
 from ....ir.codec.json_codec import dump_json
 from ....ir.errors import AccnnError, InputError, OptionError
 from ....ir.report import Report, from_json
 from ...output import MARKER
-from ...report.comparison import compare
+from ...report.comparison import Comparison, compare
 from ...report.comparison_table import comparison_tables
 
 _FILE_WIDTH = 160
 """Columns of a table that goes to a file."""
 
 
-def compare_results(first: Path, second: Path, *, shown: int, as_json: bool) -> None:
+def compare_results(
+    first: Path, second: Path, *, shown: int, as_json: bool, page: Path | None = None
+) -> None:
     """Print what differs between two compilations.
 
     Args:
@@ -24,14 +27,17 @@ def compare_results(first: Path, second: Path, *, shown: int, as_json: bool) -> 
         second: What it is compared with.
         shown: How many operators to show at most.
         as_json: Whether as JSON, with all operators.
+        page: File to write a page to, with all operators.
 
     Raises:
         InputError: A report cannot be read.
-        OptionError: The number of operators is negative.
+        OptionError: The number of operators is negative, or the page cannot be written.
     """
     if shown < 0:
         raise OptionError(f"--operators {shown}: must be 0 or more")
     found = compare(_report(first), _report(second))
+    if page is not None:
+        _write_page(page, found)
     if as_json:
         typer.echo(dump_json(found), nl=False)
         return
@@ -39,6 +45,13 @@ def compare_results(first: Path, second: Path, *, shown: int, as_json: bool) -> 
     if not console.is_terminal:
         console = Console(width=_FILE_WIDTH)
     console.print(comparison_tables(found, shown=shown))
+
+
+def _write_page(path: Path, found: Comparison) -> None:
+    from ...report.html import comparison_page
+
+    with replacing(path) as partial:
+        partial.write_text(comparison_page(found), encoding="utf-8")
 
 
 def _report(given: Path) -> Report:

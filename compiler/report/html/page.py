@@ -1,4 +1,4 @@
-"""Render ``report.html``: one file that needs no network, no other file, and no trust in names.
+"""Render pages: each is one file that needs no network, no other file, and no trust in names.
 
 Names come from ONNX files that anybody may have written. Jinja escapes every value, paths of
 pictures are whole numbers, and a content security policy lets the browser run the one script
@@ -17,6 +17,8 @@ from markupsafe import Markup
 from ....ir.module import Module
 from ....ir.report import Report
 from ....runtime_sim.result import SimulationResult
+from ..comparison import Comparison
+from .comparison_view import comparison_view
 from .names import shown, visible
 from .view import view_of
 
@@ -31,14 +33,28 @@ def html_report(report: Report, module: Module, simulation: SimulationResult | N
         module: The stages that were reached: their schedules are drawn.
         simulation: The run, with its timelines; ``None`` where there was none.
     """
+    return rendered("report.html.j2", view=view_of(report, module, simulation))
+
+
+def comparison_page(found: Comparison) -> str:
+    """Return the page of two compilations side by side; equal arguments give equal bytes.
+
+    Args:
+        found: What to show.
+    """
+    return rendered("comparison.html.j2", view=comparison_view(found))
+
+
+def rendered(template: str, **values: object) -> str:
+    """Return a page of ours, with the style and the script that all of them have.
+
+    Args:
+        template: Name of its file.
+        values: What it shows.
+    """
     script, style = _own("report.js"), _own("report.css")
-    page = _environment().get_template("report.html.j2")
-    return page.render(
-        view=view_of(report, module, simulation),
-        script=script,
-        style=style,
-        script_digest=_digest(script),
-    )
+    page = _environment().get_template(template)
+    return page.render(**values, script=script, style=style, script_digest=_digest(script))
 
 
 def _environment() -> Environment:

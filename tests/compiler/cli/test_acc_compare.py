@@ -53,6 +53,26 @@ def test_json_is_what_the_reports_say(runs: Path) -> None:
     assert found["second"] == {"model": "tiny.onnx", "arch": "simba.toml"}
 
 
+def test_a_page_is_written_beside_the_table(runs: Path, tmp_path: Path) -> None:
+    page = tmp_path / "both.html"
+
+    done = run(runs / "a", runs / "b", "--html", page)
+
+    assert done.exit_code == 0
+    assert done.stdout == run(runs / "a", runs / "b").stdout
+    text = page.read_text()
+    assert "tiny.onnx on edge-fp32.toml" in text and "tiny.onnx on simba.toml" in text
+    assert [item.name for item in tmp_path.iterdir()] == ["both.html"]
+
+
+def test_a_page_that_cannot_be_written_is_a_message(runs: Path, tmp_path: Path) -> None:
+    done = run(runs / "a", runs / "b", "--html", tmp_path / "no" / "both.html")
+
+    assert done.exit_code != 0
+    assert "Traceback" not in done.output and "both.html" in done.output
+    assert not list(tmp_path.iterdir())
+
+
 def test_what_differs_less_is_counted(runs: Path) -> None:
     assert "more, which differ less" in run(runs / "a", runs / "b", "--operators", "0").stdout
     assert "more" not in run(runs / "a", runs / "b").stdout

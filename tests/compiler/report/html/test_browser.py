@@ -4,6 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from accnn.compiler.report.comparison import compare
+from accnn.compiler.report.html import comparison_page
 from tests.compiler.report.html.browser import look, why_not
 from tests.compiler.report.html.conftest import Made
 
@@ -65,6 +67,18 @@ def test_nothing_is_cut_off_or_blank_and_nothing_fails(page: Path, width: int, d
     assert (seen.answers["overflows"], seen.answers["covered"]) == ([], [])
     assert seen.answers["is dark"] == dark
     assert seen.answers["ground"] == ("rgb(23, 24, 27)" if dark else "rgb(252, 252, 250)")
+    assert seen.colours > 20
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_two_runs_side_by_side(flexer: Made, across: Made, tmp_path: Path, width: int):
+    path = tmp_path / "both.html"
+    path.write_text(comparison_page(compare(flexer.report, across.report)), encoding="utf-8")
+
+    seen = look(path, {"overflows": OVERFLOWS, "covered": COVERED}, width=width)
+
+    assert seen.console == ()
+    assert (seen.answers["overflows"], seen.answers["covered"]) == ([], [])
     assert seen.colours > 20
 
 
