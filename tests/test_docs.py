@@ -3,6 +3,8 @@
 import re
 from pathlib import Path
 
+import pytest
+
 from accnn.backend.arch_errors import TABLES
 from accnn.backend.load import parse_architecture
 from accnn.ir import report
@@ -29,9 +31,13 @@ def test_the_pass_of_the_ten_minutes_works() -> None:
         test()
 
 
-def test_the_python_of_the_architecture_page_works() -> None:
-    for code in blocks("docs/architectures.md", "python"):
-        exec(compile(code, "architectures.md", "exec", dont_inherit=True), {})
+@pytest.mark.parametrize("page", ["docs/architectures.md", "docs/numerics.md"])
+def test_the_python_of_a_page_works(page: str) -> None:
+    codes = blocks(page, "python")
+
+    assert codes
+    for code in codes:
+        exec(compile(code, page, "exec", dont_inherit=True), {})
 
 
 def test_the_files_of_the_architecture_page_load() -> None:
