@@ -102,8 +102,15 @@ class MappingProblem:
 
     @cached_property
     def held(self) -> frozenset[Operand]:
-        """The resident operands that the scratchpad can hold; others are streamed."""
-        return frozenset(item for item in self.resident if item in self.arch.scratchpad_level.holds)
+        """The resident operands that nests do without in the scratchpad; others are streamed.
+
+        Sums need a place until they are finished: where no memory beneath the scratchpad holds
+        them, their tiles lie in the workspace, though the result lies elsewhere.
+        """
+        inner = self.arch.levels[self.arch.index(self.arch.scratchpad) + 1 :]
+        are_inside = any(Operand.O in level.holds for level in inner)
+        found = self.resident.intersection(self.arch.scratchpad_level.holds)
+        return found if are_inside else found - {Operand.O}
 
     @property
     def bypassed(self) -> frozenset[tuple[Operand, str]]:

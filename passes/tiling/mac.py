@@ -59,9 +59,10 @@ class NestCuts:
 
     def home_start(self, operand: Operand) -> int:
         """Return where the outermost on-chip tile of an operand starts."""
-        if operand in self.resident:
-            return 0
         on_chip = self.nest.of(operand)[1:]
+        is_sums = operand is Operand.O and bool(on_chip)
+        if operand in self.resident and not (is_sums and on_chip[0].level == self.arch.scratchpad):
+            return 0
         if not on_chip:
             raise VerifyError(f"the nest keeps {operand} nowhere on chip")
         return on_chip[0].start

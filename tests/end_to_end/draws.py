@@ -15,7 +15,9 @@ from pathlib import Path
 import onnx
 from onnx import ModelProto
 
-from accnn.backend.load import find_source, load_architecture
+from accnn.backend.arch_tables import dump_architecture
+from accnn.backend.load import ArchSource, load_architecture
+from accnn.backend.lowering.executable import check_executable
 from accnn.backend.lowering.lower import lower
 from accnn.compiler.driver import run_program
 from accnn.compiler.frontend import read_network
@@ -27,6 +29,7 @@ from accnn.compiler.stopwatch import Stopwatch, unobserved
 from accnn.compiler.verification.observe import observed
 from accnn.compiler.verification.verdict import is_cut, verify_run, verify_run_in_sections
 from accnn.compiler.verification.verify import verification_inputs
+from accnn.ir.arch import Architecture, Precision
 from accnn.ir.errors import InfeasibleError
 from accnn.ir.module import Module
 from accnn.ir.report import Verification, VerificationStatus
@@ -39,6 +42,7 @@ from accnn.passes.pipeline import Pipeline
 from accnn.passes.scheduling.flexer.schedule_flexer import ScheduleFlexer
 from accnn.runtime_sim.result import SimulationResult
 
+from .random_arch import OWN_NAME, random_architecture
 from .random_onnx import random_network
 
 ARCHS = ("simba", "simba-8x8", "edge-1m", "flexer-arch1", "flexer-arch5", "edge-fp32", "edge-fp32")
@@ -82,42 +86,46 @@ class Draw:
         seed: Of a series of draws.
         number: Within the series.
         steps: How many steps its network has at most.
+        own: Share of draws with a machine of their own, not one of the catalogue.
         mappers: Which of them some networks are mapped with; most have the greedy one.
     """
 
     seed: int
     number: int
     steps: int = 6
+    own: float = 0.5
     mappers: tuple[str, ...] = OTHER_MAPPERS
 
     @cached_property
     def model(self) -> ModelProto:
         """The network."""
-        choose = random.Random(f"{self.seed}/{self.number}/network").choice
-        return random_network(choose, steps=self.steps)
+        return random_network(self._stream("network").choice, steps=self.steps)
 
     @cached_property
-    def arch(self) -> str:
-        """Name of the machine."""
-        return self._options[0]
+    def arch(self) -> Architecture:
+        """The machine."""
+        draw = self._stream("machine")
+        if draw.random() < self.own:
+            return random_architecture(draw, draw.choice(tuple(Precision)))
+        return load_architecture(self._stream("options").choice(ARCHS))
+
+    def _stream(self, what: str) -> random.Random:
+        return random.Random(f"{self.seed}/{self.number}/{what}")
 
     @cached_property
     def options(self) -> CompileOptions:
         """Options of the compilation, without its cache."""
-        return self._options[1]
-
-    @cached_property
-    def _options(self) -> tuple[str, CompileOptions]:
-        draw = random.Random(f"{self.seed}/{self.number}/options")
-        arch = draw.choice(ARCHS)
-        largest = _largest(self.model) * (4 if arch == "edge-fp32" else 1)
+        draw = self._stream("options")
+        draw.choice(ARCHS)  # the machine, where it is one of these
+        largest = _largest(self.model) * (4 if self.arch.precision is Precision.FP32 else 1)
         quick = draw.random() < QUICK
-        return arch, CompileOptions(
+        keep = self.is_own and self._stream("scratchpad").random() < 0.5
+        return CompileOptions(
             mapper=QUICK_MAPPER if quick else draw.choice(self.mappers),
             objective=draw.choice(SEARCHED),
             scheduler=draw.choice(sorted(GRAPH_SCHEDULERS)),
             tiles=draw.choice(sorted(TILE_SCHEDULERS)),
-            scratchpad=_scratchpad(draw, largest),
+            scratchpad=None if keep else _scratchpad(draw, largest),
             seed=draw.randrange(100),
             samples=1,
             verify=draw.choice([VerifyMode.OUTPUTS, VerifyMode.OUTPUTS, VerifyMode.LAYERS]),
@@ -125,6 +133,11 @@ class Draw:
             cache=None,
             processes=1,
         )
+
+    @property
+    def is_own(self) -> bool:
+        """Whether the machine is in no catalogue."""
+        return self.arch.name == OWN_NAME
 
     def run(self) -> Outcome:
         """Compile, simulate and compare."""
@@ -145,8 +158,8 @@ class Draw:
     @property
     def command(self) -> str:
         """The command that repeats it on ``network.onnx``."""
-        chosen = self.options
-        words = ["acc-compile", "network.onnx", "--arch", self.arch, "--mapper", chosen.mapper]
+        chosen, arch = self.options, "machine.toml" if self.is_own else self.arch.name
+        words = ["acc-compile", "network.onnx", "--arch", arch, "--mapper", chosen.mapper]
         words += ["--objective", chosen.objective, "--scheduler", chosen.scheduler]
         words += ["--tiles", chosen.tiles, "--seed", str(chosen.seed)]
         words += ["--verify", chosen.verify, "--races", "--no-cache"]
@@ -159,17 +172,20 @@ class Draw:
         target = folder / f"{self.seed}-{self.number}"
         target.mkdir(parents=True, exist_ok=True)
         onnx.save(self.model, target / "network.onnx")
+        (target / "machine.toml").write_text(dump_architecture(self.arch))
         (target / "command").write_text(self.command + "\n")
         (target / "outcome").write_text(f"{outcome.verdict}\n{outcome.message}\n")
         options = {key: value for key, value in self.options.flat().items() if value is not None}
-        (target / "options.json").write_text(json.dumps({"arch": self.arch, **options}, indent=2))
+        (target / "options.json").write_text(
+            json.dumps({"arch": self.arch.name, **options}, indent=2)
+        )
         return target
 
 
-def verified(path: Path, arch: str, options: CompileOptions) -> Verification:
+def verified(path: Path, machine: Architecture, options: CompileOptions) -> Verification:
     """Compile a model as the compiler does, but with small budgets, run it and compare."""
     watch = Stopwatch(unobserved)
-    machine = load_architecture(arch)
+    check_executable(machine)
     network = read_network(path, machine, options, watch)
     source = Module(
         graph=network.imported.graph, arch=machine, constants=network.imported.constants
@@ -196,7 +212,7 @@ def verified(path: Path, arch: str, options: CompileOptions) -> Verification:
     report = build_report(
         Findings(
             network=network,
-            source=find_source(arch),
+            source=ArchSource(Path(f"{machine.name}.toml"), dump_architecture(machine)),
             options=options,
             passes=watch.runs,
             records=outcome.records,

@@ -6,9 +6,12 @@ from typing import ClassVar
 
 from ....ir.arch import Architecture
 from ....ir.graph_schedule import GraphSchedule
+from ....ir.isa.instructions import Space
+from ....ir.isa.spaces import level_of_space
 from ....ir.module import Module, Stage
 from ....ir.tiles.schedule import TileSchedule
 from ...base import CUT_SHORT, Context, Pass, require_arch
+from ...tiling.inner_nest import managed_bytes
 from ..timing.retime import timed
 from ..timing.work_bound import are_alike
 from .insertion import InTurn, insert
@@ -27,8 +30,10 @@ class ScheduleAcross(Pass):
 
     A tile of the next operator is loaded while engines wait for the last tiles of this one, and
     computed once the tiles that its window overlaps are there. Tilings do not change; tiles may
-    move in their memory, NPUs that are alike may change places. The result is never slower than
-    layer by layer.
+    move in their memory, NPUs that are alike may change places. Nothing crosses where a memory
+    beneath the scratchpad holds tiles with addresses beside others, which an operator's loops pass
+    through it: how much of it is free changes from operator to operator. The result is never slower
+    than layer by layer.
     """
 
     name: ClassVar[str] = "schedule-across"
@@ -41,6 +46,8 @@ class ScheduleAcross(Pass):
         assert plan is not None and in_turn is not None
         if any(before.step > after.step for before, after in pairwise(in_turn.events)):
             return module
+        if _are_shared(module, arch):
+            return module
         if ctx.deadline.is_over:
             ctx.counters.add(CUT_SHORT)
             return module
@@ -48,6 +55,14 @@ class ScheduleAcross(Pass):
         ctx.counters.add("cycles in turn", in_turn.cycles)
         ctx.counters.add("cycles across", schedule.cycles)
         return module if schedule is in_turn else replace(module, tile_schedule=schedule)
+
+
+def _are_shared(module: Module, arch: Architecture) -> bool:
+    """Whether memories of tiles with addresses hold others, too, in some operator."""
+    found = level_of_space(arch)
+    levels = [found[space] for space in (Space.WB, Space.AB) if space in found]
+    nests = [mapping.nest for mapping in module.mappings]
+    return any(managed_bytes(nest, arch, level) for nest in nests for level in levels)
 
 
 def best_across(in_turn: TileSchedule, plan: GraphSchedule, arch: Architecture) -> TileSchedule:
