@@ -1,5 +1,6 @@
 """Write the folder of results so that it is there whole or not at all."""
 
+import errno
 import glob
 import json
 import os
@@ -9,7 +10,7 @@ import stat
 import tempfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import cast
+from typing import NamedTuple, cast
 
 from ..ir.errors import OptionError
 
@@ -30,6 +31,13 @@ OURS = frozenset(
 """What a folder of results may hold."""
 
 
+_TRIES = 100
+"""How often results try to take the place of others."""
+
+_TAKEN = (errno.ENOTEMPTY, errno.EEXIST)
+"""What a system says of a folder that has become full."""
+
+
 def check_target(folder: Path) -> None:
     """Check, before any work, that results may be written there.
 
@@ -39,19 +47,42 @@ def check_target(folder: Path) -> None:
     parent = folder.absolute().parent
     if not parent.is_dir():
         raise OptionError(f"cannot write {folder}: {parent} is not a folder")
-    if folder.is_symlink() or (folder.exists() and not folder.is_dir()):
-        raise OptionError(f"cannot write {folder}: it exists and is not a folder")
     if folder.resolve() == Path.cwd():
         raise OptionError(f"cannot write {folder}: it is the working folder")
-    _check_replaceable(folder)
+    for _ in range(_TRIES):
+        found = _identity(folder)
+        try:
+            _check_replaceable(folder, found)
+            break
+        except (OptionError, FileNotFoundError):
+            if found is not None and _identity(folder) == found:
+                raise  # else another run's results have just taken its place
     try:
         _new_folder(folder).rmdir()
     except OSError as error:
         raise OptionError(f"cannot write {folder}: {error.strerror}") from error
 
 
-def _check_replaceable(folder: Path) -> None:
+class _Identity(NamedTuple):
+    """What another file or folder of the same name would not have; links are not followed."""
+
+    number: int
+    changed: int
+    mode: int
+
+
+def _identity(path: Path) -> _Identity | None:
+    try:
+        found = path.lstat()
+    except OSError:
+        return None
+    return _Identity(found.st_ino, found.st_ctime_ns, found.st_mode)
+
+
+def _check_replaceable(folder: Path, identity: _Identity | None) -> None:
     """Check that a folder is absent, empty, or one of results and nothing else."""
+    if identity is not None and not stat.S_ISDIR(identity.mode):
+        raise OptionError(f"cannot write {folder}: it exists and is not a folder")
     found = {item.name for item in folder.iterdir()} if folder.is_dir() else set[str]()
     if not found:
         return
@@ -138,17 +169,35 @@ def _is_running(process: int) -> bool:
 
 
 def _take_place(partial: Path, folder: Path) -> None:
-    """Let ``partial`` become ``folder``; what was there is deleted once that has happened."""
-    if not folder.exists():
-        partial.rename(folder)
-        return
-    older = _new_folder(folder)
-    try:
-        folder.rename(older)  # onto an empty folder
+    """Let ``partial`` become ``folder``; what was there is deleted once that has happened.
+
+    Where another run's results come in between, these are what was there.
+
+    Raises:
+        OSError: The disk refuses, or other runs come in between again and again.
+    """
+    for _ in range(_TRIES):
+        older = _new_folder(folder)
         try:
-            partial.rename(folder)
-        except BaseException:
-            older.rename(folder)
-            raise
-    finally:
-        shutil.rmtree(older, ignore_errors=True)
+            is_aside = _is_moved(folder, older)
+            try:
+                partial.rename(folder)
+            except BaseException as error:
+                if isinstance(error, OSError) and error.errno in _TAKEN:
+                    continue
+                if is_aside:
+                    older.rename(folder)
+                raise
+            return
+        finally:
+            shutil.rmtree(older, ignore_errors=True)
+    raise OSError(errno.EBUSY, "other runs write it all the time")
+
+
+def _is_moved(folder: Path, older: Path) -> bool:
+    """Move a folder onto an empty one, if it is there."""
+    try:
+        folder.rename(older)
+    except FileNotFoundError:
+        return False
+    return True

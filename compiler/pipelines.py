@@ -136,9 +136,7 @@ _LOWERED = (Stage.GRAPH_SCHEDULE, Stage.TILE_SCHEDULE)
 def _until(pipeline: Pipeline, name: str) -> Pipeline:
     names = [item.name for item in pipeline.passes]
     if name not in names:
-        raise OptionError(
-            f"--until {name}: no such pass", hint=f"passes: {', '.join((*names, LOWER))}"
-        )
+        raise OptionError(f"--until {name}: no such pass", hint=suggest(name, (*names, LOWER)))
     return pipeline.until(name)
 
 

@@ -1,12 +1,18 @@
-"""Folders of results: what killed runs leave beside them goes with the next run."""
+"""Folders of results: killed runs, runs at the same time, disks that refuse."""
 
+import errno
+import json
 import os
 import platform
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import pytest
+
 from accnn.compiler.output import write_folder
+from accnn.ir.errors import OptionError
 
 
 def left_by(process: int, folder: Path) -> Path:
@@ -38,3 +44,43 @@ def test_what_others_write_or_own_remains(tmp_path: Path):
     write_folder(target, {"report.json": lambda path: path.write_text("{}") and None})
 
     assert all(path.exists() for path in (*kept, foreign))
+
+
+def test_runs_that_write_one_folder_at_once_leave_the_results_of_one_of_them(tmp_path: Path):
+    """None fails, none mixes with another, and nothing is left beside the folder."""
+    folder, names = tmp_path / "net.acc", ("module.ir", "report.json")
+
+    def write(run: int) -> None:
+        content = json.dumps({"schema_version": 2, "model": run})
+        for _ in range(40):
+            write_folder(folder, dict.fromkeys(names, lambda path: path.write_text(content)))
+
+    with ThreadPoolExecutor(4) as runs:
+        for done in [runs.submit(write, run) for run in range(4)]:
+            done.result()
+
+    assert [path.name for path in tmp_path.iterdir()] == ["net.acc"]
+    assert sorted(path.name for path in folder.iterdir()) == sorted(names)
+    assert len({(folder / name).read_text() for name in names}) == 1
+
+
+def test_where_results_cannot_take_their_place_the_old_ones_remain(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    folder = tmp_path / "net.acc"
+    text = '{"schema_version": 2, "model": 0}'
+    write_folder(folder, {"report.json": lambda path: path.write_text(text)})
+    rename = Path.rename
+
+    def refuse(source: Path, target: Path) -> Path:
+        if target == folder and (source / "module.ir").exists():
+            raise OSError(errno.EIO, "broken disk")
+        return rename(source, target)
+
+    monkeypatch.setattr(Path, "rename", refuse)
+    with pytest.raises(OptionError, match="broken disk"):
+        write_folder(folder, {"module.ir": lambda path: path.write_text("new")})
+    monkeypatch.undo()
+
+    assert (folder / "report.json").read_text() == text
+    assert [path.name for path in tmp_path.iterdir()] == ["net.acc"]

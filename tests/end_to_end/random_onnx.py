@@ -96,7 +96,7 @@ class Sketch:
             return self.node("Relu", [x.name], x.shape)
         groups = self.one_of(1, c) if same else self.one_of(1, 1, c, 2 if c % 2 == 0 else 1)
         k = channels or self.one_of(1, 3, 8, 10, 16, 48) * groups
-        while k * c // groups * math.prod(kernel) > self.most and not same:
+        while k > groups and k * c // groups * math.prod(kernel) > self.most and not same:
             k = max(1, k // groups // 2) * groups
         fan_in = c // groups * math.prod(kernel)
         shape = (k, c // groups, *kernel)

@@ -37,6 +37,7 @@ COMMANDS = (
     f"{NET} --verify yes",
     f"{NET} --seed -1",
     f"{NET} --max-seconds -1",
+    f"{NET} --until map-operator",
     f"{NET} --seed one",
     f"{NET} --processes 0",
     f"{NET} --scratchpad 64Q",
