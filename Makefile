@@ -15,6 +15,7 @@ JOBS ?= 2
 COUNT ?= 1000
 TIME ?=
 SAMPLE ?= 200
+PYTHONS ?= python3.11 python3.12 python3.13
 SEED ?= 0
 NETWORK ?= resnet50
 ARCH ?= simba.toml
@@ -22,7 +23,7 @@ ARCH ?= simba.toml
 # One thread for each of the processes that run side by side.
 export OMP_NUM_THREADS ?= 1
 
-.PHONY: help venv demo test test-all quick browser fuzz hostile attack mutants lint format types newcomer site wheel clean
+.PHONY: help venv demo test test-all quick browser fuzz pythons hostile attack mutants lint format types newcomer site wheel clean
 
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -53,6 +54,10 @@ browser: .venv/installed-dev ## look at the report in a real browser (installs o
 fuzz: .venv/installed-dev ## compile COUNT random networks (or for TIME s, SEED), keep failures in fuzz/
 	@echo "==> random compilations: $(if $(TIME),$(TIME) s,$(COUNT)), seed $(SEED)"
 	@$(BIN)/python -m tests.end_to_end.fuzz --seed $(SEED) $(if $(TIME),--time $(TIME),--count $(COUNT))
+
+pythons: .venv/installed-dev ## compile under several Pythons (PYTHONS) and compare the bytes
+	@echo "==> the same bytes under $(PYTHONS)"
+	@$(BIN)/python -m tests.pythons $(PYTHONS)
 
 hostile: .venv/installed-dev ## damage COUNT files of every kind and read them (SEED), see hostile/
 	@echo "==> damaged files: $(COUNT), seed $(SEED)"

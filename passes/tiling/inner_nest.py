@@ -14,6 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from ...ir.arch import Architecture
+from ...ir.errors import InfeasibleError, Shortage
 from ...ir.isa.spaces import level_of_space
 from ...ir.mapping import Allocation, Loop, LoopNest, SpatialLoop
 from ...ir.tiles.graph import Tile
@@ -32,10 +33,13 @@ def inner_nest(
             over the tile of inputs.
         start: First temporal loop that belongs to the operation.
         sums: The memory that the operation leaves its sums in.
+
+    Raises:
+        InfeasibleError: A memory holds too little of what passes through it.
     """
     temporal, spatial = clip_loops(nest.temporal[start:], nest.spatial, tile.dims)
     width = 8 * math.ceil(arch.accumulator_bits / 8)  # finishing is another instruction's work
-    return LoopNest(
+    inner = LoopNest(
         workload=replace(tile, output_bits=width),
         temporal=temporal,
         spatial=spatial,
@@ -43,6 +47,27 @@ def inner_nest(
             item for operand in Operand for item in _from_home(nest, arch, operand, start, sums)
         ),
     )
+    _check_passed_through(inner, arch)
+    return inner
+
+
+def _check_passed_through(inner: LoopNest, arch: Architecture) -> None:
+    """Check that memories hold what passes through them from a home further out.
+
+    The cost model lets finished outputs leave the innermost memory of sums; what leaves it here are
+    sums, which are wider.
+
+    Raises:
+        InfeasibleError: A memory holds too little; the shortage says what.
+    """
+    homes = {operand: inner.of(operand)[0].level for operand in Operand}
+    for name in dict.fromkeys(item.level for item in inner.allocations):
+        found = inner.bytes_at(arch, name)
+        terms = tuple((operand, size) for operand, size in found if homes[Operand(operand)] != name)
+        demand, usable = sum(size for _, size in terms), arch.level(name).usable
+        if usable is not None and demand > usable:
+            shortage = Shortage(resource=name, demand=demand, capacity=usable, terms=terms)
+            raise InfeasibleError("the sums of an operation do not fit", shortage=shortage)
 
 
 def clip_loops(
