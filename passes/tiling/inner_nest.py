@@ -118,6 +118,18 @@ def _home(nest: LoopNest, arch: Architecture, operand: Operand, sums: str) -> st
     return on_chip[0] if on_chip else arch.home(operand).name
 
 
+def accumulates_inside(nest: LoopNest, arch: Architecture) -> bool:
+    """Whether outputs are completed in a memory beneath the scratchpad, the accumulators.
+
+    Args:
+        nest: The nest.
+        arch: The machine.
+    """
+    inner = nest.of(Operand.O)[-1]
+    is_below = arch.index(inner.level) > arch.index(arch.scratchpad)
+    return is_below and not nest.holds_psums(arch, arch.scratchpad)
+
+
 def managed_bytes(nest: LoopNest, arch: Architecture, level: str) -> int:
     """Return what a memory of the array holds besides tiles with addresses, all instances [byte].
 
@@ -129,7 +141,8 @@ def managed_bytes(nest: LoopNest, arch: Architecture, level: str) -> int:
         arch: The machine.
         level: Name of the memory.
     """
-    homes = {operand: _home(nest, arch, operand, level) for operand in Operand}
+    sums = level if accumulates_inside(nest, arch) else arch.scratchpad
+    homes = {operand: _home(nest, arch, operand, sums) for operand in Operand}
     taken = sum(
         amount for name, amount in nest.bytes_at(arch, level) if homes[Operand(name)] != level
     )

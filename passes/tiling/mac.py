@@ -30,7 +30,7 @@ from ...ir.operators.views import SlidingWindow, window_of
 from ...ir.tiles.graph import Range, Role, Tile, TileGraph, TileOp, multiplier_name
 from ...ir.workload import DIMS, RELEVANT, Dim, Operand, Workload
 from .collect import TileCollector
-from .inner_nest import inner_nest, spread
+from .inner_nest import accumulates_inside, inner_nest, spread
 from .residency import Residency
 
 Ranges = Mapping[Dim, Range]
@@ -53,9 +53,7 @@ class NestCuts:
     @cached_property
     def accumulates_inside(self) -> bool:
         """Whether outputs are completed in the NPU's accumulators."""
-        inner = self.nest.of(Operand.O)[-1]
-        below = self.arch.index(inner.level) > self.arch.index(self.arch.scratchpad)
-        return below and not self.nest.holds_psums(self.arch, self.arch.scratchpad)
+        return accumulates_inside(self.nest, self.arch)
 
     def home_start(self, operand: Operand) -> int:
         """Return where the outermost on-chip tile of an operand starts."""

@@ -41,12 +41,14 @@ def test_programs_are_right(numbers: range, verdicts: list[Verdict]):
         *((2026, number, 0.0) for number in (855, 1061, 1436, 7296, 9309)),
         (80001, 114, 0.5),
         (80001, 251, 0.5),
+        (80002, 347, 0.5),
     ],
 )
 def test_what_once_failed_is_right(seed: int, number: int, own: float):
     """A bound above what is moved, twice; a vector read as rows; a tile fetched twice at once; an
     average that is a tie, of which onnxruntime makes either integer. Of machines of their own:
-    sums that pass through a memory which holds finished results only.
+    sums that pass through a memory which holds finished results only; sums that pass through one
+    that weights with addresses lie in.
     """
     outcome = Draw(seed, number, own=own).run()
 
