@@ -1,7 +1,8 @@
 """What ran when, as a file that Perfetto (ui.perfetto.dev) and chrome://tracing open.
 
-One track per queue, one slice per instruction, named for its operator. One microsecond of the
-trace is one cycle. The file is written piece by piece.
+One track per queue, one slice per instruction, named for its operator, and an arrow to each that
+could not begin before an instruction of another queue had retired. One microsecond of the trace is
+one cycle. The file is written piece by piece.
 
 References:
     Trace Event Format, Google.
@@ -9,7 +10,7 @@ References:
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TextIO
+from typing import NamedTuple, TextIO
 
 from ..ir.errors import SimulationError
 from ..ir.isa.instructions import Halt, Sync
@@ -41,6 +42,8 @@ def write_trace(
         file.write(_track(number, result.program.queues[number].name))
         for piece in _slices(result.program, number, timeline, origins or {}):
             file.write(piece)
+    for piece in _arrows(result.program, result.timelines):
+        file.write(piece)
     file.write("\n]}\n")
 
 
@@ -79,6 +82,59 @@ def _slices(
             yield "".join(lines)
             lines.clear()
     yield "".join(lines)
+
+
+class Held(NamedTuple):
+    """An instruction that began when another one had retired, and not before.
+
+    Attributes:
+        queue: Number of its queue.
+        position: Its place there.
+        by: Queue and place of the other one.
+    """
+
+    queue: int
+    position: int
+    by: tuple[int, int]
+
+
+def held_up(program: Program, timelines: Sequence[QueueTimeline]) -> Iterator[Held]:
+    """Yield the instructions that waited for another queue longer than for their own.
+
+    What an instruction that only waits has waited for holds up the next one.
+
+    Args:
+        program: What ran.
+        timelines: When, by queue.
+    """
+    ends = [timeline.ends.tolist() for timeline in timelines]
+    for number, queue in enumerate(program.queues):
+        awaited: list[tuple[int, int]] = []
+        free = 0
+        shown = timelines[number].shown_ends.tolist()
+        for position, instruction in enumerate(queue.instructions):
+            awaited += [(wait.queue, wait.count - 1) for wait in instruction.waits if wait.count]
+            if isinstance(instruction, Sync | Halt):
+                continue
+            last = max(awaited, key=lambda place: ends[place[0]][place[1]], default=None)
+            if last is not None and ends[last[0]][last[1]] > free:
+                yield Held(number, position, last)
+            awaited, free = [], shown[position]
+
+
+def _arrows(program: Program, timelines: Sequence[QueueTimeline]) -> Iterator[str]:
+    """Yield an arrow for each instruction that was held up, from within the other one's slice."""
+    starts = [timeline.starts.tolist() for timeline in timelines]
+    ends = [timeline.shown_ends.tolist() for timeline in timelines]
+    for number, (queue, position, (by, place)) in enumerate(held_up(program, timelines)):
+        if isinstance(program.queues[by].instructions[place], Sync | Halt):
+            continue
+        leaves = max(starts[by][place], ends[by][place] - 0.5)
+        head = f'"name": "waits", "cat": "wait", "id": {number}, "pid": 0'
+        yield (
+            f',\n{{"ph": "s", {head}, "tid": {by}, "ts": {leaves}}}'
+            f',\n{{"ph": "f", "bp": "e", {head}, "tid": {queue}, "ts": {starts[queue][position]}}}'
+        )
 
 
 def _from(origins: Sequence[str]) -> str:
