@@ -44,6 +44,7 @@ from accnn.runtime_sim.result import SimulationResult
 
 from .random_arch import OWN_NAME, random_architecture
 from .random_onnx import random_network
+from .reduce import reduced
 
 ARCHS = ("simba", "simba-8x8", "edge-1m", "flexer-arch1", "flexer-arch5", "edge-fp32", "edge-fp32")
 QUICK_MAPPER = "output-stationary"
@@ -141,19 +142,19 @@ class Draw:
 
     def run(self) -> Outcome:
         """Compile, simulate and compare."""
-        with tempfile.TemporaryDirectory() as folder:
-            path = Path(folder) / "random.onnx"
-            onnx.save(self.model, path)
-            try:
-                found = verified(path, self.arch, self.options)
-            except InfeasibleError as error:
-                return Outcome(Verdict.INFEASIBLE, error.message)
-            except Exception:
-                return Outcome(Verdict.ERROR, traceback.format_exc())
-        if found.status is VerificationStatus.VERIFIED:
-            return Outcome(Verdict.RIGHT)
-        wrong = [f"{item.name}: {item.mismatches}" for item in found.outputs if item.mismatches]
-        return Outcome(Verdict.WRONG, f"{found.status}: {', '.join(wrong)}")
+        return outcome_of(self.model, self.arch, self.options)
+
+    def reduced(self, outcome: Outcome) -> ModelProto:
+        """Return the smallest network found that ends in the same way.
+
+        Args:
+            outcome: How this one ended.
+        """
+
+        def fails(model: ModelProto) -> bool:
+            return is_same(outcome, outcome_of(model, self.arch, self.options))
+
+        return reduced(self.model, fails)
 
     @property
     def command(self) -> str:
@@ -167,11 +168,19 @@ class Draw:
             words += ["--scratchpad", str(chosen.scratchpad)]
         return shlex.join(words)
 
-    def write(self, folder: Path, outcome: Outcome) -> Path:
-        """Write what it takes to repeat it into a folder of its own and return that."""
+    def write(self, folder: Path, outcome: Outcome, smaller: ModelProto | None = None) -> Path:
+        """Write what it takes to repeat it into a folder of its own and return that.
+
+        Args:
+            folder: For all failures.
+            outcome: What happened.
+            smaller: A smaller network that ends in the same way.
+        """
         target = folder / f"{self.seed}-{self.number}"
         target.mkdir(parents=True, exist_ok=True)
         onnx.save(self.model, target / "network.onnx")
+        if smaller is not None:
+            onnx.save(smaller, target / "reduced.onnx")
         (target / "machine.toml").write_text(dump_architecture(self.arch))
         (target / "command").write_text(self.command + "\n")
         (target / "outcome").write_text(f"{outcome.verdict}\n{outcome.message}\n")
@@ -180,6 +189,39 @@ class Draw:
             json.dumps({"arch": self.arch.name, **options}, indent=2)
         )
         return target
+
+
+def outcome_of(model: ModelProto, arch: Architecture, options: CompileOptions) -> Outcome:
+    """Compile a network, simulate its program and compare.
+
+    Args:
+        model: The network.
+        arch: The machine.
+        options: Of the compilation.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "random.onnx"
+        onnx.save(model, path)
+        try:
+            found = verified(path, arch, options)
+        except InfeasibleError as error:
+            return Outcome(Verdict.INFEASIBLE, error.message)
+        except Exception:
+            return Outcome(Verdict.ERROR, traceback.format_exc())
+    if found.status is VerificationStatus.VERIFIED:
+        return Outcome(Verdict.RIGHT)
+    wrong = [f"{item.name}: {item.mismatches}" for item in found.outputs if item.mismatches]
+    return Outcome(Verdict.WRONG, f"{found.status}: {', '.join(wrong)}")
+
+
+def is_same(one: Outcome, other: Outcome) -> bool:
+    """Whether two compilations failed in the same way: wrong, or with errors of one class."""
+
+    def error(outcome: Outcome) -> str:
+        lines = outcome.message.strip().splitlines() or [""]
+        return lines[-1].partition(":")[0] if outcome.verdict is Verdict.ERROR else ""
+
+    return one.verdict is other.verdict and error(one) == error(other)
 
 
 def verified(path: Path, machine: Architecture, options: CompileOptions) -> Verification:

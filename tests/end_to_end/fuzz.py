@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from itertools import count
 from pathlib import Path
 
-from .draws import Draw, Verdict
+from .draws import Draw, Outcome, Verdict
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -31,10 +31,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
         outcome = draw.run()
         counts[outcome.verdict] += 1
         if outcome.is_failure:
-            print(f"\n{outcome.verdict}: {draw.write(wanted.out, outcome)}\n  {draw.command}")
+            _keep(draw, outcome, wanted.out)
         _tell(counts, wanted, time.monotonic() - started)
     _tell(counts, wanted, time.monotonic() - started, is_last=True)
     return int(bool(counts[Verdict.WRONG] or counts[Verdict.ERROR]))
+
+
+def _keep(draw: Draw, outcome: Outcome, out: Path) -> None:
+    """Write a failure down, and a smaller network that ends in the same way."""
+    draw.write(out, outcome)  # first, because making it smaller may take minutes
+    smaller = draw.reduced(outcome)
+    nodes, left = len(draw.model.graph.node), len(smaller.graph.node)
+    folder = draw.write(out, outcome, smaller)
+    print(f"\n{outcome.verdict}: {folder}, {left} of {nodes} nodes\n  {draw.command}")
 
 
 def _read(arguments: Sequence[str] | None) -> argparse.Namespace:
