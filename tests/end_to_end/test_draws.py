@@ -35,21 +35,11 @@ def test_programs_are_right(numbers: range, verdicts: list[Verdict]):
     assert infeasible <= MOST_INFEASIBLE * len(verdicts), f"{infeasible} of {len(verdicts)}"
 
 
-@pytest.mark.parametrize(
-    ("seed", "number", "own"),
-    [
-        *((2026, number, 0.0) for number in (855, 1061, 1436, 7296, 9309)),
-        (80001, 114, 0.5),
-        (80001, 251, 0.5),
-        (80002, 347, 0.5),
-    ],
-)
-def test_what_once_failed_is_right(seed: int, number: int, own: float):
+@pytest.mark.parametrize("number", [855, 1061, 1436, 7296, 9309])
+def test_what_once_failed_is_right(number: int):
     """A bound above what is moved, twice; a vector read as rows; a tile fetched twice at once; an
-    average that is a tie, of which onnxruntime makes either integer. Of machines of their own:
-    sums that pass through a memory which holds finished results only; sums that pass through one
-    that weights with addresses lie in.
+    average that is a tie, of which onnxruntime makes either integer.
     """
-    outcome = Draw(seed, number, own=own).run()
+    outcome = Draw(2026, number, own=0.0).run()
 
     assert outcome.verdict is Verdict.RIGHT, outcome.message
