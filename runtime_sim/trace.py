@@ -84,7 +84,7 @@ def _slices(
     yield "".join(lines)
 
 
-class Held(NamedTuple):
+class HeldUp(NamedTuple):
     """An instruction that began when another one had retired, and not before.
 
     Attributes:
@@ -98,7 +98,7 @@ class Held(NamedTuple):
     by: tuple[int, int]
 
 
-def held_up(program: Program, timelines: Sequence[QueueTimeline]) -> Iterator[Held]:
+def held_up(program: Program, timelines: Sequence[QueueTimeline]) -> Iterator[HeldUp]:
     """Yield the instructions that waited for another queue longer than for their own.
 
     What an instruction that only waits has waited for holds up the next one.
@@ -118,7 +118,7 @@ def held_up(program: Program, timelines: Sequence[QueueTimeline]) -> Iterator[He
                 continue
             last = max(awaited, key=lambda place: ends[place[0]][place[1]], default=None)
             if last is not None and ends[last[0]][last[1]] > free:
-                yield Held(number, position, last)
+                yield HeldUp(number, position, last)
             awaited, free = [], shown[position]
 
 

@@ -11,7 +11,7 @@ from accnn.compiler.execute import QUICK
 from accnn.compiler.verification.verify import verification_inputs
 from accnn.ir.isa.instructions import Copy, Space, Sync, Wait
 from accnn.runtime_sim.simulate import simulate
-from accnn.runtime_sim.trace import Held, held_up, write_trace
+from accnn.runtime_sim.trace import HeldUp, held_up, write_trace
 from tests.onnx_rows import convolutions_in_a_row
 from tests.programs import at, program
 
@@ -24,7 +24,7 @@ def run(queues):
     return simulate(program(queues), {}, {}, trace=True, detect_races=False)
 
 
-def held(result) -> list[Held]:
+def held(result) -> list[HeldUp]:
     return list(held_up(result.program, result.timelines))
 
 
@@ -36,13 +36,13 @@ def test_what_waits_for_another_queue_is_held_up_by_it() -> None:
     """The load begins when the second copy has retired; the next one only when the load has."""
     result = run({"dma0": [copied(), copied()], "ld0": [on_chip(Wait(0, 2)), on_chip(Wait(0, 1))]})
 
-    assert held(result) == [Held(1, 0, (0, 1))]
+    assert held(result) == [HeldUp(1, 0, (0, 1))]
 
 
 def test_what_only_waits_holds_up_the_next_one() -> None:
     result = run({"dma0": [copied()], "ld0": [Sync(waits=(Wait(0, 1),)), on_chip()]})
 
-    assert held(result) == [Held(1, 1, (0, 0))]
+    assert held(result) == [HeldUp(1, 1, (0, 0))]
 
 
 def test_who_waits_for_none_has_no_arrow() -> None:

@@ -44,7 +44,7 @@ def add_capacity(v: Variables, exponentials: Exponentials) -> None:
 def keep_resident_sums(v: Variables) -> None:
     """Outputs that lie in the scratchpad are finished: no sums come back to them."""
     chain = v.space.chains[Operand.O]
-    if Operand.O in v.space.resident and len(chain) > 1:
+    if Operand.O in v.space.resident:
         v.model.add_at_most(v.repeats(chain[1]), 0.0)
 
 

@@ -31,11 +31,22 @@ def module():
 
 
 def rolled_up(mapping, fanout):
-    """Return the mapping with one child of a fan-out: what was unrolled is a loop inside."""
+    """Return the mapping with one child of a fan-out: what was unrolled is loops.
+
+    They stand around the tiles of the innermost memory, which is as full as before.
+    """
     nest = mapping.nest
-    inner = tuple(Loop(item.dim, item.extent) for item in nest.spatial if item.fanout == fanout)
-    spatial = tuple(item for item in nest.spatial if item.fanout != fanout)
-    nest = replace(nest, temporal=(*nest.temporal, *inner), spatial=spatial)
+    loops = tuple(Loop(item.dim, item.extent) for item in nest.spatial if item.fanout == fanout)
+    at = max(item.start for item in nest.allocations)
+    nest = replace(
+        nest,
+        temporal=(*nest.temporal[:at], *loops, *nest.temporal[at:]),
+        spatial=tuple(item for item in nest.spatial if item.fanout != fanout),
+        allocations=tuple(
+            replace(item, start=item.start + len(loops) * (item.start == at))
+            for item in nest.allocations
+        ),
+    )
     return replace(mapping, nest=nest, mapper="slow")
 
 
