@@ -1,7 +1,8 @@
 """From a float model to one of integers, by onnxruntime's static quantiser.
 
 - ``quantize``: the whole of it, as ``options`` say;
-- ``prepare``: the model in the form that quantises well, with ``normalisation`` as convolution;
+- ``prepare``: the model in the form that quantises well, with ``normalisation`` as convolution and
+  ``biases`` as vectors;
 - ``ranges``, ``histograms``: ranges of activations: all values, or without the rare ones;
 - ``noise``: how far the result is from the float model;
 - ``content``: digests of models and data, under which results are kept.

@@ -4,6 +4,7 @@
     BatchNormalization by itself         ->   depthwise Conv
     Constant, Shape, Gather, Concat ...  ->   initialisers
     ReduceMean over height and width     ->   GlobalAveragePool (-> Flatten)
+    Gemm + bias that is no vector        ->   Gemm + vector, or Gemm -> Add
 
 onnxruntime's basic optimiser folds normalisations and constants; it keeps to standard operators.
 A normalisation that is not folded, and a ``ReduceMean``, would remain in float, for the quantiser
@@ -27,6 +28,7 @@ from onnx.version_converter import convert_version
 from ...ir.errors import ModelError, OptionError
 from ..onnx_import.loading.ir_version import LAST_IR_VERSION
 from ..session import Optimisation, refusals, session_options
+from .biases import give_biases_columns
 from .normalisation import normalise_by_convolution
 
 # Quantisation per channel needs the axis of DequantizeLinear.
@@ -53,6 +55,8 @@ def prepare(model: ModelProto) -> ModelProto:
     if normalise_by_convolution(folded):
         _infer_types(folded)
     if _pool_instead_of_mean(folded):
+        _infer_types(folded)
+    if give_biases_columns(folded):
         _infer_types(folded)
     _order_initialisers(folded)
     return folded

@@ -192,7 +192,7 @@ def _quantise(
             types[options.activation],
             tensor_ranges,
             [],
-            [],
+            _left_alone(model),
             sorted({*QLinearOpsRegistry, *QDQRegistry} - _LEFT_IN_FLOAT),
             {},
         )
@@ -202,6 +202,20 @@ def _quantise(
     result.CopyFrom(quantiser.model.model)
     del result.metadata_props[:]
     return result
+
+
+def _left_alone(model: ModelProto) -> list[str]:
+    """Return the names of normalisations over several axes, which get one where they lack it.
+
+    The quantiser takes their scale for one with a value per channel.
+    """
+    ranks = {weight.name: len(weight.dims) for weight in model.graph.initializer}
+    found: list[str] = []
+    for number, node in enumerate(model.graph.node):
+        if node.op_type == "LayerNormalization" and ranks.get(node.input[1], 1) > 1:
+            node.name = node.name or f"{node.op_type}/{number}"
+            found.append(node.name)
+    return found
 
 
 @contextmanager

@@ -45,6 +45,7 @@ from accnn.runtime_sim.result import SimulationResult
 from .random_arch import OWN_NAME, random_architecture
 from .random_onnx import random_network
 from .reduce import reduced
+from .steps import any_network
 
 ARCHS = ("simba", "simba-8x8", "edge-1m", "flexer-arch1", "flexer-arch5", "edge-fp32", "edge-fp32")
 QUICK_MAPPER = "output-stationary"
@@ -88,6 +89,7 @@ class Draw:
         number: Within the series.
         steps: How many steps its network has at most.
         own: Share of draws with a machine of their own, not one of the catalogue.
+        any: Share of draws with a network of any operators, not of those that most have.
         mappers: Which of them some networks are mapped with; most have the greedy one.
     """
 
@@ -95,12 +97,17 @@ class Draw:
     number: int
     steps: int = 6
     own: float = 0.5
+    any: float = 0.5
     mappers: tuple[str, ...] = OTHER_MAPPERS
 
     @cached_property
     def model(self) -> ModelProto:
         """The network."""
-        return random_network(self._stream("network").choice, steps=self.steps)
+        choose = self._stream("network").choice
+        if self._stream("operators").random() >= self.any:
+            return random_network(choose, steps=self.steps)
+        in_bytes = self.arch.precision is not Precision.FP32
+        return any_network(choose, steps=self.steps, in_bytes=in_bytes)
 
     @cached_property
     def arch(self) -> Architecture:

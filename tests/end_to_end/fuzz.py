@@ -19,7 +19,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Return 1 where a program is wrong or a compilation breaks off, else 0."""
     wanted = _read(arguments)
     if wanted.only is not None:
-        outcome = Draw(wanted.seed, wanted.only, wanted.steps, wanted.own).run()
+        outcome = _draw(wanted, wanted.only).run()
         print(outcome.verdict, outcome.message)
         return int(outcome.is_failure)
     counts: Counter[Verdict] = Counter()
@@ -27,7 +27,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for number in count(wanted.first):
         if _is_over(wanted, number - wanted.first, time.monotonic() - started):
             break
-        draw = Draw(wanted.seed, number, wanted.steps, wanted.own)
+        draw = _draw(wanted, number)
         outcome = draw.run()
         counts[outcome.verdict] += 1
         if outcome.is_failure:
@@ -35,6 +35,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         _tell(counts, wanted, time.monotonic() - started)
     _tell(counts, wanted, time.monotonic() - started, is_last=True)
     return int(bool(counts[Verdict.WRONG] or counts[Verdict.ERROR]))
+
+
+def _draw(wanted: argparse.Namespace, number: int) -> Draw:
+    return Draw(wanted.seed, number, wanted.steps, wanted.own, wanted.any)
 
 
 def _keep(draw: Draw, outcome: Outcome, out: Path) -> None:
@@ -55,6 +59,7 @@ def _read(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--only", type=int, help="repeat one by its number, tell its outcome")
     parser.add_argument("--steps", type=int, default=6, help="of a network, at most")
     parser.add_argument("--own", type=float, default=0.5, help="share of machines of their own")
+    parser.add_argument("--any", type=float, default=0.5, help="share of any operators")
     parser.add_argument("--out", type=Path, default=Path("fuzz"), help="where failures are kept")
     return parser.parse_args(arguments)
 

@@ -8,7 +8,15 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from onnx import ModelProto, NodeProto, TensorProto, helper, numpy_helper
+from onnx import (
+    ModelProto,
+    NodeProto,
+    TensorProto,
+    ValueInfoProto,
+    helper,
+    numpy_helper,
+    shape_inference,
+)
 
 Shape = tuple[int, ...]
 Choose = Callable[[Sequence[Any]], Any]
@@ -26,6 +34,11 @@ class Tensor:
 
     name: str
     shape: Shape
+    type: int = TensorProto.FLOAT
+
+    @property
+    def elements(self) -> int:
+        return math.prod(self.shape)
 
 
 @dataclass
@@ -35,10 +48,12 @@ class Sketch:
     Attributes:
         choose: Makes every choice.
         most: Largest number of weights of one operator.
+        opset: Of the network; ``None`` for one of some that every step has.
     """
 
     choose: Choose
     most: int = 40_000
+    opset: int | None = None
     inputs: list[Tensor] = field(default_factory=list)
     made: list[Tensor] = field(default_factory=list)
     nodes: list[NodeProto] = field(default_factory=list)
@@ -72,6 +87,53 @@ class Sketch:
         self.nodes.append(helper.make_node(kind, inputs, [name], f"{kind}_{name}", **attributes))
         self.made.append(Tensor(name, shape))
         return self.made[-1]
+
+    def apply(
+        self, kind: str, *inputs: Tensor | str, shape: Shape | None = None, **attributes: Any
+    ) -> Tensor:
+        """Add an operator whose result has the shape and type that ONNX infers.
+
+        Args:
+            kind: The operator.
+            inputs: What it takes; an empty name leaves an operand out.
+            shape: Of its floats, where ONNX infers none.
+            attributes: Of the operator, or of its node.
+        """
+        if shape is not None:
+            names = [item if isinstance(item, str) else item.name for item in inputs]
+            return self.node(kind, names, shape, **attributes)
+        return self.apply_for(1, kind, *inputs, **attributes)[0]
+
+    def apply_for(
+        self, results: int, kind: str, *inputs: Tensor | str, **attributes: Any
+    ) -> list[Tensor]:
+        """Add an operator of several results, whatever their shapes and types."""
+        names = [item if isinstance(item, str) else item.name for item in inputs]
+        made = [f"t{next(self.numbers)}" for _ in range(results)]
+        node = helper.make_node(kind, names, made, f"{kind}_{made[0]}", **attributes)
+        found = self._inferred(node)
+        self.nodes.append(node)
+        self.made += found
+        return found
+
+    def _inferred(self, node: NodeProto) -> list[Tensor]:
+        graph = helper.make_graph(
+            [node],
+            "node",
+            [_info(item) for item in (*self.inputs, *self.made) if item.name in node.input],
+            [ValueInfoProto(name=name) for name in node.output],
+            [item for item in self.weights if item.name in node.input],
+        )
+        opset = helper.make_opsetid("", self.opset or 17)
+        model = helper.make_model(graph, opset_imports=[opset])
+        inferred = shape_inference.infer_shapes(model, strict_mode=True, data_prop=True)
+        found = [(item.name, item.type.tensor_type) for item in inferred.graph.output]
+        made = [
+            Tensor(name, tuple(dim.dim_value for dim in kind.shape.dim), kind.elem_type)
+            for name, kind in found
+        ]
+        assert all(item.type and item.elements for item in made), f"{node.op_type}: {made}"
+        return made
 
     def computed(self, *shape: int) -> Tensor:
         """Add what a weight may be instead of a constant: an input, or computed from one."""
@@ -271,12 +333,14 @@ class Sketch:
             self.weights,
             value_info=[_info(item) for item in self.made if item not in outputs],
         )
-        opset = helper.make_opsetid("", self.one_of(11, 13, 17))
-        return helper.make_model(graph, opset_imports=[opset], ir_version=8)
+        opsets = [helper.make_opsetid("", self.opset or self.one_of(11, 13, 17))]
+        others = sorted({item.domain for item in self.nodes} - {""})
+        opsets += [helper.make_opsetid(domain, 1) for domain in others]
+        return helper.make_model(graph, opset_imports=opsets, ir_version=8)
 
 
 def _info(tensor: Tensor) -> Any:
-    return helper.make_tensor_value_info(tensor.name, TensorProto.FLOAT, tensor.shape)
+    return helper.make_tensor_value_info(tensor.name, tensor.type, tensor.shape)
 
 
 def _pooled(extent: int, kernel: int, stride: int, pad: int, attributes: dict[str, Any]) -> int:

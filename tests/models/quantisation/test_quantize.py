@@ -336,3 +336,26 @@ def test_layers_are_measured_on_the_data_that_is_given(tmp_path):
     (far,) = quantize(conv_net(), calibration=tmp_path / "wide.npy").layers
     assert near.name == far.name == "y"
     assert near.snr_db > far.snr_db + 20  # the same two samples, in steps fifty times as coarse
+
+
+@pytest.mark.parametrize("name", ["norm", ""])
+def test_a_normalisation_over_several_axes_stays_in_float(name: str):
+    scale = np.linspace(0.5, 1.5, 60, dtype=np.float32).reshape(4, 15)
+    nodes = [
+        helper.make_node("LayerNormalization", ["x", "scale", "shift"], ["n"], name, axis=1),
+        helper.make_node("MatMul", ["n", "w"], ["y"], "product"),
+    ]
+    values = [("scale", scale), ("shift", -scale), ("w", np.ones((15, 2), np.float32))]
+    graph = helper.make_graph(
+        nodes,
+        "norm",
+        [helper.make_tensor_value_info("x", TensorProto.FLOAT, (3, 4, 15))],
+        [helper.make_tensor_value_info("y", TensorProto.FLOAT, (3, 4, 2))],
+        [numpy_helper.from_array(array, name) for name, array in values],
+    )
+    opsets = [helper.make_opsetid("", 17)]
+    result = quantize(helper.make_model(graph, opset_imports=opsets, ir_version=8))
+
+    quantised = [node for node in result.model.graph.node if node.op_type == "LayerNormalization"]
+    assert [list(node.input[1:]) for node in quantised] == [["scale", "shift"]]
+    assert result.snr_db > 15
