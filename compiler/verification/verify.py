@@ -1,6 +1,6 @@
 """Compare what the simulator computed with what onnxruntime computes on the same inputs."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -94,7 +94,9 @@ def own_tolerance(op: Op) -> Tolerance:
     return Tolerance(FLOAT_TOLERANCE) if rounds else EQUAL
 
 
-def tolerances(graph: Graph, *, given: frozenset[str] = frozenset()) -> dict[str, Tolerance]:
+def tolerances(
+    graph: Graph, *, ops: Sequence[Op] | None = None, given: frozenset[str] = frozenset()
+) -> dict[str, Tolerance]:
     """Return what is allowed for every result.
 
     Nothing for integers, and for floats that are integers made float: these must be equal. Every
@@ -104,11 +106,12 @@ def tolerances(graph: Graph, *, given: frozenset[str] = frozenset()) -> dict[str
 
     Args:
         graph: The network.
+        ops: Only these operators of it, in their order; what they are given is exact.
         given: Results that what reads them takes from the program itself, so that they add nothing.
     """
     rounded: dict[str, int] = {}
     found: dict[str, Tolerance] = {}
-    for op in graph.ops:
+    for op in graph.ops if ops is None else ops:
         before = max((rounded.get(name, 0) for name in op.inputs), default=0)
         is_integer = op.result.type.dtype.is_integer
         spec = spec_of(op)

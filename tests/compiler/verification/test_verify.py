@@ -34,6 +34,15 @@ def test_integers_are_equal_unless_a_rounded_float_became_one():
     assert found["d"] == Tolerance(relative=FLOAT_TOLERANCE, absolute=0.25)
 
 
+def test_operators_of_a_network_are_judged_on_exact_operands():
+    graph = parse_module(MIXED).graph
+
+    found = tolerances(graph, ops=graph.ops[4:6])
+
+    assert [op.name for op in graph.ops[4:6]] == ["m", "d"]
+    assert found == {"m": Tolerance(), "d": Tolerance()}
+
+
 @pytest.mark.parametrize(
     ("tolerance", "mismatches"),
     [(Tolerance(), 2), (Tolerance(absolute=1.0), 1), (Tolerance(relative=0.02), 0)],

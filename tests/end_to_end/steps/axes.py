@@ -1,5 +1,7 @@
 """Steps that compute along axes: reductions, normalisations, running sums."""
 
+import math
+
 import numpy as np
 from onnx import TensorProto
 
@@ -97,7 +99,11 @@ def _local_response(net: Sketch, x: Tensor) -> Tensor:
 
 def _mean_variance(net: Sketch, x: Tensor) -> Tensor:
     axes = net.one_of([0, 2, 3], [2, 3], [1, 2, 3])
-    return net.apply("MeanVarianceNormalization", x, axes=axes)
+    if math.prod(x.shape[axis] for axis in axes) < 4:
+        return net.apply("Neg", x)
+    # Of equal values onnxruntime takes the root of a rounding, which may be negative.
+    varied = net.apply("Add", x, net.weight(*x.shape))
+    return net.apply("MeanVarianceNormalization", varied, axes=axes)
 
 
 def _spectrum(net: Sketch, x: Tensor) -> Tensor:

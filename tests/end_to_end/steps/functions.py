@@ -17,7 +17,7 @@ _OF_ANY = (
 )
 """Functions of any number."""
 
-_NEWER = {"HardSwish": 14, "Mish": 18, "Gelu": 20, "Swish": 24}
+_NEWER = {"HardSwish": 14, "Mish": 18, "Gelu": 20}
 """More of them, and the opset that brought each."""
 
 _ATTRIBUTES: Mapping[str, Mapping[str, tuple[Any, ...]]] = {
@@ -28,7 +28,6 @@ _ATTRIBUTES: Mapping[str, Mapping[str, tuple[Any, ...]]] = {
     "LeakyRelu": {"alpha": (0.2, 0.01, 1.5)},
     "Selu": {"alpha": (1.2,), "gamma": (0.9, 1.1)},
     "Shrink": {"lambd": (0.2, 0.7), "bias": (0.0, 0.3)},
-    "Swish": {"alpha": (0.5, 2.0)},
     "ThresholdedRelu": {"alpha": (0.0, 0.4)},
 }
 
