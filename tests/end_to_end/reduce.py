@@ -58,8 +58,9 @@ def _ending_earlier(model: ModelProto) -> Iterator[ModelProto]:
 
 def _beginning_later(model: ModelProto) -> Iterator[ModelProto]:
     ends = {item.name for item in model.graph.output}
+    alone = {node.output[0] for node in model.graph.node if len(node.output) == 1}
     for first in _computed(model):
-        if first.name in ends:
+        if first.name in ends or first.name not in alone:
             continue
         nodes = [node for node in model.graph.node if first.name not in node.output]
         inputs = [*model.graph.input, first]
@@ -68,8 +69,8 @@ def _beginning_later(model: ModelProto) -> Iterator[ModelProto]:
 
 def _without_a_node(model: ModelProto) -> Iterator[ModelProto]:
     infos, ends = _infos(model), {item.name for item in model.graph.output}
-    for left_out in model.graph.node:
-        (result, *_) = left_out.output
+    for left_out in (node for node in model.graph.node if len(node.output) == 1):
+        (result,) = left_out.output
         for operand in left_out.input:
             known = operand in infos and result in infos and result not in ends
             if known and infos[operand].type == infos[result].type:

@@ -11,9 +11,9 @@ def kinds(model: onnx.ModelProto) -> list[str]:
     return [node.op_type for node in model.graph.node]
 
 
-@pytest.mark.parametrize("kind", ["MaxPool", "Softmax", "Conv"])
+@pytest.mark.parametrize("kind", ["MaxPool", "Softmax", "Conv", "TopK", "Cast"])
 def test_what_is_left_is_what_is_wrong(kind: str) -> None:
-    models = (Draw(11, number, steps=8).model for number in range(1000))
+    models = (Draw(11, number, steps=8).model for number in range(2000))
     model = next(item for item in models if kind in kinds(item) and len(kinds(item)) > 5)
     tried: list[onnx.ModelProto] = []
 
