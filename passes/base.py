@@ -46,6 +46,9 @@ SECONDS_OF = "seconds of "
 CUT_SHORT = "cut short"
 """The counter of a pass that a deadline has ended before it was done."""
 
+STOOD_IN = "stood in"
+"""The counter of nests of a stand-in, whose mapper had ended the process that asked it."""
+
 Progress: TypeAlias = Callable[[str, int, int], None]
 """Called as ``progress(what, done, total)`` while a long pass works."""
 

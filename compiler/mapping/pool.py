@@ -1,12 +1,17 @@
-"""Several processes that answer questions to mappers side by side."""
+"""Several processes that answer questions to mappers side by side.
+
+A solver may crash, or be ended by a system that has no memory left. What it was asked is then asked
+of the job's stand-in, in a new process; who has none is told.
+"""
 
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, field
 from queue import SimpleQueue
+from threading import Lock
 
 from ...ir.errors import PassError
-from ...passes.mapping.jobs import Answer, MapJob
+from ...passes.mapping.jobs import Answer, MapJob, StandInJob
 from .process import ProcessDied, WorkerProcess
 
 
@@ -14,7 +19,7 @@ def solve_side_by_side(jobs: Sequence[MapJob], processes: int) -> Iterator[tuple
     """Yield the jobs with their answers, in the order in which they are found.
 
     Raises:
-        PassError: A process died.
+        PassError: A process died, and nobody stands in for its mapper.
     """
     with _Pool(min(processes, len(jobs))) as pool, ThreadPoolExecutor(processes) as threads:
         running = {threads.submit(pool.solve, job): job for job in jobs}
@@ -34,12 +39,12 @@ class _Pool:
     size: int
     started: list[WorkerProcess] = field(default_factory=list[WorkerProcess])
     idle: SimpleQueue[WorkerProcess] = field(default_factory=SimpleQueue[WorkerProcess])
+    is_stopped: bool = False
+    lock: Lock = field(default_factory=Lock)
 
     def __enter__(self) -> "_Pool":
         for _ in range(self.size):
-            process = WorkerProcess()
-            self.started.append(process)
-            self.idle.put(process)
+            self.idle.put(self._new())
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -49,20 +54,43 @@ class _Pool:
         """Let a process answer a job; wait for one that is idle."""
         process = self.idle.get()
         try:
-            return _ask(process, job)
+            return process.ask(job)
+        except ProcessDied as error:
+            if job.rough is None:
+                raise _told(job) from error
+            process = self._new()
+            return _ask(process, job, StandInJob(job.problem, job.rough))
         finally:
             self.idle.put(process)
 
+    def _new(self) -> WorkerProcess:
+        """Return a new process.
+
+        Raises:
+            PassError: All processes are being ended.
+        """
+        with self.lock:
+            if self.is_stopped:
+                raise PassError("mapping was ended before it was done")
+            self.started.append(WorkerProcess())
+            return self.started[-1]
+
     def stop(self) -> None:
         """End all processes, also those at work."""
+        with self.lock:
+            self.is_stopped = True
         for process in self.started:
             process.stop()
 
 
-def _ask(process: WorkerProcess, job: MapJob) -> Answer:
+def _ask(process: WorkerProcess, job: MapJob, question: StandInJob) -> Answer:
     try:
-        return process.ask(job)
+        return process.ask(question)
     except ProcessDied as error:
-        raise PassError(
-            f"a process that maps operators died at {job.problem.workload}", hint="--processes 1"
-        ) from error
+        raise _told(job) from error
+
+
+def _told(job: MapJob) -> PassError:
+    return PassError(
+        f"a process that maps operators died at {job.problem.workload}", hint="--processes 1"
+    )

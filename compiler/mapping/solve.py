@@ -4,7 +4,7 @@ import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from ...passes.mapping.jobs import TIME_WAS_UP, Answer, MapJob, Progress
+from ...passes.mapping.jobs import NOT_KEPT, Answer, MapJob, Progress
 from ...passes.mapping.mapper import MappingResult
 from ..stores.mappings import MappingCache, key_of
 from .pool import solve_side_by_side
@@ -72,7 +72,7 @@ def solve_all(
     for job, answer in _solved(waiting, processes):
         key = key_of(job)
         answers[key] = answer
-        if cache is not None and isinstance(answer, MappingResult) and answer.note != TIME_WAS_UP:
+        if cache is not None and isinstance(answer, MappingResult) and answer.note not in NOT_KEPT:
             cache.store(key, answer)
         progress(len(answers), len(distinct))
     return tuple(answers[key] for key in keys)

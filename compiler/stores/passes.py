@@ -15,7 +15,7 @@ from ...ir.module import Mapping, Module, Stage
 from ...ir.plugins import plugin_packages
 from ...ir.resources import Constants
 from ...ir.text.printer import print_module
-from ...passes.base import CUT_SHORT, SECONDS_OF, Context, Counters, Pass, without
+from ...passes.base import CUT_SHORT, SECONDS_OF, STOOD_IN, Context, Counters, Pass, without
 from ...passes.pipeline import print_pass
 from .store import Store, code_version, digest_of, package_version
 
@@ -56,7 +56,7 @@ class PassMemory:
         made = self._recalled(self.store, key, item, bare)
         if made is None:
             made = _made(item.run(bare, ctx), item, ctx.counters)
-            if CUT_SHORT not in dict(made.counters):  # with more time there is a better one
+            if not {CUT_SHORT, STOOD_IN} & set(dict(made.counters)):  # another run does better
                 self.store.write(key, _SUFFIX, dump_json(made).encode())
         else:
             for name, value in made.counters:

@@ -13,7 +13,13 @@ Answer: TypeAlias = MappingResult | InfeasibleError
 """A mapping, or why there is none."""
 
 TIME_WAS_UP = "time was up"
-"""Note of a nest that a stand-in found because a deadline was over; it is not worth keeping."""
+"""Note of a nest that a stand-in found because a deadline was over."""
+
+MAPPER_DIED = "the process of its mapper ended"
+"""Note of a nest that a stand-in found because a solver crashed, or took all the memory."""
+
+NOT_KEPT = frozenset({TIME_WAS_UP, MAPPER_DIED})
+"""Notes of nests that are not worth keeping: with more time or luck there is a better one."""
 
 Progress: TypeAlias = Callable[[int, int], None]
 """Called as ``progress(done, total)`` while questions are answered."""
@@ -26,7 +32,7 @@ class MapJob:
     Attributes:
         problem: What is asked.
         mapper: Who is asked.
-        rough: Who is asked instead once the deadline is over, if anybody is.
+        rough: Who is asked instead once the deadline is over or the mapper has died, if anybody.
         deadline: Until when the mapper is asked.
     """
 
@@ -43,8 +49,7 @@ class MapJob:
         """
         if self.rough is None or not self.deadline.is_over:
             return self.mapper.map(self.problem)
-        found = self.rough.map(self.problem)
-        return replace(found, status=MappingStatus.FALLBACK, note=TIME_WAS_UP)
+        return _stood_in(self.problem, self.rough, TIME_WAS_UP)
 
     def answer(self) -> Answer:
         """Ask the mapper; that nothing fits is an answer."""
@@ -52,6 +57,30 @@ class MapJob:
             return self.solve()
         except InfeasibleError as error:
             return error
+
+
+@dataclass(frozen=True, slots=True)
+class StandInJob:
+    """A question whose mapper has ended the process that asked it.
+
+    Attributes:
+        problem: What is asked.
+        rough: Who is asked instead.
+    """
+
+    problem: MappingProblem
+    rough: Mapper
+
+    def answer(self) -> Answer:
+        """Ask who stands in; that nothing fits is an answer."""
+        try:
+            return _stood_in(self.problem, self.rough, MAPPER_DIED)
+        except InfeasibleError as error:
+            return error
+
+
+def _stood_in(problem: MappingProblem, mapper: Mapper, note: str) -> MappingResult:
+    return replace(mapper.map(problem), status=MappingStatus.FALLBACK, note=note)
 
 
 class JobSolver(Protocol):

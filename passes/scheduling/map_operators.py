@@ -15,8 +15,8 @@ from ...ir.ops import workload
 from ...ir.tiles.schedule import TileSchedule
 from ...ir.workload import Operand
 from ..analysis.batches.tile_batch import TRAFFIC_PRICE
-from ..base import CUT_SHORT, SECONDS_OF, Context, Pass, require_arch
-from ..mapping.jobs import MapJob
+from ..base import CUT_SHORT, SECONDS_OF, STOOD_IN, Context, Pass, require_arch
+from ..mapping.jobs import MAPPER_DIED, MapJob
 from ..mapping.mapper import Mapper, MappingResult, MappingStatus
 from ..mapping.problem import MappingProblem, Objective
 from ..mapping.recipes.in_tiles import InTiles, Shared, in_haste, in_tiles
@@ -190,6 +190,9 @@ class MapOperators(Pass):
                     f"%{name} ({problem.workload}): {answer.message}", hint=answer.hint
                 ) from answer
             found[problem] = answer
+        died = sum(answer.note == MAPPER_DIED for answer in found.values())
+        if died:
+            ctx.counters.add(STOOD_IN, died)
         return found
 
     def problems(

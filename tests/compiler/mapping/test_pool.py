@@ -5,13 +5,20 @@ import pytest
 from accnn.backend.load import load_architecture
 from accnn.compiler.mapping.pool import solve_side_by_side
 from accnn.compiler.mapping.solve import CachedSolver, solve_all
-from accnn.compiler.stores.mappings import MappingCache
+from accnn.compiler.stores.mappings import MappingCache, key_of
 from accnn.ir.errors import InfeasibleError, PassError
+from accnn.ir.module import Stage
 from accnn.ir.workload import Workload
-from accnn.passes.mapping.jobs import MapJob, solve_in_turn
+from accnn.passes.base import STOOD_IN, Context, Counters, without
+from accnn.passes.mapping.jobs import MAPPER_DIED, MapJob, solve_in_turn
+from accnn.passes.mapping.mapper import MappingStatus
 from accnn.passes.mapping.problem import MappingProblem
 from accnn.passes.mapping.recipes.output_stationary import OutputStationary
+from accnn.passes.scheduling import map_operators
+from accnn.passes.scheduling.map_operators import MapOperators
 from tests.dying_mapper import DyingMapper
+from tests.flow import compile_graph
+from tests.networks import NetworkBuilder
 
 ARCH = load_architecture("simba.toml")
 JOBS = tuple(
@@ -46,6 +53,54 @@ def test_a_process_that_dies_is_told():
 
     with pytest.raises(PassError, match="a process that maps operators died at"):
         list(solve_side_by_side([dying, *JOBS], 2))
+
+
+def test_a_stand_in_answers_for_a_mapper_that_dies(tmp_path):
+    dying = [
+        dataclasses.replace(job, mapper=DyingMapper(), rough=OutputStationary()) for job in JOBS
+    ]
+    cache = MappingCache(tmp_path)
+
+    answers = solve_all([*dying, *JOBS], cache)
+
+    expected = solve_in_turn(JOBS, told)
+    assert [item.nest for item in answers] == 2 * [item.nest for item in expected]
+    stood_in = {(item.mapper, item.status, item.note, item.bound) for item in answers[: len(JOBS)]}
+    assert stood_in == {("output-stationary", MappingStatus.FALLBACK, MAPPER_DIED, None)}
+    assert [cache.find(key_of(job), job.problem.workload) is None for job in dying] == 6 * [True]
+    assert [cache.find(key_of(job), job.problem.workload) is None for job in JOBS] == 6 * [False]
+
+
+def test_what_does_not_fit_the_stand_in_is_an_answer():
+    tiny = dataclasses.replace(JOBS[0].problem, workspace=2)
+
+    ((_, answer),) = solve_side_by_side([MapJob(tiny, DyingMapper(), OutputStationary())], 1)
+
+    assert isinstance(answer, InfeasibleError)
+
+
+def test_a_stand_in_that_dies_too_is_told():
+    dying = MapJob(JOBS[0].problem, DyingMapper(), DyingMapper())
+
+    with pytest.raises(PassError, match="a process that maps operators died at"):
+        list(solve_side_by_side([dying, *JOBS], 2))
+
+
+def test_a_network_whose_mapper_dies_is_compiled_and_says_so(monkeypatch):
+    net = NetworkBuilder()
+    x = net.input("x", (1, 8, 6, 6))
+    for number, channels in enumerate((8, 12, 16, 24)):
+        x = net.conv(x, f"c{number}", channels, 3)
+    module = compile_graph(net.build(x), net.data, "simba", budget=8192).module
+    monkeypatch.setattr(map_operators, "find_mapper", lambda name: DyingMapper())
+    counters = Counters()
+    context = Context(solve_jobs=CachedSolver(None, 2), counters=counters)
+
+    mapped = MapOperators(mapper="cosa").run(without(module, {Stage.MAPPINGS}), context)
+
+    assert [item.status for item in mapped.mappings] == 4 * [MappingStatus.FALLBACK]
+    assert {item.note for item in mapped.mappings} == {MAPPER_DIED}
+    assert dict(counters.values)[STOOD_IN] == 4
 
 
 def test_an_answer_from_the_cache_took_no_time_in_this_run(tmp_path):
