@@ -17,6 +17,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import IntEnum, StrEnum
 from heapq import heappop, heappush
+from typing import NamedTuple
 
 from ...ir.errors import SimulationError
 from ...ir.isa.instructions import Unit, Wait
@@ -36,8 +37,7 @@ class TimingModel(StrEnum):
     NETWORK = "network"
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
+class Step(NamedTuple):
     """One instruction that reads its operands, or whose result becomes visible.
 
     Attributes:
@@ -51,8 +51,7 @@ class Step:
     retires: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Issue:
+class Issue(NamedTuple):
     """When one instruction runs.
 
     Attributes:
