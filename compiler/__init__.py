@@ -13,5 +13,6 @@
 - ``layers``: single layers, as ``acc-map`` takes them;
 - ``explore``: many architectures, compared on a set of networks;
 - ``conformance``: ONNX's own tests of operators;
-- ``cli``: the commands; ``stopwatch`` tells them how far a compilation is.
+- ``cli``: the commands; ``stopwatch`` tells them how far a compilation is, ``garbage`` how often
+  Python looks for garbage.
 """

@@ -30,6 +30,7 @@ from ..runtime_sim.timing.events import TimingModel
 from ..runtime_sim.timing.over_mesh import check_timed
 from .frontend import Network, read_network
 from .given import as_files
+from .mapping.pool import WorkerPool
 from .mapping.solve import CachedSolver
 from .options import LOWER, CompileOptions, VerifyMode
 from .pipelines import chosen_pipeline
@@ -160,15 +161,16 @@ def _compile(
         graph=network.imported.graph, arch=machine, constants=network.imported.constants
     )
     cache = None if chosen.cache is None else MappingCache(chosen.cache)
-    context = Context(
-        seed=chosen.seed,
-        progress=watch.progress,
-        solve_jobs=CachedSolver(cache, chosen.processes),
-        run_pass=PassMemory(store),
-        deadline=deadline,
-    )
     watchers = (ReportProgress(lambda item, done, total: watch.progress(item.name, 0, 0)),)
-    outcome = run_pipeline(passes, module, context, instruments=(*watchers, *instruments))
+    with WorkerPool(chosen.processes) as pool:
+        context = Context(
+            seed=chosen.seed,
+            progress=watch.progress,
+            solve_jobs=CachedSolver(cache, chosen.processes, pool),
+            run_pass=PassMemory(store),
+            deadline=deadline,
+        )
+        outcome = run_pipeline(passes, module, context, instruments=(*watchers, *instruments))
     for record in outcome.records:
         watch.add(record.name, record.seconds)
     if not chosen.lowers:

@@ -22,11 +22,13 @@ class EventLowering:
         streams: Where the instruction goes.
         accesses: Tells where tiles are.
         number: Of the event.
+        nests: Numbers of the program's descriptors so far, by those of the tile graph's nests.
     """
 
     streams: Streams
     accesses: Accesses
     number: int
+    nests: dict[int, int]
 
     @property
     def graph(self) -> TileGraph:
@@ -45,7 +47,11 @@ class EventLowering:
         return self._copy()
 
     def _nest(self, number: int | None) -> int:
-        return -1 if number is None else self.streams.nest(self.graph.nests[number])
+        if number is None:
+            return -1
+        if number not in self.nests:
+            self.nests[number] = self.streams.nest(self.graph.nests[number])
+        return self.nests[number]
 
     def _site(self) -> SelectionSite:
         step = self.graph.ops[self.event.subject]

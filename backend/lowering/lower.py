@@ -80,10 +80,10 @@ class _Lowering:
 
     def execute(self) -> None:
         """Append one instruction per event."""
-        hazards = ScheduleHazards(self.schedule)
+        hazards, nests = ScheduleHazards(self.schedule), dict[int, int]()
         for number, event in enumerate(self.schedule.events):
-            touches, ticks = hazards.before(number)
+            upcoming = hazards.before(number)
             queue = self.streams.queue(event.unit, event.index)
-            lowering = EventLowering(self.streams, hazards.accesses, number)
-            self.streams.append(queue, lowering.instruction(), ticks, event.step)
-            hazards.note(number, touches, queue, self.streams.length(queue))
+            lowering = EventLowering(self.streams, hazards.accesses, number, nests)
+            self.streams.append(queue, lowering.instruction(), upcoming.waits, event.step)
+            hazards.note(upcoming, queue, self.streams.length(queue))

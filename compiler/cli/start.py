@@ -7,6 +7,7 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 
+from ..garbage import collect_rarely
 from .exit_codes import INTERRUPTED
 
 _HELP_WIDTH = 80
@@ -93,6 +94,7 @@ def _interruptible(tool: str) -> Generator[None]:
         tool: Its name, for the line.
     """
     _open_output()
+    collect_rarely()
     try:
         yield
     except KeyboardInterrupt:

@@ -18,37 +18,69 @@ from .process import ProcessDied, WorkerProcess
 def solve_side_by_side(jobs: Sequence[MapJob], processes: int) -> Iterator[tuple[MapJob, Answer]]:
     """Yield the jobs with their answers, in the order in which they are found.
 
+    Args:
+        jobs: The questions.
+        processes: Processes at most; they end with the last answer.
+
     Raises:
         PassError: A process died, and nobody stands in for its mapper.
     """
-    with _Pool(min(processes, len(jobs))) as pool, ThreadPoolExecutor(processes) as threads:
-        running = {threads.submit(pool.solve, job): job for job in jobs}
-        try:
-            for future in as_completed(running):
-                yield running[future], future.result()
-        finally:
-            for future in running:
-                future.cancel()
-            pool.stop()
+    with WorkerPool(processes) as pool:
+        yield from pool.answers(jobs)
 
 
 @dataclass
-class _Pool:
-    """Processes; who takes one from the queue has it alone."""
+class WorkerPool:
+    """Processes that answer one sequence of questions after the other, until the ``with`` ends.
 
-    size: int
+    They are started where they are needed: that takes a second of CPU each. Who takes one from the
+    queue has it alone.
+
+    Attributes:
+        processes: How many there are at most.
+        size: How many there are.
+        started: All that were started, those that died included.
+        idle: Those that nobody has.
+        is_stopped: Whether all were ended.
+    """
+
+    processes: int
+    size: int = 0
     started: list[WorkerProcess] = field(default_factory=list[WorkerProcess])
     idle: SimpleQueue[WorkerProcess] = field(default_factory=SimpleQueue[WorkerProcess])
     is_stopped: bool = False
     lock: Lock = field(default_factory=Lock)
 
-    def __enter__(self) -> "_Pool":
-        for _ in range(self.size):
-            self.idle.put(self._new())
+    def __enter__(self) -> "WorkerPool":
         return self
 
     def __exit__(self, *_: object) -> None:
         self.stop()
+
+    def answers(self, jobs: Sequence[MapJob]) -> Iterator[tuple[MapJob, Answer]]:
+        """Yield jobs with their answers, in the order in which they are found.
+
+        Whoever asks for no more of them before the last one has come ends all processes.
+
+        Args:
+            jobs: The questions.
+
+        Raises:
+            PassError: A process died, and nobody stands in for its mapper.
+        """
+        while self.size < min(self.processes, len(jobs)):
+            self.idle.put(self._new())
+            self.size += 1
+        with ThreadPoolExecutor(self.processes) as threads:
+            running = {threads.submit(self.solve, job): job for job in jobs}
+            try:
+                for future in as_completed(running):
+                    yield running[future], future.result()
+            except BaseException:
+                for future in running:
+                    future.cancel()
+                self.stop()
+                raise
 
     def solve(self, job: MapJob) -> Answer:
         """Let a process answer a job; wait for one that is idle."""

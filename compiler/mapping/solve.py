@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from ...passes.mapping.jobs import NOT_KEPT, Answer, MapJob, Progress
 from ...passes.mapping.mapper import MappingResult
 from ..stores.mappings import MappingCache, key_of
-from .pool import solve_side_by_side
+from .pool import WorkerPool, solve_side_by_side
 
 _WORTH_A_PROCESS = 4
 
@@ -30,15 +30,22 @@ class CachedSolver:
     Attributes:
         cache: Where answers are looked up and stored; ``None`` asks everything anew.
         processes: Processes at most.
+        pool: Those that answer; ``None`` starts them anew for each sequence of questions.
     """
 
     cache: MappingCache | None
     processes: int
+    pool: WorkerPool | None = None
 
     def __call__(self, jobs: Sequence[MapJob], progress: Progress) -> tuple[Answer, ...]:
         """Return one answer per question."""
         return solve_all(
-            jobs, self.cache, processes=self.processes, progress=progress, timeless_cache=True
+            jobs,
+            self.cache,
+            processes=self.processes,
+            pool=self.pool,
+            progress=progress,
+            timeless_cache=True,
         )
 
 
@@ -47,6 +54,7 @@ def solve_all(
     cache: MappingCache | None = None,
     *,
     processes: int = 2,
+    pool: WorkerPool | None = None,
     progress: Progress = unobserved,
     timeless_cache: bool = False,
 ) -> tuple[Answer, ...]:
@@ -56,6 +64,7 @@ def solve_all(
         jobs: The questions; equal ones are asked once.
         cache: Where answers are looked up and stored; ``None`` asks everything anew.
         processes: Processes at most; few questions are answered in this one.
+        pool: Those that answer; ``None`` starts and ends them here.
         progress: Called with how many distinct questions are answered, and how many there are.
         timeless_cache: Whether an answer from the cache says 0 seconds, rather than what it took
             when it was found.
@@ -69,7 +78,7 @@ def solve_all(
             answers[key] = replace(known, seconds=0.0, cpu_seconds=0.0) if timeless_cache else known
     progress(len(answers), len(distinct))
     waiting = [job for key, job in distinct.items() if key not in answers]
-    for job, answer in _solved(waiting, processes):
+    for job, answer in _solved(waiting, processes, pool):
         key = key_of(job)
         answers[key] = answer
         if cache is not None and isinstance(answer, MappingResult) and answer.note not in NOT_KEPT:
@@ -78,7 +87,9 @@ def solve_all(
     return tuple(answers[key] for key in keys)
 
 
-def _solved(jobs: Sequence[MapJob], processes: int) -> Iterator[tuple[MapJob, Answer]]:
+def _solved(
+    jobs: Sequence[MapJob], processes: int, pool: WorkerPool | None
+) -> Iterator[tuple[MapJob, Answer]]:
     if processes < 2 or len(jobs) < _WORTH_A_PROCESS:
         return ((job, job.answer()) for job in jobs)
-    return solve_side_by_side(jobs, processes)
+    return solve_side_by_side(jobs, processes) if pool is None else pool.answers(jobs)

@@ -12,6 +12,8 @@ import threading
 import time
 from contextlib import suppress
 
+from ..garbage import collect_rarely
+
 _LOOK_EVERY = 0.2
 """Between two looks at whether the parent is there [s]."""
 
@@ -22,6 +24,7 @@ def main() -> None:
     The one argument is the parent's number.
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides
+    collect_rarely()
     threading.Thread(target=_end_with, args=(int(sys.argv[1]),), daemon=True).start()
     with suppress(BrokenPipeError):  # nobody reads the answer any more
         _answer_all()

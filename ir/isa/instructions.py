@@ -39,7 +39,7 @@ class Space(StrEnum):
     @property
     def is_shared(self) -> bool:
         """Whether all NPUs see the same bytes."""
-        return self in (Space.DRAM, Space.GB)
+        return self is Space.DRAM or self is Space.GB
 
 
 class Unit(StrEnum):

@@ -11,15 +11,18 @@ schedules sees to it), so that a write waits only for what was at these addresse
 writes of the same value.
 """
 
-from collections.abc import Iterable
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from operator import attrgetter
+from typing import NamedTuple
 
 from ..isa.instructions import Space
 from .cells import Cells
 from .events import Placement
 from .schedule import TileSchedule
-from .touches import Accesses, OnChip, Storage, Touch, Touches
+from .touches import Accesses, OnChip, Storage, Touch
 
 Ticks = dict[int, int]
 """Per queue, the number of its last event: 1 is the first."""
@@ -65,6 +68,17 @@ class PlacedContent:
             merge(found, self.writers)
         return found
 
+    def part(self, low: int, high: int) -> "PlacedContent":
+        """Return the content of a part of the addresses, of which others remain as they are.
+
+        Args:
+            low: First byte.
+            high: Byte past the last.
+        """
+        return PlacedContent(
+            low, high, dict(self.writers), dict(self.readers), dict(self.inherited)
+        )
+
     def _wrote(self, cells: Cells) -> Ticks:
         found: Ticks = {}
         for cell in cells:
@@ -96,6 +110,9 @@ class PlacedContent:
         self.writers[queue] = tick
 
 
+_low, _high = attrgetter("low"), attrgetter("high")
+
+
 def merge(into: Ticks, other: Ticks) -> None:
     """Keep the later event of each queue."""
     for queue, tick in other.items():
@@ -113,7 +130,7 @@ def waits_for(ticks: Iterable[Ticks], queue: int) -> Ticks:
 
 
 class HazardTracker:
-    """The blocks of all memories; local to one scheduling or lowering run."""
+    """The blocks of all memories, by address; local to one scheduling or lowering run."""
 
     def __init__(self) -> None:
         self._blocks: dict[tuple[Space, int], list[PlacedContent]] = {}
@@ -130,23 +147,42 @@ class HazardTracker:
             size: [byte].
         """
         low, high = address, address + size
-        block = PlacedContent(low, high)
-        kept: list[PlacedContent] = []
-        for old in self._blocks.get((space, npu), []):
-            if old.high <= low or high <= old.low:
-                kept.append(old)
-                continue
+        block, blocks = PlacedContent(low, high), self._blocks.setdefault((space, npu), [])
+        first = bisect_right(blocks, low, key=_high)
+        last = max(first, bisect_left(blocks, high, key=_low))
+        kept = [block]
+        for old in blocks[first:last]:
             for ticks in (old.inherited, old.readers, old.writers):
                 merge(block.inherited, ticks)
-            kept += [
-                PlacedContent(
-                    start, stop, dict(old.writers), dict(old.readers), dict(old.inherited)
-                )
-                for start, stop in ((old.low, low), (high, old.high))
-                if start < stop
-            ]
-        self._blocks[(space, npu)] = [*kept, block]
+            if old.low < low:
+                kept.insert(0, old.part(old.low, low))
+            if high < old.high:
+                kept.append(old.part(high, old.high))
+        blocks[first:last] = kept
         return block
+
+
+class _Met(NamedTuple):
+    """A content that an event touches, and the cells of it; all of it if ``None``."""
+
+    content: PlacedContent
+    cells: Cells | None
+
+
+class NextEvent(NamedTuple):
+    """What is known of an event before it is appended to a queue.
+
+    Attributes:
+        waits: What it must wait for.
+        reads: What it reads.
+        writes: What it writes.
+        author: Who writes.
+    """
+
+    waits: Ticks
+    reads: Sequence[_Met]
+    writes: Sequence[_Met]
+    author: str
 
 
 @dataclass
@@ -166,42 +202,45 @@ class ScheduleHazards:
         """What every event touches."""
         return Accesses(self.schedule)
 
-    def before(self, number: int) -> tuple[Touches, Ticks]:
-        """Return the accesses of the next event and what it must wait for."""
+    def before(self, number: int) -> NextEvent:
+        """Return what the next event touches and must wait for.
+
+        Args:
+            number: Of the event.
+        """
         touches = self.accesses.of(number)
         if self.accesses.starts_residence(number):
             for touch in touches.writes:
                 self._contents.pop(touch.storage, None)
-        ticks: Ticks = {}
-        author = self._author(number)
-        for touch in touches.reads:
-            merge(ticks, self._content(touch).before_read(touch.cells))
-        for touch in touches.writes:
-            merge(ticks, self._content(touch).before_write(author, touch.cells))
-        return touches, ticks
+        author = self.schedule.events[number].kind.value
+        reads, writes = self._met(touches.reads), self._met(touches.writes)
+        waits: Ticks = {}
+        for content, cells in reads:
+            merge(waits, content.before_read(cells))
+        for content, cells in writes:
+            merge(waits, content.before_write(author, cells))
+        return NextEvent(waits, reads, writes, author)
 
-    def note(self, number: int, touches: Touches, queue: int, tick: int) -> None:
+    def note(self, event: NextEvent, queue: int, tick: int) -> None:
         """Record that an event was appended to a queue.
 
         Args:
-            number: Of the event.
-            touches: What it touches.
+            event: The event.
             queue: Number of the queue.
             tick: Events that the queue has, this one included.
         """
-        author = self._author(number)
-        for touch in touches.reads:
-            self._content(touch).note_read(queue, tick)
-        for touch in touches.writes:
-            self._content(touch).note_write(queue, tick, author, touch.cells)
+        for content, _ in event.reads:
+            content.note_read(queue, tick)
+        for content, cells in event.writes:
+            content.note_write(queue, tick, event.author, cells)
 
-    def _author(self, number: int) -> str:
-        return self.schedule.events[number].kind.value
+    def _met(self, touches: Iterable[Touch]) -> list[_Met]:
+        return [_Met(self._content(touch.storage), touch.cells) for touch in touches]
 
-    def _content(self, touch: Touch) -> PlacedContent:
-        found = self._contents.get(touch.storage)
+    def _content(self, storage: Storage) -> PlacedContent:
+        found = self._contents.get(storage)
         if found is None:
-            found = self._contents[touch.storage] = self._claim(touch.storage)
+            found = self._contents[storage] = self._claim(storage)
         return found
 
     def _claim(self, storage: Storage) -> PlacedContent:

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from ..isa.instructions import Unit
 from .cells import Cells, TensorCells
@@ -39,16 +39,14 @@ Storage: TypeAlias = Placement | OnChip | OffChip | SpilledSums
 """What holds one content at a time."""
 
 
-@dataclass(frozen=True, slots=True)
-class Touch:
+class Touch(NamedTuple):
     """An access; ``cells`` is set for tensors, of which an event may touch a part."""
 
     storage: Storage
     cells: Cells | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Touches:
+class Touches(NamedTuple):
     """All accesses of one event."""
 
     reads: tuple[Touch, ...]
@@ -106,13 +104,16 @@ class Accesses:
         }
 
     @cached_property
-    def _windows(self) -> Mapping[int, Touch]:
-        """The access to each resident tile."""
-        return {
+    def _on_chip(self) -> Mapping[int, Touch]:
+        """The access to each tile that lies at one place only: resident, or placed once."""
+        placed = self.schedule.placements_of.items()
+        once = {tile: Touch(places[0]) for tile, places in placed if len(places) == 1}
+        windows = {
             number: Touch(OnChip(tile.tensor, base_of(tile)), self.cells.of(number))
             for number, tile in enumerate(self.graph.tiles)
             if tile.is_resident
         }
+        return once | windows
 
     def _compute(self, number: int, event: Event) -> Touches:
         op = self.graph.ops[event.subject]
@@ -134,7 +135,7 @@ class Accesses:
         return tuple(self._tile(tile, number) for tile in dict.fromkeys(tiles))
 
     def _tile(self, tile: int, number: int) -> Touch:
-        return self._windows.get(tile) or Touch(self.placement(tile, number))
+        return self._on_chip.get(tile) or Touch(self.placement(tile, number))
 
     def placement(self, tile: int, number: int) -> Placement:
         """Return where a placed tile is for an event: its own NPU's, or the one transferred.

@@ -8,7 +8,7 @@ from onnx import ModelProto, TensorProto
 
 from ...ir.report import LayerNoise
 from ..data.calibration import Sample
-from ..session import make_session, returning, run
+from ..session import Array, make_session, returning, run
 from .prepare import large_weights, skeleton
 
 _DEQUANTISED = "_DequantizeLinear_Output"
@@ -74,7 +74,9 @@ def _ratios_db(
     names: Mapping[str, str],
     samples: Sequence[Sample],
 ) -> dict[str, float]:
-    """Return the ratio of each tensor over all samples, one of which is in memory at once.
+    """Return the ratio of each tensor over all samples, which are few.
+
+    One model runs after the other: what their sessions take is more than the tensors of one.
 
     Args:
         floats: The float model, its large weights as inputs.
@@ -83,17 +85,24 @@ def _ratios_db(
         names: What tensors are called in each.
         samples: Inputs of both.
     """
-    weights = large_weights(reference)
-    sessions = make_session(floats), make_session(quantised)
+    wanted = _float_tensors(floats, reference, list(names), samples)
+    session = make_session(quantised)
     signal, error = dict.fromkeys(names, 0.0), dict.fromkeys(names, 0.0)
-    for sample in samples:
-        wanted = run(sessions[0], {**weights, **sample}, list(names))
-        actual = run(sessions[1], sample, list(names.values()))
+    for sample, tensors in zip(samples, wanted, strict=True):
+        actual = run(session, sample, list(names.values()))
         for name, other in names.items():
-            expected = wanted[name].astype(np.float64)
+            expected = tensors.pop(name).astype(np.float64)
             signal[name] += float(np.sum(expected**2))
             error[name] += float(np.sum((expected - actual[other]) ** 2))
     return {name: _decibel(signal[name], error[name]) for name in names}
+
+
+def _float_tensors(
+    floats: ModelProto, reference: ModelProto, names: Sequence[str], samples: Sequence[Sample]
+) -> list[dict[str, Array]]:
+    """Return what the float model computes of each sample."""
+    session, weights = make_session(floats), large_weights(reference)
+    return [run(session, {**weights, **sample}, names) for sample in samples]
 
 
 def _decibel(signal: float, error: float) -> float:

@@ -7,7 +7,7 @@ lines leave is known roughly, so that a nest is asked for less and less until al
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 from ...ir.arch import Architecture
 from ...ir.errors import InfeasibleError
@@ -69,6 +69,19 @@ def problem_on(
     )
 
 
+@dataclass(frozen=True, eq=False)
+class _SameGraph:
+    """A network that is told from others by identity: to compare it part by part takes long."""
+
+    graph: Graph
+
+    def __hash__(self) -> int:
+        return id(self.graph)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _SameGraph) and self.graph is other.graph
+
+
 def line_bytes(graph: Graph, group: Group) -> int:
     """Return what the lines of a group take at a time: all, and the largest twice [byte].
 
@@ -76,6 +89,13 @@ def line_bytes(graph: Graph, group: Group) -> int:
         graph: The network.
         group: The group.
     """
+    return _line_bytes(_SameGraph(graph), group)
+
+
+@lru_cache(maxsize=4096)
+def _line_bytes(seen: _SameGraph, group: Group) -> int:
+    """Return the bytes of lines; who chooses groups asks about the same ones several times."""
+    graph = seen.graph
     parts = chains(graph, group.members)
     if len(parts) == 1 and not group.rows:
         return 0

@@ -9,11 +9,10 @@ next and lack yet, each row once: a filter's *halo* is kept from stripe to strip
     lines of x    0 1 2    1 2 3 4  3 4 5           lines: what lies on chip, kept rows first
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ...ir.graph import Graph, Op
-from ...ir.operators.access import whole
 from ...ir.operators.families.moves import joins_channels
 from ...ir.operators.image import rows_met
 from ...ir.operators.views import window_of
@@ -59,20 +58,36 @@ def needed_rows(graph: Graph, op: Op, made: Range) -> Lines:
             concatenation.
         made: Rows of its result.
     """
+    return rows_read(graph, op)(made)
+
+
+def rows_read(graph: Graph, op: Op) -> Callable[[Range], Lines]:
+    """Return what tells the rows that an operator reads, from those that it makes.
+
+    Args:
+        graph: The network.
+        op: As for :func:`needed_rows`.
+    """
     if is_mac(op):
-        return {op.operands[0]: _filtered(graph, op, made)}
+        source, filtered = op.operands[0], _filtered(graph, op)
+        return lambda made: {source: filtered(made)}
     if joins_channels(op):
-        return {name: made for name in op.operands if has_lines(graph, op, name)}
-    part = aligned_part(op, operand_types(op, graph.types))
-    box = list(whole(part.out.shape))
-    box[row_axis(op.result.type)] = made
-    found: dict[str, Range] = {}
-    for read in part.reads:
-        name = op.operands[read.operand]
-        if has_lines(graph, op, name):
-            rows = read.box(tuple(box))[row_axis(op.result.type)]
-            found[name] = _union(found.get(name), rows)
-    return found
+        joined = [name for name in op.operands if has_lines(graph, op, name)]
+        return lambda made: dict.fromkeys(joined, made)
+    part, axis = aligned_part(op, operand_types(op, graph.types)), row_axis(op.result.type)
+    reads = [
+        (op.operands[read.operand], read.axes[axis], read.view.shape[axis])
+        for read in part.reads
+        if has_lines(graph, op, op.operands[read.operand])
+    ]
+
+    def aligned(made: Range) -> Lines:
+        found: dict[str, Range] = {}
+        for name, rows, extent in reads:
+            found[name] = _union(found.get(name), rows.range(made, extent))
+        return found
+
+    return aligned
 
 
 def has_lines(graph: Graph, op: Op, name: str) -> bool:
@@ -89,13 +104,18 @@ def has_lines(graph: Graph, op: Op, name: str) -> bool:
     return not graph.is_constant(name) and (is_mac(op) or ranks[0] == ranks[1])
 
 
-def _filtered(graph: Graph, op: Op, made: Range) -> Range:
-    extent = rows_of(graph.types[op.operands[0]])
+def _filtered(graph: Graph, op: Op) -> Callable[[Range], Range]:
+    """Return what tells the rows of its input that an operator of the MAC array reads."""
     if op.kind == "dense":
-        return made
-    taps = graph.types[op.operands[1]].shape[2]
-    met = rows_met(window_of(op, (1, 1)), 0, made, Range(0, taps), extent)
-    return Range(met.start, met.stop)
+        return lambda made: made
+    extent = rows_of(graph.types[op.operands[0]])
+    window, taps = window_of(op, (1, 1)), Range(0, graph.types[op.operands[1]].shape[2])
+
+    def filtered(made: Range) -> Range:
+        met = rows_met(window, 0, made, taps, extent)
+        return Range(met.start, met.stop)
+
+    return filtered
 
 
 def _union(first: Range | None, second: Range) -> Range:
@@ -119,6 +139,9 @@ class _Rounds:
     ops: Sequence[Op]
     homes: Homes
     made: dict[str, int] = field(default_factory=dict[str, int])
+
+    def __post_init__(self) -> None:
+        self._reads = {op.name: rows_read(self.graph, op) for op in self.ops}
 
     def next(self, last: int) -> Stripe:
         """Return the round that makes the rows of the last result below ``last``."""
@@ -145,10 +168,14 @@ class _Rounds:
 
     def _needed(self, op: Op, made: Range) -> Iterator[tuple[str, Range]]:
         """Yield the rows that an operator reads, of what makes them or has them in place."""
-        for name, rows in needed_rows(self.graph, op, made).items():
-            home = home_of(self.homes, name)
-            is_inside = home.tensor == home_of(self.homes, op.name).tensor
-            yield name if is_inside else home.tensor, rows
+        needed = self._reads[op.name](made)
+        if not self.homes:
+            yield from needed.items()
+            return
+        own = home_of(self.homes, op.name).tensor
+        for name, rows in needed.items():
+            home = home_of(self.homes, name).tensor
+            yield name if home == own else home, rows
 
     def _pause(self, op: Op, before: int, lowest: dict[str, int]) -> None:
         """Note what an operator that makes nothing now needs for its next row."""

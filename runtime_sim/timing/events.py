@@ -17,6 +17,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import IntEnum, StrEnum
 from heapq import heappop, heappush
+from typing import NamedTuple
 
 from ...ir.errors import SimulationError
 from ...ir.isa.instructions import Unit, Wait
@@ -36,8 +37,7 @@ class TimingModel(StrEnum):
     NETWORK = "network"
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
+class Step(NamedTuple):
     """One instruction that reads its operands, or whose result becomes visible.
 
     Attributes:
@@ -51,8 +51,7 @@ class Step:
     retires: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Issue:
+class Issue(NamedTuple):
     """When one instruction runs.
 
     Attributes:
@@ -92,6 +91,7 @@ def time_of(
     arrays: Arrays | None = None,
     timing: TimingModel = TimingModel.ANALYTICAL,
     ports: PortTable | None = None,
+    waits: Sequence[Sequence[Sequence[Wait]]] | None = None,
 ) -> ProgramTiming:
     """Return when the instructions of a program run.
 
@@ -101,6 +101,8 @@ def time_of(
         arrays: What descriptors do on the machine, where that is known already.
         timing: What says how long transfers take.
         ports: The ports that ``work`` is for, where these are not the machine's own.
+        waits: What each of ``work`` waits for, by queue, instead of what the program says; then it
+            may be the work of a part of the program.
 
     Raises:
         ArchitectureError: The machine has no mesh that could be timed.
@@ -112,7 +114,9 @@ def time_of(
         demands = demands_of(program, arrays or Arrays(program), timing)
         work = [demands.queue(number) for number in range(len(program.queues))]
         ports = demands.ports
-    events = _Events(program, work, Contention(ports))
+    events = _Events(
+        program, work, _waits_of(program) if waits is None else waits, Contention(ports)
+    )
     events.run()
     if any(line.retired < len(line.ends) for line in events.lines):
         raise SimulationError(_deadlock(program, [line.retired for line in events.lines]))
@@ -188,13 +192,17 @@ class _Events:
     """The events of a run, in the order of time."""
 
     def __init__(
-        self, program: Program, work: Sequence[Sequence[Demand]], contention: Contention
+        self,
+        program: Program,
+        work: Sequence[Sequence[Demand]],
+        waits: Sequence[Sequence[Sequence[Wait]]],
+        contention: Contention,
     ) -> None:
         self.lines = [
             _Line(number, queue.unit, work[number]) for number, queue in enumerate(program.queues)
         ]
         self.steps: list[Step] = []
-        self._streams = [queue.instructions for queue in program.queues]
+        self._waits = waits
         self._watchers: list[list[tuple[int, _Line]]] = [[] for _ in self.lines]
         self._contention = contention
         self._heap: list[tuple[int, _Kind, int]] = []
@@ -235,7 +243,7 @@ class _Events:
 
     def _offer(self, line: _Line, time: int) -> None:
         """Issue a queue's next instruction if nothing holds it back, else let it watch."""
-        for wait in self._streams[line.number][line.issued].waits:
+        for wait in self._waits[line.number][line.issued]:
             if self.lines[wait.queue].retired < wait.count:
                 self._watchers[wait.queue].append((wait.count, line))
                 return
@@ -300,6 +308,10 @@ class _Events:
             watchers[:] = [entry for entry in watchers if entry[0] > line.retired]
         for other in met:
             self._offer(other, time)
+
+
+def _waits_of(program: Program) -> list[list[Sequence[Wait]]]:
+    return [[item.waits for item in queue.instructions] for queue in program.queues]
 
 
 def _issues(line: _Line) -> tuple[Issue, ...]:

@@ -20,6 +20,7 @@ from ....passes.instrument import Instrument, PrintAfter, ReportProgress, Timing
 from ....passes.manager import run_pipeline
 from ....passes.pipeline import Pipeline, find_pass
 from ....passes.registry import PASSES, pipeline, plugin_passes
+from ...mapping.pool import WorkerPool
 from ...mapping.solve import CachedSolver, cores
 from ...pipelines import pipeline_text
 from ...stores.inventory import limited
@@ -103,12 +104,12 @@ class _Job:
     def run(self, watchers: Sequence[Instrument], *, verify_each: bool) -> Module:
         """Return the module after all passes."""
         folder = default_folder()
-        context = Context(
-            seed=self.seed,
-            solve_jobs=CachedSolver(MappingCache(folder), cores()),
-            run_pass=PassMemory(Store(folder)),
-        )
-        with limited(folder):
+        with limited(folder), WorkerPool(cores()) as pool:
+            context = Context(
+                seed=self.seed,
+                solve_jobs=CachedSolver(MappingCache(folder), cores(), pool),
+                run_pass=PassMemory(Store(folder)),
+            )
             outcome = run_pipeline(
                 self.pipeline, self.module, context, instruments=watchers, verify_each=verify_each
             )

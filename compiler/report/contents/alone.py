@@ -9,7 +9,7 @@ take as long as predicted.
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
 from ....ir.isa.instructions import Wait
@@ -44,21 +44,15 @@ class OperatorsAlone:
             step: Position of the operator in the order of execution.
         """
         kept = [line.get(step, ()) for line in self._kept]
-        queues = tuple(
-            replace(
-                queue,
-                instructions=tuple(
-                    replace(item, waits=_own_waits(item.waits, kept))
-                    for item in map(queue.instructions.__getitem__, line)
-                ),
-            )
-            for queue, line in zip(self.program.queues, kept, strict=True)
+        lines = list(zip(self.program.queues, self._works, kept, strict=True))
+        return time_of(
+            self.program,
+            work=[[work[position] for position in line] for _, work, line in lines],
+            waits=[
+                [_own_waits(queue.instructions[position].waits, kept) for position in line]
+                for queue, _, line in lines
+            ],
         )
-        works = [
-            [work[position] for position in line]
-            for work, line in zip(self._works, kept, strict=True)
-        ]
-        return time_of(replace(self.program, queues=queues), work=works)
 
     def stalls(self, step: int) -> Counter[str]:
         """Return by port how long an operator's own instructions hold each other up [cycle].

@@ -25,34 +25,74 @@ from .latency import drain_cycles, fill_cycles, port_cycles
 from .nest_batch import Bools, Floats, Ints, NestBatch
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class BatchCost:
-    """Figures of many nests; see :class:`~.cost.CostReport` for their meaning.
+    """Figures of many nests, each worked out when it is asked for; see :class:`~.cost.CostReport`.
 
     Attributes:
-        compute_cycles: ``[B]``.
-        steady_cycles: ``[B]``.
-        load_cycles: Steady load of all bounded ports and of compute, as an Euclidean-like norm of
-            order eight: close to ``steady_cycles``, but it tells apart what a maximum does not;
-            for searches, ``[B]``.
-        fill_cycles: ``[B]``.
-        drain_cycles: ``[B]``.
-        energy_pj: ``[B]``.
-        offchip_bytes: ``[B]``.
-        fits: Whether tiles fit their memories and unrollings their fan-outs, and no partial sums
-            come back to outputs that lie in the scratchpad, ``[B]``.
-        overflow: How far the fullest memory or fan-out is exceeded, as a ratio; 1 fits, ``[B]``.
+        counts: What moves.
     """
 
-    compute_cycles: Ints
-    steady_cycles: Floats
-    load_cycles: Floats
-    fill_cycles: Floats
-    drain_cycles: Floats
-    energy_pj: Floats
-    offchip_bytes: Floats
-    fits: Bools
-    overflow: Floats
+    counts: Counts
+
+    @cached_property
+    def compute_cycles(self) -> Ints:
+        """Steps of the array ``[B]`` [cycle]."""
+        return self.counts.batch.steps
+
+    @cached_property
+    def _loads(self) -> Floats:
+        """Of compute and of every bounded port, ``[1 + ports, B]`` [cycle]."""
+        steps = self.compute_cycles[None].astype(np.float64)
+        return np.concatenate((steps, port_cycles(self.counts)))
+
+    @cached_property
+    def steady_cycles(self) -> Floats:
+        """The slowest of compute and every port ``[B]``."""
+        found: Floats = self._loads.max(axis=0)
+        return found
+
+    @cached_property
+    def load_cycles(self) -> Floats:
+        """Load of compute and all ports, as an Euclidean-like norm of order eight ``[B]``.
+
+        It is close to ``steady_cycles``, but tells apart what a maximum does not; for searches.
+        """
+        return _norm(self._loads)
+
+    @cached_property
+    def fill_cycles(self) -> Floats:
+        """Until the first tiles have arrived ``[B]``."""
+        return fill_cycles(self.counts)
+
+    @cached_property
+    def drain_cycles(self) -> Floats:
+        """From the last step until the last outputs have arrived ``[B]``."""
+        return drain_cycles(self.counts)
+
+    @cached_property
+    def energy_pj(self) -> Floats:
+        """Of memories, links and MACs ``[B]``."""
+        counts = self.counts
+        return memory_energy(counts) + network_energy(counts) + mac_energy(counts)
+
+    @cached_property
+    def offchip_bytes(self) -> Floats:
+        """What passes the outermost memory ``[B]``."""
+        return offchip_bits(self.counts) / 8
+
+    @cached_property
+    def fits(self) -> Bools:
+        """Whether tiles fit their memories and unrollings their fan-outs ``[B]``.
+
+        Nor may partial sums come back to outputs that lie in the scratchpad.
+        """
+        return self.overflow <= 1.0
+
+    @cached_property
+    def overflow(self) -> Floats:
+        """How far the fullest memory or fan-out is exceeded, as a ratio; 1 fits ``[B]``."""
+        return overflow(self.counts)
 
     @cached_property
     def cycles(self) -> Floats:
@@ -78,20 +118,7 @@ def evaluate_batch(
         arch: The machine; of several NPUs, one is looked at.
         placement: Operands that lie whole in the scratchpad.
     """
-    counts = Counts(batch, arch, placement)
-    exceeded = overflow(counts)
-    loads = np.concatenate((batch.steps[None].astype(np.float64), port_cycles(counts)))
-    return BatchCost(
-        compute_cycles=batch.steps,
-        steady_cycles=loads.max(axis=0),
-        load_cycles=_norm(loads),
-        fill_cycles=fill_cycles(counts),
-        drain_cycles=drain_cycles(counts),
-        energy_pj=memory_energy(counts) + network_energy(counts) + mac_energy(counts),
-        offchip_bytes=offchip_bits(counts) / 8,
-        fits=exceeded <= 1.0,
-        overflow=exceeded,
-    )
+    return BatchCost(Counts(batch, arch, placement))
 
 
 def mac_energy(counts: Counts) -> Floats:

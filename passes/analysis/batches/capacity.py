@@ -37,7 +37,7 @@ def overflow(counts: Counts) -> Floats:
 def _bytes(counts: Counts, operand: Operand, level: str) -> Ints:
     batch = counts.batch
     position = batch.levels[operand].index(level)
-    elements = counts.tile(operand, batch.starts[operand][:, position], level)
+    elements = counts.tile(operand, level)
     width: Ints | int = batch.workload.bits(operand)
     if operand is Operand.O:
         partial = _holds_psums(counts, position, level)

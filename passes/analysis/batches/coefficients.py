@@ -30,6 +30,25 @@ class Index:
     table: FlowTable
 
     @cached_property
+    def rows(self) -> Mapping[Operand, slice]:
+        """Where the boundaries of each operand stand."""
+        found: dict[Operand, slice] = {}
+        first = 0
+        for operand in OPERANDS:
+            found[operand] = slice(first, first + len(self.table.of(operand)))
+            first = found[operand].stop
+        return found
+
+    @cached_property
+    def row_above(self) -> Mapping[tuple[Operand, str], int]:
+        """The boundary above each memory that an operand passes to."""
+        return {
+            (item.operand, item.child): row
+            for row, item in enumerate(self.table.boundaries)
+            if item.child is not None
+        }
+
+    @cached_property
     def flows(self) -> tuple[Flow, ...]:
         """The flows, sorted by group."""
         places = [item.name for item in (*self.table.arch.levels, *self.table.arch.fanouts)]

@@ -5,14 +5,14 @@ one direction at one place), and one column per nest ``B``. All of them are whol
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 
 import numpy as np
 
 from ....ir.arch import Architecture
 from ....ir.workload import DIMS, OPERANDS, RELEVANT, Operand, Workload
-from ..flows import Boundary, Chains, flow_table
+from ..flows import Chains, flow_table
 from .coefficients import FlowCoefficients, coefficients_of, widths_of
 from .nest_batch import Ints, NestBatch
 
@@ -89,42 +89,50 @@ class Counts:
         return FlowCoefficients(table, batch.unrolled, extents, widths, has_sums=self.has_sums)
 
     def _fill(self) -> None:
-        boundaries = self.index.table.boundaries
-        shape = (len(boundaries), len(self.batch))
+        shape = (len(self.index.table.boundaries), len(self.batch))
         self.visits, self.tiles = np.empty(shape, np.int64), np.empty(shape, np.int64)
         self.elements = np.ones(shape, np.int64)
-        last = np.full(len(self.batch), self.batch.extents.shape[1])
-        for row, boundary in enumerate(boundaries):
-            turns = self.batch.turns[boundary.operand]
-            start = last if boundary.child is None else self._start(boundary)
-            self.tiles[row] = turns.tiles(start)
-            if boundary.child is None:
-                self.visits[row] = self.batch.steps
-            else:
-                self.visits[row] = turns.visits(start)
-                self.elements[row] = self.tile(boundary.operand, start, boundary.child)
+        for operand, rows in self.index.rows.items():
+            self._fill_rows(operand, rows)
 
-    def _start(self, boundary: Boundary) -> Ints:
-        """Return where the child's tile starts, ``[B]``."""
-        assert boundary.child is not None
-        levels = self.batch.levels[boundary.operand]
-        return self.batch.starts[boundary.operand][:, levels.index(boundary.child)]
+    def _fill_rows(self, operand: Operand, rows: slice) -> None:
+        """Fill in the boundaries of an operand, of which the last one is at the MACs."""
+        children = [item.child for item in self.index.table.boundaries[rows] if item.child]
+        at_macs = np.full((1, len(self.batch)), self.batch.extents.shape[1])
+        starts = np.concatenate([*(self._start(operand, item)[None] for item in children), at_macs])
+        inside, turns = self.batch.inside(starts), self.batch.turns[operand]
+        self.tiles[rows] = turns.tiles_of(inside)
+        self.visits[rows] = turns.visits(starts)
+        self.visits[rows.stop - 1] = self.batch.steps
+        extents = inside[:-1] * self._unrolled(children)
+        self.elements[rows][:-1] = tile_elements(self.batch.workload, operand, extents)
 
-    def tile(self, operand: Operand, start: Ints, level: str) -> Ints:
-        """Return the elements of tiles that start at given loops, in one instance, ``[B]``.
+    def _start(self, operand: Operand, level: str) -> Ints:
+        """Return where the tile in a memory starts, ``[B]``."""
+        return self.batch.starts[operand][:, self.batch.levels[operand].index(level)]
+
+    def _unrolled(self, levels: Sequence[str]) -> Ints:
+        """Return what is unrolled beneath each of some memories, ``[levels, B, 8]``."""
+        found = np.ones((len(levels), len(self.batch), len(DIMS)), np.int64)
+        for row, level in enumerate(levels):
+            beneath = {fanout.name for fanout in self.arch.fanouts_beneath(level)}
+            for column, (name, dim) in enumerate(self.batch.unrolled):
+                if name in beneath:
+                    found[row, :, DIMS.index(dim)] *= self.batch.unrolled_extents[:, column]
+        return found
+
+    def tile(self, operand: Operand, level: str) -> Ints:
+        """Return the elements of the tile of an operand in one instance of a memory, ``[B]``.
 
         Args:
             operand: Of whose tiles.
-            start: The loops ``[B]``.
-            level: Name of the memory.
+            level: Name of a memory that keeps it.
         """
-        extents = self.batch.inside(start)
-        beneath = {fanout.name for fanout in self.arch.fanouts_beneath(level)}
-        unrolled = np.ones((len(self.batch), len(DIMS)), np.int64)
-        for column, (name, dim) in enumerate(self.batch.unrolled):
-            if name in beneath:
-                unrolled[:, DIMS.index(dim)] *= self.batch.unrolled_extents[:, column]
-        return tile_elements(self.batch.workload, operand, extents * unrolled)
+        row = self.index.row_above.get((operand, level))
+        if row is not None:
+            return self.elements[row]
+        extents = self.batch.inside(self._start(operand, level)) * self._unrolled([level])[0]
+        return tile_elements(self.batch.workload, operand, extents)
 
     @cached_property
     def busiest_bits(self) -> Ints:
@@ -170,7 +178,7 @@ _INDEXES = {x: np.array([DIMS.index(d) for d in DIMS if d in RELEVANT[x]]) for x
 
 
 def tile_elements(workload: Workload, operand: Operand, extents: Ints) -> Ints:
-    """Return the elements of tiles of given extents ``[B, 8]``; halo as in ``Workload``.
+    """Return the elements of tiles of given extents ``[.., 8]``; halo as in ``Workload``.
 
     Args:
         workload: What is computed.
@@ -178,9 +186,9 @@ def tile_elements(workload: Workload, operand: Operand, extents: Ints) -> Ints:
         extents: Of the tiles, in the order of ``DIMS``.
     """
     if operand is not Operand.I:
-        found: Ints = extents[:, _INDEXES[operand]].prod(axis=1)
+        found: Ints = extents[..., _INDEXES[operand]].prod(axis=-1)
         return found
-    r, s, p, q, c, _, n, g = extents.T
+    r, s, p, q, c, _, n, g = np.moveaxis(extents, -1, 0)
     rows = _touched(p, r, workload.stride[0], workload.dilation[0])
     columns = _touched(q, s, workload.stride[1], workload.dilation[1])
     return rows * columns * c * n * g

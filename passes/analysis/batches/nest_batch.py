@@ -82,7 +82,7 @@ class NestBatch:
         return Turns(self, REDUCTION)
 
     @cached_property
-    def _tails(self) -> Ints:
+    def tails(self) -> Ints:
         """Extents inside of each position of the temporal loops, ``[B, L + 1, 8]``."""
         columns = per_dim(self.dims, self.extents)
         tails = np.ones((len(self), columns.shape[1] + 1, len(DIMS)), np.int64)
@@ -90,8 +90,8 @@ class NestBatch:
         return tails
 
     def inside(self, start: Ints) -> Ints:
-        """Return extents of the temporal loops from given positions inwards, ``[B, 8]``."""
-        return self._tails[self.rows, start]
+        """Return extents of the temporal loops from given positions inwards, ``[.., B, 8]``."""
+        return self.tails[self.rows, start]
 
     def nest(self, index: int) -> LoopNest:
         """Return one nest, loops of extent one left out."""
@@ -132,8 +132,9 @@ class LevelledBatch(NestBatch):
     inner: Ints
 
     def inside(self, start: Ints) -> Ints:
-        """Return extents of the temporal loops from given positions inwards, ``[B, 8]``."""
-        return self.inner[:, int(start[0]) // self.width if self.width else 0]
+        """Return extents of the temporal loops from given positions inwards, ``[.., B, 8]``."""
+        level = start[..., 0] // self.width if self.width else 0 * start[..., 0]
+        return np.moveaxis(self.inner[:, level], 0, -2)
 
 
 @dataclass(frozen=True)
@@ -161,11 +162,11 @@ class Turns:
         return found
 
     def behind(self, start: Ints) -> Ints:
-        """Return the position behind the last of the loops outside of a position, ``[B]``."""
+        """Return the position behind the last of the loops outside of positions, ``[.., B]``."""
         return self._behind[self.batch.rows, start]
 
     def visits(self, start: Ints) -> Ints:
-        """Return how often what depends on the dimensions changes, outside of a position, ``[B]``.
+        """Return how often what depends on the dimensions changes outside of places, ``[.., B]``.
 
         Its first appearance counts.
         """
@@ -173,8 +174,16 @@ class Turns:
 
     def tiles(self, start: Ints) -> Ints:
         """Return how many values the loops take, outside of where a tile starts, ``[B]``."""
-        inside = self.batch.inside(start)[:, self._columns]
-        found: Ints = (self.batch.whole[:, self._columns] // inside).prod(axis=1)
+        return self.tiles_of(self.batch.inside(start))
+
+    def tiles_of(self, inside: Ints) -> Ints:
+        """Return how many values the loops take outside of tiles, ``[.., B]``.
+
+        Args:
+            inside: Extents of the temporal loops inside of them, ``[.., B, 8]``.
+        """
+        own = inside[..., self._columns]
+        found: Ints = (self.batch.whole[:, self._columns] // own).prod(axis=-1)
         return found
 
 

@@ -139,20 +139,28 @@ class TileBatch:
 
     def _by_home(self, figure: Callable[[BatchCost], Floats]) -> Floats:
         """Return a figure of one operation, whether its sums remain in the array or leave it."""
-        if not self._is_inside.any():
-            return figure(self._operation_cost(inside=False))
-        if self._is_inside.all():
-            return figure(self._operation_cost(inside=True))
-        completed, others = (figure(self._operation_cost(inside=item)) for item in (True, False))
-        return np.where(self._is_inside, completed, others)
+        found = np.empty(len(self.batch))
+        for rows, cost in self._operation_costs:
+            found[rows] = figure(cost)
+        return found
 
-    def _operation_cost(self, *, inside: bool) -> BatchCost:
-        """Return what one operation costs if sums remain in the array, or leave it.
+    @cached_property
+    def _operation_costs(self) -> tuple[tuple[Ints, BatchCost], ...]:
+        """Nests whose sums remain in the array, and others, with the cost of one operation each."""
+        groups = ((np.flatnonzero(self._is_inside == inside), inside) for inside in (True, False))
+        return tuple(
+            (rows, self._operation_cost(rows, inside=inside))
+            for rows, inside in groups
+            if len(rows)
+        )
+
+    def _operation_cost(self, rows: Ints, *, inside: bool) -> BatchCost:
+        """Return what one operation of some nests costs if sums remain in the array, or leave it.
 
         They are as wide as accumulators: finishing them is another instruction's work.
         """
         place: Ints = np.arange(self.batch.extents.shape[1], dtype=np.int64)
-        outside: Bools = place < self._boundary[:, None]
+        outside: Bools = place < self._boundary[rows][:, None]
         levels: dict[Operand, tuple[str, ...]] = {}
         starts: dict[Operand, Ints] = {}
         for operand in Operand:
@@ -160,14 +168,16 @@ class TileBatch:
             if operand is Operand.O and inside:
                 levels[operand] = self.batch.levels[operand][-1:]
                 first = len(self.batch.levels[operand])
-            inner = self.batch.starts[operand][:, first:]
-            source = np.zeros((len(self.batch), len(levels[operand]) - inner.shape[1]), np.int64)
+            inner = self.batch.starts[operand][rows, first:]
+            source = np.zeros((len(rows), len(levels[operand]) - inner.shape[1]), np.int64)
             starts[operand] = np.concatenate((source, inner), axis=1)
         width = 8 * math.ceil(self.arch.accumulator_bits / 8)
         batch = replace(
             self.batch,
             workload=replace(self.batch.workload, output_bits=width),
-            extents=np.where(outside, 1, self.batch.extents),
+            dims=self.batch.dims[rows],
+            extents=np.where(outside, 1, self.batch.extents[rows]),
+            unrolled_extents=self.batch.unrolled_extents[rows],
             levels=levels,
             starts=starts,
         )
@@ -192,12 +202,8 @@ class TileBatch:
         for column, (fanout, dim) in enumerate(self.batch.unrolled):
             if fanout in fanouts:
                 unrolled[:, DIMS.index(dim)] *= self.batch.unrolled_extents[:, column]
-        count = self.batch.extents.shape[1] + 1
-        inside = [self.batch.inside(np.full(len(self.batch), at)) for at in range(count)]
-        extents = (np.stack(inside, axis=1) * unrolled[:, None]).reshape(-1, len(DIMS))
-        work = self.batch.workload
-        elements = tile_elements(work, operand, extents).reshape(len(self.batch), count)
-        return -(-elements * work.bits(operand) // 8)
+        elements = tile_elements(self.batch.workload, operand, self.batch.tails * unrolled[:, None])
+        return -(-elements * self.batch.workload.bits(operand) // 8)
 
     @cached_property
     def _bytes(self) -> Mapping[Operand, Ints]:

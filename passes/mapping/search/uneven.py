@@ -6,14 +6,14 @@ may also move past the starts of tiles without another one taking its place. The
 worse than the start, and need not be even.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ....ir.mapping import LoopNest
-from ....ir.workload import DIMS, Operand
+from ....ir.workload import DIMS, OPERANDS
 from ...analysis.batches.batch import BatchCost, evaluate_batch
 from ...analysis.batches.nest_batch import NestBatch
 from ..problem import MappingProblem
@@ -27,12 +27,37 @@ Judge = Callable[[NestBatch, BatchCost], NDArray[np.float64]]
 
 
 @dataclass(frozen=True)
-class _State:
-    """A nest as arrays; starts by operand, all levels but the source."""
+class States:
+    """``B`` nests of the same loops in different orders.
+
+    Attributes:
+        dims: Dimension of each loop, as an index into ``DIMS``, ``[B, L]``.
+        extents: Prime extent of each loop, ``[B, L]``.
+        starts: Where tiles start, operand by operand, of all levels but the source, ``[B, S]``.
+    """
 
     dims: Ints
     extents: Ints
-    starts: tuple[tuple[int, ...], ...]
+    starts: Ints
+
+    def __len__(self) -> int:
+        return len(self.starts)
+
+    def take(self, rows: Ints) -> "States":
+        """Return some of the nests."""
+        return States(self.dims[rows], self.extents[rows], self.starts[rows])
+
+    def with_starts(self, starts: Ints) -> "States":
+        """Return a single nest with tiles that start elsewhere, ``[B, S]``."""
+        rows = np.zeros(len(starts), np.int64)
+        return States(self.dims[rows], self.extents[rows], starts)
+
+    @property
+    def distinct(self) -> "States":
+        """Each different nest once, where it stands first."""
+        rows = np.concatenate((self.dims, self.extents, self.starts), axis=1)
+        first = {row.tobytes(): at for at, row in reversed(tuple(enumerate(rows)))}
+        return self.take(np.array(sorted(first.values()), np.int64))
 
 
 def improve_unevenly(
@@ -62,19 +87,18 @@ def improve(
         carry: Whether a loop may join or leave tiles without another one taking its place.
     """
     search = _Search(nest, problem, judge)
-    state = _split(nest)
-    values = search.values([state])
-    value, start = float(values[0]), state
+    state = start = _split(nest)
+    value = float(search.values(state)[0])
     for _ in range(rounds):
-        options = list(_neighbours(state, carry=carry))
-        if not options:
+        options = _joined(search.restarted(state), moved(state, carry=carry)).distinct
+        if not len(options):
             break
         values = search.values(options)
-        at = int(values.argmin())
+        at = values.argmin()
         if not values[at] < value * (1.0 - 1e-9):
             break
-        state, value = options[at], float(values[at])
-    return nest if state is start else merge_loops(search.batch([state]).nest(0))
+        state, value = options.take(np.array([at])), float(values[at])
+    return nest if state is start else merge_loops(search.batch(state).nest(0))
 
 
 class _Search:
@@ -82,35 +106,52 @@ class _Search:
         self.problem = problem
         self.judge = judge
         self.levels = {
-            operand: tuple(item.level for item in nest.of(operand)) for operand in Operand
+            operand: tuple(item.level for item in nest.of(operand)) for operand in OPERANDS
         }
         self.unrolled = tuple((loop.fanout, loop.dim) for loop in nest.spatial)
         self.unrolled_extents = np.array([[loop.extent for loop in nest.spatial]], np.int64)
+        self.columns = np.cumsum([len(self.levels[operand]) - 1 for operand in OPERANDS])
 
-    def batch(self, states: list[_State]) -> NestBatch:
+    def batch(self, states: States) -> NestBatch:
         """Return states as nests."""
         count = len(states)
+        source = np.zeros((count, 1), np.int64)
+        parts = np.split(states.starts, self.columns[:-1], axis=1)
         return NestBatch(
             workload=self.problem.workload,
-            dims=np.array([state.dims for state in states]).reshape(count, -1),
-            extents=np.array([state.extents for state in states]).reshape(count, -1),
+            dims=states.dims,
+            extents=states.extents,
             unrolled=self.unrolled,
             unrolled_extents=np.repeat(self.unrolled_extents.reshape(1, -1), count, axis=0),
             levels=self.levels,
             starts={
-                operand: np.array([(0, *state.starts[at]) for state in states], np.int64)
-                for at, operand in enumerate(Operand)
+                operand: np.concatenate((source, part), axis=1)
+                for operand, part in zip(OPERANDS, parts, strict=True)
             },
         )
 
-    def values(self, states: list[_State]) -> NDArray[np.float64]:
+    def values(self, states: States) -> NDArray[np.float64]:
         """Return what is compared; infinite where a state does not fit."""
         batch = self.batch(states)
         cost = evaluate_batch(batch, self.problem.machine, placement=self.problem.held)
         return np.where(cost.fits, self.judge(batch, cost), np.inf)
 
+    def restarted(self, state: States) -> States:
+        """Return a nest with one tile of one operand that starts elsewhere."""
+        own, loops = state.starts[0], state.dims.shape[1]
+        firsts = {0, *self.columns.tolist()}
+        found: list[Ints] = []
+        for column, start in enumerate(own.tolist()):
+            low = 0 if column in firsts else int(own[column - 1])
+            high = loops if column + 1 in firsts else int(own[column + 1])
+            others = np.array([at for at in range(low, high + 1) if at != start], np.int64)
+            changed = np.repeat(state.starts, len(others), axis=0)
+            changed[:, column] = others
+            found.append(changed)
+        return state.with_starts(np.concatenate(found) if found else state.starts[:0])
 
-def _split(nest: LoopNest) -> _State:
+
+def _split(nest: LoopNest) -> States:
     """Return a nest with its loops split into prime factors."""
     dims: list[int] = []
     extents: list[int] = []
@@ -121,54 +162,46 @@ def _split(nest: LoopNest) -> _State:
             dims += [DIMS.index(loop.dim)] * many
             extents += [prime] * many
     first.append(len(dims))
-    starts = tuple(tuple(first[item.start] for item in nest.of(op)[1:]) for op in Operand)
-    return _State(np.array(dims, np.int64), np.array(extents, np.int64), starts)
+    starts = [first[item.start] for operand in OPERANDS for item in nest.of(operand)[1:]]
+    return States(*(np.array([row], np.int64) for row in (dims, extents, starts)))
 
 
-def _neighbours(state: _State, *, carry: bool) -> Iterator[_State]:
-    yield from _restarted(state)
-    for source in range(len(state.dims)):
-        for target in range(len(state.dims)):
-            if target == source or _same_loops(state, source, target):
-                continue
-            order = np.insert(np.delete(np.arange(len(state.dims)), source), target, source)
-            dims, extents = state.dims[order], state.extents[order]
-            yield _State(dims, extents, state.starts)
-            if carry:
-                moved = tuple(
-                    tuple(_carried(at, source, target) for at in row) for row in state.starts
-                )
-                if moved != state.starts:
-                    yield _State(dims, extents, moved)
-
-
-def _restarted(state: _State) -> Iterator[_State]:
-    for at, starts in enumerate(state.starts):
-        for position, start in enumerate(starts):
-            low = starts[position - 1] if position else 0
-            high = starts[position + 1] if position + 1 < len(starts) else len(state.dims)
-            for other in range(low, high + 1):
-                if other != start:
-                    changed = (*starts[:position], other, *starts[position + 1 :])
-                    yield _State(
-                        state.dims,
-                        state.extents,
-                        (*state.starts[:at], changed, *state.starts[at + 1 :]),
-                    )
-
-
-def _carried(start: int, source: int, target: int) -> int:
-    """Return where a tile starts that a loop joins or leaves as it moves past the start."""
-    if source < start <= target:
-        return start - 1
-    return start + 1 if target < start <= source else start
-
-
-def _same_loops(state: _State, source: int, target: int) -> bool:
-    """Whether a move only passes loops equal to the one that moves."""
-    low, high = min(source, target), max(source, target)
-    between = slice(low, high + 1)
-    return bool(
-        (state.dims[between] == state.dims[source]).all()
-        and (state.extents[between] == state.extents[source]).all()
+def _joined(one: States, other: States) -> States:
+    """Return two groups of nests as one, in order."""
+    return States(
+        np.concatenate((one.dims, other.dims)),
+        np.concatenate((one.extents, other.extents)),
+        np.concatenate((one.starts, other.starts)),
     )
+
+
+def moved(state: States, *, carry: bool) -> States:
+    """Return a nest with one loop at another position, in each way that differs.
+
+    Args:
+        state: One nest.
+        carry: Whether a move past starts of tiles comes a second time, with starts that move along.
+    """
+    dims, extents = state.dims[0], state.extents[0]
+    loops = len(dims)
+    if not loops:
+        return state.take(np.zeros(0, np.int64))
+    differs = (np.diff(dims) != 0) | (np.diff(extents) != 0)
+    run = np.concatenate(([0], np.cumsum(differs)))
+    source, target = (place.reshape(-1, 1) for place in np.indices((loops, loops)))
+    is_move = (run[source] != run[target])[:, 0]  # others only pass loops that are equal
+    source, target = source[is_move], target[is_move]
+    low, high = np.minimum(source, target), np.maximum(source, target)
+    way = np.where(target > source, 1, -1)
+    place = np.arange(loops)
+    order = place + way * ((low <= place) & (place <= high))
+    np.put_along_axis(order, target, source, axis=1)
+    starts = np.repeat(state.starts, len(source), axis=0)
+    if not carry:
+        return States(dims[order], extents[order], starts)
+    along = starts - way * ((low < starts) & (starts <= high))
+    ways = 1 + (along != starts).any(axis=1)
+    rows = np.repeat(np.arange(len(source)), ways)
+    is_second = np.concatenate(([False], rows[1:] == rows[:-1]))[:, None]
+    order = order[rows]
+    return States(dims[order], extents[order], np.where(is_second, along[rows], starts[rows]))

@@ -13,7 +13,7 @@ from ....ir.errors import InfeasibleError, Shortage
 from ....ir.isa.instructions import Space
 from ....ir.tiles.graph import TileGraph
 from .issue_order import Turn
-from .tile_memory import FIXED, SpaceKey, space_key, tiles_of
+from .tile_memory import FIXED, SpaceKey, space_key
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +51,7 @@ def _lives(graph: TileGraph, order: Sequence[Turn]) -> dict[SpaceKey, list[_Life
     found: dict[SpaceKey, list[_Life]] = {}
     fixed: dict[tuple[SpaceKey, int], tuple[int, int]] = {}
     for position, turn in enumerate(order):
-        for tile in tiles_of(graph, turn.ops):
+        for tile in turn.tiles:
             item = graph.tiles[tile]
             if item.is_resident:
                 continue

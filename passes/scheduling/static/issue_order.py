@@ -1,7 +1,7 @@
 """In which order, and on which NPU, the operations of a loop nest are issued."""
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 from itertools import zip_longest
 
 from ....ir.tiles.graph import Role, TileGraph
@@ -18,10 +18,18 @@ class Turn:
         npu: The NPU.
         ops: Numbers of the operations: one, or the last one that adds to accumulators, the one
             that finishes them, and those that work on what each before has made.
+        tiles: Numbers of the tiles that they read and write, in the order of their first touch.
     """
 
     npu: int
     ops: tuple[int, ...]
+    tiles: tuple[int, ...] = field(default=(), compare=False)
+
+
+def _turn(graph: TileGraph, npu: int, numbers: Iterable[int]) -> Turn:
+    ops = tuple(numbers)
+    chosen = (graph.ops[number] for number in ops)
+    return Turn(npu, ops, tuple(dict.fromkeys(t for op in chosen for t in (*op.reads, op.out))))
 
 
 def issue_order(graph: TileGraph, npus: int) -> tuple[Turn, ...]:
@@ -29,10 +37,10 @@ def issue_order(graph: TileGraph, npus: int) -> tuple[Turn, ...]:
     chains = _chains(graph)
     if npus == 1:
         ordered = sorted(turn for chain in chains for turn in chain)
-        return tuple(Turn(0, tuple(turn)) for turn in ordered)
+        return tuple(_turn(graph, 0, turn) for turn in ordered)
     found: list[Turn] = []
     for batch in _batches(graph, chains, npus):
-        found += _dealt_out(batch)
+        found += _dealt_out(graph, batch)
     return tuple(found)
 
 
@@ -78,7 +86,7 @@ def _batches(graph: TileGraph, chains: Sequence[Chain], npus: int) -> Iterator[l
         yield batch
 
 
-def _dealt_out(batch: Sequence[Chain]) -> Iterator[Turn]:
+def _dealt_out(graph: TileGraph, batch: Sequence[Chain]) -> Iterator[Turn]:
     """Yield the turns of chains, each of which one NPU works through."""
     for row in zip_longest(*batch):
-        yield from (Turn(npu, tuple(turn)) for npu, turn in enumerate(row) if turn is not None)
+        yield from (_turn(graph, npu, turn) for npu, turn in enumerate(row) if turn is not None)

@@ -7,7 +7,7 @@ makes space. A channel that would be idle before the array is fetches what later
 that leaves space for outputs. Accumulator tiles that leave unfinished are spilled and retrieved.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ....ir.arch import Architecture
@@ -21,7 +21,7 @@ from ..engine.address_space import NEVER
 from ..timing.retime import timed
 from .demand import check_demand
 from .issue_order import Turn, issue_order
-from .tile_memory import TileMemory, TileRange, tiles_of
+from .tile_memory import TileMemory, TileRange
 from .timeline import Timeline
 
 
@@ -44,16 +44,17 @@ def schedule_static(
     Raises:
         InfeasibleError: The tiles of one operation do not fit together.
     """
-    first = _Run(graph, arch, ranges)
-    check_demand(graph, first.order, ranges)
+    order = issue_order(graph, len(arch.npus))
+    check_demand(graph, order, ranges)
+    first = _Run(graph, arch, ranges, order)
     found = [first.schedule()]
     if hurried := first.hurried:
-        second = _Run(graph, arch, ranges, frozenset(hurried))
+        second = _Run(graph, arch, ranges, order, frozenset(hurried))
         found.append(second.schedule())
         if second.hurried:
             tensors = {graph.tiles[number].tensor for number in hurried | second.hurried}
             patient = [n for n, tile in enumerate(graph.tiles) if tile.tensor in tensors]
-            found.append(_Run(graph, arch, ranges, frozenset(patient)).schedule())
+            found.append(_Run(graph, arch, ranges, order, frozenset(patient)).schedule())
     return best_of(found)
 
 
@@ -88,6 +89,7 @@ class _Run:
         graph: Tiles and operations.
         arch: The machine.
         spaces: First byte and size of the range of each space that tiles may use.
+        order: Operations as they are issued, each with its NPU.
         patient: Tiles that are not fetched for a channel that is idle.
         hurried: Tiles that have left before anything read them.
     """
@@ -95,12 +97,12 @@ class _Run:
     graph: TileGraph
     arch: Architecture
     spaces: Mapping[Space, tuple[int, int]]
+    order: Sequence[Turn]
     patient: frozenset[int] = frozenset()
     hurried: set[int] = field(default_factory=set[int])
 
     def __post_init__(self) -> None:
         self.time = Timeline(self.arch, self.graph)
-        self.order = issue_order(self.graph, len(self.arch.npus))
         self.memory = TileMemory(self.graph, self.time, self.spaces, self.order)
         self.blocks: dict[tuple[int, int], PlacedContent] = {}
         self.resident: dict[tuple[str, int], PlacedContent] = {}
@@ -144,7 +146,7 @@ class _Run:
 
     def _fetch(self, turn: Turn, *, must: bool) -> bool:
         """Bring the tiles of operations in and make space for their results."""
-        for tile in tiles_of(self.graph, turn.ops):
+        for tile in turn.tiles:
             item = self.graph.tiles[tile]
             if item.is_resident or self.memory.is_here(tile, turn.npu):
                 continue
@@ -166,7 +168,7 @@ class _Run:
         while self.scout < len(self.order):
             turn = self.order[self.scout]
             self.horizon = self.scout
-            for tile in tiles_of(self.graph, turn.ops):
+            for tile in turn.tiles:
                 item = self.graph.tiles[tile]
                 if item.is_resident or item.role not in LOADED:
                     continue
@@ -201,11 +203,11 @@ class _Run:
         address, leaving = found
         if spare and any(occupant.next_use < NEVER for occupant in leaving):
             return False
-        space, owner = self.memory.key(tile, npu)
+        owner = self.memory.owned(tile, npu)[1]
         for occupant in leaving:
             self._leave(occupant.tile, owner)
         self.memory.enter(tile, npu, address)
-        block = self.time.claim(space, owner, address, item.occupied)
+        block = self.time.claim(item.space, owner, address, item.occupied)
         self.blocks[tile, owner] = block
         if item.role in LOADED:
             self._transfer(EventKind.LOAD, tile, npu, writes=(block,))

@@ -5,7 +5,7 @@ so that "needed next" is a position in that order. What was touched last decides
 ready for something else.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ....ir.isa.instructions import Space, Unit
@@ -35,17 +35,6 @@ def space_key(graph: TileGraph, tile: int, npu: int) -> SpaceKey:
     """
     space = graph.tiles[tile].space
     return space, 0 if space.is_shared else npu
-
-
-def tiles_of(graph: TileGraph, ops: Iterable[int]) -> tuple[int, ...]:
-    """Return the tiles that operations read and write, in the order of their first touch.
-
-    Args:
-        graph: Tiles and operations.
-        ops: Numbers of the operations.
-    """
-    chosen = (graph.ops[number] for number in ops)
-    return tuple(dict.fromkeys(tile for op in chosen for tile in (*op.reads, op.out)))
 
 
 @dataclass(slots=True)
@@ -154,6 +143,8 @@ class TileMemory:
 
     def __post_init__(self) -> None:
         self._memories: dict[SpaceKey, TileRange] = {}
+        self._memory_of: dict[tuple[int, int], TileRange] = {}
+        self._is_shared = [tile.space.is_shared for tile in self.graph.tiles]
         self._uses = self._use_lists()
         self._results = self._result_bytes()
 
@@ -162,7 +153,7 @@ class TileMemory:
         uses: dict[tuple[int, int], list[int]] = {}
         for position in reversed(range(len(self.order))):
             turn = self.order[position]
-            for tile in tiles_of(self.graph, turn.ops):
+            for tile in turn.tiles:
                 uses.setdefault(self.owned(tile, turn.npu), []).append(position)
         return uses
 
@@ -184,15 +175,16 @@ class TileMemory:
 
     def owned(self, tile: int, npu: int) -> tuple[int, int]:
         """Return a tile with the NPU whose copy of it is meant; 0 where NPUs share it."""
-        return tile, self.key(tile, npu)[1]
-
-    def key(self, tile: int, npu: int) -> SpaceKey:
-        """Return the space of a tile, and the NPU that it belongs to."""
-        return space_key(self.graph, tile, npu)
+        return tile, 0 if self._is_shared[tile] else npu
 
     def memory(self, tile: int, npu: int) -> TileRange:
         """Return the memory that a tile lies in."""
-        key = self.key(tile, npu)
+        found = self._memory_of.get((tile, npu))
+        if found is None:
+            found = self._memory_of[tile, npu] = self._memory(space_key(self.graph, tile, npu))
+        return found
+
+    def _memory(self, key: SpaceKey) -> TileRange:
         if key not in self._memories:
             base, size = self.spaces.get(key[0], (0, 0))
             self._memories[key] = TileRange(base, size)
@@ -220,7 +212,7 @@ class TileMemory:
         """
         memory, item = self.memory(tile, npu), self.graph.tiles[tile]
         quiet = self.time.free_at(Unit.DMA, self.time.dma_channel())
-        self._sweep(self.key(tile, npu), quiet)
+        self._sweep(memory, self.owned(tile, npu)[1], quiet)
         high = item.role in RESULTS
         return memory.find(item.occupied, high=high, horizon=horizon, quiet=quiet)
 
@@ -276,7 +268,7 @@ class TileMemory:
     def passed(self, position: int) -> None:
         """Note that the operation at a position was issued: what it touched is needed later."""
         turn = self.order[position]
-        for tile in tiles_of(self.graph, turn.ops):
+        for tile in turn.tiles:
             uses = self._uses[self.owned(tile, turn.npu)]
             uses.pop()
             memory = self.memory(tile, turn.npu)
@@ -286,21 +278,22 @@ class TileMemory:
 
     def end(self, tile: int, npu: int) -> None:
         """End the placement of a tile."""
-        self._end(self.key(tile, npu), self.memory(tile, npu).occupants[tile])
+        memory = self.memory(tile, npu)
+        self._end(memory, self.owned(tile, npu)[1], memory.occupants[tile])
 
     def end_all(self) -> None:
         """End all placements."""
-        for key, memory in self._memories.items():
+        for (_, owner), memory in self._memories.items():
             for occupant in tuple(memory.occupants.values()):
-                self._end(key, occupant)
+                self._end(memory, owner, occupant)
 
-    def _end(self, key: SpaceKey, occupant: Occupant) -> None:
-        self._memories[key].remove(occupant)
+    def _end(self, memory: TileRange, owner: int, occupant: Occupant) -> None:
+        memory.remove(occupant)
         if occupant.first_event >= 0:
             self.placements.append(
                 Placement(
                     tile=occupant.tile,
-                    npu=key[1],
+                    npu=owner,
                     address=occupant.address,
                     first_event=occupant.first_event,
                     last_event=occupant.last_event,
@@ -310,13 +303,13 @@ class TileMemory:
     def _last_end(self, occupant: Occupant) -> int:
         return self.time.events[occupant.last_event].end if occupant.last_event >= 0 else 0
 
-    def _sweep(self, key: SpaceKey, quiet: int) -> None:
+    def _sweep(self, memory: TileRange, owner: int, quiet: int) -> None:
         """End placements that are not used again and were last touched before a channel is free.
 
         They would neither keep a transfer waiting nor be worth keeping; without this, small tiles
         that are used once pile up until memory is full, and every look for space passes them all.
         """
-        occupants = self._memories[key].occupants.values()
-        for occupant in [item for item in occupants if item.next_use == NEVER]:
+        unused = [item for item in memory.occupants.values() if item.next_use == NEVER]
+        for occupant in unused:
             if self._last_end(occupant) <= quiet:
-                self._end(key, occupant)
+                self._end(memory, owner, occupant)

@@ -26,6 +26,7 @@ class Timeline:
     tracker: HazardTracker = field(default_factory=HazardTracker)
     works: Works = field(init=False)
     engines: Engines = field(init=False)
+    _channels: list[int] = field(init=False)
     _ends: dict[int, list[int]] = field(default_factory=dict[int, list[int]])
     _latest: dict[int, Event] = field(default_factory=dict[int, Event])
     _queues: dict[tuple[Unit, int], int] = field(default_factory=dict[tuple[Unit, int], int])
@@ -33,6 +34,7 @@ class Timeline:
     def __post_init__(self) -> None:
         self.works = Works(self.graph, self.arch)
         self.engines = Engines(self.arch)
+        self._channels = [self.queue(Unit.DMA, item) for item in range(self.arch.dma.channels)]
 
     def queue(self, unit: Unit, index: int) -> int:
         """Return the number of a queue."""
@@ -46,9 +48,8 @@ class Timeline:
 
     def dma_channel(self) -> int:
         """Return the channel that is free first."""
-        return min(
-            range(self.arch.dma.channels), key=lambda channel: self.free_at(Unit.DMA, channel)
-        )
+        ends = [self._ends[number][-1] for number in self._channels]
+        return ends.index(min(ends))
 
     def claim(self, space: Space, npu: int, address: int, size: int) -> PlacedContent:
         """Give an address range a new content.

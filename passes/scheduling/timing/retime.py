@@ -70,13 +70,13 @@ class _Retiming:
         if queue == len(self.tasks):
             self.tasks.append([])
             self.members.append([])
-        touches, ticks = self.hazards.before(number)
-        waits = tuple(sorted(waits_for((ticks,), queue).items()))
+        upcoming = self.hazards.before(number)
+        waits = tuple(sorted(waits_for((upcoming.waits,), queue).items()))
         work = self.works.of(event, memory_owner(self.hazards.accesses, number))
         self.members[queue].append(number)
         self.asked.append((event.unit, work))
         self.tasks[queue].append(self._task(work)._replace(waits=waits))
-        self.hazards.note(number, touches, queue, len(self.tasks[queue]))
+        self.hazards.note(upcoming, queue, len(self.tasks[queue]))
 
     def _task(self, work: Work) -> Task:
         if work not in self._shapes:

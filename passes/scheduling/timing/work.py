@@ -74,6 +74,9 @@ class Works:
     graph: TileGraph
     arch: Architecture
     _known: dict[tuple[object, ...], Work] = field(default_factory=dict[tuple[object, ...], Work])
+    _asked: dict[tuple[bool, int, int, bool], Work] = field(
+        default_factory=dict[tuple[bool, int, int, bool], Work]
+    )
     _costs: dict[tuple[int, int, bool], TileCost] = field(
         default_factory=dict[tuple[int, int, bool], TileCost]
     )
@@ -95,6 +98,15 @@ class Works:
             npu: Whose memory a transfer goes to or comes from, where it is private; whose engine
                 works otherwise.
         """
+        is_operation = event.kind is EventKind.COMPUTE
+        way = event.clear if is_operation else event.kind in INWARDS
+        asked = is_operation, event.subject, npu, way
+        found = self._asked.get(asked)
+        if found is None:
+            found = self._asked[asked] = self._found(event, npu)
+        return found
+
+    def _found(self, event: Event, npu: int) -> Work:
         if event.kind is EventKind.COMPUTE:
             return self._operation(self.graph.ops[event.subject], npu, clear=event.clear)
         tile = self.graph.tiles[event.subject]

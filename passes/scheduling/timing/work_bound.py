@@ -33,8 +33,9 @@ def work_bound(asked: Iterable[tuple[Unit, Work]], works: Works) -> int:
 def _of_engines(asked: Iterable[tuple[Unit, Work]], works: Works) -> int:
     arch = works.arch
     busy: Counter[Unit] = Counter()
+    counted = set(Unit) if are_alike(arch) else {Unit.DMA}
     for unit, work in asked:
-        if unit is Unit.DMA or are_alike(arch):
+        if unit in counted:
             busy[unit] += work.length(works.ports.bandwidths) + work.lead
     engines = {unit: len(arch.npus) for unit in busy} | {Unit.DMA: arch.dma.channels}
     return max((-(-cycles // engines[unit]) for unit, cycles in busy.items()), default=0)

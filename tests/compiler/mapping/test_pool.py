@@ -3,7 +3,7 @@ import dataclasses
 import pytest
 
 from accnn.backend.load import load_architecture
-from accnn.compiler.mapping.pool import solve_side_by_side
+from accnn.compiler.mapping.pool import WorkerPool, solve_side_by_side
 from accnn.compiler.mapping.solve import CachedSolver, solve_all
 from accnn.compiler.stores.mappings import MappingCache, key_of
 from accnn.ir.errors import InfeasibleError, PassError
@@ -46,6 +46,27 @@ def test_no_answer_comes_back_from_another_process():
     assert job is tiny
     assert isinstance(answer, InfeasibleError)
     assert answer.shortage is not None
+
+
+def test_processes_answer_several_sequences_of_questions():
+    with WorkerPool(2) as pool:
+        solver = CachedSolver(None, 2, pool)
+
+        first, again = solver(JOBS, told), solver(JOBS, told)
+
+        assert first == again == solve_in_turn(JOBS, told)
+        assert len(pool.started) == 2
+        assert pool.idle.qsize() == 2
+    assert pool.is_stopped
+
+
+def test_a_sequence_that_is_broken_off_ends_all_processes():
+    with WorkerPool(2) as pool:
+        found = pool.answers(JOBS)
+        next(found)
+        found.close()
+
+        assert pool.is_stopped
 
 
 def test_a_process_that_dies_is_told():
