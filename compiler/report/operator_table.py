@@ -18,6 +18,10 @@ _GAP = 2
 _SHORTEST_NAME = 12
 QUANTISED = "_QuantizeLinear_Output"
 """What the quantiser appends to every name."""
+_ADDED = ("_QuantizeLinear", "_DequantizeLinear")
+"""Ends of the names of nodes that the quantiser adds."""
+_RENAMED = (QUANTISED, "_QuantizeLinear_Input")
+"""What it appends to tensors, by which nodes without a name are called."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,23 +101,36 @@ class OperatorTable:
 
 
 def labels(operators: Sequence[OperatorReport]) -> Mapping[str, str]:
-    """Return how operators are called for people, by name: the first ONNX node, and how many more.
+    """Return how operators are called for people, by name; see :func:`label_of`.
 
-    Where a node became several operators, or there is none, the operator's own name.
+    Where a node became several operators, the operator's own name.
     """
-    found = {item.name: _label(item) for item in operators}
+    found = {item.name: label_of(item.name, item.nodes) for item in operators}
     counts = Counter(found.values())
-    return {
-        name: text if counts[text] == 1 else name.removesuffix(QUANTISED)
-        for name, text in found.items()
-    }
+    return {name: text if counts[text] == 1 else _plain(name) for name, text in found.items()}
 
 
-def _label(item: OperatorReport) -> str:
-    if not item.nodes:
-        return item.name.removesuffix(QUANTISED)
-    others = len(item.nodes) - 1
-    return f"{item.nodes[0]} +{others}" if others else item.nodes[0]
+def label_of(name: str, nodes: Sequence[str]) -> str:
+    """Return how an operator is called for people: its first ONNX node, and how many more.
+
+    Nodes that the quantiser added count where there are no others.
+
+    Args:
+        name: Of the operator; it is called by that where it comes from no node.
+        nodes: ONNX nodes that it comes from.
+    """
+    own = [node for node in nodes if not node.endswith(_ADDED)] or nodes
+    if not own:
+        return _plain(name)
+    others = len(own) - 1
+    return f"{_plain(own[0])} +{others}" if others else _plain(own[0])
+
+
+def _plain(name: str) -> str:
+    """Return a name without what the quantiser appends."""
+    for ending in _RENAMED:
+        name = name.removesuffix(ending)
+    return name
 
 
 def shorten(text: str, width: int) -> str:

@@ -60,6 +60,24 @@ def test_operators_are_called_by_their_nodes_unless_two_would_be_called_alike():
     assert list(labels(operators).values()) == ["conv1 +1", "conv2", "t2", "t3", "t4"]
 
 
+@pytest.mark.parametrize(
+    ("nodes", "called"),
+    [
+        (("x_QuantizeLinear", "conv1", "relu1"), "conv1 +1"),
+        (("conv1", "y_DequantizeLinear"), "conv1"),
+        (("y_DequantizeLinear",), "y_DequantizeLinear"),
+        (("scores_QuantizeLinear_Input",), "scores"),
+        ((), "t"),
+    ],
+)
+def test_what_the_quantiser_added_names_no_operator_of_the_user(
+    nodes: tuple[str, ...], called: str
+):
+    operator = replace(OPERATORS[0], name="t_QuantizeLinear_Output", nodes=nodes)
+
+    assert list(labels((operator,)).values()) == [called]
+
+
 def test_names_are_not_markup():
     named = replace(OPERATORS[0], name="[/bold]a[red]")
     console = Console(width=100)
