@@ -284,4 +284,4 @@ def _show(rows: list[Row], answers: tuple[Answer, ...], arch: Architecture) -> N
         if isinstance(answer, MappingResult) and len(rows) <= 4:
             console.print(f"{row.layer}, {row.mapper}:", markup=False, highlight=False)
             console.print(nest_text(answer.nest, arch), markup=False, highlight=False)
-    console.print(table_of(rows))
+    console.print(table_of(rows, console.width))
