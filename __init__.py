@@ -9,8 +9,10 @@ Names are imported when they are first used, so that ``import accnn`` is cheap.
 """
 
 import importlib
-from typing import TYPE_CHECKING
 
+TYPE_CHECKING = (
+    False  # for type checkers it is true; importing typing would take longer than the rest
+)
 if TYPE_CHECKING:
     from .compiler.artifacts import write_results
     from .compiler.driver import Result, compile
