@@ -10,9 +10,9 @@ Names are imported when they are first used, so that ``import accnn`` is cheap.
 
 import importlib
 
-TYPE_CHECKING = (
-    False  # for type checkers it is true; importing typing would take longer than the rest
-)
+TYPE_CHECKING = False
+"""True for type checkers; importing ``typing`` would take longer than all the rest."""
+
 if TYPE_CHECKING:
     from .compiler.artifacts import write_results
     from .compiler.driver import Result, compile

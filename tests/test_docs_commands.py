@@ -69,9 +69,10 @@ def save(
     result: list[int | str],
 ) -> None:
     """Write a network of an output ``y`` and weights ``w`` (8x8); inputs but ``x`` are integers."""
-    types = dict.fromkeys(("axes", "k"), TensorProto.INT64)
     infos = [
-        helper.make_tensor_value_info(item, types.get(item, TensorProto.FLOAT), shape)
+        helper.make_tensor_value_info(
+            item, TensorProto.FLOAT if item == "x" else TensorProto.INT64, shape
+        )
         for item, shape in inputs.items()
     ]
     output = helper.make_tensor_value_info("y", TensorProto.FLOAT, result)
