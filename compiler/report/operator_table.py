@@ -42,8 +42,8 @@ _HEADINGS = (
     Heading("use", is_number=True),
     Heading("energy", is_number=True),
 )
-_MAPPER = 2
-_GIVE_WAY = (_MAPPER, 3, 1)
+_MAPPER, _STATUS = 2, 3
+_GIVE_WAY = (_MAPPER, _STATUS, 1)
 """Columns that narrow terminals do without, the first one first: mapper, status, kind."""
 
 
@@ -88,7 +88,9 @@ class OperatorTable:
             padding=(0, _GAP - 1, 0, 0),
             pad_edge=False,
             show_edge=False,
-            caption=scopes_text((item.status, item.scope) for item in slowest) or None,
+            caption=scopes_text((item.status, item.scope) for item in slowest) or None
+            if _STATUS in columns
+            else None,
             caption_justify="left",
         )
         for heading in headings:
