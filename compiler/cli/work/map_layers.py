@@ -146,7 +146,9 @@ def map_layers(request: LayersRequest) -> None:
             jobs,
             cache,
             processes=request.processes,
-            progress=lambda done, total: observe("map", done, total),
+            progress=lambda done, total, asked: observe(
+                "map" if asked is None else f"map: {asked.problem.workload}", done, total
+            ),
         )
     layers = [item for item in chosen for _ in mappers]
     rows = [
