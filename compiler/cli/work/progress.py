@@ -147,20 +147,25 @@ def _drawn(console: Console) -> Generator[Observer]:
     """Give an observer that draws one line, and wipe it at the end."""
     with Progress(
         SpinnerColumn(),
-        TextColumn("{task.description}", markup=False),
+        TextColumn("{task.description:<24}"),
         BarColumn(bar_width=24),
         TimeElapsedColumn(),
         TimeRemainingColumn(),
+        TextColumn("{task.fields[at]}", markup=False),
         console=console,
         transient=True,
     ) as progress:
-        task = progress.add_task("start", total=None)
+        task = progress.add_task("start", total=None, at="")
 
         def observe(step: str, done: int, total: int) -> None:
             name, _, at = step.partition(": ")
             shown = f"{name} {done}/{total}" if total else name
-            here = f"  {shorten(_visible(at), _LONGEST_NAME)}" if at else ""
-            text = f"{shown:<24}{here}"
-            progress.update(task, description=text, completed=done, total=total or None)
+            progress.update(
+                task,
+                description=shown,
+                completed=done,
+                total=total or None,
+                at=shorten(_visible(at), _LONGEST_NAME),
+            )
 
         yield observe

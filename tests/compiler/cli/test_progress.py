@@ -102,3 +102,15 @@ def test_a_quiet_run_tells_nothing(monkeypatch, capsys) -> None:
         observe("map", 1, 2)
 
     assert capsys.readouterr() == ("", "")
+
+
+def test_a_terminal_shows_the_step_and_what_it_is_at(monkeypatch, capsys) -> None:
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("COLUMNS", "120")
+
+    with shown_progress("acc-compile") as observe:
+        observe("map-operators: [b]conv1[/b]", 1, 4)
+
+    said = capsys.readouterr().err
+    assert "map-operators 1/4" in said
+    assert "[b]conv1[/b]" in said
