@@ -13,8 +13,8 @@ from .operator_table import shorten
 
 _NAME = 28
 """Columns of a name."""
-_SHORTEST_NAME = 12
-_WIDE, _FIGURES = 118, 46
+_SHORTEST_NAME = 10
+_WIDE, _FIGURES = 118, 50
 """Columns that all figures take, and those of narrow terminals by themselves."""
 
 
@@ -35,11 +35,9 @@ def comparison_tables(found: Comparison, *, shown: int, width: int) -> Group:
     for heading in [item for three in threes for item in three] if is_wide else short:
         table.add_column(heading, justify="right", no_wrap=True)
     table.add_row("all", *_cells(found, is_wide), end_section=True)
+    longest = min(_NAME, max(_SHORTEST_NAME, width - _FIGURES))
     for row in rows:
-        table.add_row(
-            Text(_name(row, min(_NAME, max(_SHORTEST_NAME, width - _FIGURES)))),
-            *_cells(row, is_wide),
-        )
+        table.add_row(Text(_name(row, longest)), *_cells(row, is_wide))
     heads = [f"A: {found.first.model} on {found.first.arch}"]
     heads += [f"B: {found.second.model} on {found.second.arch}"]
     if not found.same_model:
@@ -57,7 +55,7 @@ def _name(row: ComparedOperators, longest: int) -> str:
     """Return the last operator's name, and how many there are on the side that has more."""
     count = max(row.in_first, row.in_second)
     more = f" ({count} steps)" if count > 1 else ""
-    return f"{shorten(row.operators[-1], max(1, longest - len(more)))}{more}"
+    return f"{shorten(row.called, max(1, longest - len(more)))}{more}"
 
 
 def _cells(row: ComparedOperators | Comparison, is_wide: bool) -> tuple[str, ...]:
