@@ -9,7 +9,14 @@ Names are imported when they are first used, so that ``import accnn`` is cheap.
 """
 
 import importlib
-from typing import TYPE_CHECKING
+import os
+
+# Else onnxruntime tells its maker which networks it loads; see docs/third-party.md.
+os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
+
+
+TYPE_CHECKING = False
+"""True for type checkers; importing ``typing`` would take longer than all the rest."""
 
 if TYPE_CHECKING:
     from .compiler.artifacts import write_results

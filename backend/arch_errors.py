@@ -123,5 +123,7 @@ def _name_of(row: object) -> str | None:
 
 
 def _show(value: object) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
     text = f'"{value}"' if isinstance(value, str) else repr(value)
     return text if len(text) <= 60 else f"{text[:57]}..."

@@ -1,6 +1,7 @@
 """Architecture files: find one by name, in the working folder or in the catalogue, and load it."""
 
 import hashlib
+import re
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -154,7 +155,8 @@ def tables_of(text: str, file: str) -> dict[str, object]:
     try:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise ArchitectureError(f"{file}: not TOML: {error}") from None
+        said = re.sub(r"\('([^()]*)',?\)", lambda it: it[1].replace("', '", "."), str(error))
+        raise ArchitectureError(f"{file}: not TOML: {said}") from None
 
 
 def _read(path: Path) -> str:

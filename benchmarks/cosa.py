@@ -182,7 +182,8 @@ def _measure(
     ]
 
 
-def _progress(done: int, total: int) -> None:
+def _progress(done: int, total: int, asked: MapJob | None) -> None:
+    del asked
     sys.stderr.write(f"\r{done} of {total} mapped")
     sys.stderr.write("\n" if done == total else "")
 

@@ -188,7 +188,8 @@ def _mapper(name: str, arguments: argparse.Namespace) -> Mapper:
     return find_mapper(name)
 
 
-def _progress(done: int, total: int) -> None:
+def _progress(done: int, total: int, asked: MapJob | None) -> None:
+    del asked
     sys.stderr.write(f"\r{done} of {total} mapped" + ("\n" if done == total else ""))
 
 

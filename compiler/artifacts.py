@@ -19,7 +19,7 @@ from .report.html import html_report
 Writer = Callable[[Path], None]
 
 
-def write_results(result: Result, folder: Path) -> None:
+def write_results(result: Result, folder: Path | str) -> None:
     """Write everything that exists to a folder, atomically.
 
     ``report.json``, ``report.html``, ``module.ir`` and ``model.onnx`` are always there;
@@ -45,7 +45,7 @@ def write_results(result: Result, folder: Path) -> None:
         files["trace.json"] = lambda path: _write_trace(path, simulation, nodes)
     files["report.html"] = lambda path: _write_text(path, _page(result))
     files["report.json"] = lambda path: _write_text(path, to_json(result.report))
-    write_folder(folder, files)
+    write_folder(Path(folder), files)
 
 
 def _page(result: Result) -> str:

@@ -13,6 +13,7 @@ from ..backend.load import ArchSource, find_source, parse_architecture
 from ..backend.lowering.executable import check_executable
 from ..backend.lowering.lower import lower
 from ..ir.arch import Architecture
+from ..ir.errors import OptionError
 from ..ir.isa.program import SymbolKind
 from ..ir.module import Module
 from ..ir.report import Report, Verification, VerificationStatus
@@ -50,7 +51,7 @@ from .verification.verify import verification_inputs
 Array = npt.NDArray[np.generic]
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Result:
     """What a compilation made.
 
@@ -69,6 +70,13 @@ class Result:
     report: Report
     options: CompileOptions
     simulation: SimulationResult | None = field(default=None, compare=False)
+
+    def __repr__(self) -> str:
+        report = self.report
+        cycles = report.totals.cycles_simulated or report.totals.cycles_model
+        took = "" if cycles is None else f", {cycles:,} cycles"
+        status = report.verification.status
+        return f"<Result: {report.model.name} on {report.arch.name}, {status}{took}>"
 
     def _repr_html_(self) -> str:
         return report_html(self.report)
@@ -121,8 +129,12 @@ def compile(
     Raises:
         AccnnError: The root of all errors; ``InputError`` for what the user can mend.
     """
+    chosen = CompileOptions() if options is None else options
+    if not isinstance(chosen, CompileOptions):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise OptionError(
+            f"options are a {type(chosen).__name__}", hint="give accnn.CompileOptions(...)"
+        )
     with as_files(model, inputs, example_inputs) as (path, sample):
-        chosen = options or CompileOptions()
         chosen = chosen if sample is None else replace(chosen, inputs=sample)
         with limited(chosen.cache):
             return _compile(path, arch, chosen, pipeline, observer, instruments)

@@ -89,6 +89,12 @@ def read_network(
         floats = model
         with watch.step("quantise"):
             model, record, notes = _quantise(model, options, quantise)
+    if record is None and options.calibration is not None:
+        is_float = arch.precision is Precision.FP32
+        why = (
+            f"{arch.name} computes in {arch.precision}" if is_float else "the network is quantised"
+        )
+        notes = (f"calibration data is not used: {why}",)
     with watch.step("import"):
         imported = import_model(model)
     accuracy = None

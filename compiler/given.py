@@ -42,7 +42,14 @@ def as_files(
     """
     with tempfile.TemporaryDirectory() as folder:
         path = _file_of(model, example_inputs, Path(folder))
-        yield path, None if inputs is None else _saved(inputs, Path(folder))
+        sample = None if inputs is None else _saved(inputs, Path(folder))
+        try:
+            yield path, sample
+        except OptionError as error:
+            if sample is None or str(sample) not in error.message:
+                raise
+            message = error.message.replace(f"{sample}", "inputs")
+            raise OptionError(message, hint=error.hint) from error
 
 
 def _file_of(model: Path | str | Model | TorchModule, example_inputs: object, folder: Path) -> Path:
@@ -85,6 +92,10 @@ def _written(model: Model, folder: Path) -> Path:
 
 
 def _saved(inputs: Mapping[str, npt.ArrayLike], folder: Path) -> Path:
+    if not isinstance(inputs, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise OptionError(
+            f"inputs are a {type(inputs).__name__}", hint='give arrays by name: {"x": array}'
+        )
     path, arrays = folder / "inputs.npz", {name: np.asarray(item) for name, item in inputs.items()}
     for name, array in arrays.items():
         if array.dtype.kind not in "biuf":

@@ -103,6 +103,9 @@ class CompileOptions:
     def __post_init__(self) -> None:
         for name, kind in _KINDS.items():
             object.__setattr__(self, name, _one_of(kind, name, getattr(self, name)))
+        for name, (kind, meaning) in _TYPES.items():
+            if not _is_a(kind, given := getattr(self, name)):
+                raise OptionError(f"{name} is {given!r}, must be {meaning}")
         for name in _PATHS:
             given = getattr(self, name)
             object.__setattr__(self, name, None if given is None else Path(given))
@@ -159,6 +162,27 @@ _KINDS: Mapping[str, type[StrEnum]] = {
     "calibration_method": CalibrationMethod,
 }
 """Options that take one of several words."""
+
+
+_TEXT, _COUNT = (str, "text"), (int, "a whole number")
+_TYPES: Mapping[str, tuple[type, str]] = {
+    "mapper": _TEXT,
+    "scheduler": _TEXT,
+    "tiles": _TEXT,
+    "seed": _COUNT,
+    "samples": _COUNT,
+    "processes": _COUNT,
+    "races": (bool, "True or False"),
+    "settings": (tuple, "a tuple of texts like schedule-cosma.rounds=0"),
+    "shapes": (Mapping, "a mapping of names to extents"),
+    "constants": (Mapping, "a mapping of names to values"),
+}
+"""What options are, where a word does not say so."""
+
+
+def _is_a(kind: type, value: object) -> bool:
+    """Return whether a value is of a type; truth values are no numbers."""
+    return isinstance(value, kind) and (kind is bool or not isinstance(value, bool))
 
 
 def _one_of(kind: type[StrEnum], name: str, value: str) -> StrEnum:

@@ -8,7 +8,10 @@ from typing import TypeAlias
 from ..ir.report import PassRun
 
 Observer: TypeAlias = Callable[[str, int, int], None]
-"""Called as ``observer(step, done, total)``; ``total`` is 0 where the length is unknown."""
+"""Called as ``observer(step, done, total)``; ``total`` is 0 where the length is unknown.
+
+Behind a colon and a space ``step`` says what it is at: ``map-operators: Conv node 'conv1'``.
+"""
 
 
 def unobserved(step: str, done: int, total: int) -> None:

@@ -1,11 +1,13 @@
-"""Where the commands start: nothing is imported before an interrupt is taken care of."""
+"""Where the commands start: nothing is imported before an interrupt is taken care of.
+
+Modules that take milliseconds are imported where they are needed, for until this one is there an
+interrupt leaves a traceback.
+"""
 
 import os
-import shutil
 import sys
 from collections.abc import Generator
 from contextlib import contextmanager
-from pathlib import Path
 
 from ..garbage import collect_rarely
 from .exit_codes import INTERRUPTED
@@ -111,13 +113,23 @@ def _show_help(tool: str) -> None:
     Args:
         tool: Its name; where it was called by another, the library shows that one.
     """
-    if sys.argv[1:] != ["--help"] or Path(sys.argv[0]).name != tool:
+    if sys.argv[1:] != ["--help"] or sys.argv[0].rpartition(os.sep)[2] != tool:
         return
+    import shutil
+    from pathlib import Path
+
     if shutil.get_terminal_size().columns < _HELP_WIDTH:
         return
     path = Path(__file__).parent / "help" / f"{tool.replace('-', '_')}.txt"
-    sys.stdout.write(path.read_text(encoding="utf-8"))
-    sys.stdout.flush()
+    try:
+        sys.stdout.write(path.read_text(encoding="utf-8"))
+        sys.stdout.flush()
+    except OSError as error:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # what is left would fail again at the exit
+        if isinstance(error, BrokenPipeError):
+            sys.exit(1)
+        sys.stderr.write(f"{tool}: error: cannot write the output: {error.strerror}\n")
+        sys.exit(2)
     sys.exit(0)
 
 

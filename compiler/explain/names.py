@@ -53,7 +53,7 @@ def find_operator(module: Module, wanted: str, nodes: Sequence[NetworkNode] = ()
 
     Args:
         module: With a plan.
-        wanted: Name of an operator, of a member of a group, or of an ONNX node.
+        wanted: Name of an operator, of a member of a group, of an ONNX node, or of its tensor.
         nodes: Of the network as its file has it; tells into which operator a node was folded.
 
     Raises:
@@ -92,12 +92,17 @@ def _steps(module: Module) -> tuple[NamedOperator, ...]:
 def _that_computes(
     wanted: str, nodes: Sequence[NetworkNode], operators: Mapping[str, NamedOperator]
 ) -> NamedOperator | None:
-    """Return the step into which a node was folded: the nearest before it, else behind it."""
-    start = next((node for node in nodes if wanted and node.name == wanted), None)
+    """Return the step into which a node was folded: the nearest before it, else behind it.
+
+    What makes a tensor is folded into what makes a later one: there the other way round.
+    """
+    by_name = next((node for node in nodes if wanted and node.name == wanted), None)
+    start = by_name or next((node for node in nodes if wanted in node.makes), None)
     if start is None:
         return None
+    ways = (True, False) if by_name is not None else (False, True)
     by_node = {name: step for step in operators.values() for name in step.nodes}
-    for node in (*_walk(start, nodes, back=True), *_walk(start, nodes, back=False)):
+    for node in (node for back in ways for node in _walk(start, nodes, back=back)):
         names = (name for made in node.makes for name in (f"{made}{QUANTISED}", made))
         found = next((operators[name] for name in names if name in operators), None)
         found = found or by_node.get(node.name)

@@ -4,7 +4,7 @@ import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from ...passes.mapping.jobs import NOT_KEPT, Answer, MapJob, Progress
+from ...passes.mapping.jobs import NOT_KEPT, Answer, MapJob, Progress, unobserved
 from ...passes.mapping.mapper import MappingResult
 from ..stores.mappings import MappingCache, key_of
 from .pool import WorkerPool, solve_side_by_side
@@ -15,10 +15,6 @@ _WORTH_A_PROCESS = 4
 def cores() -> int:
     """Return the number of cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
-def unobserved(done: int, total: int) -> None:
-    """Report to nobody."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +61,8 @@ def solve_all(
         cache: Where answers are looked up and stored; ``None`` asks everything anew.
         processes: Processes at most; few questions are answered in this one.
         pool: Those that answer; ``None`` starts and ends them here.
-        progress: Called with how many distinct questions are answered, and how many there are.
+        progress: Called with how many distinct questions are answered, how many there are, and one
+            that is not answered yet.
         timeless_cache: Whether an answer from the cache says 0 seconds, rather than what it took
             when it was found.
     """
@@ -76,14 +73,15 @@ def solve_all(
         known = None if cache is None else cache.find(key, job.problem.workload)
         if known is not None:
             answers[key] = replace(known, seconds=0.0, cpu_seconds=0.0) if timeless_cache else known
-    progress(len(answers), len(distinct))
-    waiting = [job for key, job in distinct.items() if key not in answers]
-    for job, answer in _solved(waiting, processes, pool):
+    waiting = {key: job for key, job in distinct.items() if key not in answers}
+    progress(len(answers), len(distinct), next(iter(waiting.values()), None))
+    for job, answer in _solved(tuple(waiting.values()), processes, pool):
         key = key_of(job)
         answers[key] = answer
+        del waiting[key]
         if cache is not None and isinstance(answer, MappingResult) and answer.note not in NOT_KEPT:
             cache.store(key, answer)
-        progress(len(answers), len(distinct))
+        progress(len(answers), len(distinct), next(iter(waiting.values()), None))
     return tuple(answers[key] for key in keys)
 
 

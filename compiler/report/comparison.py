@@ -1,10 +1,10 @@
 """Two reports side by side: what operators and the whole network take in each."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from ...ir.report import OperatorReport, Report
-from .operator_table import QUANTISED
+from .operator_table import QUANTISED, labels
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +35,7 @@ class ComparedOperators:
     """The same operators in both runs, summed where one run has several steps for them.
 
     Attributes:
+        called: What the last of the steps is called for people.
         operators: Names of the steps, of either run; those of a group are joined with it.
         in_first: How many steps the first run has for them.
         in_second: How many the second has.
@@ -43,6 +44,7 @@ class ComparedOperators:
         offchip_bytes: To and from off-chip memory [byte].
     """
 
+    called: str
     operators: tuple[str, ...]
     in_first: int
     in_second: int
@@ -88,6 +90,8 @@ def compare(first: Report, second: Report) -> Comparison:
     What the quantiser appends to names does not count.
     """
     one, other = first.totals, second.totals
+    called = {**labels(first.operators), **labels(second.operators)}
+    bundles = _bundles(first.operators, second.operators)
     return Comparison(
         first=ComparedRun(first.model.name, first.arch.name),
         second=ComparedRun(second.model.name, second.arch.name),
@@ -95,7 +99,7 @@ def compare(first: Report, second: Report) -> Comparison:
         cycles=_figure(_total_cycles(first), _total_cycles(second)),
         energy_pj=_figure(one.energy_pj, other.energy_pj),
         offchip_bytes=_figure(one.offchip_bytes, other.offchip_bytes),
-        operators=tuple(map(_compared, _bundles(first.operators, second.operators))),
+        operators=tuple(_compared(bundle, called) for bundle in bundles),
     )
 
 
@@ -138,10 +142,12 @@ def _top(above: dict[str, str], name: str) -> str:
     return name
 
 
-def _compared(bundle: _Bundle) -> ComparedOperators:
+def _compared(bundle: _Bundle, called: Mapping[str, str]) -> ComparedOperators:
     first, second = bundle.first, bundle.second
-    names = (step.name.removesuffix(QUANTISED) for step in (*first, *second))
+    steps = (*first, *second)
+    names = (step.name.removesuffix(QUANTISED) for step in steps)
     return ComparedOperators(
+        called=called[steps[-1].name],
         operators=tuple(dict.fromkeys(names)),
         in_first=len(first),
         in_second=len(second),

@@ -1,34 +1,43 @@
 """A comparison of two runs as a table for the terminal."""
 
+from collections.abc import Callable
+
 from rich import box
 from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
 from .comparison import ComparedFigure, ComparedOperators, Comparison
-from .figures import UNKNOWN, amount
+from .figures import UNKNOWN, amount, cycles_text, joule
 from .operator_table import shorten
 
 _NAME = 28
 """Columns of a name."""
+_SHORTEST_NAME = 10
+_WIDE, _FIGURES = 118, 50
+"""Columns that all figures take, and those of narrow terminals by themselves."""
 
 
-def comparison_tables(found: Comparison, *, shown: int) -> Group:
+def comparison_tables(found: Comparison, *, shown: int, width: int) -> Group:
     """Return a comparison as something that rich prints: the totals, then operators.
 
     Args:
         found: What to show.
         shown: How many operators at most, those first whose cycles differ most.
+        width: Of the terminal [column]; narrow ones get the ratios of energy and bytes alone.
     """
+    is_wide = width >= _WIDE
     rows = sorted(found.operators, key=_difference, reverse=True)[:shown]
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=(0, 1, 0, 0))
     table.add_column("operator", no_wrap=True)
-    for figure in ("cycles", "energy", "off chip"):
-        for heading in (f"{figure} A", "B", "B/A"):
-            table.add_column(heading, justify="right", no_wrap=True)
-    table.add_row("all", *_cells(found), end_section=True)
+    threes = [(f"{figure} A", "B", "B/A") for figure in ("cycles", "energy", "off chip")]
+    short = (*threes[0], "x energy", "x bytes")
+    for heading in [item for three in threes for item in three] if is_wide else short:
+        table.add_column(heading, justify="right", no_wrap=True)
+    table.add_row("all", *_cells(found, is_wide), end_section=True)
+    longest = min(_NAME, max(_SHORTEST_NAME, width - _FIGURES))
     for row in rows:
-        table.add_row(Text(_name(row)), *_cells(row))
+        table.add_row(Text(_name(row, longest)), *_cells(row, is_wide))
     heads = [f"A: {found.first.model} on {found.first.arch}"]
     heads += [f"B: {found.second.model} on {found.second.arch}"]
     if not found.same_model:
@@ -42,24 +51,20 @@ def _difference(row: ComparedOperators) -> float:
     return abs((row.cycles.second or 0.0) - (row.cycles.first or 0.0))
 
 
-def _name(row: ComparedOperators) -> str:
+def _name(row: ComparedOperators, longest: int) -> str:
     """Return the last operator's name, and how many there are on the side that has more."""
     count = max(row.in_first, row.in_second)
     more = f" ({count} steps)" if count > 1 else ""
-    return f"{shorten(row.operators[-1], _NAME - len(more))}{more}"
+    return f"{shorten(row.called, max(1, longest - len(more)))}{more}"
 
 
-def _cells(row: ComparedOperators | Comparison) -> tuple[str, ...]:
-    return (
-        *_three(row.cycles, ""),
-        *_three(row.energy_pj, "J", 1e-12),
-        *_three(row.offchip_bytes, "B"),
-    )
+def _cells(row: ComparedOperators | Comparison, is_wide: bool) -> tuple[str, ...]:
+    cycles = _three(row.cycles, cycles_text)
+    energy = _three(row.energy_pj, lambda value: amount(joule(value), "J"))
+    moved = _three(row.offchip_bytes, lambda value: amount(value, "B"))
+    return (*cycles, *energy, *moved) if is_wide else (*cycles, energy[-1], moved[-1])
 
 
-def _three(figure: ComparedFigure, unit: str, factor: float = 1) -> tuple[str, str, str]:
-    first, second = (
-        amount(None if value is None else value * factor, unit)
-        for value in (figure.first, figure.second)
-    )
-    return first, second, UNKNOWN if figure.ratio is None else f"{figure.ratio:.2f}"
+def _three(figure: ComparedFigure, spelled: Callable[[float | None], str]) -> tuple[str, str, str]:
+    ratio = UNKNOWN if figure.ratio is None else f"{figure.ratio:.2f}"
+    return spelled(figure.first), spelled(figure.second), ratio

@@ -7,6 +7,7 @@ from dataclasses import dataclass, fields
 from enum import StrEnum
 from pathlib import Path
 
+from rich import box
 from rich.table import Table
 from rich.text import Text
 
@@ -20,7 +21,7 @@ from ...passes.analysis.zigzag import zigzag_cost
 from ...passes.mapping.mapper import MappingResult
 from ...passes.mapping.problem import Rules
 from ..stores.mappings import MapJob
-from .figures import percent
+from .figures import amount, cycles_text, joule, percent
 from .proofs import scopes_text
 
 
@@ -142,10 +143,30 @@ def _cell(value: str | float | None) -> str:
     return "" if value is None else repr(value)
 
 
-def table_of(rows: Sequence[Row]) -> Table:
-    """Return rows as a table, with geometric means per mapper where there are several layers."""
+_NARROW = 72
+"""Terminals with fewer columns do without what is least missed."""
+_LEFT_OUT = 2
+"""Columns that they do without: the gap and the seconds, which are the last ones."""
+
+
+def table_of(rows: Sequence[Row], width: int) -> Table:
+    """Return rows as a table, with geometric means per mapper where there are several layers.
+
+    Names give way on narrow terminals, figures never do.
+
+    Args:
+        rows: What to show.
+        width: Of the terminal [column].
+    """
     claims = ((row.status, Scope(row.scope) if row.scope else None) for row in rows)
-    table = Table(caption=scopes_text(claims) or None, caption_justify="left")
+    table = Table(
+        box=box.SIMPLE_HEAD,
+        pad_edge=False,
+        show_edge=False,
+        padding=(0, 1, 0, 0),
+        caption=scopes_text(claims) or None,
+        caption_justify="left",
+    )
     is_simulated = any(row.network_cycles is not None for row in rows)
     headings = (
         "layer",
@@ -153,28 +174,31 @@ def table_of(rows: Sequence[Row]) -> Table:
         "cycles",
         "x bound",
         *(("network", "x cycles", "estimate", "waits for") if is_simulated else ()),
-        "energy [uJ]",
+        "energy",
         "x bound",
         "status",
         "gap",
         "s",
     )
-    for heading in headings:
+    left_out = _LEFT_OUT if width < _NARROW else 0
+    kept = len(headings) - left_out
+    for heading in headings[:kept]:
         left = heading in headings[:2]
         table.add_column(Text(heading), justify="left" if left else "right", no_wrap=not left)
     for row in rows:
-        table.add_row(
+        cells = (
             Text(row.layer),
             row.mapper,
-            f"{row.cycles:,.0f}",
+            cycles_text(row.cycles),
             f"{row.cycles / row.cycles_lower_bound:.3f}",
             *(_network_cells(row) if is_simulated else ()),
-            f"{row.energy_pj / 1e6:.2f}",
+            amount(joule(row.energy_pj), "J"),
             _times(_energy_ratio(row)),
             row.status,
             percent(row.gap, 2),
             f"{row.solve_seconds:.2f}",
         )
+        table.add_row(*cells[:kept])
     mappers = list(dict.fromkeys(row.mapper for row in rows))
     for mapper in mappers if len({row.layer for row in rows}) > 1 else ():
         own = [row for row in rows if row.mapper == mapper]
@@ -183,9 +207,8 @@ def table_of(rows: Sequence[Row]) -> Table:
         energy = _geomean(ratios) if len(ratios) == len(own) else None
         over = [row.network_cycles / row.cycles for row in own if row.network_cycles is not None]
         network = ("", _times(_geomean(over) if over else None), "", "") if is_simulated else ()
-        table.add_row(
-            "geomean", mapper, "", f"{cycles:.3f}", *network, "", _times(energy), "", "", ""
-        )
+        means = ("geomean", mapper, "", f"{cycles:.3f}", *network, "", _times(energy), "", "", "")
+        table.add_row(*means[:kept])
     return table
 
 

@@ -18,6 +18,10 @@ _GAP = 2
 _SHORTEST_NAME = 12
 QUANTISED = "_QuantizeLinear_Output"
 """What the quantiser appends to every name."""
+_ADDED = ("_QuantizeLinear", "_DequantizeLinear")
+"""Ends of the names of nodes that the quantiser adds."""
+_RENAMED = (QUANTISED, "_QuantizeLinear_Input")
+"""What it appends to tensors, by which nodes without a name are called."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,8 +42,8 @@ _HEADINGS = (
     Heading("use", is_number=True),
     Heading("energy", is_number=True),
 )
-_MAPPER = 2
-_GIVE_WAY = (_MAPPER, 3, 1)
+_MAPPER, _STATUS = 2, 3
+_GIVE_WAY = (_MAPPER, _STATUS, 1)
 """Columns that narrow terminals do without, the first one first: mapper, status, kind."""
 
 
@@ -84,7 +88,9 @@ class OperatorTable:
             padding=(0, _GAP - 1, 0, 0),
             pad_edge=False,
             show_edge=False,
-            caption=scopes_text((item.status, item.scope) for item in slowest) or None,
+            caption=scopes_text((item.status, item.scope) for item in slowest) or None
+            if _STATUS in columns
+            else None,
             caption_justify="left",
         )
         for heading in headings:
@@ -97,23 +103,36 @@ class OperatorTable:
 
 
 def labels(operators: Sequence[OperatorReport]) -> Mapping[str, str]:
-    """Return how operators are called for people, by name: the first ONNX node, and how many more.
+    """Return how operators are called for people, by name; see :func:`label_of`.
 
-    Where a node became several operators, or there is none, the operator's own name.
+    Where a node became several operators, the operator's own name.
     """
-    found = {item.name: _label(item) for item in operators}
+    found = {item.name: label_of(item.name, item.nodes) for item in operators}
     counts = Counter(found.values())
-    return {
-        name: text if counts[text] == 1 else name.removesuffix(QUANTISED)
-        for name, text in found.items()
-    }
+    return {name: text if counts[text] == 1 else _plain(name) for name, text in found.items()}
 
 
-def _label(item: OperatorReport) -> str:
-    if not item.nodes:
-        return item.name.removesuffix(QUANTISED)
-    others = len(item.nodes) - 1
-    return f"{item.nodes[0]} +{others}" if others else item.nodes[0]
+def label_of(name: str, nodes: Sequence[str]) -> str:
+    """Return how an operator is called for people: its first ONNX node, and how many more.
+
+    Nodes that the quantiser added count where there are no others.
+
+    Args:
+        name: Of the operator; it is called by that where it comes from no node.
+        nodes: ONNX nodes that it comes from.
+    """
+    own = [node for node in nodes if not node.endswith(_ADDED)] or nodes
+    if not own:
+        return _plain(name)
+    others = len(own) - 1
+    return f"{_plain(own[0])} +{others}" if others else _plain(own[0])
+
+
+def _plain(name: str) -> str:
+    """Return a name without what the quantiser appends."""
+    for ending in _RENAMED:
+        name = name.removesuffix(ending)
+    return name
 
 
 def shorten(text: str, width: int) -> str:

@@ -168,7 +168,10 @@ def _listed(names: list[str]) -> str:
 def _count(file: Path, spec: InputSpec, array: Array) -> int:
     """Return how many samples ``array`` holds for an input."""
     if array.dtype != spec.dtype:
-        raise OptionError(f"{file}: {spec.name!r} is {array.dtype}, the model reads {spec.dtype}")
+        raise OptionError(
+            f"{file}: {spec.name!r} is {array.dtype}, the model reads {spec.dtype}",
+            hint=f'convert the array with .astype("{spec.dtype}")',
+        )
     if array.shape == spec.shape:
         return 1
     fits = array.ndim == len(spec.shape) > 0 and array.shape[1:] == spec.shape[1:]

@@ -21,8 +21,11 @@ MAPPER_DIED = "the process of its mapper ended"
 NOT_KEPT = frozenset({TIME_WAS_UP, MAPPER_DIED})
 """Notes of nests that are not worth keeping: with more time or luck there is a better one."""
 
-Progress: TypeAlias = Callable[[int, int], None]
-"""Called as ``progress(done, total)`` while questions are answered."""
+Progress: TypeAlias = Callable[[int, int, "MapJob | None"], None]
+"""Called as ``progress(done, total, asked)`` while questions are answered.
+
+``asked`` is one that has no answer yet; ``None`` where all have theirs.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +86,16 @@ def _stood_in(problem: MappingProblem, mapper: Mapper, note: str) -> MappingResu
     return replace(mapper.map(problem), status=MappingStatus.FALLBACK, note=note)
 
 
+def unobserved(done: int, total: int, asked: MapJob | None) -> None:
+    """Report to nobody.
+
+    Args:
+        done: Answers so far.
+        total: Questions.
+        asked: One without an answer.
+    """
+
+
 class JobSolver(Protocol):
     """Answers questions, in their order; the compiler's does it in parallel and remembers."""
 
@@ -95,7 +108,7 @@ def solve_in_turn(jobs: Sequence[MapJob], progress: Progress) -> tuple[Answer, .
     """Answer one question after the other; a :class:`JobSolver`."""
     answers: list[Answer] = []
     for job in jobs:
-        progress(len(answers), len(jobs))
+        progress(len(answers), len(jobs), job)
         answers.append(job.answer())
-    progress(len(answers), len(jobs))
+    progress(len(answers), len(jobs), None)
     return tuple(answers)

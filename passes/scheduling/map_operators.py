@@ -16,7 +16,7 @@ from ...ir.tiles.schedule import TileSchedule
 from ...ir.workload import Operand
 from ..analysis.batches.tile_batch import TRAFFIC_PRICE
 from ..base import CUT_SHORT, SECONDS_OF, STOOD_IN, Context, Pass, require_arch
-from ..mapping.jobs import MAPPER_DIED, MapJob
+from ..mapping.jobs import MAPPER_DIED, MapJob, Progress, unobserved
 from ..mapping.mapper import Mapper, MappingResult, MappingStatus
 from ..mapping.problem import MappingProblem, Objective
 from ..mapping.recipes.in_tiles import InTiles, Shared, in_haste, in_tiles
@@ -57,7 +57,17 @@ class MapOperators(Pass):
         first: dict[MappingProblem, str] = {}
         for name, problem in problems:
             first.setdefault(problem, name)
-        results = self.solve(tuple(first.items()), arch, ctx)
+        steps = len(first) + len(plan.groups)
+        results = self.solve(
+            tuple(first.items()),
+            arch,
+            ctx,
+            progress=lambda done, _, asked: ctx.progress(
+                self._at(module.graph, None if asked is None else first.get(asked.problem)),
+                done,
+                steps,
+            ),
+        )
         for problem, result in results.items():
             ctx.counters.add(f"{SECONDS_OF}{first[problem]}", result.seconds)
         ctx.counters.add("distinct workloads", len(results))
@@ -66,12 +76,18 @@ class MapOperators(Pass):
         if is_compared and not ctx.deadline.is_over:
             results = self._compared(module, results, first, ctx)
         mappings = [mapping_of(name, results[problem]) for name, problem in problems]
-        for group in plan.groups:
-            ctx.progress("nests of groups", len(mappings), len(module.graph.ops))
+        for number, group in enumerate(plan.groups, start=len(first)):
+            ctx.progress(self._at(module.graph, *group.members), number, steps)
             mappings += self._of_group(module, group, ctx)
         if ctx.deadline.is_over:
             ctx.counters.add(CUT_SHORT)
         return replace(module, mappings=tuple(mappings))
+
+    def _at(self, graph: Graph, *names: str | None) -> str:
+        """Return what the pass is at, for people: the first operator with MACs of these."""
+        ops = [graph.producer[name] for name in names if name is not None]
+        op = next((item for item in ops if workload(item, graph.types) is not None), None)
+        return self.name if op is None else f"{self.name}: {op.loc or op.name}"
 
     def _of_group(self, module: Module, group: Group, ctx: Context) -> tuple[OperatorMapping, ...]:
         """Return the nests of a group: of the mapper, or of its stand-in, as they are or improved.
@@ -117,10 +133,10 @@ class MapOperators(Pass):
         npus = len(require_arch(module).npus)
         rivals = stand_ins(find_mapper(self.mapper), npus)
         jobs = [_job(item, mapper, ctx) for item in results for mapper in rivals]
-        answers = ctx.solve_jobs(jobs, lambda done, total: None)
+        answers = ctx.solve_jobs(jobs, unobserved)
         found = dict(results)
         for number, (job, other) in enumerate(zip(jobs, answers, strict=True)):
-            ctx.progress("nests compared", number, len(jobs))
+            ctx.progress(f"{self.name}: nests compared", number, len(jobs))
             if isinstance(other, InfeasibleError):
                 continue
             if ctx.deadline.is_over:
@@ -166,6 +182,7 @@ class MapOperators(Pass):
         arch: Architecture,
         ctx: Context,
         mapper: Mapper | None = None,
+        progress: Progress = unobserved,
     ) -> Mapping[MappingProblem, MappingResult]:
         """Return the mapping of each problem.
 
@@ -174,15 +191,13 @@ class MapOperators(Pass):
             arch: The accelerator.
             ctx: Who solves.
             mapper: Who is asked; the pass's own mapper by default.
+            progress: Called while problems are solved.
 
         Raises:
             InfeasibleError: Nothing fits one of them; names the operator.
         """
         asked = mapper or in_tiles(find_mapper(self.mapper), len(arch.npus))
-        answers = ctx.solve_jobs(
-            [_job(problem, asked, ctx) for problem, _ in problems],
-            lambda done, total: ctx.progress("operators mapped", done, total),
-        )
+        answers = ctx.solve_jobs([_job(problem, asked, ctx) for problem, _ in problems], progress)
         found: dict[MappingProblem, MappingResult] = {}
         for (problem, name), answer in zip(problems, answers, strict=True):
             if isinstance(answer, InfeasibleError):

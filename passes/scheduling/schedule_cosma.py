@@ -8,7 +8,11 @@ References:
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
+from ...ir.arch import Architecture
+from ...ir.errors import OptionError
+from ...ir.graph import Graph
 from ...ir.module import Module, Stage
+from ...ir.workload import Operand
 from ..base import CUT_SHORT, Context, Pass, require_arch
 from ..mapping.problem import Objective
 from ..mip import Solver
@@ -64,6 +68,8 @@ class ScheduleCosma(Pass):
     def run(self, module: Module, ctx: Context) -> Module:
         """Return the module with a graph schedule, replayed by the independent checker."""
         arch = require_arch(module)
+        if not (self.streaming or self.parameters):
+            _check_constants(module.graph, arch)
         budget = requested_budget(
             self.scratchpad, module.graph, arch, include_parameters=self.parameters
         )
@@ -110,4 +116,19 @@ class ScheduleCosma(Pass):
             mapper=self.mapper,
             objective=self.objective,
             seed=ctx.seed,
+        )
+
+
+def _check_constants(graph: Graph, arch: Architecture) -> None:
+    """Refuse plans without streaming where constants would have to pass the scratchpad in tiles.
+
+    Raises:
+        OptionError: They would.
+    """
+    holds = arch.scratchpad_level.holds
+    read = [name for op in graph.ops for name in op.inputs if graph.is_constant(name)]
+    if Operand.W in holds and read:
+        raise OptionError(
+            f"without streaming %{read[0]} cannot pass {arch.scratchpad}, which holds weights",
+            hint="parameters=true plans constants as tensors of the scratchpad",
         )

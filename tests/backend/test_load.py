@@ -254,6 +254,8 @@ class TestLookup:
 class TestMessages:
     def test_not_toml(self) -> None:
         assert message("name = ").startswith("tiny.toml: not TOML: ")
+        twice = message("[npus]\ncount = 1\n[npus]\n[a.b]")
+        assert twice.startswith("tiny.toml: not TOML: Cannot declare npus twice (at line 3")
         assert "line 2" in message('name = "x"\nlevel = = 3\n')
 
     def test_missing_key(self) -> None:
@@ -292,7 +294,7 @@ class TestMessages:
             (
                 "capacity = 64",
                 "capacity = true",
-                "level.gb.capacity = True: must be a valid integer",
+                "level.gb.capacity = true: must be a valid integer",
             ),
             ("capacity = 64", "capacity = -1", "capacity = -1: must be greater than or equal to 1"),
             ("size = 2", "size = 0", "fanout.mac.size = 0: must be greater than or equal to 1"),

@@ -77,3 +77,32 @@ def test_a_model_is_checked_like_a_file(model):
 
     with pytest.raises(AccnnError, match="NoSuchThing"):
         accnn.compile(model, arch="edge-fp32", options=OPTIONS)
+
+
+@pytest.mark.parametrize(
+    ("inputs", "message"),
+    [
+        ([np.zeros((1, 4), np.float32)], "inputs are a list"),
+        ({**ROWS, "file": np.zeros((1, 4))}, "^inputs: 'file' is float64, the model reads float32"),
+    ],
+)
+def test_inputs_at_hand_are_called_inputs(model, inputs, message):
+    with pytest.raises(OptionError, match=message):
+        accnn.compile(model, arch="edge-fp32", inputs=inputs, options=OPTIONS)
+
+
+def test_options_are_no_dict(model):
+    with pytest.raises(OptionError, match="options are a dict"):
+        accnn.compile(model, arch="edge-fp32", options={"mapper": "cosa"})
+
+
+def test_a_result_is_written_where_text_says_and_shows_itself_in_a_line(model, tmp_path):
+    found = accnn.compile(model, arch="edge-fp32", options=OPTIONS)
+
+    accnn.write_results(found, str(tmp_path / "text.acc"))
+
+    assert (tmp_path / "text.acc" / "report.json").is_file()
+    cycles = found.report.totals.cycles_simulated
+    assert repr(found) == (
+        f"<Result: sum_of_rows.onnx on edge-fp32.toml, verified, {cycles:,} cycles>"
+    )

@@ -53,3 +53,19 @@ def test_a_time_that_is_none_is_refused(seconds: float):
         CompileOptions(max_seconds=seconds)
 
     assert CompileOptions(max_seconds=0.0).max_seconds == 0.0
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "message"),
+    [
+        ("mapper", None, "mapper is None, must be text"),
+        ("seed", "1", "seed is '1', must be a whole number"),
+        ("samples", True, "samples is True, must be a whole number"),
+        ("races", "no", "races is 'no', must be True or False"),
+        ("settings", "map-operators.mapper=loma", "must be a tuple of texts"),
+        ("constants", (1, 2), "must be a mapping of names to values"),
+    ],
+)
+def test_values_of_other_types_are_refused(name: str, value: object, message: str):
+    with pytest.raises(OptionError, match=message):
+        CompileOptions(**{name: value})  # pyright: ignore[reportArgumentType]

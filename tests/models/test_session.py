@@ -1,5 +1,10 @@
 """Reference sessions: integer semantics that do not depend on luck."""
 
+import os
+import subprocess
+import sys
+from pathlib import Path
+
 import numpy as np
 import pytest
 from onnx import ModelProto, TensorProto, helper, numpy_helper
@@ -102,3 +107,26 @@ def test_an_unknown_level_is_refused():
 
 def test_levels_are_spelled_as_on_the_command_line():
     assert [str(level) for level in Optimisation] == ["none", "basic", "extended", "all"]
+
+
+@pytest.mark.parametrize("said", [None, "0"])
+def test_onnxruntime_leaves_no_device_id_behind(said: str | None, tmp_path: Path):
+    """It writes one, and reports what it loads, unless it is told not to; a user's word counts."""
+    code = """
+import os
+from accnn.models.session import make_session
+from accnn.models.zoo import build
+make_session(build("squeezenet1_1", image_size=32, classes=10))
+print(os.environ.get("ORT_DISABLE_TELEMETRY"))
+"""
+    quiet = ("CI", "ORT_DISABLE_TELEMETRY", "XDG_CACHE_HOME")
+    environment = {name: text for name, text in os.environ.items() if name not in quiet}
+    environment |= {"HOME": str(tmp_path)} | ({} if said is None else {quiet[1]: said})
+
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True
+    )
+
+    assert done.stdout.strip() == (said or "1")
+    if said is None:
+        assert [str(path) for path in tmp_path.rglob("*") if "Microsoft" in path.parts] == []

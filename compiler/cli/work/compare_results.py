@@ -44,7 +44,7 @@ def compare_results(
     console = Console()
     if not console.is_terminal:
         console = Console(width=_FILE_WIDTH)
-    console.print(comparison_tables(found, shown=shown))
+    console.print(comparison_tables(found, shown=shown, width=console.width))
 
 
 def _write_page(path: Path, found: Comparison) -> None:

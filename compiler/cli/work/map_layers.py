@@ -146,7 +146,9 @@ def map_layers(request: LayersRequest) -> None:
             jobs,
             cache,
             processes=request.processes,
-            progress=lambda done, total: observe("map", done, total),
+            progress=lambda done, total, asked: observe(
+                "map" if asked is None else f"map: {asked.problem.workload}", done, total
+            ),
         )
     layers = [item for item in chosen for _ in mappers]
     rows = [
@@ -284,4 +286,4 @@ def _show(rows: list[Row], answers: tuple[Answer, ...], arch: Architecture) -> N
         if isinstance(answer, MappingResult) and len(rows) <= 4:
             console.print(f"{row.layer}, {row.mapper}:", markup=False, highlight=False)
             console.print(nest_text(answer.nest, arch), markup=False, highlight=False)
-    console.print(table_of(rows))
+    console.print(table_of(rows, console.width))

@@ -17,11 +17,14 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 
+from ...report.operator_table import shorten
 from ...stopwatch import Observer, unobserved
 from ..verbosity import Verbosity
 
 _EVERY = 10.0
 """Between two lines where stderr is no terminal [s]."""
+_LONGEST_NAME = 32
+"""Characters of what a step is at, on a terminal."""
 
 
 @contextmanager
@@ -64,38 +67,50 @@ class ProgressLines:
     each_step: bool = False
     clock: Callable[[], float] = time.monotonic
     _step: str = "start"
+    _at: str = ""
     _done: int = 0
     _total: int = 0
     _began: float = field(init=False)
     _step_began: float = field(init=False)
+    _done_since: float = field(init=False)
 
     def __post_init__(self) -> None:
-        self._began = self._step_began = self.clock()
+        self._began = self._step_began = self._done_since = self.clock()
 
     def observe(self, step: str, done: int, total: int) -> None:
         """Take note of how far the work is.
 
         Args:
-            step: What runs.
+            step: What runs, and what it is at.
             done: How much of it is done.
             total: How much there is; 0 where nobody knows.
         """
-        begins = step != self._step
+        name, _, at = step.partition(": ")
+        begins = name != self._step
         if begins:
             self._step_began = self.clock()
-        self._step, self._done, self._total = step, done, total
+        if begins or done != self._done:
+            self._done_since = self.clock()
+        self._step, self._at, self._done, self._total = name, at, done, total
         if begins and self.each_step:
             self.tell()
 
     def tell(self) -> None:
-        """Write a line: ``acc-compile: 40 s: map-operators 5 of 21, about 30 s left``."""
+        """Write a line: ``acc-compile: 40 s: map-operators 5 of 21, about 30 s left: conv6``.
+
+        The time that is left follows from what is done; it falls until more is done, and nothing
+        is said of it once it is over.
+        """
         now = self.clock()
         shown = f"{self.tool}: {now - self._began:.0f} s: {self._step}"
         if self._total:
             shown += f" {self._done} of {self._total}"
         if 0 < self._done < self._total:
-            left = (now - self._step_began) * (self._total - self._done) / self._done
-            shown += f", about {left:.0f} s left"
+            each = (self._done_since - self._step_began) / self._done
+            left = each * (self._total - self._done) - (now - self._done_since)
+            shown += f", about {left:.0f} s left" if left > 0 else ""
+        if self._at:
+            shown += f": {_visible(self._at)}"
         self.write(f"{shown}\n")
 
 
@@ -117,6 +132,11 @@ def _now_and_then(tell: Callable[[], None]) -> Generator[None]:
         thread.join()
 
 
+def _visible(name: str) -> str:
+    """Return a name of the network without what a terminal would act on."""
+    return "".join(letter if letter.isprintable() else "?" for letter in name)
+
+
 def _to_stderr(line: str) -> None:
     sys.stderr.write(line)
     sys.stderr.flush()
@@ -131,13 +151,21 @@ def _drawn(console: Console) -> Generator[Observer]:
         BarColumn(bar_width=24),
         TimeElapsedColumn(),
         TimeRemainingColumn(),
+        TextColumn("{task.fields[at]}", markup=False),
         console=console,
         transient=True,
     ) as progress:
-        task = progress.add_task("start", total=None)
+        task = progress.add_task("start", total=None, at="")
 
         def observe(step: str, done: int, total: int) -> None:
-            shown = f"{step} {done}/{total}" if total else step
-            progress.update(task, description=shown, completed=done, total=total or None)
+            name, _, at = step.partition(": ")
+            shown = f"{name} {done}/{total}" if total else name
+            progress.update(
+                task,
+                description=shown,
+                completed=done,
+                total=total or None,
+                at=shorten(_visible(at), _LONGEST_NAME),
+            )
 
         yield observe

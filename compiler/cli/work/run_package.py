@@ -18,6 +18,7 @@ from ....ir.errors import InputError, OptionError
 from ....runtime_sim.simulate import SimulationResult, simulate
 from ....runtime_sim.timing.events import TimingModel
 from ....runtime_sim.trace import write_trace
+from ...report.figures import amount, cycles_text, joule
 from ..verbosity import Verbosity
 
 Array: TypeAlias = npt.NDArray[Any]
@@ -143,9 +144,9 @@ def _write_npz(path: Path, arrays: Mapping[str, Array]) -> None:
 
 
 def _summary(result: SimulationResult) -> str:
-    seconds = result.cycles / result.program.arch.clock_hz
-    moved = result.total.off_chip_bytes
+    program, seconds = result.program, result.cycles / result.program.arch.clock_hz
     return (
-        f"{result.program.name} on {result.program.arch.name}: {result.cycles} cycles "
-        f"({1e3 * seconds:.3g} ms), {result.energy_pj / 1e6:.3f} uJ, {moved} bytes off chip"
+        f"{program.name} on {program.arch.name}: {cycles_text(result.cycles)} cycles "
+        f"({amount(seconds, 's')}), {amount(joule(result.energy_pj), 'J')}, "
+        f"{amount(result.total.off_chip_bytes, 'B')} off chip"
     )

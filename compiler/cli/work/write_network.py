@@ -121,21 +121,26 @@ def _row(network: ZooNetwork) -> ZooRow:
     )
 
 
+_WIDE = 72
+"""Terminals with fewer columns do without operators and sources."""
+
+
 def _show(rows: Sequence[ZooRow]) -> None:
-    table = Table("name", "parameters", "MACs", "operators", "network", "source", box=None)
-    table.columns[0].no_wrap = True
-    for column in table.columns[1:4]:
-        column.justify = "right"
+    console = Console()
+    table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0))
+    for name in ("name", "parameters", "MACs"):
+        table.add_column(name, no_wrap=True, justify="left" if name == "name" else "right")
+    is_wide = console.width >= _WIDE
+    if is_wide:
+        table.add_column("operators", no_wrap=True, justify="right")
+    table.add_column("network", overflow="fold")
+    if is_wide:
+        table.add_column("source", overflow="fold")
     for row in rows:
-        table.add_row(
-            row.name,
-            f"{row.parameters:,}",
-            f"{row.macs / 1e9:.3f} G",
-            f"{row.operators}",
-            row.network,
-            row.source,
-        )
-    Console().print(table)
+        size = (row.name, f"{row.parameters:,}", f"{row.macs / 1e9:.3f} G")
+        others = (f"{row.operators}", row.network, row.source) if is_wide else (row.network,)
+        table.add_row(*size, *others)
+    console.print(table)
 
 
 def _inputs(model: Model) -> str:

@@ -84,7 +84,7 @@ def _row(number: int, item: ComparedOperators) -> ComparedRow:
     steps = "" if item.in_first == item.in_second == 1 else f"{item.in_first}, {item.in_second}"
     return ComparedRow(
         number=number,
-        name=short(item.operators[-1], 40),
+        name=short(item.called, 40),
         title=shown(", ".join(item.operators), 400),
         steps=steps,
         cells=_cells(item),
@@ -153,7 +153,7 @@ def _marks(
             shape=PathShape.BOXES,
             look=f"{look} full",
             path=boxes([(_WIDE * number + _GAP, _WIDE * (number + 1) - _GAP, most - value, most)]),
-            title=f"{run}: {short(item.operators[-1])}: {value:,} cycles",
+            title=f"{run}: {short(item.called)}: {value:,} cycles",
             operator=number,
         )
         for number, (item, value) in enumerate(zip(operators, values, strict=True))

@@ -1,11 +1,12 @@
 """The run over the mesh as the page shows it: operators that wait, and a heat map of links."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from ....ir.mesh_report import MeshReport
 from ..figures import amount, cycles_text, percent, ratio
 from ..mesh_table import WAITS, memory_line, mesh_line, wait_shares
-from .names import short, shown
+from .names import short
 
 _ARROWS = {(1, 0): "east", (-1, 0): "west", (0, 1): "south", (0, -1): "north"}
 
@@ -65,15 +66,20 @@ class MeshView:
     routers: tuple[tuple[tuple[HeatLink, ...], ...], ...]
 
 
-def mesh_view(mesh: MeshReport) -> MeshView:
-    """Return what the page shows of a run over the mesh."""
+def mesh_view(mesh: MeshReport, called: Mapping[str, str]) -> MeshView:
+    """Return what the page shows of a run over the mesh.
+
+    Args:
+        mesh: The run.
+        called: How operators are called for people, by name.
+    """
     return MeshView(
         line=mesh_line(mesh),
         memory="" if mesh.memory is None else memory_line(mesh.memory),
         heads=WAITS,
         rows=tuple(
             WaitRow(
-                name=shown(short(item.name)),
+                name=short(called.get(item.name, item.name)),
                 cycles=cycles_text(item.cycles),
                 analytical=cycles_text(item.analytical_cycles),
                 times=ratio(item.cycles, item.analytical_cycles),

@@ -11,7 +11,9 @@ from graphlib import TopologicalSorter
 
 from ....ir.graph import Graph
 from ....ir.report import OperatorReport
-from ..figures import amount, cycles_text, joule
+from ...onnx_nodes import nodes_of
+from ..figures import amount, counted, cycles_text, joule
+from ..operator_table import label_of
 from .names import short, shown
 
 _WIDE, _GAP_X, _GAP_Y, _MARGIN = 236, 20, 22, 8
@@ -99,7 +101,7 @@ def network_graph(
     if reads is None:
         return None
     layers = _layers(reads)
-    boxes = _boxes(operators, called, layers)
+    boxes = _boxes(graph, operators, called, layers)
     edges, lanes = _edges(reads, layers, boxes)
     right = max(box.x + box.width for box in boxes)
     groups = sum(bool(item.members) for item in operators)
@@ -109,8 +111,9 @@ def network_graph(
         boxes=boxes,
         edges=edges,
         description=(
-            f"{len(operators)} boxes in {len(layers)} layers, {groups} of them fused groups; "
-            f"{sum(map(len, reads.values()))} connections."
+            f"{counted(len(operators), 'operator')} in {counted(len(layers), 'layer')}, "
+            f"{counted(groups, 'fused group')} among them; "
+            f"{counted(sum(map(len, reads.values())), 'connection')}."
         ),
     )
 
@@ -150,6 +153,7 @@ def _layers(reads: Mapping[int, frozenset[int]]) -> list[list[int]]:
 
 
 def _boxes(
+    graph: Graph,
     operators: Sequence[OperatorReport],
     called: Mapping[str, str],
     layers: Sequence[Sequence[int]],
@@ -163,7 +167,7 @@ def _boxes(
         x = middle - (len(layer) * (_WIDE + _GAP_X) - _GAP_X) // 2
         for number in layer:
             item = operators[number]
-            members = tuple(short(name, _TEXT) for name in item.members)
+            members = tuple(_member(graph, name) for name in item.members)
             found[number] = GraphBox(
                 number=number,
                 name=short(called.get(item.name, item.name), _TEXT),
@@ -178,6 +182,10 @@ def _boxes(
             x += _WIDE + _GAP_X
         y += max(found[number].height for number in layer) + _GAP_Y
     return tuple(found[number] for number in range(len(operators)))
+
+
+def _member(graph: Graph, name: str) -> str:
+    return short(label_of(name, nodes_of((graph.producer[name].loc,))), _TEXT)
 
 
 def _title(number: int, item: OperatorReport) -> str:

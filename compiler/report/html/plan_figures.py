@@ -1,5 +1,6 @@
 """The figures of the scratchpad's plan: what is proven of it, and what it moves back and forth."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from ....ir.report import Report
@@ -48,8 +49,13 @@ def plan_facts(report: Report) -> tuple[Fact, ...]:
     )
 
 
-def plan_moves(report: Report) -> tuple[TensorMove, ...]:
-    """Return spills and retrieves by step."""
+def plan_moves(report: Report, called: Mapping[str, str]) -> tuple[TensorMove, ...]:
+    """Return spills and retrieves by step.
+
+    Args:
+        report: All figures.
+        called: How operators are called for people, by name.
+    """
     plan = report.graph_schedule
     if plan is None:
         return ()
@@ -59,7 +65,7 @@ def plan_moves(report: Report) -> tuple[TensorMove, ...]:
         TensorMove(
             kind,
             item.step,
-            shown(plan.order[item.step], 60),
+            shown(called.get(plan.order[item.step], plan.order[item.step]), 60),
             shown(item.tensor, 60),
             amount(item.bytes, "B"),
         )

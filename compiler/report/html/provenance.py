@@ -70,10 +70,14 @@ def facts(report: Report) -> tuple[Fact, ...]:
 
 
 def options(report: Report) -> tuple[Fact, ...]:
-    """Return every option with its value."""
-    return tuple(Fact(name, _spelled(report.options, name)) for name in report.options)
+    """Return every option with its value, spelled as on the command line."""
+    return tuple(
+        Fact(name.replace("_", "-"), _spelled(report.options, name)) for name in report.options
+    )
 
 
 def _spelled(values: Mapping[str, bool | int | float | str | None], name: str) -> str:
     value = values[name]
+    if isinstance(value, bool):
+        return "yes" if value else "no"
     return "-" if value is None or value == "" else shown(str(value))

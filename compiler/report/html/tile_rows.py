@@ -45,13 +45,14 @@ class TileRow:
 
 
 def tile_rows(
-    module: Module, simulation: SimulationResult | None
+    module: Module, simulation: SimulationResult | None, called: Mapping[str, str]
 ) -> tuple[tuple[TileRow, ...], str]:
     """Return one row per operator with tiles, and whose times their pictures show.
 
     Args:
         module: With its tile schedule.
         simulation: The run, ``None`` where there was none.
+        called: How operators are called for people, by name.
     """
     schedule = module.tile_schedule
     if schedule is None or module.arch is None:
@@ -60,24 +61,28 @@ def tile_rows(
     size = module.arch.scratchpad_level.capacity or 1
     views = tile_views(schedule, times.spans, size)
     drawn = _drawn(schedule, views)
+    names = [short(called.get(item.operator, item.operator)) for item in schedule.alone]
     rows = tuple(
         _tile_row(
             schedule,
             step,
-            tile_chart(views[step], are_simulated=times.are_simulated) if step in drawn else None,
+            name,
+            tile_chart(views[step], name, are_simulated=times.are_simulated)
+            if step in drawn
+            else None,
         )
-        for step in range(len(schedule.alone))
+        for step, name in enumerate(names)
     )
     return rows, "simulated" if times.are_simulated else "predicted"
 
 
-def _tile_row(schedule: TileSchedule, step: int, chart: Chart | None) -> TileRow:
+def _tile_row(schedule: TileSchedule, step: int, name: str, chart: Chart | None) -> TileRow:
     item = schedule.alone[step]
     bound, cycles = item.cycles_lower_bound, item.cycles
     operations = sum(op.operator == item.operator for op in schedule.graph.ops)
     moved = schedule.bytes_of(schedule.by_step.get(step, ()))
     return TileRow(
-        name=short(item.operator),
+        name=name,
         scheduler=shown(item.scheduler, 60),
         operations=TableCell(f"{operations:,}", operations),
         cycles=TableCell(f"{cycles:,}", cycles),

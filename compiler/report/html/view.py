@@ -1,14 +1,14 @@
 """Everything that the page shows, as values; the template only lays it out."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ....ir.arch import Architecture
 from ....ir.module import Module
 from ....ir.report import OutputCheck, Report, VerificationStatus
 from ....runtime_sim.result import SimulationResult
 from ..binding import Binding, BusyShare, binding, predicted_shares, simulated_shares
-from ..figures import UNKNOWN, amount, capacity
+from ..figures import UNKNOWN, amount, capacity, counted
 from ..operator_table import labels
 from ..table import accuracy_line, mapping_line, quantization_line, verification_line
 from .charts.marks import Chart
@@ -120,7 +120,9 @@ def view_of(report: Report, module: Module, simulation: SimulationResult | None)
     """
     shares = _shares(report, module, simulation)
     bound_by = [binding(item) for item in shares]
-    tiles, clock = tile_rows(module, simulation)
+    called = labels(report.operators)
+    named = [replace(item, name=called[item.name]) for item in report.operators]
+    tiles, clock = tile_rows(module, simulation, called)
     has_trace = simulation is not None and simulation.timelines is not None
     has_cycles = any(item.cycles for item in report.operators)
     plan = module.graph_schedule
@@ -135,34 +137,34 @@ def view_of(report: Report, module: Module, simulation: SimulationResult | None)
         notes=_notes(report),
         figures=figures(report, module.arch),
         steps=_steps(report),
-        operators=operator_chart(report.operators, bound_by) if has_cycles else None,
+        operators=operator_chart(named, bound_by) if has_cycles else None,
         roofline=None
         if module.arch is None or simulation is None
-        else roofline_chart(report.operators, bound_by, module.arch),
-        network=network_graph(module.graph, report.operators, labels(report.operators)),
-        run=run_chart(simulation, _by_program(simulation, report, bound_by))
+        else roofline_chart(named, bound_by, module.arch),
+        network=network_graph(module.graph, report.operators, called),
+        run=run_chart(simulation, _by_program(simulation, report, bound_by), called)
         if simulation is not None and has_trace
         else None,
         nests_text=mapping_line(report.operators)
         if any(item.mapper for item in report.operators)
         else "",
-        rows=_rows(report, module, shares, bound_by, tiles),
-        plan=None if plan is None else plan_chart(plan, module.graph),
+        rows=_rows(report, called, module, shares, bound_by, tiles),
+        plan=None if plan is None else plan_chart(plan, module.graph, called),
         plan_facts=plan_facts(report),
-        plan_moves=plan_moves(report),
+        plan_moves=plan_moves(report, called),
         tiles=tiles,
         tiles_clock=clock,
         undrawn=sum(row.chart is None for row in tiles),
         energy=energy_bars(report.totals),
-        energy_split=energy_chart(report.operators),
-        traffic_split=traffic_chart(report.operators),
+        energy_split=energy_chart(named),
+        traffic_split=traffic_chart(named),
         off_chip=() if simulation is None else off_chip_bars(simulation),
         traffic=traffic_rows(report.totals.traffic),
         command=command(report),
         options=options(report),
         facts=facts(report),
         has_trace=has_trace,
-        mesh=None if report.mesh is None else mesh_view(report.mesh),
+        mesh=None if report.mesh is None else mesh_view(report.mesh, called),
     )
 
 
@@ -179,13 +181,12 @@ def _verdict(report: Report) -> str:
 
 
 def _machine(arch: Architecture) -> str:
-    npus = len(arch.npus)
     macs = arch.all_macs
     size = arch.scratchpad_level.capacity
     return (
-        f"{npus} NPU{'s' if npus > 1 else ''}, {macs:,} MACs per cycle in {arch.precision}, "
+        f"{counted(len(arch.npus), 'NPU')}, {macs:,} MACs per cycle in {arch.precision}, "
         f"{UNKNOWN if size is None else capacity(size)} scratchpad, "
-        f"{arch.dma.channels} DMA channels, {amount(arch.clock_hz, 'Hz')}"
+        f"{counted(arch.dma.channels, 'DMA channel')}, {amount(arch.clock_hz, 'Hz')}"
     )
 
 
@@ -228,6 +229,7 @@ def _by_program(
 
 def _rows(
     report: Report,
+    called: Mapping[str, str],
     module: Module,
     shares: Sequence[tuple[BusyShare, ...]],
     bound_by: Sequence[Binding],
@@ -241,7 +243,6 @@ def _rows(
         for row, name in zip(tiles, names, strict=False)
         if row.chart is not None
     }
-    called = labels(report.operators)
     return tuple(
         operator_row(
             module,

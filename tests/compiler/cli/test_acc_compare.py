@@ -36,7 +36,7 @@ def test_totals_and_operators_are_shown(runs: Path) -> None:
     first = [line.split()[0] for line in lines if line]
     assert first[2] == "operator"
     assert first[4] == "all"
-    assert "y" in first[5:]
+    assert "conv" in first[5:]
 
 
 def test_json_is_what_the_reports_say(runs: Path) -> None:

@@ -172,6 +172,20 @@ def test_calibration_data_and_inputs_are_used():
     assert report.graph_schedule is not None and report.graph_schedule.budget_bytes == 4096
 
 
+def test_calibration_data_that_nothing_needs_is_told():
+    np.savez("data.npz", x=np.zeros((4, 3, 8, 8), np.float32))
+    greedy = ("--mapper", "output-stationary", "--scheduler", "in-order")
+    given = ("--calibration", "data.npz", *greedy)
+    told = "note: calibration data is not used: "
+
+    floating = run("tiny.onnx", "--arch", "edge-fp32", *given)
+    assert run("tiny.onnx", "--arch", "simba", *given).exit_code == 0
+    quantised = run("tiny.acc/model.onnx", "--arch", "simba", *given, "-o", "again.acc")
+
+    assert f"{told}edge-fp32 computes in fp32" in floating.stdout
+    assert f"{told}the network is quantised" in quantised.stdout
+
+
 @pytest.mark.parametrize("name", ["mr", "MH", "mp"])
 def test_the_scratchpad_may_be_named_by_what_the_graph_needs(name: str):
     last_step = 4 * 8 * 8 * (1 + 4)  # int8 in, float32 out

@@ -194,7 +194,7 @@ def test_strides_are_vertical_then_horizontal():
 
 
 def nest_of(text: str) -> str:
-    return text[text.index("// dram") : text.index("┏")]
+    return text[text.index("// dram") : text.index("\nlayer ")]
 
 
 @pytest.mark.parametrize("layer", ["P=8 C=16 K=8", "R=3 S=3 P=16 Q=16 C=16 K=32 stride=2"])

@@ -73,6 +73,18 @@ def test_lists_every_network(zoo):
     assert "25,557,032" in result.output
 
 
+@pytest.mark.parametrize("width", [60, 80, 120])
+def test_nothing_of_the_list_is_cut_off(zoo, monkeypatch, width):
+    monkeypatch.setenv("COLUMNS", str(width))
+
+    shown = zoo("--list").output
+
+    assert "…" not in shown
+    assert max(map(len, shown.splitlines())) <= width
+    for line in ("25,557,032", "4.089 G", "mobilenetv3_small"):
+        assert line in shown
+
+
 def test_the_list_as_json(zoo):
     result = zoo("--list", "--json")
 

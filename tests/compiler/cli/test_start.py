@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -108,3 +109,30 @@ except SystemExit as end:
     code, *loaded = done.stdout.split()
     assert code == "2"
     assert set(loaded) & HEAVY <= {"pydantic"}  # typer itself looks for it
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full here")
+def test_help_on_a_full_disk_is_one_line():
+    code = SHOW.format(command="acc_compile").replace('["acc_compile"', '["acc-compile"')
+    code = code.partition("try:")[0] + "acc_compile()"
+
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            [sys.executable, "-c", code], stdout=full, stderr=subprocess.PIPE, text=True
+        )
+
+    assert done.returncode == 2
+    assert done.stderr == "acc-compile: error: cannot write the output: No space left on device\n"
+
+
+def test_little_is_imported_before_an_interrupt_is_taken_care_of():
+    code = (
+        "import sys; before = set(sys.modules); import accnn.compiler.cli.start; "
+        "print(*set(sys.modules) - before)"
+    )
+
+    done = subprocess.run(
+        [sys.executable, "-I", "-c", code], capture_output=True, text=True, check=True
+    )
+
+    assert set(done.stdout.split()) & {"typing", "shutil", "inspect", "dataclasses"} == set()

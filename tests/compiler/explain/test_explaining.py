@@ -166,6 +166,17 @@ def test_operators_are_found_by_every_name(blocks: Result) -> None:
     assert find_operator(blocks.module, step.members[0]) == step
 
 
+def test_a_tensor_of_a_node_without_a_name_means_what_computes_it(blocks: Result) -> None:
+    nodes = blocks.network.nodes
+    assert not any(node.name for node in nodes)
+    with pytest.raises(OptionError, match="no operator or ONNX node 'a'"):
+        find_operator(blocks.module, "a")
+
+    found = find_operator(blocks.module, "a", nodes)
+
+    assert (found.folded, found.members) == ("a", find_operator(blocks.module, "b", nodes).members)
+
+
 def test_members_of_a_group_mean_the_group() -> None:
     module = compiled(
         residual(), "simba", CompileOptions(mapper="output-stationary", cache=None, processes=1)

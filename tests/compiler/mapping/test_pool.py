@@ -27,7 +27,7 @@ JOBS = tuple(
 )
 
 
-def told(done, total):
+def told(done, total, asked):
     """Tell nobody."""
 
 
@@ -137,6 +137,6 @@ def test_an_answer_from_the_cache_took_no_time_in_this_run(tmp_path):
 def test_progress_is_told_from_none_to_all():
     seen = []
 
-    solve_all(JOBS, processes=1, progress=lambda done, total: seen.append((done, total)))
+    solve_all(JOBS, processes=1, progress=lambda *at: seen.append(at))
 
-    assert seen == [(done, len(JOBS)) for done in range(len(JOBS) + 1)]
+    assert seen == [(done, len(JOBS), job) for done, job in enumerate((*JOBS, None))]

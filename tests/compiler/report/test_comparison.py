@@ -108,3 +108,12 @@ def test_networks_are_the_same_byte_for_byte() -> None:
 
     assert compare(one, replace(one, seed=1)).same_model
     assert not compare(one, report(step("a", 1), model="other")).same_model
+
+
+def test_rows_are_called_by_onnx_nodes() -> None:
+    one = replace(step("c_QuantizeLinear_Output", 10), nodes=("x_QuantizeLinear", "conv1"))
+
+    (row, other) = compare(report(one, step("d", 1)), report(one, step("d", 1))).operators
+
+    assert (row.called, row.operators) == ("conv1", ("c",))
+    assert other.called == "d"

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+import pytest
 from rich.console import Console
 
 from accnn.compiler.report.layer_table import Row, table_of
@@ -23,18 +24,17 @@ ROW = Row(
 )
 
 
-def shown(*rows: Row) -> str:
-    console = Console(width=150)
+def shown(*rows: Row, width: int = 150) -> str:
+    console = Console(width=width)
     with console.capture() as captured:
-        console.print(table_of(rows))
+        console.print(table_of(rows, width))
     return captured.get()
 
 
 def test_figures_have_units():
     text = shown(ROW)
 
-    assert "energy [uJ]" in text
-    assert "4.00" in text and "4.000" in text  # uJ, and times the bound
+    assert "4.00 uJ" in text and "4.000" in text  # and times the bound
     assert "2.000" in text
 
 
@@ -46,6 +46,17 @@ def test_what_is_proven_stands_beside_of_which_nests():
     assert "0.50%" in text
     assert "optimal: among even nests, these extents" in text
     assert "among" not in shown(heuristic)
+
+
+@pytest.mark.parametrize("width", [60, 80, 120])
+def test_figures_are_whole_on_narrow_terminals(width: int):
+    row = replace(ROW, layer="R=3 S=3 P=56 Q=56 C=64 K=64", mapper="output-stationary")
+
+    lines = shown(replace(row, cycles=123_456_789.0), width=width).splitlines()
+
+    assert max(map(len, lines)) <= width
+    for figure in ("123,456,789", "4.00 uJ", "4.000", "optimal"):
+        assert any(f"{figure} " in f"{line} " for line in lines)
 
 
 def test_names_are_not_markup():

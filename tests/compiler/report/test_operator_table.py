@@ -8,6 +8,7 @@ from rich.console import Console
 
 from accnn.compiler.report.operator_table import OperatorTable, labels, shorten
 from accnn.ir.graph_schedule import SolveStatus
+from accnn.ir.proof import Scope
 from accnn.ir.report import OperatorReport
 
 OPERATORS = tuple(
@@ -60,6 +61,24 @@ def test_operators_are_called_by_their_nodes_unless_two_would_be_called_alike():
     assert list(labels(operators).values()) == ["conv1 +1", "conv2", "t2", "t3", "t4"]
 
 
+@pytest.mark.parametrize(
+    ("nodes", "called"),
+    [
+        (("x_QuantizeLinear", "conv1", "relu1"), "conv1 +1"),
+        (("conv1", "y_DequantizeLinear"), "conv1"),
+        (("y_DequantizeLinear",), "y_DequantizeLinear"),
+        (("scores_QuantizeLinear_Input",), "scores"),
+        ((), "t"),
+    ],
+)
+def test_what_the_quantiser_added_names_no_operator_of_the_user(
+    nodes: tuple[str, ...], called: str
+):
+    operator = replace(OPERATORS[0], name="t_QuantizeLinear_Output", nodes=nodes)
+
+    assert list(labels((operator,)).values()) == [called]
+
+
 def test_names_are_not_markup():
     named = replace(OPERATORS[0], name="[/bold]a[red]")
     console = Console(width=100)
@@ -81,3 +100,14 @@ def test_shorten_keeps_what_fits():
     assert shorten("conv1", 5) == "conv1"
     assert shorten("layer1.conv1", 7) == "lay…nv1"
     assert len(shorten("x" * 50, 20)) == 20
+
+
+@pytest.mark.parametrize(("width", "is_shown"), [(50, False), (120, True)])
+def test_what_a_status_is_proven_of_is_said_where_there_is_one(width: int, is_shown: bool):
+    operator = replace(OPERATORS[0], scope=Scope.EVEN_NESTS)
+    console = Console(width=width)
+    with console.capture() as captured:
+        console.print(OperatorTable((operator,), 10))
+
+    assert ("status" in captured.get()) is is_shown
+    assert ("heuristic: among even nests" in captured.get()) is is_shown

@@ -64,7 +64,9 @@ def test_equal_questions_are_asked_once_and_answers_keep_their_order(tmp_path):
     other = asking(workload=Workload(P=2, C=2))
     seen = []
 
-    answers = solve_all([JOB, other, JOB], progress=lambda done, total: seen.append((done, total)))
+    answers = solve_all(
+        [JOB, other, JOB], progress=lambda done, total, _: seen.append((done, total))
+    )
 
     assert [answer.nest.workload for answer in answers] == [
         PROBLEM.workload,

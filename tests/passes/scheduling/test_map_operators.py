@@ -5,13 +5,16 @@ from pathlib import Path
 
 import pytest
 
-from accnn.backend.load import find_source
+from accnn.backend.load import find_source, load_architecture
 from accnn.ir.arch import Npu
 from accnn.ir.errors import InfeasibleError
 from accnn.ir.graph_schedule import Group
 from accnn.ir.isa.instructions import Unit
 from accnn.ir.mapping import Loop
+from accnn.ir.module import Module
+from accnn.ir.ops import workload
 from accnn.ir.proof import Scope
+from accnn.ir.resources import Constants
 from accnn.passes.base import Context
 from accnn.passes.mapping.recipes.cosa import Cosa
 from accnn.passes.mapping.recipes.in_tiles import Shared
@@ -19,7 +22,7 @@ from accnn.passes.scheduling.map_operators import MapOperators, scheduled_tiles,
 from accnn.passes.scheduling.schedule_in_order import ScheduleInOrder
 from tests.flow import compile_graph
 from tests.networks import NetworkBuilder, residual_network
-from tests.passes.tiling.fused import bottleneck, compile_fused
+from tests.passes.tiling.fused import bottleneck, compile_fused, planned
 from tests.tiles import tiles_of
 
 
@@ -164,3 +167,33 @@ def test_a_nest_that_one_npu_is_too_small_for_is_refused(module):
 
     with pytest.raises(InfeasibleError, match=f"spatial unrolling does not fit: {fanout}"):
         replace(module, arch=arch, tile_schedule=None, program=None).verify()
+
+
+def test_progress_names_the_operator_that_is_at_work():
+    graph, data = residual_network()
+    told = []
+    context = Context(progress=lambda *at: told.append(at))
+    module = Module(graph=graph, arch=load_architecture("simba"), constants=Constants(data))
+    module = ScheduleInOrder().run(module, Context())
+
+    MapOperators(mapper="output-stationary").run(module, context)
+
+    steps = {total for _, _, total in told}
+    names = [what.removeprefix("map-operators: ") for what, _, _ in told[:-1]]
+    first = {op.name: op for op in graph.ops}
+    assert len(steps) == 1
+    assert [done for _, done, _ in told] == list(range(steps.pop() + 1))
+    assert all(workload(first[name], graph.types) is not None for name in names)
+    assert told[-1][0] == "map-operators"
+
+
+def test_progress_counts_a_group_as_one_and_names_its_first_convolution():
+    told = []
+    graph, _ = bottleneck()
+    module = planned(graph, "simba", (Group(members=("a", "b", "c", "y"), rows=4),))
+
+    MapOperators(mapper="output-stationary").run(
+        module, Context(progress=lambda *at: told.append(at))
+    )
+
+    assert told[-1] == ("map-operators: a", 0, 1)

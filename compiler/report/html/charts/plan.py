@@ -13,8 +13,15 @@ _WIDE = 10
 """Length of a step on the axis."""
 
 
-def plan_chart(plan: GraphSchedule, graph: Graph) -> Chart:
-    """Return the chart of a plan."""
+def plan_chart(plan: GraphSchedule, graph: Graph, called: Mapping[str, str]) -> Chart:
+    """Return the chart of a plan.
+
+    Args:
+        plan: The plan.
+        graph: Its network.
+        called: How steps are called for people, by the name of their operator or group.
+    """
+    names = tuple(short(called.get(name, name)) for name in plan.order)
     steps = len(plan.order)
     moved = _moved(plan)
     most = max((sum(row) for row in zip(*moved.values(), strict=True)), default=0) or 1
@@ -34,14 +41,14 @@ def plan_chart(plan: GraphSchedule, graph: Graph) -> Chart:
                 labels=(Label(capacity(plan.budget), 6), Label("0", _MAP - 6)),
                 height=_MAP,
                 extent=plan.budget,
-                marks=(*_workspaces(plan), *_residences(plan, graph), *_edges(plan)),
+                marks=(*_workspaces(plan, names), *_residences(plan, graph), *_edges(plan)),
             ),
             Panel(
                 name="moved",
                 labels=(Label(amount(most, "B"), 6), Label("off chip", _BYTES - 6)),
                 height=_BYTES,
                 extent=most,
-                marks=tuple(_columns(plan, moved, most)),
+                marks=tuple(_columns(names, moved, most)),
             ),
         ),
         legend=_legend(plan, graph, moved),
@@ -93,9 +100,9 @@ def _moved(plan: GraphSchedule) -> Mapping[str, Sequence[int]]:
     return found
 
 
-def _columns(plan: GraphSchedule, moved: Mapping[str, Sequence[int]], most: int) -> Iterable[Mark]:
+def _columns(names: Sequence[str], moved: Mapping[str, Sequence[int]], most: int) -> Iterable[Mark]:
     """Yield stacked columns, one mark per kind and step."""
-    below = [0] * len(plan.order)
+    below = [0] * len(names)
     for kind, amounts in moved.items():
         for step, size in enumerate(amounts):
             if not size:
@@ -105,7 +112,7 @@ def _columns(plan: GraphSchedule, moved: Mapping[str, Sequence[int]], most: int)
                 shape=PathShape.BOXES,
                 look=f"{_LOOKS[kind]} full",
                 path=boxes([(*_steps(step, step), top, top + size)]),
-                title=f"{kind} of step {step}, {short(plan.order[step])}: {size:,} B",
+                title=f"{kind} of step {step}, {names[step]}: {size:,} B",
                 operator=step,
             )
             below[step] += size
@@ -131,24 +138,24 @@ def _residences(plan: GraphSchedule, graph: Graph) -> Iterable[Mark]:
         )
 
 
-def _workspaces(plan: GraphSchedule) -> Iterable[Mark]:
+def _workspaces(plan: GraphSchedule, names: Sequence[str]) -> Iterable[Mark]:
     for item in plan.workspaces:
-        top, name = plan.budget - item.address - item.bytes, plan.order[item.step]
-        group = plan.group(name)
+        top = plan.budget - item.address - item.bytes
+        group = plan.group(plan.order[item.step])
         yield Mark(
             shape=PathShape.BOXES,
             look="slate little" if group is None else "teal half",
             path=boxes([(*_steps(item.step, item.step), top, top + item.bytes)]),
-            title=f"{_whose(name, group)}: {item.bytes:,} B at {item.address:,}",
+            title=f"{_whose(names[item.step], group)}: {item.bytes:,} B at {item.address:,}",
         )
 
 
 def _whose(name: str, group: Group | None) -> str:
     """Return whose workspace it is; that of a group holds the lines that its members pass on."""
     if group is None:
-        return f"workspace of {short(name)}"
+        return f"workspace of {name}"
     rows = f", stripes of {group.rows} rows" if group.rows else ""
-    return f"fused group{rows}: {', '.join(short(member, 32) for member in group.members)}"
+    return f"fused group {name}{rows}: {', '.join(short(member, 32) for member in group.members)}"
 
 
 def _edges(plan: GraphSchedule) -> Iterable[Mark]:

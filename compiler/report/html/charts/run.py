@@ -1,9 +1,9 @@
 """The whole run: one lane per engine over simulated time, and the operators above them."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from .....ir.isa.instructions import Unit
-from .....ir.isa.program import Program, Queue
+from .....ir.isa.program import Queue
 from .....runtime_sim.result import OperatorAccount, SimulationResult
 from ...binding import LOOKS, Binding, look_of
 from ..names import short
@@ -13,14 +13,17 @@ from .run_bars import EngineBar, all_bars
 _ORDER = (Unit.MX, Unit.VX, Unit.LD, Unit.ST)
 
 
-def run_chart(simulation: SimulationResult, bound_by: Sequence[Binding]) -> Chart:
+def run_chart(
+    simulation: SimulationResult, bound_by: Sequence[Binding], called: Mapping[str, str]
+) -> Chart:
     """Return the chart of a run.
 
     Args:
         simulation: With timelines.
         bound_by: What each operator of the program is bound by.
+        called: How operators are called for people, by name.
     """
-    program = simulation.program
+    names = tuple(short(called.get(name, name)) for name in simulation.program.operators)
     found = all_bars(simulation)
     queues = sorted(found, key=_rank)
     lanes = Panel(
@@ -31,7 +34,7 @@ def run_chart(simulation: SimulationResult, bound_by: Sequence[Binding]) -> Char
         marks=tuple(
             mark
             for row, queue in enumerate(queues)
-            for mark in _lane(program, queue, found[queue], row)
+            for mark in _lane(names, queue, found[queue], row)
         ),
     )
     units = list(dict.fromkeys(queue.unit for queue in queues))
@@ -45,7 +48,7 @@ def run_chart(simulation: SimulationResult, bound_by: Sequence[Binding]) -> Char
         ),
         unit="cycle",
         end=simulation.cycles,
-        panels=(_operators(simulation.operators, bound_by), lanes),
+        panels=(_operators(simulation.operators, bound_by, called), lanes),
         legend=(
             *(Key(look, meaning) for look, meaning in _meanings(units).items()),
             Key("slate full", "bar: working all the time"),
@@ -66,13 +69,15 @@ def _lane_labels(names: Sequence[str]) -> tuple[Label, ...]:
     return tuple(Label(name, LANE * row + LANE / 2) for row, name in enumerate(names))
 
 
-def _lane(program: Program, queue: Queue, items: Sequence[EngineBar], row: int) -> Iterator[Mark]:
+def _lane(
+    names: Sequence[str], queue: Queue, items: Sequence[EngineBar], row: int
+) -> Iterator[Mark]:
     """Yield one mark per operator and fullness."""
     groups: dict[tuple[int, str], list[tuple[int, int]]] = {}
     for item in items:
         groups.setdefault((item.operator, item.fullness), []).append((item.first, item.end))
     for (operator, fullness), spans in groups.items():
-        name = short(program.operators[operator]) if operator >= 0 else "several operators"
+        name = names[operator] if operator >= 0 else "several operators"
         yield Mark(
             shape=PathShape.BARS,
             look=f"{look_of(queue.unit)} {fullness}",
@@ -82,14 +87,18 @@ def _lane(program: Program, queue: Queue, items: Sequence[EngineBar], row: int) 
         )
 
 
-def _operators(accounts: Sequence[OperatorAccount], bound_by: Sequence[Binding]) -> Panel:
+def _operators(
+    accounts: Sequence[OperatorAccount],
+    bound_by: Sequence[Binding],
+    called: Mapping[str, str],
+) -> Panel:
     """Return a band of operators; neighbours overlap in time, so they take turns in two rows."""
     marks = tuple(
         Mark(
             shape=PathShape.BARS,
             look=f"{LOOKS[why]} full",
             path=bars([(account.first_cycle, account.last_cycle)], LANE * (number % 2) + LANE / 2),
-            title=f"{short(account.name)}: {why}",
+            title=f"{short(called.get(account.name, account.name))}: {why}",
             operator=number,
         )
         for number, (account, why) in enumerate(zip(accounts, bound_by, strict=True))

@@ -103,17 +103,17 @@ def tile_views(
     }
 
 
-def tile_chart(view: TileView, *, are_simulated: bool) -> Chart:
+def tile_chart(view: TileView, name: str, *, are_simulated: bool) -> Chart:
     """Return the chart of one operator's tiles.
 
     Args:
         view: The tiles.
+        name: What the operator is called.
         are_simulated: Whether its times are the simulator's; predicted ones otherwise.
     """
     schedule, spans = view.schedule, [view.spans[number] for number in view.numbers]
     events = [schedule.events[number] for number in view.numbers]
     start, end = min(first for first, _ in spans), max(last for _, last in spans)
-    name = short(schedule.graph.operators[view.step])
     operations = sum(event.unit is not Unit.DMA for event in events)
     placed = [item for item in view.placed if schedule.graph.tiles[item.tile].space is Space.GB]
     kinds = {_kind(schedule, event) for event in events}

@@ -1,5 +1,6 @@
 """The page in a real browser: whole at any width, light and dark, and its script does its work."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -36,6 +37,12 @@ COVERED = """(() => {
   }
   return found;
 })()"""
+SCROLLED = """[...document.querySelectorAll(".wide")]
+  .filter((it) => it.scrollWidth > it.clientWidth)
+  .map((it) => `${it.closest("section").id}: ${it.scrollWidth} of ${it.clientWidth}`)"""
+CUT_TEXTS = """[...document.querySelectorAll("p, caption:not(.hide)")]
+  .filter((it) => it.getBoundingClientRect().right > document.documentElement.clientWidth + 1)
+  .map((it) => it.textContent)"""
 SHOWN = """[...document.querySelectorAll("#table tbody:not([hidden]) th bdi")].length"""
 CYCLES = """[...document.querySelectorAll("#table td.meter")].map((it) => Number(it.dataset.v))"""
 
@@ -55,6 +62,9 @@ def test_nothing_is_cut_off_or_blank_and_nothing_fails(page: Path, width: int, d
         {
             "overflows": OVERFLOWS,
             "covered": COVERED,
+            "open": 'document.querySelectorAll("details").forEach((it) => { it.open = true; })',
+            "overflows when open": OVERFLOWS,
+            "covered when open": COVERED,
             "is dark": 'matchMedia("(prefers-color-scheme: dark)").matches',
             "ground": "getComputedStyle(document.body).backgroundColor",
             "shown": 'document.getElementById("time").scrollIntoView()',
@@ -65,9 +75,33 @@ def test_nothing_is_cut_off_or_blank_and_nothing_fails(page: Path, width: int, d
 
     assert seen.console == ()
     assert (seen.answers["overflows"], seen.answers["covered"]) == ([], [])
+    assert (seen.answers["overflows when open"], seen.answers["covered when open"]) == ([], [])
     assert seen.answers["is dark"] == dark
     assert seen.answers["ground"] == ("rgb(23, 24, 27)" if dark else "rgb(252, 252, 250)")
     assert seen.colours > 20
+
+
+def test_tables_of_long_names_are_whole_at_1280_and_texts_at_390(flexer: Made, tmp_path: Path):
+    """Tables scroll on small screens; what explains them does not."""
+    operators = tuple(
+        replace(
+            item,
+            nodes=(f"model.layers.{number}.expand1x1.conv", "relu"),
+            kind="quantize+conv2d+max_pool+concat",
+            mapper=item.mapper and "output-stationary",
+            cycles=item.cycles and 10_000_000 + item.cycles,
+        )
+        for number, item in enumerate(flexer.report.operators)
+    )
+    path = tmp_path / "long.html"
+    made = replace(flexer, report=replace(flexer.report, operators=operators))
+    path.write_text(made.page, encoding="utf-8")
+
+    wide = look(path, {"scrolled": SCROLLED, "cut": CUT_TEXTS})
+    narrow = look(path, {"cut": CUT_TEXTS}, width=390)
+
+    assert (wide.answers["scrolled"], wide.answers["cut"]) == ([], [])
+    assert narrow.answers["cut"] == []
 
 
 @pytest.mark.parametrize("width", [1280, 390])

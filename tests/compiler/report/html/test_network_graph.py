@@ -51,7 +51,7 @@ def test_what_runs_together_is_one_box_and_reads_nothing_from_itself() -> None:
     assert all(at not in makers for at, makers in reads.items())
     assert len(drawn.boxes[0].members) == 3
     assert drawn.boxes[0].height > drawn.boxes[1].height
-    assert "1 of them fused groups" in drawn.description
+    assert "1 fused group among them" in drawn.description
 
 
 def test_boxes_lie_below_what_they_read_from_and_on_no_other() -> None:

@@ -85,7 +85,7 @@ class TestStructure:
         for fact in (static.report.model.sha256, static.report.arch.sha256, "onnxruntime"):
             assert fact in text
         for option in static.report.options:
-            assert option in text
+            assert option.replace("_", "-") in text
 
 
 class TestSelfContained:

@@ -9,15 +9,18 @@ from accnn.ir.arch import Architecture, MemoryLevel
 from accnn.ir.errors import InfeasibleError, OptionError
 from accnn.ir.graph import Graph, Op, Value
 from accnn.ir.graph_schedule import SolveStatus
+from accnn.ir.module import Module
 from accnn.ir.types import DType, TensorType
 from accnn.ir.workload import OPERANDS, Operand
 from accnn.models.graphs import densenet121, nasnet_a, resnet50
+from accnn.passes.base import Context
 from accnn.passes.scheduling.check import check_schedule
 from accnn.passes.scheduling.cosma.baselines import Replacement, schedule_linear
 from accnn.passes.scheduling.cosma.budgets import budgets_of, parse_budget
 from accnn.passes.scheduling.cosma.problem import problem_of
 from accnn.passes.scheduling.cosma.schedule import schedule_cosma
 from accnn.passes.scheduling.cosma.solve import CosmaOptions, PlanEngine, PlanOrder
+from accnn.passes.scheduling.schedule_cosma import ScheduleCosma
 
 
 def _tensor(name: str, size: int) -> Value:
@@ -213,3 +216,22 @@ def test_a_fixed_order_may_stream():
     check_schedule(graph, plan)
     assert plan.streams
     assert list(plan.order) == [op.name for op in graph.ops]
+
+
+def test_without_streaming_constants_that_pass_the_scratchpad_must_be_planned() -> None:
+    graph = Graph(
+        name="one",
+        inputs=(_tensor("x", 8),),
+        constants=(_tensor("w", 8),),
+        ops=(_op("y", 8, "x", "w"),),
+        outputs=("y",),
+    )
+    module = Module(graph=graph, arch=_arch(64, weights=True))
+
+    with pytest.raises(OptionError, match="without streaming %w cannot pass gb") as caught:
+        ScheduleCosma(streaming=False).run(module, Context())
+    planned = ScheduleCosma(streaming=False, parameters=True).run(module, Context())
+
+    assert caught.value.hint is not None and "parameters=true" in caught.value.hint
+    assert planned.graph_schedule is not None
+    assert planned.graph_schedule.status is SolveStatus.OPTIMAL

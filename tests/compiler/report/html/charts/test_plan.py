@@ -24,7 +24,7 @@ PLAN = GraphSchedule(
 
 
 def test_residences_stand_at_their_addresses_and_steps():
-    marks = plan_chart(PLAN, GRAPH).panels[0].marks
+    marks = plan_chart(PLAN, GRAPH, {}).panels[0].marks
     paths = {mark.title: mark.path for mark in marks if mark.look == "blue full"}
 
     assert list(paths.values()) == [
@@ -36,7 +36,7 @@ def test_residences_stand_at_their_addresses_and_steps():
 
 
 def test_spills_and_retrieves_mark_the_edges_of_residences():
-    marks = plan_chart(PLAN, GRAPH).panels[0].marks
+    marks = plan_chart(PLAN, GRAPH, {}).panels[0].marks
     edges = {mark.title: mark.path for mark in marks if mark.shape == "lines"}
 
     assert edges == {
@@ -46,7 +46,7 @@ def test_spills_and_retrieves_mark_the_edges_of_residences():
 
 
 def test_moves_stand_below_their_steps():
-    marks = plan_chart(PLAN, GRAPH).panels[1].marks
+    marks = plan_chart(PLAN, GRAPH, {}).panels[1].marks
 
     assert [(mark.operator, mark.path) for mark in marks] == [
         (2, "M21 0h8v40h-8z"),
@@ -55,7 +55,7 @@ def test_moves_stand_below_their_steps():
 
 
 def test_the_legend_names_only_what_is_there():
-    meanings = [key.meaning for key in plan_chart(PLAN, GRAPH).legend]
+    meanings = [key.meaning for key in plan_chart(PLAN, GRAPH, {}).legend]
 
     assert meanings == [
         "Scratchpad:",
@@ -73,11 +73,12 @@ def test_the_workspace_of_a_group_tells_its_members() -> None:
     group = Group(members=ORDER[2:], rows=2)
     plan = replace(PLAN, order=(*ORDER[:2], ORDER[3]), groups=(group,), residences=())
     plan = replace(plan, spills=(), retrieves=())
-    chart = plan_chart(plan, GRAPH)
+    chart = plan_chart(plan, GRAPH, {})
 
     (mark,) = chart.panels[0].marks
     assert mark.look == "teal half"
-    assert mark.title == (f"fused group, stripes of 2 rows: {', '.join(ORDER[2:])}: 50 B at 0")
+    members = ", ".join(ORDER[2:])
+    assert mark.title == f"fused group {ORDER[3]}, stripes of 2 rows: {members}: 50 B at 0"
     meanings = [key.meaning for key in chart.legend]
     assert "tiles and lines of a fused group" in meanings
     assert "workspace for tiles" not in meanings
