@@ -461,7 +461,7 @@ _MESH = (
     Fault(
         "a packet may lose its place at its first link",
         "runtime_sim/noc/kernel.py",
-        "_put_first(net, net.steps[net.trees[tree, FIRST], LINK], entry)",
+        "_put_behind(net, net.steps[net.trees[tree, FIRST], LINK], -1, entry)",
         "_inject(net, number, now)",
         Exam.TRANSFERS,
     ),
@@ -475,8 +475,8 @@ _MESH = (
     Fault(
         "the first in the queue is passed over for ever",
         "runtime_sim/noc/kernel.py",
-        "if not net.dram.shape[0] or net.dram[PASSED] >= 4 * net.dram[WINDOW]:",
-        "if not net.dram.shape[0]:",
+        "entry = _first_open(net, first) if net.dram[PASSED] < 4 * net.dram[WINDOW] else first",
+        "entry = _first_open(net, first)",
         Exam.OFF_CHIP,
     ),
     Fault(
