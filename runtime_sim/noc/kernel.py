@@ -428,16 +428,7 @@ def _serve(net: Net, now: int) -> None:
     number = _task_of(net, entry)
     flits = _next_flits(net, number)
     is_write = net.tasks[number, MEMORY] == WRITE
-    if net.dram.shape[0]:
-        size = flits * net.figures[FLIT_BYTES]
-        end = access(net.dram, net.banks, _next_byte(net, number), size, is_write, now * PARTS)
-        free = end - net.dram[LEAD]
-    else:
-        begin = net.figures[MEMORY_TIME]
-        if now * PARTS - begin >= PARTS:
-            begin = now * PARTS
-        end = free = begin + flits * net.figures[MEMORY_PARTS]
-        net.figures[MEMORY_TIME] = end
+    free, end = _serving_times(net, number, flits, is_write, now)
     net.tasks[number, IS_ASKING] = 0
     net.tasks[number, ASKED] += flits
     net.tasks[number, IN_FLIGHT] += 1
@@ -447,6 +438,21 @@ def _serve(net: Net, now: int) -> None:
     _push(net, max(-(-free // PARTS), now + 1), _MEMORY_FREE, number)
     _push(net, max(-(-end // PARTS), now + 1), _DATA, number)
     _ask_memory(net, number, now)
+
+
+@inner
+def _serving_times(net: Net, number: int, flits: int, is_write: bool, now: int) -> tuple[int, int]:
+    """Return when the memory can take up the next packet, and when it has this one."""
+    if net.dram.shape[0]:
+        size = flits * net.figures[FLIT_BYTES]
+        end = access(net.dram, net.banks, _next_byte(net, number), size, is_write, now * PARTS)
+        return end - net.dram[LEAD], end
+    begin = net.figures[MEMORY_TIME]
+    if now * PARTS - begin >= PARTS:
+        begin = now * PARTS
+    end = begin + flits * net.figures[MEMORY_PARTS]
+    net.figures[MEMORY_TIME] = end
+    return end, end
 
 
 @inner

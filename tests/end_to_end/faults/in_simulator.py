@@ -454,8 +454,8 @@ _MESH = (
     Fault(
         "the off-chip memory takes whole cycles for a packet",
         "runtime_sim/noc/kernel.py",
-        "end = free = begin + flits * net.figures[MEMORY_PARTS]",
-        "end = free = begin + -(-flits * net.figures[MEMORY_PARTS] // PARTS) * PARTS",
+        "end = begin + flits * net.figures[MEMORY_PARTS]",
+        "end = begin + -(-flits * net.figures[MEMORY_PARTS] // PARTS) * PARTS",
         Exam.TRANSFERS,
     ),
     Fault(
