@@ -35,12 +35,12 @@ from accnn.ir.arch import Architecture
 from accnn.ir.workload import Workload
 from accnn.passes.analysis.cost import CostReport, evaluate
 from accnn.passes.mapping.certificate.paper import breakdown
-from accnn.passes.mapping.mapper import Mapper, MappingResult
+from accnn.passes.mapping.mapper import MappingResult
 from accnn.passes.mapping.problem import MappingProblem, Objective
-from accnn.passes.mapping.recipes.cosa_paper import CosaPaper
-from accnn.passes.mapping.registry import MAPPERS, find_mapper
+from accnn.passes.mapping.registry import MAPPERS
 from accnn.passes.mapping.search.even.space import even_space
 from benchmarks.cosa_random import known
+from benchmarks.mappers import mapper_of, show_progress
 
 HERE = Path(__file__).parent
 LAYERS = HERE / "data" / "cosa_layers.csv"
@@ -152,12 +152,6 @@ def _told(arguments: argparse.Namespace) -> list[str]:
     ]
 
 
-def _mapper(name: str, arguments: argparse.Namespace) -> Mapper:
-    if name == "cosa-paper":
-        return CosaPaper(nodes=arguments.paper_nodes, seconds=3600.0)
-    return find_mapper(name)
-
-
 def _measure(
     layers: Sequence[Layer],
     arch: Architecture,
@@ -173,19 +167,13 @@ def _measure(
             if name != "cosa-paper":  # the published program knows no objective but its own
                 budget = arguments.long if "pruned" in name else None
                 problem = replace(problem, objective=objective, evaluations=budget)
-            jobs.append(MapJob(problem, _mapper(name, arguments)))
-    answers = solve_all(jobs, cache, processes=arguments.processes, progress=_progress)
+            jobs.append(MapJob(problem, mapper_of(name, arguments.paper_nodes)))
+    answers = solve_all(jobs, cache, processes=arguments.processes, progress=show_progress)
     return [
         Entry(layers[at // len(names)], job.mapper.name, objective, answer, _cost(answer, arch))
         for at, (job, answer) in enumerate(zip(jobs, answers, strict=True))
         if isinstance(answer, MappingResult)
     ]
-
-
-def _progress(done: int, total: int, asked: MapJob | None) -> None:
-    del asked
-    sys.stderr.write(f"\r{done} of {total} mapped")
-    sys.stderr.write("\n" if done == total else "")
 
 
 def _cost(answer: Answer, arch: Architecture) -> CostReport:
@@ -358,7 +346,7 @@ def _figure_8(arch: Architecture, arguments: argparse.Namespace) -> list[str]:
     ]
     for name in arguments.mapper.split(","):
         budget = arguments.long if "pruned" in name else None
-        result = _mapper(name, arguments).map(
+        result = mapper_of(name, arguments.paper_nodes).map(
             MappingProblem(workload=FIG8, arch=arch, evaluations=budget, even=True)
         )
         parts = breakdown(result.nest, space)

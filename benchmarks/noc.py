@@ -3,6 +3,7 @@
     python -m benchmarks.noc
     python -m benchmarks.noc --arch simba --network resnet50 --mapper cosa,random
     python -m benchmarks.noc --draws 0               # without the closed form's correlation
+    python -m benchmarks.noc --network resnet50 --layers 2      # two layers of it
 
 Every mapper minimises the cost model's latency (``cosa-paper`` its published objective), those with
 ``:network`` behind their name that over the mesh, in closed form; ``random`` is the best of five
@@ -32,15 +33,14 @@ from accnn.ir.mapping import LoopNest
 from accnn.ir.mesh import Mesh
 from accnn.passes.analysis.cost import evaluate
 from accnn.passes.analysis.mesh_load import mesh_load, network_cycles
-from accnn.passes.mapping.mapper import Mapper, MappingResult
+from accnn.passes.mapping.mapper import MappingResult
 from accnn.passes.mapping.problem import MappingProblem, Objective
-from accnn.passes.mapping.recipes.cosa_paper import CosaPaper
-from accnn.passes.mapping.registry import find_mapper
 from accnn.passes.mapping.search.even.draws import draw_uniform
 from accnn.passes.mapping.search.even.space import even_space
 from accnn.runtime_sim.noc.kernel import NO_MEMORY
 from accnn.runtime_sim.noc.nest_traffic import MOST, NetworkRun, run_nest
 from accnn.runtime_sim.noc.transfers import Transfers
+from benchmarks.mappers import mapper_of, show_progress
 
 HERE = Path(__file__).parent
 LAYERS = HERE / "data" / "cosa_layers.csv"
@@ -77,28 +77,38 @@ class Timed:
     @property
     def network(self) -> str:
         """The network that the layer is of."""
-        return self.layer.partition("/")[0]
+        return network_of(self.layer)
 
 
-def main() -> int:
-    """Run the benchmark."""
-    arguments = _parser().parse_args()
-    layers = distinct(
-        item
-        for item in read_layers(LAYERS)
-        if item.name.partition("/")[0] in arguments.network.split(",")
-    )
-    RESULTS.mkdir(exist_ok=True)
+def network_of(layer: str) -> str:
+    """Return the network that a layer is of, by its name."""
+    return layer.partition("/")[0]
+
+
+def main(asked: Sequence[str] | None = None) -> int:
+    """Measure what the command line asks for; return the exit code."""
+    arguments = _parser().parse_args(asked)
+    layers = _layers(arguments)
+    arguments.output.mkdir(exist_ok=True)
     for name in arguments.arch.split(","):
-        arch = load_architecture(name)
         text = ""
-        for lines in _sections(name, layers, arch, arguments):
+        for lines in _sections(name, layers, load_architecture(name), arguments):
             part = "\n".join(lines) + "\n"
             sys.stdout.write(part)
             sys.stdout.flush()
             text += part
-        (RESULTS / f"noc-{name}.md").write_text(text)
+        (arguments.output / f"noc-{name}.md").write_text(text)
     return 0
+
+
+def _layers(arguments: argparse.Namespace) -> list[Layer]:
+    """Return the distinct layers of each network, as many as are asked for."""
+    layers = distinct(read_layers(LAYERS))
+    found: list[Layer] = []
+    for network in arguments.network.split(","):
+        own = [layer for layer in layers if network_of(layer.name) == network]
+        found += own[: arguments.layers]
+    return found
 
 
 def _sections(
@@ -110,7 +120,7 @@ def _sections(
     yield [f"# {name}", "", *_layer_table(timed), ""]
     yield speedups(timed)
     yield _correlations(layers, arch, arguments)
-    yield _speed(arch)
+    yield _speed(arch, arguments.transfers)
     yield [f"{time.process_time() - begun:,.0f} s of CPU time, mappers included."]
 
 
@@ -118,13 +128,16 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--arch", default="simba,simba-8x8")
     parser.add_argument("--network", default=",".join(NETWORKS))
+    parser.add_argument("--layers", type=int, help="of each network at most; all")
     parser.add_argument("--mapper", default=",".join(MAPPERS))
     parser.add_argument("--paper-nodes", type=int, default=50, help="nodes of cosa-paper")
     parser.add_argument("--most", type=int, default=MOST, help="packets simulated of a nest, about")
     parser.add_argument("--draws", type=int, default=200, help="random mappings of a layer")
     parser.add_argument("--correlated", default="resnet50", help="networks whose layers are drawn")
     parser.add_argument("--drawn-most", type=int, default=40_000, help="packets of a drawn one")
+    parser.add_argument("--transfers", type=int, default=200_000, help="timed, of each kind")
     parser.add_argument("--no-cache", action="store_true")
+    parser.add_argument("--output", type=Path, default=RESULTS, help="folder of the tables")
     return parser
 
 
@@ -132,7 +145,7 @@ def distinct(layers: Iterable[Layer]) -> list[Layer]:
     """Return the first layer of each workload and network."""
     found: dict[tuple[str, str], Layer] = {}
     for layer in layers:
-        found.setdefault((layer.name.partition("/")[0], str(layer.workload)), layer)
+        found.setdefault((network_of(layer.name), str(layer.workload)), layer)
     return list(found.values())
 
 
@@ -157,7 +170,7 @@ def measure(
     problems = [MappingProblem(workload=layer.workload, arch=plain) for layer in layers]
     jobs = [_job(problem, name, arch, arguments) for problem in problems for name in others]
     cache = None if arguments.no_cache else MappingCache(default_folder())
-    answers = iter(solve_all(jobs, cache, processes=1, progress=_progress))
+    answers = iter(solve_all(jobs, cache, processes=1, progress=show_progress))
     found: list[Timed] = []
     for layer, problem in zip(layers, problems, strict=True):
         for name in names:
@@ -179,18 +192,7 @@ def _job(
     name, _, network = name.partition(":")
     if network:
         problem = replace(problem, arch=arch, objective=Objective.NETWORK)
-    return MapJob(problem, _mapper(name, arguments))
-
-
-def _mapper(name: str, arguments: argparse.Namespace) -> Mapper:
-    if name == "cosa-paper":
-        return CosaPaper(nodes=arguments.paper_nodes, seconds=3600.0)
-    return find_mapper(name)
-
-
-def _progress(done: int, total: int, asked: MapJob | None) -> None:
-    del asked
-    sys.stderr.write(f"\r{done} of {total} mapped" + ("\n" if done == total else ""))
+    return MapJob(problem, mapper_of(name, arguments.paper_nodes))
 
 
 def _by_layer(timed: Sequence[Timed]) -> Mapping[str, Mapping[str, Timed]]:
@@ -272,7 +274,7 @@ def _correlations(
     ]
     ranks: list[tuple[float, float]] = []
     for layer in layers:
-        if layer.name.partition("/")[0] not in arguments.correlated.split(","):
+        if network_of(layer.name) not in arguments.correlated.split(","):
             continue
         problem = MappingProblem(workload=layer.workload, arch=arch)
         model, closed, simulated, part, bound = _compared(
@@ -324,12 +326,12 @@ def _ranks(values: Floats) -> Floats:
     return (np.cumsum(counts) - (counts - 1) / 2)[group]
 
 
-def _speed(arch: Architecture) -> list[str]:
+def _speed(arch: Architecture, count: int) -> list[str]:
     """Return transactions per second of random traffic."""
     assert arch.network is not None
     mesh = Mesh(arch.network)
     children = arch.network.columns * arch.network.rows
-    rng, count = np.random.default_rng(0), 200_000
+    rng = np.random.default_rng(0)
     kinds = {
         "from ports to elements": rng.choice(mesh.scratchpad_nodes, count),
         "between elements": rng.integers(0, children, count),

@@ -29,7 +29,8 @@ _OTHERS = (
 _OTHERS_LAST = (
     Command(
         module="benchmarks.noc",
-        quick="--arch simba --network alexnet --mapper cosa,random --draws 0",
+        quick="--arch simba --network resnet50 --layers 3 --paper-nodes 5 --most 20000"
+        " --mapper cosa,cosa-paper,salsa,random,timeloop-hybrid --draws 50 --drawn-most 5000",
     ),
     Command(module="benchmarks.noc_programs", quick="--network squeezenet --image-size 64"),
     Command(

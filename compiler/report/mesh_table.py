@@ -121,7 +121,8 @@ def mesh_line(mesh: MeshReport) -> str:
     busiest = max(mesh.links, key=lambda link: link.flits)
     (column, row), (to, below) = busiest.begin, busiest.end
     share = percent(busiest.flits / mesh.cycles) if mesh.cycles else "-"
+    energy = amount(joule(mesh.network_pj), "J") if mesh.network_pj else "without a price"
     return (
-        f"mesh: {amount(mesh.hop_flits)} flits times hops, {amount(joule(mesh.network_pj), 'J')}; "
+        f"mesh: {amount(mesh.hop_flits)} flits times hops, {energy}; "
         f"busiest link [{column}, {row}] to [{to}, {below}], in {share} of the cycles"
     )

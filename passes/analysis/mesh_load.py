@@ -34,23 +34,16 @@ class MeshLoad:
 
     Attributes:
         links: By number of the link.
-        ports: Those that lead out of a port or into one.
         trips: How long the tiles of the memory that waits most are under way [cycle].
     """
 
     links: Counter[int]
-    ports: frozenset[int]
     trips: float
 
     @property
     def busiest(self) -> int:
-        """Flits over the busiest link."""
+        """Flits over the busiest link, those of ports included."""
         return max(self.links.values(), default=0)
-
-    @property
-    def busiest_port(self) -> int:
-        """Flits over the busiest link of a port."""
-        return max((self.links[link] for link in self.ports), default=0)
 
 
 def network_cycles(report: CostReport, load: MeshLoad) -> float:
@@ -98,9 +91,7 @@ class _Loads:
             for row, boundary in enumerate(self.counts.index.table.boundaries):
                 if boundary.operand is operand:
                     self._add(row, boundary)
-        nodes = (*self.mesh.scratchpad_nodes, *self.mesh.off_chip_nodes)
-        ends = [end(node) for node in nodes for end in (self.mesh.link_in, self.mesh.link_out)]
-        return MeshLoad(self.links, frozenset(ends), self.trips)
+        return MeshLoad(self.links, self.trips)
 
     def _add(self, row: int, boundary: Boundary) -> None:
         visits, tiles, elements = (

@@ -56,16 +56,14 @@ PARTS = 256
     IS_WRITING,
     NEXT_REFRESH,
     PASSED,
-    HITS,
-    MISSES,
+    OPENED,
     LAST,
     BURSTS,
-) = range(20)
+) = range(19)
 """Figures of a memory: bytes; times in parts of a cycle, the last of which is that of a miss; how
 many in the queue are looked at; then until when the bus is busy, whether the last burst was
 written, when the next refresh is due, how often the first in the queue was passed over, how many
-accesses to a row found it open and did not, the number of the last burst, and how many bursts there
-were."""
+rows were opened, the number of the last burst, and how many bursts there were."""
 
 ROW, READY, CLOSE = range(3)
 """Columns of banks: open row, -1 for none; when a burst, and when closing, can be asked for."""
@@ -78,7 +76,7 @@ def dram_figures(dram: Dram, clock_hz: float) -> tuple[Ints, Ints]:
         dram: Its timing.
         clock_hz: Cycles per second.
     """
-    figures = np.zeros(20, np.int64)
+    figures = np.zeros(BURSTS + 1, np.int64)
     figures[[BURST_BYTES, ROW_BYTES, WINDOW]] = dram.burst_bytes, dram.row_bytes, dram.window
     times = (dram.burst_ns, dram.column_ns, dram.activate_ns, dram.precharge_ns)
     times += (dram.recovery_ns, dram.turnaround_ns, dram.refresh_ns, dram.interval_ns)
@@ -129,13 +127,7 @@ def _in_row(dram: Ints, banks: Ints, byte: int, size: int, is_write: bool, now: 
     """Read or write bytes of one row."""
     row = byte // dram[ROW_BYTES]
     bank, row = row % banks.shape[0], row // banks.shape[0]
-    begin = max(now, banks[bank, READY])
-    dram[HITS if banks[bank, ROW] == row else MISSES] += 1
-    if banks[bank, ROW] != row:
-        if banks[bank, ROW] >= 0:
-            begin = max(begin, banks[bank, CLOSE]) + dram[PRECHARGE]
-        begin += dram[ACTIVATE]
-        banks[bank, ROW] = row
+    begin = _open_row(dram, banks, bank, row, now)
     bus = dram[BUS]
     if is_write != dram[IS_WRITING]:
         bus += dram[TURNAROUND]
@@ -150,6 +142,19 @@ def _in_row(dram: Ints, banks: Ints, byte: int, size: int, is_write: bool, now: 
     dram[BUS], dram[IS_WRITING], dram[LAST] = end, is_write, last
     banks[bank, READY] = end - dram[COLUMN]
     banks[bank, CLOSE] = end + dram[RECOVERY] if is_write else end
+
+
+@inner
+def _open_row(dram: Ints, banks: Ints, bank: int, row: int, now: int) -> int:
+    """Open a row unless it is; return when a burst can be asked for."""
+    begin = max(now, banks[bank, READY])
+    if banks[bank, ROW] == row:
+        return begin
+    dram[OPENED] += 1
+    if banks[bank, ROW] >= 0:
+        begin = max(begin, banks[bank, CLOSE]) + dram[PRECHARGE]
+    banks[bank, ROW] = row
+    return begin + dram[ACTIVATE]
 
 
 @inner
@@ -202,7 +207,7 @@ def served(dram: Dram, clock_hz: float, starts: Ints, size: int, *, is_write: bo
     figures[INTERVAL], figures[IS_WRITING] = 0, is_write
     parts = _in_turn(figures, banks, starts, size, is_write)
     cycles = parts / PARTS * (1 + dram.refresh_ns / dram.interval_ns)
-    return Served(cycles, int(figures[MISSES]), int(figures[BURSTS]))
+    return Served(cycles, int(figures[OPENED]), int(figures[BURSTS]))
 
 
 @entry

@@ -209,29 +209,36 @@ def _request(net: Net, link: int, entry: int, number: int, since: int) -> None:
         or (net.places[at, SINCE] == since and _task_of(net, at) > number)
     ):
         at = net.places[at, BEFORE]
-    behind = net.links[link, FRONT] if at < 0 else net.places[at, AFTER]
-    net.places[entry, BEFORE], net.places[entry, AFTER] = at, behind
-    if at < 0:
-        net.links[link, FRONT] = entry
-    else:
-        net.places[at, AFTER] = entry
-    if behind < 0:
-        net.links[link, BACK] = entry
-    else:
-        net.places[behind, BEFORE] = entry
+    _put_behind(net, link, at, entry)
     _touch(net, link)
 
 
 @inner
-def _put_first(net: Net, link: int, entry: int) -> None:
-    """Let what has just left a queue be its first again."""
-    behind = net.links[link, FRONT]
-    net.places[entry, BEFORE], net.places[entry, AFTER] = -1, behind
-    net.links[link, FRONT] = entry
-    if behind < 0:
-        net.links[link, BACK] = entry
+def _put_behind(net: Net, link: int, before: int, entry: int) -> None:
+    """Put an entry into a queue, behind another one; -1 makes it the first."""
+    after = net.links[link, FRONT] if before < 0 else net.places[before, AFTER]
+    net.places[entry, BEFORE], net.places[entry, AFTER] = before, after
+    _join(net, link, before, entry)
+    _join(net, link, entry, after)
+
+
+@inner
+def _take_out(net: Net, link: int, entry: int) -> None:
+    """Take an entry out of a queue."""
+    _join(net, link, net.places[entry, BEFORE], net.places[entry, AFTER])
+
+
+@inner
+def _join(net: Net, link: int, before: int, after: int) -> None:
+    """Let two entries of a queue follow each other; -1 is an end of it."""
+    if before < 0:
+        net.links[link, FRONT] = after
     else:
-        net.places[behind, BEFORE] = entry
+        net.places[before, AFTER] = after
+    if after < 0:
+        net.links[link, BACK] = before
+    else:
+        net.places[after, BEFORE] = before
 
 
 @inner
@@ -240,17 +247,6 @@ def _task_of(net: Net, entry: int) -> int:
     if entry < steps:
         return net.packets[entry // net.figures[LONGEST], TASK]
     return (entry - steps) % net.tasks.shape[0]
-
-
-@inner
-def _dequeue(net: Net, link: int) -> int:
-    entry = net.links[link, FRONT]
-    net.links[link, FRONT] = net.places[entry, AFTER]
-    if net.links[link, FRONT] < 0:
-        net.links[link, BACK] = -1
-    else:
-        net.places[net.links[link, FRONT], BEFORE] = -1
-    return entry
 
 
 @inner
@@ -311,7 +307,8 @@ def _grant_all(net: Net, now: int) -> None:
 @inner
 def _grant(net: Net, link: int, now: int) -> None:
     """Let the first in the queue of a link cross."""
-    entry, longest = _dequeue(net, link), net.figures[LONGEST]
+    entry, longest = net.links[link, FRONT], net.figures[LONGEST]
+    _take_out(net, link, entry)
     if entry >= net.figures[STEPS]:
         entry = _new_packet(net, entry, now) * longest
     slot, position = divmod(entry, longest)
@@ -365,7 +362,7 @@ def _new_packet(net: Net, entry: int, now: int) -> int:
             _inject(net, number, now)
         _ask_memory(net, number, now)
     elif net.tasks[number, LEFT]:  # keeps its place, before all that came later
-        _put_first(net, net.steps[net.trees[tree, FIRST], LINK], entry)
+        _put_behind(net, net.steps[net.trees[tree, FIRST], LINK], -1, entry)
     return slot
 
 
@@ -400,7 +397,13 @@ def _delivered(net: Net, number: int, now: int) -> None:
     if net.tasks[number, MEMORY] == WRITE and _has_memory(net):
         net.tasks[number, AT_MEMORY] += 1
         _ask_memory(net, number, now)
-        return
+    else:
+        _count_packet(net, number, now)
+
+
+@inner
+def _count_packet(net: Net, number: int, now: int) -> None:
+    """A packet is done, and so is the task with its last one."""
     net.tasks[number, UNDELIVERED] -= 1
     if not net.tasks[number, UNDELIVERED]:
         _finish(net, number, now)
@@ -425,16 +428,7 @@ def _serve(net: Net, now: int) -> None:
     number = _task_of(net, entry)
     flits = _next_flits(net, number)
     is_write = net.tasks[number, MEMORY] == WRITE
-    if net.dram.shape[0]:
-        size = flits * net.figures[FLIT_BYTES]
-        end = access(net.dram, net.banks, _next_byte(net, number), size, is_write, now * PARTS)
-        free = end - net.dram[LEAD]
-    else:
-        begin = net.figures[MEMORY_TIME]
-        if now * PARTS - begin >= PARTS:
-            begin = now * PARTS
-        end = free = begin + flits * net.figures[MEMORY_PARTS]
-        net.figures[MEMORY_TIME] = end
+    free, end = _serving_times(net, number, flits, is_write, now)
     net.tasks[number, IS_ASKING] = 0
     net.tasks[number, ASKED] += flits
     net.tasks[number, IN_FLIGHT] += 1
@@ -444,6 +438,21 @@ def _serve(net: Net, now: int) -> None:
     _push(net, max(-(-free // PARTS), now + 1), _MEMORY_FREE, number)
     _push(net, max(-(-end // PARTS), now + 1), _DATA, number)
     _ask_memory(net, number, now)
+
+
+@inner
+def _serving_times(net: Net, number: int, flits: int, is_write: bool, now: int) -> tuple[int, int]:
+    """Return when the memory can take up the next packet, and when it has this one."""
+    if net.dram.shape[0]:
+        size = flits * net.figures[FLIT_BYTES]
+        end = access(net.dram, net.banks, _next_byte(net, number), size, is_write, now * PARTS)
+        return end - net.dram[LEAD], end
+    begin = net.figures[MEMORY_TIME]
+    if now * PARTS - begin >= PARTS:
+        begin = now * PARTS
+    end = begin + flits * net.figures[MEMORY_PARTS]
+    net.figures[MEMORY_TIME] = end
+    return end, end
 
 
 @inner
@@ -466,39 +475,25 @@ def _pick(net: Net, memory: int) -> int:
     The first whose row is open, of the first ``WINDOW``; else the first of all. The first is passed
     over four times as often at most, so that it is served some day.
     """
-    first = net.links[memory, FRONT]
-    if not net.dram.shape[0] or net.dram[PASSED] >= 4 * net.dram[WINDOW]:
-        return _dequeue_first(net, memory)
+    entry = first = net.links[memory, FRONT]
+    if net.dram.shape[0]:
+        entry = _first_open(net, first) if net.dram[PASSED] < 4 * net.dram[WINDOW] else first
+        net.dram[PASSED] = 0 if entry == first else net.dram[PASSED] + 1
+    _take_out(net, memory, entry)
+    return entry
+
+
+@inner
+def _first_open(net: Net, first: int) -> int:
+    """Return the first of those looked at whose row is open; else the first of all."""
     entry = first
     for _ in range(net.dram[WINDOW]):
         if entry < 0:
             break
         if is_open(net.dram, net.banks, _next_byte(net, _task_of(net, entry))):
-            if entry == first:
-                break
-            net.dram[PASSED] += 1
-            return _take_out(net, memory, entry)
+            return entry
         entry = net.places[entry, AFTER]
-    return _dequeue_first(net, memory)
-
-
-@inner
-def _dequeue_first(net: Net, memory: int) -> int:
-    if net.dram.shape[0]:
-        net.dram[PASSED] = 0
-    return _dequeue(net, memory)
-
-
-@inner
-def _take_out(net: Net, link: int, entry: int) -> int:
-    """Take one that is not the first out of a queue."""
-    before, after = net.places[entry, BEFORE], net.places[entry, AFTER]
-    net.places[before, AFTER] = after
-    if after < 0:
-        net.links[link, BACK] = before
-    else:
-        net.places[after, BEFORE] = before
-    return entry
+    return first
 
 
 @inner
@@ -511,6 +506,4 @@ def _remembered(net: Net, number: int, now: int) -> None:
         return
     net.tasks[number, IN_FLIGHT] -= 1
     _ask_memory(net, number, now)
-    net.tasks[number, UNDELIVERED] -= 1
-    if not net.tasks[number, UNDELIVERED]:
-        _finish(net, number, now)
+    _count_packet(net, number, now)

@@ -362,60 +362,66 @@ class _Traffic:
         """Add the tiles of outputs, on their way out and back in."""
         visits, halves = self.phases.visits(way.leg), _halves(way.leg.child)
         sends, last = self._messages(way, visits)
-        transfers = self.transfers
-        transfers.order(self.compute[visits.last], sends)
+        self.transfers.order(self.compute[visits.last], sends)
         everyone = np.arange(sends.shape[1], dtype=np.int64)
         self._needed(Operand.O, sends[:-halves], visits.first[halves:], everyone)
         taken_up = self.accumulate and way.outer is None
         back = np.flatnonzero((visits.earlier >= 0) | taken_up)
-        flits = np.full((len(back), len(last)), way.flits)
-        trees = [transfers.tree(port, (child,)) for child, port in last]
-        memory = READ if way.is_off_chip else NO_MEMORY
-        places = self._addresses(way.leg, visits.tile[back], way.flits, len(trees))
-        returns = transfers.add(np.array(trees)[None, :], flits, memory, places)
-        tiles, different = self._times(way.leg)
-        for tree in trees:
-            self._carry(tree, (tiles - (0 if taken_up else different)) * way.flits, memory)
+        returns = self._returned(way, visits.tile[back], last, taken_up=taken_up)
         nearest = np.array([child for child, _ in last])
-        again = visits.earlier[back] >= 0
-        transfers.order(sends[visits.earlier[back][again]][:, nearest], returns[again])
-        late = back >= halves
-        transfers.order(sends[back[late] - halves][:, nearest], returns[late])
+        again, late = visits.earlier[back] >= 0, back >= halves
+        self.transfers.order(sends[visits.earlier[back][again]][:, nearest], returns[again])
+        self.transfers.order(sends[back[late] - halves][:, nearest], returns[late])
         self._needed(Operand.O, returns, visits.first[back], nearest)
         if way.outer is not None:
             self._stored(way.outer, visits, sends[:, nearest], back, returns)
 
+    def _returned(
+        self, way: _Way, tile: Ints, last: Sequence[tuple[int, int]], *, taken_up: bool
+    ) -> Ints:
+        """Add old sums, each to the child that sent them to a port ``[tiles, ports]``."""
+        trees = [self.transfers.tree(port, (child,)) for child, port in last]
+        memory = READ if way.is_off_chip else NO_MEMORY
+        places = self._addresses(way.leg, tile, way.flits, len(trees))
+        tiles, different = self._times(way.leg)
+        for tree in trees:
+            self._carry(tree, (tiles - (0 if taken_up else different)) * way.flits, memory)
+        flits = np.full((len(tile), len(trees)), way.flits)
+        return self.transfers.add(np.array(trees)[None, :], flits, memory, places)
+
     def _messages(self, way: _Way, visits: Visits) -> tuple[Ints, list[tuple[int, int]]]:
         """Add what children send, ``[visits, children]``; return who sends to which port, too."""
-        memory = WRITE if way.is_off_chip else NO_MEMORY
         sends = np.zeros((len(visits), len(way.groups.of)), np.int64)
-        wide = np.full(len(visits), way.flits)
-        final = np.where(visits.is_final == 1, way.narrow, way.flits)
         last: list[tuple[int, int]] = []
-        tiles, different = self._times(way.leg)
-        closing = (tiles - different) * way.flits + different * way.narrow
+        tiles, _ = self._times(way.leg)
         places = self._addresses(way.leg, visits.tile, way.flits, len(way.groups.members))
         for group, members in enumerate(way.groups.members):
             port = self._port(way, members, way.flits * tiles)
             hops = next_hops(self.mesh, members, port)
             for child, receiver in hops.items():
                 tree = self.transfers.tree(child, (receiver,))
-                is_last = receiver == port
-                sends[:, child] = self.transfers.add(
-                    np.array(tree),
-                    final if is_last else wide,
-                    memory if is_last else NO_MEMORY,
-                    places[:, group],
-                )
-                if not is_last:
-                    self._carry(tree, tiles * way.flits, NO_MEMORY)
-                else:
-                    self._carry(tree, closing, memory)
+                if receiver == port:
+                    sends[:, child] = self._sent_out(way, visits, tree, places[:, group])
                     last.append((child, port))
+                else:
+                    sends[:, child] = self._sent_on(way, visits, tree)
             for child, receiver in hops.items():
                 if receiver != port:
                     self.transfers.order(sends[:, child], sends[:, receiver])
         return sends, last
+
+    def _sent_on(self, way: _Way, visits: Visits, tree: int) -> Ints:
+        """Add the sums that one child sends to another one ``[visits]``."""
+        self._carry(tree, self._times(way.leg)[0] * way.flits, NO_MEMORY)
+        return self.transfers.add(np.array(tree), np.full(len(visits), way.flits), NO_MEMORY)
+
+    def _sent_out(self, way: _Way, visits: Visits, tree: int, places: Ints) -> Ints:
+        """Add the sums that the last child sends to a port ``[visits]``; finished are narrow."""
+        memory = WRITE if way.is_off_chip else NO_MEMORY
+        tiles, different = self._times(way.leg)
+        self._carry(tree, (tiles - different) * way.flits + different * way.narrow, memory)
+        final = np.where(visits.is_final == 1, way.narrow, way.flits)
+        return self.transfers.add(np.array(tree), final, memory, places)
 
     def _stored(self, outer: Leg, visits: Visits, sends: Ints, back: Ints, returns: Ints) -> None:
         """Add the tiles of outputs between the scratchpad and the off-chip memory."""

@@ -178,16 +178,11 @@ class Transfers:
 
     def _net(self, memory_bandwidth: float | None) -> Net:
         """Return what the events start from."""
-        network = self.mesh.network
         trees, steps, children = self._wires()
         tasks, waiting = self._work(trees)
-        slots = self.mesh.links * (network.buffers + 1)
+        slots = self.mesh.links * (self.mesh.network.buffers + 1)
         longest = max(len(tree.links) for tree in self._shapes) if self._shapes else 1
-        figures = np.zeros(12, np.int64)
-        figures[FLIT_BYTES], figures[AHEAD] = max(network.flit_bits // 8, 1), 1
-        figures[ROUTER_CYCLES], figures[BUFFER_FLITS] = network.router_cycles, network.buffer_flits
-        if memory_bandwidth is not None:
-            figures[MEMORY_PARTS] = max(round(PARTS * network.flit_bits / 8 / memory_bandwidth), 1)
+        figures = self._figures(memory_bandwidth)
         figures[LONGEST], figures[STEPS], figures[FREE] = longest, slots * longest, slots
         return Net(
             tasks=tasks,
@@ -205,6 +200,16 @@ class Transfers:
             free=np.arange(slots),
             touched=np.zeros(self.mesh.links + 1, np.int64),
         )
+
+    def _figures(self, memory_bandwidth: float | None) -> Ints:
+        """Return the figures of the machine; the others are zero."""
+        network = self.mesh.network
+        figures = np.zeros(12, np.int64)
+        figures[FLIT_BYTES], figures[AHEAD] = max(network.flit_bits // 8, 1), 1
+        figures[ROUTER_CYCLES], figures[BUFFER_FLITS] = network.router_cycles, network.buffer_flits
+        if memory_bandwidth is not None:
+            figures[MEMORY_PARTS] = max(round(PARTS * network.flit_bits / 8 / memory_bandwidth), 1)
+        return figures
 
     def _links(self) -> Ints:
         links = np.zeros((self.mesh.links + 1, 7), np.int64)

@@ -36,6 +36,18 @@ def test_a_way_has_a_link_per_hop_and_two_of_its_ends() -> None:
             assert (tree.links[0], tree.links[-1]) == (MESH.link_in(source), MESH.link_out(node))
 
 
+def test_links_join_routers_on_the_way() -> None:
+    for source in range(9):
+        for node in range(9):
+            at = MESH.positions[source]
+            for link in MESH.tree(source, (node,)).links[1:-1]:
+                begin, end = MESH.ends(link)
+                assert MESH.is_between(link) and begin == at
+                assert MESH.link_name(link) == f"from {at[0]},{at[1]} to {end[0]},{end[1]}"
+                at = end
+            assert at == MESH.positions[node]
+
+
 def test_ways_go_along_the_row_first() -> None:
     there, back = MESH.tree(0, (5,)), MESH.tree(5, (0,))
 

@@ -1,10 +1,12 @@
 """The table of a run over the mesh: names give way to the terminal, then columns, never digits."""
 
+from dataclasses import replace
+
 import pytest
 from rich.console import Console
 
-from accnn.compiler.report.mesh_table import MeshTable
-from accnn.ir.mesh_report import MeshOperator, MeshReport
+from accnn.compiler.report.mesh_table import MeshTable, mesh_line
+from accnn.ir.mesh_report import MeshLink, MeshOperator, MeshReport
 
 NAME = "layer3.0.downsample.convolution_with_a_long_name"
 OPERATORS = (
@@ -40,6 +42,14 @@ def test_no_digit_is_cut(width: int) -> None:
     assert row.startswith("layer3.0"[:5]) and "75%" in row
     assert ("2.00" in row) == (width >= 80)
     assert (NAME in row) == (width == 120)
+
+
+def test_a_hop_without_a_price_is_not_free() -> None:
+    links = (MeshLink(begin=(0, 0), end=(1, 0), flits=3),)
+    free = replace(MESH, links=links, hop_flits=3)
+
+    assert "mesh: 3 flits times hops, without a price; busiest" in mesh_line(free)
+    assert "hops, 24.00 pJ; busiest" in mesh_line(replace(free, network_pj=24.0))
 
 
 def test_names_are_those_for_people_and_unknown_shares_are_dashes() -> None:

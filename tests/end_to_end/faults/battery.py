@@ -49,7 +49,7 @@ from accnn.runtime_sim.timing.events import time_of
 from accnn.runtime_sim.timing.ports import ports_of
 from tests.block_strategies import block_lists
 from tests.compiler.sections import judged_in_sections
-from tests.end_to_end.faults import attacks, forgeries
+from tests.end_to_end.faults import attacks, forgeries, mesh
 from tests.end_to_end.faults.fault import Exam, Judge
 from tests.end_to_end.faults.hazards import Stream, blocks, contents
 from tests.end_to_end.faults.networks import (
@@ -66,6 +66,7 @@ from tests.models.onnx_import.conftest import Sketch, compare
 from tests.models.onnx_import.test_integers import any_bytes, convolution, qdq_model
 from tests.nest_strategies import architectures, inner_nests, nests
 from tests.passes.analysis.test_bounds_attacked import assert_no_bound_is_beaten, mapped
+from tests.passes.analysis.test_mesh_load import MACHINES, check_links
 from tests.passes.scheduling.cosma.oracle import forks, problems
 from tests.passes.scheduling.timing.operators import alone, predicted, simulated
 from tests.passes.scheduling.timing.test_clock import (
@@ -78,6 +79,7 @@ from tests.passes.scheduling.timing.test_clock import (
 from tests.passes.tiling.fused import bottleneck, compile_fused, fire, inverted
 from tests.runtime_sim.array.test_against_execution import check as check_execution
 from tests.runtime_sim.functional import test_mac as mac_tests
+from tests.runtime_sim.noc.nests import machine
 from tests.runtime_sim.step_by_step import executed
 from tests.runtime_sim.test_execution import check as check_whole
 from tests.runtime_sim.timing.test_events import programs
@@ -444,6 +446,7 @@ EXAMS: Mapping[Exam, Callable[[], None]] = {
     Exam.EVENTS: _events,
     Exam.ACCOUNTS: _accounts,
     Exam.DESCRIPTORS: _descriptors,
+    Exam.LINKS: partial(_drawn, check_links, 40, nests(machine()), st.sampled_from(MACHINES)),
     Exam.LAYOUTS: _layouts,
     Exam.NESTS: _nests,
     Exam.ARRAY: _array,
@@ -456,6 +459,9 @@ EXAMS: Mapping[Exam, Callable[[], None]] = {
     Exam.ONNXRUNTIME: _onnxruntime,
     Exam.SECTIONS: _sections,
     Exam.MULTIPLES: _multiples,
+    Exam.TRANSFERS: mesh.transfers,
+    Exam.OFF_CHIP: mesh.off_chip_memory,
+    Exam.MESHED: mesh.programs,
     Exam.TRAFFIC: _traffic,
     Exam.BOUNDS: _bounds,
     Exam.PLANS: _plans,

@@ -26,6 +26,7 @@ class Exam(StrEnum):
     EVENTS = "times of every event"
     ACCOUNTS = "traffic and energy of every operator"
     DESCRIPTORS = "cost of every descriptor"
+    LINKS = "traffic over the mesh"
     LAYOUTS = "spread of every tile"
     NESTS = "cost of random descriptors"
     ARRAY = "descriptors, executed"
@@ -38,6 +39,9 @@ class Exam(StrEnum):
     ONNXRUNTIME = "operators of onnxruntime"
     SECTIONS = "floats inside, in sections"
     MULTIPLES = "MAC instructions by definition"
+    TRANSFERS = "transfers over the mesh"
+    OFF_CHIP = "the off-chip memory"
+    MESHED = "programs over the mesh"
     RUN = "schedules and programs"
     FUSED = "fused groups"
     JOINT = "schedules across operators"
@@ -64,6 +68,7 @@ _JUDGES = {
     Exam.EVENTS: Judge.MODEL_VS_SIMULATOR,
     Exam.ACCOUNTS: Judge.MODEL_VS_SIMULATOR,
     Exam.DESCRIPTORS: Judge.MODEL_VS_SIMULATOR,
+    Exam.LINKS: Judge.MODEL_VS_SIMULATOR,
     Exam.LAYOUTS: Judge.MODEL_VS_SIMULATOR,
     Exam.NESTS: Judge.MODEL_VS_SIMULATOR,
     Exam.TRAFFIC: Judge.MODEL_VS_SIMULATOR,
@@ -81,6 +86,9 @@ _JUDGES = {
     Exam.ONNXRUNTIME: Judge.AGAINST_ORACLE,
     Exam.SECTIONS: Judge.AGAINST_ORACLE,
     Exam.MULTIPLES: Judge.AGAINST_ORACLE,
+    Exam.TRANSFERS: Judge.AGAINST_ORACLE,
+    Exam.OFF_CHIP: Judge.AGAINST_ORACLE,
+    Exam.MESHED: Judge.AGAINST_ORACLE,
     Exam.RUN: Judge.VERIFIER,
     Exam.FUSED: Judge.VERIFIER,
     Exam.JOINT: Judge.VERIFIER,

@@ -464,4 +464,35 @@ _BOUNDS = (
     ),
 )
 
-COMPILER = (*_COST, *_WIDTHS, *_TIMES, *_TILES, *_VECTOR, *_PLANS, *_BOUNDS)
+_MESH = (
+    Fault(
+        "old sums return once too often over the mesh",
+        "passes/analysis/mesh_load.py",
+        "self._send(port, (nearest[0],), (visits - tiles) * wide)",
+        "self._send(port, (nearest[0],), visits * wide)",
+        Exam.LINKS,
+    ),
+    Fault(
+        "finished outputs leave as wide as sums",
+        "passes/analysis/mesh_load.py",
+        "last = (visits - tiles) * wide + tiles * self._flits(Operand.O, elements, finished=True)",
+        "last = (visits - tiles) * wide + tiles * wide",
+        Exam.LINKS,
+    ),
+    Fault(
+        "groups share one multicast that is none",
+        "passes/analysis/mesh_load.py",
+        "is_alone = operand is not Operand.O and operand not in fanout.multicast",
+        "is_alone = operand is not Operand.O",
+        Exam.LINKS,
+    ),
+    Fault(
+        "all groups are sent to by one port",
+        "passes/analysis/mesh_load.py",
+        "self.taken[best] += flits",
+        "self.taken[best] += 0",
+        Exam.LINKS,
+    ),
+)
+
+COMPILER = (*_COST, *_WIDTHS, *_TIMES, *_TILES, *_VECTOR, *_PLANS, *_BOUNDS, *_MESH)

@@ -1,13 +1,16 @@
 """Import the package with one of its modules changed.
 
 A module in which a fault is planted is imported anew, and so is all that imports it, directly or
-not. What is left does not know the faulty one: it is as it was.
+not. What is left does not know the faulty one: it is as it was. Compiled loops run as Python where
+the fault is in one of them: what is kept on disk is compiled from the files, in which no fault is.
 """
 
 import ast
+import re
 import sys
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from importlib import import_module
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec, SourceFileLoader
 from importlib.util import resolve_name, spec_from_file_location
@@ -15,6 +18,8 @@ from pathlib import Path
 from types import CodeType, ModuleType
 
 from tests.end_to_end.faults.fault import ROOT, Fault
+
+_COMPILES = re.compile(r"^from (numba|\.compiled?) import", re.MULTILINE)
 
 Importers = Mapping[str, frozenset[str]]
 """By module, the modules that import it themselves."""
@@ -49,6 +54,10 @@ class _Planter(MetaPathFinder):
 def plant(fault: Fault, importers: Importers) -> None:
     """Let a module be imported with a fault in it, for the rest of this process."""
     gone, todo = set[str](), [fault.module]
+    if _COMPILES.search(fault.source()):
+        import_module("numba").config.DISABLE_JIT = True
+        folder = fault.module.rpartition(".")[0] + "."
+        todo += [name for name in importers if name.startswith(folder)]
     while todo:
         name = todo.pop()
         if name not in gone:

@@ -1,15 +1,22 @@
 """The mesh flit by flit and cycle by cycle: slow, obvious, and written without the events.
 
-Follows the rules in ``runtime_sim/noc/transfers.py``. In each cycle every link looks at what lay in
-the buffers when the cycle began, and moves at most one flit.
+Follows the rules in ``runtime_sim/noc/transfers.py``, and finds its own ways: along the row, then
+along the column. In each cycle every link looks at what lay in the buffers when the cycle began,
+and moves at most one flit.
 """
 
+import itertools
 from collections import deque
 from dataclasses import dataclass, field
 from fractions import Fraction
 
 from accnn.ir.arch import MeshNetwork
-from accnn.ir.mesh import Mesh
+
+Router = tuple[int, int]
+"""Column and row."""
+
+Link = tuple[int | Router, int | Router]
+"""Where it leads from and to; a number is a node."""
 
 
 @dataclass
@@ -29,8 +36,8 @@ class Packet:
 
     task: int
     flits: int
-    children: dict[int, list[int]]
-    arrived: dict[int, int] = field(default_factory=dict)  # flits that reached a node, by link
+    children: dict[Link, list[Link]]
+    arrived: dict[Link, int] = field(default_factory=dict)  # flits that reached a node
 
 
 @dataclass(eq=False)
@@ -42,7 +49,7 @@ class Buffer:
 
     packet: Packet | None = None
     flits: deque = field(default_factory=deque)
-    sent: dict[int, int] = field(default_factory=dict)
+    sent: dict[Link, int] = field(default_factory=dict)
 
 
 @dataclass(eq=False)
@@ -59,16 +66,17 @@ class Oracle:
     """One run of tasks."""
 
     def __init__(self, network: MeshNetwork, tasks: list[Task], bandwidth: float | None) -> None:
-        self.network, self.tasks, self.mesh = network, tasks, Mesh(network)
+        self.network, self.tasks = network, tasks
         self.rate = None if bandwidth is None else bandwidth / (network.flit_bits / 8)
-        links = range(self.mesh.links)
-        self.buffers = {
-            link: [Buffer() for _ in range(network.buffers)]
-            for link in links
-            if not self.mesh.is_out(link)
-        }
-        self.queue: dict[int, list[Request]] = {link: [] for link in links}
-        self.owner: dict[int, tuple[Packet, Buffer | None, Buffer | None]] = {}
+        routers = list(itertools.product(range(network.columns), range(network.rows)))
+        by_row = sorted(routers, key=lambda router: router[::-1])
+        self.router = [*by_row, *network.scratchpad_ports, *network.off_chip_ports]
+        inner: list[Link] = [*enumerate(self.router)]
+        inner += [(here, to) for here in routers for to in routers if distance(here, to) == 1]
+        self.buffers = {link: [Buffer() for _ in range(network.buffers)] for link in inner}
+        links = [*inner, *((here, node) for node, here in enumerate(self.router))]
+        self.queue: dict[Link, list[Request]] = {link: [] for link in links}
+        self.owner: dict[Link, tuple[Packet, Buffer | None, Buffer | None]] = {}
         self.crossed = dict.fromkeys(links, 0)  # flits of the owner that have crossed
         self.left = [task.flits for task in tasks]
         self.undelivered = [task.flits for task in tasks]
@@ -128,16 +136,36 @@ class Oracle:
                 self.request(number, now)
 
     def next_flits(self, number: int) -> int:
-        tree = self.mesh.tree(self.tasks[number].source, self.tasks[number].destinations)
-        forks = len(set(tree.parents)) < len(tree.parents)
         most = self.network.packet_flits
-        if forks:
+        if any(len(behind) > 1 for behind in self.links_of(number).values()):
             most = min(most, self.network.buffer_flits)
         return min(most, self.left[number])
 
     def request(self, number: int, now: int) -> None:
-        link = self.mesh.link_in(self.tasks[number].source)
-        self.queue[link].append(Request(now, number, None, None))
+        source = self.tasks[number].source
+        self.queue[source, self.router[source]].append(Request(now, number, None, None))
+
+    # -- ways -----------------------------------------------------------------------------------
+
+    def way(self, source: int, destination: int) -> list[Link]:
+        """Return the links from a node to another one."""
+        (column, row), (to, below) = self.router[source], self.router[destination]
+        along = [(at, row) for at in steps(column, to)] + [(to, at) for at in steps(row, below)]
+        routers = [(column, row), *along]
+        inner = itertools.pairwise(routers)
+        return [(source, routers[0]), *inner, (routers[-1], destination)]
+
+    def links_of(self, number: int) -> dict[Link, list[Link]]:
+        """Return the links of a task, each with those behind it."""
+        task = self.tasks[number]
+        found: dict[Link, list[Link]] = {}
+        for destination in task.destinations:
+            for link, behind in itertools.pairwise(self.way(task.source, destination)):
+                own = found.setdefault(link, [])
+                found.setdefault(behind, [])
+                if behind not in own:
+                    own.append(behind)
+        return found
 
     # -- the memory -----------------------------------------------------------------------------
 
@@ -172,20 +200,15 @@ class Oracle:
             self.owner[link] = packet, request.buffer, behind
             self.crossed[link] = 0
 
-    def new_packet(self, link: int, request: Request, now: int) -> Packet:
+    def new_packet(self, link: Link, request: Request, now: int) -> Packet:
         number = request.task
         task, flits = self.tasks[number], self.next_flits(number)
-        tree = self.mesh.tree(task.source, task.destinations)
-        children: dict[int, list[int]] = {item: [] for item in tree.links}
-        for item, parent in zip(tree.links, tree.parents, strict=True):
-            if parent >= 0:
-                children[tree.links[parent]].append(item)
         self.left[number] -= flits
         if self.left[number] and task.memory == "read" and self.rate is not None:
             self.asking.append((now, number, self.next_flits(number)))
         elif self.left[number]:
             self.queue[link].append(Request(request.since, number, None, None))
-        return Packet(number, flits, children)
+        return Packet(number, flits, self.links_of(number))
 
     # -- flits ----------------------------------------------------------------------------------
 
@@ -211,7 +234,7 @@ class Oracle:
                     buffer.packet = None
         self.look_ahead(now)
 
-    def can_cross(self, link: int, now: int) -> bool:
+    def can_cross(self, link: Link, now: int) -> bool:
         _packet, before, behind = self.owner[link]
         if behind is not None and len(behind.flits) >= self.network.buffer_flits:
             return False
@@ -233,7 +256,7 @@ class Oracle:
                             Request(now + 1, buffer.packet.task, buffer.packet, buffer)
                         )
 
-    def reached(self, packet: Packet, link: int, now: int) -> None:
+    def reached(self, packet: Packet, link: Link, now: int) -> None:
         packet.arrived[link] = packet.arrived.get(link, 0) + 1
         ends = [item for item, children in packet.children.items() if not children]
         if any(packet.arrived.get(item, 0) < packet.flits for item in ends):
@@ -249,3 +272,13 @@ class Oracle:
             waiting.append(packet.flits)
         else:
             self.asking.append((now + 1, number, packet.flits))
+
+
+def distance(here: Router, to: Router) -> int:
+    """Return the links between two routers."""
+    return abs(here[0] - to[0]) + abs(here[1] - to[1])
+
+
+def steps(begin: int, end: int) -> range:
+    """Return the numbers on the way from one to another, without the first."""
+    return range(begin + 1, end + 1) if begin < end else range(begin - 1, end - 1, -1)

@@ -153,6 +153,17 @@ def test_short_accesses_take_whole_bursts():
     assert bus < at_once.cycles < bus + 40
 
 
+def test_bytes_on_both_sides_of_a_boundary_take_two_bursts():
+    """And on both sides of a row's end two rows of different banks."""
+    within, across, rows = (
+        served(DDR4, 1e9, np.array([first]), 2, is_write=False) for first in (0, 63, 8191)
+    )
+
+    assert [(item.bursts, item.rows) for item in (within, across, rows)] == [(1, 1), (2, 1), (2, 2)]
+    more = DDR4.burst_ns * (1 + DDR4.refresh_ns / DDR4.interval_ns)
+    assert across.cycles - within.cycles == pytest.approx(more, abs=0.01)
+
+
 def test_rows_are_opened_once_as_long_as_accesses_keep_to_them():
     """Every row of a stream once; every time where two rows of a bank take turns."""
     stream = served(DDR4, 1e9, np.array([0]), 5 * DDR4.row_bytes, is_write=True)

@@ -9,21 +9,24 @@ from .cycle_by_cycle import Oracle, Task
 from .machines import drawn, network, run
 
 
+def check_against_oracle(seed):
+    """Check every end of random traffic."""
+    net, tasks, bandwidth = drawn(seed)
+
+    assert run(net, tasks, bandwidth).done.tolist() == Oracle(net, tasks, bandwidth).run(), seed
+
+
 @pytest.mark.parametrize("seeds", [range(at, at + 10) for at in range(0, 40, 10)], ids=str)
 def test_every_transfer_ends_in_the_cycle_that_the_oracle_finds(seeds):
     for seed in seeds:
-        net, tasks, bandwidth = drawn(seed)
-
-        assert run(net, tasks, bandwidth).done.tolist() == Oracle(net, tasks, bandwidth).run(), seed
+        check_against_oracle(seed)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("first", range(1000, 1500, 50))
 def test_more_of_the_same(first):
     for seed in range(first, first + 50):
-        net, tasks, bandwidth = drawn(seed)
-
-        assert run(net, tasks, bandwidth).done.tolist() == Oracle(net, tasks, bandwidth).run(), seed
+        check_against_oracle(seed)
 
 
 @pytest.mark.parametrize(("router", "flits"), [(1, 1), (1, 9), (3, 9)])

@@ -15,8 +15,7 @@ from accnn.runtime_sim.timing.events import TimingModel
 from ...onnx_rows import convolutions_in_a_row
 
 
-@pytest.fixture(scope="module")
-def results():
+def compiled_both_ways():
     """Return the same network, timed both ways."""
     model = convolutions_in_a_row((8, 16, 3, 1), (16, 32, 1, 1))
     options = replace(QUICK, verify="outputs")
@@ -24,6 +23,11 @@ def results():
         compile(model, arch="simba", options=replace(options, timing=timing))
         for timing in TimingModel
     ]
+
+
+@pytest.fixture(scope="module")
+def results():
+    return compiled_both_ways()
 
 
 def _compiled(arch):

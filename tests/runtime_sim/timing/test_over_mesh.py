@@ -10,7 +10,9 @@ from accnn.compiler.execute import QUICK, compile_model
 from accnn.ir.arch import Npu
 from accnn.ir.errors import ArchitectureError
 from accnn.ir.isa.instructions import Copy, Mac, Space
+from accnn.ir.mesh import mesh_of
 from accnn.runtime_sim.array.arrays import Arrays
+from accnn.runtime_sim.noc.nest_traffic import run_nest
 from accnn.runtime_sim.timing.demands import Demand
 from accnn.runtime_sim.timing.events import TimingModel, demands_of, time_of
 from accnn.runtime_sim.timing.over_mesh import check_timed
@@ -18,10 +20,15 @@ from accnn.runtime_sim.timing.over_mesh import check_timed
 from ...onnx_rows import convolutions_in_a_row
 
 
-@pytest.fixture(scope="module")
-def program():
+def compiled():
+    """Return a program of two convolutions."""
     model = convolutions_in_a_row((8, 16, 3, 1), (16, 32, 1, 1))
     return compile_model(model, "simba", QUICK).result.module.program
+
+
+@pytest.fixture(scope="module")
+def program():
+    return compiled()
 
 
 def work_of(program, timing):
@@ -67,6 +74,24 @@ def test_the_time_lies_between_the_lower_bound_and_the_serial_sum(program):
 
     assert bound <= found <= sum(alone(work, ports) for work in works)
     assert found >= cycles(program, TimingModel.ANALYTICAL)
+
+
+def test_a_mac_instruction_is_its_nest_over_the_mesh(program):
+    instructions, works, ports = work_of(program, TimingModel.NETWORK)
+    arch = program.arch.for_npu(program.arch.npus[0])
+    mesh, seen = mesh_of(arch), 0
+    names = {port.name: number for number, port in enumerate(ports.ports)}
+
+    for item, work in zip(instructions, works, strict=True):
+        if isinstance(item, Mac):
+            run = run_nest(program.nests[item.nest], arch, accumulate=item.accumulate)
+            assert work.fill + work.least + work.drain >= run.cycles
+            moved = dict(work.demands)
+            for link, flits in run.carried.items():
+                carried = moved.get(names[f"mesh {mesh.link_name(link)}"], 0)
+                assert carried * 8 == flits * mesh.network.flit_bits
+            seen += 1
+    assert seen
 
 
 def test_what_is_read_off_chip_crosses_the_links_of_its_ports(program):
