@@ -55,7 +55,7 @@ def orders(p: TilingArrays, seed: int) -> tuple[np.ndarray, np.ndarray]:
 
 @pytest.mark.parametrize("memory", RULES)
 def test_in_a_given_order(memory: int) -> None:
-    for seed in range(40):
+    for seed in range(100):
         p = random_tiling(seed)
         order, group = orders(p, seed)
 
@@ -73,7 +73,7 @@ def test_in_a_given_order(memory: int) -> None:
 @pytest.mark.parametrize("rule", range(3))
 @pytest.mark.parametrize("memory", [0, 1, 2, EAGER, APART, APART + EAGER])
 def test_out_of_order(memory: int, rule: int) -> None:
-    for seed in range(40):
+    for seed in range(100):
         p = random_tiling(1000 + seed)
         beam, window, trials = (1, 2, 1) if seed % 3 == 0 else (3, 6, 4) if seed % 3 else (8, 48, 8)
         choice = Choice(memory, rule, beam, window, trials)
