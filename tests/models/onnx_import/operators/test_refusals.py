@@ -28,6 +28,16 @@ I64 = np.int64
         ("DepthToSpace", (2, 8), [], {"blocksize": 2}, r"supported: \[N, C, H, W\]"),
         ("Einsum", (2, 2), [], {"equation": "i->i"}, "one label for each axis"),
         ("Einsum", (2, 2), [], {"equation": "ij,jk->ik"}, "has 1 operands for 'ij,jk'"),
+        *(
+            (
+                "Conv",
+                (1, 2, 5, 5),
+                [np.ones((3, 2, 2, 2), np.float32)],
+                {"strides": strides},
+                f"has strides = .*{strides[-1]}.*; supported: two values of at least 1",
+            )
+            for strides in ([2, 0], [0, 3], [1, 2, 3])
+        ),
         ("Cast", (2, 2), [], {"to": 16}, "has element type bfloat16"),
         ("TopK", (2, 3), [[4]], {}, "takes 4 of 3 elements"),
         ("LpNormalization", (2, 2), [], {"p": 3}, "has p = 3; supported: 1 or 2"),
