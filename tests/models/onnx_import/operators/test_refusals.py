@@ -1,5 +1,7 @@
 """What import functions refuse, in words that say what is wrong."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 from onnx import TensorProto, helper
@@ -112,3 +114,32 @@ def test_an_operator_is_replaced_by_its_body(sketch, assert_same, kinds_of):
     x = np.arange(12, dtype=np.float32).reshape(4, 3)
     network = assert_same(sketch.model({"x": (4, 3)}, out, opset=18), {"x": x})
     assert set(kinds_of(network)) <= {"slice", "pad", "reshape", "concat"}
+
+
+ONE = np.ones(1, np.float32)
+
+
+@pytest.mark.parametrize(
+    ("kind", "shape", "constants", "attrs"),
+    [
+        ("EyeLike", (2**14, 2**14), [], {}),
+        ("Trilu", (2**14, 2**14), [], {}),
+        ("OneHot", (2,), [np.array(2**40), np.array([0, 1], np.float32)], {}),
+        ("CumSum", (2**14,), [np.array(0)], {}),
+        ("ScatterElements", (2**27,), [np.array([0]), ONE], {}),
+        ("ScatterND", (2**27,), [np.array([[0]]), ONE], {}),
+        ("ReverseSequence", (2**27, 1), [np.array([5])], {}),
+        ("Resize", (1, 1, 2**14, 1), ["", "", np.array([1, 1, 2**14, 1])], {"mode": "linear"}),
+    ],
+)
+def test_a_small_file_makes_no_huge_constant(sketch, kind, shape, constants, attrs):
+    """Nothing of the kind is allocated: 2 to the 27th indices are a gibibyte."""
+    given = ("" if isinstance(item, str) else sketch.constant(item) for item in constants)
+    out = sketch.node(kind, "x", *given, **attrs)
+
+    tracemalloc.start()
+    with pytest.raises(ModelError, match="makes a constant of more than 67108864 elements"):
+        import_model(sketch.model({"x": shape}, out, opset=18))
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert most < 2**24
