@@ -143,3 +143,10 @@ def test_a_small_file_makes_no_huge_constant(sketch, kind, shape, constants, att
     _, most = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert most < 2**24
+
+
+def test_more_axes_than_any_tensor_has(sketch):
+    out = sketch.node("Reshape", "x", sketch.constant(np.ones(65, I64)))
+
+    with pytest.raises(ModelError, match="a tensor has 65 axes, more than 64"):
+        import_model(sketch.model({"x": (1,)}, out))
