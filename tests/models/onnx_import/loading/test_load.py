@@ -1,6 +1,8 @@
 """Reading model files: every way in which one may be bad is one clear error."""
 
+import os
 import random
+import signal
 from pathlib import Path
 
 import numpy as np
@@ -89,6 +91,14 @@ def test_a_model_that_breaks_the_standard(saved):
     saved.write_bytes(broken.SerializeToString())
 
     with pytest.raises(ModelError, match="not a valid ONNX model.*Sponge"):
+        load_model(saved)
+
+
+@pytest.mark.parametrize("end", [signal.SIGSEGV, signal.SIGABRT])
+def test_a_crash_of_a_library_is_a_message(saved, monkeypatch, end):
+    monkeypatch.setattr(onnx.checker, "check_model", lambda _: os.kill(os.getpid(), end))
+
+    with pytest.raises(ModelError, match=rf"reading it ends the process \({end.name}\)"):
         load_model(saved)
 
 
