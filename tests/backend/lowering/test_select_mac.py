@@ -4,9 +4,11 @@ import numpy as np
 import pytest
 
 from accnn.ir.graph import Attr
+from accnn.ir.graph_schedule import Group
 from accnn.ir.types import DType, Quantization, TensorType
 from tests.backend.lowering.single import Constant, Single, assert_right, drawn, f32, s8
-from tests.networks import per_tensor
+from tests.networks import NetworkBuilder, per_tensor
+from tests.passes.tiling.fused import compile_fused
 
 QUANT = per_tensor(0.3, 5)
 
@@ -142,3 +144,17 @@ def test_floats_are_those_of_the_reference(case: Single) -> None:
     fits = [assert_right(case, "edge-fp32", budget) for budget in (None, 2400, 1500, 900)]
 
     assert sum(fits) > 1
+
+
+@pytest.mark.parametrize("rows", [1, 2, 3])
+@pytest.mark.parametrize("dilation", [1, 2])
+def test_lines_that_a_window_meets_are_read_whatever_its_steps(dilation: int, rows: int) -> None:
+    """Of what a group keeps on chip an operation reads rows; here strides are no dilations."""
+    net = NetworkBuilder()
+    a = net.conv(net.input("x", (1, 6, 13, 11)), "a", 8, 1)
+    b = net.conv(a, "b", 7, 3, stride=3 - dilation, dilation=dilation)
+    graph = net.build(net.conv(b, "y", 5, 1))
+
+    compiled = compile_fused(graph, net.data, "simba", [Group(members=("a", "b", "y"), rows=rows)])
+
+    assert compiled.wrong(compiled.run(detect_races=True)) == []
