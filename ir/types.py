@@ -115,6 +115,10 @@ class Quantization:
             raise VerifyError(f"a zero point lies outside of [{low}, {high}]")
 
 
+MOST_AXES = 64
+"""Of a tensor: so many NumPy knows."""
+
+
 @dataclass(frozen=True, slots=True)
 class TensorType:
     """Type of a tensor: element type, static shape, and quantisation where it has one.
@@ -143,8 +147,11 @@ class TensorType:
         """Check extents and quantisation.
 
         Raises:
-            VerifyError: An extent is below one, or the quantisation does not suit the tensor.
+            VerifyError: There are too many axes, an extent is below one, or the quantisation does
+                not suit the tensor.
         """
+        if len(self.shape) > MOST_AXES:
+            raise VerifyError(f"a tensor has {len(self.shape)} axes, more than {MOST_AXES}")
         if any(extent < 1 for extent in self.shape):
             raise VerifyError(f"shape {self.shape} has an extent below one")
         if self.quant is not None:

@@ -76,8 +76,8 @@ class EventLowering:
         if tile.role is Role.PSUM:
             return self.streams.spill_symbol(self.graph, self.event.subject)
         if tile.is_resident and self.event.kind is EventKind.STORE:
-            return self.streams.store_symbol(tile.tensor).name
-        return self.streams.symbol(tile.tensor).name
+            return self.streams.store_symbol(tile.tensor)
+        return tile.tensor
 
     def _copy(self) -> Copy:
         tile = self.event.subject

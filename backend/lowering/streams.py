@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from ...ir.arch import Architecture
 from ...ir.graph import Graph
 from ...ir.isa.instructions import AnyInstruction, Halt, Space, Unit, Wait
-from ...ir.isa.program import Program, Queue, SpaceSize, Symbol, SymbolKind
+from ...ir.isa.program import Program, Queue, SpaceSize, SymbolKind
 from ...ir.isa.spaces import space_bytes
 from ...ir.mapping import LoopNest
 from ...ir.tiles.graph import TileGraph
@@ -62,22 +62,17 @@ class Streams:
         waits = tuple(Wait(other, tick) for other, tick in sorted(needed.items()))
         self._queues[queue].append(replace(instruction, waits=waits, op=step))
 
-    def symbol(self, tensor: str) -> Symbol:
-        """Return the block of a tensor off chip."""
-        if tensor not in self.layout.symbols:
-            self.layout.add(tensor, SymbolKind.ACTIVATION, self.graph.types[tensor])
-        return self.layout.symbols[tensor]
-
-    def store_symbol(self, tensor: str) -> Symbol:
-        """Return the block that the store of a whole tensor fills.
+    def store_symbol(self, tensor: str) -> str:
+        """Return the name of the off-chip block that the store of a whole tensor fills.
 
         An output has its own; of other tensors, observers get a copy, so that what they look at
         does not change what the program reads.
         """
         if tensor in self.graph.outputs:
-            return self.symbol(tensor)
-        type = self.graph.types[tensor]
-        return self.layout.add(observed_name(tensor), SymbolKind.ACTIVATION, type)
+            return tensor
+        name = observed_name(tensor)
+        self.layout.add(name, SymbolKind.ACTIVATION, self.graph.types[tensor])
+        return name
 
     def spill_symbol(self, graph: TileGraph, tile: int) -> str:
         """Return the name of the off-chip block of an accumulator tile."""

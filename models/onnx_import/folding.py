@@ -15,7 +15,7 @@ from ...ir.operators.elementary import Array
 from .node import Node
 
 LARGEST_RESULT = 2**26
-"""Elements that a folded node may produce; beyond, a small file would make a huge tensor."""
+"""Elements of a constant that a node makes; beyond, a small file would make a huge tensor."""
 
 _ELEMENTWISE = frozenset(
     (
@@ -35,6 +35,31 @@ _EXPANDING = frozenset({"ConstantOfShape", "Expand", "MelWeightMatrix", "Range",
 FOLDABLE = _ELEMENTWISE | _MOVING | _EXPANDING
 
 
+def check_size(node: Node, elements: int, most: int = LARGEST_RESULT) -> None:
+    """Check that a constant that a node makes is none that nobody could hold.
+
+    Args:
+        node: The node.
+        elements: Of the constant.
+        most: So many are fine.
+
+    Raises:
+        ModelError: They are more.
+    """
+    if elements > most:
+        raise node.refusal(f"makes a constant of more than {LARGEST_RESULT} elements")
+
+
+def numbered(node: Node, shape: tuple[int, ...]) -> Array:
+    """Return the number of every element of a tensor, in the order in which they lie.
+
+    Raises:
+        ModelError: They are more than a constant may have.
+    """
+    check_size(node, math.prod(shape))
+    return np.arange(math.prod(shape)).reshape(shape)
+
+
 def is_foldable(node: Node) -> bool:
     """Whether a node may be evaluated once its inputs are constant."""
     return not node.domain and node.kind in FOLDABLE
@@ -47,8 +72,7 @@ def fold(node: Node, inputs: Sequence[Array | None]) -> tuple[Array, ...]:
         ModelError: The result would be huge, or the node does not suit its inputs.
     """
     given = sum(array.size for array in inputs if array is not None)
-    if _result_bound(node, inputs) > max(LARGEST_RESULT, given):
-        raise node.refusal(f"makes a constant of more than {LARGEST_RESULT} elements")
+    check_size(node, _result_bound(node, inputs), max(LARGEST_RESULT, given))
     feeds = {
         name: array
         for name, array in zip(node.inputs, inputs, strict=True)

@@ -1,3 +1,4 @@
+import stat
 import zipfile
 
 import numpy as np
@@ -48,6 +49,15 @@ def test_equal_content_gives_equal_bytes(package):
     path, built, constants, _ = package
 
     assert package_bytes(built, constants, names=NAMES) == path.read_bytes()
+
+
+def test_members_are_files_that_all_may_read_and_the_owner_may_write(package):
+    path, *_ = package
+
+    with zipfile.ZipFile(path) as archive:
+        modes = {stat.filemode(entry.external_attr >> 16) for entry in archive.infolist()}
+
+    assert modes == {"?rw-r--r--"}
 
 
 def test_a_changed_constant_is_noticed_and_without_the_check_changes_the_result(package):

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath, PureWindowsPath
 
-from onnx import ModelProto, TensorProto
+from onnx import GraphProto, ModelProto, NodeProto, TensorProto
 
 from ....ir.errors import ModelError
 
@@ -17,10 +17,12 @@ def embed_external_data(model: ModelProto, path: Path, largest: int) -> None:
         largest: Bytes of external data that are acceptable in sum.
 
     Raises:
-        ModelError: A file is missing, lies outside of the model's folder, is a link or too short.
+        ModelError: A file is missing, lies outside of the model's folder, is a link of any kind,
+            or too short.
     """
     budget = largest
     for tensor in _tensors(model):
+        # What is left outside would be looked for in the current folder.
         if tensor.data_location != TensorProto.EXTERNAL:
             continue
         blob = _read(tensor, path, budget)
@@ -31,13 +33,37 @@ def embed_external_data(model: ModelProto, path: Path, largest: int) -> None:
 
 
 def _tensors(model: ModelProto) -> Iterator[TensorProto]:
-    """Yield tensors of the main graph; operators with subgraphs are refused later."""
-    yield from model.graph.initializer
-    for node in model.graph.node:
-        for attribute in node.attribute:
-            if attribute.HasField("t"):
-                yield attribute.t
-            yield from attribute.tensors
+    """Yield every tensor of a model, those of bodies and functions included."""
+    graphs, nodes = [model.graph], [node for item in model.functions for node in item.node]
+    while graphs or nodes:
+        if graphs:
+            graph = graphs.pop()
+            yield from _stored(graph)
+            nodes += graph.node
+            continue
+        tensors, inner = _held(nodes.pop())
+        yield from tensors
+        graphs += inner
+
+
+def _stored(graph: GraphProto) -> Iterator[TensorProto]:
+    """Yield the initialisers of a graph."""
+    yield from graph.initializer
+    for sparse in graph.sparse_initializer:
+        yield from (sparse.values, sparse.indices)
+
+
+def _held(node: NodeProto) -> tuple[list[TensorProto], list[GraphProto]]:
+    """Return the tensors and the bodies that are attributes of a node."""
+    tensors: list[TensorProto] = []
+    graphs: list[GraphProto] = []
+    for attribute in node.attribute:
+        tensors += [*([attribute.t] if attribute.HasField("t") else []), *attribute.tensors]
+        graphs += [*([attribute.g] if attribute.HasField("g") else []), *attribute.graphs]
+        sparse = [attribute.sparse_tensor] if attribute.HasField("sparse_tensor") else []
+        for item in (*sparse, *attribute.sparse_tensors):
+            tensors += [item.values, item.indices]
+    return tensors, graphs
 
 
 def _read(tensor: TensorProto, path: Path, budget: int) -> bytes:
@@ -74,6 +100,11 @@ def _resolve(location: str, path: Path, title: str) -> Path:
         raise ModelError(f"{title}: {location!r} leads through a link")
     if not file.is_file():
         raise ModelError(f"{title}: {location!r} does not exist beside the model")
+    if file.stat().st_nlink > 1:
+        raise ModelError(
+            f"{title}: {location!r} is a hard link: the file has another name, maybe elsewhere",
+            hint="put a copy in its place",
+        )
     return file
 
 

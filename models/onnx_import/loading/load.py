@@ -1,6 +1,7 @@
 """Read an ONNX file from disk; whatever is wrong with it becomes one clear ``ModelError``."""
 
 from collections.abc import Iterator, Mapping
+from functools import partial
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 from typing import cast
@@ -11,6 +12,7 @@ from onnx import ModelProto
 
 from ....ir.errors import ModelError
 from ..table import NEWEST_OPSET, OLDEST_OPSET
+from .apart import crash_of
 from .constants import ConstantValue, bind_constants
 from .external import embed_external_data
 from .ir_version import state_ir_version
@@ -30,7 +32,8 @@ def load_model(
 ) -> ModelProto:
     """Read, complete and check a model.
 
-    External data is read into the model; it must lie in the model's folder.
+    External data is read into the model; it must lie in the model's folder. All that is tried in a
+    child process first, because it is native code that reads what may be damaged on purpose.
 
     Args:
         path: The ``.onnx`` file.
@@ -39,15 +42,34 @@ def load_model(
 
     Raises:
         ModelError: The file is missing, no ONNX model, truncated, inconsistent or too large, its
-            external data is missing or outside of its folder, or an input remains dynamic.
+            external data is missing or outside of its folder, an input remains dynamic, or a
+            library crashes on it.
         OptionError: A shape or a constant does not suit the model.
     """
     path = Path(path)
-    model = _parse(_read(path), path)
+    blob = _read(path)
+    load = partial(_load, blob, path, shapes=shapes or {}, constants=constants or {})
+    crash = crash_of(load)
+    if crash is not None:
+        raise ModelError(
+            f"{path}: reading it ends the process ({crash})",
+            hint="the file is damaged, or there is too little memory",
+        )
+    return load()
+
+
+def _load(
+    blob: bytes,
+    path: Path,
+    *,
+    shapes: Mapping[str, tuple[int, ...]],
+    constants: Mapping[str, ConstantValue],
+) -> ModelProto:
+    model = _parse(blob, path)
     state_ir_version(model, str(path))
     embed_external_data(model, path, LARGEST_MODEL)
-    bind_constants(model, constants or {})
-    fix_shapes(model, shapes or {})
+    bind_constants(model, constants)
+    fix_shapes(model, shapes)
     _check(model, path)
     return model
 

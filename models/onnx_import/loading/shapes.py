@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from onnx import ModelProto, ValueInfoProto
 
 from ....ir.errors import ModelError, OptionError
+from ....ir.types import MOST_AXES
 
 LARGEST_EXTENT = 2**31 - 1
 LARGEST_INPUT = 2**31 - 1
@@ -54,6 +55,8 @@ def static_shape(value: ValueInfoProto) -> tuple[int, ...]:
             f"input {value.name!r} has no shape", hint=f"fix it: --shape {value.name}=1,3,224,224"
         )
     dims = value.type.tensor_type.shape.dim
+    if len(dims) > MOST_AXES:
+        raise ModelError(f"input {value.name!r} has {len(dims)} axes, more than {MOST_AXES}")
     extents = tuple(dim.dim_value if dim.HasField("dim_value") else 0 for dim in dims)
     if math.prod(extents) > LARGEST_INPUT:
         raise ModelError(

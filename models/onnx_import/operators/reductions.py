@@ -9,6 +9,7 @@ import numpy as np
 from ....ir.types import DType
 from ..arguments import constant_input, normal_axis
 from ..builder import Builder
+from ..folding import check_size
 from ..node import Node
 from .chain import Chain
 from .elementwise import import_unary
@@ -189,6 +190,7 @@ def cumulative_sum(node: Node, b: Builder) -> None:
         _scan(chain, x, "add", 0)
         return
     shape, axis = chain.shape(x), _cumulated(node, b)
+    check_size(node, shape[axis] ** 2)
     ones = np.tri(shape[axis], k=-1 if node.int("exclusive", 0) else 0)
     ones = ones.T if node.int("reverse", 0) else ones
     perm = (*(other for other in range(len(shape)) if other != axis), axis)

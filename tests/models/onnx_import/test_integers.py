@@ -365,3 +365,12 @@ def test_activations_quantised_per_channel_are_plain_arithmetic(sketch, assert_s
 
     network = assert_same(sketch.model({"x": x}, out), {"x": x})
     assert "dequantize" not in kinds_of(network)
+
+
+@pytest.mark.parametrize("dtype", [S8, U8])
+def test_a_scale_without_a_zero_point_is_one_of_zero(sketch, assert_same, rng, dtype):
+    x, scale = any_bytes(rng, dtype, 3, 7), sketch.constant(np.float32(SX))
+    real = sketch.node("DequantizeLinear", "x", scale)
+    out = sketch.node("QuantizeLinear", sketch.node("Mul", real, real), scale)
+
+    assert_same(sketch.model({"x": x}, out, dtypes=("uint8",)), {"x": x})

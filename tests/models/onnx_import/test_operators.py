@@ -257,9 +257,11 @@ def test_folding_refuses_to_make_huge_constants(sketch):
         import_model(sketch.model({"x": (1, 1)}, out))
 
 
+@pytest.mark.parametrize("outputs", [1, 2])
 @pytest.mark.parametrize("extra", [(), (0.3,)])
-def test_dropout_vanishes(sketch, kinds_of, extra):
-    drop = sketch.node("Dropout", "x", *(sketch.constant(np.float32(value)) for value in extra))
+def test_dropout_vanishes_and_a_mask_that_nobody_reads(sketch, kinds_of, extra, outputs):
+    ratio = (sketch.constant(np.float32(value)) for value in extra)
+    drop, *_ = sketch.several(outputs, "Dropout", "x", *ratio)
     out = sketch.node("Relu", drop)
 
     assert kinds_of(import_model(sketch.model({"x": (2, 3)}, out))) == ["relu"]

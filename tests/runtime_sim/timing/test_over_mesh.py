@@ -144,3 +144,23 @@ def test_slower_links_never_make_a_program_faster(program):
         for item in narrow
     ]
     assert all(before < after for before, after in pairwise(found))
+
+
+def test_a_copy_over_slow_links_waits_for_its_first_burst_as_well(program):
+    """Links that limit cannot begin before the row is open: what that takes is added, in full."""
+    arch = program.arch
+    slow = replace(arch, network=replace(arch.network, flit_bits=8))
+    dram = replace(slow.dram, activate_ns=400.0)
+    first = (400.0 + dram.column_ns + dram.burst_ns) * arch.clock_hz / 1e9
+    instructions, without, _ = work_of(
+        replace(program, arch=replace(slow, dram=None)), TimingModel.NETWORK
+    )
+    _, opened, _ = work_of(replace(program, arch=replace(slow, dram=dram)), TimingModel.NETWORK)
+
+    waits = [
+        after.least - before.least
+        for item, before, after in zip(instructions, without, opened, strict=True)
+        if isinstance(item, Copy) and item.src.space is Space.DRAM
+    ]
+    assert waits
+    assert all(first <= wait + 1 for wait in waits)

@@ -7,6 +7,7 @@ import numpy as np
 from .....ir.resources import numpy_dtype
 from ...arguments import constant_input, normal_axis, scalar_input
 from ...builder import Builder
+from ...folding import check_size
 from ...node import Node
 from ...tensors import computed_type, to_array
 from ..elementwise import import_unary
@@ -35,6 +36,7 @@ def eye_like(node: Node, b: Builder) -> None:
     code = node.int("dtype", 0)
     dtype = computed_type(code, f"{node.loc} makes what") if code else found.dtype
     rows, columns = found.shape
+    check_size(node, rows * columns)
     b.set_known(node.outputs[0], np.eye(rows, columns, node.int("k", 0), numpy_dtype(dtype)))
 
 
@@ -55,7 +57,9 @@ def dropout(node: Node, b: Builder) -> None:
     if ratio != 0.0:
         raise node.refusal("drops at random in training mode")
     if any(node.outputs[1:]):
-        b.set_known(node.outputs[1], np.ones(b.type_of(node.input(0)).shape, bool))
+        shape = b.type_of(node.input(0)).shape
+        check_size(node, math.prod(shape))
+        b.set_known(node.outputs[1], np.ones(shape, bool))
     b.alias(node.outputs[0], node.input(0))
 
 

@@ -9,6 +9,7 @@ from .....ir.resources import numpy_dtype
 from .....ir.types import DType
 from ...arguments import constant_input, normal_axis
 from ...builder import Builder
+from ...folding import check_size, numbered
 from ...node import Node
 from ..chain import Chain
 
@@ -172,7 +173,7 @@ def reverse_sequence(node: Node, b: Builder) -> None:
     lengths = constant_input(b, node, 1, "length of sequences").reshape(-1)
     if len(lengths) != shape[batch] or lengths.min() < 0 or lengths.max() > shape[time]:
         raise node.refusal(f"has lengths {lengths.tolist()} for {shape}")
-    places = np.arange(math.prod(shape)).reshape(shape)
+    places = numbered(node, shape)
     rows = np.moveaxis(places, (batch, time), (0, 1))
     for row, length in zip(rows, lengths, strict=True):
         row[:length] = row[:length][::-1].copy()
@@ -254,6 +255,7 @@ def triangle(node: Node, b: Builder) -> None:
     chain, value = Chain(node, b), b.value(node.input(0))
     diagonal = _integers(b, node, 1, "diagonal")[0] if node.has_input(1) else 0
     rows, columns = chain.shape(value)[-2:]
+    check_size(node, rows * columns)
     ones = np.ones((rows, columns), bool)
     kept = np.triu(ones, diagonal) if node.int("upper", 1) else np.tril(ones, diagonal)
     mask, dtype = chain.constant(kept, DType.BOOL), chain.dtype(value)
@@ -264,6 +266,7 @@ def one_hot(node: Node, b: Builder) -> None:
     """``OneHot`` of computed indices."""
     chain, indices = Chain(node, b), b.value(node.input(0))
     depth = _integers(b, node, 1, "depth")[0]
+    check_size(node, depth)
     shape = chain.shape(indices)
     axis = normal_axis(node, node.int("axis", -1), len(shape) + 1)
     whole = chain.cast(indices, DType.S64)

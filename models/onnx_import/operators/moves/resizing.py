@@ -12,7 +12,7 @@ from .....ir.operators.elementary import Array
 from .....ir.types import DType
 from ...arguments import constant_input, normal_axis
 from ...builder import Builder
-from ...folding import fold
+from ...folding import check_size, fold
 from ...node import Node
 from ..chain import Chain
 
@@ -29,6 +29,7 @@ def resize(node: Node, b: Builder) -> None:
         if node.str("mode", "nearest") == "nearest" and not _crops(node):
             value = _nearest(chain, value, axis, along(np.arange(shape[axis])[None, :]))
         else:
+            check_size(node, shape[axis] * max(shape[axis], rule.size))
             outside = along(np.zeros((1, shape[axis])))
             matrix = along(np.eye(shape[axis])) - outside
             value = _product(chain, value, axis, matrix, outside[0])

@@ -9,6 +9,7 @@ from .....ir.operators.elementary import Array
 from .....ir.types import DType
 from ...arguments import constant_input, normal_axis
 from ...builder import Builder
+from ...folding import numbered
 from ...node import Node
 from ..chain import Chain
 from .moving import indices_from_the_front, taken
@@ -26,7 +27,7 @@ def scatter_nd(node: Node, b: Builder) -> None:
     indices = constant_input(b, node, 1, "place to scatter to")
     count = indices.shape[-1]
     front = np.where(indices < 0, indices + np.array(shape[:count]), indices)
-    grid = np.arange(math.prod(shape)).reshape(shape)
+    grid = numbered(node, shape)
     _scatter(chain, value, grid[tuple(np.moveaxis(front, -1, 0))])
 
 
@@ -37,7 +38,7 @@ def scatter_elements(node: Node, b: Builder) -> None:
     axis = normal_axis(node, node.int("axis", 0), len(shape))
     given = constant_input(b, node, 1, "place to scatter to")
     indices = indices_from_the_front(node, given, shape[axis])
-    grid = np.arange(math.prod(shape)).reshape(shape)
+    grid = numbered(node, shape)
     within = tuple(
         slice(None) if other == axis else slice(extent)
         for other, extent in enumerate(indices.shape)
@@ -58,7 +59,7 @@ def tensor_scatter(node: Node, b: Builder) -> None:
         along %= shape[axis]
     if along.min() < 0 or along.max() >= shape[axis]:
         raise node.refusal(f"writes beyond axis {axis} of {shape}")
-    grid = np.moveaxis(np.arange(math.prod(shape)).reshape(shape), axis, 1)
+    grid = np.moveaxis(numbered(node, shape), axis, 1)
     chosen = grid[np.arange(shape[0])[:, None], along]
     _scatter(chain, cache, np.moveaxis(chosen, 1, axis), update=1)
 

@@ -7,6 +7,7 @@ import numpy as np
 from .....ir.operators.elementary import Array
 from ...arguments import constant_input, normal_axis
 from ...builder import Builder
+from ...folding import check_size
 from ...node import Node
 from ..chain import Chain
 
@@ -32,6 +33,7 @@ def dft(node: Node, b: Builder) -> None:
     count = _length(node, b, chain.shape(x), axis, inverse)
     x = _fitted(chain, x, axis, count // 2 + 1 if inverse else count)
     parts = chain.shape(x)[-1]
+    check_size(node, count * count)
     matrix = (
         _inverse_matrix(count, parts) if inverse else _matrix(count, parts, one_sided=one_sided)
     )

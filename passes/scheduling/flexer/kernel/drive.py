@@ -109,8 +109,6 @@ def schedule_in_order(
     _list_uses(p, s, order)
     position = 0
     for g in range(group.shape[0]):
-        if position >= order.shape[0]:
-            break
         end = min(order.shape[0], position + group[g])
         while position < end:
             for k in range(position, end):

@@ -1,6 +1,8 @@
 """Reading model files: every way in which one may be bad is one clear error."""
 
+import os
 import random
+import signal
 from pathlib import Path
 
 import numpy as np
@@ -92,6 +94,14 @@ def test_a_model_that_breaks_the_standard(saved):
         load_model(saved)
 
 
+@pytest.mark.parametrize("end", [signal.SIGSEGV, signal.SIGABRT])
+def test_a_crash_of_a_library_is_a_message(saved, monkeypatch, end):
+    monkeypatch.setattr(onnx.checker, "check_model", lambda _: os.kill(os.getpid(), end))
+
+    with pytest.raises(ModelError, match=rf"reading it ends the process \({end.name}\)"):
+        load_model(saved)
+
+
 def of_nodes(*nodes):
     graph = helper.make_graph(
         [helper.make_node("Relu", [read], [made], name=f"make {made}") for read, made in nodes],
@@ -157,6 +167,61 @@ def test_external_data_through_a_linked_folder_is_refused(tmp_path):
         load_model(save_external(folder, "sub/w"))
 
 
+def test_external_data_of_another_name_is_refused(tmp_path):
+    """A hard link is no link to be seen, and leads as far."""
+    folder = tmp_path / "inner"
+    folder.mkdir()
+    (tmp_path / "secret").write_bytes(bytes(432))
+    (folder / "link").hardlink_to(tmp_path / "secret")
+
+    with pytest.raises(ModelError, match="'link' is a hard link"):
+        load_model(save_external(folder, "link"))
+
+
+def save_body(folder: Path, location: str) -> Path:
+    """Save a model whose weights stand in the branch of a node, and claim to lie elsewhere."""
+    info = helper.make_tensor_value_info
+    branch = helper.make_graph(
+        [helper.make_node("Add", ["x", "w"], ["a"])],
+        "then",
+        [],
+        [info("a", TensorProto.FLOAT, [3])],
+    )
+    weights = branch.initializer.add(name="w", data_type=TensorProto.FLOAT, dims=[3])
+    weights.data_location = TensorProto.EXTERNAL
+    weights.external_data.add(key="location", value=location)
+    other = helper.make_graph(
+        [helper.make_node("Relu", ["x"], ["b"])], "else", [], [info("b", TensorProto.FLOAT, [3])]
+    )
+    choice = helper.make_node("If", ["c"], ["y"], then_branch=branch, else_branch=other)
+    always = numpy_helper.from_array(np.array(True), "c")
+    values = [info(name, TensorProto.FLOAT, [3]) for name in "xy"]
+    graph = helper.make_graph([choice], "net", values[:1], values[1:], [always])
+    opsets = [helper.make_opsetid("", 17)]
+    path = folder / "model.onnx"
+    path.write_bytes(
+        helper.make_model(graph, opset_imports=opsets, ir_version=9).SerializeToString()
+    )
+    return path
+
+
+def test_external_data_of_a_body_lies_beside_the_model_too(tmp_path, monkeypatch):
+    weights = np.array([1, 2, 3], np.float32)
+    (tmp_path / "w.bin").write_bytes(weights.tobytes())
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    Path("w.bin").write_bytes(bytes(12))
+
+    network = import_model(load_model(save_body(tmp_path, "w.bin")))
+
+    assert any(np.array_equal(array, weights) for array in network.constants.values())
+
+
+def test_external_data_of_a_body_outside_of_the_folder_is_refused(tmp_path):
+    with pytest.raises(ModelError, match="tensor 'w': .* is not a path inside of the model's"):
+        load_model(save_body(tmp_path, "/etc/hostname"))
+
+
 def test_missing_external_data(tmp_path):
     with pytest.raises(ModelError, match=r"'gone\.bin' does not exist beside the model"):
         load_model(save_external(tmp_path, "gone.bin"))
@@ -184,6 +249,20 @@ def test_weights_shorter_than_their_shape(saved):
 
     with pytest.raises(ModelError):
         import_model(load_model(saved))
+
+
+def test_more_axes_than_any_tensor_has(saved):
+    saved.write_bytes(model((1,) * 65).SerializeToString())
+
+    with pytest.raises(ModelError, match="input 'x' has 65 axes, more than 64"):
+        load_model(saved)
+
+
+def test_twenty_thousand_nodes_in_a_row(saved):
+    nodes = [("x", "0"), *((str(number), str(number + 1)) for number in range(19_998))]
+    saved.write_bytes(of_nodes(*nodes, ("19998", "b")).SerializeToString())
+
+    assert len(import_model(load_model(saved)).graph.ops) == 20_000
 
 
 def test_a_dynamic_shape_is_refused_with_the_remedy(saved):

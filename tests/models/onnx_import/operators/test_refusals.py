@@ -1,5 +1,7 @@
 """What import functions refuse, in words that say what is wrong."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 from onnx import TensorProto, helper
@@ -28,6 +30,16 @@ I64 = np.int64
         ("DepthToSpace", (2, 8), [], {"blocksize": 2}, r"supported: \[N, C, H, W\]"),
         ("Einsum", (2, 2), [], {"equation": "i->i"}, "one label for each axis"),
         ("Einsum", (2, 2), [], {"equation": "ij,jk->ik"}, "has 1 operands for 'ij,jk'"),
+        *(
+            (
+                "Conv",
+                (1, 2, 5, 5),
+                [np.ones((3, 2, 2, 2), np.float32)],
+                {"strides": strides},
+                f"has strides = .*{strides[-1]}.*; supported: two values of at least 1",
+            )
+            for strides in ([2, 0], [0, 3], [1, 2, 3])
+        ),
         ("Cast", (2, 2), [], {"to": 16}, "has element type bfloat16"),
         ("TopK", (2, 3), [[4]], {}, "takes 4 of 3 elements"),
         ("LpNormalization", (2, 2), [], {"p": 3}, "has p = 3; supported: 1 or 2"),
@@ -102,3 +114,39 @@ def test_an_operator_is_replaced_by_its_body(sketch, assert_same, kinds_of):
     x = np.arange(12, dtype=np.float32).reshape(4, 3)
     network = assert_same(sketch.model({"x": (4, 3)}, out, opset=18), {"x": x})
     assert set(kinds_of(network)) <= {"slice", "pad", "reshape", "concat"}
+
+
+ONE = np.ones(1, np.float32)
+
+
+@pytest.mark.parametrize(
+    ("kind", "shape", "constants", "attrs"),
+    [
+        ("EyeLike", (2**14, 2**14), [], {}),
+        ("Trilu", (2**14, 2**14), [], {}),
+        ("OneHot", (2,), [np.array(2**40), np.array([0, 1], np.float32)], {}),
+        ("CumSum", (2**14,), [np.array(0)], {}),
+        ("ScatterElements", (2**27,), [np.array([0]), ONE], {}),
+        ("ScatterND", (2**27,), [np.array([[0]]), ONE], {}),
+        ("ReverseSequence", (2**27, 1), [np.array([5])], {}),
+        ("Resize", (1, 1, 2**14, 1), ["", "", np.array([1, 1, 2**14, 1])], {"mode": "linear"}),
+    ],
+)
+def test_a_small_file_makes_no_huge_constant(sketch, kind, shape, constants, attrs):
+    """Nothing of the kind is allocated: 2 to the 27th indices are a gibibyte."""
+    given = ("" if isinstance(item, str) else sketch.constant(item) for item in constants)
+    out = sketch.node(kind, "x", *given, **attrs)
+
+    tracemalloc.start()
+    with pytest.raises(ModelError, match="makes a constant of more than 67108864 elements"):
+        import_model(sketch.model({"x": shape}, out, opset=18))
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert most < 2**24
+
+
+def test_more_axes_than_any_tensor_has(sketch):
+    out = sketch.node("Reshape", "x", sketch.constant(np.ones(65, I64)))
+
+    with pytest.raises(ModelError, match="a tensor has 65 axes, more than 64"):
+        import_model(sketch.model({"x": (1,)}, out))
