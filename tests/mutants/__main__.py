@@ -36,6 +36,7 @@ def main(arguments: list[str]) -> None:
     parser.add_argument(
         "--most", type=float, default=AT_MOST, help="what tests of one mutant take [s] (45)"
     )
+    parser.add_argument("--far", action="store_true", help="ask tests of what imports it, too")
     options = parser.parse_args(arguments)
     mutants = _chosen(options)
     prepare()
@@ -45,7 +46,7 @@ def main(arguments: list[str]) -> None:
         nullcontext(options.times) if options.times else TemporaryDirectory() as times,
     ):
         Path(times).mkdir(exist_ok=True)
-        questions = Questions(Path(times), options.tests, options.most)
+        questions = Questions(Path(times), options.tests, options.most, options.far)
         for verdict in verdicts(mutants, options.jobs, questions):
             found.append(verdict)
             print(json.dumps(verdict.row()), file=out, flush=True)

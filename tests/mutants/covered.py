@@ -108,11 +108,11 @@ def _importers(module: str) -> frozenset[str]:
     )
 
 
-def stages_of(file: str) -> list[Sequence[str]]:
+def stages_of(file: str, *, far: bool = False) -> list[Sequence[str]]:
     """Return files of tests in the order in which they are asked, in stages.
 
     Those in the module's place among the tests; those that import it; those in its folder; the
-    judges of everything; and those that import what imports it.
+    judges of everything; and, where far ones are asked, those that import what imports it.
     """
     module = "accnn." + file.removesuffix(".py").replace("/", ".")
     around = {module, *_importers(module)}
@@ -121,7 +121,7 @@ def stages_of(file: str) -> list[Sequence[str]]:
         [name for name, imported in _tests().items() if module in imported],
         _beside(file),
         JUDGES,
-        [name for name, imported in _tests().items() if around & imported],
+        [name for name, imported in _tests().items() if far and around & imported],
     )
     seen: set[str] = set()
     found: list[Sequence[str]] = []

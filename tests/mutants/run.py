@@ -72,11 +72,13 @@ class Questions:
         times: Folder that keeps what tests were seen to do.
         tests: Files that are asked; by default those that belong to each mutant.
         at_most: Time of processors that tests take in all, the judges of everything aside [s].
+        far: Whether tests are asked last that import what imports the mutant's module.
     """
 
     times: Path
     tests: Sequence[str] = ()
     at_most: float = AT_MOST
+    far: bool = False
 
 
 def verdict(mutant: Mutant, questions: Questions) -> Verdict:
@@ -101,7 +103,7 @@ def _stages(
     The quickest file comes first, and of a file the quickest test.
     """
     left = questions.at_most
-    stages = [[test] for test in questions.tests] or stages_of(mutant.file)
+    stages = [[test] for test in questions.tests] or stages_of(mutant.file, far=questions.far)
     function = None if mutant.function is None else (mutant.file, mutant.function)
     for stage in stages:
         chosen: list[tuple[float, str, dict[str, float]]] = []

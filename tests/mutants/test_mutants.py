@@ -116,10 +116,13 @@ def test_every_covered_module_parses_with_every_mutant() -> None:
 
 
 def test_the_tests_of_a_module_come_nearest_first() -> None:
-    first, *_, judges, _ = stages_of("ir/tiles/hazards.py")
+    first, *_, judges = near = stages_of("ir/tiles/hazards.py")
+    *others, far = stages_of("ir/tiles/hazards.py", far=True)
 
     assert first == ["tests/ir/tiles/test_hazards.py"]
     assert "tests/mutants/exams.py" in judges
+    assert others == near
+    assert far
 
 
 TINY = """def least(a, b):
