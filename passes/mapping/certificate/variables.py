@@ -154,12 +154,7 @@ class Variables:
 
     def _add_stationary(self) -> None:
         for slot in self.slots:
-            movable = self.space.movable[self.space.slots.index(slot)]
-            inner = [
-                item
-                for item in movable
-                if any(level > slot for level in self.space.chains[item][1:])
-            ]
+            inner = self.space.movable[self.space.slots.index(slot)]
             if not inner:
                 continue
             if slot != self.slots[0]:
