@@ -103,7 +103,7 @@ def _stages(
     The quickest file comes first, and of a file the quickest test.
     """
     left = questions.at_most
-    stages = [[test] for test in questions.tests] or stages_of(mutant.file, far=questions.far)
+    stages = [questions.tests] if questions.tests else stages_of(mutant.file, far=questions.far)
     function = None if mutant.function is None else (mutant.file, mutant.function)
     for stage in stages:
         chosen: list[tuple[float, str, dict[str, float]]] = []
