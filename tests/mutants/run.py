@@ -1,9 +1,9 @@
 """Which mutants are killed, and by which test."""
 
-import os
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
+from fcntl import LOCK_EX, flock
 from functools import cache, partial
 from multiprocessing import get_context
 from pathlib import Path
@@ -129,14 +129,19 @@ def _stages(
 
 @cache
 def _seen(file: str, is_interpreted: bool, times: Path) -> tuple[Seen, ...]:
-    """Return what the tests of a file do while nothing is planted, as far as they pass."""
+    """Return what the tests of a file do while nothing is planted, as far as they pass.
+
+    Who comes while somebody else is watching them waits for the answer.
+    """
     kept = times / f"{file.replace('/', '-')}-{is_interpreted}.json"
-    if not kept.exists():
-        seen = judge(Trial(None, ROOT, (file,), is_interpreted, _WATCHED)).seen
-        begun = kept.with_suffix(f".{os.getpid()}")
-        begun.write_text(written(seen))
-        begun.replace(kept)
-    return read(kept.read_text())
+    with kept.open("a+") as stored:
+        flock(stored, LOCK_EX)
+        stored.seek(0)
+        known = stored.read()
+        if not known:
+            known = written(judge(Trial(None, ROOT, (file,), is_interpreted, _WATCHED)).seen)
+            stored.write(known)
+    return read(known)
 
 
 def verdicts(mutants: Sequence[Mutant], jobs: int, questions: Questions) -> Iterator[Verdict]:
