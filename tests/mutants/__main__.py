@@ -1,6 +1,6 @@
 """Mutate the source and see which tests notice: one line of JSON for every mutant.
 
-python -m tests.mutants --sample 200 --seed 0 [--under PATH] [--out FILE] [--jobs N]
+python -m tests.mutants --sample 200 --seed 0 [--room NAME] [--under PATH] [--out FILE] [--jobs N]
 python -m tests.mutants --again FILE
 python -m tests.mutants --at ir/tiles/sums.py:40 [--tests tests/ir/tiles/test_sums.py]
 """
@@ -16,7 +16,7 @@ from tempfile import TemporaryDirectory
 
 from tests.mutants.covered import COVERED, mutants_under, sample, text
 from tests.mutants.mutants import Mutant, mutants_of
-from tests.mutants.run import Verdict, verdicts
+from tests.mutants.run import AT_MOST, Questions, Verdict, verdicts
 from tests.mutants.trial import prepare
 
 
@@ -25,13 +25,18 @@ def main(arguments: list[str]) -> None:
     parser = argparse.ArgumentParser(prog="python -m tests.mutants", description=__doc__)
     parser.add_argument("--sample", type=int, default=200, help="mutants (200)")
     parser.add_argument("--seed", type=int, default=0, help="which ones (0)")
+    parser.add_argument("--room", nargs="+", choices=COVERED, help="draw from these rooms alone")
     parser.add_argument("--under", help="draw from this file or folder alone")
     parser.add_argument("--again", type=Path, help="instead: those that survive in such a file")
     parser.add_argument("--at", nargs="+", metavar="FILE:LINE", help="instead: all of these lines")
     parser.add_argument("--tests", nargs="+", default=[], help="ask these files of tests alone")
     parser.add_argument("--out", type=Path, help="file of JSON lines (standard output)")
     parser.add_argument("--jobs", type=int, default=2, help="mutants at once (2)")
-    parser.add_argument("--times", type=Path, help="folder that keeps how long tests take")
+    parser.add_argument("--times", type=Path, help="folder that keeps what tests take and call")
+    parser.add_argument(
+        "--most", type=float, default=AT_MOST, help="what tests of one mutant take [s] (45)"
+    )
+    parser.add_argument("--far", action="store_true", help="ask tests of what imports it, too")
     options = parser.parse_args(arguments)
     mutants = _chosen(options)
     prepare()
@@ -40,7 +45,9 @@ def main(arguments: list[str]) -> None:
         options.out.open("w") if options.out else nullcontext(sys.stdout) as out,
         nullcontext(options.times) if options.times else TemporaryDirectory() as times,
     ):
-        for verdict in verdicts(mutants, options.jobs, Path(times), options.tests):
+        Path(times).mkdir(exist_ok=True)
+        questions = Questions(Path(times), options.tests, options.most, options.far)
+        for verdict in verdicts(mutants, options.jobs, questions):
             found.append(verdict)
             print(json.dumps(verdict.row()), file=out, flush=True)
     for line in summary(found):
@@ -52,7 +59,8 @@ def _chosen(options: argparse.Namespace) -> list[Mutant]:
         return survivors(options.again)
     if options.at:
         return [mutant for place in options.at for mutant in at_line(place)]
-    folders = [[options.under]] if options.under else COVERED.values()
+    rooms = options.room or COVERED
+    folders = [[options.under]] if options.under else [COVERED[room] for room in rooms]
     return sample(map(mutants_under, folders), options.sample, options.seed)
 
 

@@ -40,7 +40,7 @@ JUDGES = (
     "tests/end_to_end/test_model_against_simulator.py",
     "tests/mutants/exams.py",
 )
-"""Ask what every part has a share in; run last."""
+"""Ask what every part has a share in, whatever time that takes."""
 
 _NO_MEANING = ("test_help.py", "test_text_files.py", "test_pass_docs.py", "test_faults.py")
 """Compare with texts that are kept, or see the source in the file alone."""
@@ -108,11 +108,11 @@ def _importers(module: str) -> frozenset[str]:
     )
 
 
-def stages_of(file: str) -> list[Sequence[str]]:
+def stages_of(file: str, *, far: bool = False) -> list[Sequence[str]]:
     """Return files of tests in the order in which they are asked, in stages.
 
-    Those in the module's place among the tests; those that import it; those in its folder; those
-    that import what imports it; and the judges of everything.
+    Those in the module's place among the tests; those that import it; those in its folder; the
+    judges of everything; and, where far ones are asked, those that import what imports it.
     """
     module = "accnn." + file.removesuffix(".py").replace("/", ".")
     around = {module, *_importers(module)}
@@ -120,8 +120,8 @@ def stages_of(file: str) -> list[Sequence[str]]:
         [name for name in _tests() if _is_mirror(name, file)],
         [name for name, imported in _tests().items() if module in imported],
         _beside(file),
-        [name for name, imported in _tests().items() if around & imported],
         JUDGES,
+        [name for name, imported in _tests().items() if far and around & imported],
     )
     seen: set[str] = set()
     found: list[Sequence[str]] = []

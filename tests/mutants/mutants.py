@@ -34,6 +34,7 @@ _ARITHMETIC: Mapping[type[ast.operator], type[ast.operator]] = {
 }
 _NAMES = {"min": "max", "max": "min", "minimum": "maximum", "maximum": "minimum"}
 _NAMES |= {"any": "all", "all": "any"}
+_SYMMETRIC = {"min", "max", "minimum", "maximum", "gcd", "lcm"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +49,8 @@ class Mutant:
         after: Text that takes its place.
         begin: Offset of the text that goes [byte].
         end: Offset behind it [byte].
+        function: First line of the function that it is in, decorators included; ``None`` where
+            it is computed as the module is imported.
     """
 
     file: str
@@ -57,6 +60,7 @@ class Mutant:
     after: str
     begin: int
     end: int
+    function: int | None
 
     @property
     def module(self) -> str:
@@ -75,11 +79,11 @@ def mutants_of(file: str, source: str) -> list[Mutant]:
     for line in source.encode().splitlines(keepends=True):
         starts.append(starts[-1] + len(line))
     found: dict[tuple[int, int, str], Mutant] = {}
-    for node, operator, after in _changes(ast.parse(source)):
+    for node, function, operator, after in _changes(ast.parse(source)):
         begin = starts[node.lineno - 1] + node.col_offset
         end = starts[(node.end_lineno or 0) - 1] + (node.end_col_offset or 0)
         before = source.encode()[begin:end].decode()
-        mutant = Mutant(file, node.lineno, operator, before, after, begin, end)
+        mutant = Mutant(file, node.lineno, operator, before, after, begin, end, function)
         if before != after:
             found.setdefault((begin, end, after), mutant)
     return sorted(found.values(), key=lambda item: (item.begin, item.end, item.after))
@@ -88,23 +92,30 @@ def mutants_of(file: str, source: str) -> list[Mutant]:
 Changed = ast.expr | ast.stmt
 
 
-def _changes(tree: ast.Module) -> Iterator[tuple[Changed, str, str]]:
-    """Yield nodes that change, how, and the text in their place."""
-    for node in _meaningful(tree):
+def _changes(tree: ast.Module) -> Iterator[tuple[Changed, int | None, str, str]]:
+    """Yield nodes that change, the functions they are in, how, and the text in their place."""
+    for node, function in _meaningful(tree, None):
         if isinstance(node, ast.stmt):
-            yield from ((node, *change) for change in _of_statement(node))
+            yield from ((node, function, *change) for change in _of_statement(node))
         elif isinstance(node, ast.expr):
             for operator, new in _of_expression(node):
-                yield node, operator, f"({ast.unparse(new)})"
+                yield node, function, operator, f"({ast.unparse(new)})"
         for test in _conditions(node):
-            yield test, "condition negated", f"(not ({ast.unparse(test)}))"
+            yield test, function, "condition negated", f"(not ({ast.unparse(test)}))"
 
 
-def _meaningful(tree: ast.AST) -> Iterator[ast.AST]:
+def _meaningful(tree: ast.AST, function: int | None) -> Iterator[tuple[ast.AST, int | None]]:
     """Yield the nodes that say what is computed: no types, no texts, no decorators."""
     for node in _children(tree):
-        yield node
-        yield from _meaningful(node)
+        within = function
+        if isinstance(tree, ast.FunctionDef) and node is not tree.args:
+            within = _first_line(tree)
+        yield node, within
+        yield from _meaningful(node, within)
+
+
+def _first_line(function: ast.FunctionDef) -> int:
+    return min((function.lineno, *(item.lineno for item in function.decorator_list)))
 
 
 def _children(node: ast.AST) -> Iterator[ast.AST]:
@@ -202,9 +213,20 @@ def _compared(node: ast.Compare) -> Iterator[ast.expr]:
 
 def _swapped(node: ast.Call) -> Iterator[ast.expr]:
     """Yield a call for every pair of neighbours among its arguments."""
+    if _is_symmetric(node.func) and not node.keywords:
+        return
     for at, pair in enumerate(pairwise(node.args)):
         is_starred = any(isinstance(item, ast.Starred) for item in pair)
         if is_starred or ast.dump(pair[0]) == ast.dump(pair[1]):
             continue
         args = [*node.args[:at], pair[1], pair[0], *node.args[at + 2 :]]
         yield ast.Call(node.func, args, node.keywords)
+
+
+def _is_symmetric(function: ast.expr) -> bool:
+    """Whether a function of numbers says the same whatever the order of its arguments."""
+    match function:
+        case ast.Name(id=name) | ast.Attribute(value=ast.Name(id="np" | "math"), attr=name):
+            return name in _SYMMETRIC
+        case _:
+            return False

@@ -1,23 +1,24 @@
-"""Which mutants are caught, and by which test."""
+"""Which mutants are killed, and by which test."""
 
-import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
-from functools import partial
+from fcntl import LOCK_EX, flock
+from functools import cache, partial
 from multiprocessing import get_context
 from pathlib import Path
 
 from tests.mutants.covered import JUDGES, ROOT, room_of, stages_of
 from tests.mutants.mutants import Mutant
 from tests.mutants.trial import Outcome, Trial, judge
+from tests.mutants.watch import Seen, read, written
 
 # Time of processors: what else a machine does is not to decide which tests are asked.
-_LONGEST = 30.0  # s: files of tests that take longer are left out, judges aside
-_AT_MOST = 45.0  # s: what the tests of a mutant take before the judges of everything are asked
-_SHORTEST = 2.0  # s: no more tests are looked at where less is left
-
-Stages = Sequence[Sequence[str]]
+AT_MOST = 45.0  # s: what tests take in all, the judges of everything aside
+_WATCHED = 150.0  # s: what is watched of a file of tests
+_IMPORTS = 60.0  # s: what imports and collection may take
+_SLACK = 10.0  # s: what a test may take, however quick it and its file usually are
+_FACTOR = 3  # times that a test may take longer than usual
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +30,7 @@ class Verdict:
         room: Where it is counted.
         killed_by: Test that failed, hung or died; ``None`` where it survived.
         how: ``passed``, ``failed``, ``died``, ``hung``, or ``untested``.
-        tests: Files of tests that were asked.
+        tests: Tests that were asked.
         seconds: Time of processors that it took.
     """
 
@@ -63,60 +64,93 @@ def is_compiled(file: str) -> bool:
     return any("numba import" in path.read_text() for path in folder.glob("*.py"))
 
 
-def verdict(mutant: Mutant, times: Path, tests: Sequence[str] = ()) -> Verdict:
-    """Ask stage after stage of the tests of a mutant, or given ones alone, until one fails."""
+@dataclass(frozen=True, slots=True)
+class Questions:
+    """How mutants are tried.
+
+    Attributes:
+        times: Folder that keeps what tests were seen to do.
+        tests: Files that are asked; by default those that belong to each mutant.
+        at_most: Time of processors that tests take in all, the judges of everything aside [s].
+        far: Whether tests are asked last that import what imports the mutant's module.
+    """
+
+    times: Path
+    tests: Sequence[str] = ()
+    at_most: float = AT_MOST
+    far: bool = False
+
+
+def verdict(mutant: Mutant, questions: Questions) -> Verdict:
+    """Ask stage after stage of the tests of a mutant until one fails."""
     is_interpreted = is_compiled(mutant.file)
     asked, seconds = 0, 0.0
     outcome = Outcome(None, "untested", 0.0)
-    stages = [[test] for test in tests] or stages_of(mutant.file)
-    for stage, usual in _affordable(stages, is_interpreted, times):
-        outcome = judge(Trial(mutant, ROOT, stage, is_interpreted, 10 + 3 * usual))
-        asked, seconds = asked + len(stage), seconds + outcome.seconds
+    for files, limits in _stages(mutant, is_interpreted, questions):
+        outcome = judge(Trial(mutant, ROOT, files, is_interpreted, _IMPORTS, limits))
+        asked, seconds = asked + len(limits), seconds + outcome.seconds
         if outcome.failed is not None:
             break
     room = room_of(mutant.file)
     return Verdict(mutant, room, outcome.failed, outcome.end, asked, seconds)
 
 
-def _affordable(
-    stages: Stages, is_interpreted: bool, times: Path
-) -> Iterator[tuple[Sequence[str], float]]:
-    """Yield stages with the time that they take, without what is not known to pass, or too long."""
-    left = _AT_MOST
+def _stages(
+    mutant: Mutant, is_interpreted: bool, questions: Questions
+) -> Iterator[tuple[Sequence[str], Mapping[str, float]]]:
+    """Yield files, and of their tests those that may notice a mutant, with what each may take [s].
+
+    The quickest file comes first, and of a file the quickest test.
+    """
+    left = questions.at_most
+    stages = [questions.tests] if questions.tests else stages_of(mutant.file, far=questions.far)
+    function = None if mutant.function is None else (mutant.file, mutant.function)
     for stage in stages:
-        kept: dict[str, float] = {}
-        for test in stage:
-            is_judge = test in JUDGES
-            is_asked = is_judge or left > _SHORTEST
-            usual = _usual(test, is_interpreted, times) if is_asked else None
-            if usual is not None and (is_judge or usual <= left):
-                left -= usual
-                kept[test] = usual
-        if kept:
-            yield list(kept), sum(kept.values())
+        chosen: list[tuple[float, str, dict[str, float]]] = []
+        for file in stage:
+            is_judge = file in JUDGES
+            every = _seen(file, is_interpreted, questions.times) if is_judge or left > 0 else ()
+            whole = sum(item.seconds for item in every)
+            limits: dict[str, float] = {}
+            taken = 0.0
+            for item in sorted(every, key=lambda item: item.seconds):
+                if item.may_notice(function) and (is_judge or item.seconds <= left):
+                    left -= 0 if is_judge else item.seconds
+                    taken += item.seconds
+                    limits[item.test] = _SLACK + _FACTOR * item.seconds + whole
+            if limits:
+                chosen.append((taken, file, limits))
+        if chosen:
+            yield (
+                [file for _, file, _ in sorted(chosen)],
+                {test: limit for *_, limits in sorted(chosen) for test, limit in limits.items()},
+            )
 
 
-def _usual(test: str, is_interpreted: bool, times: Path) -> float | None:
-    """Return the time that a file of tests takes while nothing is planted, if it passes."""
-    kept = times / f"{test.replace('/', '-')}-{is_interpreted}"
-    if not kept.exists():
-        limit = 4 * _LONGEST if test in JUDGES else _LONGEST
-        outcome = judge(Trial(None, ROOT, (test,), is_interpreted, limit))
-        kept.write_text(f"{outcome.seconds if outcome.end == 'passed' else math.inf}")
-    usual = float(kept.read_text() or math.inf)
-    return usual if math.isfinite(usual) else None
+@cache
+def _seen(file: str, is_interpreted: bool, times: Path) -> tuple[Seen, ...]:
+    """Return what the tests of a file do while nothing is planted, as far as they pass.
+
+    Who comes while somebody else is watching them waits for the answer.
+    """
+    kept = times / f"{file.replace('/', '-')}-{is_interpreted}.json"
+    with kept.open("a+") as stored:
+        flock(stored, LOCK_EX)
+        stored.seek(0)
+        known = stored.read()
+        if not known:
+            known = written(judge(Trial(None, ROOT, (file,), is_interpreted, _WATCHED)).seen)
+            stored.write(known)
+    return read(known)
 
 
-def verdicts(
-    mutants: Sequence[Mutant], jobs: int, times: Path, tests: Sequence[str] = ()
-) -> Iterator[Verdict]:
+def verdicts(mutants: Sequence[Mutant], jobs: int, questions: Questions) -> Iterator[Verdict]:
     """Yield what becomes of mutants, in their order.
 
     Args:
         mutants: They.
         jobs: How many are tried at once.
-        times: Folder in which the time of every file of tests is kept.
-        tests: Files that are asked; by default those that belong to each mutant.
+        questions: What is asked.
     """
     with ProcessPoolExecutor(jobs, get_context("fork")) as pool:
-        yield from pool.map(partial(verdict, times=times, tests=tests), mutants)
+        yield from pool.map(partial(verdict, questions=questions), mutants)

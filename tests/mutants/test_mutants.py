@@ -2,6 +2,8 @@
 
 import ast
 import json
+from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,8 +12,9 @@ from tests.mutants import run
 from tests.mutants.__main__ import at_line, summary, survivors
 from tests.mutants.covered import COVERED, ROOT, files_under, mutants_under, sample, stages_of
 from tests.mutants.mutants import Mutant, mutants_of
-from tests.mutants.run import Verdict
+from tests.mutants.run import Questions, Verdict
 from tests.mutants.trial import Outcome, Trial, judge
+from tests.mutants.watch import Seen, read, written
 
 SOURCE = '''"""A module; a text is not 1 < 2."""
 
@@ -25,6 +28,9 @@ def clamp(value: "int | None", least: int) -> int:
 
 def changes(source: str) -> set[tuple[str, str, str]]:
     return {(item.operator, item.before, item.after) for item in mutants_of("x.py", source)}
+
+
+SWAPPED = ("arguments swapped", "g.min(a, b)", "(g.min(b, a))")
 
 
 @pytest.mark.parametrize(
@@ -53,6 +59,9 @@ def changes(source: str) -> set[tuple[str, str, str]]:
         ("x = a if b else c", {("condition negated", "b", "(not (b))")}),
         ("def f(a: Literal[1]) -> Literal[2]: ...", set()),
         ("x = f(a, a)", set()),
+        ("x = math.gcd(a, b)", set()),
+        ("x = min(a, b)", {("min, max", "min", "(max)")}),
+        ("x = g.min(a, b)", {("min, max", "g.min", "(g.max)"), SWAPPED}),
         ("x = f'{1 + 2}'", set()),
         ("x = zip(a, strict=True)", set()),
         ("@dataclass(frozen=True)\nclass C: ...", set()),
@@ -71,6 +80,16 @@ def test_every_mutant_can_be_read_and_differs() -> None:
         planted = item.planted(SOURCE)
         assert ast.dump(ast.parse(planted)) != ast.dump(ast.parse(SOURCE))
         assert item.planted(SOURCE).count("\n") == SOURCE.count("\n")
+
+
+def test_mutants_know_the_function_that_they_are_in() -> None:
+    source = "x = 1\n@cache\ndef f(a=2):\n    def g():\n        return a + 3\n    return g() + 4\n"
+    found = {item.before: item.function for item in mutants_of("x.py", source)}
+
+    assert found["1"] is None
+    assert found["2"] is None
+    assert found["3"] == 4
+    assert found["4"] == 2
 
 
 def test_texts_of_several_bytes_move_no_change() -> None:
@@ -97,18 +116,53 @@ def test_every_covered_module_parses_with_every_mutant() -> None:
 
 
 def test_the_tests_of_a_module_come_nearest_first() -> None:
-    first, *_, last = stages_of("ir/tiles/hazards.py")
+    first, *_, judges = near = stages_of("ir/tiles/hazards.py")
+    *others, far = stages_of("ir/tiles/hazards.py", far=True)
 
     assert first == ["tests/ir/tiles/test_hazards.py"]
-    assert "tests/mutants/exams.py" in last
+    assert "tests/mutants/exams.py" in judges
+    assert others == near
+    assert far
 
 
-TINY = "def least(a, b):\n    while a < 0:\n        a += 1\n    return min(a, b)\n"
+TINY = """def least(a, b):
+    while a < 0:
+        a += 1
+    return min(a, b, 4)
+
+from functools import cache
+
+@cache
+def kept(a):
+    return a
+"""
 TESTS = (
     "from accnn_tiny import least\n\n\n"
     "def test_small():\n    assert least(3, 4) == 3\n\n\n"
     "def test_below():\n    assert least(-3, 4) == 0\n"
 )
+
+
+WATCHED = """
+
+import os
+from accnn_tiny import kept
+
+def test_kept():
+    assert kept(1) == 1
+
+def test_kept_again():
+    assert kept(1) == 1
+
+def test_parts():
+    pid = os.fork()
+    if not pid:
+        os._exit(0)
+    os.waitpid(pid, 0)
+
+def test_that_fails():
+    assert kept(1) == 3
+"""
 
 
 @pytest.fixture
@@ -122,13 +176,18 @@ def tiny(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def tried(folder: Path, operator: str, limit: float = 20) -> tuple[str, str | None]:
-    (mutant,) = (
+def tried(
+    folder: Path,
+    operator: str,
+    limit: float = 20,
+    limits: Mapping[str, float] | None = None,
+) -> tuple[str, str | None]:
+    mutant = next(
         item
         for item in mutants_of("accnn_tiny.py", TINY)
         if (item.operator, item.before) == tuple(operator.split(": "))
     )
-    outcome = judge(Trial(mutant, folder, ("test_tiny.py",), False, limit))
+    outcome = judge(Trial(mutant, folder, ("test_tiny.py",), False, limit, limits))
     return outcome.end, outcome.failed
 
 
@@ -136,9 +195,35 @@ def test_a_trial_tells_dead_from_alive(tiny: Path) -> None:
     assert judge(Trial(None, tiny, ("test_tiny.py",), False, 20)).end == "passed"
     assert tried(tiny, "min, max: min") == ("failed", "test_tiny.py::test_small")
     assert tried(tiny, "comparison: a < 0") == ("failed", "test_tiny.py::test_below")
-    assert tried(tiny, "arguments swapped: min(a, b)") == ("passed", None)
+    assert tried(tiny, "constant: 4") == ("passed", None)
     assert tried(tiny, "statement dropped: a += 1", 3) == ("hung", "test_tiny.py::test_below")
     assert (tiny / "accnn_tiny.py").read_text() == TINY
+
+
+def test_only_what_is_chosen_runs_and_has_its_own_limit(tiny: Path) -> None:
+    small, below = "test_tiny.py::test_small", "test_tiny.py::test_below"
+
+    assert tried(tiny, "comparison: a < 0", limits={small: 9.0}) == ("passed", None)
+    assert tried(tiny, "min, max: min", limits={below: 9.0, small: 9.0}) == ("failed", below)
+    assert tried(tiny, "statement dropped: a += 1", limits={below: 1.0}) == ("hung", below)
+
+
+def test_what_is_not_planted_is_watched(tiny: Path) -> None:
+    (tiny / "test_tiny.py").write_text(TESTS + WATCHED)
+    outcome = judge(Trial(None, tiny, ("test_tiny.py",), False, 20))
+    seen = {item.test.rpartition("::")[2]: item for item in outcome.seen}
+    least, kept = ("accnn_tiny.py", 1), ("accnn_tiny.py", 8)
+
+    assert seen.keys() == {"test_small", "test_below", "test_kept", "test_kept_again", "test_parts"}
+    assert seen["test_small"].may_notice(least)
+    assert not seen["test_small"].may_notice(kept)
+    assert seen["test_kept_again"].may_notice(kept)  # although it was kept by then
+    assert not seen["test_kept"].may_notice(least)
+    assert seen["test_kept"].may_notice(None)
+    assert seen["test_parts"].may_notice(least)  # who knows
+    assert read(written(outcome.seen)) == tuple(
+        replace(item, seconds=round(item.seconds, 3)) for item in outcome.seen
+    )
 
 
 def test_a_module_that_cannot_be_imported_is_noticed(tiny: Path) -> None:
@@ -182,17 +267,36 @@ def test_all_mutants_of_a_line_are_found() -> None:
     assert at_line(f"{file}:1") == []
 
 
-def test_given_tests_are_asked_alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    asked: list[tuple[str, ...]] = []
+def test_tests_that_call_the_function_are_asked_the_quickest_first(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    asked: list[Trial] = []
+    mutant = next(item for item in mutants_under(["ir/tiles/sums.py"]) if item.function is not None)
+    calls = frozenset({(mutant.file, mutant.function or 0)})
 
     def passes(trial: Trial) -> Outcome:
-        asked.append(tuple(trial.tests))
-        return Outcome(None, "passed", 0.1)
+        asked.append(trial)
+        (file, *_) = trial.files
+        seen = (
+            Seen(f"{file}::slow", 7.0, calls),
+            Seen(f"{file}::elsewhere", 0.1, frozenset()),
+            Seen(f"{file}::quick", 2.0, calls),
+            Seen(f"{file}::parted", 0.5, None),
+        )
+        return Outcome(None, "passed", 0.1, seen if trial.mutant is None else ())
 
     monkeypatch.setattr(run, "judge", passes)
-    mutant = mutants_under(["ir/tiles/sums.py"])[0]
-    mine = ("tests/ir/tiles/test_sums.py",)
+    mine = "tests/ir/tiles/test_sums.py"
 
-    assert run.verdict(mutant, tmp_path, mine).tests == 1
-    assert set(asked) == {mine}
-    assert run.verdict(mutant, tmp_path).tests > 1
+    assert run.verdict(mutant, Questions(tmp_path, (mine,))).tests == 3
+    watched, tried = asked
+    assert (watched.mutant, watched.files) == (None, (mine,))
+    assert (tried.mutant, tried.files) == (mutant, [mine])
+    assert tried.limits == {
+        f"{mine}::parted": 10 + 1.5 + 9.6,
+        f"{mine}::quick": 10 + 6 + 9.6,
+        f"{mine}::slow": 10 + 21 + 9.6,
+    }
+    assert run.verdict(mutant, Questions(tmp_path, (mine,), at_most=3.0)).tests == 2
+    assert len(asked) == 3  # what was seen is kept
+    assert run.verdict(mutant, Questions(tmp_path)).tests > 3

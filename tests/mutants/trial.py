@@ -11,7 +11,7 @@ import sys
 import tempfile
 import time
 import warnings
-from collections.abc import Sequence
+from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from importlib.abc import MetaPathFinder
@@ -23,11 +23,13 @@ from pathlib import Path
 from types import CodeType, ModuleType
 
 import pytest
-from hypothesis import Phase, settings
+from hypothesis import HealthCheck, Phase, settings
 
 from tests.mutants.mutants import Mutant
+from tests.mutants.watch import Seen, Watcher
 
 _MEMORY = 3 << 30  # byte: a loop that a mutant never leaves must not take all of it
+_WAITED = 20  # times the processor time that may pass, beside other jobs, until all is stuck
 _LIBRARIES = ("accnn.compiler.cli.start", "accnn.passes.mip", "tests.end_to_end.faults.battery")
 
 
@@ -36,18 +38,21 @@ class Trial:
     """What is to be run.
 
     Attributes:
-        mutant: What is planted; ``None`` is the source as it is.
+        mutant: What is planted; where nothing is, all tests run, and are watched.
         root: Folder with the sources.
-        tests: Files, in the order in which they run.
+        files: Files of tests.
         is_interpreted: Whether compiled loops run as Python.
-        limit: Time of processors that it may take, a quarter of what may pass [s].
+        limit: Time of processors that it may take as far as no test has its own [s].
+        limits: Time of processors that each test may take [s], in the order in which they run;
+            without it all run that the files have.
     """
 
     mutant: Mutant | None
     root: Path
-    tests: Sequence[str]
+    files: Sequence[str]
     is_interpreted: bool
     limit: float
+    limits: Mapping[str, float] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,17 +63,26 @@ class Outcome:
         failed: The first test that failed, or had begun when the process ended or was ended.
         end: ``passed``, ``failed``, ``died`` or ``hung``.
         seconds: Time of processors that it took [s].
+        seen: What tests were seen to do, as far as they passed.
     """
 
     failed: str | None
     end: str
     seconds: float
+    seen: tuple[Seen, ...] = ()
 
 
 def prepare() -> None:
     """Import what no mutant changes."""
     quick = (Phase.explicit, Phase.generate)
-    settings.register_profile("mutants", derandomize=True, database=None, phases=quick)
+    settings.register_profile(
+        "mutants",
+        derandomize=True,
+        database=None,
+        phases=quick,
+        deadline=None,  # a clock that other jobs disturb kills nothing
+        suppress_health_check=list(HealthCheck),
+    )
     settings.load_profile("mutants")
     for name in _LIBRARIES:
         import_module(name)
@@ -90,16 +104,17 @@ def judge(trial: Trial) -> Outcome:
     process = context.Process(target=_run, args=(trial, sender))
     process.start()
     sender.close()
-    told = _listen(receiver, time.monotonic() + 4 * trial.limit)
-    is_over = bool(told) and told[-1] in ("passed", "failed")
+    told = _listen(receiver, trial)
+    begun = [item for item in told if isinstance(item, str)]
+    is_over = bool(begun) and begun[-1] in _ENDS
     process.join(0 if is_over else 0.5)
     is_late = process.is_alive() or process.exitcode == -signal.SIGXCPU
     _end(process.pid or 0)
     process.join()
-    end = told[-1] if is_over else "hung" if is_late else "died"
-    tests = [item for item in told if item not in ("passed", "failed")]
-    failed = None if end == "passed" else (tests[-1] if tests else "collection")
-    return Outcome(failed, end, _used() - before)
+    end = begun.pop() if is_over else "hung" if is_late else "died"
+    failed = None if end == "passed" else (begun[-1] if begun else "collection")
+    seen = tuple(item for item in told if isinstance(item, Seen))
+    return Outcome(failed, end, _used() - before, seen)
 
 
 def _used() -> float:
@@ -108,16 +123,23 @@ def _used() -> float:
     return used.ru_utime + used.ru_stime
 
 
-def _listen(receiver: Connection, deadline: float) -> list[str]:
+_ENDS = ("passed", "failed")
+
+
+def _listen(receiver: Connection, trial: Trial) -> list[str | Seen]:
     """Return what a process tells until it says the last word, dies, or time is over."""
-    told: list[str] = []
-    while receiver.poll(max(0.0, deadline - time.monotonic())):
+    told: list[str | Seen] = []
+    limit = trial.limit
+    while receiver.poll(_WAITED * limit):
         try:
-            told.append(receiver.recv())
+            said: str | Seen = receiver.recv()
         except EOFError:
             break
-        if told[-1] in ("passed", "failed"):
+        told.append(said)
+        if said in _ENDS:
             break
+        if isinstance(said, str) and trial.limits:
+            limit = trial.limits.get(said, trial.limit)
     return told
 
 
@@ -132,33 +154,55 @@ def _end(pid: int) -> None:
 def _run(trial: Trial, sender: Connection) -> None:
     os.setsid()
     resource.setrlimit(resource.RLIMIT_DATA, (_MEMORY, _MEMORY))
-    resource.setrlimit(resource.RLIMIT_CPU, (math.ceil(trial.limit), resource.RLIM_INFINITY))
-    signal.alarm(math.ceil(5 * trial.limit))  # if nobody is left to end it
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    _may_take(trial.limit)
     silence = os.open(os.devnull, os.O_RDWR)
     for number in range(3):
         os.dup2(silence, number)
     if trial.is_interpreted:
         import_module("numba").config.DISABLE_JIT = True
     _forget()
-    if trial.mutant is not None:
+    plugins: list[object] = [_Teller(sender, trial.limits)]
+    options = ["-q", "--assert=plain", "-p", "no:cacheprovider"]
+    if trial.mutant is None:
+        plugins.append(Watcher(sender, trial.root))
+    else:
         sys.meta_path.insert(0, _Finder(trial.mutant, trial.root))
+        options.append("-x")
     with tempfile.TemporaryDirectory() as folder:
-        options = ("-x", "-q", "--assert=plain", "-p", "no:cacheprovider", "--basetemp", folder)
-        tests = [str(trial.root / test) for test in trial.tests]
-        code = pytest.main([*options, *tests], plugins=[_Teller(sender)])
+        files = [str(trial.root / file) for file in trial.files]
+        code = pytest.main([*options, "--basetemp", folder, *files], plugins=plugins)
     sender.send("passed" if code == 0 else "failed")
     os._exit(0)
 
 
-class _Teller:
-    """Tells which test begins, and which files cannot be imported."""
+def _may_take(seconds: float) -> None:
+    """Let this process end when it has taken that much more time of processors."""
+    taken = time.process_time()
+    resource.setrlimit(resource.RLIMIT_CPU, (math.ceil(taken + seconds), resource.RLIM_INFINITY))
+    signal.alarm(math.ceil(2 * _WAITED * seconds))  # if nobody is left to end it
 
-    def __init__(self, sender: Connection) -> None:
-        self._sender = sender
+
+class _Teller:
+    """Tells which test begins, and which files cannot be imported; chooses tests."""
+
+    def __init__(self, sender: Connection, limits: Mapping[str, float] | None) -> None:
+        self._sender, self._limits = sender, limits
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_collection_modifyitems(
+        self, items: list[pytest.Item]
+    ) -> Generator[None, None, None]:
+        yield
+        if self._limits is not None:
+            order = {name: at for at, name in enumerate(self._limits)}
+            chosen = [item for item in items if item.nodeid in order]
+            items[:] = sorted(chosen, key=lambda item: order[item.nodeid])
 
     def pytest_runtest_logstart(self, nodeid: str) -> None:
         self._sender.send(nodeid)
+        if self._limits is not None:
+            _may_take(self._limits[nodeid])
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
         if report.failed:

@@ -128,7 +128,7 @@ class PaperFormulation:
         fanouts = space.arch.fanouts
         self.network = space.arch.index(fanouts[0].below) if fanouts else 0
         self.ranks = range(len(self.factors))
-        self._places: dict[tuple[int, int | str | tuple[str, int]], Linear] = {}
+        self.places: dict[tuple[int, int | str | tuple[str, int]], Linear] = {}
         self._add_places()
         self._add_fanouts()
         self._add_capacity()
@@ -144,23 +144,23 @@ class PaperFormulation:
         for index, factor in enumerate(self.factors):
             for level in range(len(self.space.arch.levels)):
                 if level != self.network:
-                    self._places[index, level] = self.model.binary()
+                    self.places[index, level] = self.model.binary()
             for rank in self.ranks:
-                self._places[index, ("rank", rank)] = self.model.binary()
+                self.places[index, ("rank", rank)] = self.model.binary()
             for name, dim in self.space.unrollable:
                 if dim is factor.dim and factor.prime <= self.space.arch.fanout(name).size:
-                    self._places[index, name] = self.model.binary()
-            own = [flag for (which, _), flag in self._places.items() if which == index]
+                    self.places[index, name] = self.model.binary()
+            own = [flag for (which, _), flag in self.places.items() if which == index]
             self.model.add_equal(total(own), 1.0)
         for rank in self.ranks:
-            filled = [self._places[index, ("rank", rank)] for index in range(len(self.factors))]
+            filled = [self.places[index, ("rank", rank)] for index in range(len(self.factors))]
             self.model.add_at_most(total(filled), 1.0)
 
     def _log(self, place: int | str | tuple[str, int], dims: frozenset[Dim]) -> Linear:
         return total(
-            self._places[index, place] * factor.log
+            self.places[index, place] * factor.log
             for index, factor in enumerate(self.factors)
-            if factor.dim in dims and (index, place) in self._places
+            if factor.dim in dims and (index, place) in self.places
         )
 
     def _temporal(self, level: int, dims: frozenset[Dim]) -> Linear:
@@ -260,7 +260,7 @@ class PaperFormulation:
         for rank in self.ranks:
             moves = self.model.binary()
             present = [
-                self._places[index, ("rank", rank)]
+                self.places[index, ("rank", rank)]
                 for index, factor in enumerate(self.factors)
                 if factor.dim in related
             ]
@@ -295,7 +295,7 @@ class PaperFormulation:
         arch = self.space.arch
         extents: dict[tuple[int | str, Dim], int] = {}
         ranked: dict[int, Loop] = {}
-        for (index, place), flag in self._places.items():
+        for (index, place), flag in self.places.items():
             if round(sum(values[at] * weight for at, weight in flag.terms.items())) == 0:
                 continue
             factor = self.factors[index]

@@ -110,8 +110,8 @@ def _returned(v: Variables, flow: Counted) -> FlowTerms:
     child = _level(v, flow.boundary)
     is_back = flow.kind is Kind.BACK or flow.open is None
     instances = flow.instances
-    if is_back:
-        instances = relevant((*flow.boundary.above, *flow.boundary.hops))
+    if is_back:  # each sum that comes back passes every place once
+        instances = relevant((*flow.boundary.above, *flow.boundary.hops)) - flow.tiles
     return FlowTerms(
         operand=Operand.O,
         place=flow.place,

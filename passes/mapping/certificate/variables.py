@@ -10,7 +10,7 @@
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from ....ir.arch import Fanout
 from ....ir.workload import REDUCTION, RELEVANT, Dim, Operand, touched
@@ -154,12 +154,7 @@ class Variables:
 
     def _add_stationary(self) -> None:
         for slot in self.slots:
-            movable = self.space.movable[self.space.slots.index(slot)]
-            inner = [
-                item
-                for item in movable
-                if any(level > slot for level in self.space.chains[item][1:])
-            ]
+            inner = self.space.movable[self.space.slots.index(slot)]
             if not inner:
                 continue
             if slot != self.slots[0]:
@@ -306,36 +301,6 @@ class Variables:
             (slot, dim): extent for (slot, dim), extent in extents.items() if isinstance(slot, str)
         }
         return even_from_factors(self.space, temporal, spatial, stationary)
-
-    def encode(self, batch: EvenBatch) -> Mapping[int, float] | None:
-        """Return integer values for a mapping, ``None`` where it uses a skipped slot."""
-        values: dict[int, float] = {}
-        space = self.space
-        found: dict[tuple[_Slot, Dim], int] = {}
-        for row, level in enumerate(space.slots):
-            for column, dim in enumerate(space.dims):
-                found[level, dim] = int(batch.temporal[0, row, column])
-        for column, (name, dim) in enumerate(space.unrollable):
-            found[name, dim] = int(batch.spatial[0, column])
-        for (slot, dim, prime), count in self.counts.items():
-            left, times = found[slot, dim], 0
-            while left % prime == 0:
-                left, times = left // prime, times + 1
-            found[slot, dim] = left
-            values[next(iter(count.terms))] = float(times)
-        if any(left != 1 for left in found.values()):
-            return None
-        for (slot, operand), variable in self.stationary.items():
-            if not variable.is_constant:
-                own = int(batch.stationary[0, space.slots.index(slot)])
-                values[next(iter(variable.terms))] = float(list(Operand)[own] is operand)
-        for (slot, operand), variable in self._idle.items():
-            row = batch.temporal[0, space.slots.index(slot)]
-            busy = any(
-                row[column] > 1 for column, dim in enumerate(space.dims) if dim in RELEVANT[operand]
-            )
-            values[next(iter(variable.terms))] = float(not busy)
-        return values
 
 
 def divisors(number: int) -> list[int]:

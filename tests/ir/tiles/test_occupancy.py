@@ -8,7 +8,7 @@ from accnn.ir.errors import VerifyError
 from accnn.ir.isa.instructions import Space, Unit
 from accnn.ir.tiles.events import Event, EventKind, Placement
 from accnn.ir.tiles.graph import Range, Role, Tile, TileGraph, TileOp
-from accnn.ir.tiles.occupancy import verify_no_overlap
+from accnn.ir.tiles.occupancy import verify_exclusive, verify_no_overlap
 from accnn.ir.tiles.schedule import TileSchedule
 from accnn.ir.workload import DIMS, Dim
 
@@ -75,3 +75,72 @@ def test_nor_where_the_sums_are_that_drain():
 
     with pytest.raises(VerifyError, match="tiles 1 and 2 overlap at cycle 24, address 128"):
         verify_no_overlap(replace(early, placements=placements))
+
+
+def test_a_resident_tensor_holds_all_bytes_of_its_elements():
+    wide = overlapping()
+    tiles = list(wide.graph.tiles)
+    tiles[0] = replace(tiles[0], element_bytes=2)  # 32 byte from address 0 on, until cycle 24
+
+    def at(address: int) -> TileSchedule:
+        places = (wide.placements[0], replace(wide.placements[1], address=address))
+        early = (wide.events[0], replace(wide.events[1], fill=19))
+        graph = replace(wide.graph, tiles=tuple(tiles))
+        return replace(wide, graph=graph, placements=places, events=early)
+
+    verify_no_overlap(at(32))
+    with pytest.raises(VerifyError, match="tiles 0 and 2 overlap at cycle 23, address 31"):
+        verify_no_overlap(at(31))
+
+
+def queue(*times: tuple[int, int, int, int], unit: Unit = Unit.MX) -> TileSchedule:
+    """Return events of one engine: start, cycles to fill, cycles to drain, end."""
+    event = Event(kind=EventKind.COMPUTE, subject=0, unit=unit, index=0, start=0, end=0)
+    events = (event.at(start, end, fill=fill, drain=drain) for start, fill, drain, end in times)
+    return replace(overlapping(), events=tuple(events))
+
+
+@pytest.mark.parametrize(
+    "times",
+    [
+        ((0, 4, 6, 30), (4, 20, 6, 30)),  # fills while the first computes, and both end together
+        ((0, 0, 0, 0), (0, 0, 0, 5)),
+        ((2, 3, 4, 9), (5, 1, 0, 9)),  # begins as the first one is done
+        ((2, 3, 4, 9), (5, 0, 4, 9)),
+    ],
+)
+def test_the_array_computes_one_thing_at_a_time(times):
+    verify_exclusive(queue(*times))
+
+
+@pytest.mark.parametrize(
+    "times, message",
+    [
+        (((-1, 0, 0, 5),), "event 0 .compute. runs -1..5"),
+        (((3, -1, 0, 5),), "event 0 .compute. runs 3..5, and computes 2..5"),
+        (((3, 3, 0, 5),), "and computes 6..5"),
+        (((3, 1, 2, 5),), "and computes 4..3"),
+        (((3, 0, -1, 5),), "and computes 3..6"),
+        (((0, 4, 0, 30), (3, 30, 0, 40)), "event 1 .compute. starts at 3 on mx0, where another"),
+        (((0, 4, 6, 30), (4, 19, 6, 31)), "event 1 .compute. runs 23..25 on mx0, which is busy"),
+        (((0, 4, 6, 30), (4, 21, 0, 29)), "event 1 .compute. ends at 29 on mx0, before the one"),
+    ],
+)
+def test_an_array_that_does_two_things_is_named(times, message):
+    with pytest.raises(VerifyError, match=message):
+        verify_exclusive(queue(*times))
+
+
+@pytest.mark.parametrize("times", [(0, 1, 0, 5), (0, 0, 1, 5)])
+def test_only_arrays_fill_and_drain(times):
+    with pytest.raises(VerifyError, match="fills or drains, which vx cannot"):
+        verify_exclusive(queue(times, unit=Unit.VX))
+    verify_exclusive(queue((0, 0, 0, 5), unit=Unit.VX))
+
+
+def test_engines_of_other_kinds_and_numbers_do_not_wait():
+    both = queue((0, 0, 0, 30), (4, 0, 0, 29))
+    first, second = both.events
+
+    for other in (replace(second, index=1), replace(second, unit=Unit.VX)):
+        verify_exclusive(replace(both, events=(first, other)))

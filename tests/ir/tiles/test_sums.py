@@ -1,5 +1,7 @@
 """What a tile of partial sums holds, from its first product until somebody has taken the sums."""
 
+from dataclasses import replace
+
 import pytest
 
 from accnn.ir.errors import VerifyError
@@ -72,3 +74,34 @@ def test_only_what_was_cleared_is_added_to() -> None:
         added(FIRST).add(HERE, LAST, again)
     with pytest.raises(VerifyError, match="holds sums"):
         added(FIRST).add(HERE, FIRST, event(EventKind.COMPUTE, 1, Unit.MX, 10, clear=True))
+
+
+def test_what_another_array_added_to_a_part_must_be_there() -> None:
+    mine = event(EventKind.COMPUTE, 1, Unit.MX, 15)
+    theirs = replace(mine, index=1)
+
+    added(FIRST, LAST).add(HERE, ALL, mine)  # in turn with what it has itself begun
+    added(FIRST, LAST).add(HERE, ALL, replace(theirs, start=20))
+    added(FIRST, LAST).add(HERE, FIRST, theirs)
+    with pytest.raises(VerifyError, match="while it is not there"):
+        added(FIRST, LAST).add(HERE, LAST, theirs)
+    with pytest.raises(VerifyError, match="while it is not there"):
+        added(FIRST, LAST).add(HERE, ALL, theirs)  # the first half is
+
+
+def test_of_a_part_that_left_only_that_comes_back() -> None:
+    sums = added(FIRST)
+
+    assert sums.spill(HERE, 10, 20)
+    assert sums.retrieve(HERE, 20, 30)
+    assert sums.ready(HERE) == NEVER
+    sums.add(HERE, LAST, event(EventKind.COMPUTE, 1, Unit.MX, 30, clear=True))
+    assert sums.ready(HERE) == 40
+
+
+def test_what_nobody_added_to_neither_leaves_nor_comes_back() -> None:
+    sums = TileSums(graph())
+
+    assert sums.ready(HERE) == NEVER
+    assert not sums.spill(HERE, 10, 20)
+    assert not sums.retrieve(HERE, 20, 30)

@@ -38,6 +38,7 @@ def spaces(draw):
         P=draw(st.sampled_from((1, 2, 4, 6))),
         C=draw(st.sampled_from((1, 2, 4, 5))),
         K=draw(st.sampled_from((1, 2, 4, 6))),
+        Q=draw(st.sampled_from((1, 1, 2))),
         G=draw(st.sampled_from((1, 1, 2))),
         N=draw(st.sampled_from((1, 1, 2))),
         stride=(draw(st.integers(1, 2)), 1),

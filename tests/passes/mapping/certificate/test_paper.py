@@ -1,0 +1,101 @@
+"""CoSA's program as published, of one placement of all factors: what its nest says of it."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from accnn.ir.workload import RELEVANT, Dim, Operand
+from accnn.passes.mapping.certificate.paper import PaperFormulation, PaperWeights, breakdown
+from accnn.passes.mip.model import MipLimits
+
+from .test_certificates_attacked import spaces
+from .test_single_mappings import QUICK
+
+
+def placed(program, rng):
+    """Return a place for each factor, at random; no rank has two."""
+    chosen, taken = {}, set()
+    for index in range(len(program.factors)):
+        places = [place for at, place in program.places if at == index and place not in taken]
+        chosen[index] = places[rng.integers(len(places))]
+        if isinstance(chosen[index], tuple):
+            taken.add(chosen[index])
+    return chosen
+
+
+def solved(program, chosen):
+    for (index, place), flag in program.places.items():
+        program.model.add_equal(flag, float(chosen[index] == place))
+    return program.model.solve(MipLimits())
+
+
+def nest_of(program, chosen):
+    values = [0.0] * program.model.variables
+    for index, place in chosen.items():
+        (at,) = program.places[index, place].terms
+        values[at] = 1.0
+    return program.decode(values)
+
+
+def fits(nest, space, share):
+    """Whether fan-outs are large enough, and tiles, without halo, for their part of a memory."""
+    arch = space.arch
+    for fanout in arch.fanouts:
+        used = math.prod(loop.extent for loop in nest.spatial if loop.fanout == fanout.name)
+        if used > fanout.size:
+            return False
+    for operand in Operand:
+        for level in space.chains[operand][1:]:
+            usable = arch.levels[level].usable
+            (item,) = (i for i in nest.of(operand) if i.level == arch.levels[level].name)
+            tile = nest.tile(arch, item)
+            dims = RELEVANT[operand] - {Dim.R, Dim.S}
+            dims = RELEVANT[operand] if operand is not Operand.I else dims
+            bits = space.workload.bits(operand)
+            if operand is Operand.O:
+                bits = max(bits, arch.accumulator_bits)
+            sharing = sum(level in chain[1:] for chain in space.chains.values())
+            elements = math.prod(tile[dim] for dim in dims)
+            part = 8 * usable / sharing / bits * (share if operand is Operand.I else 1.0)
+            if elements > max(1.0, part) * (1 + 1e-9):
+                return False
+    return True
+
+
+@settings(max_examples=60, deadline=None, derandomize=True, phases=QUICK)
+@given(spaces(), st.integers(0, 99), st.sampled_from((0.3, 1.0)))
+def test_the_program_says_of_a_placement_what_its_nest_says(space, seed, share):
+    assume(space.primes)
+    rng = np.random.default_rng(seed)
+    for _ in range(2):
+        program = PaperFormulation(space, PaperWeights(utilization=0.5, compute=2.0), share)
+        chosen = placed(program, rng)
+        nest = nest_of(program, chosen)
+
+        result = solved(program, chosen)
+
+        assert bool(result.values) == fits(nest, space, share)
+        if result.values:
+            parts = breakdown(nest, space)
+            assert result.value(program.compute) == pytest.approx(parts.compute, abs=1e-6)
+            assert result.value(program.utilization) == pytest.approx(parts.utilization, abs=1e-6)
+            assert result.value(program.traffic) == pytest.approx(parts.traffic, abs=1e-6)
+            whole = 2.0 * parts.compute - 0.5 * parts.utilization + parts.traffic
+            assert result.objective == pytest.approx(whole, abs=1e-6)
+
+
+@settings(max_examples=15, deadline=None, derandomize=True, phases=QUICK)
+@given(spaces(), st.integers(0, 99))
+def test_balance_is_how_far_traffic_and_compute_are_apart(space, seed):
+    assume(space.primes)
+    weights = PaperWeights(compute=2.0, traffic=0.7, balance=True)
+    program = PaperFormulation(space, weights, 1.0, moved=())  # all traffic is fixed then
+
+    result = solved(program, placed(program, np.random.default_rng(seed)))
+
+    if result.values:
+        apart = 0.7 * result.value(program.traffic) - 2.0 * result.value(program.compute)
+        assert result.objective == pytest.approx(abs(apart), abs=1e-6)
