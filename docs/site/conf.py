@@ -11,7 +11,12 @@ release = version = installed("accnn")
 extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
 source_suffix = {".md": "markdown"}
 html_theme = "alabaster"
-html_theme_options = {"description": "A compiler for DNN accelerators", "fixed_sidebar": True}
+html_theme_options = {
+    "description": "A compiler for DNN accelerators",
+    "fixed_sidebar": True,
+    "page_width": "1200px",
+    "body_max_width": "940px",  # code of a hundred columns fits
+}
 html_show_sourcelink = False
 myst_heading_anchors = 4
 autodoc_member_order = "bysource"
