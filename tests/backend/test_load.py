@@ -276,6 +276,15 @@ class TestMessages:
         )
         assert found.endswith("hint: did you mean 'read_bandwidth'?")
 
+    @pytest.mark.parametrize("bad", ["g b", "2gb", "gb-1"])
+    @pytest.mark.parametrize(("table", "old"), [("level", "gb"), ("fanout", "mac")])
+    def test_names_are_those_of_programs(self, table: str, old: str, bad: str) -> None:
+        assert f'name = "{old}"' in TINY
+
+        found = message(TINY.replace(f'"{old}"', f'"{bad}"'))
+
+        assert found.startswith(f'tiny.toml: {table}.{bad}.name = "{bad}": must match pattern')
+
     def test_unknown_table(self) -> None:
         found = message(TINY + "\n[[fan_out]]\nname = 'x'\n")
 

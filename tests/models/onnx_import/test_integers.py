@@ -374,3 +374,11 @@ def test_a_scale_without_a_zero_point_is_one_of_zero(sketch, assert_same, rng, d
     out = sketch.node("QuantizeLinear", sketch.node("Mul", real, real), scale)
 
     assert_same(sketch.model({"x": x}, out, dtypes=("uint8",)), {"x": x})
+
+
+def test_a_zero_point_that_is_computed_is_plain_arithmetic(sketch, assert_same, rng):
+    x, z = any_bytes(rng, U8, 3, 7), np.array(131, U8)
+    real = sketch.node("DequantizeLinear", "x", sketch.constant(np.float32(SX)), "z")
+    out = sketch.node("Relu", real)
+
+    assert_same(sketch.model({"x": x, "z": z}, out), {"x": x, "z": z})

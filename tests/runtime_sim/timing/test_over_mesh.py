@@ -1,5 +1,6 @@
 """Where traffic crosses the mesh no instruction takes less, and links are ports."""
 
+import math
 from dataclasses import replace
 from itertools import pairwise
 
@@ -146,21 +147,41 @@ def test_slower_links_never_make_a_program_faster(program):
     assert all(before < after for before, after in pairwise(found))
 
 
+def loads(program):
+    """Return the bytes of every copy from off chip, with what it asks for, and the ports."""
+    instructions, works, ports = work_of(program, TimingModel.NETWORK)
+    found = [
+        (item.element_bytes * math.prod(item.shape), work)
+        for item, work in zip(instructions, works, strict=True)
+        if isinstance(item, Copy) and item.src.space is Space.DRAM
+    ]
+    return found, ports
+
+
 def test_a_copy_over_slow_links_waits_for_its_first_burst_as_well(program):
     """Links that limit cannot begin before the row is open: what that takes is added, in full."""
     arch = program.arch
     slow = replace(arch, network=replace(arch.network, flit_bits=8))
     dram = replace(slow.dram, activate_ns=400.0)
     first = (400.0 + dram.column_ns + dram.burst_ns) * arch.clock_hz / 1e9
-    instructions, without, _ = work_of(
-        replace(program, arch=replace(slow, dram=None)), TimingModel.NETWORK
-    )
-    _, opened, _ = work_of(replace(program, arch=replace(slow, dram=dram)), TimingModel.NETWORK)
 
-    waits = [
-        after.least - before.least
-        for item, before, after in zip(instructions, without, opened, strict=True)
-        if isinstance(item, Copy) and item.src.space is Space.DRAM
-    ]
-    assert waits
-    assert all(first <= wait + 1 for wait in waits)
+    without, ports = loads(replace(program, arch=replace(slow, dram=None)))
+    opened, _ = loads(replace(program, arch=replace(slow, dram=dram)))
+
+    out = sum(port.name.startswith("mesh from off-chip") for port in ports.ports)
+    assert without and out
+    for (size, before), (_, after) in zip(without, opened, strict=True):
+        assert before.least >= size / out
+        assert after.least + 1 >= before.least + first
+
+
+def test_a_copy_from_a_slow_memory_takes_the_time_of_all_its_bursts(program):
+    arch = program.arch
+    dram = replace(arch.dram, burst_ns=500.0)
+    cycles_of_a_burst = dram.burst_ns * arch.clock_hz / 1e9
+
+    found, _ = loads(replace(program, arch=replace(arch, dram=dram)))
+
+    assert found
+    for size, work in found:
+        assert work.least >= size / dram.burst_bytes * cycles_of_a_burst

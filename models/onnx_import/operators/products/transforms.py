@@ -108,9 +108,9 @@ def stft(node: Node, b: Builder) -> None:
     if len(chain.shape(x)) == 2:
         x = chain.reshape(x, (*chain.shape(x), 1))
     N, count, parts = chain.shape(x)
-    frames = (count - length) // step + 1
     if step < 1 or not 1 <= length <= count:
         raise node.refusal(f"takes frames of {length} by {step} of {count} samples")
+    frames = (count - length) // step + 1
     places = (np.arange(frames)[:, None] * step + np.arange(length)[None, :]).reshape(-1)
     taken = chain("take", x, axis=1, indices=tuple(int(place) for place in places))
     framed = chain.reshape(taken, (N, frames, length, parts))

@@ -34,9 +34,10 @@ def test_frames(sketch, assert_same, rng, with_window):
     assert_same(model, {"x": rng.normal(size=(2, 25, 1)).astype(np.float32)})
 
 
-def test_frames_longer_than_the_signal_are_refused(sketch):
-    inputs = ("x", sketch.constant(np.int64(3)), "", sketch.constant(np.int64(30)))
+@pytest.mark.parametrize(("step", "length"), [(3, 30), (3, 0), (0, 8), (-1, 8)])
+def test_frames_that_the_signal_has_not_are_refused(sketch, step, length):
+    inputs = ("x", sketch.constant(np.int64(step)), "", sketch.constant(np.int64(length)))
     out = sketch.node("STFT", *inputs)
 
-    with pytest.raises(ModelError, match="takes frames of 30 by 3 of 25 samples"):
+    with pytest.raises(ModelError, match=f"takes frames of {length} by {step} of 25 samples"):
         import_model(sketch.model({"x": (2, 25, 1)}, out))
