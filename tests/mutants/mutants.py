@@ -49,8 +49,8 @@ class Mutant:
         after: Text that takes its place.
         begin: Offset of the text that goes [byte].
         end: Offset behind it [byte].
-        function: First line of the function that it is in, decorators included; ``None`` where
-            it is computed as the module is imported.
+        function: Qualified name of the function that it is in; ``None`` where it is computed as
+            the module is imported.
     """
 
     file: str
@@ -60,7 +60,7 @@ class Mutant:
     after: str
     begin: int
     end: int
-    function: int | None
+    function: str | None
 
     @property
     def module(self) -> str:
@@ -92,9 +92,9 @@ def mutants_of(file: str, source: str) -> list[Mutant]:
 Changed = ast.expr | ast.stmt
 
 
-def _changes(tree: ast.Module) -> Iterator[tuple[Changed, int | None, str, str]]:
+def _changes(tree: ast.Module) -> Iterator[tuple[Changed, str | None, str, str]]:
     """Yield nodes that change, the functions they are in, how, and the text in their place."""
-    for node, function in _meaningful(tree, None):
+    for node, function in _meaningful(tree, (), None):
         if isinstance(node, ast.stmt):
             yield from ((node, function, *change) for change in _of_statement(node))
         elif isinstance(node, ast.expr):
@@ -104,18 +104,24 @@ def _changes(tree: ast.Module) -> Iterator[tuple[Changed, int | None, str, str]]
             yield test, function, "condition negated", f"(not ({ast.unparse(test)}))"
 
 
-def _meaningful(tree: ast.AST, function: int | None) -> Iterator[tuple[ast.AST, int | None]]:
-    """Yield the nodes that say what is computed: no types, no texts, no decorators."""
+def _meaningful(
+    tree: ast.AST, names: tuple[str, ...], function: str | None
+) -> Iterator[tuple[ast.AST, str | None]]:
+    """Yield the nodes that say what is computed: no types, no texts, no decorators.
+
+    Args:
+        tree: Where to look.
+        names: Parts of the qualified names of what it defines.
+        function: The function that it is in.
+    """
     for node in _children(tree):
-        within = function
+        inside, within = names, function
         if isinstance(tree, ast.FunctionDef) and node is not tree.args:
-            within = _first_line(tree)
+            inside, within = (*names, tree.name, "<locals>"), ".".join((*names, tree.name))
+        elif isinstance(tree, ast.ClassDef):
+            inside = (*names, tree.name)
         yield node, within
-        yield from _meaningful(node, within)
-
-
-def _first_line(function: ast.FunctionDef) -> int:
-    return min((function.lineno, *(item.lineno for item in function.decorator_list)))
+        yield from _meaningful(node, inside, within)
 
 
 def _children(node: ast.AST) -> Iterator[ast.AST]:

@@ -16,8 +16,8 @@ from weakref import WeakSet
 
 import pytest
 
-Function = tuple[str, int]
-"""File, from the root, and first line of a function, decorators included."""
+Function = tuple[str, str]
+"""File, from the root, and qualified name of a function: lines would move."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,7 @@ def written(seen: Sequence[Seen]) -> str:
 def read(text: str) -> tuple[Seen, ...]:
     """Return what ``written`` has written."""
     data = json.loads(text)
-    every = [(file, line) for file, line in data["functions"]]
+    every = [(file, name) for file, name in data["functions"]]
     return tuple(
         Seen(test, seconds, None if calls is None else frozenset(every[at] for at in calls))
         for test, seconds, calls in data["tests"]
@@ -95,7 +95,7 @@ class Watcher:
         """Return the functions called since this was asked."""
         codes, self._codes = self._codes, set()
         return frozenset(
-            (code.co_filename.removeprefix(self._root), code.co_firstlineno)
+            (code.co_filename.removeprefix(self._root), code.co_qualname)
             for code in codes
             if code.co_filename.startswith(self._root)
             and "site-packages" not in code.co_filename
