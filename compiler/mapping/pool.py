@@ -1,7 +1,7 @@
 """Several processes that answer questions to mappers side by side.
 
 A solver may crash, or be ended by a system that has no memory left. What it was asked is then asked
-of the job's stand-in, in a new process; who has none is told.
+of the job's stand-in, in a new process; where there is none, that is an error.
 """
 
 from collections.abc import Iterator, Sequence
@@ -89,7 +89,7 @@ class WorkerPool:
             return process.ask(job)
         except ProcessDied as error:
             if job.rough is None:
-                raise _told(job) from error
+                raise _death_of(job) from error
             process = self._new()
             return _ask(process, job, StandInJob(job.problem, job.rough))
         finally:
@@ -119,10 +119,10 @@ def _ask(process: WorkerProcess, job: MapJob, question: StandInJob) -> Answer:
     try:
         return process.ask(question)
     except ProcessDied as error:
-        raise _told(job) from error
+        raise _death_of(job) from error
 
 
-def _told(job: MapJob) -> PassError:
+def _death_of(job: MapJob) -> PassError:
     return PassError(
         f"a process that maps operators died at {job.problem.workload}", hint="--processes 1"
     )
