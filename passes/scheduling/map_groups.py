@@ -71,7 +71,7 @@ def problem_on(
 
 @dataclass(frozen=True, eq=False)
 class _SameGraph:
-    """A network that differs from others by identity: to compare it part by part takes long."""
+    """A network, the same as another only if it is that one: to compare all parts takes long."""
 
     graph: Graph
 

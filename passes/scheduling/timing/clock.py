@@ -14,7 +14,7 @@ References:
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
 from typing import NamedTuple
@@ -190,15 +190,22 @@ class Clock:
 
     def _start_all(self, now: int) -> bool:
         """Start what can start; return whether anything did."""
-        found, ended = False, self._ended
+        found = False
         for number, line in enumerate(self._lines):
-            task = line.upcoming(ended[number])
-            if task is None or any(ended[queue] < count for queue, count in task.waits):
-                continue
-            line.starts.append(now)
-            heappush(self._heap, (now + task.ahead, number, False))
-            found = True
+            task = line.upcoming(self._ended[number])
+            if task is not None and self._has_seen(task.waits):
+                line.starts.append(now)
+                heappush(self._heap, (now + task.ahead, number, False))
+                found = True
         return found
+
+    def _has_seen(self, waits: Iterable[tuple[int, int]]) -> bool:
+        """Whether all that a task waits for has ended; a loop, as nothing is asked more often."""
+        ended = self._ended
+        for queue, count in waits:  # noqa: SIM110
+            if ended[queue] < count:
+                return False
+        return True
 
     def _begin(self, number: int, line: _Line, now: int) -> bool:
         """Begin a task; return whether it takes time."""
