@@ -11,7 +11,7 @@ Names are imported when they are first used, so that ``import accnn`` is cheap.
 import importlib
 import os
 
-# Else onnxruntime tells its maker which networks it loads; see docs/third-party.md.
+# Else onnxruntime writes a device id below ~/.cache; see docs/third-party.md.
 os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
 
 
