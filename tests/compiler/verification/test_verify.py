@@ -75,3 +75,18 @@ def test_equal_numbers_in_another_shape_differ(shape: tuple[int, ...]):
 
 def test_the_same_shape_needs_no_remark():
     assert compare(np.ones((2, 3)), np.ones((2, 3)), "y").remark is None
+
+
+@pytest.mark.parametrize("operands", ["%x, %e", "%e, %x"])
+def test_an_exact_operand_excuses_no_rounding_of_the_other(operands: str):
+    text = f"""graph net {{
+  input %x : f32<3>
+  %e = exp(%x) : f32<3>
+  %y = add({operands}) : f32<3>
+  return %y
+}}
+"""
+    found = tolerances(parse_module(text).graph)
+
+    assert found["e"].relative == FLOAT_TOLERANCE
+    assert found["y"].relative == 2 * FLOAT_TOLERANCE
