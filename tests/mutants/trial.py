@@ -108,7 +108,7 @@ def judge(trial: Trial) -> Outcome:
     begun = [item for item in told if isinstance(item, str)]
     is_over = bool(begun) and begun[-1] in _ENDS
     process.join(0 if is_over else 0.5)
-    is_late = process.is_alive() or process.exitcode == -signal.SIGXCPU
+    is_late = process.is_alive() or process.exitcode in (-signal.SIGXCPU, -signal.SIGALRM)
     _end(process.pid or 0)
     process.join()
     end = begun.pop() if is_over else "hung" if is_late else "died"

@@ -2,10 +2,13 @@
 
 import itertools
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from accnn.ir.workload import DIMS, Dim, Operand
+from accnn.backend.load import load_architecture
+from accnn.ir.mapping import Loop, even_nest
+from accnn.ir.workload import DIMS, Dim, Operand, Workload
 from accnn.passes.analysis.sliding import fetched_in_tiles
 
 from ...nest_strategies import architectures, nests
@@ -72,7 +75,10 @@ ON_MACHINES = architectures().flatmap(lambda arch: st.tuples(st.just(arch), nest
 @settings(max_examples=60, deadline=None)
 @given(ON_MACHINES, st.booleans())
 def test_every_memory_fetches_what_its_tile_before_did_not_have(case, is_placed):
-    arch, nest = case
+    check(*case, is_placed)
+
+
+def check(arch, nest, is_placed):
     placed = frozenset({Operand.I}) if is_placed else frozenset()
     chain = [(item.level, item.start) for item in nest.of(Operand.I)]
     if is_placed:
@@ -82,3 +88,15 @@ def test_every_memory_fetches_what_its_tile_before_did_not_have(case, is_placed)
     found = fetched_in_tiles(nest, arch, placed)
 
     assert found == {at: walked(nest, arch, chain[: at + 2]) for at in range(len(chain) - 1)}
+
+
+@pytest.mark.parametrize("is_placed", [False, True])
+def test_windows_that_overlap_are_fetched_once(is_placed):
+    """The outer loop over rows goes on where the inner one has ended."""
+    arch = load_architecture("simba")
+    inside = [Loop(Dim.Q, 4), Loop(Dim.R, 3), Loop(Dim.S, 3), Loop(Dim.C, 2)]
+    loops = {"dram": [Loop(Dim.P, 2)], "gb": [Loop(Dim.P, 3)], "ib": inside}
+    work = Workload(R=3, S=3, P=6, Q=4, C=2)
+    temporal = {level.name: loops.get(level.name, []) for level in arch.levels}
+
+    check(arch, even_nest(work, arch, temporal, []), is_placed)
