@@ -9,15 +9,19 @@ import signal
 import warnings
 from collections.abc import Callable
 
+_PATIENCE = 300
+"""Seconds after which a copy is given up: a lock that another thread holds stays locked in it."""
 
-def crash_of(action: Callable[[], object]) -> str | None:
+
+def crash_of(action: Callable[[], object], patience: int = _PATIENCE) -> str | None:
     """Return the name of the signal that an action ends a copy of this process with, if any.
 
     What it returns or raises is of no interest; who wants that runs it once more. Where processes
-    cannot be copied nothing is tried.
+    cannot be copied nothing is tried, and what takes too long tells nothing.
 
     Args:
         action: What is tried.
+        patience: How long it may take [s].
     """
     if not hasattr(os, "fork"):
         return None
@@ -25,8 +29,11 @@ def crash_of(action: Callable[[], object]) -> str | None:
         child = os.fork()
     if not child:
         try:
+            signal.signal(signal.SIGALRM, signal.SIG_DFL)
+            signal.alarm(patience)
             action()
         finally:
             os._exit(0)
     _, status = os.waitpid(child, 0)
-    return signal.Signals(os.WTERMSIG(status)).name if os.WIFSIGNALED(status) else None
+    ended = os.WTERMSIG(status) if os.WIFSIGNALED(status) else None
+    return None if ended in (None, signal.SIGALRM) else signal.Signals(ended).name
