@@ -18,6 +18,20 @@ from accnn.ir.arch import Architecture
 from accnn.ir.errors import InfeasibleError
 from accnn.ir.workload import Workload
 
+LAYERS_STUDY = """
+name = "two machines"
+base = "simba"
+networks = ["layers.csv"]
+objective = "energy"
+
+[parameters]
+gb.capacity = ["64 KiB", "128 KiB"]
+
+[mapping]
+mapper = "output-stationary"
+"""
+"""Of layers in a file beside it, by the greedy mapper."""
+
 STUDY = """
 name = "small"
 base = "simba.toml"

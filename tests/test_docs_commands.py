@@ -16,6 +16,7 @@ from onnx import ModelProto, TensorProto, helper, numpy_helper
 from typer.testing import CliRunner, Result
 
 from tests.compiler.cli.nets import tiny
+from tests.exploring import LAYERS_STUDY
 
 ROOT = Path(__file__).parents[1]
 ELSEWHERE = {
@@ -25,18 +26,6 @@ ELSEWHERE = {
 LONG = {"docs/mapping.md", "docs/salsa.md", "docs/flexer.md", "docs/noc.md", "docs/zoo.md"}
 """Pages that take longer: full layers, or networks of some hundred megabytes."""
 
-STUDY = """
-name = "two machines"
-base = "simba"
-networks = ["layers.csv"]
-objective = "energy"
-
-[parameters]
-gb.capacity = ["64 KiB", "128 KiB"]
-
-[mapping]
-mapper = "output-stationary"
-"""
 NAMES = ("net", "other", "network", "resnet50", "vgg16", "squeezenet", "mobilenetv2")
 
 
@@ -126,7 +115,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     np.savez("in.npz", x=draw((1, 3, 8, 8), np.float32))
     np.savez("samples.npz", x=draw((4, 3, 8, 8), np.float32))
     Path("layers.csv").write_text("R,S,P,Q,C,K\n3,3,8,8,8,8\n")
-    Path("study.toml").write_text(STUDY)
+    Path("study.toml").write_text(LAYERS_STUDY)
 
 
 def stages() -> None:

@@ -4,26 +4,14 @@ import pytest
 from typer.testing import CliRunner
 
 from accnn.compiler.cli.acc_explore import app
-
-STUDY = """
-name = "two machines"
-base = "simba"
-networks = ["layers.csv"]
-objective = "energy"
-
-[parameters]
-gb.capacity = ["64 KiB", "128 KiB"]
-
-[mapping]
-mapper = "output-stationary"
-"""
+from tests.exploring import LAYERS_STUDY
 
 
 @pytest.fixture
 def study(tmp_path: Path) -> Path:
     (tmp_path / "layers.csv").write_text("R,S,P,Q,C,K\n1,1,4,4,8,8\n")
     path = tmp_path / "study.toml"
-    path.write_text(STUDY)
+    path.write_text(LAYERS_STUDY)
     return path
 
 
@@ -48,7 +36,7 @@ def test_run_status_resume_report(study: Path, tmp_path: Path):
 def test_a_bayesian_search_keeps_its_trials_beside_the_results(study: Path):
     import optuna
 
-    study.write_text(STUDY + '[search]\nmethod = "bayesian"\npoints = 3\nbatch = 2\n')
+    study.write_text(LAYERS_STUDY + '[search]\nmethod = "bayesian"\npoints = 3\nbatch = 2\n')
 
     assert run(study, "--processes", 1).exit_code == 0
 
