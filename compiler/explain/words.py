@@ -94,7 +94,8 @@ def _obstacle(border: Border) -> str:
             return f"{border.operator} can be no member of a group"
         case Obstacle.COUNT:
             return (
-                f"together they are {border.demand} operators, a group has {border.limit} at most"
+                f"together they are {border.demand} operators, without those that only finish the "
+                f"tiles of others; a group has {border.limit} at most"
             )
         case Obstacle.SHAPE:
             return "what one would hand to the other is read elsewhere, too, or others come between"

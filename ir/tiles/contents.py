@@ -34,7 +34,8 @@ class TensorContents:
 
     def __post_init__(self) -> None:
         self._cells = TensorCells(self.graph)
-        self._made = frozenset(self.graph.tiles[out].tensor for out in self.graph.writers)
+        makers = (op for op in self.graph.ops if not self.graph.keeps(op))
+        self._made = frozenset(self.graph.tiles[op.out].tensor for op in makers)
 
     def forget(self, tile: int) -> None:
         """Note that a resident tensor is about to be brought in anew."""

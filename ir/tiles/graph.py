@@ -242,9 +242,11 @@ class TileGraph:
         return shifted(box, op.shift(-1))
 
     def keeps(self, op: TileOp) -> bool:
-        """Whether an operation copies rows of an inner tile into the one that follows it."""
-        first, out = self.tiles[op.reads[0]] if op.reads else None, self.tiles[op.out]
-        return first is not None and first.role is Role.INNER and first.tensor == out.tensor
+        """Whether an operation copies rows of a tile into an inner one of the same tensor."""
+        if not op.reads or self.finishes(op):
+            return False
+        first, out = self.tiles[op.reads[0]], self.tiles[op.out]
+        return out.role is Role.INNER and first.tensor == out.tensor
 
     @cached_property
     def writers(self) -> Mapping[int, tuple[int, ...]]:

@@ -17,6 +17,7 @@ from ...ir.mapping import LoopNest
 from ...ir.module import Mapping as OperatorMapping
 from ...ir.module import Module
 from ...ir.ops import is_mac, operand_types, spec_of, workload
+from ...ir.tiles.graph import Range
 from ...ir.tiles.schedule import TileSchedule
 from ...ir.workload import Dim, Operand, Workload
 from ..analysis.batches.nest_batch import batch_nests
@@ -27,7 +28,7 @@ from ..mapping.problem import MappingProblem, Objective
 from ..tiling.group import Chain, chains
 from ..tiling.homes import home_of, homes_of
 from ..tiling.residency import residency, unit_of
-from ..tiling.stripes import most_rows, row_axis, stripes
+from ..tiling.stripes import most_rows, rows_of, stripes
 from .static.known_schedules import Make
 from .static.schedule_tiles import schedule_operator
 
@@ -83,7 +84,10 @@ class _SameGraph:
 
 
 def line_bytes(graph: Graph, group: Group) -> int:
-    """Return what the lines of a group take at a time: all, and the largest twice [byte].
+    """Return what the lines of a group take at a time [byte].
+
+    That is all of a stripe, the largest one of the stripe before, whose rows are kept, and rows of
+    inputs that have come and are not in their lines yet.
 
     Args:
         graph: The network.
@@ -104,14 +108,28 @@ def _line_bytes(seen: _SameGraph, group: Group) -> int:
     outside = {
         name for chain in parts for name in chain[0].inputs if not graph.is_constant(name)
     } - set(group.members)
-    sizes: dict[str, int] = {}
+    row_bytes = {
+        name: graph.types[name].bytes // rows_of(graph.types[name]) for name in shared | outside
+    }
+    most, before = 0, dict[str, Range]()
     for stripe in stripes(graph, group.members, group.rows):
-        for name, rows in stripe.lines.items():
-            if name in shared or name in outside:
-                type = graph.types[name]
-                size = type.bytes // type.shape[row_axis(type)] * rows.size
-                sizes[name] = max(sizes.get(name, 0), size)
-    return sum(sizes.values()) + max(sizes.values(), default=0)
+        lines = {name: rows for name, rows in stripe.lines.items() if name in row_bytes}
+        kept = {name: before[name] for name in lines if _overlap(before.get(name), lines[name])}
+        added = (
+            row_bytes[name] * (lines[name].stop - rows.stop)
+            for name, rows in kept.items()
+            if name in outside
+        )
+        size = sum(row_bytes[name] * rows.size for name, rows in lines.items()) + sum(added)
+        old = (row_bytes[name] * rows.size for name, rows in kept.items())
+        most = max(most, size + max(old, default=0))
+        before |= lines
+    return most
+
+
+def _overlap(before: Range | None, rows: Range) -> bool:
+    """Whether rows of a stripe are among those of the one before, and others are not."""
+    return before is not None and rows.start < before.stop < rows.stop
 
 
 @dataclass(frozen=True)

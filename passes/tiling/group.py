@@ -205,6 +205,7 @@ class _GroupTiler:
     lags: Mapping[str, int]
     lines: dict[str, int] = field(default_factory=dict[str, int])
     before: dict[str, int] = field(default_factory=dict[str, int])
+    joined: dict[str, tuple[int, int]] = field(default_factory=dict[str, tuple[int, int]])
     fetched: dict[str, list[tuple[Range, int]]] = field(
         default_factory=dict[str, list[tuple[Range, int]]]
     )
@@ -261,6 +262,7 @@ class _GroupTiler:
         made = stripe.made.get(name)
         if made is None:
             return
+        yield from self._join_lines(chain)
         yield from self._kept(chain, stripe)
         blocks = self._vector_blocks
         if is_mac(chain[0]):
@@ -273,16 +275,31 @@ class _GroupTiler:
     # -- lines ----------------------------------------------------------------------------------
 
     def _bring_lines(self, name: str, rows: Range) -> None:
-        """Take the lines of an input; those that are there already are not fetched again."""
+        """Take the lines of an input; rows that are there already are not fetched again."""
         if name in self.place.addresses:
             self.lines[name] = self.collector.tile(self._whole(name))
             return
-        known = self.lines.get(name)
-        axis = row_axis(self.graph.types[name])
-        if known is not None and _within(rows, self.collector.tiles[known].box[axis]):
+        type, known = self.graph.types[name], self.lines.get(name)
+        there = None if known is None else self.collector.tiles[known].box[row_axis(type)]
+        if there is not None and _within(rows, there):
             return
-        tile = self._tile(name, Role.I, _rows_box(self.graph.types[name], rows))
-        self.lines[name] = self.collector.tile(tile)
+        lines = self._tile(name, Role.I, _rows_box(type, rows))
+        if known is not None and there is not None and rows.start < there.stop:
+            added = self._tile(name, Role.I, _rows_box(type, Range(there.stop, rows.stop)))
+            self.joined[name] = (known, self.collector.tile(added))
+            lines = replace(lines, role=Role.INNER)
+        self.lines[name] = self.collector.tile(lines)
+
+    def _join_lines(self, chain: Chain) -> Iterator[Block]:
+        """Yield what copies old and new rows of inputs to lines that the chain is first to read."""
+        for name in sorted(self.joined.keys() & {name for op in chain for name in op.inputs}):
+            (old, new), lines = self.joined.pop(name), self.lines[name]
+            axis = row_axis(self.graph.types[name])
+            rows, added = (self.collector.tiles[tile].box[axis] for tile in (lines, new))
+            kept = Range(rows.start, added.start)
+            for tile, part in ((old, kept), (new, added)):
+                box = _rows_box(self.graph.types[name], part)
+                yield (self._copy(chain[0], box, (tile,), lines, ()),)
 
     def _fetch_rows(self, name: str, stop: int) -> None:
         """Take the rows of an input that are not on chip yet, as a tile of their own."""
@@ -338,12 +355,12 @@ class _GroupTiler:
 
         Args:
             op: The member that it works for.
-            box: What is copied, along the result's axes.
+            box: What is copied, along the axes of the tensor that is written.
             reads: The tile that is read.
             out: The tile that is written.
             shifts: First channels of operand and result in the tensors of the tiles.
         """
-        size = size_of(box) * op.result.type.dtype.bytes
+        size = size_of(box) * self.collector.tiles[out].element_bytes
         found = self.collector.op(op, unit=Unit.ST, box=box, reads=reads, out=out, shifts=shifts)
         return replace(found, read_bytes=size, written_bytes=size)
 

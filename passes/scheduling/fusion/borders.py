@@ -14,13 +14,14 @@ from ....ir.arch import Architecture
 from ....ir.graph import Graph, Op
 from ....ir.graph_schedule import GraphSchedule, Group
 from ....ir.groups import group_op
+from ...tiling.group import chains, working
 from ...tiling.residency import unit_of
 from ..cosma.refine import residents
 from ..cosma.traffic.model import StreamedTraffic, TrafficModel
 from ..map_groups import line_bytes
 from ..static.static import rating
 from .epilogues import is_group
-from .intervals import LINES, MOST_STEPS, can_be_member, with_largest_stripes
+from .intervals import LINES, MOST_CHAINS, can_be_member, with_largest_stripes
 
 
 class Obstacle(StrEnum):
@@ -146,9 +147,9 @@ class _Pair:
         for name in self._members:
             if not can_be_member(self.graph, self.graph.producer[name], self.arch):
                 return replace(self._at(Obstacle.KIND), operator=name)
-        count = len(self._members)
-        if count > MOST_STEPS:
-            return replace(self._at(Obstacle.COUNT), demand=count, limit=MOST_STEPS)
+        count = working(chains(self.graph, self._members))
+        if count > MOST_CHAINS:
+            return replace(self._at(Obstacle.COUNT), demand=count, limit=MOST_CHAINS)
         return None if is_group(self.graph, (self._whole,)) else self._at(Obstacle.SHAPE)
 
     def _without_space(self) -> Border | None:

@@ -21,6 +21,7 @@ from ....ir.operators.families.moves import joins_channels
 from ....ir.operators.spec import Family
 from ....ir.ops import is_mac, spec_of
 from ...deadline import NEVER, Deadline
+from ...tiling.group import follows
 from ...tiling.residency import unit_of
 from ...tiling.stripes import rows_of
 from ..cosma.refine import CorrectedTraffic, Measured, residents
@@ -29,8 +30,8 @@ from ..cosma.traffic.model import StreamedTraffic
 from ..map_groups import line_bytes
 from .epilogues import can_join, is_group
 
-MOST_STEPS = 10
-"""Steps that one group joins."""
+MOST_CHAINS = 10
+"""Operators that one group joins, those not counted that only finish tiles or join channels."""
 
 LINES = 0.92
 """Part of the scratchpad that a group's lines may take; the rest is for tiles."""
@@ -151,8 +152,8 @@ class Intervals:
         for stop in range(1, count + 1):
             cost, chosen = best[stop - 1]
             options = [(cost + self._price(self._alone[stop - 1]), chosen)]
-            for start in range(stop - 1, max(-1, stop - 1 - MOST_STEPS), -1):
-                if not self._can_join[start]:
+            for start in range(stop - 1, -1, -1):
+                if not self._can_join[start] or self._chains(start, stop) > MOST_CHAINS:
                     break
                 cost, chosen = best[start]
                 for group, found in self._offered(start, stop):
@@ -179,6 +180,20 @@ class Intervals:
         """Whether the operator of each step can be a member of a group."""
         steps = map(self.graph.producer.__getitem__, self.plan.order)
         return tuple(can_be_member(self.graph, op, self.arch) for op in steps)
+
+    def _chains(self, start: int, stop: int) -> int:
+        """Return how many chains some steps would be, those not counted that join channels."""
+        return 1 + self._heads[stop] - self._heads[start + 1]
+
+    @cached_property
+    def _heads(self) -> tuple[int, ...]:
+        """How many of the steps before each begin a chain wherever the group begins."""
+        ops = tuple(map(self.graph.producer.__getitem__, self.plan.order))
+        begins = (
+            not (joins_channels(op) or (number and follows(self.graph, ops[number - 1], op)))
+            for number, op in enumerate(ops)
+        )
+        return tuple(itertools.accumulate(begins, initial=0))
 
     # -- what steps cost alone -------------------------------------------------------------------
 

@@ -164,6 +164,29 @@ def test_weights_come_once_though_the_last_stripe_has_fewer_rows(rows: int):
     assert compiled.wrong(compiled.run(detect_races=True)) == []
 
 
+@pytest.mark.parametrize("arch", MACHINES)
+@pytest.mark.parametrize("late", [False, True])
+@pytest.mark.parametrize("rows", [1, 2, 3])
+def test_rows_that_a_filter_reads_come_once(arch: str, late: bool, rows: int):
+    net = NetworkBuilder()
+    x = net.input("x", (1, 8, 79, 80))
+    a = net.conv(x, "a", 8, 3, stride=2)
+    b = net.conv(x, "b", 8, 5, stride=2) if late else net.conv(a, "b", 8, 3)
+    y = net.op("add", (a, b), "y", quant=per_tensor(0.1))
+    graph = net.build(net.conv(y, "z", 8, 3))
+    members = ("a", "b", "y", "z")
+
+    compiled = compile_fused(graph, net.data, arch, (Group(members=members, rows=rows),), 40000)
+
+    schedule = tiles_of(compiled.module)
+    loads = [item.subject for item in schedule.events if item.kind is EventKind.LOAD]
+    tiles = [schedule.graph.tiles[number] for number in loads]
+    assert sum(tile.bytes for tile in tiles if tile.tensor == "x") == graph.types["x"].bytes
+    assert compiled.module.graph_schedule is not None
+    assert not compiled.module.graph_schedule.resident("x", 0)
+    assert compiled.wrong(compiled.run(detect_races=True)) == []
+
+
 def test_what_an_epilogue_works_on_is_an_inner_tile():
     graph, data = bottleneck()
 

@@ -1,8 +1,8 @@
 """What a fused group moves off chip, roughly: inputs and results once, weights once or per stripe.
 
 A group of one chain is tiled like its first member, with what the others fetch beside its outputs.
-A striped one needs its lines whatever it does; constants that fit beside them, or beside the array,
-come once, otherwise again in each stripe.
+A striped one needs its lines whatever it does; of its constants, as many as fit beside them, or
+beside the array, come once, the others again in each stripe.
 """
 
 from dataclasses import replace
@@ -69,27 +69,31 @@ def _stripe_traffic(graph: Graph, group: Group, arch: Architecture) -> TrafficMo
     ops = [graph.producer[name] for name in group.members]
     rounds = stripes(graph, group.members, group.rows)
     passing = {name: 0 for op in ops for name in op.inputs}
+    before = dict.fromkeys(passing, 0)
     for stripe in rounds:
         for name, rows in stripe.lines.items():
             type = graph.types[name]
             if name in passing:
-                passing[name] += type.bytes // type.shape[row_axis(type)] * rows.size
+                added = max(0, rows.stop - max(rows.start, before[name]))
+                passing[name] += type.bytes // type.shape[row_axis(type)] * added
+                before[name] = max(before[name], rows.stop)
     constants = {name: graph.types[name].bytes for name in passing if graph.is_constant(name)}
     total = sum(constants.values())
     macs = sum(nest.macs for op in ops if (nest := workload(op, graph.types)) is not None)
     cycles = -(-macs // arch.all_macs)
     lines = line_bytes(graph, group)
     pass_scratchpad = Operand.W in arch.scratchpad_level.holds
-    is_held = total <= arch.whole_capacity(arch.home(Operand.W).name) and not pass_scratchpad
+    beside = 0 if pass_scratchpad else arch.whole_capacity(arch.home(Operand.W).name)
     own = set(group.members)
 
     def model(op: Op, resident: frozenset[str], workspace: int) -> StreamedTraffic | None:
         left = workspace - lines
         if left < COMFORTABLE:
             return None
-        once = is_held or (pass_scratchpad and left >= total + COMFORTABLE)
+        held = left - COMFORTABLE if pass_scratchpad else beside
+        again = max(0, total - held) * (len(rounds) - 1)
         moved = [
-            (name, min(size or graph.types[name].bytes, 2 * graph.types[name].bytes))
+            (name, size or graph.types[name].bytes)
             for name, size in passing.items()
             if name not in own and name not in resident and not graph.is_constant(name)
         ]
@@ -98,7 +102,7 @@ def _stripe_traffic(graph: Graph, group: Group, arch: Architecture) -> TrafficMo
             moved.append((result.name, result.type.bytes))
         return StreamedTraffic(
             activations=tuple(moved),
-            constants=total if once else total * len(rounds),
+            constants=total + again,
             workspace=workspace,
             cycles=cycles,
         )

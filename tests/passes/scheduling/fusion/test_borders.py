@@ -12,7 +12,7 @@ from accnn.passes.base import Context
 from accnn.passes.scheduling.cosma.traffic.tiled import tiled_traffic
 from accnn.passes.scheduling.fusion import Fuse
 from accnn.passes.scheduling.fusion.borders import Border, Obstacle, StepEstimate, borders
-from accnn.passes.scheduling.fusion.intervals import LINES, MOST_STEPS, with_largest_stripes
+from accnn.passes.scheduling.fusion.intervals import LINES, MOST_CHAINS, with_largest_stripes
 from accnn.passes.scheduling.schedule_cosma import ScheduleCosma
 from accnn.passes.scheduling.static.static import rating
 from tests.networks import NetworkBuilder, per_tensor
@@ -55,19 +55,19 @@ def test_an_operator_that_can_be_no_member_is_named():
 def test_more_operators_than_a_group_joins_are_counted():
     net = NetworkBuilder()
     name = net.input("x", (1, 8, 6, 6))
-    for number in range(MOST_STEPS + 1):
+    for number in range(MOST_CHAINS + 1):
         name = net.conv(name, f"c{number}", 8, 1)
     graph = net.build(name)
     plan = plan_of(graph)
-    many = Group(members=plan.order[:MOST_STEPS])
+    many = Group(members=plan.order[:MOST_CHAINS])
     fused = replace(plan_of(graph), order=(many.name, plan.order[-1]), groups=(many,))
 
     (found,) = borders_of(graph, replace(fused, residences=(), workspaces=()))
 
     assert (found.obstacle, found.demand, found.limit) == (
         Obstacle.COUNT,
-        MOST_STEPS + 1,
-        MOST_STEPS,
+        MOST_CHAINS + 1,
+        MOST_CHAINS,
     )
 
 
