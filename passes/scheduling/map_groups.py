@@ -5,7 +5,7 @@ what it hands on; only weights and the last result pass in tiles. How much of th
 lines leave is known roughly, so that a nest is asked for less and less until all tiles fit.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 
@@ -17,7 +17,6 @@ from ...ir.mapping import LoopNest
 from ...ir.module import Mapping as OperatorMapping
 from ...ir.module import Module
 from ...ir.ops import is_mac, operand_types, spec_of, workload
-from ...ir.tiles.graph import Range
 from ...ir.tiles.schedule import TileSchedule
 from ...ir.workload import Dim, Operand, Workload
 from ..analysis.batches.nest_batch import batch_nests
@@ -25,10 +24,11 @@ from ..analysis.batches.tile_batch import TileBatch
 from ..base import require_arch
 from ..mapping.mapper import MappingResult
 from ..mapping.problem import MappingProblem, Objective
-from ..tiling.group import Chain, chains
+from ..tiling.chains import Chain, chains
 from ..tiling.homes import home_of, homes_of
+from ..tiling.lines import bytes_of_lines
 from ..tiling.residency import residency, unit_of
-from ..tiling.stripes import most_rows, rows_of, stripes
+from ..tiling.stripes import most_rows
 from .static.known_schedules import Make
 from .static.schedule_tiles import schedule_operator
 
@@ -83,53 +83,22 @@ class _SameGraph:
         return isinstance(other, _SameGraph) and self.graph is other.graph
 
 
-def line_bytes(graph: Graph, group: Group) -> int:
-    """Return what the lines of a group take at a time [byte].
-
-    That is all of a stripe, the largest one of the stripe before, whose rows are kept, and rows of
-    inputs that have come and are not in their lines yet.
+def line_bytes(graph: Graph, group: Group, resident: Iterable[str] = ()) -> int:
+    """Return what the lines of a group take at most, if no chain lags [byte].
 
     Args:
         graph: The network.
         group: The group.
+        resident: Tensors that lie whole on chip, elsewhere.
     """
-    return _line_bytes(_SameGraph(graph), group)
+    read = {name for member in group.members for name in graph.producer[member].inputs}
+    return _line_bytes(_SameGraph(graph), group, frozenset(read.intersection(resident)))
 
 
 @lru_cache(maxsize=4096)
-def _line_bytes(seen: _SameGraph, group: Group) -> int:
+def _line_bytes(seen: _SameGraph, group: Group, resident: frozenset[str]) -> int:
     """Return the bytes of lines; who chooses groups asks about the same ones several times."""
-    graph = seen.graph
-    parts = chains(graph, group.members)
-    if len(parts) == 1 and not group.rows:
-        return 0
-    homes = homes_of(graph, group.members)
-    shared = {chain[-1].name for chain in parts[:-1]} - homes.keys()
-    outside = {
-        name for chain in parts for name in chain[0].inputs if not graph.is_constant(name)
-    } - set(group.members)
-    row_bytes = {
-        name: graph.types[name].bytes // rows_of(graph.types[name]) for name in shared | outside
-    }
-    most, before = 0, dict[str, Range]()
-    for stripe in stripes(graph, group.members, group.rows):
-        lines = {name: rows for name, rows in stripe.lines.items() if name in row_bytes}
-        kept = {name: before[name] for name in lines if _overlap(before.get(name), lines[name])}
-        added = (
-            row_bytes[name] * (lines[name].stop - rows.stop)
-            for name, rows in kept.items()
-            if name in outside
-        )
-        size = sum(row_bytes[name] * rows.size for name, rows in lines.items()) + sum(added)
-        old = (row_bytes[name] * rows.size for name, rows in kept.items())
-        most = max(most, size + max(old, default=0))
-        before |= lines
-    return most
-
-
-def _overlap(before: Range | None, rows: Range) -> bool:
-    """Whether rows of a stripe are among those of the one before, and others are not."""
-    return before is not None and rows.start < before.stop < rows.stop
+    return bytes_of_lines(seen.graph, group.members, group.rows, resident)
 
 
 @dataclass(frozen=True)
@@ -200,7 +169,7 @@ class GroupMapping:
         place = residency(graph, plan, unit)
         rows = most_rows(graph, self.group.members, self.group.rows)
         homes = homes_of(graph, self.group.members)
-        left = max(0, place.workspace_bytes - line_bytes(graph, self.group))
+        left = max(0, place.workspace_bytes - line_bytes(graph, self.group, place.addresses))
         for chain in self._chains:
             head = chain[0]
             base = workload(head, graph.types) if is_mac(head) else None

@@ -23,63 +23,22 @@ from ...ir.graph import Graph, Op
 from ...ir.isa.instructions import Space, Unit
 from ...ir.mapping import LoopNest
 from ...ir.operators.access import Box, Read, View, dense_strides, size_of, whole
-from ...ir.operators.families.elementwise import ONE_ELEMENT
 from ...ir.operators.families.moves import joins_channels
 from ...ir.ops import aligned_part, aligned_parts, is_mac, operand_types, spec_of
 from ...ir.tiles.graph import Range, Role, Tile, TileGraph, TileOp, shifted
 from ...ir.types import TensorType
 from ...ir.workload import Dim, Operand
+from .chains import Chain, chains, inputs_of, tiled_operands, working
 from .collect import TileCollector, cuts
 from .homes import Home, Homes, home_of, homes_of
+from .lines import bytes_of_lines, is_active, keepers
 from .mac import Ranges, mac_operations
 from .residency import Residency
-from .stripes import Stripe, has_lines, needed_rows, row_axis, rows_of, stripes
+from .stripes import Stripe, has_lines, reads_row_by_row, row_axis, stripes
 from .vector import table_tile
-
-Chain = tuple[Op, ...]
-"""An operator, and those of one element that follow it."""
-
 
 Block = tuple[TileOp, ...]
 """An operation, and those that follow it at once."""
-
-
-def chains(graph: Graph, members: Sequence[str]) -> tuple[Chain, ...]:
-    """Return the members of a group as chains.
-
-    Args:
-        graph: The network.
-        members: Names of its operators, in execution order.
-    """
-    found: list[list[Op]] = []
-    for op in map(graph.producer.__getitem__, members):
-        if found and follows(graph, found[-1][-1], op):
-            found[-1].append(op)
-        else:
-            found.append([op])
-    return tuple(map(tuple, found))
-
-
-def follows(graph: Graph, before: Op, op: Op) -> bool:
-    """Whether an operator can work on the tiles of the one before it.
-
-    Args:
-        graph: The network.
-        before: The one before.
-        op: The operator.
-    """
-    return (
-        spec_of(op).family in ONE_ELEMENT
-        and not joins_channels(before)
-        and before.result.type.shape == op.result.type.shape
-        and [reader.name for reader in graph.consumers[before.name]] == [op.name]
-        and before.name in _tiled_operands(op)
-    )
-
-
-def _tiled_operands(op: Op) -> tuple[str, ...]:
-    """Return the operands that an operator of one element reads in tiles."""
-    return op.operands[: spec_of(op).parameters]
 
 
 @dataclass(frozen=True)
@@ -94,6 +53,8 @@ class GroupTiles:
         arch: The machine.
         place: What is resident and what is moved in tiles.
         first: How many stripes to tile; all of them by default.
+        is_early: Whether rows that are kept are copied as soon as lines have been read: takes less
+            space, and more copies.
     """
 
     graph: Graph
@@ -103,6 +64,7 @@ class GroupTiles:
     arch: Architecture
     place: Residency
     first: int | None = None
+    is_early: bool = False
 
     def in_order(self, late: int = 0) -> TileGraph:
         """Return the tile graph.
@@ -132,6 +94,13 @@ class GroupTiles:
         """The members as chains."""
         return chains(self.graph, self.members)
 
+    @cached_property
+    def line_bytes(self) -> int:
+        """What its lines take, if no chain lags [byte]."""
+        return bytes_of_lines(
+            self.graph, self.members, self.rows, self.place.addresses, is_early=self.is_early
+        )
+
     @property
     def most_late(self) -> int:
         """How many chains can lag at most: all but one, and none where there is one stripe."""
@@ -155,9 +124,19 @@ class GroupTiles:
     ) -> tuple[TileCollector, Sequence[Sequence[Sequence[Block]]]]:
         """Return all tiles, and of each stripe the operations of each chain."""
         run = _GroupTiler(
-            self.graph, self.chains, self.rows, self.nests, self.arch, self.place, self._homes, lags
+            graph=self.graph,
+            chains=self.chains,
+            rows=self.rows,
+            nests=self.nests,
+            arch=self.arch,
+            place=self.place,
+            homes=self._homes,
+            lags=lags,
+            is_early=self.is_early,
         )
-        return run.collector, [run.blocks(stripe) for stripe in self._stripes]
+        following = (*self._stripes[1:], None)
+        rounds = zip(self._stripes, following, strict=True)
+        return run.collector, [run.blocks(stripe, then) for stripe, then in rounds]
 
 
 def _lags(parts: Sequence[Chain], late: int) -> Mapping[str, int]:
@@ -173,11 +152,6 @@ def _lags(parts: Sequence[Chain], late: int) -> Mapping[str, int]:
             left -= 1
         found[chain[-1].name] = lag
     return found
-
-
-def working(parts: Sequence[Chain]) -> int:
-    """Return how many chains compute: all but concatenations (of which a first one counts)."""
-    return sum(not (number and joins_channels(chain[0])) for number, chain in enumerate(parts))
 
 
 def _mixed(parts: Sequence[Sequence[Block]]) -> Iterator[Block]:
@@ -203,9 +177,11 @@ class _GroupTiler:
     place: Residency
     homes: Homes
     lags: Mapping[str, int]
+    is_early: bool
     lines: dict[str, int] = field(default_factory=dict[str, int])
     before: dict[str, int] = field(default_factory=dict[str, int])
-    joined: dict[str, tuple[int, int]] = field(default_factory=dict[str, tuple[int, int]])
+    kept: dict[str, int] = field(default_factory=dict[str, int])
+    joined: dict[str, tuple[int, ...]] = field(default_factory=dict[str, tuple[int, ...]])
     fetched: dict[str, list[tuple[Range, int]]] = field(
         default_factory=dict[str, list[tuple[Range, int]]]
     )
@@ -245,8 +221,13 @@ class _GroupTiler:
             if all(reads_row_by_row(self.graph, op, name) for op in ops if name in op.inputs)
         )
 
-    def blocks(self, stripe: Stripe) -> tuple[tuple[Block, ...], ...]:
-        """Return the operations of one stripe, chain by chain."""
+    def blocks(self, stripe: Stripe, then: Stripe | None) -> tuple[tuple[Block, ...], ...]:
+        """Return the operations of one stripe, chain by chain.
+
+        Args:
+            stripe: The stripe.
+            then: The next one.
+        """
         for name in sorted(self.first_reads & stripe.lines.keys()):
             if name in self.row_by_row:
                 self._fetch_rows(name, stripe.lines[name].stop)
@@ -254,13 +235,22 @@ class _GroupTiler:
                 self._bring_lines(name, stripe.lines[name])
         for chain in self.chains:
             self._begin_lines(chain[-1], stripe)
-        return tuple(tuple(self._of_chain(chain, stripe)) for chain in self.chains)
+        kept: list[dict[str, Range]] = [{} for _ in self.chains]
+        if self.is_early and then is not None:
+            for name, number in keepers(self.chains, stripe, then, self.homes).items():
+                kept[number][name] = then.lines[name]
+        pairs = zip(self.chains, kept, strict=True)
+        return tuple(tuple(self._of_chain(chain, stripe, rows)) for chain, rows in pairs)
 
-    def _of_chain(self, chain: Chain, stripe: Stripe) -> Iterator[Block]:
-        """Yield the operations of a chain in one stripe."""
-        name = chain[-1].name
-        made = stripe.made.get(name)
-        if made is None:
+    def _of_chain(self, chain: Chain, stripe: Stripe, kept: Mapping[str, Range]) -> Iterator[Block]:
+        """Yield the operations of a chain in one stripe.
+
+        Args:
+            chain: The chain.
+            stripe: The stripe.
+            kept: The next lines of tensors whose rows are copied behind the chain.
+        """
+        if not is_active(chain, stripe):
             return
         yield from self._join_lines(chain)
         yield from self._kept(chain, stripe)
@@ -269,8 +259,10 @@ class _GroupTiler:
             blocks = self._mac_blocks
         elif joins_channels(chain[0]):
             blocks = self._copies
-        for rows in self._within_tiles(chain[:1], made):
+        for rows in self._within_tiles(chain[:1], stripe.made[chain[-1].name]):
             yield from blocks(chain, rows)
+        for name, lines in kept.items():
+            yield from self._keep_rows(chain, name, lines)
 
     # -- lines ----------------------------------------------------------------------------------
 
@@ -286,20 +278,44 @@ class _GroupTiler:
         lines = self._tile(name, Role.I, _rows_box(type, rows))
         if known is not None and there is not None and rows.start < there.stop:
             added = self._tile(name, Role.I, _rows_box(type, Range(there.stop, rows.stop)))
-            self.joined[name] = (known, self.collector.tile(added))
+            self.joined[name] = (self.kept.pop(name, known), self.collector.tile(added))
             lines = replace(lines, role=Role.INNER)
         self.lines[name] = self.collector.tile(lines)
 
     def _join_lines(self, chain: Chain) -> Iterator[Block]:
-        """Yield what copies old and new rows of inputs to lines that the chain is first to read."""
-        for name in sorted(self.joined.keys() & {name for op in chain for name in op.inputs}):
-            (old, new), lines = self.joined.pop(name), self.lines[name]
-            axis = row_axis(self.graph.types[name])
-            rows, added = (self.collector.tiles[tile].box[axis] for tile in (lines, new))
-            kept = Range(rows.start, added.start)
-            for tile, part in ((old, kept), (new, added)):
-                box = _rows_box(self.graph.types[name], part)
-                yield (self._copy(chain[0], box, (tile,), lines, ()),)
+        """Yield what copies kept rows, and new ones of inputs, to lines before they are read."""
+        for name in sorted(self.joined.keys() & inputs_of(chain)):
+            lines, axis = self.lines[name], row_axis(self.graph.types[name])
+            first = self.collector.tiles[lines].box[axis].start
+            for tile in self.joined.pop(name):
+                rows = self.collector.tiles[tile].box[axis]
+                part = Range(max(first, rows.start), rows.stop)
+                yield self._copied_rows(chain, name, part, tile, lines)
+
+    def _keep_rows(self, chain: Chain, name: str, lines: Range) -> Iterator[Block]:
+        """Yield what copies the rows that the next lines keep, so that these ones may end.
+
+        Args:
+            chain: Who has read them.
+            name: The tensor.
+            lines: Its next lines.
+        """
+        old = self.lines.get(name)
+        if old is None or self.collector.tiles[old].is_resident:
+            return
+        type = self.graph.types[name]
+        there = self.collector.tiles[old].box[row_axis(type)]
+        rows = Range(lines.start, there.stop)
+        self.kept[name] = old
+        if rows != there:
+            kept = self._tile(name, Role.INNER, _rows_box(type, rows))
+            self.kept[name] = self.collector.tile(kept)
+            yield self._copied_rows(chain, name, rows, old, self.kept[name])
+
+    def _copied_rows(self, chain: Chain, name: str, rows: Range, tile: int, out: int) -> Block:
+        """Return what copies rows of a tensor, which a chain reads, from one tile to another."""
+        op = self.graph.producer[name] if name in self.made_here else chain[0]
+        return (self._copy(op, _rows_box(self.graph.types[name], rows), (tile,), out, ()),)
 
     def _fetch_rows(self, name: str, stop: int) -> None:
         """Take the rows of an input that are not on chip yet, as a tile of their own."""
@@ -332,7 +348,10 @@ class _GroupTiler:
             return
         rows = stripe.lines[op.name]
         if rows.start < made.start:
-            self.before[op.name] = self.lines[op.name]
+            if op.name in self.kept:
+                self.joined[op.name] = (self.kept.pop(op.name),)
+            else:
+                self.before[op.name] = self.lines[op.name]
         box = _rows_box(op.result.type, rows)
         self.lines[op.name] = self.collector.tile(self._tile(op.name, Role.INNER, box))
 
@@ -497,7 +516,7 @@ class _GroupTiler:
             given: Tiles of operands.
         """
         types = operand_types(op, self.graph.types)
-        part, parameters = aligned_part(op, types), op.operands[len(_tiled_operands(op)) :]
+        part, parameters = aligned_part(op, types), op.operands[len(tiled_operands(op)) :]
         rows = box[row_axis(op.result.type)]
         reads = [
             self._operand(op, part.reads[number], rows, outer, given)
@@ -544,21 +563,6 @@ class _GroupTiler:
         return self.collector.tile(_seen(self._tile(name, Role.I, read.box(outer)), read.view))
 
 
-def reads_row_by_row(graph: Graph, op: Op, name: str) -> bool:
-    """Whether an operator reads, of one of its operands, for every row just this row.
-
-    Args:
-        graph: The network.
-        op: The operator.
-        name: The operand.
-    """
-    rows = rows_of(graph.types[name])
-    if rows != rows_of(op.result.type) or len(graph.types[name].shape) != len(op.result.type.shape):
-        return False
-    at = (Range(0, 1), Range(rows - 1, rows))
-    return all(needed_rows(graph, op, row)[name] == row for row in at)
-
-
 def _seen(tile: Tile, view: View) -> Tile:
     """Return a tile under the axes that an operator reads it with."""
     box = whole(view.shape) if tile.is_resident else tile.box
@@ -567,7 +571,7 @@ def _seen(tile: Tile, view: View) -> Tile:
 
 def _activations(graph: Graph, op: Op) -> Iterator[str]:
     """Yield what an operator reads in lines."""
-    names = op.operands[:1] if is_mac(op) else _tiled_operands(op)
+    names = op.operands[:1] if is_mac(op) else tiled_operands(op)
     return (name for name in names if name and has_lines(graph, op, name))
 
 

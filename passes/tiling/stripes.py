@@ -104,6 +104,21 @@ def has_lines(graph: Graph, op: Op, name: str) -> bool:
     return not graph.is_constant(name) and (is_mac(op) or ranks[0] == ranks[1])
 
 
+def reads_row_by_row(graph: Graph, op: Op, name: str) -> bool:
+    """Whether an operator reads, of one of its operands, for every row just this row.
+
+    Args:
+        graph: The network.
+        op: The operator.
+        name: The operand.
+    """
+    rows = rows_of(graph.types[name])
+    if rows != rows_of(op.result.type) or len(graph.types[name].shape) != len(op.result.type.shape):
+        return False
+    at = (Range(0, 1), Range(rows - 1, rows))
+    return all(needed_rows(graph, op, row)[name] == row for row in at)
+
+
 def _filtered(graph: Graph, op: Op) -> Callable[[Range], Range]:
     """Return what tells the rows of its input that an operator of the MAC array reads."""
     if op.kind == "dense":

@@ -14,7 +14,7 @@ from ....ir.arch import Architecture
 from ....ir.graph import Graph, Op
 from ....ir.graph_schedule import GraphSchedule, Group
 from ....ir.groups import group_op
-from ...tiling.group import chains, working
+from ...tiling.chains import chains, working
 from ...tiling.residency import unit_of
 from ..cosma.refine import residents
 from ..cosma.traffic.model import StreamedTraffic, TrafficModel

@@ -1,8 +1,9 @@
 """Choose fused groups, plan with them, and keep them where nothing becomes worse.
 
-A plan without groups tells what its operators move. Groups are chosen where that is saved; the plan
-with them is measured like any other, and taken only if it moves less and takes no longer. What is
-compared are the estimates of plans; the nests of the program are found later.
+A plan without groups tells what its operators move. Groups are chosen where that is saved, once so
+that some may take longer than their members one by one, and once so that none does. The plans with
+them are measured like any other, and taken only if they move less and take no longer as a whole.
+What is compared are the estimates of plans; the nests of the program are found later.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -48,8 +49,10 @@ def fused_plan(
     if deadline.is_over:
         return best
     if fuse is Fuse.GROUPS:
-        chosen = Intervals(graph, arch, plain, traffic, delay, deadline).groups()
-        best = _best_with(planned, plain, chosen)
+        intervals = Intervals(graph, arch, plain, traffic, delay, deadline)
+        chosen = dict.fromkeys(intervals.groups(may_take_longer=item) for item in (True, False))
+        plans = [_best_with(planned, plain, groups) for groups in chosen]
+        best = min(plans, key=lambda item: _price(plain, item))
     if best is plain and not deadline.is_over:
         best = _better(plain, plain, _plan(planned, epilogues(graph, arch)))
     return best
@@ -101,6 +104,11 @@ def _losses(plain: Measured, fused: Measured) -> Iterator[tuple[Group, float]]:
         group = fused.plan.group(name)
         if group is not None:
             yield group, cycles - cycles_alone(plain, group)
+
+
+def _price(plain: Measured, found: Measured) -> float:
+    """Return bytes and cycles as parts of what the plan without groups costs."""
+    return found.cost / max(1, plain.cost) + found.cycles / max(1.0, plain.cycles)
 
 
 def _plan(

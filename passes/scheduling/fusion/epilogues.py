@@ -15,7 +15,7 @@ from ....ir.graph_schedule import Group
 from ....ir.groups import contracted
 from ....ir.ops import is_mac
 from ....ir.workload import Operand
-from ...tiling.group import follows
+from ...tiling.chains import follows
 
 
 def epilogues(graph: Graph, arch: Architecture) -> tuple[Group, ...]:

@@ -8,7 +8,7 @@ estimate lies above the truth.
 """
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -21,7 +21,7 @@ from ....ir.operators.families.moves import joins_channels
 from ....ir.operators.spec import Family
 from ....ir.ops import is_mac, spec_of
 from ...deadline import NEVER, Deadline
-from ...tiling.group import follows
+from ...tiling.chains import follows
 from ...tiling.residency import unit_of
 from ...tiling.stripes import rows_of
 from ..cosma.refine import CorrectedTraffic, Measured, residents
@@ -29,6 +29,7 @@ from ..cosma.traffic.delay import Delay
 from ..cosma.traffic.model import StreamedTraffic
 from ..map_groups import line_bytes
 from .epilogues import can_join, is_group
+from .expected import ExpectedCycles
 
 MOST_CHAINS = 10
 """Operators that one group joins, those not counted that only finish tiles or join channels."""
@@ -36,7 +37,7 @@ MOST_CHAINS = 10
 LINES = 0.92
 """Part of the scratchpad that a group's lines may take; the rest is for tiles."""
 
-_HEIGHTS = 2
+_HEIGHTS = 4
 """Stripe heights that are offered of each interval, the largest ones."""
 
 _COMPUTING, _MOVING = 0.88, 0.25
@@ -50,9 +51,15 @@ _HARDLY, _OTHER_HEIGHT = 0.9, 0.72
 """Parts of what a measured group takes that others are expected to take at least for the same
 steps: larger ones, and those of the same steps with other stripes."""
 
+_EXPECTED = 0.9
+"""Part of what a group is expected to take that counts until it is measured."""
+
 _SAVING = 0.95
 """Part of the bytes of its steps that a group of several stripes may move at most. Stripes are for
 bytes: where tensors stay on chip anyway, they hardly ever take less time than whole operators."""
+
+_TILES = 3
+"""Part of the scratchpad, as its divisor, that tiles of a group are expected to find free."""
 
 _MOST_MEASURED = 100
 """Groups that are measured; then only these are chosen from."""
@@ -82,6 +89,7 @@ class Intervals:
         traffic: Tells what operators and groups move.
         delay: Tells how long transfers take.
         deadline: When what was measured by then has to do.
+        may_take_longer: Whether groups may take longer than their members one by one.
     """
 
     graph: Graph
@@ -90,7 +98,9 @@ class Intervals:
     traffic: CorrectedTraffic
     delay: Delay
     deadline: Deadline = NEVER
+    may_take_longer: bool = False
     _known: dict[Group, _Cost | None] = field(default_factory=dict[Group, _Cost | None])
+    _expected: dict[Group, float] = field(default_factory=dict[Group, float])
     _fastest: dict[tuple[int, int], float] = field(default_factory=dict[tuple[int, int], float])
     _offers: dict[tuple[int, int], tuple[tuple[Group, _Cost], ...]] = field(
         default_factory=dict[tuple[int, int], tuple[tuple[Group, _Cost], ...]]
@@ -101,8 +111,14 @@ class Intervals:
         """The plan without groups."""
         return self.base.plan
 
-    def groups(self) -> tuple[Group, ...]:
-        """Return the disjoint groups that save most, of which none moves more or takes longer."""
+    def groups(self, *, may_take_longer: bool = False) -> tuple[Group, ...]:
+        """Return the disjoint groups that save most, of which none moves more.
+
+        Args:
+            may_take_longer: Whether a group may take longer than its members one by one, where
+                that is worth the bytes.
+        """
+        self.may_take_longer = may_take_longer
         while True:
             chosen = self._best()
             unknown = [item for item in chosen if item[0] not in self._known]
@@ -110,13 +126,19 @@ class Intervals:
             self._known.update(dict.fromkeys(stuck))
             if not unknown and not stuck:
                 return tuple(group for group, _, _ in chosen)
-            for group, start, stop in unknown:
+            guessed = [group for group, _, _ in unknown if group not in self._expected]
+            self._expected.update((group, self._expects.of(group)) for group in guessed)
+            for group, start, stop in () if guessed else unknown:
                 if self.deadline.is_over:
                     break
                 found = self._known[group] = self._measured(group, start, stop)
                 if found is not None:
                     best = self._fastest.get((start, stop), found.cycles)
                     self._fastest[start, stop] = min(best, found.cycles)
+
+    @cached_property
+    def _expects(self) -> ExpectedCycles:
+        return ExpectedCycles(self.graph, self.arch, self.plan.budget // _TILES)
 
     def _fits(self, group: Group) -> bool:
         """Whether the tiles of a group fit the scratchpad where nothing is resident."""
@@ -227,11 +249,16 @@ class Intervals:
         is_closed = len(self._known) >= _MOST_MEASURED or self.deadline.is_over
         least = self._least(start, stop)
         for group, estimate in self._offers[start, stop]:
-            rough = None if is_closed else replace(estimate, cycles=max(least, estimate.cycles))
+            rough = None
+            if not is_closed:
+                expected = _EXPECTED * self._expected.get(group, 0.0)
+                rough = replace(estimate, cycles=max(least, estimate.cycles, expected))
             found = self._known.get(group, rough)
-            within = found is not None and found.cycles <= cycles_alone(self.base, group)
-            if found is not None and within and found.bytes <= alone.bytes:
+            if found is not None and found.bytes <= alone.bytes and self._is_in_time(group, found):
                 yield group, found
+
+    def _is_in_time(self, group: Group, found: _Cost) -> bool:
+        return self.may_take_longer or found.cycles <= cycles_alone(self.base, group)
 
     def _candidates(self, start: int, stop: int) -> Iterator[tuple[Group, _Cost]]:
         """Yield the groups of some steps that may be worth measuring, with their least cost."""
@@ -239,10 +266,11 @@ class Intervals:
         if not is_group(self.graph, (Group(members=members),)):
             return
         most = _SAVING * self._together(start, stop).bytes
-        beside = self.plan.budget - self._kept(members, start, stop)
+        kept = self._kept(members, start, stop)
+        beside = self.plan.budget - sum(kept.values())
         offered = [
             *with_largest_stripes(self.graph, members, self.plan.budget),
-            *with_largest_stripes(self.graph, members, beside)[:1],
+            *with_largest_stripes(self.graph, members, beside, kept)[:1],
         ]
         for group in dict.fromkeys(offered):
             op = group_op(self.graph, group)
@@ -263,14 +291,14 @@ class Intervals:
             if any(self.plan.resident(name, step) for step in range(start, stop))
         )
 
-    def _kept(self, members: tuple[str, ...], start: int, stop: int) -> int:
-        """Return the bytes of what the plan keeps on chip beside a group or hands to it [byte]."""
+    def _kept(self, members: tuple[str, ...], start: int, stop: int) -> Mapping[str, int]:
+        """Return the bytes of what the plan keeps on chip beside a group or hands to it."""
         kept = {
             item.tensor: item.bytes
             for item in self.plan.residences
             if item.first_step < stop and item.last_step >= start
         }
-        return sum(size for name, size in kept.items() if name not in members[:-1])
+        return {name: size for name, size in kept.items() if name not in members[:-1]}
 
     def _measured(self, group: Group, start: int, stop: int) -> _Cost | None:
         """Return what a group costs by its tiles, ``None`` where they do not fit."""
@@ -295,7 +323,8 @@ class Intervals:
             and item.tensor not in group.members[:-1]
             and (item.tensor in here or item.tensor not in names)
         )
-        needed = line_bytes(self.graph, group) / LINES + self._kept(group.members, start, stop)
+        kept = self._kept(group.members, start, stop)
+        needed = line_bytes(self.graph, group, kept) / LINES + sum(kept.values())
         whole += 2 * max(0, round(needed) - plan.budget)
         cycles = max(traffic.cycles, self.delay.cycles_of(traffic.total))
         return _Cost(traffic.total + whole, cycles + self.delay.cycles_of(whole))
@@ -320,13 +349,16 @@ def can_be_member(graph: Graph, op: Op, arch: Architecture) -> bool:
     return family in ONE_ELEMENT or is_window
 
 
-def with_largest_stripes(graph: Graph, members: tuple[str, ...], budget: int) -> tuple[Group, ...]:
+def with_largest_stripes(
+    graph: Graph, members: tuple[str, ...], budget: int, resident: Iterable[str] = ()
+) -> tuple[Group, ...]:
     """Return groups of the same members: the ones with the largest stripes whose lines fit.
 
     Args:
         graph: The network.
         members: Names of the operators, which can stand in a plan as a group.
-        budget: Size of the scratchpad [byte].
+        budget: What lines and tiles may take of the scratchpad [byte].
+        resident: Tensors that lie in the rest of it.
     """
     total = rows_of(graph.types[members[-1]])
     counts = itertools.takewhile(
@@ -334,7 +366,7 @@ def with_largest_stripes(graph: Graph, members: tuple[str, ...], budget: int) ->
     )
     heights = itertools.chain((0,), (-(-total // count) for count in counts))
     groups = (Group(members=members, rows=rows) for rows in heights)
-    fitting = (group for group in groups if line_bytes(graph, group) <= LINES * budget)
+    fitting = (group for group in groups if line_bytes(graph, group, resident) <= LINES * budget)
     return tuple(itertools.islice(fitting, _HEIGHTS))
 
 

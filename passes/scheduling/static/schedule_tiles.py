@@ -95,7 +95,24 @@ class GroupSchedules:
         Raises:
             InfeasibleError: It does not fit.
         """
-        return self._late(0)
+        return self._first[1]
+
+    @property
+    def _tiles(self) -> GroupTiles:
+        return self._first[0]
+
+    @cached_property
+    def _first(self) -> tuple[GroupTiles, TileSchedule]:
+        """Tiles and schedule in which no chain lags; rows are kept early only where they must."""
+        once = self._group_tiles
+        early = replace(once, is_early=True)
+        if once.line_bytes <= self._place.workspace_bytes:
+            try:
+                return once, self._late(once, 0)
+            except InfeasibleError:
+                if once.line_bytes == early.line_bytes:
+                    raise
+        return early, self._late(early, 0)
 
     @cached_property
     def all(self) -> tuple[TileSchedule, ...]:
@@ -108,14 +125,14 @@ class GroupSchedules:
         most = self._tiles.most_late
         for late in sorted({min(1, most), most} - {0}):
             try:
-                found.append(self._late(late))
+                found.append(self._late(self._tiles, late))
             except InfeasibleError:
                 break
         return tuple(found)
 
-    def _late(self, late: int) -> TileSchedule:
+    def _late(self, tiles: GroupTiles, late: int) -> TileSchedule:
         ranges = _ranges(self.module, self.op, self._place)
-        return schedule_static(self._tiles.in_order(late), require_arch(self.module), ranges)
+        return schedule_static(tiles.in_order(late), require_arch(self.module), ranges)
 
     @cached_property
     def _place(self) -> Residency:
@@ -124,7 +141,7 @@ class GroupSchedules:
         return residency(self.module.graph, plan, self.op)
 
     @cached_property
-    def _tiles(self) -> GroupTiles:
+    def _group_tiles(self) -> GroupTiles:
         module, plan = self.module, self.module.graph_schedule
         assert plan is not None
         group = plan.group(self.op.name)

@@ -12,7 +12,7 @@ from .....ir.graph import Graph, Op
 from .....ir.graph_schedule import Group
 from .....ir.ops import is_mac, spec_of, workload
 from .....ir.workload import Operand
-from ....tiling.group import Chain, chains
+from ....tiling.chains import Chain, chains
 from ....tiling.stripes import row_axis, stripes
 from ...map_groups import line_bytes
 from .model import COMFORTABLE, StreamedTraffic, TrafficModel
@@ -81,13 +81,12 @@ def _stripe_traffic(graph: Graph, group: Group, arch: Architecture) -> TrafficMo
     total = sum(constants.values())
     macs = sum(nest.macs for op in ops if (nest := workload(op, graph.types)) is not None)
     cycles = -(-macs // arch.all_macs)
-    lines = line_bytes(graph, group)
     pass_scratchpad = Operand.W in arch.scratchpad_level.holds
     beside = 0 if pass_scratchpad else arch.whole_capacity(arch.home(Operand.W).name)
     own = set(group.members)
 
     def model(op: Op, resident: frozenset[str], workspace: int) -> StreamedTraffic | None:
-        left = workspace - lines
+        left = workspace - line_bytes(graph, group, resident)
         if left < COMFORTABLE:
             return None
         held = left - COMFORTABLE if pass_scratchpad else beside

@@ -117,7 +117,7 @@ def test_figures_are_those_of_the_group_compiled_and_run():
     costs = [StepEstimate(run.total.off_chip_bytes, run.cycles) for run in runs]
     best = min(costs, key=lambda cost: rating(cost.cycles, cost.bytes))
     assert found.together is not None and found.apart is not None
-    assert found.together.bytes <= best.bytes
+    assert found.together.bytes == pytest.approx(best.bytes, rel=0.1)
     assert found.together.cycles == pytest.approx(best.cycles, rel=0.2)
     assert found.obstacle is expected(found.apart, found.together)
 

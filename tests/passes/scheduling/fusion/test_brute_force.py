@@ -68,7 +68,9 @@ def test_no_set_of_groups_moves_less(monkeypatch, make, arch: str, scratchpad: s
     graph, _ = make(28)
     asked: list[Intervals] = []
     choose = Intervals.groups
-    monkeypatch.setattr(Intervals, "groups", lambda self: asked.append(self) or choose(self))
+    monkeypatch.setattr(
+        Intervals, "groups", lambda self, **how: asked.append(self) or choose(self, **how)
+    )
     chosen = plan(graph, arch, scratchpad)
     order = asked[0].plan.order
     fits = [can_be_member(graph, graph.producer[name], asked[0].arch) for name in order]
@@ -77,7 +79,7 @@ def test_no_set_of_groups_moves_less(monkeypatch, make, arch: str, scratchpad: s
 
     found: list[int] = []
     for groups in sets:
-        monkeypatch.setattr(Intervals, "groups", lambda self, groups=groups: groups)
+        monkeypatch.setattr(Intervals, "groups", lambda self, groups=groups, **_: groups)
         found.append(plan(graph, arch, scratchpad).objective)
 
     assert chosen.objective <= min(found) <= plan(graph, arch, scratchpad, Fuse.OFF).objective

@@ -1,0 +1,71 @@
+"""The members of a group as chains: an operator, and those of one element that finish its tiles."""
+
+from collections.abc import Sequence
+
+from ...ir.graph import Graph, Op
+from ...ir.operators.families.elementwise import ONE_ELEMENT
+from ...ir.operators.families.moves import joins_channels
+from ...ir.ops import spec_of
+
+Chain = tuple[Op, ...]
+"""An operator, and those of one element that follow it."""
+
+
+def chains(graph: Graph, members: Sequence[str]) -> tuple[Chain, ...]:
+    """Return the members of a group as chains.
+
+    Args:
+        graph: The network.
+        members: Names of its operators, in execution order.
+    """
+    found: list[list[Op]] = []
+    for op in map(graph.producer.__getitem__, members):
+        if found and follows(graph, found[-1][-1], op):
+            found[-1].append(op)
+        else:
+            found.append([op])
+    return tuple(map(tuple, found))
+
+
+def follows(graph: Graph, before: Op, op: Op) -> bool:
+    """Whether an operator can work on the tiles of the one before it.
+
+    Args:
+        graph: The network.
+        before: The one before.
+        op: The operator.
+    """
+    return (
+        spec_of(op).family in ONE_ELEMENT
+        and not joins_channels(before)
+        and before.result.type.shape == op.result.type.shape
+        and [reader.name for reader in graph.consumers[before.name]] == [op.name]
+        and before.name in tiled_operands(op)
+    )
+
+
+def tiled_operands(op: Op) -> tuple[str, ...]:
+    """Return the operands that an operator of one element reads in tiles.
+
+    Args:
+        op: The operator.
+    """
+    return op.operands[: spec_of(op).parameters]
+
+
+def inputs_of(chain: Chain) -> frozenset[str]:
+    """Return all that the members of a chain read.
+
+    Args:
+        chain: The chain.
+    """
+    return frozenset(name for op in chain for name in op.inputs)
+
+
+def working(parts: Sequence[Chain]) -> int:
+    """Return how many chains compute: all but concatenations (of which a first one counts).
+
+    Args:
+        parts: The chains of a group.
+    """
+    return sum(not (number and joins_channels(chain[0])) for number, chain in enumerate(parts))

@@ -1,0 +1,278 @@
+"""How long the lines of a group lie on chip, and when the rows are copied that stripes keep.
+
+    stripe s     a makes lines of x      b reads them      copies the rows that s + 1 keeps
+    stripe s+1   a makes new lines of x                    they are copied in front, b reads
+
+Where space is short, what the next stripe keeps is copied away as soon as somebody has read the
+lines. So lines end with the last chain that reads them, and hardly anything lies on chip of what
+other chains have yet to make. Otherwise it is copied once, when new lines begin, and so are lines
+that have concatenations in place.
+"""
+
+from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import accumulate
+
+from ...ir.graph import Graph
+from ...ir.tiles.graph import Range
+from .chains import Chain, chains, inputs_of
+from .homes import Homes, home_of, homes_of
+from .stripes import Stripe, reads_row_by_row, rows_of, stripes
+
+
+def kept_rows(now: Stripe, then: Stripe) -> Mapping[str, Range]:
+    """Return the rows of lines of a stripe that are copied to those of the next one, by tensor.
+
+    Args:
+        now: The stripe.
+        then: The next one.
+    """
+    found: dict[str, Range] = {}
+    for name, rows in then.lines.items():
+        if name in then.made:
+            stop = then.made[name].start
+        elif name in now.lines and now.lines[name].stop < rows.stop:
+            stop = now.lines[name].stop
+        else:
+            continue
+        if rows.start < stop:
+            found[name] = Range(rows.start, stop)
+    return found
+
+
+def keepers(
+    parts: Sequence[Chain], now: Stripe, then: Stripe | None, homes: Homes
+) -> Mapping[str, int]:
+    """Return after which chain of a stripe the rows are copied that the next one keeps, by tensor.
+
+    That is the first chain that reads them, if none before it does so in the next stripe: however
+    far chains lag, the copy then comes first. Other tensors are copied when new lines begin.
+
+    Args:
+        parts: The chains of a group.
+        now: The stripe.
+        then: The next one, if there is one.
+        homes: What lies in place in concatenations.
+    """
+    if then is None:
+        return {}
+    shared = {home.tensor for home in homes.values()} | homes.keys()
+    first, next_first = _first_readers(parts, now), _first_readers(parts, then)
+    return {
+        name: first[name]
+        for name in kept_rows(now, then)
+        if name not in shared
+        and name in first
+        and name in next_first
+        and first[name] <= next_first[name]
+    }
+
+
+def is_active(chain: Chain, stripe: Stripe) -> bool:
+    """Whether a chain makes anything in a stripe.
+
+    Args:
+        chain: The chain.
+        stripe: The stripe.
+    """
+    return chain[-1].name in stripe.made
+
+
+def _first_readers(parts: Sequence[Chain], stripe: Stripe) -> Mapping[str, int]:
+    """Return the first chain that reads each tensor in a stripe."""
+    found: dict[str, int] = {}
+    for number, chain in enumerate(parts):
+        if is_active(chain, stripe):
+            for name in inputs_of(chain):
+                found.setdefault(name, number)
+    return found
+
+
+def bytes_of_lines(
+    graph: Graph,
+    members: Sequence[str],
+    rows: int,
+    resident: Collection[str] = (),
+    *,
+    is_early: bool = True,
+) -> int:
+    """Return what the lines of a group take at most, if no chain lags [byte].
+
+    That counts rows of inputs that have come and are not in their lines yet. In the last stripes,
+    where some members have nothing left to make, it may be a little more.
+
+    Args:
+        graph: The network.
+        members: Names of its operators, in execution order.
+        rows: Rows of the last result that a stripe makes; 0: all.
+        resident: Inputs that lie whole on chip, elsewhere.
+        is_early: Whether rows that are kept are copied as soon as lines have been read.
+    """
+    parts = chains(graph, members)
+    if len(parts) == 1 and not rows:
+        return 0
+    homes = homes_of(graph, members)
+    row_bytes = _row_bytes(graph, parts, {*homes, *resident, members[-1]})
+    by_row = _by_row(graph, members, row_bytes.keys())
+    rounds = stripes(graph, members, rows)
+    distinct: dict[Hashable, _Round] = {}
+    known: dict[str, Range] = {}
+    for three in zip((None, *rounds), rounds, (*rounds[1:], None), strict=False):
+        left = {name: rows.size for name, rows in known.items() if name not in three[1].lines}
+        known |= three[1].lines
+        key = (*map(_sizes, three), *sorted(left.items()))
+        distinct.setdefault(key, _Round(parts, homes, is_early, left, *three))
+    return max(item.most_bytes(row_bytes, by_row) for item in distinct.values())
+
+
+def _sizes(stripe: Stripe | None) -> tuple[object, ...]:
+    """Return what tells stripes apart, wherever they are."""
+    if stripe is None:
+        return ()
+    at = min(rows.start for rows in stripe.made.values())
+    made, lines = (
+        tuple((name, rows.start - at, rows.size) for name, rows in sorted(part.items()))
+        for part in (stripe.made, stripe.lines)
+    )
+    return made, lines
+
+
+def _row_bytes(graph: Graph, parts: Sequence[Chain], without: Collection[str]) -> Mapping[str, int]:
+    """Return the bytes of a row of each tensor that has lines, but for some."""
+    made = {chain[-1].name for chain in parts}
+    inside = {op.name for chain in parts for op in chain}
+    read = {name for chain in parts for name in chain[0].inputs if not graph.is_constant(name)}
+    types = {name: graph.types[name] for name in (made | (read - inside)).difference(without)}
+    return {name: type.bytes // rows_of(type) for name, type in types.items()}
+
+
+def _by_row(graph: Graph, members: Sequence[str], names: Collection[str]) -> frozenset[str]:
+    """Return which of some tensors come from outside and are read row by row."""
+    ops = [graph.producer[name] for name in members]
+    return frozenset(
+        name
+        for name in set(names).difference(members)
+        if all(reads_row_by_row(graph, op, name) for op in ops if name in op.inputs)
+    )
+
+
+_Life = tuple[int, int, int]
+"""First step, last step and number of rows."""
+
+
+@dataclass(frozen=True)
+class _Round:
+    """Which rows lie on chip when in a stripe.
+
+    A chain takes two steps: rows are copied in front of lines in the first one; in the second one
+    results are made, and then rows copied that the next stripe keeps.
+
+    Attributes:
+        parts: The chains of a group.
+        homes: What lies in place in concatenations.
+        is_early: Whether rows that are kept are copied as soon as lines have been read.
+        left: Rows of lines of earlier stripes, of what is no longer made.
+        before: The stripe before.
+        now: The stripe.
+        then: The next one.
+    """
+
+    parts: Sequence[Chain]
+    homes: Homes
+    is_early: bool
+    left: Mapping[str, int]
+    before: Stripe | None
+    now: Stripe
+    then: Stripe | None
+
+    def most_bytes(self, row_bytes: Mapping[str, int], by_row: Collection[str]) -> int:
+        """Return what lies on chip at most [byte].
+
+        Args:
+            row_bytes: Of the tensors that count [byte].
+            by_row: Those of them that come row by row, and are copied nowhere.
+        """
+        changes = [0] * (2 * len(self.parts) + 1)
+        for name, size in row_bytes.items():
+            for first, last, rows in self._lives(name, name in by_row):
+                changes[first] += rows * size
+                changes[last + 1] -= rows * size
+        return max(accumulate(changes))
+
+    def _lives(self, name: str, is_by_row: bool) -> Iterator[_Life]:
+        """Yield the lives of a tensor's rows."""
+        if name in self.now.lines:
+            always = (0, 2 * len(self.parts) - 1, self._arrived(name))
+            yield from (always,) if is_by_row else self._lives_of_lines(name)
+        elif name in self.left and name in self._readers:
+            yield 0, self._readers[name][1], self.left[name]
+
+    def _arrived(self, name: str) -> int:
+        """Return how many rows there are of what comes row by row: they leave as they came."""
+        rows = self.now.lines[name]
+        before = self.before.lines.get(name) if self.before is not None else None
+        if before is None or before.stop <= rows.start:
+            return rows.size
+        return rows.stop - before.start
+
+    def _lives_of_lines(self, name: str) -> Iterator[_Life]:
+        """Yield the lives of lines, of rows that are kept before and after, and of new ones."""
+        end, rows = 2 * len(self.parts) - 1, self.now.lines[name]
+        first, last = self._readers.get(name, (0, end))
+        made = self._writers.get(name)
+        begin = made or 0
+        if name in self._was_kept:
+            at_reader = name in self._was_early or made is None
+            copied = first if at_reader else made - 1
+            begin = copied if made is None else min(copied, made)
+            yield 0, copied, self._kept_tile(name).size
+            if made is None:
+                yield 0, copied, rows.stop - self._was_kept[name].stop
+        remains = name in self._is_kept and name not in self._next_early
+        yield begin, end if remains else last, rows.size
+        if name in self._next_early:
+            yield first + 1, end, self._is_kept[name].size
+
+    def _kept_tile(self, name: str) -> Range:
+        """Return the rows of the tile that kept rows are copied from."""
+        if self.before is None or name in self._was_early:
+            return self._was_kept[name]
+        return self.before.lines.get(name, self._was_kept[name])
+
+    @cached_property
+    def _was_kept(self) -> Mapping[str, Range]:
+        return {} if self.before is None else kept_rows(self.before, self.now)
+
+    @cached_property
+    def _is_kept(self) -> Mapping[str, Range]:
+        return {} if self.then is None else kept_rows(self.now, self.then)
+
+    @cached_property
+    def _was_early(self) -> Mapping[str, int]:
+        if self.before is None or not self.is_early:
+            return {}
+        return keepers(self.parts, self.before, self.now, self.homes)
+
+    @cached_property
+    def _next_early(self) -> Mapping[str, int]:
+        return keepers(self.parts, self.now, self.then, self.homes) if self.is_early else {}
+
+    @cached_property
+    def _readers(self) -> Mapping[str, tuple[int, int]]:
+        """The first and the last step in which each tensor is read."""
+        found: dict[str, tuple[int, int]] = {}
+        for number, chain in enumerate(self.parts):
+            if is_active(chain, self.now):
+                for name in (home_of(self.homes, item).tensor for item in inputs_of(chain)):
+                    found[name] = found.get(name, (2 * number, 0))[0], 2 * number + 1
+        return found
+
+    @cached_property
+    def _writers(self) -> Mapping[str, int]:
+        """The first step in which each tensor is written."""
+        found: dict[str, int] = {}
+        for number, chain in enumerate(self.parts):
+            if is_active(chain, self.now):
+                found.setdefault(home_of(self.homes, chain[-1].name).tensor, 2 * number + 1)
+        return found

@@ -1,0 +1,103 @@
+"""What lines take, against the tiles that are made."""
+
+from dataclasses import replace
+from itertools import accumulate
+
+import hypothesis.strategies as st
+import pytest
+from hypothesis import given, settings
+
+from accnn.ir.errors import InfeasibleError
+from accnn.ir.graph_schedule import Group
+from accnn.ir.module import Module
+from accnn.ir.tiles.graph import Role, TileGraph
+from accnn.passes.tiling.chains import chains
+from accnn.passes.tiling.group import GroupTiles
+from accnn.passes.tiling.lines import bytes_of_lines
+from accnn.passes.tiling.residency import Residency, residency, unit_of
+from tests.networks import NetworkBuilder
+from tests.passes.tiling.fused import bottleneck, compile_fused, inverted
+from tests.passes.tiling.test_group import is_closed, networks
+
+
+def place_of(module: Module, group: Group) -> Residency:
+    plan = module.graph_schedule
+    assert plan is not None
+    return residency(module.graph, plan, unit_of(module.graph, plan, group.members[-1]))
+
+
+def in_turn(module: Module, group: Group, is_early: bool) -> TileGraph:
+    nests = {item.operator: item.nest for item in module.mappings}
+    assert module.arch is not None
+    place = place_of(module, group)
+    tiles = GroupTiles(module.graph, group.members, group.rows, nests, module.arch, place)
+    return replace(tiles, is_early=is_early).in_order(0)
+
+
+def peak(module: Module, group: Group, is_early: bool) -> int:
+    """Return the most bytes of lines at a time, each from its first operation to its last."""
+    graph, tiles = module.graph, in_turn(module, group, is_early)
+    parts = chains(graph, group.members)
+    lines = {chain[-1].name for chain in parts[:-1]}
+    lines |= {name for chain in parts for name in chain[0].inputs if not graph.is_constant(name)}
+    lives: dict[int, tuple[int, int]] = {}
+    for number, op in enumerate(tiles.ops):
+        for tile in (*op.reads, op.out):
+            lives[tile] = lives.get(tile, (number, number))[0], number
+    changes = [0] * (len(tiles.ops) + 1)
+    for index, (first, last) in lives.items():
+        tile = tiles.tiles[index]
+        if tile.tensor in lines and tile.role in (Role.INNER, Role.I) and not tile.is_resident:
+            changes[first] += tile.bytes
+            changes[last + 1] -= tile.bytes
+    return max(accumulate(changes))
+
+
+@settings(deadline=None, max_examples=30)
+@given(networks(), st.integers(1, 6), st.booleans())
+def test_lines_take_hardly_more_than_is_said(network, rows: int, is_early: bool):
+    graph, data = network
+    group = Group(members=tuple(op.name for op in graph.ops), rows=rows)
+    if len(group.members) < 2 or not is_closed(graph, group):
+        return
+    try:
+        module = compile_fused(graph, data, "simba", (group,)).module
+    except InfeasibleError:
+        return
+
+    addresses = place_of(module, group).addresses
+    said = bytes_of_lines(graph, group.members, rows, addresses, is_early=is_early)
+
+    assert peak(module, group, is_early) <= 1.3 * said
+
+
+@pytest.mark.parametrize("is_early", [False, True])
+@pytest.mark.parametrize("rows", [1, 2, 3, 5])
+@pytest.mark.parametrize("network", [bottleneck, inverted])
+def test_lines_take_what_is_said(network, rows: int, is_early: bool):
+    graph, data = network()
+    group = Group(members=("a", "b", "c", "y"), rows=rows)
+    module = compile_fused(graph, data, "simba", (group,)).module
+
+    addresses = place_of(module, group).addresses
+    said = bytes_of_lines(graph, group.members, rows, addresses, is_early=is_early)
+
+    assert said == peak(module, group, is_early)
+
+
+def test_lines_that_have_been_read_end():
+    """Of blocks before and behind only the rows lie there that the next stripe keeps."""
+    net = NetworkBuilder()
+    x = net.input("x", (1, 8, 64, 16))
+    a = net.conv(net.conv(net.conv(x, "a", 48, 1), "b", 48, 3, groups=48), "c", 8, 1)
+    d = net.conv(net.conv(net.conv(a, "d", 48, 1), "e", 48, 3, groups=48), "f", 8, 1)
+    graph = net.build(d)
+    row, rows = 16 * 48, 8
+
+    early, late = (
+        bytes_of_lines(graph, ("a", "b", "c", "d", "e", "f"), rows, ("x",), is_early=item)
+        for item in (True, False)
+    )
+
+    assert early < (rows + 2) * row + rows * row + 3 * 2 * row + 2 * (rows + 2) * 16 * 8
+    assert late > 2 * (rows + 2) * row + rows * row
