@@ -129,10 +129,10 @@ class Counts:
         extents = self._unrolled_extents
         found = np.ones((len(levels), len(extents), len(DIMS)), np.int64)
         for row, level in enumerate(levels):
-            beneath = () if level is None else self.arch.fanouts_beneath(level)
-            names = {fanout.name for fanout in beneath}
+            fanouts = () if level is None else self.arch.fanouts_beneath(level)
+            beneath = {fanout.name for fanout in fanouts}
             for column, (name, dim) in enumerate(self.batch.unrolled):
-                if name in names:
+                if name in beneath:
                     found[row, :, DIMS.index(dim)] *= extents[:, column]
         return found
 
