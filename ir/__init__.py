@@ -13,6 +13,7 @@ What one part of the compiler hands to the next:
   ``mesh_report`` those of a run over the mesh.
 
 What they share: ``errors``, ``suggest`` for what helps after wrong names, ``proof`` of bounds,
-``plugins`` of other packages, the ``cache_folder``, ``notebook`` for what values show there,
+``plugins`` of other packages, the ``cache_folder``, functions that are ``compiled`` to machine
+code, ``notebook`` for what values show there,
 ``codec`` and ``text`` for their written forms.
 """

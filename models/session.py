@@ -57,6 +57,9 @@ def session_options(
 ) -> Any:
     """Return ``onnxruntime.SessionOptions`` that are quiet, keep integers, do not spin.
 
+    What tensors took is given back at once: sessions here run few samples, at the time when a
+    compilation takes most memory.
+
     Args:
         optimisation: How far to rewrite the graph.
         threads: Threads per operator; 0 leaves the choice to onnxruntime.
@@ -65,6 +68,7 @@ def session_options(
     options.graph_optimization_level = _LEVELS[Optimisation(optimisation)]
     options.log_severity_level = _ONLY_FATAL
     options.intra_op_num_threads = threads
+    options.enable_cpu_mem_arena = False
     options.add_session_config_entry("session.qdqisint8allowed", "1")
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
     return options

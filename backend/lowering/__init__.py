@@ -5,5 +5,5 @@
   ``select_vector`` from a ``site``, its tiles with their places;
 - ``addressing``: from tiles at addresses to strided accesses;
 - ``layout``: where every tensor lies in off-chip memory;
-- ``streams``: the queues in the making, with none but the ``waits`` that order something.
+- ``streams``: the queues in the making, with none but the waits that order something.
 """

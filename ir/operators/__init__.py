@@ -5,7 +5,7 @@
 - ``access``: access maps: which box of each operand a box of the result needs;
 - ``functions``: the functions of the vector unit, their meaning and their cost, on the arithmetic
   of ``elementary``;
-- ``shapes``, ``checks``, ``workloads``: rules of shapes and types, and loop nests;
+- ``shapes``, ``checks``: rules of shapes and types;
 - ``attributes``, ``views``, ``image``: attributes that kinds share, typed views of them, and how
   the MAC array sees activations.
 """

@@ -25,15 +25,16 @@ class TensorContents:
 
     Attributes:
         graph: Tiles and operations.
+        cells: The parts of its tensors that are written at once.
     """
 
     graph: TileGraph
+    cells: TensorCells
     _ready: dict[Place, npt.NDArray[np.int64]] = field(
         default_factory=dict[Place, npt.NDArray[np.int64]]
     )
 
     def __post_init__(self) -> None:
-        self._cells = TensorCells(self.graph)
         makers = (op for op in self.graph.ops if not self.graph.keeps(op))
         self._made = frozenset(self.graph.tiles[op.out].tensor for op in makers)
 
@@ -61,10 +62,10 @@ class TensorContents:
         return self._write((self.graph.tiles[tile].tensor, -1), tile, end)
 
     def _latest(self, place: Place, tile: int) -> int:
-        return int(self._times(place)[list(self._cells.of(tile))].max())
+        return int(self._times(place)[list(self.cells.of(tile))].max())
 
     def _write(self, place: Place, tile: int, end: int) -> bool:
-        cells = list(self._cells.of(tile))
+        cells = list(self.cells.of(tile))
         times = self._times(place)
         is_new = bool((times[cells] == NEVER).all())
         times[cells] = end
@@ -72,7 +73,7 @@ class TensorContents:
 
     def _times(self, place: Place) -> npt.NDArray[np.int64]:
         if place not in self._ready:
-            self._ready[place] = np.full(self._cells.count(place[0]), NEVER, np.int64)
+            self._ready[place] = np.full(self.cells.count(place[0]), NEVER, np.int64)
         return self._ready[place]
 
     def _on_chip(self, number: int) -> Place:

@@ -7,6 +7,7 @@ from enum import StrEnum
 from functools import cached_property
 
 from ..isa.instructions import Unit
+from .cells import TensorCells
 from .graph import TileGraph
 
 
@@ -129,6 +130,11 @@ class TileEvents:
     graph: TileGraph
     events: tuple[Event, ...]
     placements: tuple[Placement, ...]
+
+    @cached_property
+    def cells(self) -> TensorCells:
+        """The parts of tensors that are written at once."""
+        return TensorCells(self.graph)
 
     @cached_property
     def placements_of(self) -> Mapping[int, tuple[Placement, ...]]:

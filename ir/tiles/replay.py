@@ -22,7 +22,7 @@ class Replay:
         self.finished: dict[int, int] = defaultdict(int)
         self.finish_time: dict[int, int] = defaultdict(int)
         self.stored: set[int] = set()
-        self.tensors = TensorContents(self.graph)
+        self.tensors = TensorContents(self.graph, schedule.cells)
         self.sums = TileSums(self.graph)
 
     def run(self) -> None:

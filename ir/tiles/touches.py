@@ -81,10 +81,10 @@ class Accesses:
         event = self.schedule.events[number]
         return event.kind in INWARDS and self.graph.tiles[event.subject].is_resident
 
-    @cached_property
+    @property
     def cells(self) -> TensorCells:
         """The parts of tensors that are written at once."""
-        return TensorCells(self.graph)
+        return self.schedule.cells
 
     def parts(self, storage: OnChip | OffChip) -> int:
         """Return how many cells a tensor has."""

@@ -1,13 +1,17 @@
 """What a mapper is asked: one workload on one machine, and what counts."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cached_property
+from typing import overload
 
 from ...ir.arch import Architecture, MemoryLevel
 from ...ir.errors import VerifyError
 from ...ir.mapping import LoopNest, SpatialLoop
 from ...ir.workload import Operand, Workload
+from ..analysis.batches.batch import BatchCost, evaluate_batch
+from ..analysis.batches.nest_batch import Floats, batch_nests
 from ..analysis.bounds import cycles_lower_bound, energy_lower_bound
 from ..analysis.cost import CostReport, evaluate
 from ..analysis.mesh_load import mesh_load, network_cycles
@@ -26,15 +30,21 @@ class Objective(StrEnum):
     EDP = "edp"
     NETWORK = "latency-network"
 
-    def of(self, report: CostReport) -> float:
-        """Return the figure of a cost report, which knows no mesh: [cycle], [pJ], [pJ * cycle]."""
+    @overload
+    def of(self, cost: CostReport) -> float: ...
+
+    @overload
+    def of(self, cost: BatchCost) -> Floats: ...
+
+    def of(self, cost: CostReport | BatchCost) -> float | Floats:
+        """Return the figure of a nest, or of many, without a mesh: [cycle], [pJ], [pJ * cycle]."""
         match self:
             case Objective.LATENCY | Objective.NETWORK:
-                return report.cycles
+                return cost.cycles
             case Objective.ENERGY:
-                return report.energy_pj
+                return cost.energy_pj
             case Objective.EDP:
-                return report.edp
+                return cost.edp
 
 
 SEARCHED = (Objective.LATENCY, Objective.ENERGY, Objective.EDP)
@@ -143,15 +153,23 @@ class MappingProblem:
         return evaluate(nest, self.machine, placement=self.held)
 
     def value(self, nest: LoopNest) -> float:
-        """Return the objective of a nest in the cost model: [cycle], [pJ] or [pJ * cycle].
+        """Return the objective of a nest in the cost model; see ``values``."""
+        return self.values((nest,))[0]
+
+    def values(self, nests: Sequence[LoopNest]) -> list[float]:
+        """Return the objectives of nests in the cost model: [cycle], [pJ] or [pJ * cycle].
+
+        Args:
+            nests: Nests that keep operands in the same memories.
 
         Raises:
             ArchitectureError: Traffic over a mesh counts, and there is none.
         """
-        cost = self.cost(nest)
         if self.objective is Objective.NETWORK:
-            return network_cycles(cost, mesh_load(nest, self.machine, self.held))
-        return self.objective.of(cost)
+            loads = (mesh_load(nest, self.machine, self.held) for nest in nests)
+            return list(map(network_cycles, map(self.cost, nests), loads))
+        cost = evaluate_batch(batch_nests(nests), self.machine, placement=self.held)
+        return self.objective.of(cost).tolist()
 
     def check(self, nest: LoopNest) -> None:
         """Check that a nest fits the machine and its resident operands.

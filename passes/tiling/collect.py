@@ -37,17 +37,17 @@ class TileCollector:
 
     def tile(self, tile: Tile) -> int:
         """Return the index of a tile, adding it the first time."""
-        if tile not in self._tile_index:
-            self._tile_index[tile] = len(self.tiles)
+        number = self._tile_index.setdefault(tile, len(self.tiles))
+        if number == len(self.tiles):
             self.tiles.append(tile)
-        return self._tile_index[tile]
+        return number
 
     def nest(self, nest: LoopNest) -> int:
         """Return the index of a nest, adding it the first time."""
-        if nest not in self._nest_index:
-            self._nest_index[nest] = len(self.nests)
+        number = self._nest_index.setdefault(nest, len(self.nests))
+        if number == len(self.nests):
             self.nests.append(nest)
-        return self._nest_index[nest]
+        return number
 
     def op(
         self,

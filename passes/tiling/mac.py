@@ -93,17 +93,19 @@ class NestCuts:
             inner[loop.dim] *= loop.extent
         return tuple(reversed(steps))
 
-    def sizes(self, cut: int) -> Mapping[Dim, int]:
-        """Return the extents of the loops inside a cut, temporal and spatial."""
-        found = dict.fromkeys(DIMS, 1)
-        for loop in (*self.nest.temporal[cut:], *self.nest.spatial):
-            found[loop.dim] *= loop.extent
-        return found
-
     @cached_property
-    def _sizes_inside(self) -> tuple[Mapping[Dim, int], ...]:
-        """The extents inside of each cut, from none of the temporal loops outside to all."""
-        return tuple(map(self.sizes, range(len(self.nest.temporal) + 1)))
+    def sizes(self) -> tuple[Mapping[Dim, int], ...]:
+        """The extents of the loops inside of each cut, temporal and spatial.
+
+        From none of the temporal loops outside of it to all.
+        """
+        found: list[Mapping[Dim, int]] = []
+        for cut in range(len(self.nest.temporal) + 1):
+            inside = dict.fromkeys(DIMS, 1)
+            for loop in (*self.nest.temporal[cut:], *self.nest.spatial):
+                inside[loop.dim] *= loop.extent
+            found.append(inside)
+        return tuple(found)
 
     def ranges(self, index: tuple[int, ...]) -> Ranges | None:
         """Return the index ranges inside ``len(index)`` outer loops; ``None`` if all padding."""
@@ -111,7 +113,7 @@ class NestCuts:
         for position, loop, step in zip(index, self.nest.temporal, self.steps, strict=False):
             start[loop.dim] += position * step
         dims, found = self.nest.workload.dims, dict[Dim, Range]()
-        for dim, size in self._sizes_inside[len(index)].items():
+        for dim, size in self.sizes[len(index)].items():
             stop = min(start[dim] + size, dims[dim])
             if start[dim] >= stop:
                 return None
@@ -289,24 +291,26 @@ class _Placer:
     sums: str
 
     def __post_init__(self) -> None:
-        self._operations: dict[Workload, int] = {}
+        self._operations: dict[tuple[int, ...], int] = {}
         self._spreads: dict[tuple[object, ...], tuple[int, int] | None] = {}
 
     def operation(self, ranges: Ranges, inputs: Tile) -> int:
         """Return the number of the nest that one operation runs."""
-        nest, cuts = self.cuts.nest, self.cuts
-        work = in_steps(nest.workload.resized(sizes_of(ranges)), inputs)
-        if work not in self._operations:
+        key = (*(item.size for item in ranges.values()), *steps_of(inputs))
+        if key not in self._operations:
+            nest, cuts = self.cuts.nest, self.cuts
+            sizes = {dim: item.size for dim, item in ranges.items()}
+            work = in_steps(nest.workload.resized(sizes), inputs)
             inside = inner_nest(nest, cuts.arch, work, cuts.boundary, self.sums)
-            self._operations[work] = self.collector.nest(inside)
-        return self._operations[work]
+            self._operations[key] = self.collector.nest(inside)
+        return self._operations[key]
 
     def placed(self, tile: Tile, ranges: Ranges, start: int) -> Tile:
         """Return a tile with its layout, where it lies in a memory that has instances."""
         if tile.is_resident or tile.space not in (Space.WB, Space.AB):
             return tile
         operand = Operand.W if tile.role is Role.W else Operand.O
-        inside, dims = self.cuts.sizes(start), self.dims
+        inside, dims = self.cuts.sizes[start], self.dims
         extents = {
             dim: ranges[dim].size if dim in RELEVANT[operand] else min(inside[dim], dims[dim])
             for dim in DIMS
@@ -321,14 +325,14 @@ class _Placer:
         return tile if known is None else replace(tile, layout=known[0], footprint=known[1])
 
 
-def sizes_of(ranges: Ranges) -> Mapping[Dim, int]:
-    """Return the extent along each dimension."""
-    return {dim: item.size for dim, item in ranges.items()}
+def steps_of(inputs: Tile) -> tuple[int, int]:
+    """Return how far apart the rows and columns are that a tile of inputs has."""
+    return (inputs.box[3].step, inputs.box[4].step) if len(inputs.box) == AXES else (1, 1)
 
 
 def in_steps(workload: Workload, inputs: Tile) -> Workload:
     """Return a workload whose window steps over the rows and columns that a tile of inputs has."""
-    rows, columns = (axis.step for axis in inputs.box[3:]) if len(inputs.box) == AXES else (1, 1)
+    rows, columns = steps_of(inputs)
     (down, right), (below, beside) = workload.stride, workload.dilation
     return replace(
         workload,

@@ -4,15 +4,12 @@ Accesses stand in a log, behind each other, and name the one before them of the 
 and direction, so that those of a queue are met backwards, the latest first.
 """
 
-# The stubs of Numba are partial.
-# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false
-# pyright: reportMissingTypeStubs=false
-
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from ...ir.compiled import entry
 
 Ints = NDArray[np.int64]
 
@@ -44,7 +41,7 @@ class Clocks(NamedTuple):
     wait_from: Ints
 
 
-@njit(cache=True)
+@entry
 def advance(clocks: Clocks, queue: int, position: int) -> None:
     """Set the clock of an instruction's retirement.
 
@@ -65,7 +62,7 @@ def advance(clocks: Clocks, queue: int, position: int) -> None:
         clocks.awaited[clocks.row[number]] = known
 
 
-@njit(cache=True)
+@entry
 def meetings(clocks: Clocks, instructions: Ints, log: Ints, begin: int, heads: Ints) -> Ints:
     """Take instructions in; return the pairs of accesses that have to be looked at.
 

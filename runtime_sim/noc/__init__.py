@@ -5,6 +5,6 @@
 - ``phases``: when the tiles of a nest come and go;
 - ``destinations``: which children get which part, and whose sums are added;
 - ``transfers``: transfers, delays and what waits for what, with the rules of the mesh;
-- ``kernel``: the discrete events of these rules; ``compiled``: how they are compiled;
+- ``kernel``: the discrete events of these rules;
 - ``dram``: timing of the off-chip memory.
 """

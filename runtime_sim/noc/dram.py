@@ -32,7 +32,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...ir.arch import Dram
-from .compiled import entry, inner
+from ...ir.compiled import entry, inner
 
 Ints = NDArray[np.int64]
 

@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .compiled import entry, inner
+from ...ir.compiled import entry, inner
 from .dram import LEAD, PARTS, PASSED, WINDOW, access, is_open
 
 Ints = NDArray[np.int64]

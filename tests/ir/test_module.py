@@ -52,6 +52,16 @@ class TestVerifyingWhatIsKnown:
 
         assert replays == [other.tile_schedule]
 
+    def test_a_graph_that_is_known_to_be_valid_is_looked_at_once(self, planned, monkeypatch):
+        seen: list[Graph] = []
+        monkeypatch.setattr("accnn.ir.module.verify_graph", seen.append)
+        other = replace(planned, graph=replace(planned.graph))
+
+        replace(planned, program=None).verify(known=planned)
+        other.verify(known=planned)
+
+        assert [graph is other.graph for graph in seen] == [True]
+
     def test_a_damaged_schedule_is_refused_whatever_is_known(self, planned):
         schedule = planned.tile_schedule
         first = replace(schedule.events[0], end=schedule.events[0].start - 1)

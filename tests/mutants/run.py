@@ -61,7 +61,7 @@ class Verdict:
 def is_compiled(file: str) -> bool:
     """Whether a module may be called by compiled loops, which a kept cache would not notice."""
     folder = (ROOT / file).parent
-    return any("numba import" in path.read_text() for path in folder.glob("*.py"))
+    return any("ir.compiled import" in path.read_text() for path in folder.glob("*.py"))
 
 
 @dataclass(frozen=True, slots=True)

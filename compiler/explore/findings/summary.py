@@ -1,15 +1,15 @@
 """All that the results of a study say."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 from ..results.database import Database
 from ..study.schema import StudyObjective
 from ..work.outcome import TaskStatus
 from .failures import Failure, failures
 from .figures import PointFigures, all_figures
-from .front import pareto_front
 from .sensitivity import Sensitivity, sensitivities
 
 
@@ -135,3 +135,25 @@ def _bests(points: Sequence[PointFigures], goal: StudyObjective) -> tuple[BestOf
         value = best.networks[place].of(goal)
         found.append(BestOfNetwork(network=name, point=best, value=value))
     return tuple(found)
+
+
+T = TypeVar("T")
+
+
+def pareto_front(
+    items: Sequence[T], first: Callable[[T], float], second: Callable[[T], float]
+) -> tuple[T, ...]:
+    """Return what nothing else is at least as small as in both figures, by the first one.
+
+    Of items that are equal in both, the earliest is kept.
+
+    Args:
+        items: What is compared.
+        first: The first figure.
+        second: The second one.
+    """
+    front: list[T] = []
+    for item in sorted(items, key=lambda item: (first(item), second(item))):
+        if not front or second(item) < second(front[-1]):
+            front.append(item)
+    return tuple(front)

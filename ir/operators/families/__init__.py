@@ -4,5 +4,5 @@
 - ``moves``: operators that only move elements;
 - ``gathers``: operators that pick elements by computed indices;
 - ``windowed``: reductions of an axis, pools;
-- ``mac``: operators of the MAC array.
+- ``mac``: operators of the MAC array, and their loop nests.
 """

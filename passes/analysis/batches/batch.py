@@ -12,6 +12,7 @@ of executed MACs x energy per MAC. *Padding* is executed, moved and paid for lik
 *Operands of the placement* lie whole in the scratchpad: no off-chip traffic for them.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -21,7 +22,7 @@ from ....ir.arch import Architecture
 from ....ir.workload import Operand
 from .capacity import overflow
 from .counts import Counts
-from .latency import drain_cycles, fill_cycles, port_cycles
+from .latency import Crossing, crossing_cycles, drain_cycles, fill_cycles, port_cycles
 from .nest_batch import Bools, Floats, Ints, NestBatch
 
 
@@ -61,14 +62,19 @@ class BatchCost:
         return _norm(self._loads)
 
     @cached_property
+    def _crossings(self) -> Mapping[Crossing, Floats]:
+        """How long single tiles take to cross."""
+        return crossing_cycles(self.counts.coefficients, self.counts.elements)
+
+    @cached_property
     def fill_cycles(self) -> Floats:
         """Until the first tiles have arrived ``[B]``."""
-        return fill_cycles(self.counts)
+        return fill_cycles(self.counts, self._crossings)
 
     @cached_property
     def drain_cycles(self) -> Floats:
         """From the last step until the last outputs have arrived ``[B]``."""
-        return drain_cycles(self.counts)
+        return drain_cycles(self.counts, self._crossings)
 
     @cached_property
     def energy_pj(self) -> Floats:

@@ -11,10 +11,10 @@ from functools import cached_property, lru_cache
 import numpy as np
 
 from ....ir.arch import Architecture
-from ....ir.workload import OPERANDS, RELEVANT, Dim, Operand, Workload
+from ....ir.workload import DIMS, OPERANDS, RELEVANT, Dim, Operand, Workload
 from ..flows import Boundary, Factors, Flow, FlowTable, Kind, children, others, relevant
 from ..traffic import Direction, energy_of
-from .nest_batch import Floats, Ints
+from .nest_batch import Bools, Floats, Ints
 
 Group = tuple[str, Operand, Direction]
 
@@ -38,6 +38,12 @@ class Index:
             found[operand] = slice(first, first + len(self.table.of(operand)))
             first = found[operand].stop
         return found
+
+    @cached_property
+    def relevant(self) -> Bools:
+        """Which dimensions index the operand of each boundary ``[J, 1, 8]``."""
+        rows = [[dim in RELEVANT[i.operand] for dim in DIMS] for i in self.table.boundaries]
+        return np.array(rows)[:, None]
 
     @cached_property
     def row_above(self) -> Mapping[tuple[Operand, str], int]:

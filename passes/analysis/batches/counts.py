@@ -80,45 +80,60 @@ class Counts:
 
     def _coefficients(self) -> FlowCoefficients:
         """Return one column of coefficients where all nests are unrolled alike."""
-        batch, extents = self.batch, self.batch.unrolled_extents
+        batch, extents = self.batch, self._unrolled_extents
         table = flow_table(self.arch, chains_of(batch.levels, self.arch, self.placement))
         widths = widths_of(batch.workload, self.arch)
-        if (extents == extents[0]).all():
+        if len(extents) == 1:
             one = tuple(extents[0].tolist())
             return coefficients_of(table, batch.unrolled, one, widths, has_sums=self.has_sums)
         return FlowCoefficients(table, batch.unrolled, extents, widths, has_sums=self.has_sums)
 
-    def _fill(self) -> None:
-        shape = (len(self.index.table.boundaries), len(self.batch))
-        self.visits, self.tiles = np.empty(shape, np.int64), np.empty(shape, np.int64)
-        self.elements = np.ones(shape, np.int64)
-        for operand, rows in self.index.rows.items():
-            self._fill_rows(operand, rows)
+    @cached_property
+    def _unrolled_extents(self) -> Ints:
+        """Extents of the unrolled loops, in one row where all nests are unrolled alike."""
+        extents = self.batch.unrolled_extents
+        return extents[:1] if (extents == extents[0]).all() else extents
 
-    def _fill_rows(self, operand: Operand, rows: slice) -> None:
-        """Fill in the boundaries of an operand, of which the last one is at the MACs."""
-        children = [item.child for item in self.index.table.boundaries[rows] if item.child]
-        at_macs = np.full((1, len(self.batch)), self.batch.extents.shape[1])
-        starts = np.concatenate([*(self._start(operand, item)[None] for item in children), at_macs])
-        inside, turns = self.batch.inside(starts), self.batch.turns[operand]
-        self.tiles[rows] = turns.tiles_of(inside)
-        self.visits[rows] = turns.visits(starts)
-        self.visits[rows.stop - 1] = self.batch.steps
-        extents = inside[:-1] * self._unrolled(children)
-        self.elements[rows][:-1] = tile_elements(self.batch.workload, operand, extents)
+    def _fill(self) -> None:
+        """Fill in all boundaries; elements of one operation, at the MACs, are one."""
+        batch, index = self.batch, self.index
+        boundaries, relevant = index.table.boundaries, index.relevant
+        starts = np.full((len(boundaries), len(batch)), batch.extents.shape[1])
+        for row, item in enumerate(boundaries):
+            if item.child is not None:
+                starts[row] = self._start(item.operand, item.child)
+        inside = batch.inside(starts)
+        own = np.where(relevant, inside, 1).prod(axis=-1)
+        self.tiles: Ints = np.where(relevant, batch.whole, 1).prod(axis=-1) // own
+        unrolled = self._unrolled([item.child for item in boundaries])
+        self.elements: Ints = own * np.where(relevant, unrolled, 1).prod(axis=-1)
+        self.visits = np.empty_like(starts)
+        for operand, rows in index.rows.items():
+            self.visits[rows] = batch.turns[operand].visits(starts[rows])
+            self.visits[rows.stop - 1] = batch.steps
+        inputs = index.rows[Operand.I]
+        extents = inside[inputs] * unrolled[inputs]
+        self.elements[inputs] = tile_elements(batch.workload, Operand.I, extents)
+        self.elements[[rows.stop - 1 for rows in index.rows.values()]] = 1
 
     def _start(self, operand: Operand, level: str) -> Ints:
         """Return where the tile in a memory starts, ``[B]``."""
         return self.batch.starts[operand][:, self.batch.levels[operand].index(level)]
 
-    def _unrolled(self, levels: Sequence[str]) -> Ints:
-        """Return what is unrolled beneath each of some memories, ``[levels, B, 8]``."""
-        found = np.ones((len(levels), len(self.batch), len(DIMS)), np.int64)
+    def _unrolled(self, levels: Sequence[str | None]) -> Ints:
+        """Return what is unrolled beneath each of some memories, nothing beneath ``None``.
+
+        Returns:
+            ``[levels, B, 8]``, or ``[levels, 1, 8]`` where all nests are unrolled alike.
+        """
+        extents = self._unrolled_extents
+        found = np.ones((len(levels), len(extents), len(DIMS)), np.int64)
         for row, level in enumerate(levels):
-            beneath = {fanout.name for fanout in self.arch.fanouts_beneath(level)}
+            fanouts = () if level is None else self.arch.fanouts_beneath(level)
+            beneath = {fanout.name for fanout in fanouts}
             for column, (name, dim) in enumerate(self.batch.unrolled):
                 if name in beneath:
-                    found[row, :, DIMS.index(dim)] *= self.batch.unrolled_extents[:, column]
+                    found[row, :, DIMS.index(dim)] *= extents[:, column]
         return found
 
     def tile(self, operand: Operand, level: str) -> Ints:

@@ -65,11 +65,15 @@ def port_cycles(counts: Counts) -> Floats:
     return port_bits(counts) / bandwidths[:, None]
 
 
-def fill_cycles(counts: Counts) -> Floats:
-    """Return the time until the first tiles have reached the innermost memories ``[B]`` [cycle]."""
+def fill_cycles(counts: Counts, times: Mapping[Crossing, Floats]) -> Floats:
+    """Return the time until the first tiles have reached the innermost memories ``[B]`` [cycle].
+
+    Args:
+        counts: What moves.
+        times: How long single tiles take to cross; see ``crossing_cycles``.
+    """
     order = FILL_ORDER if counts.has_sums else FILL_ORDER[:2]
     zero = np.zeros(len(counts.batch))
-    times = crossing_cycles(counts.coefficients, counts.elements)
     ready = dict.fromkeys(order, zero)
     for level in counts.arch.levels:
         sent = zero
@@ -82,9 +86,13 @@ def fill_cycles(counts: Counts) -> Floats:
     return np.maximum.reduce(list(ready.values()))
 
 
-def drain_cycles(counts: Counts) -> Floats:
-    """Return the time from the last step until the last outputs have arrived ``[B]`` [cycle]."""
-    times = crossing_cycles(counts.coefficients, counts.elements)
+def drain_cycles(counts: Counts, times: Mapping[Crossing, Floats]) -> Floats:
+    """Return the time from the last step until the last outputs have arrived ``[B]`` [cycle].
+
+    Args:
+        counts: What moves.
+        times: How long single tiles take to cross; see ``crossing_cycles``.
+    """
     total = np.zeros(len(counts.batch))
     for boundary in reversed(counts.index.table.of(Operand.O)[:-1]):
         total = total + times.get((Operand.O, boundary.position, Kind.DRAIN), 0.0)

@@ -279,7 +279,7 @@ class TileBatch:
         it further out then costs nothing.
         """
         streamed = self._streamed()
-        for order in (streamed, streamed[::-1]):
+        for order in dict.fromkeys((streamed, streamed[::-1])):
             spare = {self._memory(item): self._spare(self._memory(item)) for item in order}
             loads: dict[Operand, Ints] = {}
             for operand in order:
@@ -386,6 +386,10 @@ class TileBatch:
 
     def estimate(self, cost: BatchCost) -> Floats:
         """Return the latency of one NPU that does all the work, tiles charged [cycle], ``[B]``."""
+        return self._estimate(cost, self._channel_cycles(cost))
+
+    def _estimate(self, cost: BatchCost, channel: Floats) -> Floats:
+        """Return the estimate, given what transfers take."""
         finishing = self.accumulations * self.arch.vector.startup + self.vector_cycles
         rounds = -(-self.accumulations // self.npus)
         imbalance = rounds * self.npus / self.accumulations
@@ -394,7 +398,7 @@ class TileBatch:
         in_turn = ~self._is_inside | self._is_in_stripes
         beside = np.maximum(computing, finishing)
         busy = np.where(in_turn, computing + finishing, beside) * imbalance
-        slowest: Floats = np.maximum(busy, self._channel_cycles(cost))
+        slowest: Floats = np.maximum(busy, channel)
         steady = np.where(self._spills_sums, _SPILLING * slowest, slowest)
         filling = cost.fill_cycles + cost.drain_cycles
         if self._is_in_stripes:
@@ -407,7 +411,8 @@ class TileBatch:
         Args:
             cost: What the cost model says of the nests.
         """
-        return self.estimate(cost) + TRAFFIC_PRICE * self._channel_cycles(cost)
+        channel = self._channel_cycles(cost)
+        return self._estimate(cost, channel) + TRAFFIC_PRICE * channel
 
     @property
     def _is_in_stripes(self) -> bool:

@@ -31,7 +31,6 @@ _LOG = logging.getLogger(__name__)
 _FEW_FACTORS = 12
 """Spaces of so few prime factors are solved to a tenth of the gap; that costs nothing."""
 
-_ROUNDS = 4
 _PROVEN = (MipStatus.OPTIMAL, MipStatus.INFEASIBLE, MipStatus.CUT_OFF)
 
 
@@ -41,12 +40,15 @@ class ProofEffort:
 
     Attributes:
         gap: Relative difference of the objective that is not worth a search.
+        rounds: How often the program is asked at most; without it, mappings are as searched, and
+            the bound is that of simple counts.
         nodes: Branch-and-bound nodes per solve.
         seconds: Wall-clock safety net per solve [s].
         solver: Which solver.
     """
 
     gap: float = 0.004
+    rounds: int = 4
     nodes: int = 5_000
     seconds: float = 60.0
     solver: Solver = Solver.HIGHS
@@ -85,7 +87,7 @@ def solve_space(space: EvenSpace, effort: ProofEffort, cutoff: float = math.inf)
     best = _first(space)
     asked: Formulation | None = None
     proven = False
-    for _ in range(_ROUNDS):
+    for _ in range(effort.rounds):
         value = math.inf if best is None else best.value
         below = min(cutoff, value) * (1.0 - gap)
         if below <= bound:

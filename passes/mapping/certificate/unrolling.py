@@ -7,6 +7,7 @@ beneath them. Its optimum bounds the latency of every even mapping with the same
 
 import math
 from collections.abc import Mapping
+from functools import lru_cache
 
 from ....ir.arch import Fanout
 from ....ir.workload import OPERANDS, REDUCTION, RELEVANT, Dim, Operand
@@ -27,7 +28,13 @@ def least_steps(problem: MappingProblem, extents: Mapping[Dim, int]) -> float:
         problem: What is mapped.
         extents: Extent of every dimension, padding included.
     """
-    return math.exp(_Program(problem, extents).solve())
+    return _least_steps(problem, tuple(extents.items()))
+
+
+@lru_cache(maxsize=64)
+def _least_steps(problem: MappingProblem, extents: tuple[tuple[Dim, int], ...]) -> float:
+    """Return the bound; who maps a problem asks before and behind its own program."""
+    return math.exp(_Program(problem, dict(extents)).solve())
 
 
 class _Program:

@@ -53,6 +53,11 @@ class Cosa(Mapper):
         """The greedy mapper."""
         return OutputStationary()
 
+    @property
+    def without_proof(self) -> Mapper:
+        """The mapper that does not ask the integer program."""
+        return replace(self, effort=replace(self.effort, rounds=0))
+
     def prepare(self) -> None:
         """Load SALSA's compiled kernel, or compile it, once per installation."""
         prepare()

@@ -27,7 +27,6 @@ from ..search.even.space import (
     stationary_choices,
     with_all_orders,
 )
-from ..search.measures import measure_of
 
 _PART = 4000
 
@@ -56,7 +55,7 @@ def _result(name: str, best: _Best, *, proven: bool, samples: int = 0) -> Mappin
 def _better(best: _Best | None, batch: EvenBatch) -> _Best | None:
     """Return the best so far and what a batch adds to it."""
     cost = batch.cost()
-    values = np.where(cost.fits, measure_of(batch.space.problem.objective)(cost), np.inf)
+    values = np.where(cost.fits, batch.space.problem.objective.of(cost), np.inf)
     at = int(values.argmin())
     count = len(batch) + (0 if best is None else best.evaluations)
     if math.isinf(values[at]) and best is None:

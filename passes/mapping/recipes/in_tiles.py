@@ -28,7 +28,6 @@ from ...analysis.batches.nest_batch import NestBatch, batch_nests
 from ...analysis.batches.tile_batch import TileBatch
 from ..mapper import Mapper, MappingResult, MappingStatus
 from ..problem import MappingProblem, Objective
-from ..search.measures import measure_of
 from ..search.uneven import Judge, improve
 from .output_stationary import OutputStationary
 
@@ -88,7 +87,7 @@ class GreedyInTiles(Mapper):
         """Return the nest whose tiles are best."""
         shared = Shared(problem, self.npus)
         nests = OutputStationary().nests(shared.problem)
-        least = min(map(shared.problem.value, nests))
+        least = min(shared.problem.values(nests))
         nest = shared.best(nests, shared.judge(least))
         found = MappingResult(
             nest=nest, mapper=self.name, status=MappingStatus.HEURISTIC, objective=least
@@ -154,7 +153,7 @@ class Shared:
         """
         batch = batch_nests([nest])
         cost = self._cost(batch)
-        value = float(measure_of(self.whole.objective)(cost)[0]) / self._parts
+        value = float(self.whole.objective.of(cost)[0]) / self._parts
         status = found.status
         if status is MappingStatus.OPTIMAL and value > found.objective * (1.0 + 1e-9):
             status = MappingStatus.BOUNDED

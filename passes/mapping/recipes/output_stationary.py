@@ -19,7 +19,6 @@ from ...analysis.batches.batch import evaluate_batch
 from ...analysis.batches.nest_batch import batch_nests
 from ..mapper import Mapper, MappingResult, MappingStatus
 from ..problem import MappingProblem, OfProblem
-from ..search.measures import measure_of
 
 _NEAR_MACS = (Dim.C, Dim.R, Dim.S, Dim.G, Dim.K, Dim.Q, Dim.P, Dim.N)
 _FARTHER = (Dim.K, Dim.G, Dim.Q, Dim.P, Dim.N, Dim.C, Dim.R, Dim.S)
@@ -45,12 +44,14 @@ class OutputStationary(Mapper):
         Raises:
             InfeasibleError: One element of each operand does not fit; the shortage says where.
         """
-        nest = min(self.nests(problem), key=problem.value)
+        nests = self.nests(problem)
+        values = problem.values(nests)
+        least = min(values)
         return MappingResult(
-            nest=nest,
+            nest=nests[values.index(least)],
             mapper=self.name,
             status=MappingStatus.HEURISTIC,
-            objective=problem.value(nest),
+            objective=least,
         )
 
     def nests(self, problem: MappingProblem) -> tuple[LoopNest, ...]:
@@ -206,7 +207,7 @@ class _Greedy(OfProblem):
             return []
         problem = self.problem
         cost = evaluate_batch(batch_nests(nests), problem.machine, placement=problem.held)
-        values = measure_of(problem.objective)(cost)
+        values = problem.objective.of(cost)
         return list(zip(values.tolist(), cost.offchip_bytes.tolist(), strict=True))
 
     def _best_order(self, factors: Factors, spatial: Sequence[SpatialLoop]) -> LoopNest:
@@ -218,7 +219,8 @@ class _Greedy(OfProblem):
             (Dim.G, Dim.K, Dim.N, Dim.P, Dim.Q),
         )
         nests = [self._nest(factors, spatial, order) for order in orders]
-        return min(nests, key=self.problem.value)
+        values = self.problem.values(nests)
+        return nests[values.index(min(values))]
 
 
 def _turns_both(extents: Mapping[Dim, int]) -> bool:

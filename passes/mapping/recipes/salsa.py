@@ -10,7 +10,6 @@ from ....ir.proof import Scope
 from ...analysis.zigzag import zigzag_cost
 from ..mapper import Mapper, MappingResult, MappingStatus
 from ..problem import MappingProblem, Objective, Rules
-from ..search.measures import measure_of
 from ..search.merging import merge_loops
 from ..search.orders.engine import OrderEngine, SearchOptions, expected_evaluations, prepare
 from ..search.orders.machine import UnrolledProblem
@@ -50,7 +49,7 @@ class Salsa(Mapper):
         is_ours = problem.rules is Rules.ACCNN
         if problem.objective is not Objective.ENERGY and not problem.even and is_ours:
             # Allocation is not exact where time counts.
-            nest = improve_unevenly(nest, problem, measure_of(problem.objective))
+            nest = improve_unevenly(nest, problem, problem.objective.of)
         unsound = _check(nest, problem)
         return MappingResult(
             nest=nest,

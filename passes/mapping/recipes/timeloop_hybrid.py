@@ -31,7 +31,6 @@ from ..mapper import Mapper, MappingResult, MappingStatus
 from ..problem import MappingProblem
 from ..search.even.draws import draw_factorisations
 from ..search.even.space import EvenBatch, EvenSpace, even_space, stationary_choices
-from ..search.measures import measure_of
 from .drawn import assignments
 
 _PART = 4000
@@ -107,7 +106,7 @@ class _Threads:
         count = max(1, min(mapper.threads, assignments(space) // _FEWEST))
         self._mapper = mapper
         self._space = space
-        self._measure = measure_of(space.problem.objective)
+        self._measure = space.problem.objective.of
         budget = space.problem.evaluations
         self._most = math.inf if budget is None else budget
         self._best = np.full(count, np.inf)

@@ -12,7 +12,7 @@ from ....ir.mapping import LoopNest, SpatialLoop
 from ....ir.workload import Dim
 from ..problem import MappingProblem, Objective, Rules
 from .even.space import EvenBatch, EvenSpace, prime_factors
-from .measures import measure_of, other_measure
+from .measures import other_measure
 from .merging import merge_loops
 from .orders.engine import SearchOptions
 from .orders.machine import UnrolledProblem
@@ -93,7 +93,7 @@ def _best(
 
 def improved(nest: LoopNest, problem: MappingProblem) -> Uneven:
     """Return a nest after local search over loops and starts of tiles."""
-    better = improve_unevenly(nest, problem, measure_of(problem.objective))
+    better = improve_unevenly(nest, problem, problem.objective.of)
     return Uneven(better, problem.value(better))
 
 

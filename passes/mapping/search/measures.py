@@ -1,4 +1,4 @@
-"""Measures that searches minimise, over arrays of mappings."""
+"""Measures beside the plain objective that searches minimise, over arrays of mappings."""
 
 from collections.abc import Callable
 
@@ -9,17 +9,6 @@ from ...analysis.batches.batch import BatchCost
 from ..problem import Objective
 
 Floats = NDArray[np.float64]
-
-
-def measure_of(objective: Objective) -> Callable[[BatchCost], Floats]:
-    """Return the plain objective."""
-    match objective:
-        case Objective.LATENCY | Objective.NETWORK:
-            return lambda cost: cost.cycles
-        case Objective.ENERGY:
-            return lambda cost: cost.energy_pj
-        case Objective.EDP:
-            return lambda cost: cost.edp
 
 
 def smooth_measure(objective: Objective) -> Callable[[BatchCost], Floats]:
@@ -41,7 +30,7 @@ def other_measure(objective: Objective, limit: float) -> Callable[[BatchCost], F
     """Return what to save once the objective is as small as ``limit``: energy, or latency."""
 
     def measure(cost: BatchCost) -> Floats:
-        first = measure_of(objective)(cost)
+        first = objective.of(cost)
         second = cost.cycles if objective is Objective.ENERGY else cost.energy_pj
         return np.where(first <= limit, second, 1e30 * first)
 

@@ -16,19 +16,61 @@ References:
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
 
 from ....ir.arch import Architecture
 from ....ir.graph_schedule import GraphSchedule
 from ....ir.isa.instructions import Unit
 from ....ir.tiles.events import Event, Placement
 from ....ir.tiles.schedule import TileSchedule
-from ....ir.tiles.touches import Accesses, OnChip, Storage, Touches
+from ....ir.tiles.touches import Accesses, OffChip, OnChip, Storage, Touch, Touches
 from ..engine.engines import Engines
 from ..timing.ports import Ports
 from ..timing.retime import lone_works
 from .allocators import Allocators, Fragmented
-from .contents import Contents
-from .npus import dealt
+
+Times: TypeAlias = npt.NDArray[np.int64]
+"""Per cell of a tensor, when it was written [cycle]."""
+
+
+@dataclass(slots=True)
+class Contents:
+    """What has been written so far; local to one scheduling run."""
+
+    accesses: Accesses
+    _tiles: dict[Storage, int] = field(default_factory=dict[Storage, int])
+    _tensors: dict[Storage, Times] = field(default_factory=dict[Storage, Times])
+
+    def copy(self) -> "Contents":
+        """Return contents that may go on in another way."""
+        tensors = {storage: times.copy() for storage, times in self._tensors.items()}
+        return Contents(self.accesses, dict(self._tiles), tensors)
+
+    def written(self, touch: Touch) -> int:
+        """Return when all that is read was written; 0 for what was there before [cycle]."""
+        if touch.cells is None:
+            return self._tiles.get(touch.storage, 0)
+        if touch.storage not in self._tensors:
+            return 0
+        return int(self._tensors[touch.storage][list(touch.cells)].max())
+
+    def write(self, touch: Touch, end: int) -> None:
+        """Note that something is written at a cycle."""
+        storage = touch.storage
+        if touch.cells is None:
+            self._tiles[storage] = max(self._tiles.get(storage, 0), end)
+            return
+        assert isinstance(storage, OnChip | OffChip)
+        if storage not in self._tensors:
+            self._tensors[storage] = np.zeros(self.accesses.parts(storage), np.int64)
+        self._tensors[storage][list(touch.cells)] = end
+
+    def forget(self, storage: Storage) -> None:
+        """Note that a tensor is about to be brought in anew."""
+        self._tensors.pop(storage, None)
 
 
 @dataclass(frozen=True)
@@ -203,3 +245,12 @@ class _Insertion:
             placements=tuple(sorted(placements, key=lambda item: item.first_event)),
             cycles=max((event.end for event in self.events), default=0),
         )
+
+
+def dealt(work: Sequence[int], engines: Engines) -> tuple[int, ...]:
+    """Return the new NPU of each old one: most work goes to the one that is idle first."""
+    npus = range(len(work))
+    olds = sorted(npus, key=lambda npu: (-work[npu], npu))
+    news = sorted(npus, key=lambda npu: (engines.npu_free_at(npu), npu))
+    place = dict(zip(olds, news, strict=True))
+    return tuple(place[npu] for npu in npus)

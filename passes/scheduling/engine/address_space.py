@@ -8,16 +8,15 @@ at all ranges: the loops over ranges are compiled.
 # The stubs of Numba are partial; those of NumPy take some scalars for arrays.
 # pyright: reportUnknownMemberType=false, reportMissingTypeStubs=false, reportReturnType=false
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
 
 import numpy as np
-from numba import njit  # pyright: ignore[reportUnknownVariableType]
 from numpy.typing import NDArray
 
+from ....ir.compiled import entry
+
 Ints = NDArray[np.int64]
-_Function = TypeVar("_Function", bound=Callable[..., Any])
 
 _FAR = 1 << 62
 
@@ -29,10 +28,6 @@ AT_ONCE = -1
 
 _LEFT = 1 << 61
 """The next use of a content that has left, or is no wall to others."""
-
-
-def _compiled(function: _Function) -> _Function:
-    return njit(cache=True, error_model="numpy")(function)  # pyright: ignore
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +140,7 @@ class AddressSpace:
         return [number for number in numbers if self._next_use[number] != _LEFT]
 
 
-@_compiled
+@entry
 def _claimed(parts: Ints, low: int, high: int, content: int) -> Ints:
     """Return the parts with a range that has a new content."""
     found = np.empty((parts.shape[0] + 2, 3), np.int64)
@@ -168,7 +163,7 @@ def _claimed(parts: Ints, low: int, high: int, content: int) -> Ints:
     return found[:count]
 
 
-@_compiled
+@entry
 def _first_beyond(parts: Ints, address: int) -> int:
     """Return the first part that ends beyond an address."""
     first, last = 0, parts.shape[0]
@@ -181,7 +176,7 @@ def _first_beyond(parts: Ints, address: int) -> int:
     return first
 
 
-@_compiled
+@entry
 def _free_at(parts: Ints, ends: Ints, low: int, high: int) -> int:
     latest, k = 0, _first_beyond(parts, low)
     while k < parts.shape[0] and parts[k, 0] < high:
@@ -190,7 +185,7 @@ def _free_at(parts: Ints, ends: Ints, low: int, high: int) -> int:
     return latest
 
 
-@_compiled
+@entry
 def _walls(parts: Ints, next_use: Ints, blocked: Ints, top: int) -> Ints:
     """Return blocked ranges and live parts, ascending, then the end of the memory."""
     found = np.empty((parts.shape[0] + blocked.shape[0] + 1, 2), np.int64)
@@ -210,7 +205,7 @@ def _walls(parts: Ints, next_use: Ints, blocked: Ints, top: int) -> Ints:
     return found[: count + 1]
 
 
-@_compiled
+@entry
 def _in_gap(parts: Ints, ends: Ints, low: int, high: int, size: int) -> tuple[int, int]:
     """Return when the space of a gap that is free first is free, and its lowest address.
 
@@ -227,7 +222,7 @@ def _in_gap(parts: Ints, ends: Ints, low: int, high: int, size: int) -> tuple[in
     return best_end, best
 
 
-@_compiled
+@entry
 def _earliest(parts: Ints, ends: Ints, next_use: Ints, blocked: Ints, size: int, top: int) -> int:
     """Return the address that is free first in the gaps between walls, -1 if none is large."""
     best, best_end, best_gap, low = -1, _FAR, _FAR, 0
@@ -242,7 +237,7 @@ def _earliest(parts: Ints, ends: Ints, next_use: Ints, blocked: Ints, size: int,
     return best
 
 
-@_compiled
+@entry
 def _last_needed(
     parts: Ints,
     ends: Ints,

@@ -225,7 +225,7 @@ _LOWERING = (
     ),
     Fault(
         "waits that only seem to follow are dropped",
-        "backend/lowering/waits.py",
+        "backend/lowering/streams.py",
         "if not any(clock[other] >= tick for source, clock in clocks.items() if source != other)",
         "if not any(clock[other] >= tick - 1 for source, clock in clocks.items() if "
         "source != other)",
@@ -233,7 +233,7 @@ _LOWERING = (
     ),
     Fault(
         "a queue forgets what it has waited for",
-        "backend/lowering/waits.py",
+        "backend/lowering/streams.py",
         "clock[queue] = len(history)",
         "clock[queue] = len(history) + 1",
         Exam.RUN,

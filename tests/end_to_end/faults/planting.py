@@ -19,7 +19,7 @@ from types import CodeType, ModuleType
 
 from tests.end_to_end.faults.fault import ROOT, Fault
 
-_COMPILES = re.compile(r"^from (numba|\.compiled?) import", re.MULTILINE)
+_COMPILES = re.compile(r"^from (numba|\.+ir\.compiled) import", re.MULTILINE)
 
 Importers = Mapping[str, frozenset[str]]
 """By module, the modules that import it themselves."""

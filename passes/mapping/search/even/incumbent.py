@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...problem import Objective
-from ..measures import measure_of, other_measure, smooth_measure
+from ..measures import other_measure, smooth_measure
 from .draws import draw_filling
 from .local_search import polish
 from .space import EvenBatch, EvenSpace, joined
@@ -60,7 +60,7 @@ def polish_fully(starts: EvenBatch) -> Incumbent:
 
 def polish_exactly(starts: EvenBatch) -> Incumbent:
     """Return the best local optimum of a few mappings, descending the exact objective."""
-    found = polish(starts, measure_of(starts.space.problem.objective))
+    found = polish(starts, starts.space.problem.objective.of)
     return Incumbent(found.batch.take([found.best]), float(found.values[found.best]))
 
 
@@ -73,5 +73,5 @@ def break_ties(best: Incumbent) -> Incumbent:
     if objective is Objective.EDP:
         return best
     saved = polish(best.batch, other_measure(objective, best.value * (1.0 + _TIE)))
-    values: NDArray[np.float64] = measure_of(objective)(saved.batch.cost())
+    values: NDArray[np.float64] = objective.of(saved.batch.cost())
     return Incumbent(saved.batch, float(values[0]))

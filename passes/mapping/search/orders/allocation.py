@@ -36,5 +36,5 @@ def allocate_in(space: OrderSpace, order: Ints) -> tuple[LoopNest, float]:
     nest = problem.nest(space.loops_in(order), starts.tolist())
     if problem.machine.objective == records.LATENCY:
         # Latency is searched with a small share of the energy, so that ties are no plateaus.
-        value = problem.problem.cost(nest).cycles
+        value = problem.problem.value(nest)
     return nest, value

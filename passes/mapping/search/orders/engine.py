@@ -110,7 +110,7 @@ class BestOrder:
 def prepare() -> None:
     """Load the compiled kernel, or compile it, so that the time of no search includes that.
 
-    Compiling takes about twenty seconds, once per installation; see :mod:`.kernel.compile`.
+    Compiling takes about twenty seconds, once per installation; see :mod:`accnn.ir.compiled`.
     """
     empty = machine_of({"chain": np.ones(3, np.int64), "last": -1})
     loops, order = loops_of({}), np.zeros(0, np.int64)

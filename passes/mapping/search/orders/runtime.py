@@ -9,17 +9,18 @@ from pathlib import Path
 
 from .....ir.arch import Architecture, Fanout, MemoryLevel
 from .....ir.cache_folder import cache_folder
+from .....ir.compiled import kernel_digest
 from .....ir.mapping import SpatialLoop
 from .....ir.workload import Dim, Operand, Workload
 from ...problem import MappingProblem, Objective
 from .engine import SearchOptions, anneal_once
-from .kernel.compile import kernel_digest
 from .loops import loop_prime_factors
 from .machine import UnrolledProblem
 from .orders import OrderSpace
 
 _LOG = logging.getLogger(__name__)
 _ORDERS = 2000
+_KERNEL = Path(__file__).parent / "kernel"
 
 
 def seconds_per_order(folder: Path | None = None) -> float:
@@ -58,7 +59,7 @@ def measure() -> float:
 
 
 def _key() -> str:
-    return hashlib.sha256(f"{kernel_digest()} {platform.node()}".encode()).hexdigest()[:16]
+    return hashlib.sha256(f"{kernel_digest(_KERNEL)} {platform.node()}".encode()).hexdigest()[:16]
 
 
 _WORKLOAD = Workload(R=3, S=3, P=28, Q=28, C=128, K=128)

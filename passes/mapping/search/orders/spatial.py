@@ -3,6 +3,7 @@
 import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
 
 from .....ir.arch import Architecture, Fanout, MemoryLevel
 from .....ir.mapping import SpatialLoop
@@ -57,8 +58,7 @@ def all_unrollings(
     Returns:
         The cheapest first; ties in the order of dimensions and extents.
     """
-    states = _unrollings(_Price(problem), problem.workload, padding, beam)
-    return tuple(unrolling for unrolling, _ in states)
+    return tuple(unrolling for unrolling, _ in _unrollings(problem, padding, beam))
 
 
 def least_price(
@@ -71,16 +71,19 @@ def least_price(
         padding: As in :func:`all_unrollings`.
         beam: As in :func:`all_unrollings`.
     """
-    price = _Price(problem)
-    return price.of(*_unrollings(price, problem.workload, padding, beam)[0])
+    return _Price(problem).of(*_unrollings(problem, padding, beam)[0])
 
 
+@lru_cache(maxsize=4)
 def _unrollings(
-    price: "_Price", workload: Workload, padding: bool, beam: int | None
-) -> list[tuple[Unrolling, _Left]]:
-    """Return the unrollings in which no loop can be made longer, cheapest first."""
-    arch = price.arch
-    states: list[tuple[Unrolling, _Left]] = [((), dict(workload.dims))]
+    problem: MappingProblem, padding: bool, beam: int | None
+) -> Sequence[tuple[Unrolling, _Left]]:
+    """Return the unrollings in which no loop can be made longer, cheapest first.
+
+    Who asks for the cheapest ones asks for the price of the first one next.
+    """
+    price, arch = _Price(problem), problem.machine
+    states: list[tuple[Unrolling, _Left]] = [((), dict(problem.workload.dims))]
     for fanout in reversed(arch.fanouts):
         grown: dict[Unrolling, _Left] = {}
         for unrolling, left in states:

@@ -5,27 +5,19 @@ block placed last: blocks are placed in the order of (address, number), so a blo
 lies before that is *stale*. It has to wait until another block is placed beneath it.
 """
 
-# The stubs of Numba are partial.
-# pyright: reportUnknownMemberType=false, reportMissingTypeStubs=false
-
-from collections.abc import Callable
-from typing import Any, NamedTuple, TypeVar
+from typing import NamedTuple
 
 import numpy as np
-from numba import njit  # pyright: ignore[reportUnknownVariableType]
 from numpy.typing import NDArray
 
+from .....ir.compiled import entry
+
 Ints = NDArray[np.int64]
-_Function = TypeVar("_Function", bound=Callable[..., Any])
 
 PACKED, IMPOSSIBLE, EXHAUSTED = 1, 0, -1
 """What a search may answer; ``EXHAUSTED``: the nodes are used up."""
 
 _FAR = 1 << 62
-
-
-def _compiled(function: _Function) -> _Function:
-    return njit(cache=True, error_model="numpy")(function)  # pyright: ignore
 
 
 class PackingState(NamedTuple):
@@ -62,7 +54,7 @@ class PackingState(NamedTuple):
     left: Ints
 
 
-@_compiled
+@entry
 def solve(state: PackingState, members: Ints, floor: int, rank: int) -> int:
     """Place blocks that meet, directly or through others; they come by their first section.
 
@@ -106,13 +98,13 @@ def solve(state: PackingState, members: Ints, floor: int, rank: int) -> int:
     return IMPOSSIBLE
 
 
-@_compiled
+@entry
 def _stale(state: PackingState, block: int, floor: int, rank: int) -> bool:
     below = state.below[block]
     return below < floor or (below == floor and block < rank)
 
 
-@_compiled
+@entry
 def _bound_addresses(state: PackingState, members: Ints, floor: int, rank: int) -> None:
     """Bound the address of each block; a stale one lies above the lowest of those it meets."""
     for block in members:
@@ -127,13 +119,13 @@ def _bound_addresses(state: PackingState, members: Ints, floor: int, rank: int) 
         state.lowest[block] = min(bound, state.budget[0] + 1)
 
 
-@_compiled
+@entry
 def _by_bound(state: PackingState, members: Ints) -> Ints:
     """Return blocks by the bound of their address, then by preference."""
     return members[np.argsort(state.lowest[members] * len(state.sizes) + members)]
 
 
-@_compiled
+@entry
 def _fits(state: PackingState, order: Ints) -> bool:
     """Whether, at each section, what must lie above an address fits there, for each address."""
     for block in order:
@@ -147,7 +139,7 @@ def _fits(state: PackingState, order: Ints) -> bool:
     return True
 
 
-@_compiled
+@entry
 def _end_of_part(state: PackingState, members: Ints, start: int) -> int:
     """Return where the blocks end that meet the first one, directly or through others."""
     end = state.last[members[start]]
@@ -158,7 +150,7 @@ def _end_of_part(state: PackingState, members: Ints, start: int) -> int:
     return stop
 
 
-@_compiled
+@entry
 def _place(state: PackingState, block: int) -> None:
     """Put a block onto what lies below it, and raise the blocks that it meets."""
     state.places[block] = state.below[block]
@@ -170,7 +162,7 @@ def _place(state: PackingState, block: int) -> None:
             state.below[other] = top
 
 
-@_compiled
+@entry
 def _note(state: PackingState, what: int, former: int) -> None:
     length = state.left[1]
     state.trail[length] = what
@@ -178,7 +170,7 @@ def _note(state: PackingState, what: int, former: int) -> None:
     state.left[1] = length + 1
 
 
-@_compiled
+@entry
 def _undo(state: PackingState, mark: int) -> None:
     """Take back everything since the trail was that long."""
     count = len(state.sizes)

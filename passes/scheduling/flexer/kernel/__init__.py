@@ -4,8 +4,7 @@
 - ``drive``: set by set; ``goal``: what is minimised;
 - ``candidates``, ``sets``: which operations are considered together, and the best set;
 - ``space_plan``, ``spills``, ``scratchpad``: space for the tiles of a set;
-- ``issue``, ``arrive``, ``leaving``, ``timing``: the set, its tiles, and when transfers run;
-- ``compiled``: Numba's compiler.
+- ``issue``, ``arrive``, ``leaving``, ``timing``: the set, its tiles, and when transfers run.
 """
 
 from .arrays import Choice, Goal, ScheduleArrays, TilingArrays

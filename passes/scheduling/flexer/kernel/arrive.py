@@ -2,6 +2,7 @@
 
 # pyright: reportArgumentType=false, reportReturnType=false
 
+from .....ir.compiled import inner
 from .arrays import (
     ADDRESS,
     AT,
@@ -21,7 +22,6 @@ from .arrays import (
     ScheduleArrays,
     TilingArrays,
 )
-from .compiled import inner
 from .leaving import evict
 from .scratchpad import carve
 from .timing import move

@@ -13,8 +13,8 @@ Args:
 
 import numpy as np
 
+from .....ir.compiled import maker, small
 from .arrays import AT, NEXT, Ints, ScheduleArrays, TilingArrays
-from .compiled import maker, small
 
 
 @maker

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from .....ir.compiled import entry, inner, maker
 from .arrays import (
     ABORTED,
     BYTES,
@@ -34,7 +35,6 @@ from .arrays import (
     TilingArrays,
 )
 from .candidates import is_ready
-from .compiled import entry, inner, maker
 from .goal import is_hopeless
 from .issue import do_set
 from .leaving import flush, store

@@ -3,6 +3,7 @@
 # The compiler infers scalars; the stubs of NumPy take some of them for arrays.
 # pyright: reportArgumentType=false, reportReturnType=false, reportUnknownArgumentType=false
 
+from .....ir.compiled import entry, inner
 from .arrays import (
     BYTES,
     BYTES_LEFT,
@@ -15,7 +16,6 @@ from .arrays import (
     ScheduleArrays,
     TilingArrays,
 )
-from .compiled import entry, inner
 
 
 @entry

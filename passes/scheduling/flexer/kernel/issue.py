@@ -3,6 +3,7 @@
 # The compiler infers scalars; the stubs of NumPy take some of them for arrays.
 # pyright: reportArgumentType=false, reportReturnType=false, reportUnknownArgumentType=false
 
+from .....ir.compiled import inner
 from .arrays import (
     AT,
     BY,
@@ -27,7 +28,6 @@ from .arrays import (
     TilingArrays,
 )
 from .arrive import make_space
-from .compiled import inner
 from .leaving import free, store
 from .scratchpad import tidy
 from .start import least_work

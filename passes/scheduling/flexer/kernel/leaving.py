@@ -9,6 +9,7 @@ Args:
 # The compiler infers scalars; the stubs of NumPy take some of them for arrays.
 # pyright: reportArgumentType=false, reportReturnType=false, reportUnknownArgumentType=false
 
+from .....ir.compiled import inner
 from .arrays import (
     AT,
     BYTES_LEFT,
@@ -27,7 +28,6 @@ from .arrays import (
     ScheduleArrays,
     TilingArrays,
 )
-from .compiled import inner
 from .scratchpad import find
 from .timing import leave_chip, move
 

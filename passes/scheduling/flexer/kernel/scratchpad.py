@@ -15,8 +15,8 @@ Args:
 # The compiler infers scalars; the stubs of NumPy take some of them for arrays.
 # pyright: reportArgumentType=false, reportReturnType=false, reportUnknownArgumentType=false
 
+from .....ir.compiled import inner
 from .arrays import ADDRESS, NEVER, SEGMENTS, SIZE, TILE, TOUCHED, Ints, ScheduleArrays
-from .compiled import inner
 from .timing import quiet_until
 
 

@@ -19,6 +19,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from .....ir.compiled import inner, maker, small
 from .arrays import (
     AT,
     BENEFIT,
@@ -32,7 +33,6 @@ from .arrays import (
     TilingArrays,
 )
 from .candidates import candidates
-from .compiled import inner, maker, small
 from .space_plan import plan_space
 
 

@@ -6,6 +6,7 @@ whose tiles leave. It is then carried out, or forgotten.
 
 # pyright: reportArgumentType=false, reportReturnType=false
 
+from .....ir.compiled import inner
 from .arrays import (
     APART,
     AT,
@@ -23,7 +24,6 @@ from .arrays import (
     ScheduleArrays,
     TilingArrays,
 )
-from .compiled import inner
 from .scratchpad import best_fit, carve, free_at, in_place, last_fit, reach, soonest
 from .spills import smallest, spill_weight, victims
 from .timing import dma_free

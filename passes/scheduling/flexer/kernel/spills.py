@@ -16,6 +16,7 @@ References:
 
 import numpy as np
 
+from .....ir.compiled import inner, small
 from .arrays import (
     END,
     FIRST_FIT,
@@ -30,7 +31,6 @@ from .arrays import (
     ScheduleArrays,
     TilingArrays,
 )
-from .compiled import inner, small
 
 
 @small

@@ -5,6 +5,7 @@
 
 import numpy as np
 
+from .....ir.compiled import inner, maker
 from .arrays import (
     AT,
     BY,
@@ -25,7 +26,6 @@ from .arrays import (
     ScheduleArrays,
     TilingArrays,
 )
-from .compiled import inner, maker
 
 _MAX_SEGMENTS = 1024
 _EVENT_FIELDS = 6

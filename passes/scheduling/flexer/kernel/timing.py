@@ -26,6 +26,7 @@ Args:
 
 # pyright: reportArgumentType=false, reportReturnType=false
 
+from .....ir.compiled import inner, small
 from .arrays import (
     BYTES,
     EVENTS,
@@ -43,7 +44,6 @@ from .arrays import (
     ScheduleArrays,
     TilingArrays,
 )
-from .compiled import inner, small
 
 
 @small

@@ -5,9 +5,8 @@ from pathlib import Path
 import pytest
 
 from accnn.compiler.explore.findings.figures import all_figures, geomean
-from accnn.compiler.explore.findings.front import pareto_front
 from accnn.compiler.explore.findings.rows import rows_of
-from accnn.compiler.explore.findings.summary import summary_of, value_of
+from accnn.compiler.explore.findings.summary import pareto_front, summary_of, value_of
 from accnn.compiler.explore.page.render import study_page
 from accnn.compiler.explore.page.view import difference, view_of
 from accnn.compiler.explore.results.export import write_csv, write_parquet

@@ -20,7 +20,6 @@ from accnn.passes.mapping.recipes.drawn import Exhaustive
 from accnn.passes.mapping.search.even.draws import draw_uniform
 from accnn.passes.mapping.search.even.local_search import polish
 from accnn.passes.mapping.search.even.space import even_space, with_all_orders
-from accnn.passes.mapping.search.measures import measure_of
 from accnn.passes.mip.model import MipLimits
 
 from ....nest_strategies import architectures
@@ -52,7 +51,7 @@ def spaces(draw):
 
 def least_found(space, objective):
     """Return the best of seeded draws, all their orders, and local search from a few of them."""
-    measure = measure_of(objective)
+    measure = objective.of
     drawn = with_all_orders(draw_uniform(space, 200, np.random.default_rng(1)))
     cost = drawn.cost()
     values = np.where(cost.fits, measure(cost), np.inf)

@@ -19,7 +19,6 @@ from accnn.passes.mapping.certificate.formulation import Formulation
 from accnn.passes.mapping.problem import SEARCHED, MappingProblem, Objective
 from accnn.passes.mapping.search.even.draws import draw_uniform
 from accnn.passes.mapping.search.even.space import even_from_factors, even_space, with_all_orders
-from accnn.passes.mapping.search.measures import measure_of
 from accnn.passes.mip.model import MipLimits
 
 from .test_certificates_attacked import minimising, spaces
@@ -37,7 +36,7 @@ def counted(space, one):
     """Return the objective in the cost model, whatever is stationary; infinite if nothing fits."""
     every = with_all_orders(one)
     cost = every.cost()
-    return np.where(cost.fits, measure_of(space.problem.objective)(cost), np.inf).min()
+    return np.where(cost.fits, space.problem.objective.of(cost), np.inf).min()
 
 
 def said(space, one):

@@ -10,6 +10,7 @@ from accnn.ir.errors import InfeasibleError
 from accnn.ir.proof import Scope, gap_of
 from accnn.ir.workload import Dim, Operand, Workload
 from accnn.passes.analysis.cost import evaluate
+from accnn.passes.mapping.certificate import certify
 from accnn.passes.mapping.certificate.certify import ProofEffort
 from accnn.passes.mapping.certificate.formulation import Formulation
 from accnn.passes.mapping.certificate.padding import candidates
@@ -213,6 +214,21 @@ def test_optimal_is_what_lies_within_the_gap_of_what_is_proven(simba, nodes, sta
 
     assert result.status is status
     assert (result.gap < 0.0041) is (status is MappingStatus.OPTIMAL)
+
+
+@pytest.mark.parametrize("objective", [Objective.LATENCY, Objective.ENERGY, Objective.EDP])
+def test_without_proof_no_program_is_asked_and_the_bound_is_weaker(simba, monkeypatch, objective):
+    work = Workload(R=3, S=3, P=13, Q=13, C=384, K=256)
+    problem = MappingProblem(workload=work, arch=simba, objective=objective)
+    proven = Cosa().map(problem)
+    monkeypatch.setattr(certify, "Formulation", lambda *_: pytest.fail("a program is made"))
+
+    searched = Cosa().without_proof.map(problem)
+
+    problem.check(searched.nest)
+    assert 0 < searched.bound <= proven.bound
+    assert proven.bound <= searched.objective <= 1.05 * proven.objective
+    assert searched.status is MappingStatus.BOUNDED
 
 
 def test_a_prime_that_no_fanout_takes_bounds_the_steps():

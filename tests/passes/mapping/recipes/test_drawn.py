@@ -16,7 +16,7 @@ from accnn.passes.mapping.registry import MAPPERS, find_mapper
 from accnn.passes.mapping.search.even.draws import draw_filling, draw_uniform
 from accnn.passes.mapping.search.even.local_search import polish
 from accnn.passes.mapping.search.even.space import even_space, prime_factors, with_all_orders
-from accnn.passes.mapping.search.measures import measure_of, smooth_measure
+from accnn.passes.mapping.search.measures import smooth_measure
 from accnn.passes.mapping.search.uneven import improve_unevenly
 
 ARCH = load_architecture("simba.toml")
@@ -57,7 +57,7 @@ def test_what_fits_in_a_batch_passes_the_verifier():
 def test_local_search_is_never_worse_and_repairs_what_does_not_fit(objective):
     space = even_space(MappingProblem(workload=WORK, arch=ARCH))
     start = draw_uniform(space, 1, np.random.default_rng(3))
-    measure = measure_of(objective)
+    measure = objective.of
 
     found = polish(start, measure)
     again = polish(found.batch, measure)
@@ -72,7 +72,7 @@ def test_local_search_is_never_worse_and_repairs_what_does_not_fit(objective):
 def test_searches_from_several_starts_do_not_disturb_each_other():
     space = even_space(MappingProblem(workload=WORK, arch=ARCH))
     starts = draw_uniform(space, 3, np.random.default_rng(4))
-    measure = measure_of(Objective.LATENCY)
+    measure = Objective.LATENCY.of
 
     together = polish(starts, measure)
     alone = [polish(starts.take([row]), measure) for row in range(3)]
@@ -84,7 +84,7 @@ def test_searches_from_several_starts_do_not_disturb_each_other():
 def test_smooth_measure_is_close_to_the_exact_one_and_above():
     space = even_space(MappingProblem(workload=WORK, arch=ARCH))
     cost = draw_filling(space, 500, np.random.default_rng(4)).cost()
-    exact, smooth = (make(Objective.LATENCY)(cost) for make in (measure_of, smooth_measure))
+    exact, smooth = Objective.LATENCY.of(cost), smooth_measure(Objective.LATENCY)(cost)
 
     assert (smooth >= exact * (1 - 1e-9)).all()
     assert (smooth <= exact * 1.4).all()
@@ -95,7 +95,7 @@ def test_uneven_search_is_never_worse_and_stays_valid():
     nest = RandomBest().map(problem).nest
     before = evaluate(nest, ARCH).cycles
 
-    better = improve_unevenly(nest, problem, measure_of(Objective.LATENCY))
+    better = improve_unevenly(nest, problem, Objective.LATENCY.of)
 
     better.verify(ARCH)
     assert evaluate(better, ARCH).cycles <= before

@@ -18,7 +18,6 @@ from accnn.passes.mapping.problem import SEARCHED, Objective
 from accnn.passes.mapping.recipes.cosa import Cosa
 from accnn.passes.mapping.recipes.in_tiles import InTiles, Shared
 from accnn.passes.mapping.recipes.output_stationary import OutputStationary
-from accnn.passes.mapping.search.measures import measure_of
 from accnn.passes.scheduling.map_operators import MapOperators, mapping_of
 from accnn.passes.scheduling.schedule_in_order import ScheduleInOrder
 from accnn.passes.scheduling.static.schedule_tiles import schedule_operator
@@ -121,7 +120,7 @@ def test_the_bound_is_what_the_mapper_proved_of_the_same_function(layer, objecti
 
     _, cost = tiles_of(result.nest, problem, 1)
     assert (result.bound, result.scope) == (plain.bound, plain.scope)
-    assert result.objective == pytest.approx(float(measure_of(objective)(cost)[0]))
+    assert result.objective == pytest.approx(float(objective.of(cost)[0]))
     assert result.gap == gap_of(result.objective, plain.bound)
     worse = result.objective > plain.objective * (1 + 1e-9)
     assert not (worse and result.status is MappingStatus.OPTIMAL)

@@ -18,7 +18,6 @@ from accnn.passes.mapping.recipes.cosa import Cosa, _better
 from accnn.passes.mapping.recipes.output_stationary import OutputStationary
 from accnn.passes.mapping.recipes.salsa import Salsa
 from accnn.passes.mapping.search.first_nests import Uneven
-from accnn.passes.mapping.search.measures import measure_of
 from accnn.passes.mapping.search.orders.engine import SearchOptions
 from accnn.passes.mapping.search.orders.selection import Rounds
 from accnn.passes.mapping.search.uneven import improve_unevenly
@@ -152,7 +151,7 @@ def test_no_single_step_improves_what_salsa_finds(objective):
 
     assert found.objective == problem.value(found.nest)
     if objective is not Objective.ENERGY:
-        again = improve_unevenly(found.nest, problem, measure_of(objective))
+        again = improve_unevenly(found.nest, problem, objective.of)
         assert problem.value(again) == found.objective
 
 

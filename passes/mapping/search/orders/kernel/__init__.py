@@ -9,6 +9,6 @@ operand. They are the *candidates*.
 
 All that is to be known of a candidate, its footprint, visits and energies, follows from which
 loops are inside, however these are ordered: a *row* (:mod:`.rows`). Rows are kept from order to
-order, so that an evaluation looks most of them up (:mod:`.tables`) before it allocates
+order, so that an evaluation looks most of them up (:mod:`.value`) before it allocates
 (:mod:`.exact`, :mod:`.shared`, :mod:`.greedy`) and adds up (:mod:`.value`).
 """

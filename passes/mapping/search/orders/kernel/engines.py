@@ -9,12 +9,12 @@ References:
 
 import numpy as np
 
-from .compile import inner, outer
+from ......ir.compiled import entry, inner
 from .records import Floats, Ints, Loops, MachineRecord, OrderRecord, Tiles
 from .value import value_of
 
 
-@outer
+@entry
 def anneal(
     m: MachineRecord,
     loops: Loops,
@@ -127,7 +127,7 @@ def _descend(
     return best, evaluations
 
 
-@outer
+@entry
 def exhaust(
     m: MachineRecord, loops: Loops, order: Ints, rows: Tiles, candidates: Tiles, s: OrderRecord
 ) -> tuple[float, int]:

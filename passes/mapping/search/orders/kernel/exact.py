@@ -17,7 +17,7 @@ Args:
 
 import numpy as np
 
-from .compile import inner
+from ......ir.compiled import inner
 from .records import I, MachineRecord, O, OrderRecord, Tiles, W
 from .shared import allocate_shared
 from .walk import walk

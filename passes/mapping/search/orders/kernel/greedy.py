@@ -14,12 +14,12 @@ References:
 
 import numpy as np
 
-from .compile import inner
+from ......ir.compiled import inner, maker
 from .fits import fits
 from .records import Ints, MachineRecord, O, OrderRecord, Tiles
 
 
-@inner
+@maker
 def allocate_greedily(m: MachineRecord, candidates: Tiles, s: OrderRecord) -> float:
     """Allocate by LOMA's rule; fill ``chosen`` and return the cost, infinite if nothing fits."""
     at = s.counts - 1
@@ -37,7 +37,7 @@ def allocate_greedily(m: MachineRecord, candidates: Tiles, s: OrderRecord) -> fl
     return total
 
 
-@inner
+@maker
 def _pick(
     m: MachineRecord, candidates: Tiles, s: OrderRecord, q: int, at: Ints, picked: Ints
 ) -> bool:

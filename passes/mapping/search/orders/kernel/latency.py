@@ -8,7 +8,7 @@ Args:
 
 # pyright: reportArgumentType=false, reportReturnType=false, reportUnknownArgumentType=false
 
-from .compile import inner
+from ......ir.compiled import inner
 from .records import I, MachineRecord, O, OrderRecord, Tiles, W
 
 

@@ -5,7 +5,7 @@
 
 import math
 
-from .compile import inner
+from ......ir.compiled import inner
 from .records import (
     ZIGZAG,
     C,
@@ -23,7 +23,6 @@ from .records import (
     TileRecord,
     Tiles,
 )
-from .zigzag import zigzag_energy
 
 _NEVER = 1 << 60
 
@@ -78,7 +77,7 @@ def _fill(m: MachineRecord, tile: TileRecord, x: int, inside: Ints) -> None:
             tile.elements[c] = _elements(m, x, c, inside, True)
             is_open = x == O and (m.split_sum[x, c + 1] or not tile.done)
             bits = tile.elements[c] * (m.psum_bits if is_open else m.bits[x])
-            tile.energy[c] = tile.visits * zigzag_energy(m, x, c, bits, is_open)
+            tile.energy[c] = tile.visits * _zigzag_energy(m, x, c, bits, is_open)
         else:
             each = tile.visits * m.per_visit[x, c] + tile.tiles * m.per_tile[x, c]
             tile.energy[c] = tile.elements[c] * each
@@ -131,3 +130,25 @@ def _fill_sizes(m: MachineRecord, tile: TileRecord, x: int, c: int) -> None:
                 finished = wide
     tile.size[c, 0] = finished
     tile.size[c, 1] = unfinished
+
+
+@inner
+def _zigzag_energy(m: MachineRecord, x: int, c: int, bits: float, is_open: bool) -> float:
+    """Return the energy of one visit at the boundary of a chain memory [pJ].
+
+    Args:
+        m: The machine.
+        x: Operand.
+        c: Chain memory.
+        bits: Of the tile (all figures are exact in doubles).
+        is_open: Whether outputs cross as partial sums, in both directions.
+    """
+    upper, lower = m.read[x, c + 1], m.write[x, c]
+    if x == O:
+        upper, lower = m.write[x, c + 1], m.read[x, c]
+        if is_open:
+            upper += m.read[x, c + 1]
+            lower += m.write[x, c]
+    top = math.ceil(bits * m.across[x, c + 1] / m.word[x, c + 1]) * m.used[x, c + 1]
+    low = math.ceil(bits / m.word[x, c]) * m.used[x, c]
+    return top * upper + low * lower

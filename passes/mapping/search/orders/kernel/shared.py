@@ -10,13 +10,13 @@ Args:
 
 import numpy as np
 
-from .compile import inner
+from ......ir.compiled import inner, maker
 from .fits import fits
 from .records import Floats, I, Ints, MachineRecord, O, OrderRecord, Tiles, W
 from .walk import walk
 
 
-@inner
+@maker
 def allocate_shared(m: MachineRecord, candidates: Tiles, s: OrderRecord) -> float:
     """Choose the starts at all memories from the innermost shared one outwards.
 
@@ -142,7 +142,7 @@ def _least(stage: Floats, at: Ints) -> float:
     return low
 
 
-@inner
+@maker
 def _step_back(
     m: MachineRecord, candidates: Tiles, s: OrderRecord, q: int, inside: Floats, at: Ints
 ) -> None:

@@ -4,7 +4,7 @@
 
 import numpy as np
 
-from .compile import inner, outer
+from ......ir.compiled import entry, inner
 from .exact import allocate_exactly
 from .greedy import allocate_greedily
 from .latency import latency
@@ -24,7 +24,7 @@ from .records import (
     Tiles,
     W,
 )
-from .tables import tabulate
+from .rows import find_row
 
 _ROUNDS = 3
 _TIE = 1e-6
@@ -44,7 +44,7 @@ def value_of(
         candidates: Takes the tiles of the order.
         s: Takes what is worked out.
     """
-    tabulate(m, loops, order, rows, candidates, s)
+    _tabulate(m, loops, order, rows, candidates, s)
     if m.objective != ENERGY:
         return _timed(m, candidates, s)
     if _allocate(m, candidates, s) == np.inf:
@@ -53,7 +53,7 @@ def value_of(
     return _energy(m, candidates, s)
 
 
-@outer
+@entry
 def evaluate(
     m: MachineRecord, loops: Loops, order: Ints, rows: Tiles, candidates: Tiles, s: OrderRecord
 ) -> tuple[float, Ints]:
@@ -161,3 +161,40 @@ def _weigh(m: MachineRecord, candidates: Tiles, s: OrderRecord, energy: float, e
                 tile = candidates[x, k]
                 each = tile.visits * visit + tile.tiles * again + ends * m.first_tile[x, c]
                 s.cost[x, c, k] = energy * tile.energy[c] + tile.elements[c] * each
+
+
+@inner
+def _tabulate(
+    m: MachineRecord, loops: Loops, order: Ints, rows: Tiles, candidates: Tiles, s: OrderRecord
+) -> None:
+    """Fill the candidates of an order, given as indices of ``loops``, outermost first.
+
+    Args:
+        m: The machine.
+        loops: The loops.
+        order: As indices of ``loops``, outermost first.
+        rows: Figures of tiles that are known.
+        candidates: Takes the tiles of the order.
+        s: Takes what is worked out.
+    """
+    n = len(order)
+    s.codes[n] = 0
+    s.times[0] = 1.0
+    for i in range(n - 1, -1, -1):
+        s.codes[i] = s.codes[i + 1] + loops.radix[order[i]]
+    for i in range(n):
+        s.times[i + 1] = s.times[i] * loops.extents[order[i]]
+    for x in range(3):
+        k = 0
+        row = 0
+        for start in range(n + 1):
+            if start == 0 or loops.turns[x, order[start - 1]]:
+                row = find_row(m, loops, rows, x, s.codes[start], s.inner)
+            elif not m.even:
+                continue
+            s.starts[x, k] = start
+            candidates[x, k] = rows[x, row]
+            for c in range(m.chain[x] - 1):
+                s.cost[x, c, k] = candidates[x, k].energy[c]
+            k += 1
+        s.counts[x] = k

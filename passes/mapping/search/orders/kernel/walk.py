@@ -2,7 +2,7 @@
 
 # pyright: reportArgumentType=false, reportReturnType=false, reportUnknownArgumentType=false
 
-from .compile import inner
+from ......ir.compiled import inner
 from .records import MachineRecord, OrderRecord, Tiles
 
 

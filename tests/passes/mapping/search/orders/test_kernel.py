@@ -7,7 +7,6 @@ import pytest
 from accnn.backend.load import load_architecture
 from accnn.ir.workload import Workload
 from accnn.passes.mapping.problem import MappingProblem, Objective
-from accnn.passes.mapping.search.orders.kernel import compile as compiling
 from accnn.passes.mapping.search.orders.kernel import records
 from accnn.passes.mapping.search.orders.machine import UnrolledProblem
 from accnn.passes.mapping.search.orders.runtime import measure, seconds_per_order
@@ -26,31 +25,6 @@ def test_records_have_the_fields_that_are_described(described, record):
     assert set(record.dtype.names) == set(get_type_hints(described))
     for name in record.dtype.names:
         assert f"{name}: " in described.__doc__
-
-
-def test_machine_code_is_kept_by_the_digest_of_all_sources(tmp_path, monkeypatch):
-    before = compiling.kernel_digest()
-    (tmp_path / "rows.py").write_text("other")
-    monkeypatch.setattr(compiling, "_HERE", tmp_path)
-
-    assert compiling.kernel_digest() != before
-    assert compiling.kernel_digest() in compiling._folder()
-
-
-def test_machine_code_goes_to_the_users_cache_where_sources_cannot_be_written(
-    tmp_path, monkeypatch
-):
-    monkeypatch.delenv("ACCNN_CACHE")
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    monkeypatch.setattr(compiling.os, "access", lambda path, mode: False)
-
-    assert compiling._folder().startswith(str(tmp_path / "accnn" / "numba-"))
-
-
-def test_numbas_own_setting_is_left_as_it_was():
-    import numba
-
-    assert "numba-" not in (numba.config.CACHE_DIR or "")
 
 
 @pytest.mark.parametrize("name", ["simba", "eyeriss", "edge-1m", "gpu-k80", "flexer-arch5"])

@@ -2,8 +2,7 @@
 
 import pytest
 
-from accnn.models.published.cells import SearchedCell
-from accnn.models.published.searched import AMOEBANET_D, DARTS
+from accnn.models.published.searched import AMOEBANET_D, DARTS, SearchedCell
 
 PAIRS = (((0, "f"), (1, "g")), ((2, "h"), (0, "f")))
 

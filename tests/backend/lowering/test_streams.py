@@ -3,7 +3,7 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from accnn.backend.lowering.waits import WaitFilter
+from accnn.backend.lowering.streams import WaitFilter
 from accnn.ir.tiles.hazards import Ticks
 
 

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from accnn.backend.load import load_architecture
 from accnn.ir.isa.instructions import Unit
-from accnn.passes.scheduling.across.npus import dealt
+from accnn.passes.scheduling.across.insertion import dealt
 from accnn.passes.scheduling.engine.engines import Engines
 from accnn.passes.scheduling.timing.work_bound import are_alike
 
