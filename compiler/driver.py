@@ -45,6 +45,7 @@ from .stores.networks import QuantisedNetworks
 from .stores.passes import PassMemory
 from .stores.store import Store
 from .verification.observe import observed
+from .verification.translation import check_translation
 from .verification.verdict import is_cut, verify_run, verify_run_in_sections
 from .verification.verify import verification_inputs
 
@@ -197,10 +198,15 @@ def _compile(
 
 
 def _lower(module: Module, watch: Stopwatch) -> Module:
-    """Return the module with its program; factors of the program join the constants."""
+    """Return the module with its program, held against the tile schedule.
+
+    Factors of the program join the constants.
+    """
     with watch.step(LOWER):
         lowered = lower(module)
         lowered.program.verify()
+        assert module.tile_schedule is not None
+        check_translation(module.graph, module.tile_schedule, lowered.program)
     constants = module.constants.with_arrays(lowered.derived)
     return replace(module, program=lowered.program, constants=constants)
 

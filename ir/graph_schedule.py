@@ -216,6 +216,14 @@ class GraphSchedule:
                 return item
         return None
 
+    def residences_at(self, step: int) -> tuple[Residence, ...]:
+        """Return the residences of a step, in the order of the plan."""
+        return self._by_step.get(step, ())
+
+    def moved_whole(self, step: int) -> tuple[Transfer, ...]:
+        """Return the transfers of whole tensors at a step: loads, spills, retrieves, stores."""
+        return self._whole_by_step.get(step, ())
+
     def workspace(self, step: int) -> Workspace | None:
         """Return the workspace of a step."""
         return self._workspaces.get(step)
@@ -230,6 +238,21 @@ class GraphSchedule:
         for item in self.residences:
             found.setdefault(item.tensor, []).append(item)
         return {name: tuple(items) for name, items in found.items()}
+
+    @cached_property
+    def _by_step(self) -> Mapping[int, tuple[Residence, ...]]:
+        found: dict[int, list[Residence]] = {}
+        for item in self.residences:
+            for step in range(item.first_step, item.last_step + 1):
+                found.setdefault(step, []).append(item)
+        return {step: tuple(items) for step, items in found.items()}
+
+    @cached_property
+    def _whole_by_step(self) -> Mapping[int, tuple[Transfer, ...]]:
+        found: dict[int, list[Transfer]] = {}
+        for item in (*self.loads, *self.spills, *self.retrieves, *self.stores):
+            found.setdefault(item.step, []).append(item)
+        return {step: tuple(items) for step, items in found.items()}
 
     @cached_property
     def _workspaces(self) -> Mapping[int, Workspace]:
@@ -254,8 +277,9 @@ class GraphSchedule:
         )
         if len(set(self.operators)) != len(self.operators):
             raise VerifyError("an operator is scheduled twice")
+        order = frozenset(self.order)
         for group in self.groups:
-            if group.name not in self.order or len(group.members) < 2 or group.rows < 0:
+            if group.name not in order or len(group.members) < 2 or group.rows < 0:
                 raise VerifyError(f"group %{group.name} is not in the order, or none")
         blocks = [
             (item.tensor, item.first_step, item.last_step, item.address, item.bytes)

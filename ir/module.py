@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import cached_property
 
 from .arch import Architecture
 from .errors import VerifyError
@@ -111,10 +112,11 @@ class Module:
 
     def mapping(self, operator: str) -> Mapping | None:
         """Return the mapping of an operator."""
-        for item in self.mappings:
-            if item.operator == operator:
-                return item
-        return None
+        return self._by_operator.get(operator)
+
+    @cached_property
+    def _by_operator(self) -> dict[str, Mapping]:
+        return {item.operator: item for item in reversed(self.mappings)}
 
     def verify(self, known: "Module | None" = None) -> None:
         """Check every stage that is present, and that the stages speak of one network.

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from ..ir.errors import OptionError
 from ..ir.report import Accuracy
+from .apart import result_of
 from .data.calibration import InputSpec, Sample, arrays_in, data_files, input_specs, read_samples
 from .session import Model, make_session, run
 
@@ -80,7 +81,9 @@ def measure_accuracy(path: Path, model: Model, reference: Model | None) -> Accur
 
 def _ranks(model: Model, samples: list[Sample]) -> NDArray[np.int64]:
     """Return the classes of each example, the most likely first ``[examples, classes]``."""
-    return np.concatenate(list(_ranked(model, samples)))
+    return result_of(
+        lambda: np.concatenate(list(_ranked(model, samples))), "run the network on examples"
+    )
 
 
 def _ranked(model: Model, samples: list[Sample]) -> Iterator[NDArray[np.int64]]:

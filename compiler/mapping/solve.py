@@ -2,8 +2,10 @@
 
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from typing import Protocol
 
+from ...ir.workload import Workload
 from ...passes.mapping.jobs import NOT_KEPT, Answer, MapJob, Progress, unobserved
 from ...passes.mapping.mapper import MappingResult
 from ..stores.mappings import MappingCache, key_of
@@ -17,14 +19,47 @@ def cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
+class Answers(Protocol):
+    """Where answers are looked up and stored."""
+
+    def find(self, key: str, workload: Workload) -> MappingResult | None:
+        """Return the answer to a question, ``None`` where there is none."""
+        ...
+
+    def store(self, key: str, result: MappingResult) -> None:
+        """Store the answer to a question."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """The answers of one compilation, before those of a cache."""
+
+    answers: dict[str, MappingResult]
+    cache: MappingCache | None
+
+    def find(self, key: str, workload: Workload) -> MappingResult | None:
+        found = self.answers.get(key)
+        if found is None and self.cache is not None:
+            found = self.cache.find(key, workload)
+        if found is not None:
+            self.answers[key] = found
+        return found
+
+    def store(self, key: str, result: MappingResult) -> None:
+        self.answers[key] = result
+        if self.cache is not None:
+            self.cache.store(key, result)
+
+
 @dataclass(frozen=True, slots=True)
 class CachedSolver:
     """Answers the questions of one compilation; see :class:`~..passes.mapping.jobs.JobSolver`.
 
-    An answer from the cache took no seconds: it was not solved here.
+    Equal questions are answered once. A known answer took no seconds: it was not solved again.
 
     Attributes:
-        cache: Where answers are looked up and stored; ``None`` asks everything anew.
+        cache: Where answers of other compilations are looked up and stored; ``None``: nowhere.
         processes: Processes at most.
         pool: Those that answer; ``None`` starts them anew for each sequence of questions.
     """
@@ -32,12 +67,15 @@ class CachedSolver:
     cache: MappingCache | None
     processes: int
     pool: WorkerPool | None = None
+    _answers: dict[str, MappingResult] = field(
+        default_factory=dict[str, MappingResult], repr=False, compare=False
+    )
 
     def __call__(self, jobs: Sequence[MapJob], progress: Progress) -> tuple[Answer, ...]:
         """Return one answer per question."""
         return solve_all(
             jobs,
-            self.cache,
+            _Known(self._answers, self.cache),
             processes=self.processes,
             pool=self.pool,
             progress=progress,
@@ -47,7 +85,7 @@ class CachedSolver:
 
 def solve_all(
     jobs: Sequence[MapJob],
-    cache: MappingCache | None = None,
+    cache: Answers | None = None,
     *,
     processes: int = 2,
     pool: WorkerPool | None = None,

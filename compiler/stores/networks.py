@@ -11,6 +11,7 @@ from typing import Any
 
 from ...ir.errors import ModelError
 from ...ir.report import LayerNoise
+from ...models.apart import result_of
 from ...models.onnx_import.loading.load import parse_model
 from ...models.quantisation.content import digest_of_data, digest_of_model
 from ...models.quantisation.quantize import QuantizedModel, quantize
@@ -69,12 +70,16 @@ def key_of(model: Model, options: CompileOptions) -> str:
 
 
 def _quantised(model: Model, options: CompileOptions) -> QuantizedModel:
-    return quantize(
-        model,
-        calibration=options.calibration,
-        seed=options.seed,
-        samples=options.samples,
-        options=options.quantising,
+    """Quantise in a child process: onnxruntime runs there what the user's file says."""
+    return result_of(
+        lambda: quantize(
+            model,
+            calibration=options.calibration,
+            seed=options.seed,
+            samples=options.samples,
+            options=options.quantising,
+        ),
+        "quantise the network",
     )
 
 

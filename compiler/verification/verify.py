@@ -13,6 +13,7 @@ from ...ir.graph import Graph, Op
 from ...ir.operators.spec import Family, Rounding
 from ...ir.ops import spec_of
 from ...ir.report import OutputCheck, Verification, VerificationStatus
+from ...models.apart import result_of
 from ...models.data.calibration import input_specs, read_samples
 from ...models.data.synthetic import made_up
 from ...models.session import Model, as_written, make_session, run
@@ -65,10 +66,24 @@ def _check_numbers(path: Path, model: Model, sample: Mapping[str, Array]) -> Non
             )
 
 
-def reference_outputs(model: Model, inputs: Mapping[str, Array]) -> dict[str, Array]:
-    """Return onnxruntime's outputs."""
-    names = [output.name for output in model.graph.output]
-    return run(make_session(as_written(model)), inputs, names)
+def reference_outputs(
+    model: Model, inputs: Mapping[str, Array], names: Sequence[str] | None = None
+) -> dict[str, Array]:
+    """Return onnxruntime's outputs, computed in a child process.
+
+    Args:
+        model: What runs.
+        inputs: By name.
+        names: Of the outputs; all that the model declares, if absent.
+
+    Raises:
+        ModelError: onnxruntime refuses the model, or crashes on it.
+    """
+    declared = [output.name for output in model.graph.output]
+    wanted = declared if names is None else list(names)
+    return result_of(
+        lambda: run(make_session(as_written(model)), inputs, wanted), "run the network"
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -45,6 +45,7 @@ from ...ir.report import LayerNoise
 from ..data.calibration import InputSpec, Sample, input_specs, read_samples
 from ..data.synthetic import synthetic
 from .histograms import cut_ranges
+from .indexed import IndexedModel
 from .noise import layer_noise, output_snr_db
 from .options import Int8, QuantizeOptions
 from .prepare import prepare
@@ -184,7 +185,7 @@ def _quantise(
         {n: tuple(np.array([end], np.float32) for end in ends) for n, ends in bounds.items()},
     )
     with _quiet():
-        quantiser = _quantiser.QDQQuantizer(
+        quantiser = _IndexedQuantiser(
             model,
             options.per_channel,
             options.reduce_range,
@@ -202,6 +203,18 @@ def _quantise(
     result.CopyFrom(quantiser.model.model)
     del result.metadata_props[:]
     return result
+
+
+class _IndexedQuantiser(_quantiser.QDQQuantizer):  # pyright: ignore[reportUntypedBaseClass]
+    """onnxruntime's quantiser on an indexed model."""
+
+    @property
+    def model(self) -> Any:
+        return self._indexed
+
+    @model.setter
+    def model(self, given: Any) -> None:
+        self._indexed = IndexedModel(given)
 
 
 def _left_alone(model: ModelProto) -> list[str]:

@@ -67,14 +67,21 @@ class Likenesses:
             )
             for member in members
         )
-        tensors = tuple(map(self._of_tensor, places))
+        tensors = tuple(type_likeness(self.graph, name) for name in places)
         key = shape, tensors, None if group is None else group.rows
         return Likeness(self._numbers.setdefault(key, len(self._numbers)), tuple(places))
 
-    def _of_tensor(self, name: str) -> Hashable:
-        found = self.graph.types[name]
-        axis = None if found.quant is None else (found.quant.axis,)
-        return found.dtype, found.shape, axis, self.graph.is_constant(name)
-
     def _operator(self, name: str) -> Op:
         return self.graph.producer[name]
+
+
+def type_likeness(graph: Graph, name: str) -> Hashable:
+    """Return what tensors have in common that tiles cannot tell apart.
+
+    Args:
+        graph: The network.
+        name: Of the tensor.
+    """
+    found = graph.types[name]
+    axis = None if found.quant is None else (found.quant.axis,)
+    return found.dtype, found.shape, axis, graph.is_constant(name)

@@ -11,8 +11,8 @@ from google.protobuf.message import DecodeError
 from onnx import ModelProto
 
 from ....ir.errors import ModelError
+from ...apart import crash_of
 from ..table import NEWEST_OPSET, OLDEST_OPSET
-from .apart import crash_of
 from .constants import ConstantValue, bind_constants
 from .external import embed_external_data
 from .ir_version import state_ir_version

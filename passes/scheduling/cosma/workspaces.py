@@ -14,9 +14,7 @@ def grow_workspaces(plan: GraphSchedule) -> GraphSchedule:
 def grown(plan: GraphSchedule, workspace: Workspace) -> Workspace:
     """Return the largest free block of a workspace's step, or the workspace if that is it."""
     taken = sorted(
-        (item.address, item.address + item.bytes)
-        for item in plan.residences
-        if item.first_step <= workspace.step <= item.last_step
+        (item.address, item.address + item.bytes) for item in plan.residences_at(workspace.step)
     )
     size, address = _largest_hole(taken, plan.budget)
     if size <= workspace.bytes:

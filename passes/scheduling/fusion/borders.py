@@ -150,7 +150,7 @@ class _Pair:
         count = working(chains(self.graph, self._members))
         if count > MOST_CHAINS:
             return replace(self._at(Obstacle.COUNT), demand=count, limit=MOST_CHAINS)
-        return None if is_group(self.graph, (self._whole,)) else self._at(Obstacle.SHAPE)
+        return None if is_group(self.graph, self._whole) else self._at(Obstacle.SHAPE)
 
     def _without_space(self) -> Border | None:
         """Return that not even the lowest stripes leave space for their lines."""

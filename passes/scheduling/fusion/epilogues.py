@@ -6,13 +6,13 @@ Residual additions, scales, activations, tables and conversions then work on til
 anyway.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from ....ir.arch import Architecture
 from ....ir.errors import VerifyError
 from ....ir.graph import Graph, Op
 from ....ir.graph_schedule import Group
-from ....ir.groups import contracted
+from ....ir.groups import group_op
 from ....ir.ops import is_mac
 from ....ir.workload import Operand
 from ...tiling.chains import follows
@@ -29,7 +29,7 @@ def epilogues(graph: Graph, arch: Architecture) -> tuple[Group, ...]:
     taken: set[str] = set()
     for op in graph.ops:
         members = tuple(_followed(graph, op, taken)) if can_join(graph, op, arch) else ()
-        if len(members) > 1 and is_group(graph, (*found, Group(members=members))):
+        if len(members) > 1 and is_group(graph, Group(members=members)):
             found.append(Group(members=members))
             taken.update(members)
     return tuple(found)
@@ -62,10 +62,19 @@ def can_join(graph: Graph, op: Op, arch: Architecture) -> bool:
     return is_split and Operand.I in arch.scratchpad_level.holds
 
 
-def is_group(graph: Graph, groups: Sequence[Group]) -> bool:
-    """Whether groups can stand in a plan together."""
+def is_group(graph: Graph, group: Group) -> bool:
+    """Whether a group can stand in a plan, as can all groups that share no member with it.
+
+    It stands where its last member stood, and nobody outside reads or makes what is between: so all
+    that it reads is made before it, whichever other groups there are.
+
+    Args:
+        graph: The network.
+        group: Members in execution order, each of which but the last is read.
+    """
     try:
-        contracted(graph, groups)
+        group_op(graph, group)
     except VerifyError:
         return False
-    return True
+    inner = map(graph.producer.__getitem__, group.members[:-1])
+    return all(len(op.results) == 1 and graph.consumers[op.name] for op in inner)

@@ -8,7 +8,7 @@ estimate lies above the truth.
 """
 
 import itertools
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -28,6 +28,7 @@ from ..cosma.refine import CorrectedTraffic, Measured, residents
 from ..cosma.traffic.delay import Delay
 from ..cosma.traffic.model import StreamedTraffic
 from ..map_groups import line_bytes
+from .alike import StepKinds
 from .epilogues import can_join, is_group
 from .expected import ExpectedCycles
 
@@ -36,6 +37,9 @@ MOST_CHAINS = 10
 
 LINES = 0.92
 """Part of the scratchpad that a group's lines may take; the rest is for tiles."""
+
+_MOST_MEMBERS = 64
+"""Members of a group; more of them than in ten chains hardly save anything."""
 
 _HEIGHTS = 4
 """Stripe heights that are offered of each interval, the largest ones."""
@@ -102,8 +106,8 @@ class Intervals:
     _known: dict[Group, _Cost | None] = field(default_factory=dict[Group, _Cost | None])
     _expected: dict[Group, float] = field(default_factory=dict[Group, float])
     _fastest: dict[tuple[int, int], float] = field(default_factory=dict[tuple[int, int], float])
-    _offers: dict[tuple[int, int], tuple[tuple[Group, _Cost], ...]] = field(
-        default_factory=dict[tuple[int, int], tuple[tuple[Group, _Cost], ...]]
+    _offers: dict[tuple[int, ...], tuple[tuple[int, _Cost], ...]] = field(
+        default_factory=dict[tuple[int, ...], tuple[tuple[int, _Cost], ...]]
     )
 
     @property
@@ -170,18 +174,18 @@ class Intervals:
     def _best(self) -> tuple[tuple[Group, int, int], ...]:
         """Return the best groups, each with its first step and the one behind its last."""
         count = len(self.plan.order)
-        best: list[tuple[float, tuple[tuple[Group, int, int], ...]]] = [(0.0, ())]
+        best: list[tuple[float, int, Group | None]] = [(0.0, 0, None)]
         for stop in range(1, count + 1):
-            cost, chosen = best[stop - 1]
-            options = [(cost + self._price(self._alone[stop - 1]), chosen)]
-            for start in range(stop - 1, -1, -1):
+            options = [(best[stop - 1][0] + self._price(self._alone[stop - 1]), stop - 1, None)]
+            for start in range(stop - 1, max(0, stop - _MOST_MEMBERS) - 1, -1):
                 if not self._can_join[start] or self._chains(start, stop) > MOST_CHAINS:
                     break
-                cost, chosen = best[start]
-                for group, found in self._offered(start, stop):
-                    options.append((cost + self._price(found), (*chosen, (group, start, stop))))
+                options += [
+                    (best[start][0] + self._price(found), start, group)
+                    for group, found in self._offered(start, stop)
+                ]
             best.append(min(options, key=lambda item: item[0]))
-        return best[-1][1]
+        return tuple(reversed(list(_chosen(best))))
 
     def _price(self, cost: _Cost) -> float:
         """Return bytes and cycles as parts of what the plan without groups costs."""
@@ -194,8 +198,13 @@ class Intervals:
 
     def _together(self, start: int, stop: int) -> _Cost:
         """Return what steps cost one by one."""
-        steps = self._alone[start:stop]
-        return _Cost(sum(item.bytes for item in steps), sum(item.cycles for item in steps))
+        moved, took = self._apart
+        return _Cost(sum(moved[start:stop]), sum(took[start:stop]))
+
+    @cached_property
+    def _apart(self) -> tuple[tuple[float, ...], tuple[float, ...]]:
+        """Bytes and cycles of every step."""
+        return tuple(item.bytes for item in self._alone), tuple(item.cycles for item in self._alone)
 
     @cached_property
     def _can_join(self) -> tuple[bool, ...]:
@@ -243,13 +252,18 @@ class Intervals:
         """Yield the groups of some steps that can be chosen, with what they cost."""
         if stop - start < 2:
             return
-        if (start, stop) not in self._offers:
-            self._offers[start, stop] = tuple(self._candidates(start, stop))
+        alike = self._kinds[start:stop]
+        if alike not in self._offers:
+            found = self._candidates(start, stop)
+            self._offers[alike] = tuple((group.rows, cost) for group, cost in found)
+        if not self._offers[alike]:
+            return
+        members = self.plan.order[start:stop]
         alone = self._together(start, stop)
         is_closed = len(self._known) >= _MOST_MEASURED or self.deadline.is_over
-        least = self._least(start, stop)
-        for group, estimate in self._offers[start, stop]:
-            rough = None
+        least = 0.0 if is_closed else self._least(start, stop)
+        for rows, estimate in self._offers[alike]:
+            group, rough = Group(members=members, rows=rows), None
             if not is_closed:
                 expected = _EXPECTED * self._expected.get(group, 0.0)
                 rough = replace(estimate, cycles=max(least, estimate.cycles, expected))
@@ -260,10 +274,15 @@ class Intervals:
     def _is_in_time(self, group: Group, found: _Cost) -> bool:
         return self.may_take_longer or found.cycles <= cycles_alone(self.base, group)
 
+    @cached_property
+    def _kinds(self) -> tuple[int, ...]:
+        """Equal numbers for steps that are alike."""
+        return StepKinds(self.graph, self.plan, [item.bytes for item in self._alone]).numbers
+
     def _candidates(self, start: int, stop: int) -> Iterator[tuple[Group, _Cost]]:
         """Yield the groups of some steps that may be worth measuring, with their least cost."""
         members = self.plan.order[start:stop]
-        if not is_group(self.graph, (Group(members=members),)):
+        if not is_group(self.graph, Group(members=members)):
             return
         most = _SAVING * self._together(start, stop).bytes
         kept = self._kept(members, start, stop)
@@ -295,8 +314,8 @@ class Intervals:
         """Return the bytes of what the plan keeps on chip beside a group or hands to it."""
         kept = {
             item.tensor: item.bytes
-            for item in self.plan.residences
-            if item.first_step < stop and item.last_step >= start
+            for step in range(start, stop)
+            for item in self.plan.residences_at(step)
         }
         return {name: size for name, size in kept.items() if name not in members[:-1]}
 
@@ -318,9 +337,9 @@ class Intervals:
         plan = self.plan
         whole = sum(
             item.bytes
-            for item in (*plan.loads, *plan.spills, *plan.retrieves, *plan.stores)
-            if start <= item.step < stop
-            and item.tensor not in group.members[:-1]
+            for step in range(start, stop)
+            for item in plan.moved_whole(step)
+            if item.tensor not in group.members[:-1]
             and (item.tensor in here or item.tensor not in names)
         )
         kept = self._kept(group.members, start, stop)
@@ -328,6 +347,18 @@ class Intervals:
         whole += 2 * max(0, round(needed) - plan.budget)
         cycles = max(traffic.cycles, self.delay.cycles_of(traffic.total))
         return _Cost(traffic.total + whole, cycles + self.delay.cycles_of(whole))
+
+
+def _chosen(
+    best: Sequence[tuple[float, int, Group | None]],
+) -> Iterator[tuple[Group, int, int]]:
+    """Yield the groups that the program chose, the last one first."""
+    stop = len(best) - 1
+    while stop:
+        _, start, group = best[stop]
+        if group is not None:
+            yield group, start, stop
+        stop = start
 
 
 def can_be_member(graph: Graph, op: Op, arch: Architecture) -> bool:
@@ -380,7 +411,7 @@ def cycles_alone(base: Measured, group: Group) -> float:
         base: A plan without the group.
         group: The group.
     """
-    places = [base.plan.step_of[name] for name in group.members]
-    measured = sum(base.times[place] for place in places)
-    prospects = sum(base.prospects[place] for place in places)
+    places = list(map(base.plan.step_of.__getitem__, group.members))
+    measured = sum(map(base.times.__getitem__, places))
+    prospects = sum(map(base.prospects.__getitem__, places))
     return (measured + prospects) / 2 if group.rows else measured

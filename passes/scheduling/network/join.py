@@ -60,6 +60,9 @@ class _Join:
 
     def __post_init__(self) -> None:
         self.loads = [0] * self.arch.dma.channels
+        plan = self.plan
+        kinds = (plan.spills, plan.loads, plan.retrieves, plan.stores)
+        self.spills, self.arrivals, self.retrieves, self.stores = map(_by_step, kinds)
 
     def add_step(self, step: int, name: str, schedule: TileSchedule) -> None:
         """Add what a step does: moves, tiles, stores.
@@ -69,14 +72,14 @@ class _Join:
             name: Of its operator or group.
             schedule: Its tiles.
         """
-        for item in _at(step, self.plan.spills):
+        for item in self.spills.get(step, ()):
             self._move(EventKind.SPILL, item, step - 1, step)
-        for item in _at(step, self.plan.loads):
+        for item in self.arrivals.get(step, ()):
             self._move(EventKind.LOAD, item, step, step)
-        for item in _at(step, self.plan.retrieves):
+        for item in self.retrieves.get(step, ()):
             self._move(EventKind.RETRIEVE, item, step, step)
         self._add_schedule(step, name, schedule)
-        for item in _at(step, self.plan.stores):
+        for item in self.stores.get(step, ()):
             self._move(EventKind.STORE, item, step, step)
 
     def finish(self, scheduler: str) -> TileSchedule:
@@ -222,5 +225,8 @@ def whole_tile(place: Residence, type: TensorType) -> Tile:
     )
 
 
-def _at(step: int, transfers: Iterable[Transfer]) -> list[Transfer]:
-    return [item for item in transfers if item.step == step]
+def _by_step(transfers: Iterable[Transfer]) -> Mapping[int, list[Transfer]]:
+    found: dict[int, list[Transfer]] = {}
+    for item in transfers:
+        found.setdefault(item.step, []).append(item)
+    return found

@@ -50,9 +50,7 @@ def test_no_answer_comes_back_from_another_process():
 
 def test_processes_answer_several_sequences_of_questions():
     with WorkerPool(2) as pool:
-        solver = CachedSolver(None, 2, pool)
-
-        first, again = solver(JOBS, told), solver(JOBS, told)
+        first, again = (solve_all(JOBS, processes=2, pool=pool) for _ in range(2))
 
         assert first == again == solve_in_turn(JOBS, told)
         assert len(pool.started) == 2
@@ -132,6 +130,17 @@ def test_an_answer_from_the_cache_took_no_time_in_this_run(tmp_path):
     assert again == first
     assert all(answer.seconds > 0 for answer in first)
     assert all(answer.seconds == answer.cpu_seconds == 0 for answer in again)
+
+
+def test_equal_questions_of_one_compilation_are_answered_once(monkeypatch):
+    solver = CachedSolver(None, 1)
+    first = solver(JOBS, told)
+    monkeypatch.setattr(MapJob, "answer", lambda _: pytest.fail("once more"))
+
+    again = solver([*JOBS, JOBS[0]], told)
+
+    assert again == (*first, first[0])
+    assert all(answer.seconds == 0 for answer in again)
 
 
 def test_progress_is_told_from_none_to_all():

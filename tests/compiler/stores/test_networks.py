@@ -2,6 +2,8 @@
 
 import dataclasses
 import logging
+import os
+import signal
 
 import numpy as np
 import pytest
@@ -9,6 +11,7 @@ import pytest
 from accnn.compiler.options import CompileOptions
 from accnn.compiler.stores.networks import QuantisedNetworks, key_of
 from accnn.compiler.stores.store import Store
+from accnn.ir.errors import ModelError
 from accnn.models.quantisation.ranges import CalibrationMethod as Method
 from accnn.models.session import serialized
 from tests.onnx_rows import convolutions_in_a_row
@@ -34,6 +37,15 @@ def test_without_a_store_it_is_the_same():
     anew = QuantisedNetworks(None)(NETWORK, OPTIONS)
 
     assert serialized(anew.model) == serialized(QuantisedNetworks(None)(NETWORK, OPTIONS).model)
+
+
+def test_a_crash_of_onnxruntime_is_a_message(monkeypatch):
+    monkeypatch.setattr(
+        "accnn.models.quantisation.ranges.run", lambda *_: os.kill(os.getpid(), signal.SIGSEGV)
+    )
+
+    with pytest.raises(ModelError, match="onnxruntime ends with SIGSEGV when it is to quantise"):
+        QuantisedNetworks(None)(NETWORK, OPTIONS)
 
 
 def test_model_data_and_options_change_the_key(tmp_path):

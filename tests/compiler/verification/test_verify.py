@@ -1,3 +1,6 @@
+import os
+import signal
+
 import numpy as np
 import pytest
 
@@ -6,10 +9,13 @@ from accnn.compiler.verification.verify import (
     Tolerance,
     compare,
     judged,
+    reference_outputs,
     tolerances,
 )
+from accnn.ir.errors import ModelError
 from accnn.ir.report import VerificationStatus
 from accnn.ir.text.parser import parse_module
+from tests.onnx_rows import convolutions_in_a_row
 
 MIXED = """graph net {
   input %x : s8<1x8, scale = 0.5, zero = 0>
@@ -90,3 +96,13 @@ def test_an_exact_operand_excuses_no_rounding_of_the_other(operands: str):
 
     assert found["e"].relative == FLOAT_TOLERANCE
     assert found["y"].relative == 2 * FLOAT_TOLERANCE
+
+
+@pytest.mark.parametrize("end", [signal.SIGSEGV, signal.SIGABRT])
+def test_a_crash_of_onnxruntime_is_a_message(monkeypatch, end):
+    monkeypatch.setattr(
+        "accnn.compiler.verification.verify.run", lambda *_: os.kill(os.getpid(), end)
+    )
+
+    with pytest.raises(ModelError, match=f"onnxruntime ends with {end.name} when it is to run"):
+        reference_outputs(convolutions_in_a_row((3, 4, 3, 1), size=4), {})

@@ -19,6 +19,8 @@ from hypothesis import strategies as st
 from onnx import ModelProto
 
 from accnn.backend.lowering.lower import lower
+from accnn.compiler.verification.observe import observed
+from accnn.compiler.verification.translation import check_translation
 from accnn.ir.arch import Architecture
 from accnn.ir.errors import SimulationError, VerifyError
 from accnn.ir.graph_schedule import Group
@@ -434,6 +436,12 @@ def _run() -> None:
         _run_of(case)
 
 
+def _translated() -> None:
+    for case in CASES:
+        for module in (scheduled(case), observed(scheduled(case))):
+            check_translation(module.graph, tiles_of(module), lower(module).program)
+
+
 def _joint() -> None:
     for case in CASES[:4]:
         module = joined(case)
@@ -469,6 +477,7 @@ EXAMS: Mapping[Exam, Callable[[], None]] = {
     Exam.UTILIZATION: attacks.utilization,
     Exam.FUSED: _fused,
     Exam.RUN: _run,
+    Exam.TRANSLATED: _translated,
     Exam.JOINT: _joint,
     Exam.FORGED_SCHEDULES: forgeries.schedules,
     Exam.FORGED_PLANS: forgeries.plans,

@@ -43,6 +43,7 @@ class Exam(StrEnum):
     OFF_CHIP = "the off-chip memory"
     MESHED = "programs over the mesh"
     RUN = "schedules and programs"
+    TRANSLATED = "programs against their schedules"
     FUSED = "fused groups"
     JOINT = "schedules across operators"
     TRAFFIC = "bytes of a plan"
@@ -90,6 +91,7 @@ _JUDGES = {
     Exam.OFF_CHIP: Judge.AGAINST_ORACLE,
     Exam.MESHED: Judge.AGAINST_ORACLE,
     Exam.RUN: Judge.VERIFIER,
+    Exam.TRANSLATED: Judge.VERIFIER,
     Exam.FUSED: Judge.VERIFIER,
     Exam.JOINT: Judge.VERIFIER,
     Exam.FORGED_SCHEDULES: Judge.FORGERY,

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from accnn.ir.errors import VerifyError
 from tests.compiler.sections import case_of, quantised
 from tests.compiler.verification import test_section_verdict as section_tests
+from tests.compiler.verification import test_translation as translation_tests
 from tests.ir.isa.test_program_checks import (
     test_an_instruction_that_contradicts_its_descriptor_is_refused as contradiction,
 )
@@ -75,6 +76,20 @@ def programs() -> None:
     for case in cases(visibility_tests.test_a_result_is_seen_from_its_retirement_on):
         case()
     _descriptors()
+    _translations()
+
+
+def _translations() -> None:
+    """Programs that are not what was scheduled."""
+    for name in translation_tests.FORGERIES:
+        translation_tests.test_one_instruction_that_is_another_is_found(name, 0)
+    for test in (
+        translation_tests.test_elements_in_another_order_are_found,
+        translation_tests.test_what_no_event_asks_for_is_found,
+        translation_tests.test_sums_that_come_back_are_those_that_left,
+        translation_tests.test_copies_to_be_looked_at_are_not_read,
+    ):
+        test()
 
 
 def cases(test: Callable[..., None], *first: object) -> Iterator[Callable[[], None]]:

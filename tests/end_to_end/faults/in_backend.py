@@ -268,6 +268,65 @@ _LOWERING = (
     ),
 )
 
+_TRANSLATION = (
+    Fault(
+        "spilled sums of all tiles lie in one place",
+        "backend/lowering/streams.py",
+        'name = f"{item.tensor}.psum{tile}"',
+        'name = f"{item.tensor}.psum"',
+        Exam.TRANSLATED,
+    ),
+    Fault(
+        "a MAC instruction runs the loops of another one",
+        "backend/lowering/select_mac.py",
+        "nest=numbers(site.step.nests[site.npu]),",
+        "nest=max(0, numbers(site.step.nests[site.npu]) - 1),",
+        Exam.TRANSLATED,
+    ),
+    Fault(
+        "a copy into buffers of weights has no layout",
+        "backend/lowering/event.py",
+        "layout=self._nest(item.layout),",
+        "layout=self._nest(None),",
+        Exam.TRANSLATED,
+    ),
+    Fault(
+        "a whole tensor that is observed fills the tensor itself",
+        "backend/lowering/layout.py",
+        'return f"{tensor}.observed"',
+        "return tensor",
+        Exam.TRANSLATED,
+    ),
+    Fault(
+        "instructions that no event asked for pass",
+        "compiler/verification/translation.py",
+        "if not isinstance(queue.instructions[done[number]], Halt):",
+        "if done[number] >= len(queue.instructions):",
+        Exam.FORGED_PROGRAMS,
+    ),
+    Fault(
+        "rows of MAC instructions pass if one of them is right",
+        "compiler/verification/translation.py",
+        "return all((line in there) == (0 <= line < extent) for line in met)",
+        "return any((line in there) == (0 <= line < extent) for line in met)",
+        Exam.FORGED_PROGRAMS,
+    ),
+    Fault(
+        "transfers pass whatever they move",
+        "compiler/verification/translation.py",
+        '_equal("moves", found, _pairs(tile.shape, tile.strides, far, size))',
+        "pass",
+        Exam.FORGED_PROGRAMS,
+    ),
+    Fault(
+        "operands that are not read pass",
+        "compiler/verification/translation.py",
+        "(left := set(op.reads) - met)",
+        "(left := set[int]())",
+        Exam.FORGED_PROGRAMS,
+    ),
+)
+
 _WINDOWS = (
     Fault(
         "the last row of a window is not waited for",
@@ -287,4 +346,4 @@ _WINDOWS = (
     ),
 )
 
-BACKEND = (*_WINDOWS, *_MACHINE, *_HAZARDS, *_VERIFIERS, *_LOWERING)
+BACKEND = (*_WINDOWS, *_MACHINE, *_HAZARDS, *_VERIFIERS, *_LOWERING, *_TRANSLATION)

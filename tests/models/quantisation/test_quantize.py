@@ -10,9 +10,11 @@ import onnx
 import onnxruntime as ort
 import pytest
 from onnx import TensorProto, helper, numpy_helper
-from onnxruntime.quantization import CalibrationDataReader, quantize_static
+from onnxruntime.quantization import CalibrationDataReader, QDQQuantizer, quantize_static
+from onnxruntime.quantization.onnx_model import ONNXModel
 
 from accnn.ir.errors import ModelError, OptionError
+from accnn.models.quantisation.indexed import IndexedModel
 from accnn.models.quantisation.options import Int8, QuantizeOptions
 from accnn.models.quantisation.quantize import quantize
 from accnn.models.quantisation.ranges import CalibrationMethod
@@ -359,3 +361,30 @@ def test_a_normalisation_over_several_axes_stays_in_float(name: str):
     quantised = [node for node in result.model.graph.node if node.op_type == "LayerNormalization"]
     assert [list(node.input[1:]) for node in quantised] == [["scale", "shift"]]
     assert result.snr_db > 15
+
+
+@pytest.mark.parametrize("name", ["mobilenetv2", "squeezenet"])
+@pytest.mark.parametrize("options", [QuantizeOptions(), QuantizeOptions(activation=Int8.U8)])
+def test_finding_nodes_by_tensor_changes_nothing(monkeypatch, name, options):
+    model = small(name)
+    indexed = quantize(model, samples=1, options=options).model
+    monkeypatch.setattr("accnn.models.quantisation.quantize._IndexedQuantiser", QDQQuantizer)
+
+    assert quantize(model, samples=1, options=options).model == indexed
+
+
+def test_nodes_that_are_removed_are_no_longer_found():
+    relu, sigmoid = (
+        helper.make_node("Relu", ["x"], ["a"]),
+        helper.make_node("Sigmoid", ["a"], ["y"]),
+    )
+    indexed = IndexedModel(ONNXModel(network(relu, sigmoid)))
+    indexed.add_nodes([helper.make_node("Relu", ["a"], ["z"], name="other")])
+    indexed.replace_input_of_nodes("a", "b", {"other"})
+    indexed.replace_output_of_all_nodes("a", "b")
+    indexed.remove_nodes([sigmoid])
+
+    (other,) = indexed.input_name_to_nodes()["b"]
+    assert other.name == "other"
+    assert "a" not in indexed.input_name_to_nodes()
+    assert [list(node.output) for node in indexed.model.graph.node] == [["b"], ["z"]]

@@ -25,6 +25,8 @@ def resize(node: Node, b: Builder) -> None:
     axes = axes or tuple(range(len(shape)))
     rules = _axes(node, b, [shape[axis] for axis in axes])
     for axis, rule in zip(axes, rules, strict=True):
+        if rule.keeps(shape[axis]):
+            continue
         along = partial(_along, node, rule)
         if node.str("mode", "nearest") == "nearest" and not _crops(node):
             value = _nearest(chain, value, axis, along(np.arange(shape[axis])[None, :]))
@@ -80,6 +82,10 @@ class _Axis:
     roi: tuple[float, float]
     size: int
     scale: float | None
+
+    def keeps(self, extent: int) -> bool:
+        """Whether an axis of this extent stays as it is: every element lies where one was."""
+        return self.size == extent and self.scale in (None, 1.0) and self.roi == (0.0, 1.0)
 
 
 def _axes(node: Node, b: Builder, extents: Sequence[int]) -> Iterator[_Axis]:

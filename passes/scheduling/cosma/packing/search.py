@@ -58,8 +58,13 @@ def pack_by_search(
     return None, False
 
 
+_DEEPEST = 280
+"""Blocks placed one after the other up to which calls nest, three deep for each; a group of more
+blocks, none of which splits it into parts that share no step, is left open."""
+
+
 class _Exhausted(Exception):  # noqa: N818 - it is a signal, not an error
-    """The nodes are used up."""
+    """The nodes are used up, or calls would nest too deep."""
 
 
 class _Search:
@@ -82,7 +87,7 @@ class _Search:
         self._left = np.zeros(len(times), dtype=np.int64)
         for start, stop, size in zip(first, last, self._sizes, strict=True):
             self._left[start:stop] += size
-        self._nodes = 0
+        self._nodes = self._depth = 0
 
     def run(self, nodes: int) -> list[int] | None:
         """Return addresses, an empty list where there are none, ``None`` at the limit."""
@@ -118,9 +123,12 @@ class _Search:
     def _solve_connected(self, members: _Ints, floor: int) -> bool:
         for index in self._candidates(members, floor):
             self._nodes -= 1
-            if self._nodes < 0:
+            if self._nodes < 0 or self._depth == _DEEPEST:
                 raise _Exhausted
-            if self._try(index, members, floor):
+            self._depth += 1
+            solved = self._try(index, members, floor)
+            self._depth -= 1
+            if solved:
                 return True
         return False
 

@@ -195,9 +195,10 @@ def closures(before: list[int]) -> tuple[list[int], list[int]]:
             mask |= ancestors[op]
         ancestors.append(mask)
     descendants = [0] * len(before)
-    for op, mask in enumerate(ancestors):
-        for other in bits(mask):
-            descendants[other] |= 1 << op
+    for op in range(len(before) - 1, -1, -1):
+        behind = descendants[op] | 1 << op
+        for other in bits(before[op]):
+            descendants[other] |= behind
     return ancestors, descendants
 
 

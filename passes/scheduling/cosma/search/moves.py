@@ -110,8 +110,9 @@ class MoveTable:
         self.outputs = mask_of([i for i, t in enumerate(tensors) if t.is_output])
         self.before = [mask_of(list(items)) for items in problem.predecessors]
         self._after = _successors(problem.predecessors)
-        self.reads = [mask_of(list(op.reads)) & ~self.private for op in problem.operations]
-        self.writes = [mask_of(list(op.writes)) & ~self.private for op in problem.operations]
+        self._masks: dict[tuple[int, ...], int] = {}
+        self.reads = [self._mask(list(op.reads)) for op in problem.operations]
+        self.writes = [self._mask(list(op.writes)) for op in problem.operations]
         self.ways = [self._ways(index) for index in range(len(problem.operations))]
         self.all_executed = (1 << len(problem.operations)) - 1
         self.plain = [len(ways) == 1 and not ways[0].streams | ways[0].emits for ways in self.ways]
@@ -353,7 +354,7 @@ class MoveTable:
         loads = [t for t in reads if self.private >> t & 1]
         stores = [t for t in writes if self.problem.tensors[t].is_output]
         whole = sum(self.price[t] for t in (*loads, *stores))
-        makes = mask_of(writes) & ~self.private
+        makes = self._mask(writes)
         fetched = tuple(
             (tensor, cost)
             for tensor, cost in option.streamed
@@ -363,15 +364,20 @@ class MoveTable:
         cost = whole + passing + option.constant_bytes + option.delay
         return _Way(
             index=number,
-            needs=mask_of(reads) & ~self.private,
-            streams=mask_of([t for t in operation.reads if t in streamed]) & ~self.private,
+            needs=self._mask(reads),
+            streams=self._mask([t for t in operation.reads if t in streamed]),
             makes=makes,
-            emits=mask_of([t for t in operation.writes if t in streamed]) & ~self.private,
+            emits=self._mask([t for t in operation.writes if t in streamed]),
             made_bytes=sum(self.room[t] for t in bits(makes)),
             held=option.workspace + sum(self.room[t] for t in private),
             cost=cost,
             fetched=fetched,
         )
+
+    def _mask(self, tensors: list[int]) -> int:
+        """Return the mask of tensors but for private ones, one object for all that are equal."""
+        shared = tuple(tensor for tensor in tensors if not self.private >> tensor & 1)
+        return self._masks.setdefault(shared, mask_of(shared))
 
     def _least_cost(self, op: int) -> int:
         """Return what an operator pays in any way; reads that some way keeps resident aside."""

@@ -92,3 +92,9 @@ def test_the_search_says_when_its_nodes_are_used_up():
     blocks = [Block(first=i, last=i + 3, bytes=2 + i % 3) for i in range(12)]
 
     assert pack_by_search(blocks, peak_bytes(blocks), nodes=1) == (None, False)
+
+
+def test_more_blocks_than_calls_can_nest_are_left_open() -> None:
+    blocks = [Block(first=step, last=step + 1, bytes=3 + step % 2) for step in range(2000)]
+
+    assert pack_by_search(blocks, 7, nodes=5000) == (None, False)

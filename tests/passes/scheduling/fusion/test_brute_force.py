@@ -29,7 +29,7 @@ def plan(graph: Graph, arch: str, scratchpad: str, fuse: Fuse = Fuse.GROUPS) -> 
 
 def of_steps(graph: Graph, members: tuple[str, ...], heights: tuple[int, ...]) -> Iterator[Group]:
     """Yield the groups of some steps, a stripe of each height, and of all rows."""
-    if is_group(graph, (Group(members=members),)):
+    if is_group(graph, Group(members=members)):
         rows = rows_of(graph.types[members[-1]])
         for height in (0, *(item for item in heights if item < rows)):
             yield Group(members=members, rows=height)

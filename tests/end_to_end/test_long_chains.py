@@ -1,0 +1,61 @@
+"""Networks of very many operators in a row: everything takes time in proportion to their number."""
+
+import resource
+from pathlib import Path
+
+import numpy as np
+import pytest
+from onnx import TensorProto, helper, numpy_helper
+
+from accnn.compiler.driver import compile
+from accnn.compiler.options import CompileOptions
+from accnn.ir.report import VerificationStatus
+from accnn.models.session import Model, save_model
+
+ROW = 1, 8, 4, 4
+MOST_MEMORY = 3 * 2**20
+"""Of a process [KiB]."""
+
+
+def in_a_row(count: int) -> Model:
+    """Return a network of relu, addition and product in turn; values stay as large as they are."""
+    rng = np.random.default_rng(0)
+    constants = [
+        numpy_helper.from_array(rng.normal(size=(1, 8, 1, 1)).astype(np.float32), "c"),
+        numpy_helper.from_array(rng.uniform(0.5, 0.95, (1, 8, 1, 1)).astype(np.float32), "m"),
+    ]
+    kinds = [("Relu", ()), ("Add", ("c",)), ("Mul", ("m",))]
+    nodes, last = [], "x"
+    for number in range(count):
+        kind, others = kinds[number % len(kinds)]
+        nodes.append(helper.make_node(kind, [last, *others], [f"t{number}"]))
+        last = f"t{number}"
+    graph = helper.make_graph(
+        nodes,
+        "row",
+        [helper.make_tensor_value_info("x", TensorProto.FLOAT, ROW)],
+        [helper.make_tensor_value_info(last, TensorProto.FLOAT, ROW)],
+        constants,
+    )
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+
+
+def verified(model: Model, arch: str, folder: Path) -> int:
+    """Compile a network, and return of how many nodes it is."""
+    save_model(model, folder / "row.onnx")
+    found = compile(folder / "row.onnx", arch=arch, options=CompileOptions(cache=None, processes=1))
+
+    assert found.report.verification.status is VerificationStatus.VERIFIED
+    return len(model.graph.node)
+
+
+@pytest.mark.parametrize("arch", ["edge-fp32", "edge-1m"])
+def test_hundreds_of_operators_in_a_row(arch: str, tmp_path: Path) -> None:
+    """Where each stretch of them is looked at by itself, these take more than five minutes."""
+    assert verified(in_a_row(400), arch, tmp_path) == 400
+
+
+@pytest.mark.slow
+def test_twenty_thousand_operators_in_a_row(tmp_path: Path) -> None:
+    assert verified(in_a_row(20_000), "edge-1m", tmp_path) == 20_000
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss < MOST_MEMORY

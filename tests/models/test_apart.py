@@ -1,0 +1,88 @@
+"""A crash of a library ends a copy of the process, which tells the signal."""
+
+import os
+import signal
+import time
+
+import numpy as np
+import pytest
+
+from accnn.ir.errors import ModelError, OptionError
+from accnn.models.apart import crash_of, result_of
+
+
+@pytest.mark.parametrize("name", ["SIGSEGV", "SIGABRT"])
+def test_a_crash_is_named(name: str):
+    assert crash_of(lambda: os.kill(os.getpid(), getattr(signal, name))) == name
+
+
+def test_what_ends_well_or_raises_is_no_crash(capfd: pytest.CaptureFixture[str]):
+    assert crash_of(lambda: None) is None
+    assert crash_of(lambda: [][0]) is None
+    assert capfd.readouterr() == ("", "")
+
+
+def test_what_stands_still_is_given_up():
+    begun = time.monotonic()
+
+    assert crash_of(lambda: time.sleep(60), patience=1) is None
+    assert time.monotonic() - begun < 30
+
+
+def test_a_result_comes_back_whole():
+    large = np.arange(1 << 20, dtype=np.float64)
+
+    found = result_of(lambda: (os.getpid(), {"y": large}), "count")
+    assert found[0] != os.getpid()
+    assert np.array_equal(found[1]["y"], large)
+
+
+@pytest.mark.parametrize("name", ["SIGSEGV", "SIGABRT", "SIGKILL"])
+def test_a_crash_on_the_way_to_a_result_is_a_message(name: str):
+    with pytest.raises(ModelError, match=f"onnxruntime ends with {name} when it is to count"):
+        result_of(lambda: os.kill(os.getpid(), getattr(signal, name)), "count")
+
+
+def test_what_is_raised_on_the_way_is_raised_here():
+    def refuse() -> int:
+        raise OptionError("no", hint="never")
+
+    with pytest.raises(OptionError, match="no") as caught:
+        result_of(refuse, "count")
+    assert caught.value.hint == "never"
+
+
+def test_a_copy_that_stands_still_is_no_end():
+    here = os.getpid()
+
+    def stuck() -> str:
+        if os.getpid() != here:
+            time.sleep(600)
+        return "done"
+
+    assert result_of(stuck, "wait", standstill=0.2) == "done"
+
+
+def test_a_copy_that_computes_is_waited_for():
+    def busy() -> int:
+        end = time.process_time() + 1.0
+        while time.process_time() < end:
+            pass
+        return os.getpid()
+
+    assert result_of(busy, "compute", standstill=0.3) != os.getpid()
+
+
+def test_an_interrupt_ends_the_copy():
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGALRM, interrupt)
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 0.3)
+        with pytest.raises(KeyboardInterrupt):
+            result_of(lambda: time.sleep(600), "wait")
+    finally:
+        signal.signal(signal.SIGALRM, before)
+    with pytest.raises(ChildProcessError):
+        os.waitpid(-1, os.WNOHANG)
