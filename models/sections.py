@@ -1,9 +1,12 @@
-"""A quantised model in sections, each of which reads what is given for the sections before it.
+"""A model in sections, each of which reads what is given for the sections before it.
 
     a -> QuantizeLinear -> q -> rest      ->      a -> QuantizeLinear -> q
                                                   q/given (an input) -> rest
 
-Both ``a`` and ``q`` are outputs then.
+    a -> Floor -> rest                    ->      a
+                                                  a/given (an input) -> Floor -> rest
+
+``a`` and ``q`` are outputs then.
 """
 
 from collections.abc import Mapping
@@ -16,6 +19,17 @@ from .session import Model
 
 _GIVEN = "/given"
 _RECTIFIERS = frozenset({"Relu", "Clip"})
+_JUMPS = frozenset(
+    {
+        *("ArgMax", "ArgMin", "BitCast", "Ceil", "DynamicQuantizeLinear", "Equal", "Floor"),
+        *("Greater", "GreaterOrEqual", "Hardmax", "Less", "LessOrEqual", "Mod", "OneHot"),
+        *("Round", "Shrink", "Sign", "ThresholdedRelu", "TopK"),
+    }
+)
+"""Kinds of nodes whose result may change by any amount where an operand changes by the least."""
+_CASTS = frozenset({"Cast", "CastLike"})
+_FLOATS = frozenset({TensorProto.FLOAT, TensorProto.DOUBLE})
+"""What floats become without a jump."""
 
 
 def quantised_tensors(model: Model) -> dict[str, str]:
@@ -44,17 +58,31 @@ def quantised_by(model: Model, kinds: frozenset[str]) -> frozenset[str]:
     return frozenset(name for name, node in found if node is not None and node.op_type in kinds)
 
 
+def jumped_from(model: Model) -> frozenset[str]:
+    """Return the tensors that nodes read whose functions jump."""
+    return frozenset(
+        name for node in model.graph.node if _jumps(node) for name in node.input if name
+    )
+
+
+def _jumps(node: NodeProto) -> bool:
+    if node.op_type in _CASTS:
+        return not any(item.name == "to" and item.i in _FLOATS for item in node.attribute)
+    return node.op_type in _JUMPS
+
+
 def given_name(name: str) -> str:
     """Return the name of the input that stands for a tensor."""
     return f"{name}{_GIVEN}"
 
 
 def in_sections(model: Model, cuts: Mapping[str, TensorType]) -> ModelProto:
-    """Return a model whose nodes read inputs in place of some quantised tensors.
+    """Return a model whose nodes read inputs in place of some tensors.
 
     Args:
         model: The model; it is left as it is.
-        cuts: These tensors, keys of ``quantised_tensors``, and their types.
+        cuts: These tensors and their types; the model returns them, and what quantised ones are
+            made of.
     """
     result = ModelProto()
     result.CopyFrom(model)
@@ -65,7 +93,7 @@ def in_sections(model: Model, cuts: Mapping[str, TensorType]) -> ModelProto:
     for name, found in cuts.items():
         code = element_code(found.dtype)
         graph.input.append(helper.make_tensor_value_info(given_name(name), code, found.shape))
-        for made, kind in ((name, code), (sources[name], TensorProto.FLOAT)):
+        for made, kind in ((name, code), (sources.get(name, name), TensorProto.FLOAT)):
             if made not in shown:
                 graph.output.append(helper.make_tensor_value_info(made, kind, None))
                 shown.add(made)

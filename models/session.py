@@ -6,7 +6,8 @@ it, quantised operators run as float operators between dequantise and quantise.
 
 *What it may not rewrite.* A softmax between dequantise and quantise means float arithmetic, but the
 extended level makes it an integer approximation. A float output that is also moved and quantised is
-quantised before it is returned. ``as_written`` prevents both.
+quantised before it is returned. ``as_written`` prevents both. What is quantised twice in a row, by
+different scales, would be rounded once: ``session.disable_double_qdq_remover`` prevents that.
 
 *Which machines matter.* On x86 without VNNI, onnxruntime multiplies u8 by s8 with an instruction
 whose 16-bit sums of two products saturate; there, quantise activations to s8 (the default), or
@@ -70,6 +71,7 @@ def session_options(
     options.intra_op_num_threads = threads
     options.enable_cpu_mem_arena = False
     options.add_session_config_entry("session.qdqisint8allowed", "1")
+    options.add_session_config_entry("session.disable_double_qdq_remover", "1")
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
     return options
 

@@ -95,7 +95,7 @@ def _explanation(
     arch, graph = result.arch, run.module.graph
     loads = [load for op in graph.ops if (load := workload(op, graph.types)) is not None]
     macs = sum(load.macs for load in loads)
-    moved, bandwidth = compulsory_network_bytes(graph), arch.off_chip.read_bandwidth
+    moved = compulsory_network_bytes(graph)
     total = run.simulation.total
     shares = simulated_shares(total, arch)
     return Explanation(
@@ -110,8 +110,8 @@ def _explanation(
         busy=shares,
         macs=macs,
         macs_cycles=math.ceil(macs / arch.all_macs),
-        compulsory_bytes=moved,
-        compulsory_cycles=0 if bandwidth is None else math.ceil(moved / bandwidth),
+        compulsory_bytes=moved.total,
+        compulsory_cycles=moved.cycles(arch),
         nest=_nest_use(run.module, arch),
         waits=tuple(
             PortWait(item.port, item.cycles)

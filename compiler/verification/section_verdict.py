@@ -7,6 +7,10 @@ become integers. onnxruntime runs all sections on what the program itself made o
 before, and is held to be right: integers must be the very same, floats within the tolerance of
 their operators. What the program made of a float at a cut must be what quantising makes of a float
 within that tolerance of onnxruntime's: the neighbour of a tie, but never another integer.
+
+Other functions jump, too: of a float next to two, the remainder by two is nearly two or nothing. In
+front of these a network is cut as well. The program's float must be within its tolerance there, and
+onnxruntime goes on with that very float.
 """
 
 from collections.abc import Mapping
@@ -19,7 +23,14 @@ from ...ir.graph import Graph, Op
 from ...ir.operators.spec import Family
 from ...ir.ops import spec_of
 from ...ir.report import OutputCheck, Verification
-from ...models.sections import given_name, in_sections, quantised_by, quantised_tensors
+from ...ir.types import DType
+from ...models.sections import (
+    given_name,
+    in_sections,
+    jumped_from,
+    quantised_by,
+    quantised_tensors,
+)
 from ..frontend import Network
 from .verify import (
     EQUAL,
@@ -43,9 +54,9 @@ class Cut:
     """A tensor at which a network is cut.
 
     Attributes:
-        name: The quantised tensor in the graph.
+        name: The tensor in the graph, quantised or of floats.
         original: Its ONNX name.
-        source: ONNX name of the float tensor that it is made of.
+        source: ONNX name of the float tensor that it is made of, or that it is.
         operand: That tensor in the graph; ``None`` where an operator makes integers at once.
     """
 
@@ -56,12 +67,28 @@ class Cut:
 
 
 def cuts(network: Network, graph: Graph) -> tuple[Cut, ...]:
-    """Return the quantised tensors that are made of rounded floats, and that operators read.
+    """Return where rounded floats become integers that operators read, and where functions jump.
 
     Args:
         network: What was compiled.
         graph: Its graph as the reference runs it.
     """
+    return (*_cuts_at_integers(network, graph), *_cuts_at_jumps(network, graph))
+
+
+def _cuts_at_jumps(network: Network, graph: Graph) -> tuple[Cut, ...]:
+    """Return the rounded floats of which functions are taken that jump."""
+    names, allowed = dict(network.imported.tensor_names), tolerances(graph)
+    jumped = {names[original] for original in jumped_from(network.model) if original in names}
+    return tuple(
+        Cut(name=name, original=original, source=original, operand=name)
+        for original, name in names.items()
+        if name in jumped and allowed.get(name, EQUAL) != EQUAL
+        if graph.types[name].dtype is DType.F32
+    )
+
+
+def _cuts_at_integers(network: Network, graph: Graph) -> tuple[Cut, ...]:
     sources = quantised_tensors(network.model)
     in_float = quantised_by(network.model, _IN_FLOAT)
     originals = {name: original for original, name in network.imported.tensor_names}
@@ -141,6 +168,8 @@ def _compare_cut(
 ) -> OutputCheck:
     """Compare integers with the floats that they are made of, in steps of the quantisation.
 
+    Floats in front of a jump are compared as they are.
+
     Args:
         cut: The tensor.
         graph: Knows its type.
@@ -149,7 +178,8 @@ def _compare_cut(
         allowed: How far the program's floats may be from these.
     """
     quant = graph.types[cut.name].quant
-    assert quant is not None, "it is quantised"
+    if quant is None:
+        return compare(found, floats, cut.original, tolerance=allowed)
     limits = np.iinfo(found.dtype.name)
     exact = floats.astype(np.float64)
     largest = float(np.max(np.abs(exact), initial=0.0, where=np.isfinite(exact)))

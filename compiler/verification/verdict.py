@@ -70,7 +70,7 @@ def verify_run(
 
 
 def is_cut(network: Network) -> bool:
-    """Whether rounded floats become integers inside of a network; see ``section_verdict.py``."""
+    """Whether rounded floats become integers, or functions jump; see ``section_verdict.py``."""
     return bool(cuts(network, _as_the_reference_runs_it(network.imported)))
 
 

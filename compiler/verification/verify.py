@@ -127,11 +127,12 @@ def tolerances(
     rounded: dict[str, int] = {}
     found: dict[str, Tolerance] = {}
     for op in graph.ops if ops is None else ops:
-        before = max((rounded.get(name, 0) for name in op.inputs), default=0)
+        read = [name for name in op.inputs if name not in given]
+        before = max((rounded.get(name, 0) for name in read), default=0)
         is_integer = op.result.type.dtype.is_integer
         spec = spec_of(op)
         rounded[op.name] = 0 if is_integer else before + (spec.rounding is Rounding.ROUNDS)
-        steps = max((found[name].absolute for name in op.inputs if name in found), default=0.0)
+        steps = max((found[name].absolute for name in read if name in found), default=0.0)
         if spec.family is Family.QUANTIZE:
             steps = float(before > 0)
         elif spec.family is Family.DEQUANTIZE:
@@ -140,7 +141,7 @@ def tolerances(
         elif spec.rounding is not Rounding.MOVES:
             steps = 0.0
         rounds = rounded[op.name] or int(steps > 0 and not is_integer)
-        found[op.name] = EQUAL if op.name in given else Tolerance(FLOAT_TOLERANCE * rounds, steps)
+        found[op.name] = Tolerance(FLOAT_TOLERANCE * rounds, steps)
     return found
 
 

@@ -4,10 +4,36 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ...ir.arch import Architecture, Fanout
+from ...ir.arch import Architecture, Fanout, MemoryLevel
 from ...ir.workload import RELEVANT, Dim, Operand, Workload
 
 _NOWHERE: frozenset[Operand] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class OffChipBytes:
+    """Bytes between off-chip memory and the chip.
+
+    Attributes:
+        read: On their way to the chip [byte].
+        written: On their way back [byte].
+    """
+
+    read: int
+    written: int
+
+    @property
+    def total(self) -> int:
+        """Both ways together [byte]."""
+        return self.read + self.written
+
+    def cycles(self, arch: Architecture) -> int:
+        """Return the least time that they take [cycle].
+
+        Args:
+            arch: The machine.
+        """
+        return math.ceil(_port_cycles(arch.off_chip, self.read, self.written))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,15 +121,16 @@ def cycles_lower_bound(
     compute = workload.macs / arch.macs
     read = sum(compulsory_bits(workload, item, placement) for item in (Operand.W, Operand.I))
     write = compulsory_bits(workload, Operand.O, placement)
-    dram = arch.off_chip
-    if dram.read_bandwidth is None:
-        return compute
-    if dram.shared_port:
-        return max(compute, (read + write) / (8 * dram.read_bandwidth))
-    bound = max(compute, read / (8 * dram.read_bandwidth))
-    if dram.write_bandwidth is None:
-        return bound
-    return max(bound, write / (8 * dram.write_bandwidth))
+    return max(compute, _port_cycles(arch.off_chip, read / 8, write / 8))
+
+
+def _port_cycles(level: MemoryLevel, read: float, written: float) -> float:
+    """Return the least time of so many bytes through the ports of a memory [cycle]."""
+    if level.shared_port:
+        ways = ((read + written, level.read_bandwidth),)
+    else:
+        ways = ((read, level.read_bandwidth), (written, level.write_bandwidth))
+    return max(0.0 if bandwidth is None else size / bandwidth for size, bandwidth in ways)
 
 
 def energy_lower_bound(

@@ -10,13 +10,13 @@ from ...ir.operators.families.elementwise import ONE_ELEMENT
 from ...ir.operators.spec import Family
 from ...ir.operators.views import SlidingWindow, window_of
 from ...ir.ops import OPS, is_mac, parts_of
-from .bounds import Padding
+from .bounds import OffChipBytes, Padding
 
 Pixels = tuple[NDArray[np.bool_], NDArray[np.bool_]]
 """Rows and columns of an image that somebody needs."""
 
 
-def compulsory_network_bytes(graph: Graph) -> int:
+def compulsory_network_bytes(graph: Graph) -> OffChipBytes:
     """Return the bytes of inputs, constants and outputs, each moved once, unread ones left out.
 
     Of an input that windows step over only what the most demanding operator touches is counted,
@@ -24,12 +24,12 @@ def compulsory_network_bytes(graph: Graph) -> int:
     """
     needed = _needed_pixels(graph)
     made = (name for name in dict.fromkeys(graph.outputs) if name in graph.producer)
-    total = sum(graph.types[name].bytes for name in made)
-    for value in (*graph.inputs, *graph.constants):
-        readers = graph.consumers[value.name]
-        read = (_read_bytes(graph, op, value.name, needed) for op in readers)
-        total += max(read, default=0)
-    return total
+    names = (value.name for value in (*graph.inputs, *graph.constants))
+    read = sum(
+        max((_read_bytes(graph, op, name, needed) for op in graph.consumers[name]), default=0)
+        for name in names
+    )
+    return OffChipBytes(read, written=sum(graph.types[name].bytes for name in made))
 
 
 def padding_of(graph: Graph, op: Op) -> Padding | None:

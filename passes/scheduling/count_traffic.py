@@ -60,7 +60,7 @@ def count_traffic(graph: Graph, plan: GraphSchedule, schedule: TileSchedule) -> 
         ),
         objective=schedule.transferred_bytes,
     )
-    least = compulsory_network_bytes(graph) + _factors(graph, schedule)
+    least = compulsory_network_bytes(graph).total + _factors(graph, schedule)
     return _judged(plan, counted, least)
 
 

@@ -60,6 +60,27 @@ def quantised(island: str, path: Path) -> Path:
     return path
 
 
+def jumping(path: Path) -> Path:
+    """Write a network of floats that takes the remainder of twice a softmax, by one."""
+    nodes = [
+        helper.make_node("Softmax", ["x"], ["p"]),
+        helper.make_node("Mul", ["p", "two"], ["f"]),
+        helper.make_node("Mod", ["f", "one"], ["r"], fmod=1),
+        helper.make_node("Mul", ["r", "w"], ["y"]),
+    ]
+    constants = {"one": np.float32(1), "two": np.float32(2), "w": np.float32([3, 5])}
+    graph = helper.make_graph(
+        nodes,
+        "net",
+        [helper.make_tensor_value_info("x", TensorProto.FLOAT, [2, 2])],
+        [helper.make_tensor_value_info("y", TensorProto.FLOAT, [2, 2])],
+        [numpy_helper.from_array(array, name) for name, array in constants.items()],
+    )
+    opsets = [helper.make_opsetid("", 17)]
+    onnx.save(helper.make_model(graph, opset_imports=opsets, ir_version=8), path)
+    return path
+
+
 PIXELS = np.float32([[[[1, 3], [2, 0]], [[1, 3], [2, 1]]]])
 """Their means are a tie, 1.5, and 1.75."""
 
@@ -141,8 +162,8 @@ class Case:
     tensors: Mapping[str, np.ndarray]
     x: np.ndarray = field(default_factory=lambda: X)
 
-    def with_cut(self, *place: int, value: int) -> dict[str, np.ndarray]:
-        """Return the tensors of a program that quantised one float otherwise."""
+    def with_cut(self, *place: int, value: float) -> dict[str, np.ndarray]:
+        """Return the tensors of a program with another element at the cut."""
         (cut,) = cuts(self.network, self.graph)
         tensors = dict(self.tensors)
         tensors[cut.name] = tensors[cut.name].copy()
@@ -162,9 +183,9 @@ class Case:
         return np.array_equal(tensors[name], expected)
 
 
-def case_of(path: Path, x: np.ndarray = X) -> Case:
+def case_of(path: Path, x: np.ndarray = X, arch: str = "edge-1m") -> Case:
     watch = Stopwatch(unobserved)
-    network = read_network(path, load_architecture("edge-1m"), OPTIONS, watch)
+    network = read_network(path, load_architecture(arch), OPTIONS, watch)
     imported = network.imported
     module = Module(graph=imported.graph, constants=imported.constants)
     module = run_pipeline(Pipeline(REWRITES), module).module

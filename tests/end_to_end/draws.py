@@ -30,9 +30,9 @@ from accnn.compiler.verification.observe import observed
 from accnn.compiler.verification.verdict import is_cut, verify_run, verify_run_in_sections
 from accnn.compiler.verification.verify import verification_inputs
 from accnn.ir.arch import Architecture, Precision
-from accnn.ir.errors import InfeasibleError
+from accnn.ir.errors import InfeasibleError, VerifyError
 from accnn.ir.module import Module
-from accnn.ir.report import Verification, VerificationStatus
+from accnn.ir.report import Totals, Verification, VerificationStatus
 from accnn.passes.base import Context, Pass
 from accnn.passes.manager import run_pipeline
 from accnn.passes.mapping.jobs import Answer, MapJob, Progress, solve_in_turn
@@ -271,7 +271,25 @@ def verified(path: Path, machine: Architecture, options: CompileOptions) -> Veri
         )
     )
     report.verify()
+    check_bounds(report.totals)
     return report.verification
+
+
+def check_bounds(totals: Totals) -> None:
+    """Check that nothing was simulated that is less than its lower bound.
+
+    Args:
+        totals: Of a report.
+
+    Raises:
+        VerifyError: Names what lies below its bound.
+    """
+    for what, bound, counted in (
+        ("cycles", totals.cycles_lower_bound, totals.cycles_simulated),
+        ("off-chip bytes", totals.offchip_bytes_compulsory, totals.offchip_bytes),
+    ):
+        if bound is not None and counted is not None and counted < bound:
+            raise VerifyError(f"{counted} {what}, but the lower bound is {bound}")
 
 
 def _brief(item: Pass) -> Pass:

@@ -1,8 +1,13 @@
 """Random networks on random machines in random ways: right, or infeasible with a reason."""
 
+from dataclasses import replace
+
 import pytest
 
-from .draws import Draw, Verdict
+from accnn.ir.errors import VerifyError
+from accnn.ir.report import Totals
+
+from .draws import Draw, Verdict, check_bounds
 
 SEED, COUNT, PARTS = 20, 64, 4
 MORE = 400
@@ -43,3 +48,14 @@ def test_what_once_failed_is_right(number: int):
     outcome = Draw(2026, number, own=0.0, any=0.0).run()
 
     assert outcome.verdict is Verdict.RIGHT, outcome.message
+
+
+def test_less_than_a_lower_bound_is_a_failure():
+    right = Totals(macs=1, cycles_simulated=9, cycles_lower_bound=9, offchip_bytes=8)
+    check_bounds(right)
+    check_bounds(replace(right, offchip_bytes_compulsory=8))
+
+    with pytest.raises(VerifyError, match="9 cycles, but the lower bound is 10"):
+        check_bounds(replace(right, cycles_lower_bound=10))
+    with pytest.raises(VerifyError, match="8 off-chip bytes, but the lower bound is 9"):
+        check_bounds(replace(right, offchip_bytes_compulsory=9))

@@ -5,7 +5,13 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 from accnn.ir.types import DType, TensorType
-from accnn.models.sections import given_name, in_sections, quantised_by, quantised_tensors
+from accnn.models.sections import (
+    given_name,
+    in_sections,
+    jumped_from,
+    quantised_by,
+    quantised_tensors,
+)
 from accnn.models.session import make_session, run
 
 TYPE = TensorType(DType.S8, (1, 4))
@@ -45,6 +51,26 @@ def test_who_makes_what_is_quantised(model):
 
     assert quantised_by(model, frozenset({"Add"})) == {"q"}
     assert quantised_by(model, frozenset({"Relu"})) == frozenset()
+
+
+def test_functions_that_jump_and_what_they_read(model):
+    model.graph.node.append(helper.make_node("Cast", ["d"], ["same"], to=TensorProto.FLOAT))
+    assert jumped_from(model) == frozenset()
+
+    model.graph.node.append(helper.make_node("Cast", ["a"], ["whole"], to=TensorProto.INT32))
+    model.graph.node.append(helper.make_node("Mod", ["y", "s"], ["m"], fmod=1))
+
+    assert jumped_from(model) == {"a", "y", "s"}
+
+
+def test_sections_read_floats_that_are_given(model):
+    kind = TensorType(DType.F32, (1, 4))
+    x, given = np.float32([[1, 2, 3, 4]]), np.float32([[0.5, 0, 1, -1]])
+
+    found = run(make_session(in_sections(model, {"f": kind})), {"x": x, given_name("f"): given})
+
+    np.testing.assert_array_equal(found["f"], 2 * x)
+    np.testing.assert_array_equal(found["y"], 2 * given - 2 * x)
 
 
 def test_sections_read_what_is_given_and_show_what_they_make(model):

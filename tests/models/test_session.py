@@ -100,6 +100,42 @@ def test_an_output_is_returned_before_it_is_quantised():
     np.testing.assert_array_equal(found["z"], np.rint(np.maximum(x, 0).T * 4) / 4)
 
 
+def quantised_twice() -> ModelProto:
+    """Return integers in steps of 0.05, read as floats and quantised in steps of 0.011."""
+    nodes = [
+        helper.make_node("QuantizeLinear", ["x", "coarse", "zero"], ["q"]),
+        helper.make_node("DequantizeLinear", ["q", "coarse", "zero"], ["f"]),
+        helper.make_node("QuantizeLinear", ["f", "fine", "zero"], ["r"]),
+        helper.make_node("DequantizeLinear", ["r", "fine", "zero"], ["y"]),
+    ]
+    constants = [
+        numpy_helper.from_array(np.array(value), name)
+        for name, value in (
+            ("coarse", np.float32(0.05)),
+            ("fine", np.float32(0.011)),
+            ("zero", np.uint8(128)),
+        )
+    ]
+    graph = helper.make_graph(
+        nodes,
+        "twice",
+        [helper.make_tensor_value_info("x", TensorProto.FLOAT, (32,))],
+        [helper.make_tensor_value_info("y", TensorProto.FLOAT, (32,))],
+        constants,
+    )
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+
+
+def test_what_is_quantised_twice_is_rounded_twice():
+    x = np.linspace(-1.3, 1.3, 32, dtype=np.float32)
+    coarse, fine = np.float32(0.05), np.float32(0.011)
+
+    found = run(make_session(as_written(quantised_twice())), {"x": x})
+
+    once = np.rint(x / coarse) * coarse
+    np.testing.assert_array_equal(found["y"], np.rint(once / fine) * fine)
+
+
 def test_an_unknown_level_is_refused():
     with pytest.raises(ValueError, match="'most' is not a valid Optimisation"):
         make_session(build("squeezenet1_1", image_size=32), optimisation="most")

@@ -120,7 +120,7 @@ def _totals(found: Findings) -> Totals:
         cycles_lower_bound=roofline(arch, macs, compulsory),
         energy_pj=None if simulation is None else simulation.energy_pj,
         offchip_bytes=_off_chip_bytes(found),
-        offchip_bytes_compulsory=compulsory,
+        offchip_bytes_compulsory=compulsory.total,
         traffic=() if simulation is None else traffic_of(simulation.total),
         energy=() if simulation is None else energy_of(simulation.total),
     )

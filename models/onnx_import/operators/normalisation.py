@@ -60,18 +60,27 @@ def _last_axes(chain: Chain, node: Node, x: str) -> tuple[int, ...]:
 
 
 def instance_normalization(node: Node, b: Builder) -> None:
-    """``InstanceNormalization``: every channel of every image by itself."""
-    _by_groups(node, b, b.type_of(node.input(0)).shape[1])
+    """``InstanceNormalization``: every channel of every image by itself.
+
+    As onnxruntime does it, an element is multiplied and shifted. Where the elements of a channel
+    are nearly the same, product and shift cancel, and what is left is their rounding.
+    """
+    chain, x = Chain(node, b), b.value(node.input(0))
+    axes = tuple(range(2, len(chain.shape(x))))
+    mean = reduced(chain, "mean", x, axes)
+    power = reduced(chain, "mean", square(chain, chain("sub", x, mean)), axes)
+    root = chain("sqrt", chain("add", power, chain.constant(node.float("epsilon", 1e-5))))
+    channels = (chain.shape(x)[1], *(1 for _ in axes))
+    scale, bias = (chain.reshape(chain.input(index), channels) for index in (1, 2))
+    factor = chain("mul", chain("reciprocal", root), scale)
+    shift = chain("sub", bias, chain("mul", mean, factor))
+    chain.bind(chain("add", chain("mul", x, factor), shift))
 
 
 def group_normalization(node: Node, b: Builder) -> None:
     """``GroupNormalization``; before opset 21 scale and bias are those of groups."""
-    _by_groups(node, b, node.int("num_groups", 1))
-
-
-def _by_groups(node: Node, b: Builder, groups: int) -> None:
     chain, x = Chain(node, b), b.value(node.input(0))
-    shape = chain.shape(x)
+    shape, groups = chain.shape(x), node.int("num_groups", 1)
     split = (shape[0], groups, shape[1] // groups, *shape[2:])
     axes = tuple(range(2, len(split)))
     grouped = chain.reshape(x, split)

@@ -253,7 +253,7 @@ def measured_plan(
         streams=tuple(streams),
         workspaces=tuple(workspaces),
         objective=total,
-        bound=compulsory_network_bytes(graph),
+        bound=compulsory_network_bytes(graph).total,
         scope=Scope.ALL_PLANS,
         status=SolveStatus.FEASIBLE,
     )

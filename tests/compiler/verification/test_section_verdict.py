@@ -25,6 +25,7 @@ from tests.compiler.sections import (
     averaged,
     case_of,
     judged_in_sections,
+    jumping,
     quantised,
     transposed,
 )
@@ -97,6 +98,46 @@ def test_another_average_is_wrong(pool: Case, channel: int, value: int):
 
     assert found.status is VerificationStatus.FAILED
     assert [(item.name, item.mismatches) for item in found.outputs] == [("fq", 1), ("y", 0)]
+
+
+@pytest.fixture
+def remainder(tmp_path: Path) -> Case:
+    return case_of(jumping(tmp_path / "net.onnx"), arch="edge-fp32")
+
+
+LESS_THAN_ONE = np.nextafter(np.float32(1), np.float32(0))
+
+
+def test_a_network_is_cut_in_front_of_a_jump(remainder: Case):
+    (cut,) = cuts(remainder.network, remainder.graph)
+
+    assert (cut.original, cut.source, cut.operand) == ("f", "f", cut.name)
+    assert remainder.tensors[cut.name][0].tolist() == [1, 1]
+
+
+def test_either_side_of_a_jump_is_right(remainder: Case):
+    other = remainder.with_cut(0, 0, value=LESS_THAN_ONE)
+    ((_, name),) = remainder.network.imported.output_names
+    assert other[name][0, 0] > 2.99 and remainder.tensors[name][0, 0] == 0
+
+    for tensors in (remainder.tensors, other):
+        found = remainder.judge(tensors)
+        assert (found.status, found.sections) == (VerificationStatus.VERIFIED, 2)
+
+
+def test_a_float_in_front_of_a_jump_is_held_to_its_tolerance(remainder: Case):
+    found = remainder.judge(remainder.with_cut(0, 0, value=0.9999))
+
+    assert [(item.name, item.mismatches) for item in found.outputs] == [("f", 1), ("y", 0)]
+
+
+def test_behind_a_jump_only_what_follows_from_its_operand_is_right(remainder: Case):
+    other = remainder.with_cut(0, 0, value=LESS_THAN_ONE)
+    ((_, name),) = remainder.network.imported.output_names
+
+    found = remainder.judge({**other, name: remainder.tensors[name]})
+
+    assert [(item.name, item.mismatches) for item in found.outputs] == [("f", 0), ("y", 1)]
 
 
 IMAGE = np.random.default_rng(3).integers(-9, 10, (1, 2, 4, 5)).astype(np.float32)

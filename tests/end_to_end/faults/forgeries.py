@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 
 from accnn.ir.errors import VerifyError
-from tests.compiler.sections import case_of, quantised
+from tests.compiler.sections import case_of, jumping, quantised
 from tests.compiler.verification import test_section_verdict as section_tests
 from tests.compiler.verification import test_translation as translation_tests
 from tests.ir.isa.test_program_checks import (
@@ -132,11 +132,14 @@ def sections() -> None:
     """Tensors that no right program makes where floats become integers, and their neighbours."""
     with TemporaryDirectory() as folder:
         softmax = case_of(quantised("Softmax", Path(folder) / "net.onnx"))
+        remainder = case_of(jumping(Path(folder) / "jump.onnx"), arch="edge-fp32")
     for test in (
         section_tests.test_the_right_tensors_are_verified,
         section_tests.test_the_other_side_of_a_tie_is_right_too,
         section_tests.test_a_fault_behind_a_cut_is_wrong,
     ):
         test(softmax)
+    section_tests.test_either_side_of_a_jump_is_right(remainder)
+    section_tests.test_a_float_in_front_of_a_jump_is_held_to_its_tolerance(remainder)
     for case in cases(section_tests.test_another_integer_is_wrong, softmax):
         case()

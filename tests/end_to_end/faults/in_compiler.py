@@ -430,8 +430,8 @@ _BOUNDS = (
     Fault(
         "ports of the roofline taken as one",
         "passes/analysis/bounds.py",
-        "bound = max(compute, read / (8 * dram.read_bandwidth))",
-        "bound = max(compute, (read + write) / (8 * dram.read_bandwidth))",
+        "ways = ((read, level.read_bandwidth), (written, level.write_bandwidth))",
+        "ways = ((read + written, level.read_bandwidth),)",
         Exam.BOUNDS,
     ),
     Fault(

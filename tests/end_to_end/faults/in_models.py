@@ -42,6 +42,13 @@ _JUDGE = (
         Exam.FORGED_SECTIONS,
     ),
     Fault(
+        "what a jump reads is not compared",
+        "compiler/verification/section_verdict.py",
+        "return compare(found, floats, cut.original, tolerance=allowed)",
+        "return compare(floats, floats, cut.original, tolerance=allowed)",
+        Exam.FORGED_SECTIONS,
+    ),
+    Fault(
         "outputs behind the last cut are not compared",
         "compiler/verification/section_verdict.py",
         "        for original, name in outputs",

@@ -78,3 +78,17 @@ def test_a_global_average_divides_by_the_scale_times_the_count(sketch, assert_sa
 
     assert (x.sum(axis=(2, 3), dtype=int)[0] == differing).all()
     assert_same(sketch.model({"x": x}, out, dtypes=("int8",)), {"x": x})
+
+
+@pytest.mark.parametrize("image", [(1,), (1, 1), (2, 4)])
+def test_an_instance_normalisation_scales_before_it_subtracts_the_mean(
+    sketch, assert_same, rng, image
+):
+    """Of equal elements: product and shift are rounded before they cancel. All sums are exact."""
+    levels = rng.integers(7 * 1024, 9 * 1024, (2, 64, *(1 for _ in image))).astype(F) / F(1024)
+    x = np.broadcast_to(levels, (2, 64, *image)).copy()
+    scale, bias = rng.uniform(0.8, 1.2, 64).astype(F), rng.uniform(-0.1, 0.1, 64).astype(F)
+    weights = (sketch.constant(array) for array in (scale, bias))
+    out = sketch.node("InstanceNormalization", "x", *weights, epsilon=1e-3)
+
+    assert_same(sketch.model({"x": x}, out), {"x": x})

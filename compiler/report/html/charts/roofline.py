@@ -7,7 +7,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from .....ir.arch import Architecture
+from .....ir.arch import Architecture, MemoryLevel
 from .....ir.report import OperatorReport
 from ...binding import LOOKS, Binding
 from ...figures import amount
@@ -59,7 +59,7 @@ def roofline_chart(
         arch: The machine.
     """
     points = roofline_points(operators, arch)
-    bandwidth = arch.off_chip.read_bandwidth
+    bandwidth = _most_bytes(arch.off_chip)
     if not points or not bandwidth:
         return None
     ridge = arch.all_macs / bandwidth
@@ -119,6 +119,15 @@ def roofline_chart(
             Key("ink line", "the most that the machine can do; MACs per cycle upwards"),
         ),
     )
+
+
+def _most_bytes(level: MemoryLevel) -> float | None:
+    """Return what a memory reads and writes together at most; ``None``: any number [byte/cycle]."""
+    if level.shared_port:
+        return level.read_bandwidth
+    if level.read_bandwidth is None or level.write_bandwidth is None:
+        return None
+    return level.read_bandwidth + level.write_bandwidth
 
 
 def _at(value: float) -> int:

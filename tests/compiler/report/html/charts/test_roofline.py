@@ -50,6 +50,20 @@ def test_an_operator_at_the_bandwidth_lies_on_the_roof_and_none_above(moved: int
     assert 0 <= y <= y + tall <= chart.panels[0].extent
 
 
+@pytest.mark.parametrize(
+    ("written", "most"), [(3 * BANDWIDTH, f"{4 * BANDWIDTH:g} bytes a cycle"), (None, None)]
+)
+def test_ways_with_ports_of_their_own_move_bytes_at_once(
+    written: float | None, most: str | None
+) -> None:
+    dram = replace(ARCH.off_chip, shared_port=False, write_bandwidth=written)
+    arch = replace(ARCH, levels=(dram, *ARCH.levels[1:]))
+
+    chart = roofline_chart([operator(0.25, 100, 100)], [Binding.DMA], arch)
+
+    assert most in chart.description if chart else most is None
+
+
 def test_without_operators_or_bandwidth_there_is_no_chart() -> None:
     unbounded = replace(
         ARCH, levels=(replace(ARCH.levels[0], read_bandwidth=None), *ARCH.levels[1:])
