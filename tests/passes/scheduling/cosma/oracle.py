@@ -98,6 +98,36 @@ def forks(draw: st.DrawFn) -> PlanProblem:
     return problem.with_budget(least + draw(st.integers(0, 3)))
 
 
+@st.composite
+def corridors(draw: st.DrawFn) -> PlanProblem:
+    """Draw a chain of operators that leave no byte unused but the first, and what passes them by.
+
+    That is off chip meanwhile, so nothing is left to choose.
+    """
+    count = draw(st.integers(2, 5))
+    budget = 60
+    some = st.sets(st.integers(1, count), min_size=1)
+    passing = [(2, {count}, False)]  # makes a wall of every operator but the ends
+    passing += draw(st.lists(st.tuples(st.integers(2, 5), some, st.booleans()), max_size=3))
+    tensors = [Tensor(name="x", bytes=draw(st.integers(1, 3)), on_host=True)]
+    tensors += [
+        Tensor(name=f"s{index}", bytes=size, on_host=is_input)
+        for index, (size, _, is_input) in enumerate(passing)
+    ]
+    made = [index for index, tensor in enumerate(tensors) if not tensor.on_host]
+    operations: list[Operation] = []
+    for step in range(count + 1):
+        reads = [at for at, (_, users, _) in enumerate(passing, 1) if step in users]
+        reads.append(len(tensors) - 1 if step else 0)
+        writes = (*(made if step == 0 else ()), len(tensors))
+        size = budget - sum(tensors[at].bytes for at in reads) if step else budget // 2
+        tensors.append(Tensor(name=f"t{step}", bytes=size, is_output=step == count))
+        operations.append(Operation(name=f"t{step}", reads=tuple(reads), writes=writes))
+    return PlanProblem(
+        name="corridor", tensors=tuple(tensors), operations=tuple(operations), budget=budget
+    )
+
+
 def brute_force(problem: PlanProblem) -> int:
     """Return the least off-chip bytes over all orders, evictions and options."""
     count = len(problem.operations)

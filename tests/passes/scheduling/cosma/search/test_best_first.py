@@ -7,7 +7,7 @@ from accnn.passes.scheduling.cosma.search.best_first import beam_search, search
 from accnn.passes.scheduling.cosma.search.bounds import WallBound
 from accnn.passes.scheduling.cosma.search.moves import MoveTable
 
-from ..oracle import brute_force, forks, problems
+from ..oracle import brute_force, corridors, forks, problems
 
 
 @settings(max_examples=150, deadline=None)
@@ -49,6 +49,14 @@ def test_the_bound_of_the_walls_never_exceeds_the_optimum(problem: PlanProblem):
 @given(forks())
 def test_what_two_operators_need_again_behind_a_wall_is_fetched_once(problem: PlanProblem):
     assert WallBound(MoveTable(problem))(MoveTable(problem).start()) <= brute_force(problem)
+
+
+@settings(max_examples=80, deadline=None, derandomize=True)
+@given(corridors())
+def test_where_nothing_is_left_to_choose_the_walls_prove_it_all(problem: PlanProblem):
+    table = MoveTable(problem)
+
+    assert WallBound(table)(table.start()) == brute_force(problem)
 
 
 def test_without_nodes_there_is_still_a_plan_and_a_bound():
