@@ -1,5 +1,7 @@
 """What is counted of the tiles of a nest is what cutting it makes, whatever its loops."""
 
+from itertools import groupby
+
 from hypothesis import Phase, assume, given, settings
 from hypothesis import strategies as st
 
@@ -53,3 +55,6 @@ def test_operations_and_accumulations_are_those_of_the_tiles(name, factors, leve
 
     assert found.operations[0] == sum(op.accumulates for op in tiles.ops)
     assert found.accumulations[0] == sum(tiles.finishes(op) for op in tiles.ops)
+    home = {tiles.sums_of(op): op.out for op in tiles.ops if tiles.finishes(op)}
+    turns = [at for at, _ in groupby(home[op.out] for op in tiles.ops if op.accumulates)]
+    assert found._spills_sums[0] == (len(turns) > len(set(turns)))
