@@ -1,5 +1,6 @@
 """What CoSA and SALSA say of a nest: its value, its bound, and whether anything better is left."""
 
+import itertools
 import math
 from dataclasses import replace
 
@@ -9,6 +10,8 @@ from hypothesis import strategies as st
 
 from accnn.backend.load import load_architecture
 from accnn.ir.workload import Dim, Operand, Workload
+from accnn.passes.analysis.cost import evaluate
+from accnn.passes.analysis.zigzag import zigzag_cost
 from accnn.passes.mapping.certificate.certify import SpaceOptimum
 from accnn.passes.mapping.certificate.padding import PaddedExtents
 from accnn.passes.mapping.mapper import MappingStatus
@@ -21,6 +24,7 @@ from accnn.passes.mapping.search.first_nests import Uneven
 from accnn.passes.mapping.search.measures import measure_of
 from accnn.passes.mapping.search.orders.engine import SearchOptions
 from accnn.passes.mapping.search.orders.selection import Rounds
+from accnn.passes.mapping.search.orders.spatial import all_unrollings, dataflow_unrolling
 from accnn.passes.mapping.search.uneven import improve_unevenly
 
 SIMBA = load_architecture("simba.toml")
@@ -135,6 +139,22 @@ def test_only_extents_that_were_tried_are_bounded_where_nothing_is_padded(monkey
     assert Cosa()._solve(replace(PROBLEM, padding=False, even=is_even)) is found
 
 
+@pytest.mark.parametrize(
+    ("objective", "steps"), [(Objective.ENERGY, 1e9), (Objective.LATENCY, 1.05), (Objective.EDP, 1)]
+)
+def test_nothing_is_padded_where_the_array_is_full_or_only_energy_counts(
+    monkeypatch, objective, steps
+):
+    problem = replace(PROBLEM, objective=objective)
+    found = SpaceOptimum(nest=nest_of(padded(7)), value=1e9, bound=8.0, proven=True)
+    monkeypatch.setattr(cosa, "solve_space", lambda *given: found)
+    monkeypatch.setattr(cosa, "padding_may_pay", lambda space: False)
+    monkeypatch.setattr(cosa, "least_steps", lambda *given: steps * problem.cycles_bound)
+    monkeypatch.setattr(cosa, "candidates", lambda *given, **named: pytest.fail("padded"))
+
+    assert Cosa(pad_above=1.05)._solve(problem) is found
+
+
 QUICK = Salsa(
     search=SearchOptions(restarts=1, descents=1, iterations=1),
     rounds=Rounds(tried=2, descents=1, semifinalists=1, longer=1, finalists=1),
@@ -165,6 +185,38 @@ def test_what_is_to_be_even_is(objective):
     for level in SIMBA.levels[1:]:
         starts = {item.start for item in nest.allocations if item.level == level.name}
         assert len(starts) <= 1, level.name
+
+
+@pytest.mark.parametrize("padding", [False, True])
+def test_unrollings_of_both_kinds_come_in_turn_the_dataflows_own_first(padding):
+    problem = MappingProblem(workload=Workload(P=7, C=10, K=12), arch=SIMBA, padding=padding)
+    kinds = [
+        all_unrollings(problem, padding=kind, beam=QUICK.beam)
+        for kind in (False, True)
+        if padding or not kind
+    ]
+
+    first, *others = QUICK._unrollings(problem)
+
+    assert first == dataflow_unrolling(problem.workload, problem.machine)
+    assert len({first, *others}) == 1 + len(others)
+    assert {first, *others} == {first, *itertools.chain(*kinds)}
+    ranks = [min(kind.index(item) for kind in kinds if item in kind) for item in others]
+    assert ranks == sorted(ranks)
+
+
+@pytest.mark.parametrize("objective", SEARCHED)
+def test_by_zigzags_rules_energy_is_zigzags_and_time_ours(objective):
+    problem = MappingProblem(
+        workload=SMALL, arch=SIMBA, objective=objective, rules=Rules.ZIGZAG_SOUND
+    )
+
+    found = QUICK.map(problem)
+
+    energy = zigzag_cost(found.nest, problem.machine).energy
+    cycles = evaluate(found.nest, problem.machine).cycles
+    values = {Objective.LATENCY: cycles, Objective.ENERGY: energy, Objective.EDP: energy * cycles}
+    assert found.objective == pytest.approx(values[objective], rel=1e-12)
 
 
 def test_by_zigzags_rules_nothing_is_bounded_and_nothing_moved_by_ours():
