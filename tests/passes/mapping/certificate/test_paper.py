@@ -7,8 +7,14 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from accnn.ir.arch import Architecture, Fanout, MemoryLevel
 from accnn.ir.workload import RELEVANT, Dim, Operand
-from accnn.passes.mapping.certificate.paper import PaperFormulation, PaperWeights, breakdown
+from accnn.passes.mapping.certificate.paper import (
+    PaperFormulation,
+    PaperWeights,
+    breakdown,
+    kept_at_network,
+)
 from accnn.passes.mip.model import MipLimits
 
 from .test_certificates_attacked import spaces
@@ -66,7 +72,7 @@ def fits(nest, space, share):
 
 
 @settings(max_examples=60, deadline=None, derandomize=True, phases=QUICK)
-@given(spaces(), st.integers(0, 99), st.sampled_from((0.3, 1.0)))
+@given(spaces((6, 8, 64, 512, 1 << 20)), st.integers(0, 99), st.sampled_from((0.3, 1.0)))
 def test_the_program_says_of_a_placement_what_its_nest_says(space, seed, share):
     assume(space.primes)
     rng = np.random.default_rng(seed)
@@ -85,6 +91,19 @@ def test_the_program_says_of_a_placement_what_its_nest_says(space, seed, share):
             assert result.value(program.traffic) == pytest.approx(parts.traffic, abs=1e-6)
             whole = 2.0 * parts.compute - 0.5 * parts.utilization + parts.traffic
             assert result.objective == pytest.approx(whole, abs=1e-6)
+
+
+@pytest.mark.parametrize(("below", "kept"), [("gb", "WIO"), ("near", "O"), (None, "WI")])
+def test_matrix_b_has_what_the_level_above_the_network_keeps(below, kept):
+    levels = tuple(
+        MemoryLevel(name=name, holds=tuple(map(Operand, holds)), capacity=capacity)
+        for name, holds, capacity in (("dram", "WI", None), ("gb", "WIO", 64), ("near", "O", 64))
+    )
+    fanouts = (Fanout(name="pe", below=below, size=4),) if below else ()
+    fanouts += (Fanout(name="lane", below="near", size=2),) if below == "gb" else ()
+    arch = Architecture(name="networked", levels=levels, scratchpad="gb", fanouts=fanouts)
+
+    assert set(kept_at_network(arch)) == set(map(Operand, kept))
 
 
 @settings(max_examples=15, deadline=None, derandomize=True, phases=QUICK)
