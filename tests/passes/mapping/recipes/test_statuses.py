@@ -39,6 +39,8 @@ VALUES = st.sampled_from([50.0, 99.0, 99.5, 99.61, 100.0, 101.0, math.inf])
         (100.0, True, MappingStatus.OPTIMAL),
         (120.0, True, MappingStatus.OPTIMAL),  # an uneven nest, better than all even ones
         (99.61, True, MappingStatus.OPTIMAL),
+        (99.59995, True, MappingStatus.OPTIMAL),  # less by a rounding
+        (99.5998, True, MappingStatus.BOUNDED),
         (99.59, True, MappingStatus.BOUNDED),
         (99.59, False, MappingStatus.BOUNDED),
         (100.0, False, MappingStatus.BOUNDED),
@@ -139,20 +141,32 @@ def test_only_extents_that_were_tried_are_bounded_where_nothing_is_padded(monkey
     assert Cosa()._solve(replace(PROBLEM, padding=False, even=is_even)) is found
 
 
+WIDE = Workload(P=64, C=64, K=64)
+
+
 @pytest.mark.parametrize(
-    ("objective", "steps"), [(Objective.ENERGY, 1e9), (Objective.LATENCY, 1.05), (Objective.EDP, 1)]
+    ("objective", "value", "steps", "is_enough"),
+    [
+        (Objective.LATENCY, 1.049, 1e9, True),  # fast
+        (Objective.LATENCY, 1e9, 1.049, True),  # the array could be
+        (Objective.LATENCY, 1.051, 1.051, False),
+        (Objective.EDP, 1e9, 1.049, True),
+        (Objective.EDP, 1.0, 1.051, False),
+        (Objective.ENERGY, 1e9, 1e9, True),
+    ],
 )
-def test_nothing_is_padded_where_the_array_is_full_or_only_energy_counts(
-    monkeypatch, objective, steps
-):
-    problem = replace(PROBLEM, objective=objective)
-    found = SpaceOptimum(nest=nest_of(padded(7)), value=1e9, bound=8.0, proven=True)
+def test_nothing_is_padded_where_that_cannot_help(monkeypatch, objective, value, steps, is_enough):
+    problem = MappingProblem(workload=WIDE, arch=SIMBA, objective=objective)
+    value, steps = value * problem.cycles_bound, steps * problem.cycles_bound
+    found = SpaceOptimum(nest=None, value=value, bound=8.0, proven=True)
+    padded = []
     monkeypatch.setattr(cosa, "solve_space", lambda *given: found)
     monkeypatch.setattr(cosa, "padding_may_pay", lambda space: False)
-    monkeypatch.setattr(cosa, "least_steps", lambda *given: steps * problem.cycles_bound)
-    monkeypatch.setattr(cosa, "candidates", lambda *given, **named: pytest.fail("padded"))
+    monkeypatch.setattr(cosa, "least_steps", lambda *given: steps)
+    monkeypatch.setattr(cosa, "candidates", lambda *given, **named: padded.append(named) or ())
 
     assert Cosa(pad_above=1.05)._solve(problem) is found
+    assert padded == ([] if is_enough else [{"below": steps, "count": 3}])
 
 
 QUICK = Salsa(
