@@ -29,9 +29,9 @@ _ROUNDING = 1.0 + 1e-6
 
 
 @st.composite
-def spaces(draw, capacities=(64, 512, 1 << 20)):
+def spaces(draw):
     """Draw a small workload on a random machine, some of its operands in the scratchpad."""
-    arch = draw(architectures(capacity=draw(st.sampled_from(capacities))))
+    arch = draw(architectures(capacity=draw(st.sampled_from((64, 512, 1 << 20)))))
     work = Workload(
         R=draw(st.sampled_from((1, 2, 3))),
         S=draw(st.sampled_from((1, 1, 3))),
