@@ -156,7 +156,7 @@ class WallBound:
         optional: list[int] = []
         for tensor in bits(read):
             producer = table.problem.producer[tensor]
-            if producer is None or (self._ancestors[wall] | 1 << wall) >> producer & 1:
+            if producer is None or self._ancestors[wall] >> producer & 1:
                 sure |= 1 << tensor if absent(tensor) else 0
             elif not self._descendants[wall] >> producer & 1:
                 optional.append(tensor)
