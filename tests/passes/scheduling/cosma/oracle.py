@@ -73,22 +73,24 @@ def _finished(
 
 
 @st.composite
-def forks(draw: st.DrawFn) -> PlanProblem:
-    """Draw a problem with a wall ``w`` and two operators that may run before it or after it.
+def forks(draw: st.DrawFn, *, sides: tuple[str, ...] = ("left", "right")) -> PlanProblem:
+    """Draw a problem with a wall ``w`` and operators that may run before it or after it.
 
-    Behind the wall both need the same input again, which is fetched once for both.
+    Behind the wall all need the same input again, which is fetched once for all; what comes last
+    may read it, too.
     """
     small, large = st.integers(1, 3), st.integers(8, 12)
-    drawn = {"x": small, "k": small, "m": large, "w": large, "left": small, "right": small}
-    sizes = {name: draw(size) for name, size in {**drawn, "y": small}.items()}
+    again = st.sampled_from(((), ("x",)))
+    drawn = {"y": small, "x": small, "k": small, "m": large, "w": large}
+    sizes = {name: draw(size) for name, size in {**drawn, **dict.fromkeys(sides, small)}.items()}
     names = list(sizes)
     tensors = tuple(
         Tensor(name=name, bytes=size, on_host=name == "x", is_output=name == "y")
         for name, size in sizes.items()
     )
-    reads = {"k": "x", "m": "xk", "w": "m", "left": "x", "right": "x"}
+    reads = {"k": "x", "m": "xk", "w": "m", **dict.fromkeys(sides, "x")}
     inputs = {name: tuple(map(names.index, read)) for name, read in reads.items()}
-    inputs["y"] = tuple(map(names.index, ("k", "w", "left", "right")))
+    inputs["y"] = tuple(map(names.index, ("k", "w", *sides, *draw(again))))
     operations = tuple(
         Operation(name=name, reads=read, writes=(names.index(name),), menu=ALL_RESIDENT)
         for name, read in inputs.items()
