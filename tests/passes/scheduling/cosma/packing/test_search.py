@@ -5,7 +5,7 @@ import pytest
 from accnn.passes.scheduling.cosma.packing import exact
 from accnn.passes.scheduling.cosma.packing.blocks import peak_bytes
 from accnn.passes.scheduling.cosma.packing.exact import pack
-from accnn.passes.scheduling.cosma.packing.search import pack_by_search
+from accnn.passes.scheduling.cosma.packing.search import _Search, pack_by_search
 from tests.passes.scheduling.cosma.packing.test_kernel import cut, drawn, is_right, lowest
 
 
@@ -28,6 +28,33 @@ def test_pieces_of_a_rectangle_are_never_denied():
 
         assert addresses is not None or not proven
         assert addresses is None or is_right(blocks, addresses, height)
+
+
+@pytest.mark.parametrize("seed", [22330, 26166, 26674])
+def test_what_fits_is_not_denied_where_a_part_has_failed_behind_another(seed: int):
+    blocks, height = cut(seed)
+
+    addresses, proven = pack_by_search(blocks, height, nodes=2000)
+
+    assert proven
+    assert addresses is not None and is_right(blocks, addresses, height)
+
+
+class Watched(_Search):
+    """A search that is asked after each failure whether all is as before."""
+
+    def _solve(self, members, floor):
+        before = self._placed.copy(), self._below[members], self._tops.copy(), self._left.copy()
+        solved = super()._solve(members, floor)
+        after = self._placed, self._below[members], self._tops, self._left
+        assert solved or all((was == now).all() for was, now in zip(before, after, strict=True))
+        return solved
+
+
+def test_what_fails_leaves_nothing_behind():
+    for seed in range(30):
+        for blocks in (drawn(seed), cut(seed)[0]):
+            Watched(blocks, peak_bytes(blocks)).run(400)
 
 
 def test_what_the_search_leaves_open_the_integer_program_answers(monkeypatch):
