@@ -105,6 +105,24 @@ def test_the_program_says_what_the_cost_model_says(space, objective, seed):
         assert CLOSE[objective] * counts <= found <= counts * (1.0 + 1e-6)
 
 
+@settings(max_examples=25, deadline=None, derandomize=True, phases=QUICK)
+@given(
+    spaces(),
+    st.sampled_from([(2, 1), (1, 3), (3, 2)]),
+    st.sampled_from((Objective.LATENCY, Objective.ENERGY)),
+    st.integers(0, 99),
+)
+def test_rows_and_columns_have_dilations_of_their_own(space, dilation, objective, seed):
+    work = replace(space.workload, dilation=dilation)
+    space = minimising(replace(space, problem=replace(space.problem, workload=work)), objective)
+
+    for row in range(2):
+        one = draw_uniform(space, 2, np.random.default_rng(seed)).take([row])
+        found, counts = said(space, one), counted(space, one)
+        if found < math.inf:  # nothing is mirrored here
+            assert 0.95 * counts <= found <= counts * (1.0 + 1e-6)
+
+
 SLOW = st.sampled_from((None, None, None, 0.02))
 
 

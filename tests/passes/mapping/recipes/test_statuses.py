@@ -9,6 +9,7 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 from accnn.backend.load import load_architecture
+from accnn.ir.errors import InfeasibleError
 from accnn.ir.workload import Dim, Operand, Workload
 from accnn.passes.analysis.cost import evaluate
 from accnn.passes.analysis.zigzag import zigzag_cost
@@ -130,6 +131,31 @@ def test_the_best_of_all_spaces_is_kept_with_the_least_of_their_bounds(data):
     assert found.bound == min(item.bound for item in asked)
     assert found.proven == all(item.proven for item in asked)
     assert found.nest is not None
+
+
+NOTHING = SpaceOptimum(nest=None, value=math.inf, bound=8.0, proven=False)
+
+
+def refuse(self, problem):
+    raise InfeasibleError(f"{self.name} finds nothing")
+
+
+def test_where_the_program_finds_nothing_others_step_in_and_the_result_says_so(monkeypatch):
+    monkeypatch.setattr(Cosa, "_solve", lambda self, problem: NOTHING)
+    searched, greedy = Salsa().map(PROBLEM), OutputStationary().map(PROBLEM)
+
+    for stand_in, found in (("salsa", searched), ("output-stationary", greedy)):
+        result = Cosa().map(PROBLEM)
+
+        assert (result.mapper, result.status) == ("cosa", MappingStatus.FALLBACK)
+        assert result.note.endswith(stand_in)
+        assert (result.nest, result.objective) == (found.nest, found.objective)
+        assert (result.bound, result.scope) == (found.bound, found.scope)
+        monkeypatch.setattr(Salsa, "find", refuse)
+
+    monkeypatch.setattr(OutputStationary, "find", refuse)
+    with pytest.raises(InfeasibleError, match="salsa finds nothing"):
+        Cosa().map(PROBLEM)
 
 
 @pytest.mark.parametrize("is_even", [False, True])
