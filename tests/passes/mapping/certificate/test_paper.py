@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 from accnn.ir.arch import Architecture, Fanout, MemoryLevel
@@ -73,8 +73,24 @@ def fits(nest, space, share):
     return True
 
 
+def streamed_past_the_scratchpad():
+    """Return a space whose inputs and outputs lie in the scratchpad: no tile is kept there."""
+    levels = tuple(
+        MemoryLevel(name=name, holds=tuple(map(Operand, holds)), capacity=capacity)
+        for name, holds, capacity in (("dram", "WIO", None), ("gb", "IO", 512), ("mid", "WO", 512))
+    )
+    problem = MappingProblem(
+        workload=Workload(Q=2, C=2, N=2, G=2),
+        arch=Architecture(name="streaming", levels=levels, scratchpad="gb"),
+        resident=frozenset({Operand.I, Operand.O}),
+    )
+    return even_space(problem)
+
+
 @settings(max_examples=60, deadline=None, derandomize=True, phases=QUICK)
 @given(spaces(), st.integers(0, 99), st.sampled_from((0.3, 1.0)))
+@example(streamed_past_the_scratchpad(), 2, 1.0)
+@example(streamed_past_the_scratchpad(), 3, 1.0)
 def test_the_program_says_of_a_placement_what_its_nest_says(space, seed, share):
     assume(space.primes)
     rng = np.random.default_rng(seed)
