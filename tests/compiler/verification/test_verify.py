@@ -6,6 +6,7 @@ from accnn.compiler.verification.verify import (
     Tolerance,
     compare,
     judged,
+    own_tolerance,
     tolerances,
 )
 from accnn.ir.report import VerificationStatus
@@ -90,3 +91,37 @@ def test_an_exact_operand_excuses_no_rounding_of_the_other(operands: str):
 
     assert found["e"].relative == FLOAT_TOLERANCE
     assert found["y"].relative == 2 * FLOAT_TOLERANCE
+
+
+@pytest.mark.parametrize("operands", ["%q, %x", "%x, %q"])
+def test_what_is_moved_beside_an_exact_operand_may_be_off_a_step_as_before(operands: str):
+    text = f"""graph net {{
+  input %x : s8<1x8, scale = 0.25, zero = 0>
+  %f = dequantize(%x) : f32<1x8>
+  %p = softmax(%f) {{axis = 1}} : f32<1x8>
+  %q = quantize(%p) : s8<1x8, scale = 0.25, zero = 0>
+  %y = concat({operands}) {{axis = 1}} : s8<1x16, scale = 0.25, zero = 0>
+  return %y
+}}
+"""
+    found = tolerances(parse_module(text).graph)
+
+    assert found["q"] == found["y"] == Tolerance(absolute=1.0)
+
+
+def test_a_step_of_several_scales_is_the_largest_of_them():
+    text = """graph net {
+  input %x : f32<1x2>
+  %p = softmax(%x) {axis = 1} : f32<1x2>
+  %q = quantize(%p) : s8<1x2, scale = [0.25, 0.5], zero = 0, axis = 1>
+  %d = dequantize(%q) : f32<1x2>
+  return %d
+}
+"""
+    assert tolerances(parse_module(text).graph)["d"].absolute == 0.5
+
+
+def test_of_the_very_same_operands_only_floats_that_are_rounded_may_be_off():
+    rounded = {op.name: own_tolerance(op).relative > 0 for op in parse_module(MIXED).graph.ops}
+
+    assert rounded == {name: name == "p" for name in "frpqmds"}
