@@ -111,15 +111,18 @@ def _importers(module: str) -> frozenset[str]:
 def stages_of(file: str, *, far: bool = False) -> list[Sequence[str]]:
     """Return files of tests in the order in which they are asked, in stages.
 
-    Those in the module's place among the tests; those that import it; those in its folder; the
-    judges of everything; and, where far ones are asked, those that import what imports it.
+    Those in the module's place among the tests; those that import it; those in its folder, or in
+    the nearest one above that has some; those in the folders above that; the judges of everything;
+    and, where far ones are asked, those that import what imports it.
     """
     module = "accnn." + file.removesuffix(".py").replace("/", ".")
     around = {module, *_importers(module)}
+    folders = _folders_above(file)
     stages = (
         [name for name in _tests() if _is_mirror(name, file)],
         [name for name, imported in _tests().items() if module in imported],
-        _beside(file),
+        folders[0] if folders else [],
+        [name for names in folders[1:] for name in names],
         JUDGES,
         [name for name, imported in _tests().items() if far and around & imported],
     )
@@ -141,15 +144,12 @@ def _is_mirror(name: str, file: str) -> bool:
     return name.startswith(places)
 
 
-def _beside(file: str) -> list[str]:
-    """Return the tests in a module's folder among the tests, or in the nearest one above."""
-    folder = file.rpartition("/")[0]
-    while folder:
-        found = [name for name in _tests() if name.rpartition("/")[0] == f"tests/{folder}"]
-        if found:
-            return found
-        folder = folder.rpartition("/")[0]
-    return []
+def _folders_above(file: str) -> list[list[str]]:
+    """Return the tests in a module's folder among the tests and in each above it, if any."""
+    parts = file.split("/")[:-1]
+    places = ["/".join(("tests", *parts[:count])) for count in range(len(parts), 0, -1)]
+    found = ([name for name in _tests() if name.rpartition("/")[0] == place] for place in places)
+    return [names for names in found if names]
 
 
 def _distance(name: str, file: str) -> tuple[int, str]:

@@ -135,6 +135,13 @@ def test_the_tests_of_a_module_come_nearest_first() -> None:
     assert far
 
 
+def test_tests_in_the_folders_above_are_asked_after_those_beside() -> None:
+    beside, above, _ = stages_of("models/onnx_import/operators/quantised/qoperator.py")
+
+    assert "tests/models/onnx_import/operators/test_pooling.py" in beside
+    assert "tests/models/onnx_import/test_integers.py" in above
+
+
 TINY = """def least(a, b):
     while a < 0:
         a += 1

@@ -153,11 +153,12 @@ def _idle_slots(space: EvenSpace, objective: Objective) -> frozenset[int]:
         return frozenset()
     found: set[int] = set()
     arch = space.arch
-    for level in reversed(space.slots[1:]):
+    for level in reversed(space.slots):
         keeps = [chain for chain in space.chains.values() if level in chain[1:]]
         if level == space.chains[Operand.O][-1] or len(keeps) != 1:
             break
-        parent = keeps[0][keeps[0].index(level) - 1]
+        (chain,) = keeps
+        parent = chain[chain.index(level) - 1]
         between = [item for item in arch.fanouts if parent <= arch.index(item.below) < level]
         bounded = (
             arch.levels[parent].read_bandwidth is not None

@@ -5,7 +5,7 @@ permutation of the level that feeds the network, or a fan-out. This is the repro
 yardstick; :mod:`.formulation` is what accnn uses.
 
 Deviation: eq. (3) as printed puts every factor on every level. What is meant (and Table III shows)
-is one place per factor over all levels; so it is here.
+is one place per factor over all levels; so it is here. Levels that keep no tile have no loops.
 
 Deviation: ranks hold one factor each (III-B1 says so, no equation does); ranks may be empty.
 
@@ -142,7 +142,7 @@ class PaperFormulation:
     def _add_places(self) -> None:
         """Eq. (3): one place per factor; and one factor per rank."""
         for index, factor in enumerate(self.factors):
-            for level in range(len(self.space.arch.levels)):
+            for level in self.space.slots:
                 if level != self.network:
                     self.places[index, level] = self.model.binary()
             for rank in self.ranks:

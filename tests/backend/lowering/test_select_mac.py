@@ -158,3 +158,15 @@ def test_lines_that_a_window_meets_are_read_whatever_its_steps(dilation: int, ro
     compiled = compile_fused(graph, net.data, "simba", [Group(members=("a", "b", "y"), rows=rows)])
 
     assert compiled.wrong(compiled.run(detect_races=True)) == []
+
+
+@pytest.mark.parametrize("rows", [1, 3])
+def test_products_of_rows_that_a_stripe_keeps_are_those_of_whole_matrices(rows: int) -> None:
+    net = NetworkBuilder()
+    net.dense(net.dense(net.input("x", (8, 20)), "a", 24), "b", 17)
+    graph = net.build("b")
+    groups = (Group(members=("a", "b"), rows=rows),)
+
+    compiled = compile_fused(graph, net.data, "edge-1m", groups)
+
+    assert compiled.wrong(compiled.run(detect_races=True)) == []

@@ -10,6 +10,7 @@ from accnn.compiler.verification.verify import (
     compare,
     judged,
     reference_outputs,
+    own_tolerance,
     tolerances,
 )
 from accnn.ir.errors import ModelError
@@ -106,3 +107,37 @@ def test_a_crash_of_onnxruntime_is_a_message(monkeypatch, end):
 
     with pytest.raises(ModelError, match=f"onnxruntime ends with {end.name} when it is to run"):
         reference_outputs(convolutions_in_a_row((3, 4, 3, 1), size=4), {})
+
+
+@pytest.mark.parametrize("operands", ["%q, %x", "%x, %q"])
+def test_what_is_moved_beside_an_exact_operand_may_be_off_a_step_as_before(operands: str):
+    text = f"""graph net {{
+  input %x : s8<1x8, scale = 0.25, zero = 0>
+  %f = dequantize(%x) : f32<1x8>
+  %p = softmax(%f) {{axis = 1}} : f32<1x8>
+  %q = quantize(%p) : s8<1x8, scale = 0.25, zero = 0>
+  %y = concat({operands}) {{axis = 1}} : s8<1x16, scale = 0.25, zero = 0>
+  return %y
+}}
+"""
+    found = tolerances(parse_module(text).graph)
+
+    assert found["q"] == found["y"] == Tolerance(absolute=1.0)
+
+
+def test_a_step_of_several_scales_is_the_largest_of_them():
+    text = """graph net {
+  input %x : f32<1x2>
+  %p = softmax(%x) {axis = 1} : f32<1x2>
+  %q = quantize(%p) : s8<1x2, scale = [0.25, 0.5], zero = 0, axis = 1>
+  %d = dequantize(%q) : f32<1x2>
+  return %d
+}
+"""
+    assert tolerances(parse_module(text).graph)["d"].absolute == 0.5
+
+
+def test_of_the_very_same_operands_only_floats_that_are_rounded_may_be_off():
+    rounded = {op.name: own_tolerance(op).relative > 0 for op in parse_module(MIXED).graph.ops}
+
+    assert rounded == {name: name == "p" for name in "frpqmds"}

@@ -314,6 +314,13 @@ DAMAGE: dict[str, tuple[Callable[[], TileSchedule], str]] = {
         "written off too early|writes tile 4 off too early",
     ),
     "outputs never stored": (lambda: without(9), "output tile 4 is never stored"),
+    "outputs stored twice": (
+        lambda: replace(
+            with_place(6, last_event=10),
+            events=(*schedule().events, event(EventKind.STORE, OUT, Unit.DMA, 90)),
+        ),
+        "event 10 stores what was stored before",
+    ),
     "a store of inputs": (lambda: with_event(9, subject=I0), "store of a tile of role I"),
     "a spill of outputs": (
         lambda: with_event(9, kind=EventKind.SPILL),

@@ -6,7 +6,7 @@ from accnn.ir.graph import Graph
 from accnn.ir.graph_schedule import Group
 from accnn.passes.analysis.compulsory import compulsory_network_bytes
 from tests.flow import compile_graph
-from tests.networks import NetworkBuilder
+from tests.networks import NetworkBuilder, per_tensor
 from tests.passes.tiling.fused import compile_fused
 from tests.tiles import tiles_of
 
@@ -63,6 +63,15 @@ def test_rows_that_no_output_depends_on_do_not_count():
     constants = sum(item.type.bytes for item in graph.constants)
 
     assert compulsory_network_bytes(graph).total == 8 * 8 * 6 + constants + graph.types["y"].bytes
+
+
+def test_what_is_computed_of_single_pixels_needs_no_others():
+    net = NetworkBuilder()
+    inputs = net.input("x", (1, 8, 12, 6)), net.input("z", (1, 8, 12, 6))
+    a = net.op("add", inputs, "a", quant=per_tensor(0.1))
+    graph = net.build(net.op("max_pool", (a,), "y", {"kernel": (2, 1), "stride": (3, 2)}))
+
+    assert compulsory_network_bytes(graph) == 2 * 8 * 8 * 3 + graph.types["y"].bytes
 
 
 @pytest.mark.parametrize("rows", [1, 2, 4])

@@ -9,14 +9,17 @@ from hypothesis import strategies as st
 
 from accnn.backend.load import load_architecture
 from accnn.ir.errors import ArchitectureError
-from accnn.ir.workload import Operand, Workload
+from accnn.ir.mapping import Allocation, Loop, LoopNest
+from accnn.ir.mesh import mesh_of
+from accnn.ir.workload import Dim, Operand, Workload
 from accnn.passes.analysis.cost import evaluate
-from accnn.passes.analysis.mesh_load import MeshLoad, mesh_load, network_cycles
+from accnn.passes.analysis.mesh_load import MeshLoad, _Loads, mesh_load, network_cycles
 from accnn.passes.mapping.recipes.output_stationary import map_output_stationary
 from accnn.runtime_sim.noc.nest_traffic import run_nest
 
 from ...nest_strategies import nests
-from ...runtime_sim.noc.machines import network
+from ...runtime_sim.noc.cycle_by_cycle import Task
+from ...runtime_sim.noc.machines import network, run
 from ...runtime_sim.noc.nests import machine
 
 PORTS = network(flit_bits=8, scratchpad_ports=((0, 0), (0, 2)), off_chip_ports=((0, 1), (3, 1)))
@@ -57,6 +60,70 @@ def test_what_lies_in_the_scratchpad_comes_from_its_ports(data):
 
     run = run_nest(replace(nest, allocations=tuple(homes)), machine())
     assert [load.links[link] for link in range(len(run.crossed))] == run.crossed.tolist()
+
+
+@given(st.integers(0, 11), st.sets(st.integers(0, 11), min_size=1, max_size=4), st.data())
+@settings(max_examples=60, deadline=None)
+def test_a_tile_that_meets_no_other_is_under_way_as_long_as_in_the_simulator(port, to, data):
+    """As far as it is one packet; from off chip the memory's own time comes on top."""
+    others = tuple(sorted(to - {port})) or ((port + 1) % 12,)
+    net = network(
+        router_cycles=data.draw(st.integers(1, 3)), flit_bits=8, buffer_flits=9, packet_flits=40
+    )
+    arch, flits = machine(network=net), data.draw(st.integers(1, 40))
+    loads = _Loads(data.draw(nests(arch)), arch, mesh_of(arch), frozenset())
+    done = int(run(net, [Task(port, others, flits, "", [])]).done[0]) + 1
+
+    for boundary in loads.counts.index.table.boundaries:
+        own = flits / 16.0 if boundary.parent == "dram" else 0.0
+        assert loads._trip(boundary, port, others, flits) - own == done
+
+
+SINGLE = replace(
+    machine(), levels=tuple(replace(level, double_buffered=False) for level in machine().levels)
+)
+"""A machine that computes nothing while a tile is under way."""
+
+
+def nest_of(loops, near, staged=()):
+    """Return a nest whose tiles in the children begin at given loops, others where all do.
+
+    Args:
+        loops: Dimensions and extents of the temporal loops.
+        near: Where the tile of an operand in the children begins.
+        staged: Operands whose tile in the scratchpad begins there, too.
+    """
+    found = []
+    for operand in Operand:
+        start = near.get(operand, 0)
+        found.append(Allocation(operand, "dram", 0))
+        if operand is not Operand.W:
+            found.append(Allocation(operand, "gb", start if operand in staged else 0))
+        found.append(Allocation(operand, "near", start))
+    return LoopNest(
+        workload=Workload(**dict(loops)),
+        temporal=tuple(Loop(Dim(dim), extent) for dim, extent in loops),
+        spatial=(),
+        allocations=tuple(found),
+    )
+
+
+@pytest.mark.parametrize(
+    ("nest", "least"),
+    [
+        (nest_of([("K", 16), ("C", 9)], {Operand.W: 1}), 0.83),
+        (nest_of([("P", 16), ("C", 9)], {Operand.I: 1}, staged=(Operand.I,)), 0.74),
+        (nest_of([("K", 16), ("C", 9)], {Operand.O: 1}), 0.84),
+        (nest_of([("C", 4), ("K", 8), ("P", 9)], {Operand.O: 2}), 0.97),
+    ],
+    ids=["weights", "inputs", "outputs", "sums"],
+)
+def test_where_every_tile_is_waited_for_that_is_how_long_it_takes(nest, least):
+    load, run = mesh_load(nest, SINGLE), run_nest(nest, SINGLE)
+    closed = network_cycles(evaluate(nest, SINGLE), load)
+
+    assert least * run.cycles <= closed <= run.cycles
+    assert mesh_load(nest, machine()).trips == load.trips / 2  # while one comes, one is used
 
 
 @pytest.mark.parametrize("name", ["simba", "simba-8x8"])

@@ -291,6 +291,18 @@ def test_fill_and_drain_hide_behind_neighbours():
     assert timing.queues[1][0].start == 18
 
 
+def test_products_begin_after_all_that_retires_in_that_cycle():
+    """Also after what takes no more than its start-up, which is over then."""
+    built = program({"mx0": [Sync()], "vx0": [Sync()]})
+    work = [[Demand(least=2, fill=3), Demand()], [Demand(lead=3), Demand()]]
+
+    timing = time_of(built, work)
+
+    assert timing.queues[0][0].start == timing.queues[1][0].end == 3
+    order = [(step.queue, step.retires) for step in timing.steps if step.position == 0]
+    assert order == [(1, False), (1, True), (0, False), (0, True)]
+
+
 def test_a_trace_shows_a_draining_instruction_up_to_the_next_one():
     result = simulate(program({"mx0": [Sync()], "vx0": [Sync()]}), {}, {}, trace=True)
     stream = dataclasses.replace(Fill(dst=at(Space.GB, 0, 1), **ONE), op=0)

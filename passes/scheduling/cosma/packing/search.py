@@ -154,7 +154,7 @@ class _Search:
         rest = members[members != index]
         if self._fits(members, address) and (not len(rest) or self._solve(rest, address)):
             return True
-        self._placed[index] = -1
+        self._placed[index], self._below[index] = -1, address
         self._tops[span] = tops
         self._left[span] += self._sizes[index]
         self._below[near] = below

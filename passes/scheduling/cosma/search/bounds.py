@@ -153,15 +153,15 @@ class WallBound:
         for op in bits(stage):
             read |= table.reads[op]
         sure = 0
-        optional: list[int] = []
+        others: list[int] = []
         for tensor in bits(read):
             producer = table.problem.producer[tensor]
-            if producer is None or (self._ancestors[wall] | 1 << wall) >> producer & 1:
+            if producer is None or self._ancestors[wall] >> producer & 1:
                 sure |= 1 << tensor if absent(tensor) else 0
-            elif not self._descendants[wall] >> producer & 1:
-                optional.append(tensor)
+            else:
+                others.append(tensor)
         least, involved = 0, sure
-        for tensor in optional:
+        for tensor in others:
             cost, mask = self._need(tensor, wall, sure, absent)
             least, involved = max(least, cost), involved | mask
         return table.price_of(sure) + least, involved

@@ -8,8 +8,9 @@ from hypothesis import strategies as st
 from accnn.backend.load import load_architecture
 from accnn.ir.errors import InfeasibleError, VerifyError
 from accnn.ir.mapping import LoopNest
-from accnn.ir.workload import Operand, Workload
+from accnn.ir.workload import DIMS, Operand, Workload
 from accnn.passes.analysis.batches.batch import evaluate_batch
+from accnn.passes.analysis.batches.counts import Counts
 from accnn.passes.analysis.batches.nest_batch import batch_nests
 from accnn.passes.analysis.cost import evaluate
 from accnn.passes.mapping.problem import MappingProblem
@@ -54,6 +55,7 @@ def test_batch_equals_scalar_to_the_last_digit(data):
         assert cost.offchip_bytes[index] == one.offchip_bytes
         again = evaluate(batch.nest(index), arch, placement=placement)
         assert again == one
+        assert dict(zip(DIMS, batch.padded[index], strict=True)) == nest.extents
     assert cost.fits[0] == fits(first, arch, placement)
 
 
@@ -64,6 +66,21 @@ def test_batch_knows_what_fits(data):
     nest = data.draw(nests(arch, limit=10**5))
 
     assert evaluate_batch(batch_nests([nest]), arch).fits[0] == fits(nest, arch)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.data())
+def test_every_tile_has_the_elements_that_its_nest_says(data):
+    arch = data.draw(architectures())
+    nest = data.draw(nests(arch, limit=10**6))
+    counts = Counts(
+        batch_nests([nest]), arch, frozenset(data.draw(st.sets(st.sampled_from(Operand))))
+    )
+
+    for item in nest.allocations:
+        extents = nest.tile(arch, item)
+        elements = counts.tile(item.operand, item.level)
+        assert elements.tolist() == [nest.workload.elements(item.operand, extents)]
 
 
 def test_nests_of_different_workloads_make_no_batch():

@@ -1,22 +1,32 @@
 """What is counted of the tiles of a nest is what cutting it makes, whatever its loops."""
 
+from dataclasses import replace
+from itertools import groupby
+
+import pytest
 from hypothesis import Phase, assume, given, settings
 from hypothesis import strategies as st
 
 from accnn.backend.load import load_architecture
 from accnn.ir.errors import InfeasibleError
+from accnn.ir.isa.instructions import Space
 from accnn.ir.isa.spaces import accumulator_level
-from accnn.ir.mapping import Loop, even_nest
+from accnn.ir.mapping import Loop, SpatialLoop, even_nest
 from accnn.ir.ops import workload
-from accnn.ir.workload import Dim
+from accnn.ir.tiles.graph import Role
+from accnn.ir.workload import Dim, Operand
+from accnn.passes.analysis.batches.batch import evaluate_batch
 from accnn.passes.analysis.batches.nest_batch import batch_nests
 from accnn.passes.analysis.batches.tile_batch import TileBatch
+from accnn.passes.analysis.tile_cost import tile_cost
 from accnn.passes.tiling.mac import tile_mac
 from accnn.passes.tiling.residency import Residency
 from tests.networks import NetworkBuilder
 
 STREAMED = Residency(addresses={}, workspace_address=0, workspace_bytes=1 << 20)
 FACTORS = [Dim.P, Dim.P, Dim.Q, Dim.C, Dim.C, Dim.K]
+REST = {Dim.P: 2, Dim.Q: 4, Dim.C: 2, Dim.K: 8, Dim.R: 3, Dim.S: 3}
+MACHINES = {name: load_architecture(name) for name in ("edge-1m", "simba", "eyeriss")}
 
 
 def convolution():
@@ -28,28 +38,116 @@ def convolution():
 GRAPH = convolution()
 
 
-@settings(max_examples=40, deadline=None, derandomize=True, phases=[Phase.generate])
-@given(
-    st.sampled_from(["edge-1m", "simba", "eyeriss"]),
-    st.permutations(FACTORS),
-    st.lists(st.integers(0, 3), min_size=len(FACTORS), max_size=len(FACTORS)),
-)
-def test_operations_and_accumulations_are_those_of_the_tiles(name, factors, levels):
-    arch = load_architecture(name)
-    work = workload(GRAPH.ops[0], GRAPH.types)
+@st.composite
+def cut_nests(draw):
+    """Draw an even nest of the convolution; return its machine, what is counted, and its tiles."""
+    arch = MACHINES[draw(st.sampled_from(sorted(MACHINES)))]
     temporal = {level.name: [] for level in arch.levels}
     last = arch.index(accumulator_level(arch))
-    for dim, at in zip(factors, levels, strict=True):
-        temporal[arch.levels[min(at, last)].name].append(Loop(dim, 2))
-    rest = {Dim.P: 2, Dim.Q: 4, Dim.C: 2, Dim.K: 8, Dim.R: 3, Dim.S: 3}
+    for dim in draw(st.permutations(FACTORS)):
+        at = draw(st.integers(0, min(3, last)))
+        temporal[arch.levels[at].name].append(Loop(dim, 2))
+    rest, spatial = dict(REST), []
+    for fanout in arch.fanouts:
+        dims = [dim for dim in (Dim.K, Dim.C) if dim in fanout.dims]
+        dims = dims if fanout.reduction else [dim for dim in dims if dim is not Dim.C]
+        if dims and draw(st.booleans()):
+            dim = draw(st.sampled_from(dims))
+            if rest[dim] > 1:
+                rest[dim] //= 2
+                spatial.append(SpatialLoop(dim, 2, fanout.name))
     temporal[arch.levels[last].name] += [Loop(dim, extent) for dim, extent in rest.items()]
-    nest = even_nest(work, arch, temporal, [])
-
+    work = workload(GRAPH.ops[0], GRAPH.types)
+    nest = even_nest(work, arch, temporal, spatial)
     try:
         tiles = tile_mac(GRAPH, GRAPH.ops[0], nest, arch, STREAMED)
     except InfeasibleError:
         assume(False)
-    found = TileBatch(batch_nests([nest]), arch, frozenset())
+    own = arch.for_npu(arch.npus[0])
+    return own, TileBatch(batch_nests([nest]), own, frozenset()), tiles
 
-    assert found.operations[0] == sum(op.accumulates for op in tiles.ops)
-    assert found.accumulations[0] == sum(tiles.finishes(op) for op in tiles.ops)
+
+def products(tiles):
+    return [op for op in tiles.ops if op.accumulates]
+
+
+def changes(sequence):
+    """Return what comes in turn, each once until it changes."""
+    return [item for item, _ in groupby(sequence)]
+
+
+QUICK = settings(max_examples=40, deadline=None, derandomize=True, phases=[Phase.generate])
+
+
+@QUICK
+@given(cut_nests())
+def test_operations_and_accumulations_are_those_of_the_tiles(case):
+    _, found, tiles = case
+    finishing = [op for op in tiles.ops if tiles.finishes(op)]
+
+    assert found.operations[0] == len(products(tiles))
+    assert found.accumulations[0] == len(finishing)
+    assert found._parameter_transfers()[0] == 2 * len(changes(op.reads[1:] for op in finishing))
+
+
+@QUICK
+@given(cut_nests())
+def test_sums_remain_in_the_array_or_leave_the_chip_where_their_tiles_do(case):
+    _, found, tiles = case
+    home = {tiles.sums_of(op): op.out for op in tiles.ops if tiles.finishes(op)}
+    turns = changes(home[op.out] for op in products(tiles))
+
+    assert found._is_inside[0] == (tiles.tiles[products(tiles)[0].out].space is Space.AB)
+    assert found._spills_sums[0] == (len(turns) > len(set(turns)))
+
+
+@QUICK
+@given(cut_nests())
+def test_tiles_are_as_large_and_as_many_as_those_that_are_cut(case):
+    _, found, tiles = case
+    every = {role: [tile for tile in tiles.tiles if tile.role is role] for role in Role}
+
+    assert found._tile_bytes(Operand.W)[0] == max(tile.bytes for tile in every[Role.W])
+    assert found._tile_bytes(Operand.O)[0] == max(tile.bytes for tile in every[Role.O])
+    assert found._tile_bytes(Operand.I)[0] >= max(tile.bytes for tile in every[Role.I])  # padding
+    assert found.weights_bytes[0] == sum(tile.occupied for tile in every[Role.W])
+    assert found._outputs.tiles(found._home(Operand.O))[0] == len(every[Role.O])
+
+
+@QUICK
+@given(cut_nests())
+def test_an_operation_takes_what_its_instruction_takes(case):
+    arch, found, tiles = case
+    costs = [tile_cost(tiles.nests[op.nests[0]], arch) for op in products(tiles)]
+
+    ends = max(cost.fill_cycles + cost.drain_cycles for cost in costs)
+    assert found.operation_cycles[0] == max(cost.steady_cycles for cost in costs)
+    assert ends - 2 < found._fill_cycles[0] <= ends  # both were rounded up
+
+
+@pytest.mark.parametrize("capacity", [0, 1 << 40])
+@QUICK
+@given(cut_nests())
+def test_tiles_come_whenever_they_change_or_once_where_all_have_room(capacity, case):
+    arch, found, tiles = case
+    levels = (
+        level if level.capacity is None else replace(level, capacity=capacity)
+        for level in arch.levels
+    )
+    found = replace(found, arch=replace(arch, levels=tuple(levels)))
+    moved, count = 0, 0
+    for position, operand in enumerate((Operand.I, Operand.W)):
+        turns = changes(op.reads[position] for op in products(tiles))
+        loads = len(set(turns) if capacity else turns)
+        for way in found._ways():
+            assert way[operand][0] == loads
+        moved, count = moved + loads * int(found._tile_bytes(operand)[0]), count + loads
+
+    if not found._spills_sums[0]:
+        made = [tile for tile in tiles.tiles if tile.role is Role.O]
+        moved += sum(tile.bytes for tile in made)
+        count += len(made) + int(found._parameter_transfers()[0])
+        cost = evaluate_batch(found.batch, found.arch)
+        startup = arch.dma.startup / arch.dma.channels
+        expected = moved / arch.off_chip.read_bandwidth + count * startup
+        assert found._channel_cycles(cost)[0] == pytest.approx(expected)

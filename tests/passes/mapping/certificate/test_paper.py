@@ -4,11 +4,19 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
-from accnn.ir.workload import RELEVANT, Dim, Operand
-from accnn.passes.mapping.certificate.paper import PaperFormulation, PaperWeights, breakdown
+from accnn.ir.arch import Architecture, Fanout, MemoryLevel
+from accnn.ir.workload import RELEVANT, Dim, Operand, Workload
+from accnn.passes.mapping.certificate.paper import (
+    PaperFormulation,
+    PaperWeights,
+    breakdown,
+    kept_at_network,
+)
+from accnn.passes.mapping.problem import MappingProblem
+from accnn.passes.mapping.search.even.space import even_space
 from accnn.passes.mip.model import MipLimits
 
 from .test_certificates_attacked import spaces
@@ -65,8 +73,24 @@ def fits(nest, space, share):
     return True
 
 
+def streamed_past_the_scratchpad():
+    """Return a space whose inputs and outputs lie in the scratchpad: no tile is kept there."""
+    levels = tuple(
+        MemoryLevel(name=name, holds=tuple(map(Operand, holds)), capacity=capacity)
+        for name, holds, capacity in (("dram", "WIO", None), ("gb", "IO", 512), ("mid", "WO", 512))
+    )
+    problem = MappingProblem(
+        workload=Workload(Q=2, C=2, N=2, G=2),
+        arch=Architecture(name="streaming", levels=levels, scratchpad="gb"),
+        resident=frozenset({Operand.I, Operand.O}),
+    )
+    return even_space(problem)
+
+
 @settings(max_examples=60, deadline=None, derandomize=True, phases=QUICK)
 @given(spaces(), st.integers(0, 99), st.sampled_from((0.3, 1.0)))
+@example(streamed_past_the_scratchpad(), 2, 1.0)
+@example(streamed_past_the_scratchpad(), 3, 1.0)
 def test_the_program_says_of_a_placement_what_its_nest_says(space, seed, share):
     assume(space.primes)
     rng = np.random.default_rng(seed)
@@ -85,6 +109,33 @@ def test_the_program_says_of_a_placement_what_its_nest_says(space, seed, share):
             assert result.value(program.traffic) == pytest.approx(parts.traffic, abs=1e-6)
             whole = 2.0 * parts.compute - 0.5 * parts.utilization + parts.traffic
             assert result.objective == pytest.approx(whole, abs=1e-6)
+
+
+@pytest.mark.parametrize(("place", "has_room"), [(("rank", 0), True), (1, False)])
+def test_a_third_of_a_memory_that_is_less_than_a_sum_has_room_for_one(place, has_room):
+    holds = tuple(Operand)
+    levels = (
+        MemoryLevel(name="dram", holds=holds, capacity=None),
+        MemoryLevel(name="gb", holds=holds, capacity=6),
+    )
+    arch = Architecture(name="tiny", levels=levels, scratchpad="gb", accumulator_bits=24)
+    space = even_space(MappingProblem(workload=Workload(K=2), arch=arch))
+    program = PaperFormulation(space, PaperWeights(), 1.0)
+
+    assert bool(solved(program, {0: place}).values) is has_room
+
+
+@pytest.mark.parametrize(("below", "kept"), [("gb", "WIO"), ("near", "O"), (None, "WI")])
+def test_matrix_b_has_what_the_level_above_the_network_keeps(below, kept):
+    levels = tuple(
+        MemoryLevel(name=name, holds=tuple(map(Operand, holds)), capacity=capacity)
+        for name, holds, capacity in (("dram", "WI", None), ("gb", "WIO", 64), ("near", "O", 64))
+    )
+    fanouts = (Fanout(name="pe", below=below, size=4),) if below else ()
+    fanouts += (Fanout(name="lane", below="near", size=2),) if below == "gb" else ()
+    arch = Architecture(name="networked", levels=levels, scratchpad="gb", fanouts=fanouts)
+
+    assert set(kept_at_network(arch)) == set(map(Operand, kept))
 
 
 @settings(max_examples=15, deadline=None, derandomize=True, phases=QUICK)

@@ -1,5 +1,6 @@
 """What CoSA and SALSA say of a nest: its value, its bound, and whether anything better is left."""
 
+import itertools
 import math
 from dataclasses import replace
 
@@ -8,7 +9,10 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 from accnn.backend.load import load_architecture
+from accnn.ir.errors import InfeasibleError
 from accnn.ir.workload import Dim, Operand, Workload
+from accnn.passes.analysis.cost import evaluate
+from accnn.passes.analysis.zigzag import zigzag_cost
 from accnn.passes.mapping.certificate.certify import SpaceOptimum
 from accnn.passes.mapping.certificate.padding import PaddedExtents
 from accnn.passes.mapping.mapper import MappingStatus
@@ -20,6 +24,7 @@ from accnn.passes.mapping.recipes.salsa import Salsa
 from accnn.passes.mapping.search.first_nests import Uneven
 from accnn.passes.mapping.search.orders.engine import SearchOptions
 from accnn.passes.mapping.search.orders.selection import Rounds
+from accnn.passes.mapping.search.orders.spatial import all_unrollings, dataflow_unrolling
 from accnn.passes.mapping.search.uneven import improve_unevenly
 
 SIMBA = load_architecture("simba.toml")
@@ -34,6 +39,8 @@ VALUES = st.sampled_from([50.0, 99.0, 99.5, 99.61, 100.0, 101.0, math.inf])
         (100.0, True, MappingStatus.OPTIMAL),
         (120.0, True, MappingStatus.OPTIMAL),  # an uneven nest, better than all even ones
         (99.61, True, MappingStatus.OPTIMAL),
+        (99.59995, True, MappingStatus.OPTIMAL),  # less by a rounding
+        (99.5998, True, MappingStatus.BOUNDED),
         (99.59, True, MappingStatus.BOUNDED),
         (99.59, False, MappingStatus.BOUNDED),
         (100.0, False, MappingStatus.BOUNDED),
@@ -125,6 +132,31 @@ def test_the_best_of_all_spaces_is_kept_with_the_least_of_their_bounds(data):
     assert found.nest is not None
 
 
+NOTHING = SpaceOptimum(nest=None, value=math.inf, bound=8.0, proven=False)
+
+
+def refuse(self, problem):
+    raise InfeasibleError(f"{self.name} finds nothing")
+
+
+def test_where_the_program_finds_nothing_others_step_in_and_the_result_says_so(monkeypatch):
+    monkeypatch.setattr(Cosa, "_solve", lambda self, problem: NOTHING)
+    searched, greedy = Salsa().map(PROBLEM), OutputStationary().map(PROBLEM)
+
+    for stand_in, found in (("salsa", searched), ("output-stationary", greedy)):
+        result = Cosa().map(PROBLEM)
+
+        assert (result.mapper, result.status) == ("cosa", MappingStatus.FALLBACK)
+        assert result.note.endswith(stand_in)
+        assert (result.nest, result.objective) == (found.nest, found.objective)
+        assert (result.bound, result.scope) == (found.bound, found.scope)
+        monkeypatch.setattr(Salsa, "find", refuse)
+
+    monkeypatch.setattr(OutputStationary, "find", refuse)
+    with pytest.raises(InfeasibleError, match="salsa finds nothing"):
+        Cosa().map(PROBLEM)
+
+
 @pytest.mark.parametrize("is_even", [False, True])
 def test_only_extents_that_were_tried_are_bounded_where_nothing_is_padded(monkeypatch, is_even):
     found = SpaceOptimum(nest=nest_of(padded(7)), value=9.0, bound=8.0, proven=True)
@@ -132,6 +164,34 @@ def test_only_extents_that_were_tried_are_bounded_where_nothing_is_padded(monkey
     monkeypatch.setattr(cosa, "search_padded", lambda space: pytest.fail("padded"))
 
     assert Cosa()._solve(replace(PROBLEM, padding=False, even=is_even)) is found
+
+
+WIDE = Workload(P=64, C=64, K=64)
+
+
+@pytest.mark.parametrize(
+    ("objective", "value", "steps", "is_enough"),
+    [
+        (Objective.LATENCY, 1.049, 1e9, True),  # fast
+        (Objective.LATENCY, 1e9, 1.049, True),  # the array could be
+        (Objective.LATENCY, 1.051, 1.051, False),
+        (Objective.EDP, 1e9, 1.049, True),
+        (Objective.EDP, 1.0, 1.051, False),
+        (Objective.ENERGY, 1e9, 1e9, True),
+    ],
+)
+def test_nothing_is_padded_where_that_cannot_help(monkeypatch, objective, value, steps, is_enough):
+    problem = MappingProblem(workload=WIDE, arch=SIMBA, objective=objective)
+    value, steps = value * problem.cycles_bound, steps * problem.cycles_bound
+    found = SpaceOptimum(nest=None, value=value, bound=8.0, proven=True)
+    padded = []
+    monkeypatch.setattr(cosa, "solve_space", lambda *given: found)
+    monkeypatch.setattr(cosa, "padding_may_pay", lambda space: False)
+    monkeypatch.setattr(cosa, "least_steps", lambda *given: steps)
+    monkeypatch.setattr(cosa, "candidates", lambda *given, **named: padded.append(named) or ())
+
+    assert Cosa(pad_above=1.05)._solve(problem) is found
+    assert padded == ([] if is_enough else [{"below": steps, "count": 3}])
 
 
 QUICK = Salsa(
@@ -164,6 +224,38 @@ def test_what_is_to_be_even_is(objective):
     for level in SIMBA.levels[1:]:
         starts = {item.start for item in nest.allocations if item.level == level.name}
         assert len(starts) <= 1, level.name
+
+
+@pytest.mark.parametrize("padding", [False, True])
+def test_unrollings_of_both_kinds_come_in_turn_the_dataflows_own_first(padding):
+    problem = MappingProblem(workload=Workload(P=7, C=10, K=12), arch=SIMBA, padding=padding)
+    kinds = [
+        all_unrollings(problem, padding=kind, beam=QUICK.beam)
+        for kind in (False, True)
+        if padding or not kind
+    ]
+
+    first, *others = QUICK._unrollings(problem)
+
+    assert first == dataflow_unrolling(problem.workload, problem.machine)
+    assert len({first, *others}) == 1 + len(others)
+    assert {first, *others} == {first, *itertools.chain(*kinds)}
+    ranks = [min(kind.index(item) for kind in kinds if item in kind) for item in others]
+    assert ranks == sorted(ranks)
+
+
+@pytest.mark.parametrize("objective", SEARCHED)
+def test_by_zigzags_rules_energy_is_zigzags_and_time_ours(objective):
+    problem = MappingProblem(
+        workload=SMALL, arch=SIMBA, objective=objective, rules=Rules.ZIGZAG_SOUND
+    )
+
+    found = QUICK.map(problem)
+
+    energy = zigzag_cost(found.nest, problem.machine).energy
+    cycles = evaluate(found.nest, problem.machine).cycles
+    values = {Objective.LATENCY: cycles, Objective.ENERGY: energy, Objective.EDP: energy * cycles}
+    assert found.objective == pytest.approx(values[objective], rel=1e-12)
 
 
 def test_by_zigzags_rules_nothing_is_bounded_and_nothing_moved_by_ours():

@@ -73,22 +73,24 @@ def _finished(
 
 
 @st.composite
-def forks(draw: st.DrawFn) -> PlanProblem:
-    """Draw a problem with a wall ``w`` and two operators that may run before it or after it.
+def forks(draw: st.DrawFn, *, sides: tuple[str, ...] = ("left", "right")) -> PlanProblem:
+    """Draw a problem with a wall ``w`` and operators that may run before it or after it.
 
-    Behind the wall both need the same input again, which is fetched once for both.
+    Behind the wall all need the same input again, which is fetched once for all; what comes last
+    may read it, too.
     """
     small, large = st.integers(1, 3), st.integers(8, 12)
-    drawn = {"x": small, "k": small, "m": large, "w": large, "left": small, "right": small}
-    sizes = {name: draw(size) for name, size in {**drawn, "y": small}.items()}
+    again = st.sampled_from(((), ("x",)))
+    drawn = {"y": small, "x": small, "k": small, "m": large, "w": large}
+    sizes = {name: draw(size) for name, size in {**drawn, **dict.fromkeys(sides, small)}.items()}
     names = list(sizes)
     tensors = tuple(
         Tensor(name=name, bytes=size, on_host=name == "x", is_output=name == "y")
         for name, size in sizes.items()
     )
-    reads = {"k": "x", "m": "xk", "w": "m", "left": "x", "right": "x"}
+    reads = {"k": "x", "m": "xk", "w": "m", **dict.fromkeys(sides, "x")}
     inputs = {name: tuple(map(names.index, read)) for name, read in reads.items()}
-    inputs["y"] = tuple(map(names.index, ("k", "w", "left", "right")))
+    inputs["y"] = tuple(map(names.index, ("k", "w", *sides, *draw(again))))
     operations = tuple(
         Operation(name=name, reads=read, writes=(names.index(name),), menu=ALL_RESIDENT)
         for name, read in inputs.items()
@@ -96,6 +98,36 @@ def forks(draw: st.DrawFn) -> PlanProblem:
     problem = PlanProblem(name="forked", tensors=tensors, operations=operations, budget=0)
     least = max(problem.footprint(op, ALL_RESIDENT[0]) for op in range(len(operations)))
     return problem.with_budget(least + draw(st.integers(0, 3)))
+
+
+@st.composite
+def corridors(draw: st.DrawFn) -> PlanProblem:
+    """Draw a chain of operators that leave no byte unused but the first, and what passes them by.
+
+    That is off chip meanwhile, so nothing is left to choose.
+    """
+    count = draw(st.integers(2, 5))
+    budget = 60
+    some = st.sets(st.integers(1, count), min_size=1)
+    passing = [(2, {count}, False)]  # makes a wall of every operator but the ends
+    passing += draw(st.lists(st.tuples(st.integers(2, 5), some, st.booleans()), max_size=3))
+    tensors = [Tensor(name="x", bytes=draw(st.integers(1, 3)), on_host=True)]
+    tensors += [
+        Tensor(name=f"s{index}", bytes=size, on_host=is_input)
+        for index, (size, _, is_input) in enumerate(passing)
+    ]
+    made = [index for index, tensor in enumerate(tensors) if not tensor.on_host]
+    operations: list[Operation] = []
+    for step in range(count + 1):
+        reads = [at for at, (_, users, _) in enumerate(passing, 1) if step in users]
+        reads.append(len(tensors) - 1 if step else 0)
+        writes = (*(made if step == 0 else ()), len(tensors))
+        size = budget - sum(tensors[at].bytes for at in reads) if step else budget // 2
+        tensors.append(Tensor(name=f"t{step}", bytes=size, is_output=step == count))
+        operations.append(Operation(name=f"t{step}", reads=tuple(reads), writes=writes))
+    return PlanProblem(
+        name="corridor", tensors=tuple(tensors), operations=tuple(operations), budget=budget
+    )
 
 
 def brute_force(problem: PlanProblem) -> int:

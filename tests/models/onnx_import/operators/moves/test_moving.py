@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from onnx import numpy_helper
 
 from accnn.ir.errors import ModelError
 from accnn.models.onnx_import import import_model
@@ -93,3 +94,14 @@ def test_an_output_without_elements_stands_beside_others(sketch):
     assert [name for name, _ in network.output_names] == [out]
     ((name, array),) = network.empty_outputs
     assert (name, array.shape) == (nothing, (2, 0))
+
+
+def test_constants_are_tensors_numbers_or_lists(sketch, assert_same, rng):
+    place = sketch.node("Constant", value_int=2)
+    shape = sketch.node("Constant", value_ints=[3, -1])
+    half = sketch.node("Constant", value_float=0.5)
+    whole = sketch.node("Constant", value=numpy_helper.from_array(floats(rng, 5)))
+    row = sketch.node("Gather", sketch.node("Reshape", "x", shape), place, axis=0)
+    out = sketch.node("Add", sketch.node("Mul", row, half), whole)
+
+    assert_same(sketch.model({"x": (1, 3, 5)}, out), {"x": floats(rng, 1, 3, 5)})

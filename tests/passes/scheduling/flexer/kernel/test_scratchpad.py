@@ -1,11 +1,21 @@
 """Segments of the scratchpad against bytes, looked at one by one."""
 
+from types import SimpleNamespace
+
 import numpy as np
+import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from accnn.passes.scheduling.flexer.kernel import scratchpad
-from accnn.passes.scheduling.flexer.kernel.arrays import ADDRESS, SIZE, TILE, TOUCHED
+from accnn.passes.scheduling.flexer.kernel.arrays import (
+    ADDRESS,
+    SCALARS,
+    SEGMENTS,
+    SIZE,
+    TILE,
+    TOUCHED,
+)
 
 NEW = 99
 """Number of the tile that is put down."""
@@ -17,6 +27,7 @@ def python(function):
 
 
 carve, find, reach = (python(f) for f in (scratchpad.carve, scratchpad.find, scratchpad.reach))
+tidy = python(scratchpad.tidy)
 best_fit, last_fit, in_place = (
     python(f) for f in (scratchpad.best_fit, scratchpad.last_fit, scratchpad.in_place)
 )
@@ -145,3 +156,23 @@ def test_of_holes_of_exactly_that_size_the_one_touched_first(segment: np.ndarray
     ]
 
     assert in_place(segment, len(segment), size) == (min(holes)[1] if holes else -1)
+
+
+@settings(max_examples=150, deadline=None, derandomize=True)
+@given(segments(), st.integers(0, 9))
+def test_free_neighbours_are_joined_where_nobody_can_tell_their_touches(
+    segment: np.ndarray, quiet: int
+):
+    scalar = np.zeros(SCALARS, np.int64)
+    scalar[SEGMENTS] = len(segment)
+    arrays = SimpleNamespace(segment=segment.copy(), scalar=scalar)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(scratchpad, "quiet_until", lambda s: quiet)
+        tidy(arrays)
+    kept = arrays.segment[: scalar[SEGMENTS]]
+
+    for (tile, touched), (was, before) in zip(in_bytes(kept), in_bytes(segment), strict=True):
+        assert tile == was
+        assert touched == before or max(touched, before) <= quiet
+    still = (kept[:, TILE] < 0) & (kept[:, TOUCHED] <= quiet)
+    assert not (still[1:] & still[:-1]).any()
