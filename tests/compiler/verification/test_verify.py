@@ -9,8 +9,8 @@ from accnn.compiler.verification.verify import (
     Tolerance,
     compare,
     judged,
-    reference_outputs,
     own_tolerance,
+    reference_outputs,
     tolerances,
 )
 from accnn.ir.errors import ModelError
