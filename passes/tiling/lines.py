@@ -220,14 +220,12 @@ class _Round:
         """Yield the lives of lines, of rows that are kept before and after, and of new ones."""
         end, rows = 2 * len(self.parts) - 1, self.now.lines[name]
         first, last = self._readers.get(name, (0, end))
-        made = self._writers.get(name)
-        begin = made or 0
+        begin = made = self._writers.get(name, 0)
         if name in self._was_kept:
-            at_reader = name in self._was_early or made is None
-            copied = first if at_reader else made - 1
-            begin = copied if made is None else min(copied, made)
+            copied = first if name in self._was_early or not made else made - 1
+            begin = min(copied, made) if made else copied
             yield 0, copied, self._kept_tile(name).size
-            if made is None:
+            if not made:
                 yield 0, copied, rows.stop - self._was_kept[name].stop
         remains = name in self._is_kept and name not in self._next_early
         yield begin, end if remains else last, rows.size
