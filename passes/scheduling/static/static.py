@@ -7,7 +7,8 @@ makes space. A channel that would be idle before the array is fetches what later
 that leaves space for outputs. Accumulator tiles that leave unfinished are spilled and retrieved.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 from ....ir.arch import Architecture
@@ -20,6 +21,7 @@ from ....ir.tiles.schedule import TileSchedule
 from ..engine.address_space import NEVER
 from ..timing.retime import timed
 from .demand import check_demand
+from .fixed_places import fixed_places
 from .issue_order import Turn, issue_order
 from .tile_memory import TileMemory, TileRange
 from .timeline import Timeline
@@ -34,7 +36,8 @@ def schedule_static(
 
     Tiles that are fetched for an idle channel, and have to leave before anything reads them, come
     for nothing. They wait until their turn is near in a second attempt, and all tiles of their
-    tensors in a third one; cycles and bytes decide alike.
+    tensors in a third one; cycles and bytes decide alike. Where space is left in pieces only, inner
+    tiles get their addresses beforehand.
 
     Args:
         graph: Tiles and operations.
@@ -46,15 +49,27 @@ def schedule_static(
     """
     order = issue_order(graph, len(arch.npus))
     check_demand(graph, order, ranges)
-    first = _Run(graph, arch, ranges, order)
+    try:
+        return _best_attempt(_Run(graph, arch, ranges, order))
+    except InfeasibleError:
+        for places in fixed_places(graph, order, ranges):
+            run = _Run(graph, arch, places.ranges, order, fixed=places.addresses)
+            with suppress(InfeasibleError):
+                return _best_attempt(run)
+        raise
+
+
+def _best_attempt(first: "_Run") -> TileSchedule:
+    """Return the best schedule of the attempts that begin with a run."""
     found = [first.schedule()]
     if hurried := first.hurried:
-        second = _Run(graph, arch, ranges, order, frozenset(hurried))
+        second = first.again(hurried)
         found.append(second.schedule())
         if second.hurried:
-            tensors = {graph.tiles[number].tensor for number in hurried | second.hurried}
-            patient = [n for n, tile in enumerate(graph.tiles) if tile.tensor in tensors]
-            found.append(_Run(graph, arch, ranges, order, frozenset(patient)).schedule())
+            tiles = first.graph.tiles
+            tensors = {tiles[number].tensor for number in hurried | second.hurried}
+            patient = {number for number, tile in enumerate(tiles) if tile.tensor in tensors}
+            found.append(first.again(patient).schedule())
     return best_of(found)
 
 
@@ -91,6 +106,7 @@ class _Run:
         spaces: First byte and size of the range of each space that tiles may use.
         order: Operations as they are issued, each with its NPU.
         patient: Tiles that are not fetched for a channel that is idle.
+        fixed: Addresses of inner tiles, where they are known beforehand.
         hurried: Tiles that have left before anything read them.
     """
 
@@ -99,11 +115,12 @@ class _Run:
     spaces: Mapping[Space, tuple[int, int]]
     order: Sequence[Turn]
     patient: frozenset[int] = frozenset()
+    fixed: Mapping[int, int] = field(default_factory=dict[int, int])
     hurried: set[int] = field(default_factory=set[int])
 
     def __post_init__(self) -> None:
         self.time = Timeline(self.arch, self.graph)
-        self.memory = TileMemory(self.graph, self.time, self.spaces, self.order)
+        self.memory = TileMemory(self.graph, self.time, self.spaces, self.order, self.fixed)
         self.blocks: dict[tuple[int, int], PlacedContent] = {}
         self.resident: dict[tuple[str, int], PlacedContent] = {}
         self.horizon = 0
@@ -112,6 +129,10 @@ class _Run:
         self.read: dict[int, int] = {}
         self.cleared: set[tuple[int, tuple[Range, ...]]] = set()
         self.spilled: set[int] = set()
+
+    def again(self, patient: Collection[int]) -> "_Run":
+        """Return a run in which some tiles wait for their turn."""
+        return _Run(self.graph, self.arch, self.spaces, self.order, frozenset(patient), self.fixed)
 
     def schedule(self) -> TileSchedule:
         """Return the schedule, timed."""

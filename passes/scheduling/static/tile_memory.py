@@ -132,6 +132,7 @@ class TileMemory:
         time: Events so far.
         spaces: First byte and size of the range of each space that tiles may use.
         order: Operations as they are issued, each with its NPU.
+        fixed: Addresses of tiles that are known beforehand, outside of these ranges.
         placements: Those of tiles that have left.
     """
 
@@ -139,10 +140,12 @@ class TileMemory:
     time: Timeline
     spaces: Mapping[Space, tuple[int, int]]
     order: Sequence[Turn]
+    fixed: Mapping[int, int] = field(default_factory=dict[int, int])
     placements: list[Placement] = field(default_factory=list[Placement])
 
     def __post_init__(self) -> None:
         self._memories: dict[SpaceKey, TileRange] = {}
+        self._fixed = TileRange(0, 0)
         self._memory_of: dict[tuple[int, int], TileRange] = {}
         self._is_shared = [tile.space.is_shared for tile in self.graph.tiles]
         self._uses = self._use_lists()
@@ -163,8 +166,8 @@ class TileMemory:
         Outputs are of one kind, sums of another; inner tiles of each tensor of one of their own.
         """
         largest: dict[tuple[Space, Role, str], int] = {}
-        for tile in self.graph.tiles:
-            if tile.role in RESULTS and not tile.is_resident:
+        for number, tile in enumerate(self.graph.tiles):
+            if tile.role in RESULTS and not tile.is_resident and number not in self.fixed:
                 tensor = tile.tensor if tile.role is Role.INNER else ""
                 key = tile.space, tile.role, tensor
                 largest[key] = max(largest.get(key, 0), tile.occupied)
@@ -179,6 +182,8 @@ class TileMemory:
 
     def memory(self, tile: int, npu: int) -> TileRange:
         """Return the memory that a tile lies in."""
+        if tile in self.fixed:
+            return self._fixed
         found = self._memory_of.get((tile, npu))
         if found is None:
             found = self._memory_of[tile, npu] = self._memory(space_key(self.graph, tile, npu))
@@ -211,6 +216,10 @@ class TileMemory:
             ``None`` where there is no space.
         """
         memory, item = self.memory(tile, npu), self.graph.tiles[tile]
+        if tile in self.fixed:
+            address = self.fixed[tile]
+            is_free = not memory.space.live(address, address + item.occupied)
+            return (address, ()) if is_free else None
         quiet = self.time.free_at(Unit.DMA, self.time.dma_channel())
         self._sweep(memory, self.owned(tile, npu)[1], quiet)
         high = item.role in RESULTS
@@ -283,7 +292,8 @@ class TileMemory:
 
     def end_all(self) -> None:
         """End all placements."""
-        for (_, owner), memory in self._memories.items():
+        everything = (*self._memories.items(), ((Space.GB, 0), self._fixed))
+        for (_, owner), memory in everything:
             for occupant in tuple(memory.occupants.values()):
                 self._end(memory, owner, occupant)
 
