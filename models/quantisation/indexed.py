@@ -68,7 +68,13 @@ class IndexedModel:
         _rename(self._readers, old, new, self._plain.replace_node_input)
 
     def replace_input_of_nodes(self, old: str, new: str, node_names_set: Collection[str]) -> None:
-        """Let some who read a tensor read another one."""
+        """Let some who read a tensor read another one.
+
+        Args:
+            old: Name of the tensor.
+            new: Name of the other one.
+            node_names_set: Names of the nodes.
+        """
         _rename(self._readers, old, new, self._plain.replace_node_input, node_names_set)
 
     def replace_output_of_all_nodes(self, old: str, new: str) -> None:
