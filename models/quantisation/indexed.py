@@ -49,7 +49,8 @@ class IndexedModel:
 
     def add_node(self, node: NodeProto) -> None:
         """Append a copy of a node."""
-        self.model.graph.node.append(type(self._plain)._check_node(self, node))
+        check: Callable[[IndexedModel, NodeProto], NodeProto] = type(self._plain)._check_node
+        self.model.graph.node.append(check(self, node))
         self._note(self.model.graph.node[-1])
 
     def add_nodes(self, nodes_to_add: Iterable[NodeProto]) -> None:
