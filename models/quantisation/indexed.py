@@ -5,7 +5,7 @@ nodes that takes hours.
 """
 
 from collections.abc import Callable, Collection, Iterable
-from typing import Any
+from typing import Any, cast
 
 from onnx import ModelProto, NodeProto, TensorProto
 
@@ -49,8 +49,8 @@ class IndexedModel:
 
     def add_node(self, node: NodeProto) -> None:
         """Append a copy of a node."""
-        check: Callable[[IndexedModel, NodeProto], NodeProto] = type(self._plain)._check_node
-        self.model.graph.node.append(check(self, node))
+        checked = cast(NodeProto, type(self._plain)._check_node(self, node))
+        self.model.graph.node.append(checked)
         self._note(self.model.graph.node[-1])
 
     def add_nodes(self, nodes_to_add: Iterable[NodeProto]) -> None:
