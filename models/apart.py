@@ -9,6 +9,8 @@ import pickle
 import select
 import signal
 import sys
+import threading
+import time
 import warnings
 from collections.abc import Callable
 from pathlib import Path
@@ -66,9 +68,11 @@ def result_of(action: Callable[[], T], what: str, standstill: float = _STANDSTIL
     if sys.platform != "linux":
         return action()
     reader, writer = os.pipe()
+    here = os.getpid()
     child = _fork()
     if not child:
         try:
+            threading.Thread(target=_end_with, args=(here,), daemon=True).start()
             with os.fdopen(writer, "wb") as stream:
                 stream.write(pickle.dumps(action()))
         finally:
@@ -88,6 +92,13 @@ def result_of(action: Callable[[], T], what: str, standstill: float = _STANDSTIL
         name = signal.Signals(ended).name
         raise ModelError(f"onnxruntime ends with {name} when it is to {what}")
     return pickle.loads(content)
+
+
+def _end_with(parent: int) -> None:
+    """End this process when another one that has made it has ended."""
+    while os.getppid() == parent:
+        time.sleep(1)
+    os._exit(0)
 
 
 def _read(reader: int, child: int, standstill: float) -> bytes | None:

@@ -5,7 +5,7 @@ nodes that takes hours.
 """
 
 from collections.abc import Callable, Collection, Iterable
-from typing import Any
+from typing import Any, cast
 
 from onnx import ModelProto, NodeProto, TensorProto
 
@@ -49,7 +49,8 @@ class IndexedModel:
 
     def add_node(self, node: NodeProto) -> None:
         """Append a copy of a node."""
-        self.model.graph.node.append(self._plain._check_node(node))
+        checked = cast(NodeProto, type(self._plain)._check_node(self, node))
+        self.model.graph.node.append(checked)
         self._note(self.model.graph.node[-1])
 
     def add_nodes(self, nodes_to_add: Iterable[NodeProto]) -> None:
@@ -68,7 +69,13 @@ class IndexedModel:
         _rename(self._readers, old, new, self._plain.replace_node_input)
 
     def replace_input_of_nodes(self, old: str, new: str, node_names_set: Collection[str]) -> None:
-        """Let some who read a tensor read another one."""
+        """Let some who read a tensor read another one.
+
+        Args:
+            old: Name of the tensor.
+            new: Name of the other one.
+            node_names_set: Names of the nodes.
+        """
         _rename(self._readers, old, new, self._plain.replace_node_input, node_names_set)
 
     def replace_output_of_all_nodes(self, old: str, new: str) -> None:

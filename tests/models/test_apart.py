@@ -3,6 +3,8 @@
 import os
 import signal
 import time
+from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -86,3 +88,30 @@ def test_an_interrupt_ends_the_copy():
         signal.signal(signal.SIGALRM, before)
     with pytest.raises(ChildProcessError):
         os.waitpid(-1, os.WNOHANG)
+
+
+def test_a_copy_ends_with_the_process_that_made_it(tmp_path: Path):
+    told = tmp_path / "copy"
+
+    def tell() -> None:
+        (tmp_path / "half").write_text(str(os.getpid()))
+        (tmp_path / "half").rename(told)
+        time.sleep(600)
+
+    parent = os.fork()
+    if not parent:
+        try:
+            result_of(tell, "wait")
+        finally:
+            os._exit(0)
+    _until(told.exists)
+    os.kill(parent, signal.SIGKILL)
+    os.waitpid(parent, 0)
+    _until(lambda: not Path(f"/proc/{told.read_text()}").exists())
+
+
+def _until(condition: Callable[[], bool], seconds: float = 30.0) -> None:
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.1)

@@ -74,7 +74,7 @@ class StepKinds:
     def _place(self, name: str, step: int) -> Hashable:
         """Return which tensor it is: by the distance of what makes it, or by name.
 
-        Constants that pass in tiles are told from each other by the distance of their last reader.
+        Constants that pass in tiles differ in the distance of the reader before.
         """
         source = self.graph.producer.get(name)
         if source is not None:

@@ -84,7 +84,7 @@ class _Axis:
     scale: float | None
 
     def keeps(self, extent: int) -> bool:
-        """Whether an axis of this extent stays as it is: every element lies where one was."""
+        """Whether an axis of this extent is kept as it is: every element lies where one was."""
         return self.size == extent and self.scale in (None, 1.0) and self.roi == (0.0, 1.0)
 
 
