@@ -16,8 +16,8 @@ from accnn.compiler.stores.inventory import (
 )
 from accnn.compiler.stores.store import Store, default_folder, digest_of
 from accnn.ir.cache_folder import cache_folder
+from accnn.ir.compiled import machine_code_folder
 from accnn.ir.errors import OptionError
-from accnn.passes.mapping.search.orders.kernel import compile as compiling
 
 FOREIGN = ("notes.txt", "mappings/ab/notes.json", "mappings/ab.json", "mappings/ab/x.tmp.d")
 
@@ -45,11 +45,11 @@ def there(store: Store, count: int = 4, suffix: str = ".json") -> list[int]:
 
 
 def test_all_that_is_kept_lies_below_one_folder(base: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(compiling.os, "access", lambda path, mode: False)
+    monkeypatch.setattr(os, "access", lambda path, mode: False)
 
     assert cache_folder() == base
     assert default_folder().parent == base
-    assert Path(compiling._folder()).parent == base
+    assert machine_code_folder(Path(__file__).parent).parent == base
 
 
 def test_the_folder_follows_the_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
