@@ -11,11 +11,12 @@ from accnn.compiler.driver import compile
 from accnn.compiler.options import CompileOptions
 from accnn.compiler.report.table import verification_line
 from accnn.compiler.verification import verdict
-from accnn.compiler.verification.section_verdict import cuts
-from accnn.compiler.verification.verify import reference_outputs
+from accnn.compiler.verification.section_verdict import Cut, _compare_cut, cuts
+from accnn.compiler.verification.verify import Tolerance, reference_outputs
 from accnn.ir.isa.instructions import Activate, Activation, Instruction, Quantize, Reduce, Requant
 from accnn.ir.isa.program import Program
 from accnn.ir.report import VerificationStatus
+from accnn.ir.text.parser import parse_module
 from accnn.models.session import make_session
 from tests.compiler.sections import (
     OPTIONS,
@@ -307,3 +308,23 @@ def test_a_wrong_program_with_floats_inside_is_refused(islands: Path, operator, 
     assert damaged
     assert (found.status, found.sections) == (VerificationStatus.FAILED, 1)
     assert found.first_difference == where
+
+
+@pytest.mark.parametrize(("scale", "off"), [(0.25, 4.5), (4.0, 0.75)])
+def test_integers_may_be_off_half_a_step_and_what_their_floats_may_be(scale: float, off: float):
+    """The largest float is 100, so that each may be off by one."""
+    graph = parse_module(
+        f"""graph net {{
+  input %x : f32<2>
+  %q = quantize(%x) : s32<2, scale = {scale}, zero = 3>
+  return %q
+}}
+"""
+    ).graph
+    cut, floats = Cut("q", "q", "x", "x"), np.array([100.0, 8.0], np.float32)
+    allowed = Tolerance(relative=0.01)
+
+    for wrong in (0, int(off), int(off) + 1):
+        found = np.array([100 / scale + 3, 8 / scale + 3 - wrong], np.int32)
+        check = _compare_cut(cut, graph, found, floats, allowed)
+        assert (check.mismatches > 0) is (wrong > off)

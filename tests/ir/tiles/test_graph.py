@@ -177,7 +177,7 @@ def test_an_operand_that_is_read_twice_is_read_by_one_operation() -> None:
     assert with_op(ADDS, reads=(I0, I0)).readers[I0] == (0, 1)
 
 
-def test_rows_are_kept_from_one_inner_tile_to_the_next_of_the_same_tensor() -> None:
+def test_rows_are_kept_in_an_inner_tile_from_another_tile_of_the_same_tensor() -> None:
     first, second = (replace(tile(Role.INNER, at, 8), tensor="x") for at in range(2))
     other = replace(second, tensor="y")
     keep = TileOp(operator="op", unit=Unit.DMA, box=(Range(4, 8),), reads=(0,), out=1)
@@ -188,7 +188,9 @@ def test_rows_are_kept_from_one_inner_tile_to_the_next_of_the_same_tensor() -> N
 
     assert keeps(first, second)
     assert not keeps(first, other)
-    assert not keeps(replace(first, role=Role.I), second)
+    assert keeps(replace(first, role=Role.I), second)
+    assert not keeps(first, replace(second, role=Role.O))
+    assert not keeps(replace(first, role=Role.PSUM), second)
     assert not keeps(first, second, reads=())
 
 

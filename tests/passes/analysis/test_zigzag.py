@@ -7,11 +7,13 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from accnn.ir.arch import Architecture, Fanout, MemoryLevel
 from accnn.ir.mapping import Allocation, Loop, LoopNest, SpatialLoop
 from accnn.ir.workload import Dim, Operand, Workload
-from accnn.passes.analysis.zigzag import zigzag_cost
+from accnn.passes.analysis.zigzag import zigzag_cost, zigzag_elements
 
 DATA = Path(__file__).parents[3] / "benchmarks" / "data" / "zigzag"
 DIM = {"B": "N", "OY": "P", "OX": "Q", "FY": "R", "FX": "S", "G": "G", "K": "K", "C": "C"}
@@ -115,3 +117,29 @@ def test_energy_equals_zigzag_to_the_last_digit(row):
 @pytest.mark.parametrize("row", ROWS[:10], ids=lambda row: row["layer"])
 def test_zigzag_mappings_are_valid_nests(row):
     nest(row).verify(eyeriss())
+
+
+PAIRS = st.tuples(st.integers(1, 4), st.integers(1, 4))
+
+
+@settings(max_examples=100, deadline=None, derandomize=True)
+@given(PAIRS, PAIRS, PAIRS, PAIRS, st.tuples(st.integers(1, 20), st.integers(1, 20)))
+def test_an_input_tile_has_the_rows_and_columns_that_it_meets_as_far_as_they_exist(
+    outputs, taps, stride, dilation, stored
+):
+    tile = {Dim.P: outputs[0], Dim.Q: outputs[1], Dim.R: taps[0], Dim.S: taps[1]}
+    tile |= {Dim.C: 3, Dim.N: 2, Dim.G: 1, Dim.K: 7}
+    met = [
+        len(
+            {
+                output * stride[axis] + tap * dilation[axis]
+                for output in range(outputs[axis])
+                for tap in range(taps[axis])
+            }
+        )
+        for axis in (0, 1)
+    ]
+
+    found = zigzag_elements(Workload(stride=stride, dilation=dilation), Operand.I, tile, stored)
+
+    assert found == min(met[0], stored[0]) * min(met[1], stored[1]) * 3 * 2

@@ -113,7 +113,12 @@ def corridors(draw: st.DrawFn) -> PlanProblem:
     passing += draw(st.lists(st.tuples(st.integers(2, 5), some, st.booleans()), max_size=3))
     tensors = [Tensor(name="x", bytes=draw(st.integers(1, 3)), on_host=True)]
     tensors += [
-        Tensor(name=f"s{index}", bytes=size, on_host=is_input)
+        Tensor(
+            name=f"s{index}",
+            bytes=size,
+            on_host=is_input,
+            is_output=not is_input and index > 0 and draw(st.booleans()),
+        )
         for index, (size, _, is_input) in enumerate(passing)
     ]
     made = [index for index, tensor in enumerate(tensors) if not tensor.on_host]
