@@ -6,7 +6,7 @@ import random
 import shlex
 import tempfile
 import traceback
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cached_property
@@ -32,7 +32,7 @@ from accnn.compiler.verification.verify import verification_inputs
 from accnn.ir.arch import Architecture, Precision
 from accnn.ir.errors import InfeasibleError, VerifyError
 from accnn.ir.module import Module
-from accnn.ir.report import Totals, Verification, VerificationStatus
+from accnn.ir.report import Report, Verification, VerificationStatus
 from accnn.passes.base import Context, Pass
 from accnn.passes.manager import run_pipeline
 from accnn.passes.mapping.jobs import Answer, MapJob, Progress, solve_in_turn
@@ -271,25 +271,31 @@ def verified(path: Path, machine: Architecture, options: CompileOptions) -> Veri
         )
     )
     report.verify()
-    check_bounds(report.totals)
+    check_bounds(report)
     return report.verification
 
 
-def check_bounds(totals: Totals) -> None:
-    """Check that nothing was simulated that is less than its lower bound.
+def check_bounds(report: Report) -> None:
+    """Check that nothing takes less than its lower bound.
 
     Args:
-        totals: Of a report.
+        report: Of a compilation.
 
     Raises:
         VerifyError: Names what lies below its bound.
     """
-    for what, bound, counted in (
-        ("cycles", totals.cycles_lower_bound, totals.cycles_simulated),
-        ("off-chip bytes", totals.offchip_bytes_compulsory, totals.offchip_bytes),
-    ):
+    for what, counted, bound in _bounded(report):
         if bound is not None and counted is not None and counted < bound:
             raise VerifyError(f"{counted} {what}, but the lower bound is {bound}")
+
+
+def _bounded(report: Report) -> Iterator[tuple[str, int | None, int | None]]:
+    """Yield figures of a report with their lower bounds."""
+    totals = report.totals
+    yield "cycles", totals.cycles_simulated, totals.cycles_lower_bound
+    yield "off-chip bytes", totals.offchip_bytes, totals.offchip_bytes_compulsory
+    for item in (*report.operators, *report.tile_schedules):
+        yield f"cycles of {item.name}", item.cycles, item.cycles_lower_bound
 
 
 def _brief(item: Pass) -> Pass:

@@ -1,11 +1,14 @@
 """Random networks on random machines in random ways: right, or infeasible with a reason."""
 
+from contextlib import nullcontext
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
 from accnn.ir.errors import VerifyError
-from accnn.ir.report import Totals
+from accnn.ir.report import OperatorReport, Totals
+from tests.ir.test_report import MINIMAL
 
 from .draws import Draw, Verdict, check_bounds
 
@@ -50,12 +53,24 @@ def test_what_once_failed_is_right(number: int):
     assert outcome.verdict is Verdict.RIGHT, outcome.message
 
 
-def test_less_than_a_lower_bound_is_a_failure():
-    right = Totals(macs=1, cycles_simulated=9, cycles_lower_bound=9, offchip_bytes=8)
-    check_bounds(right)
-    check_bounds(replace(right, offchip_bytes_compulsory=8))
+TOTALS = Totals(macs=1, cycles_simulated=9, cycles_lower_bound=9, offchip_bytes=8)
+TOO_FAST = OperatorReport(name="c", kind="conv2d", cycles=3, cycles_lower_bound=4)
 
-    with pytest.raises(VerifyError, match="9 cycles, but the lower bound is 10"):
-        check_bounds(replace(right, cycles_lower_bound=10))
-    with pytest.raises(VerifyError, match="8 off-chip bytes, but the lower bound is 9"):
-        check_bounds(replace(right, offchip_bytes_compulsory=9))
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({}, None),
+        ({"totals": replace(TOTALS, offchip_bytes_compulsory=8)}, None),
+        ({"totals": replace(TOTALS, cycles_lower_bound=10)}, "9 cycles, but the lower bound is 10"),
+        ({"totals": replace(TOTALS, offchip_bytes_compulsory=9)}, "8 off-chip bytes, but .* is 9"),
+        ({"operators": (TOO_FAST,)}, "3 cycles of c, but the lower bound is 4"),
+    ],
+)
+def test_less_than_a_lower_bound_is_a_failure(changed: dict[str, Any], message: str | None):
+    report = replace(MINIMAL, **{"totals": TOTALS, **changed})
+
+    refused = nullcontext() if message is None else pytest.raises(VerifyError, match=message)
+
+    with refused:
+        check_bounds(report)
