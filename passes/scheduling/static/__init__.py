@@ -4,6 +4,7 @@
   operators that are alike;
 - ``static``: the engine: issues turns, fetches ahead, makes tiles leave;
 - ``issue_order``: which NPU takes which turn; ``tile_memory``: which tile is where on chip;
-- ``demand``: what tiles need at once, before any is placed;
+- ``demand``: what tiles need at once, before any is placed; ``fixed_places``: addresses of inner
+  tiles beforehand, where taking them in turn leaves space in pieces;
 - ``timeline``: when events run, as predicted while they are issued.
 """
