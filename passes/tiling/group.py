@@ -34,7 +34,7 @@ from .homes import Home, Homes, home_of, homes_of
 from .lines import bytes_of_lines, is_active, keepers
 from .mac import Ranges, mac_operations
 from .residency import Residency
-from .stripes import Stripe, has_lines, reads_row_by_row, row_axis, stripes
+from .stripes import Stripe, has_lines, read_row_by_row, row_axis, stripes
 from .vector import table_tile
 
 Block = tuple[TileOp, ...]
@@ -215,11 +215,7 @@ class _GroupTiler:
     def row_by_row(self) -> frozenset[str]:
         """What is read from outside row by row: each row comes once."""
         ops = [op for chain in self.chains for op in chain]
-        return frozenset(
-            name
-            for name in self.first_reads - self.place.addresses.keys()
-            if all(reads_row_by_row(self.graph, op, name) for op in ops if name in op.inputs)
-        )
+        return read_row_by_row(self.graph, ops, self.first_reads - self.place.addresses.keys())
 
     def blocks(self, stripe: Stripe, then: Stripe | None) -> tuple[tuple[Block, ...], ...]:
         """Return the operations of one stripe, chain by chain.

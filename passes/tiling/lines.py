@@ -18,7 +18,7 @@ from ...ir.graph import Graph
 from ...ir.tiles.graph import Range
 from .chains import Chain, chains, inputs_of
 from .homes import Homes, home_of, homes_of
-from .stripes import Stripe, reads_row_by_row, rows_of, stripes
+from .stripes import Stripe, read_row_by_row, rows_of, stripes
 
 
 def kept_rows(now: Stripe, then: Stripe) -> Mapping[str, Range]:
@@ -114,7 +114,8 @@ def bytes_of_lines(
         return 0
     homes = homes_of(graph, members)
     row_bytes = _row_bytes(graph, parts, {*homes, *resident, members[-1]})
-    by_row = _by_row(graph, members, row_bytes.keys())
+    ops = [graph.producer[name] for name in members]
+    by_row = read_row_by_row(graph, ops, row_bytes.keys() - set(members))
     rounds = stripes(graph, members, rows)
     distinct: dict[Hashable, _Round] = {}
     known: dict[str, Range] = {}
@@ -145,16 +146,6 @@ def _row_bytes(graph: Graph, parts: Sequence[Chain], without: Collection[str]) -
     read = {name for chain in parts for name in chain[0].inputs if not graph.is_constant(name)}
     types = {name: graph.types[name] for name in (made | (read - inside)).difference(without)}
     return {name: type.bytes // rows_of(type) for name, type in types.items()}
-
-
-def _by_row(graph: Graph, members: Sequence[str], names: Collection[str]) -> frozenset[str]:
-    """Return which of some tensors come from outside and are read row by row."""
-    ops = [graph.producer[name] for name in members]
-    return frozenset(
-        name
-        for name in set(names).difference(members)
-        if all(reads_row_by_row(graph, op, name) for op in ops if name in op.inputs)
-    )
 
 
 _Life = tuple[int, int, int]

@@ -9,7 +9,7 @@ next and lack yet, each row once: a filter's *halo* is kept from stripe to strip
     lines of x    0 1 2    1 2 3 4  3 4 5           lines: what lies on chip, kept rows first
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ...ir.graph import Graph, Op
@@ -102,6 +102,21 @@ def has_lines(graph: Graph, op: Op, name: str) -> bool:
     """
     ranks = (len(graph.types[name].shape), len(op.result.type.shape))
     return not graph.is_constant(name) and (is_mac(op) or ranks[0] == ranks[1])
+
+
+def read_row_by_row(graph: Graph, ops: Sequence[Op], names: Iterable[str]) -> frozenset[str]:
+    """Return which of some tensors all operators that read them read row by row.
+
+    Args:
+        graph: The network.
+        ops: The operators.
+        names: The tensors.
+    """
+    return frozenset(
+        name
+        for name in names
+        if all(reads_row_by_row(graph, op, name) for op in ops if name in op.inputs)
+    )
 
 
 def reads_row_by_row(graph: Graph, op: Op, name: str) -> bool:

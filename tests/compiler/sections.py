@@ -33,6 +33,25 @@ X = np.float32([[3, 3], [1, 2]])
 OPTIONS = CompileOptions(mapper="output-stationary", scheduler="in-order", cache=None)
 
 
+def _saved(
+    path: Path,
+    nodes: list[onnx.NodeProto],
+    constants: Mapping[str, np.ndarray | np.generic],
+    columns: int,
+) -> Path:
+    """Write a network from x, two rows of two, to y, two rows of some columns."""
+    graph = helper.make_graph(
+        nodes,
+        "net",
+        [helper.make_tensor_value_info("x", TensorProto.FLOAT, [2, 2])],
+        [helper.make_tensor_value_info("y", TensorProto.FLOAT, [2, columns])],
+        [numpy_helper.from_array(np.asarray(array), name) for name, array in constants.items()],
+    )
+    opsets = [helper.make_opsetid("", 17)]
+    onnx.save(helper.make_model(graph, opset_imports=opsets, ir_version=8), path)
+    return path
+
+
 def quantised(island: str, path: Path) -> Path:
     """Write a quantised network of a function of floats, and a product of its result."""
     w = np.array([[100, -7], [3, 50], [20, 20]], np.int8)
@@ -48,16 +67,7 @@ def quantised(island: str, path: Path) -> Path:
         helper.make_node("QuantizeLinear", ["g", "one", "z"], ["gq"]),
         helper.make_node("DequantizeLinear", ["gq", "one", "z"], ["y"]),
     ]
-    graph = helper.make_graph(
-        nodes,
-        "net",
-        [helper.make_tensor_value_info("x", TensorProto.FLOAT, [2, 2])],
-        [helper.make_tensor_value_info("y", TensorProto.FLOAT, [2, 3])],
-        [numpy_helper.from_array(array, name) for name, array in constants.items()],
-    )
-    opsets = [helper.make_opsetid("", 17)]
-    onnx.save(helper.make_model(graph, opset_imports=opsets, ir_version=8), path)
-    return path
+    return _saved(path, nodes, constants, 3)
 
 
 def jumping(path: Path) -> Path:
@@ -69,16 +79,7 @@ def jumping(path: Path) -> Path:
         helper.make_node("Mul", ["r", "w"], ["y"]),
     ]
     constants = {"one": np.float32(1), "two": np.float32(2), "w": np.float32([3, 5])}
-    graph = helper.make_graph(
-        nodes,
-        "net",
-        [helper.make_tensor_value_info("x", TensorProto.FLOAT, [2, 2])],
-        [helper.make_tensor_value_info("y", TensorProto.FLOAT, [2, 2])],
-        [numpy_helper.from_array(array, name) for name, array in constants.items()],
-    )
-    opsets = [helper.make_opsetid("", 17)]
-    onnx.save(helper.make_model(graph, opset_imports=opsets, ir_version=8), path)
-    return path
+    return _saved(path, nodes, constants, 2)
 
 
 PIXELS = np.float32([[[[1, 3], [2, 0]], [[1, 3], [2, 1]]]])

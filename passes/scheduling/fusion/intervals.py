@@ -93,7 +93,6 @@ class Intervals:
         traffic: Tells what operators and groups move.
         delay: Tells how long transfers take.
         deadline: When what was measured by then has to do.
-        may_take_longer: Whether groups may take longer than their members one by one.
     """
 
     graph: Graph
@@ -102,7 +101,6 @@ class Intervals:
     traffic: CorrectedTraffic
     delay: Delay
     deadline: Deadline = NEVER
-    may_take_longer: bool = False
     _known: dict[Group, _Cost | None] = field(default_factory=dict[Group, _Cost | None])
     _expected: dict[Group, float] = field(default_factory=dict[Group, float])
     _fastest: dict[tuple[int, int], float] = field(default_factory=dict[tuple[int, int], float])
@@ -122,9 +120,8 @@ class Intervals:
             may_take_longer: Whether a group may take longer than its members one by one, where
                 that is worth the bytes.
         """
-        self.may_take_longer = may_take_longer
         while True:
-            chosen = self._best()
+            chosen = self._best(may_take_longer)
             unknown = [item for item in chosen if item[0] not in self._known]
             stuck = [] if unknown else [item[0] for item in chosen if not self._fits(item[0])]
             self._known.update(dict.fromkeys(stuck))
@@ -171,7 +168,7 @@ class Intervals:
     def _computes(self, cost: _Cost) -> bool:
         return cost.cycles > _LONGER * self.delay.cycles_of(int(cost.bytes))
 
-    def _best(self) -> tuple[tuple[Group, int, int], ...]:
+    def _best(self, may_take_longer: bool) -> tuple[tuple[Group, int, int], ...]:
         """Return the best groups, each with its first step and the one behind its last."""
         count = len(self.plan.order)
         best: list[tuple[float, int, Group | None]] = [(0.0, 0, None)]
@@ -182,7 +179,7 @@ class Intervals:
                     break
                 options += [
                     (best[start][0] + self._price(found), start, group)
-                    for group, found in self._offered(start, stop)
+                    for group, found in self._offered(start, stop, may_take_longer)
                 ]
             best.append(min(options, key=lambda item: item[0]))
         return tuple(reversed(list(_chosen(best))))
@@ -248,7 +245,9 @@ class Intervals:
 
     # -- what groups cost ------------------------------------------------------------------------
 
-    def _offered(self, start: int, stop: int) -> Iterator[tuple[Group, _Cost]]:
+    def _offered(
+        self, start: int, stop: int, may_take_longer: bool
+    ) -> Iterator[tuple[Group, _Cost]]:
         """Yield the groups of some steps that can be chosen, with what they cost."""
         if stop - start < 2:
             return
@@ -268,11 +267,10 @@ class Intervals:
                 expected = _EXPECTED * self._expected.get(group, 0.0)
                 rough = replace(estimate, cycles=max(least, estimate.cycles, expected))
             found = self._known.get(group, rough)
-            if found is not None and found.bytes <= alone.bytes and self._is_in_time(group, found):
+            if found is None or found.bytes > alone.bytes:
+                continue
+            if may_take_longer or found.cycles <= cycles_alone(self.base, group):
                 yield group, found
-
-    def _is_in_time(self, group: Group, found: _Cost) -> bool:
-        return self.may_take_longer or found.cycles <= cycles_alone(self.base, group)
 
     @cached_property
     def _kinds(self) -> tuple[int, ...]:

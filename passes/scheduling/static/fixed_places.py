@@ -50,8 +50,10 @@ def fixed_places(
     peak, known = peak_bytes(tuple(blocks.values())), set[int]()
     for spare in _SPARE:
         budget = int(spare * peak)
+        if budget >= size:
+            break
         found = pack_greedily(tuple(blocks.values()), budget, repairs=_REPAIRS)
-        if found is None or budget >= size:
+        if found is None:
             continue
         ends = (at + block.bytes for at, block in zip(found, blocks.values(), strict=True))
         taken = max(ends)
