@@ -28,7 +28,7 @@ from ..tiling.chains import Chain, chains
 from ..tiling.homes import home_of, homes_of
 from ..tiling.lines import bytes_of_lines
 from ..tiling.residency import residency, unit_of
-from ..tiling.stripes import most_rows
+from ..tiling.stripes import usual_rows
 from .static.known_schedules import Make
 from .static.schedule_tiles import schedule_operator
 
@@ -167,7 +167,7 @@ class GroupMapping:
         assert plan is not None
         unit = unit_of(graph, plan, self.group.name)
         place = residency(graph, plan, unit)
-        rows = most_rows(graph, self.group.members, self.group.rows)
+        rows = usual_rows(graph, self.group.members, self.group.rows)
         homes = homes_of(graph, self.group.members)
         left = max(0, place.workspace_bytes - line_bytes(graph, self.group, place.addresses))
         for chain in self._chains:
@@ -181,7 +181,7 @@ class GroupMapping:
             made = home_of(homes, chain[-1].name).tensor
             if made != self.group.name or self.group.name in place.addresses:
                 resident.add(Operand.O)
-            dims = {**base.dims, Dim.P: rows[chain[-1].name].size}
+            dims = {**base.dims, Dim.P: rows[chain[-1].name]}
             passing = 1 + self._fetched(chain, place.addresses)
             bits = passing * 8 * chain[-1].result.type.dtype.bytes
             yield (

@@ -24,8 +24,12 @@ from ..mapping.registry import find_mapper
 from ..tiling.residency import residency
 from .map_groups import GroupMapping, mapping_of, problem_on
 from .static.known_schedules import KnownSchedules, Make
-from .static.schedule_tiles import schedule_operator
+from .static.schedule_tiles import schedule_in_turn, schedule_operator
 from .static.static import rating
+
+
+class _WithoutLag(KnownSchedules):
+    """Schedules of groups in which no chain lags."""
 
 
 @dataclass(frozen=True)
@@ -92,6 +96,8 @@ class MapOperators(Pass):
     def _of_group(self, module: Module, group: Group, ctx: Context) -> tuple[OperatorMapping, ...]:
         """Return the nests of a group: of the mapper, or of its stand-in, as they are or improved.
 
+        They are compared by schedules in which no chain lags: which ones should is looked for when
+        tiles are scheduled, and hardly depends on the nests.
         Cycles and bytes count alike, for its plan stands on both. What a mapper could prove of its
         members' nests holds for a stripe in the cost model, and tells little of the group.
         """
@@ -107,7 +113,8 @@ class MapOperators(Pass):
             known.update(rough.solve(new, arch, ctx))
             return known
 
-        asked = GroupMapping(module, group, self.objective, ctx.seed, _schedules(ctx))
+        in_turn = partial(ctx.notes.of(_WithoutLag).of, make=schedule_in_turn)
+        asked = GroupMapping(module, group, self.objective, ctx.seed, in_turn)
         found: list[tuple[int, tuple[OperatorMapping, ...]]] = []
         complaint: InfeasibleError | None = None
         for mapper in dict.fromkeys((in_tiles(own, npus), *stand_ins(own, npus))):

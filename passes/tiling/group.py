@@ -8,14 +8,14 @@ one element, which work on every tile that it finishes. What a chain hands to a 
 *lines*, an inner tile with all columns and channels of the rows that are read in a stripe. A group
 of one chain that makes all rows at once is cut by the loop nest of its first member alone.
 
-The last chains may lag, each one stripe behind the chain before it, operations of all stripes in
+Chains may lag, from some of them on a stripe more than those before, operations of all stripes in
 work mixed, so that the vector unit finishes what one chain made while the array works for another.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import pairwise
+from itertools import accumulate, pairwise
 
 from ...ir.arch import Architecture
 from ...ir.errors import InfeasibleError, VerifyError
@@ -28,7 +28,7 @@ from ...ir.ops import aligned_part, aligned_parts, is_mac, operand_types, spec_o
 from ...ir.tiles.graph import Range, Role, Tile, TileGraph, TileOp, shifted
 from ...ir.types import TensorType
 from ...ir.workload import Dim, Operand
-from .chains import Chain, chains, inputs_of, tiled_operands, working
+from .chains import Chain, chains, inputs_of, tiled_operands
 from .collect import TileCollector, cuts
 from .homes import Home, Homes, home_of, homes_of
 from .lines import bytes_of_lines, is_active, keepers
@@ -39,6 +39,9 @@ from .vector import table_tile
 
 Block = tuple[TileOp, ...]
 """An operation, and those that follow it at once."""
+
+_Tiled = tuple[TileCollector, Sequence[Sequence[Sequence[Block]]]]
+"""Tiles, and operations by stripe and chain."""
 
 
 @dataclass(frozen=True)
@@ -65,22 +68,26 @@ class GroupTiles:
     place: Residency
     first: int | None = None
     is_early: bool = False
+    _known: dict[frozenset[str], _Tiled] = field(
+        init=False, repr=False, compare=False, default_factory=dict[frozenset[str], _Tiled]
+    )
 
-    def in_order(self, late: int = 0) -> TileGraph:
+    def in_order(self, behind: Collection[int] = (), most: int | None = None) -> TileGraph:
         """Return the tile graph.
 
         Args:
-            late: How many of the last chains lag, each one stripe behind the chain before it.
+            behind: Which chains lag one stripe more than the chain before, of :attr:`may_lag`.
+            most: Of how many stripes, the first ones; all of them by default.
 
         Raises:
             InfeasibleError: A nest cuts channels so that no tile can be handed on.
             VerifyError: A member has no loop nest.
         """
-        lags = _lags(self.chains, late)
-        collector, rounds = self._tiled(lags) if self._homes else self._without_homes
-        found = replace(collector, ops=[])
-        for turn in range(len(rounds) + late):
-            now: list[list[Block]] = [[] for _ in range(late + 1)]
+        lags, depth = _lags(self.chains, behind), len(behind)
+        collector, rounds = self._tiled(self._together(lags))
+        rounds, found = rounds[:most], replace(collector, ops=[])
+        for turn in range(len(rounds) + depth):
+            now: list[list[Block]] = [[] for _ in range(depth + 1)]
             for number, lag in enumerate(lags.values()):
                 if 0 <= turn - lag < len(rounds):
                     now[lag] += rounds[turn - lag][number]
@@ -101,10 +108,16 @@ class GroupTiles:
             self.graph, self.members, self.rows, self.place.addresses, is_early=self.is_early
         )
 
-    @property
-    def most_late(self) -> int:
-        """How many chains can lag at most: all but one, and none where there is one stripe."""
-        return working(self.chains) - 1 if len(self._stripes) > 1 else 0
+    @cached_property
+    def may_lag(self) -> tuple[int, ...]:
+        """Which chains can lag behind the one before, by number: none where there is one stripe.
+
+        A concatenation goes with what is before it.
+        """
+        if len(self._stripes) < 2:
+            return ()
+        numbers = range(1, len(self.chains))
+        return tuple(item for item in numbers if not joins_channels(self.chains[item][0]))
 
     @cached_property
     def _homes(self) -> Homes:
@@ -114,44 +127,44 @@ class GroupTiles:
     def _stripes(self) -> tuple[Stripe, ...]:
         return stripes(self.graph, self.members, self.rows)[: self.first]
 
-    @cached_property
-    def _without_homes(self) -> tuple[TileCollector, Sequence[Sequence[Sequence[Block]]]]:
-        """Tiles and operations where each chain has lines of its own: whatever lags, the same."""
-        return self._tiled(_lags(self.chains, 0))
+    def _together(self, lags: Mapping[str, int]) -> frozenset[str]:
+        """Return which results with a place in another tensor are made in the stripe of its lines.
 
-    def _tiled(
-        self, lags: Mapping[str, int]
-    ) -> tuple[TileCollector, Sequence[Sequence[Sequence[Block]]]]:
-        """Return all tiles, and of each stripe the operations of each chain."""
-        run = _GroupTiler(
-            graph=self.graph,
-            chains=self.chains,
-            rows=self.rows,
-            nests=self.nests,
-            arch=self.arch,
-            place=self.place,
-            homes=self._homes,
-            lags=lags,
-            is_early=self.is_early,
-        )
-        following = (*self._stripes[1:], None)
-        rounds = zip(self._stripes, following, strict=True)
-        return run.collector, [run.blocks(stripe, then) for stripe, then in rounds]
+        Args:
+            lags: How many stripes each chain is behind.
+        """
+        homes = {name: home.tensor for name, home in self._homes.items() if name in lags}
+        return frozenset(name for name, home in homes.items() if lags[name] == lags.get(home))
+
+    def _tiled(self, together: frozenset[str]) -> _Tiled:
+        """Return all tiles, and the operations of each chain in each stripe, whatever lags.
+
+        Args:
+            together: Results with a place in another tensor, made in the stripe of its lines: whose
+                chain copies the rows that these keep.
+        """
+        if together not in self._known:
+            run = _GroupTiler(
+                graph=self.graph,
+                chains=self.chains,
+                rows=self.rows,
+                nests=self.nests,
+                arch=self.arch,
+                place=self.place,
+                homes=self._homes,
+                together=together,
+                is_early=self.is_early,
+            )
+            rounds = zip(self._stripes, (*self._stripes[1:], None), strict=True)
+            blocks = [run.blocks(stripe, then) for stripe, then in rounds]
+            self._known[together] = run.collector, blocks
+        return self._known[together]
 
 
-def _lags(parts: Sequence[Chain], late: int) -> Mapping[str, int]:
-    """Return how many stripes each chain is behind, by its result and in their order.
-
-    A concatenation goes with what is before it.
-    """
-    left, lag = working(parts), 0
-    found: dict[str, int] = {}
-    for chain in parts:
-        if not (found and joins_channels(chain[0])):
-            lag = max(0, late + 1 - left)
-            left -= 1
-        found[chain[-1].name] = lag
-    return found
+def _lags(parts: Sequence[Chain], behind: Collection[int]) -> Mapping[str, int]:
+    """Return how many stripes each chain is behind, by its result and in their order."""
+    lags = accumulate(int(number in behind) for number in range(len(parts)))
+    return {chain[-1].name: lag for chain, lag in zip(parts, lags, strict=True)}
 
 
 def _mixed(parts: Sequence[Sequence[Block]]) -> Iterator[Block]:
@@ -176,7 +189,7 @@ class _GroupTiler:
     arch: Architecture
     place: Residency
     homes: Homes
-    lags: Mapping[str, int]
+    together: frozenset[str]
     is_early: bool
     lines: dict[str, int] = field(default_factory=dict[str, int])
     before: dict[str, int] = field(default_factory=dict[str, int])
@@ -358,7 +371,7 @@ class _GroupTiler:
         write to the old ones must be as far, whatever chains lag.
         """
         name = self._home(chain[-1].name).tensor
-        if name in self.before and self.lags[chain[-1].name] == self.lags[name]:
+        if name in self.before and chain[-1].name in {name, *self.together}:
             rows = Range(stripe.lines[name].start, stripe.made[name].start)
             op, old, new = self.graph.producer[name], self.before.pop(name), self.lines[name]
             yield (self._copy(op, _rows_box(op.result.type, rows), (old,), new, ()),)
@@ -400,9 +413,16 @@ class _GroupTiler:
     # -- chains ---------------------------------------------------------------------------------
 
     def _mac_blocks(self, chain: Chain, made: Range) -> Iterator[Block]:
+        """Yield a chain that begins on the array, as many rows at a time as its nest is for."""
         head = chain[0]
         if head.name not in self.nests:
             raise VerifyError(f"{head.kind} %{head.name} has no loop nest")
+        for rows in cuts(made.size, self.nests[head.name].workload.dims[Dim.P]):
+            yield from self._product(chain, Range(made.start + rows.start, made.start + rows.stop))
+
+    def _product(self, chain: Chain, made: Range) -> Iterator[Block]:
+        """Yield some rows of a chain that begins on the array, in the order of its nest."""
+        head = chain[0]
         nest, resident = self.nests[head.name], self._resident(chain)
         run = mac_operations(
             self.graph, head, nest, self.arch, self.place, self.collector, resident, made.size

@@ -9,6 +9,7 @@ next and lack yet, each row once: a filter's *halo* is kept from stripe to strip
     lines of x    0 1 2    1 2 3 4  3 4 5           lines: what lies on chip, kept rows first
 """
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -233,17 +234,21 @@ def _ends(total: int, rows: int) -> Iterator[int]:
     yield total
 
 
-def most_rows(graph: Graph, members: Sequence[str], rows: int) -> Lines:
-    """Return the most rows that each member makes in a round, as a range from 0.
+def usual_rows(graph: Graph, members: Sequence[str], rows: int) -> Mapping[str, int]:
+    """Return how many rows each member makes at a time in most rounds.
+
+    The first round also makes the rows that later ones keep, and the last one may make fewer; what
+    counts is how many rows of the result are made in rounds of each height.
 
     Args:
         graph: The network.
         members: Names of its operators, in execution order.
         rows: Rows of the last result that a round makes; 0: all.
     """
-    found: dict[str, Range] = {}
+    made: dict[str, Counter[int]] = {}
     for stripe in stripes(graph, members, rows):
-        for name, made in stripe.made.items():
-            if name not in found or made.size > found[name].size:
-                found[name] = Range(0, made.size)
-    return found
+        for name, part in stripe.made.items():
+            made.setdefault(name, Counter())[part.size] += part.size
+    return {
+        name: max(heights, key=lambda rows: (heights[rows], rows)) for name, heights in made.items()
+    }

@@ -20,6 +20,7 @@ import numpy as np
 
 from ....ir.arch import Architecture
 from ....ir.workload import Operand
+from ..traffic import bounded_ports
 from .capacity import overflow
 from .counts import Counts
 from .latency import Crossing, crossing_cycles, drain_cycles, fill_cycles, port_cycles
@@ -52,6 +53,16 @@ class BatchCost:
         """The slowest of compute and every port ``[B]``."""
         found: Floats = self._loads.max(axis=0)
         return found
+
+    def busy_cycles(self, place: str) -> Floats:
+        """Return how long the busiest bounded port of a place takes, 0 where none is ``[B]``.
+
+        Args:
+            place: Name of a memory or of a fan-out.
+        """
+        ports = bounded_ports(self.counts.arch)
+        own = [self._loads[at] for at, port in enumerate(ports, start=1) if port.place == place]
+        return np.maximum.reduce([np.zeros(len(self.counts.batch)), *own])
 
     @cached_property
     def load_cycles(self) -> Floats:

@@ -39,6 +39,12 @@ TRAFFIC_PRICE = 0.05
 Of two ways that take as long, the one that moves less leaves the channels to its neighbours.
 """
 
+PORT_PRICE = 0.3
+"""What a cycle of the scratchpad's ports counts as in stripes, beside the array's [cycle].
+
+The vector unit and copies of other members use these ports while the array works.
+"""
+
 _PARAMETERS = frozenset({Dim.G, Dim.K})
 _PARAMETER_BYTES = 4
 _PARAMETER_TENSORS = 2
@@ -412,7 +418,15 @@ class TileBatch:
             cost: What the cost model says of the nests.
         """
         channel = self._channel_cycles(cost)
-        return self._estimate(cost, channel) + TRAFFIC_PRICE * channel
+        price = self._estimate(cost, channel) + TRAFFIC_PRICE * channel
+        if self._is_in_stripes:
+            price = price + PORT_PRICE * self.operations * self._port_cycles
+        return price
+
+    @cached_property
+    def _port_cycles(self) -> Floats:
+        """How long one operation takes of the scratchpad's ports [cycle], ``[B]``."""
+        return self._by_home(lambda cost: cost.busy_cycles(self.arch.scratchpad))
 
     @property
     def _is_in_stripes(self) -> bool:

@@ -53,8 +53,9 @@ def fused_plan(
         chosen = dict.fromkeys(intervals.groups(may_take_longer=item) for item in (True, False))
         plans = [_best_with(planned, plain, groups) for groups in chosen]
         best = min(plans, key=lambda item: _price(plain, item))
-    if best is plain and not deadline.is_over:
-        best = _better(plain, plain, _plan(planned, epilogues(graph, arch)))
+    joined = epilogues(graph, arch)
+    if best is plain and joined and not deadline.is_over:
+        best = _better(plain, plain, _plan(planned, joined))
     return best
 
 

@@ -16,7 +16,7 @@ from ....ir.workload import Dim, Operand, Workload
 from ...mapping.problem import Objective
 from ...mapping.recipes.in_tiles import InTiles
 from ...mapping.recipes.output_stationary import OutputStationary
-from ...tiling.stripes import most_rows, rows_of
+from ...tiling.stripes import rows_of, usual_rows
 from ..map_groups import problem_on
 
 
@@ -41,10 +41,10 @@ class ExpectedCycles:
         Args:
             group: The group.
         """
-        rows = most_rows(self.graph, group.members, group.rows)
+        rows = usual_rows(self.graph, group.members, group.rows)
         array = vector = 0.0
         for op in map(self.graph.producer.__getitem__, group.members):
-            height = rows[op.name].size
+            height = rows[op.name]
             rounds = rows_of(op.result.type) / height
             array += rounds * self._of_nest(op, height)
             vector += self._of_vector(op)

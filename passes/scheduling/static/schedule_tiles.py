@@ -1,6 +1,7 @@
 """Pass: cut operators into tiles and schedule these on the NPUs."""
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import ClassVar
@@ -21,7 +22,11 @@ from ...tiling.residency import Residency, residency, unit_of
 from ...tiling.vector import tile_vector
 from ..network.join import join
 from .known_schedules import KnownSchedules
+from .lags import Lags, LagSearch
 from .static import best_of, schedule_static
+
+_MOST_LAGS, _MOST_TRIED = 2, 4
+"""Schedules of a group with lag that are compared, and that are tried, for not all fit."""
 
 
 @dataclass(frozen=True)
@@ -74,6 +79,19 @@ def schedule_operator(module: Module, op: Op) -> TileSchedule:
     return best_of(GroupSchedules(module, op).all)
 
 
+def schedule_in_turn(module: Module, op: Op) -> TileSchedule:
+    """Return the tiles of a group by themselves, where no chain lags.
+
+    Args:
+        module: The network with its plan and its loop nests.
+        op: The operator that stands for the group.
+
+    Raises:
+        InfeasibleError: The tiles do not fit.
+    """
+    return GroupSchedules(module, op).in_turn
+
+
 @dataclass(frozen=True)
 class GroupSchedules:
     """Schedules of a group: in turn, and with more and more of its chains lagging.
@@ -108,31 +126,62 @@ class GroupSchedules:
         early = replace(once, is_early=True)
         if once.line_bytes <= self._place.workspace_bytes:
             try:
-                return once, self._late(once, 0)
+                return once, self._late(once, ())
             except InfeasibleError:
                 if once.line_bytes == early.line_bytes:
                     raise
-        return early, self._late(early, 0)
+        return early, self._late(early, ())
 
     @cached_property
-    def all(self) -> tuple[TileSchedule, ...]:
-        """Those that fit, with more and more lag; at least one.
+    def by_lag(self) -> Mapping[Lags, TileSchedule]:
+        """Schedules that fit, by the chains that lag: without lag, and the most promising ones.
 
         Raises:
             InfeasibleError: Not even the first one fits.
         """
-        found = [self.in_turn]
-        most = self._tiles.most_late
-        for late in sorted({min(1, most), most} - {0}):
-            try:
-                found.append(self._late(self._tiles, late))
-            except InfeasibleError:
+        found: dict[Lags, TileSchedule] = {(): self.in_turn}
+        for behind in self._promising:
+            if len(found) > _MOST_LAGS:
                 break
-        return tuple(found)
+            with suppress(InfeasibleError):
+                found[behind] = self.with_lag(behind)
+        return found
 
-    def _late(self, tiles: GroupTiles, late: int) -> TileSchedule:
-        ranges = _ranges(self.module, self.op, self._place)
-        return schedule_static(tiles.in_order(late), require_arch(self.module), ranges)
+    @property
+    def all(self) -> tuple[TileSchedule, ...]:
+        """The schedules that fit; at least one.
+
+        Raises:
+            InfeasibleError: Not even the first one fits.
+        """
+        return tuple(self.by_lag.values())
+
+    @property
+    def _promising(self) -> tuple[Lags, ...]:
+        tiles, arch = self._tiles, require_arch(self.module)
+        search = LagSearch(
+            self.in_turn, self._ranges, len(arch.npus), tiles.may_lag, tiles.in_order
+        )
+        return search.options()[:_MOST_TRIED]
+
+    def with_lag(self, behind: Lags) -> TileSchedule:
+        """Return the schedule in which some chains lag.
+
+        Args:
+            behind: Numbers of these chains.
+
+        Raises:
+            InfeasibleError: It does not fit.
+        """
+        return self._late(self._tiles, behind)
+
+    def _late(self, tiles: GroupTiles, behind: Lags) -> TileSchedule:
+        graph = tiles.in_order(behind=behind)
+        return schedule_static(graph, require_arch(self.module), self._ranges)
+
+    @cached_property
+    def _ranges(self) -> Mapping[Space, tuple[int, int]]:
+        return _ranges(self.module, self.op, self._place)
 
     @cached_property
     def _place(self) -> Residency:

@@ -31,7 +31,7 @@ def in_turn(module: Module, group: Group, is_early: bool) -> TileGraph:
     assert module.arch is not None
     place = place_of(module, group)
     tiles = GroupTiles(module.graph, group.members, group.rows, nests, module.arch, place)
-    return replace(tiles, is_early=is_early).in_order(0)
+    return replace(tiles, is_early=is_early).in_order()
 
 
 def peak(module: Module, group: Group, is_early: bool) -> int:

@@ -128,18 +128,20 @@ def _of_group(
     several = _begun(asked, solvers, guide, first)
     if first is None:
         return counted(best_of(several.all))
-    few = replace(several, first=_FEW)
-    found = [
-        _continued(counted(one), counted(other), count)
-        for one, other in zip(few.all, several.all, strict=False)  # the longer one may not fit
-    ]
+    few, found = replace(several, first=_FEW), list[StreamedTraffic]()
+    for behind, schedule in several.by_lag.items():
+        begun = few.in_turn if not behind else few.with_lag(behind)
+        found.append(_continued(counted(begun), counted(schedule), count))
     return min(found, key=lambda item: rating(item.cycles, item.total))
 
 
 def _begun(
     asked: GroupMapping, solvers: Iterable[Solve], guide: Solve, first: int | None
 ) -> GroupSchedules:
-    """Return the schedules by the nests that are better scheduled; equal nests are tried once."""
+    """Return the schedules by the nests that are better scheduled without lag.
+
+    Equal nests are tried once.
+    """
     known: dict[Hashable, GroupSchedules] = {}
     refused: dict[Hashable, InfeasibleError] = {}
 
@@ -162,8 +164,8 @@ def _begun(
     found = [item for key, item in known.items() if key not in refused]
     if not found:
         raise complaints[0]
-    best = best_of(schedule for item in found for schedule in item.all)
-    return next(item for item in found if any(best is one for one in item.all))
+    best = best_of(item.in_turn for item in found)
+    return next(item for item in found if item.in_turn is best)
 
 
 def _renamed(found: StreamedTraffic, first: Likeness, like: Likeness) -> StreamedTraffic:

@@ -1,0 +1,109 @@
+"""Which chains of a fused group may lag a stripe, so that engines wait less.
+
+    in turn      array   a0 .. b0 .. a1 .. b1 ..        b waits for what the vector unit makes of a
+                 vector     a0    b0    a1    b1
+
+    b lags       array   a0 a1 b0 a2 b1 a3 b2 ..
+                 vector     a0 a1 b0 a2 b1 a3 ..
+
+Each lag takes space for more rows, and only scheduling tells what fits. Which sets of chains are
+worth that is estimated: the operations of some stripes in their order, each as long as it took in a
+schedule without lag, wait for their engine and for what they read, and for nothing else.
+"""
+
+import math
+from collections import defaultdict
+from collections.abc import Callable, Hashable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+from ....ir.errors import InfeasibleError
+from ....ir.isa.instructions import Space, Unit
+from ....ir.tiles.events import EventKind
+from ....ir.tiles.graph import TileGraph, TileOp
+from ....ir.tiles.schedule import TileSchedule
+from .demand import check_demand
+from .issue_order import issue_order
+
+Lags = tuple[int, ...]
+"""Numbers of the chains that lag a stripe more than the one before."""
+
+_STRIPES = 8
+"""Stripes that are looked at."""
+
+_DEPTH = 4
+"""Chains that lag at most."""
+
+_WORTH = 0.98
+"""Part of the time of another order that a better one takes at most."""
+
+
+@dataclass(frozen=True)
+class LagSearch:
+    """Looks for the chains of a group that should lag.
+
+    Attributes:
+        in_turn: The schedule in which none does.
+        ranges: First byte and size of what tiles may use of each space.
+        npus: How many share the work.
+        may_lag: Which chains can.
+        ordered: Returns the operations where some chains lag, of so many stripes, the first ones.
+    """
+
+    in_turn: TileSchedule
+    ranges: Mapping[Space, tuple[int, int]]
+    npus: int
+    may_lag: Lags
+    ordered: Callable[[Lags, int], TileGraph]
+
+    def options(self) -> tuple[Lags, ...]:
+        """Return the lags that are expected to take less time than none, the best ones first.
+
+        One chain after the other is added, always the one with which a stripe takes least then.
+        """
+        expected: dict[Lags, float] = {(): self._expected(())}
+        best: Lags = ()
+        for _ in range(_DEPTH):
+            added = [tuple(sorted((*best, item))) for item in self.may_lag if item not in best]
+            expected.update((item, self._expected(item)) for item in added if item not in expected)
+            best = min(expected, key=lambda item: (expected[item], item))
+            if len(best) < max(map(len, expected)):
+                break
+        worth = (item for item in expected if expected[item] < _WORTH * expected[()])
+        return tuple(sorted(worth, key=lambda item: (expected[item], item)))
+
+    def _expected(self, behind: Lags) -> float:
+        """Return what a stripe is expected to take, infinity where space is short [cycle]."""
+        try:
+            many = self._makespan(_STRIPES, behind)
+        except InfeasibleError:
+            return math.inf
+        few = self._makespan(_STRIPES // 2, behind)
+        return (many - few) / (_STRIPES - _STRIPES // 2)
+
+    def _makespan(self, stripes: int, behind: Lags) -> int:
+        """Return what the operations of some stripes are expected to take [cycle]."""
+        graph = self.ordered(behind, stripes)
+        order = issue_order(graph, self.npus)
+        check_demand(graph, order, self.ranges)
+        free: dict[tuple[Unit, int], int] = defaultdict(int)
+        ready = [0] * len(graph.tiles)
+        for turn in order:
+            for op in map(graph.ops.__getitem__, turn.ops):
+                engine = op.unit, turn.npu
+                sums = ready[op.out] if op.accumulates else 0
+                start = max(free[engine], sums, *map(ready.__getitem__, op.reads))
+                free[engine] = start + self._durations[_key(op)]
+                ready[op.out] = max(ready[op.out], free[engine])
+        return max(free.values())
+
+    @cached_property
+    def _durations(self) -> Mapping[Hashable, int]:
+        """How long each operation took [cycle]."""
+        ops = self.in_turn.graph.ops
+        events = (event for event in self.in_turn.events if event.kind is EventKind.COMPUTE)
+        return {_key(ops[event.subject]): event.done - event.begin for event in events}
+
+
+def _key(op: TileOp) -> Hashable:
+    return op.unit, op.works_for, op.box
