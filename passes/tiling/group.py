@@ -123,9 +123,18 @@ class GroupTiles:
     def _homes(self) -> Homes:
         return homes_of(self.graph, self.members)
 
+    @property
+    def count(self) -> int:
+        """How many stripes the group has, tiled or not."""
+        return len(self._all_stripes)
+
     @cached_property
+    def _all_stripes(self) -> tuple[Stripe, ...]:
+        return stripes(self.graph, self.members, self.rows)
+
+    @property
     def _stripes(self) -> tuple[Stripe, ...]:
-        return stripes(self.graph, self.members, self.rows)[: self.first]
+        return self._all_stripes[: self.first]
 
     def _together(self, lags: Mapping[str, int]) -> frozenset[str]:
         """Return which results with a place in another tensor are made in the stripe of its lines.

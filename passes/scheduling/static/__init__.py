@@ -2,6 +2,7 @@
 
 - ``schedule_tiles``: the pass, and the tiles of one operator; ``known_schedules`` reuses those of
   operators that are alike;
+- ``lags``: which chains of a group lag a stripe;
 - ``static``: the engine: issues turns, fetches ahead, makes tiles leave;
 - ``issue_order``: which NPU takes which turn; ``tile_memory``: which tile is where on chip;
 - ``demand``: what tiles need at once, before any is placed; ``fixed_places``: addresses of inner

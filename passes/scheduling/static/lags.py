@@ -28,7 +28,7 @@ from .issue_order import issue_order
 Lags = tuple[int, ...]
 """Numbers of the chains that lag a stripe more than the one before."""
 
-_STRIPES = 8
+_FEW, _MANY = 4, 8
 """Stripes that are looked at."""
 
 _DEPTH = 4
@@ -47,6 +47,7 @@ class LagSearch:
         ranges: First byte and size of what tiles may use of each space.
         npus: How many share the work.
         may_lag: Which chains can.
+        stripes: How many stripes the group has.
         ordered: Returns the operations where some chains lag, of so many stripes, the first ones.
     """
 
@@ -54,12 +55,13 @@ class LagSearch:
     ranges: Mapping[Space, tuple[int, int]]
     npus: int
     may_lag: Lags
+    stripes: int
     ordered: Callable[[Lags, int], TileGraph]
 
     def options(self) -> tuple[Lags, ...]:
         """Return the lags that are expected to take less time than none, the best ones first.
 
-        One chain after the other is added, always the one with which a stripe takes least then.
+        One chain after the other is added, always the one with which all takes least then.
         """
         expected: dict[Lags, float] = {(): self._expected(())}
         best: Lags = ()
@@ -73,13 +75,18 @@ class LagSearch:
         return tuple(sorted(worth, key=lambda item: (expected[item], item)))
 
     def _expected(self, behind: Lags) -> float:
-        """Return what a stripe is expected to take, infinity where space is short [cycle]."""
+        """Return what all stripes are expected to take, infinity where space is short [cycle].
+
+        Those that are not looked at are taken to go on as the last ones do that are.
+        """
         try:
-            many = self._makespan(_STRIPES, behind)
+            many = self._makespan(_MANY, behind)
         except InfeasibleError:
             return math.inf
-        few = self._makespan(_STRIPES // 2, behind)
-        return (many - few) / (_STRIPES - _STRIPES // 2)
+        if self.stripes <= _MANY:
+            return many
+        each = (many - self._makespan(_FEW, behind)) / (_MANY - _FEW)
+        return many + each * (self.stripes - _MANY)
 
     def _makespan(self, stripes: int, behind: Lags) -> int:
         """Return what the operations of some stripes are expected to take [cycle]."""

@@ -160,7 +160,12 @@ class GroupSchedules:
     def _promising(self) -> tuple[Lags, ...]:
         tiles, arch = self._tiles, require_arch(self.module)
         search = LagSearch(
-            self.in_turn, self._ranges, len(arch.npus), tiles.may_lag, tiles.in_order
+            in_turn=self.in_turn,
+            ranges=self._ranges,
+            npus=len(arch.npus),
+            may_lag=tiles.may_lag,
+            stripes=tiles.count,
+            ordered=tiles.in_order,
         )
         return search.options()[:_MOST_TRIED]
 

@@ -16,6 +16,8 @@ from accnn.ir.isa.instructions import Unit
 from accnn.ir.tiles.events import TRANSFERS, EventKind
 from accnn.ir.tiles.graph import Role, TileGraph
 from accnn.ir.types import DType
+from accnn.ir.workload import DIMS, Dim
+from accnn.passes.tiling.stripes import stripes, usual_rows
 from tests.flow import Compiled
 from tests.inputs import Array
 from tests.networks import NetworkBuilder, per_tensor
@@ -342,3 +344,33 @@ def test_parts_that_do_not_lie_side_by_side_are_refused(change, message: str):
 
     with pytest.raises(VerifyError, match=message):
         with_shifts(tiles, change).verify()
+
+
+@pytest.mark.parametrize("rows", [1, 2, 5, 12])
+def test_nests_are_for_the_rows_that_most_stripes_make(rows: int):
+    graph, _ = bottleneck()
+    names = tuple(op.name for op in graph.ops)
+
+    usual = usual_rows(graph, names, rows)
+
+    made = [stripe.made for stripe in stripes(graph, names, rows)]
+    for name, height in usual.items():
+        sizes = [rows[name].size for rows in made if name in rows]
+        together = {size: size * sizes.count(size) for size in sizes}
+        assert together[height] == max(together.values())
+    assert usual["y"] == rows
+
+
+def test_a_first_stripe_of_more_rows_is_cut_to_those_of_the_nest():
+    graph, data = bottleneck()
+    group = Group(members=tuple(op.name for op in graph.ops), rows=1)
+
+    compiled = compile_fused(graph, data, "simba", (group,))
+
+    nest = next(item.nest for item in compiled.module.mappings if item.operator == "a")
+    ops = [op for op in tiles_of(compiled.module).graph.ops if op.works_for == "a"]
+    rows = [op.box[DIMS.index(Dim.P)] for op in ops if op.accumulates]
+    assert nest.workload.dims[Dim.P] == 1
+    assert {part.size for part in rows} == {1}
+    assert {part.start for part in rows} == set(range(12))
+    assert compiled.wrong(compiled.run(detect_races=True)) == []

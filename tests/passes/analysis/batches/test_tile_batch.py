@@ -17,8 +17,9 @@ from accnn.ir.tiles.graph import Role
 from accnn.ir.workload import Dim, Operand
 from accnn.passes.analysis.batches.batch import evaluate_batch
 from accnn.passes.analysis.batches.nest_batch import batch_nests
-from accnn.passes.analysis.batches.tile_batch import TileBatch
+from accnn.passes.analysis.batches.tile_batch import PORT_PRICE, TRAFFIC_PRICE, TileBatch
 from accnn.passes.analysis.tile_cost import tile_cost
+from accnn.passes.analysis.traffic import Direction
 from accnn.passes.tiling.mac import tile_mac
 from accnn.passes.tiling.residency import Residency
 from tests.networks import NetworkBuilder
@@ -123,6 +124,39 @@ def test_an_operation_takes_what_its_instruction_takes(case):
     ends = max(cost.fill_cycles + cost.drain_cycles for cost in costs)
     assert found.operation_cycles[0] == max(cost.steady_cycles for cost in costs)
     assert ends - 2 < found._fill_cycles[0] <= ends  # both were rounded up
+
+
+@QUICK
+@given(cut_nests())
+def test_an_operation_takes_of_the_scratchpads_ports_what_its_instruction_takes(case):
+    arch, found, tiles = case
+    pad, works = arch.scratchpad_level, []
+    for op in products(tiles):
+        bits = {Direction.READ: 0, Direction.WRITE: 0}
+        for item in tile_cost(tiles.nests[op.nests[0]], arch).traffic:
+            if item.place == pad.name:
+                bits[item.direction] += item.busiest_bits
+        both = bits[Direction.READ] / 8, bits[Direction.WRITE] / 8
+        if pad.shared_port:
+            works.append(sum(both) / pad.read_bandwidth)
+        else:
+            works.append(max(both[0] / pad.read_bandwidth, both[1] / pad.write_bandwidth))
+
+    assert found._port_cycles[0] == pytest.approx(max(works))
+
+
+@QUICK
+@given(cut_nests())
+def test_ports_of_the_scratchpad_count_in_stripes_alone(case):
+    arch, found, _ = case
+    for kept in (None, 1 << 20):
+        tiles = replace(found, kept_weights=kept)
+        cost = evaluate_batch(tiles.batch, arch)
+        price = tiles.estimate(cost) + TRAFFIC_PRICE * tiles._channel_cycles(cost)
+        if kept is not None:
+            price = price + PORT_PRICE * tiles.operations * tiles._port_cycles
+
+        assert tiles.price(cost) == pytest.approx(price)
 
 
 @pytest.mark.parametrize("capacity", [0, 1 << 40])

@@ -1,0 +1,96 @@
+"""Chains lag where that takes less time and fits; all sets of them judge those that are chosen."""
+
+from collections.abc import Mapping
+from itertools import combinations
+
+import pytest
+
+from accnn.ir.errors import InfeasibleError
+from accnn.ir.graph import Graph
+from accnn.ir.graph_schedule import Group
+from accnn.ir.groups import group_op
+from accnn.passes.scheduling.static.lags import Lags
+from accnn.passes.scheduling.static.schedule_tiles import GroupSchedules
+from accnn.passes.scheduling.static.static import best_of, rating
+from tests.inputs import Array
+from tests.networks import NetworkBuilder, per_tensor
+from tests.passes.tiling.fused import bottleneck, compile_fused, inverted
+
+
+def pooled(size: int = 24) -> tuple[Graph, Mapping[str, Array]]:
+    """A filter, a pool that takes the vector unit long, and a filter of what that makes."""
+    net = NetworkBuilder()
+    a = net.conv(net.input("x", (1, 4, size, size)), "a", 32, 3)
+    window = {"kernel": (3, 3), "stride": (2, 2), "pads": (1, 1, 1, 1)}
+    return net.build(net.conv(net.op("max_pool", (a,), "p", window), "y", 32, 1)), net.data
+
+
+def added(size: int = 16) -> tuple[Graph, Mapping[str, Array]]:
+    """A wide sum between two filters: the second one waits for the vector unit."""
+    net = NetworkBuilder()
+    x = net.input("x", (1, 64, size, size))
+    s = net.op("add", (net.conv(x, "a", 64, 1), x), "s", quant=per_tensor(0.1, 1))
+    return net.build(net.conv(s, "y", 64, 1)), net.data
+
+
+NETWORKS = {"pooled": pooled, "added": added, "bottleneck": bottleneck, "inverted": inverted}
+
+
+def schedules(network: str, rows: int, budget: int | None = None) -> GroupSchedules:
+    graph, data = NETWORKS[network]()
+    group = Group(members=tuple(op.name for op in graph.ops), rows=rows)
+    module = compile_fused(graph, data, "simba", (group,), budget).module
+    return GroupSchedules(module, group_op(graph, group))
+
+
+def every(found: GroupSchedules) -> Mapping[Lags, int]:
+    """Return the rating of all lags that fit."""
+    tiles, ratings = found._tiles, dict[Lags, int]()
+    for count in range(len(tiles.may_lag) + 1):
+        for behind in combinations(tiles.may_lag, count):
+            try:
+                schedule = found.with_lag(behind)
+            except InfeasibleError:
+                continue
+            ratings[behind] = rating(schedule.cycles, schedule.transferred_bytes)
+    return ratings
+
+
+@pytest.mark.parametrize("rows", [1, 2])
+@pytest.mark.parametrize("network", NETWORKS)
+def test_what_is_chosen_is_near_the_best_of_all_lags(network: str, rows: int):
+    found = schedules(network, rows)
+    ratings = every(found)
+
+    best = best_of(found.all)
+
+    chosen = rating(best.cycles, best.transferred_bytes)
+    assert chosen <= ratings[()]
+    assert chosen <= 1.1 * min(ratings.values())
+
+
+@pytest.mark.parametrize("network", ["pooled", "added"])
+def test_a_chain_lags_where_the_array_would_wait_for_the_vector_unit(network: str):
+    found = schedules(network, 1)
+
+    assert best_of(found.all).cycles < 0.9 * found.in_turn.cycles
+
+
+def test_where_space_is_short_no_chain_lags():
+    ample, short = schedules("pooled", 1), schedules("pooled", 1, budget=4 * 1024)
+
+    assert len(ample.by_lag) > 1
+    assert list(short.by_lag) == [()]
+
+
+def test_one_stripe_has_nothing_to_lag_behind():
+    found = schedules("added", 16)
+
+    assert list(found.by_lag) == [()]
+
+
+def test_members_of_a_group_are_verified_whatever_lags():
+    found = schedules("pooled", 2)
+
+    for schedule in found.by_lag.values():
+        schedule.verify()
