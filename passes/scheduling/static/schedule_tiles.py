@@ -134,17 +134,19 @@ class GroupSchedules:
 
     @cached_property
     def by_lag(self) -> Mapping[Lags, TileSchedule]:
-        """Schedules that fit, by the chains that lag: without lag, and the most promising ones.
+        """Schedules that fit, by the chains that lag: none, the most promising ones, the last one.
+
+        The last one hands nothing on, so that its lag leaves the order of all others as it is.
 
         Raises:
             InfeasibleError: Not even the first one fits.
         """
         found: dict[Lags, TileSchedule] = {(): self.in_turn}
-        for behind in self._promising:
-            if len(found) > _MOST_LAGS:
-                break
-            with suppress(InfeasibleError):
-                found[behind] = self.with_lag(behind)
+        last = self._tiles.may_lag[-1:]
+        for behind in (*self._promising, last):
+            if len(found) <= _MOST_LAGS or behind is last:
+                with suppress(InfeasibleError):
+                    found[behind] = found.get(behind) or self.with_lag(behind)
         return found
 
     @property
