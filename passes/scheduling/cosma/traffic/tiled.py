@@ -6,6 +6,7 @@ come as the mapper finds them, and improved for tiles, whichever are better sche
 
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 
@@ -130,8 +131,9 @@ def _of_group(
         return counted(best_of(several.all))
     few, found = replace(several, first=_FEW), list[StreamedTraffic]()
     for behind, schedule in several.by_lag.items():
-        begun = few.in_turn if not behind else few.with_lag(behind)
-        found.append(_continued(counted(begun), counted(schedule), count))
+        with suppress(InfeasibleError):
+            begun = few.with_lag(behind) if behind else few.in_turn
+            found.append(_continued(counted(begun), counted(schedule), count))
     return min(found, key=lambda item: rating(item.cycles, item.total))
 
 
