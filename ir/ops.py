@@ -35,7 +35,7 @@ from functools import lru_cache
 
 from .arch import Architecture
 from .graph import Attr, Graph, Op, Value, sorted_attrs
-from .operators.access import Box, Part
+from .operators.access import Box, Part, View
 from .operators.families.elementwise import ELEMENTWISE, ONE_ELEMENT, along_axes
 from .operators.families.gathers import GATHERS
 from .operators.families.mac import MAC
@@ -131,6 +131,25 @@ def aligned_parts(op: Op, types: Types) -> tuple[Part, ...]:
     if spec_of(op).family not in ONE_ELEMENT:
         raise refusal(op, "cannot be cut along its own axes")
     return (along_axes(op, types, len(parts[0].reads)),)
+
+
+def is_aligned(op: Op, types: Types) -> bool:
+    """Whether an operator computes a box of its result from a box of each operand.
+
+    Its access map then is one part, and tensors are seen along their own axes. What only moves
+    elements does not compute, and a gather needs indices first.
+
+    Args:
+        op: The operator.
+        types: Of its operands.
+    """
+    family = spec_of(op).family
+    if family in ONE_ELEMENT:
+        return True
+    if family not in (Family.POOL, Family.REDUCTION):
+        return False
+    (part,) = _parts(op, types)
+    return part.out == View.dense(op.result.type.shape)
 
 
 def part_of(op: Op, types: Types, box: Box) -> Part:

@@ -3,10 +3,11 @@
     conv a -> conv b -> add  (rows = 2)      ->      stripe 0: a rows 0-2; b, add rows 0-1
                                                      stripe 1: keep a rows 1-2; a rows 3-4; ...
 
-Members follow each other in *chains*: an operator of the MAC array or a pool, and then operators of
-one element, which work on every tile that it finishes. What a chain hands to a later one lies in
-*lines*, an inner tile with all columns and channels of the rows that are read in a stripe. A group
-of one chain that makes all rows at once is cut by the loop nest of its first member alone.
+Members follow each other in *chains*: an operator of the MAC array, a pool or a reduction, and then
+operators of one element, which work on every tile that it finishes. What a chain hands to a later
+one lies in *lines*, an inner tile with all columns and channels of the rows that are read in a
+stripe. A group of one chain that makes all rows at once is cut by the loop nest of its first member
+alone.
 
 The last chains may lag, each one stripe behind the chain before it, operations of all stripes in
 work mixed, so that the vector unit finishes what one chain made while the array works for another.
@@ -583,11 +584,11 @@ def _within(inner: Range, outer: Range) -> bool:
 
 
 def _dealt_out(box: Box, rows: int, npus: int) -> Iterator[Box]:
-    """Yield a box cut along the axis before its rows, as evenly as can be."""
-    axis = rows - 1
-    if npus == 1 or axis < 0:
+    """Yield a box cut evenly along the axis before its rows, or along these if that is one."""
+    if npus == 1:
         yield box
         return
+    axis = rows - 1 if rows and box[rows - 1].size > 1 else rows
     for part in cuts(box[axis].size, -(-box[axis].size // npus)):
         start = box[axis].start
         yield (*box[:axis], Range(start + part.start, start + part.stop), *box[axis + 1 :])

@@ -16,7 +16,7 @@ from ...ir.graph import Graph, Op
 from ...ir.operators.families.moves import joins_channels
 from ...ir.operators.image import rows_met
 from ...ir.operators.views import window_of
-from ...ir.ops import aligned_part, is_mac, operand_types
+from ...ir.ops import aligned_part, is_aligned, is_mac, operand_types
 from ...ir.tiles.graph import Range
 from ...ir.types import TensorType
 from .homes import Homes, home_of, homes_of
@@ -54,8 +54,7 @@ def needed_rows(graph: Graph, op: Op, made: Range) -> Lines:
 
     Args:
         graph: The network.
-        op: A convolution, a product, a pool, an operator of one element of each operand, or a
-            concatenation.
+        op: A convolution, a product, a concatenation, or what :func:`makes_rows`.
         made: Rows of its result.
     """
     return rows_read(graph, op)(made)
@@ -88,6 +87,24 @@ def rows_read(graph: Graph, op: Op) -> Callable[[Range], Lines]:
         return found
 
     return aligned
+
+
+def makes_rows(graph: Graph, op: Op) -> bool:
+    """Whether an operator of the vector unit makes some rows of its result from some of operands.
+
+    Pools, operators of one element and reductions along columns or channels do, but not those that
+    reduce all rows to one.
+
+    Args:
+        graph: The network.
+        op: The operator.
+    """
+    types = operand_types(op, graph.types)
+    if not is_aligned(op, types):
+        return False
+    rank, rows = len(op.result.type.shape), rows_of(op.result.type)
+    alike = (type for type in types if type is not None and len(type.shape) == rank)
+    return rows > 1 or all(rows_of(type) == 1 for type in alike)
 
 
 def has_lines(graph: Graph, op: Op, name: str) -> bool:
