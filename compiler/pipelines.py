@@ -11,6 +11,7 @@ from ..passes.graph.decompose_softmax import DecomposeSoftmax
 from ..passes.graph.dequantize_constants import DequantizeConstants
 from ..passes.graph.eliminate_dead import EliminateDead
 from ..passes.graph.fold_affine import FoldAffine
+from ..passes.graph.fold_axes import FoldAxes
 from ..passes.graph.fold_layout import FoldLayout
 from ..passes.graph.fuse_activations import FuseActivations
 from ..passes.graph.integers.form_integers import FormIntegers
@@ -169,6 +170,7 @@ def default_pipeline(options: CompileOptions) -> Pipeline:
             *REWRITES,
             SplitFloatProducts(),
             SplitGathers(),
+            FoldAxes(),
             *CLEAN_UP,
             DecomposeSoftmax(),
             _choose("scheduler", options.scheduler, GRAPH_SCHEDULERS)(options),

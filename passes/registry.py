@@ -6,6 +6,7 @@ from .graph.decompose_softmax import DecomposeSoftmax
 from .graph.dequantize_constants import DequantizeConstants
 from .graph.eliminate_dead import EliminateDead
 from .graph.fold_affine import FoldAffine
+from .graph.fold_axes import FoldAxes
 from .graph.fold_layout import FoldLayout
 from .graph.fuse_activations import FuseActivations
 from .graph.integers.form_integers import FormIntegers
@@ -37,6 +38,7 @@ PASSES: tuple[type[Pass], ...] = (
     DecomposeSoftmax,
     SplitFloatProducts,
     SplitGathers,
+    FoldAxes,
     # The plan of the scratchpad.
     ScheduleInOrder,
     ScheduleLinear,
