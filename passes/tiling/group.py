@@ -38,6 +38,9 @@ from .residency import Residency
 from .stripes import Stripe, has_lines, read_row_by_row, row_axis, stripes
 from .vector import table_tile
 
+_HANDED_ON = 8192
+"""What a member that the vector unit runs hands to the next one of its chain at a time [byte]."""
+
 Block = tuple[TileOp, ...]
 """An operation, and those that follow it at once."""
 
@@ -445,12 +448,19 @@ class _GroupTiler:
         return frozenset(found)
 
     def _vector_blocks(self, chain: Chain, made: Range) -> Iterator[Block]:
-        """Yield a chain that begins on the vector unit, its channels dealt out to the NPUs."""
+        """Yield a chain that begins on the vector unit, its channels dealt out to the NPUs.
+
+        What its members hand to each other are small tiles, so that they take hardly more of the
+        scratchpad than the lines.
+        """
         type = chain[0].result.type
-        for box in _dealt_out(_rows_box(type, made), row_axis(type), len(self.arch.npus)):
-            first = self.collector.tile(self._target(chain, 0, box, box))
-            head = self._operation(chain[0], box, box, first, {})
-            yield (head, *self._tail(chain, box, box))
+        rows, widest = row_axis(type), max(op.result.type.dtype.bytes for op in chain)
+        most = _HANDED_ON // widest if len(chain) > 1 else type.elements
+        for share in _dealt_out(_rows_box(type, made), rows, len(self.arch.npus)):
+            for box in _in_pieces(share, rows, most):
+                first = self.collector.tile(self._target(chain, 0, box, box))
+                head = self._operation(chain[0], box, box, first, {})
+                yield (head, *self._tail(chain, box, box))
 
     def _copies(self, chain: Chain, made: Range) -> Iterator[Block]:
         """Yield the copies of what does not lie in place in a concatenation."""
@@ -589,6 +599,26 @@ def _dealt_out(box: Box, rows: int, npus: int) -> Iterator[Box]:
         yield box
         return
     axis = rows - 1 if rows and box[rows - 1].size > 1 else rows
-    for part in cuts(box[axis].size, -(-box[axis].size // npus)):
-        start = box[axis].start
+    yield from _cut(box, axis, -(-box[axis].size // npus) * (size_of(box) // box[axis].size))
+
+
+def _in_pieces(box: Box, rows: int, most: int) -> Iterator[Box]:
+    """Yield a box cut along the axis before its rows, and then along these, into small ones.
+
+    Args:
+        box: The box.
+        rows: Which axis its rows are.
+        most: Elements that a piece has at most, if it is more than a row.
+    """
+    pieces = [box]
+    for axis in range(max(0, rows - 1), rows + 1):
+        pieces = [part for piece in pieces for part in _cut(piece, axis, most)]
+    yield from pieces
+
+
+def _cut(box: Box, axis: int, most: int) -> Iterator[Box]:
+    """Yield a box cut along an axis, into parts of at most so many elements or of one index."""
+    one = size_of(box) // box[axis].size
+    start = box[axis].start
+    for part in cuts(box[axis].size, max(1, most // one)):
         yield (*box[:axis], Range(start + part.start, start + part.stop), *box[axis + 1 :])

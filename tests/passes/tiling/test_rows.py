@@ -1,5 +1,6 @@
 """Members that need whole rows: reductions along columns, and what is made of them."""
 
+import math
 from collections.abc import Mapping
 
 import hypothesis.strategies as st
@@ -9,6 +10,7 @@ from hypothesis import given, settings
 from accnn.ir.errors import InfeasibleError
 from accnn.ir.graph import Graph, eliminate_dead
 from accnn.ir.graph_schedule import Group
+from accnn.ir.tiles.graph import Role
 from accnn.passes.tiling.stripes import makes_rows
 from tests.inputs import Array
 from tests.networks import NetworkBuilder, per_tensor
@@ -20,6 +22,7 @@ from tests.passes.tiling.fused import (
     softmax,
 )
 from tests.passes.tiling.test_group import MACHINES, groupings, moved
+from tests.tiles import tiles_of
 
 KINDS = ("softmax", "normalised", "dense", "add", "mul", "max", "erf")
 
@@ -102,3 +105,19 @@ def test_reductions_of_rows_to_one_are_no_members(shape: tuple[int, ...], axis: 
 
     assert makes_rows(graph, graph.producer["floats"])
     assert makes_rows(graph, graph.producer["y"]) is is_member
+
+
+@pytest.mark.parametrize("arch", ["simba", "flexer-arch5"])
+@pytest.mark.parametrize("shape", [(12, 300), (1, 6, 4, 500)])
+def test_what_the_vector_unit_hands_on_are_small_tiles(arch: str, shape: tuple[int, ...]):
+    net = NetworkBuilder()
+    floats = net.floats(net.input("x", shape), "floats")
+    graph = net.build(softmax(net, floats, "y", len(shape) - 1))
+    members = tuple(op.name for op in graph.ops)
+
+    compiled = compile_fused(graph, net.data, arch, (Group(members=members),))
+
+    tiles = [tile for tile in tiles_of(compiled.module).graph.tiles if tile.role is Role.INNER]
+    assert max(tile.bytes for tile in tiles if tile.tensor == "y_exp") == 4 * math.prod(shape)
+    assert max(tile.bytes for tile in tiles if tile.tensor == "y_sub") <= 8192
+    assert compiled.wrong(compiled.run(detect_races=True)) == []
