@@ -16,6 +16,7 @@ from ..passes.graph.fold_layout import FoldLayout
 from ..passes.graph.fuse_activations import FuseActivations
 from ..passes.graph.integers.form_integers import FormIntegers
 from ..passes.graph.merge_duplicates import MergeDuplicates
+from ..passes.graph.merge_moves import MergeMoves
 from ..passes.graph.remove_identities import RemoveIdentities
 from ..passes.graph.split_float_products import SplitFloatProducts
 from ..passes.graph.split_gathers import SplitGathers
@@ -94,6 +95,7 @@ activations, because a product or sum after one cannot move into the weights.
 
 CLEAN_UP: tuple[Pass, ...] = (
     FoldLayout(),
+    MergeMoves(),
     RemoveIdentities(),
     MergeDuplicates(),
     EliminateDead(),

@@ -11,6 +11,7 @@ from .graph.fold_layout import FoldLayout
 from .graph.fuse_activations import FuseActivations
 from .graph.integers.form_integers import FormIntegers
 from .graph.merge_duplicates import MergeDuplicates
+from .graph.merge_moves import MergeMoves
 from .graph.remove_identities import RemoveIdentities
 from .graph.split_float_products import SplitFloatProducts
 from .graph.split_gathers import SplitGathers
@@ -35,6 +36,7 @@ PASSES: tuple[type[Pass], ...] = (
     RemoveIdentities,
     MergeDuplicates,
     FoldLayout,
+    MergeMoves,
     DecomposeSoftmax,
     SplitFloatProducts,
     SplitGathers,

@@ -8,9 +8,9 @@
     %d = reshape(%c) {shape = [6, 8]} : s8<6x8>
     %y = dense(%d, %w) : s8<6x8>
 
-Products have matrices, and what stands between them often has more axes. Operators of one element
-and reductions along the last axis compute the same on the matrix of all rows. Those that hand
-tensors to each other are folded together, if their reshapes move fewer bytes then.
+Products have matrices, and what stands between them often has more axes. Operators of one element,
+reductions along the last axis and slices of that compute the same on the matrix of all rows. Those
+that hand tensors to each other are folded together, if their reshapes move fewer bytes then.
 """
 
 import math
@@ -19,7 +19,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import ClassVar
 
-from ...ir.graph import Graph, Op, Value, sorted_attrs
+from ...ir.graph import Attr, Graph, Op, Value, sorted_attrs
 from ...ir.module import Module, Stage
 from ...ir.operators.families.elementwise import ONE_ELEMENT
 from ...ir.operators.spec import Family
@@ -77,6 +77,9 @@ def _is_foldable(graph: Graph, op: Op) -> bool:
         return False
     if family is Family.REDUCTION:
         return op.int("axis") == len(shape) - 1
+    if op.kind == "slice":
+        steps, source = op.ints("steps")[:-1], graph.types[op.operands[0]].shape
+        return source[:-1] == shape[:-1] and all(step == 1 for step in steps)
     whole = frozenset(_whole(graph, op))
     others = (graph.types[name].shape for name in _tiled(op) if name not in whole)
     return family in ONE_ELEMENT and all(math.prod(other[:-1]) == 1 for other in others)
@@ -85,6 +88,17 @@ def _is_foldable(graph: Graph, op: Op) -> bool:
 def _has_scales(type: TensorType) -> bool:
     """Whether a tensor has a scale for each index of an axis."""
     return type.quant is not None and type.quant.axis is not None
+
+
+def _attrs(op: Op) -> dict[str, Attr]:
+    """Return the attributes that an operator has on matrices instead of its own."""
+    if spec_of(op).family is Family.REDUCTION:
+        return {"axis": 1}
+    if op.kind == "slice":
+        starts, steps = op.ints("starts"), op.ints("steps")
+        shape = _rows(op.result.type.shape)
+        return {"starts": (0, starts[-1]), "steps": (1, steps[-1]), "shape": shape}
+    return {}
 
 
 @dataclass
@@ -181,14 +195,13 @@ class _Rewriting:
         is_output = op.name in self.graph.outputs
         name = self._growth.namer.fresh(f"{op.name}.rows") if is_output else op.name
         type = replace(op.result.type, shape=_rows(op.result.type.shape))
-        changed = {"axis": 1} if spec_of(op).family is Family.REDUCTION else {}
         self._growth.types[name] = type
         self._growth.ops.append(
             replace(
                 op,
                 operands=(*read, *op.operands[tiled:]),
                 results=(Value(name, type),),
-                attrs=sorted_attrs((dict(op.attrs) | changed).items()),
+                attrs=sorted_attrs((dict(op.attrs) | _attrs(op)).items()),
             )
         )
         self._matrices[op.name] = name

@@ -101,6 +101,20 @@ def test_nothing_is_folded_where_that_saves_nothing():
     assert run_pipeline(Pipeline((FoldAxes(),)), module).module is module
 
 
+@pytest.mark.parametrize("starts", [(0, 0, 3), (0, 0, 7), (0, 1, 0)])
+def test_slices_of_columns_are_taken_of_matrices(starts: tuple[int, ...]):
+    net = NetworkBuilder()
+    a = reshape(net, net.dense(net.input("x", (6, 8)), "a", 8), "b", 2, 3, 8)
+    steps = (1, 1, -2 if starts[2] == 7 else 1)
+    attrs: dict[str, Attr] = {"starts": starts, "steps": steps, "shape": (2, 3 - starts[1], 4)}
+    part = net.op("slice", (a,), "part", attrs)
+    graph = net.build(reshape(net, part, "y", 8 * (3 - starts[1])))
+
+    found = folded(graph, net.data)
+
+    assert len(found.types["part"].shape) == (3 if starts[1] else 2)
+
+
 @pytest.mark.parametrize("axis", [0, 1])
 def test_other_axes_are_not_reduced_in_matrices(axis: int):
     net = NetworkBuilder()
