@@ -513,7 +513,7 @@ class _GroupTiler:
     def _operation(
         self, op: Op, box: Box, outer: Box, out: int, given: Mapping[str, int]
     ) -> TileOp:
-        """Return an operation of a member that the vector unit runs.
+        """Return an operation of a member that the vector unit runs, or that copies.
 
         Args:
             op: The member.
@@ -531,9 +531,10 @@ class _GroupTiler:
         ]
         reads += [self.collector.tile(table_tile(self.graph, name)) for name in parameters]
         names = (*(op.operands[read.operand] for read in part.reads), *parameters, op.name)
+        cost = spec_of(op).cost(op, types)
         found = self.collector.op(
             op,
-            unit=Unit.VX,
+            unit=Unit.VX if cost else Unit.ST,
             box=box,
             reads=tuple(reads),
             out=out,
@@ -541,7 +542,7 @@ class _GroupTiler:
         )
         return replace(
             found,
-            cost=spec_of(op).cost(op, types),
+            cost=cost,
             read_bytes=sum(
                 read.elements(box) * self.graph.types[op.operands[read.operand]].dtype.bytes
                 for read in part.reads

@@ -92,8 +92,8 @@ def rows_read(graph: Graph, op: Op) -> Callable[[Range], Lines]:
 def makes_rows(graph: Graph, op: Op) -> bool:
     """Whether an operator of the vector unit makes some rows of its result from some of operands.
 
-    Pools, operators of one element and reductions along columns or channels do, but not those that
-    reduce all rows to one.
+    Pools, operators of one element, reductions along columns or channels and reshapes do, but not
+    what reduces all rows to one.
 
     Args:
         graph: The network.
@@ -110,7 +110,7 @@ def makes_rows(graph: Graph, op: Op) -> bool:
 def has_lines(graph: Graph, op: Op, name: str) -> bool:
     """Whether an operator reads rows of an operand: an activation with as many axes as its result.
 
-    Vectors along columns, say, are fetched as the tiles need them.
+    Vectors along columns, say, are fetched as the tiles need them, and so is what a reshape reads.
 
     Args:
         graph: The network.
@@ -118,7 +118,8 @@ def has_lines(graph: Graph, op: Op, name: str) -> bool:
         name: The operand.
     """
     ranks = (len(graph.types[name].shape), len(op.result.type.shape))
-    return not graph.is_constant(name) and (is_mac(op) or ranks[0] == ranks[1])
+    is_alike = ranks[0] == ranks[1] and op.kind != "reshape"
+    return not graph.is_constant(name) and (is_mac(op) or is_alike)
 
 
 def read_row_by_row(graph: Graph, ops: Sequence[Op], names: Iterable[str]) -> frozenset[str]:

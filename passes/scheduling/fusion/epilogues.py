@@ -16,6 +16,7 @@ from ....ir.groups import group_op
 from ....ir.ops import is_mac
 from ....ir.workload import Operand
 from ...tiling.chains import follows
+from ...tiling.stripes import has_lines
 
 
 def epilogues(graph: Graph, arch: Architecture) -> tuple[Group, ...]:
@@ -66,7 +67,8 @@ def is_group(graph: Graph, group: Group) -> bool:
     """Whether a group can stand in a plan, as can all groups that share no member with it.
 
     It stands where its last member stood, and nobody outside reads or makes what is between: so all
-    that it reads is made before it, whichever other groups there are.
+    that it reads is made before it, whichever other groups there are. What members hand to each
+    other they read row by row.
 
     Args:
         graph: The network.
@@ -76,5 +78,8 @@ def is_group(graph: Graph, group: Group) -> bool:
         group_op(graph, group)
     except VerifyError:
         return False
-    inner = map(graph.producer.__getitem__, group.members[:-1])
-    return all(len(op.results) == 1 and graph.consumers[op.name] for op in inner)
+    ops = [graph.producer[name] for name in group.members]
+    made = frozenset(group.members)
+    return all(len(op.results) == 1 and graph.consumers[op.name] for op in ops[:-1]) and all(
+        has_lines(graph, op, name) for op in ops for name in op.inputs if name in made
+    )

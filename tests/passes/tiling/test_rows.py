@@ -11,6 +11,7 @@ from accnn.ir.errors import InfeasibleError
 from accnn.ir.graph import Graph, eliminate_dead
 from accnn.ir.graph_schedule import Group
 from accnn.ir.tiles.graph import Role
+from accnn.passes.scheduling.fusion.epilogues import is_group
 from accnn.passes.tiling.stripes import makes_rows
 from tests.inputs import Array
 from tests.networks import NetworkBuilder, per_tensor
@@ -46,7 +47,12 @@ def networks(draw: st.DrawFn) -> tuple[Graph, Mapping[str, Array]]:
     net = NetworkBuilder(draw(st.integers(0, 99)))
     around = draw(st.sampled_from([(), (), (1,), (3,), (1, 2)]))
     shape = (*around, draw(st.integers(2, 12)), draw(st.integers(2, 12)))
-    axis, made = len(shape) - 1, [net.input("x", shape)]
+    axis = len(shape) - 1
+    if draw(st.booleans()):
+        made = [net.input("x", shape)]
+    else:
+        flat = net.input("flat", (math.prod(shape),))
+        made = [net.op("reshape", (flat,), "x", {"shape": shape})]
     for number in range(draw(st.integers(1, 4))):
         name, last = f"t{number}", made[-1] if draw(st.booleans()) else draw(st.sampled_from(made))
         kind = draw(st.sampled_from(KINDS))
@@ -121,3 +127,35 @@ def test_what_the_vector_unit_hands_on_are_small_tiles(arch: str, shape: tuple[i
     assert max(tile.bytes for tile in tiles if tile.tensor == "y_exp") == 4 * math.prod(shape)
     assert max(tile.bytes for tile in tiles if tile.tensor == "y_sub") <= 8192
     assert compiled.wrong(compiled.run(detect_races=True)) == []
+
+
+def scores(rows: int = 12) -> tuple[Graph, Mapping[str, Array]]:
+    """The softmax of what a convolution of several heads has made, in another shape."""
+    net = NetworkBuilder()
+    x = net.input("x", (1, 3 * rows, 1, 11))
+    floats = net.floats(net.op("reshape", (x,), "heads", {"shape": (1, 3, rows, 11)}), "floats")
+    return net.build(softmax(net, floats, "y", 3)), net.data
+
+
+@pytest.mark.parametrize("arch", MACHINES)
+@pytest.mark.parametrize("budget", [None, 4000])
+@pytest.mark.parametrize("rows", [1, 5])
+def test_a_reshape_of_what_comes_from_outside_is_a_member(arch: str, budget: int | None, rows: int):
+    graph, data = scores()
+    group = Group(members=tuple(op.name for op in graph.ops), rows=rows)
+
+    compiled = compile_fused(graph, data, arch, (group,), budget)
+
+    assert makes_rows(graph, graph.producer["heads"])
+    assert is_group(graph, group)
+    assert not moved(compiled) & {"heads", "floats"}
+    assert compiled.wrong(compiled.run(detect_races=True)) == []
+
+
+def test_a_reshape_of_what_a_member_makes_is_none():
+    net = NetworkBuilder()
+    a = net.dense(net.input("x", (12, 8)), "a", 8)
+    graph = net.build(net.floats(net.op("reshape", (a,), "b", {"shape": (3, 4, 8)}), "y"))
+
+    assert not is_group(graph, Group(members=("a", "b", "y")))
+    assert is_group(graph, Group(members=("b", "y")))
