@@ -455,7 +455,7 @@ class _GroupTiler:
         """
         type = chain[0].result.type
         rows, widest = row_axis(type), max(op.result.type.dtype.bytes for op in chain)
-        most = _HANDED_ON // widest if len(chain) > 1 else type.elements
+        most = _HANDED_ON // widest if chain[1:] else type.elements
         for share in _dealt_out(_rows_box(type, made), rows, len(self.arch.npus)):
             for box in _in_pieces(share, rows, most):
                 first = self.collector.tile(self._target(chain, 0, box, box))
