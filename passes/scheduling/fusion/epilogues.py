@@ -6,7 +6,7 @@ Residual additions, scales, activations, tables and conversions then work on til
 anyway.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from ....ir.arch import Architecture
 from ....ir.errors import VerifyError
@@ -78,8 +78,18 @@ def is_group(graph: Graph, group: Group) -> bool:
         group_op(graph, group)
     except VerifyError:
         return False
-    ops = [graph.producer[name] for name in group.members]
-    made = frozenset(group.members)
-    return all(len(op.results) == 1 and graph.consumers[op.name] for op in ops[:-1]) and all(
-        has_lines(graph, op, name) for op in ops for name in op.inputs if name in made
-    )
+    inner = map(graph.producer.__getitem__, group.members[:-1])
+    is_read = all(len(op.results) == 1 and graph.consumers[op.name] for op in inner)
+    return is_read and hand_on_rows(graph, group.members)
+
+
+def hand_on_rows(graph: Graph, members: Sequence[str]) -> bool:
+    """Whether operators read what they make for each other row by row, not along other axes.
+
+    Args:
+        graph: The network.
+        members: Their names.
+    """
+    made = frozenset(members)
+    ops = map(graph.producer.__getitem__, members)
+    return all(has_lines(graph, op, name) for op in ops for name in op.inputs if name in made)
