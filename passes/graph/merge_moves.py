@@ -20,7 +20,7 @@ from typing import ClassVar, TypeAlias
 
 from ...ir.graph import Attr, Graph, Op, sorted_attrs
 from ...ir.module import Module, Stage
-from ...ir.operators.access import dense_strides
+from ...ir.operators.access import MOST_LOOPS, dense_strides
 from ...ir.ops import is_move, operand_types, parts_of
 from ..base import Context, Pass
 from .substitute import rewritten
@@ -58,7 +58,9 @@ def _merged(graph: Graph, made: dict[str, Op], op: Op) -> Op | None:
     if inner is None or outer is None:
         return None
     walk = _through(inner, outer)
-    return None if walk is None else _along(op, before.operands[0], walk)
+    if walk is None or len(walk) > MOST_LOOPS:
+        return None
+    return _along(op, before.operands[0], walk)
 
 
 def _walk(graph: Graph, op: Op) -> _Walk | None:

@@ -16,6 +16,7 @@ from ....ir.arch import Architecture
 from ....ir.graph import Graph, Op
 from ....ir.graph_schedule import GraphSchedule, Group
 from ....ir.groups import group_op
+from ....ir.operators.access import MOST_LOOPS
 from ....ir.operators.families.moves import joins_channels
 from ....ir.ops import is_mac
 from ...deadline import NEVER, Deadline
@@ -365,7 +366,7 @@ def can_be_member(graph: Graph, op: Op, arch: Architecture) -> bool:
         op: The operator.
         arch: The machine.
     """
-    if len(op.result.type.shape) < 2:
+    if not 2 <= len(op.result.type.shape) <= MOST_LOOPS:
         return False
     if is_mac(op):
         return can_join(graph, op, arch)

@@ -132,3 +132,12 @@ def rows_of_moves(draw: st.DrawFn) -> Graph:
 @given(rows_of_moves())
 def test_random_moves_make_the_same(graph: Graph):
     assert len(merged(graph).ops) <= len(graph.ops)
+
+
+def test_moves_that_need_more_loops_than_an_instruction_has_remain():
+    net = NetworkBuilder()
+    a = net.op("reshape", (net.input("x", (8, 16)),), "a", {"shape": (2,) * 7})
+    b = net.op("transpose", (a,), "b", {"perm": (6, 5, 4, 3, 2, 1, 0)})
+    graph = net.build(net.op("reshape", (b,), "y", {"shape": (16, 8)}))
+
+    assert [op.kind for op in merged(graph).ops] == ["reshape", "transpose", "reshape"]
