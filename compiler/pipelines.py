@@ -11,10 +11,12 @@ from ..passes.graph.decompose_softmax import DecomposeSoftmax
 from ..passes.graph.dequantize_constants import DequantizeConstants
 from ..passes.graph.eliminate_dead import EliminateDead
 from ..passes.graph.fold_affine import FoldAffine
+from ..passes.graph.fold_axes import FoldAxes
 from ..passes.graph.fold_layout import FoldLayout
 from ..passes.graph.fuse_activations import FuseActivations
 from ..passes.graph.integers.form_integers import FormIntegers
 from ..passes.graph.merge_duplicates import MergeDuplicates
+from ..passes.graph.merge_moves import MergeMoves
 from ..passes.graph.remove_identities import RemoveIdentities
 from ..passes.graph.split_float_products import SplitFloatProducts
 from ..passes.graph.split_gathers import SplitGathers
@@ -93,6 +95,7 @@ activations, because a product or sum after one cannot move into the weights.
 
 CLEAN_UP: tuple[Pass, ...] = (
     FoldLayout(),
+    MergeMoves(),
     RemoveIdentities(),
     MergeDuplicates(),
     EliminateDead(),
@@ -169,6 +172,7 @@ def default_pipeline(options: CompileOptions) -> Pipeline:
             *REWRITES,
             SplitFloatProducts(),
             SplitGathers(),
+            FoldAxes(),
             *CLEAN_UP,
             DecomposeSoftmax(),
             _choose("scheduler", options.scheduler, GRAPH_SCHEDULERS)(options),

@@ -35,11 +35,11 @@ from functools import lru_cache
 
 from .arch import Architecture
 from .graph import Attr, Graph, Op, Value, sorted_attrs
-from .operators.access import Box, Part
+from .operators.access import Box, Part, View
 from .operators.families.elementwise import ELEMENTWISE, ONE_ELEMENT, along_axes
 from .operators.families.gathers import GATHERS
 from .operators.families.mac import MAC
-from .operators.families.moves import MOVES, concat_along_axes
+from .operators.families.moves import MOVES, concat_along_axes, same_elements
 from .operators.families.windowed import WINDOWED
 from .operators.spec import Family, OpSpec, Types, refusal
 from .types import DType, Quantization, TensorType
@@ -112,9 +112,9 @@ def aligned_part(op: Op, types: Types) -> Part:
 def aligned_parts(op: Op, types: Types) -> tuple[Part, ...]:
     """Return the access map of an operator along the result's own axes.
 
-    Operators of one element of each operand see plain rows of elements where all have one shape,
-    and concatenations rows of what is joined; members of groups are cut along the axes of their
-    tensors.
+    Operators of one element of each operand, where all have one shape, and reshapes see plain rows
+    of elements, and concatenations rows of what is joined; members of groups are cut along the axes
+    of their tensors.
 
     Args:
         op: The operator.
@@ -128,9 +128,31 @@ def aligned_parts(op: Op, types: Types) -> tuple[Part, ...]:
         return parts
     if op.kind == "concat":
         return concat_along_axes(op, types)
+    if op.kind == "reshape":
+        whole = View.dense(op.result.type.shape)
+        return same_elements(whole, whole)
     if spec_of(op).family not in ONE_ELEMENT:
         raise refusal(op, "cannot be cut along its own axes")
     return (along_axes(op, types, len(parts[0].reads)),)
+
+
+def is_aligned(op: Op, types: Types) -> bool:
+    """Whether an operator computes a box of its result from a box of each operand.
+
+    Its access map then is one part, and the result is seen along its own axes. Of what only moves
+    elements, reshapes are such; a gather needs indices first.
+
+    Args:
+        op: The operator.
+        types: Of its operands.
+    """
+    family = spec_of(op).family
+    if family in ONE_ELEMENT or op.kind == "reshape":
+        return True
+    if family not in (Family.POOL, Family.REDUCTION):
+        return False
+    (part,) = _parts(op, types)
+    return part.out == View.dense(op.result.type.shape)
 
 
 def part_of(op: Op, types: Types, box: Box) -> Part:

@@ -6,10 +6,12 @@ from .graph.decompose_softmax import DecomposeSoftmax
 from .graph.dequantize_constants import DequantizeConstants
 from .graph.eliminate_dead import EliminateDead
 from .graph.fold_affine import FoldAffine
+from .graph.fold_axes import FoldAxes
 from .graph.fold_layout import FoldLayout
 from .graph.fuse_activations import FuseActivations
 from .graph.integers.form_integers import FormIntegers
 from .graph.merge_duplicates import MergeDuplicates
+from .graph.merge_moves import MergeMoves
 from .graph.remove_identities import RemoveIdentities
 from .graph.split_float_products import SplitFloatProducts
 from .graph.split_gathers import SplitGathers
@@ -34,9 +36,11 @@ PASSES: tuple[type[Pass], ...] = (
     RemoveIdentities,
     MergeDuplicates,
     FoldLayout,
+    MergeMoves,
     DecomposeSoftmax,
     SplitFloatProducts,
     SplitGathers,
+    FoldAxes,
     # The plan of the scratchpad.
     ScheduleInOrder,
     ScheduleLinear,

@@ -60,6 +60,13 @@ class NetworkBuilder:
         self.types[name] = op.result.type
         return name
 
+    def floats(self, source: str, name: str) -> str:
+        """Add the conversion of bytes to floats."""
+        op = make_op("dequantize", (source,), self.types, name, dtype=DType.F32)
+        self.ops.append(op)
+        self.types[name] = op.result.type
+        return name
+
     def conv(
         self,
         source: str,

@@ -179,11 +179,10 @@ def _gather(site: SelectionSite) -> Gather:
 
 def _reduce(site: SelectionSite) -> Reduce:
     """Return the reduction; its instruction has the reduced axis as the last loop."""
-    axis, (source, *_) = site.op.int("axis"), site.step.reads
-    box = list(site.step.box)
-    box[axis] = site.tile(source).box[axis]
-    src = site.access(source, tuple(box))
-    dst = site.access(site.step.out, site.step.box)
+    axis, (read,) = site.op.int("axis"), _part(site).reads
+    box = list(read.box(site.step.box))
+    src = site.read(0, tuple(box))
+    dst = site.written(site.step.box)
     others = [loop for loop in range(len(box)) if loop != axis]
     if not others:
         dst, src = (replace(item, strides=(0, *item.strides)) for item in (dst, src))

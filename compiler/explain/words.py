@@ -99,6 +99,8 @@ def _obstacle(border: Border) -> str:
             )
         case Obstacle.SHAPE:
             return "what one would hand to the other is read elsewhere, too, or others come between"
+        case Obstacle.AXES:
+            return "what one would hand to the other is not read row by row"
         case Obstacle.LINES:
             return (
                 f"the rows that they hand on need {amount(border.demand, 'B')} in the lowest "

@@ -96,7 +96,9 @@ def verify_run_in_sections(
     found = tuple(cut for cut in cuts(network, graph) if symbol_of(shown.program, cut.name))
     if not found or any(item.mismatches for item in inner):
         return whole
-    tensors = {cut.name: _observed(shown, cut.name) for cut in found}
+    tensors = {
+        cut.name: _observed(shown, cut.name).reshape(graph.types[cut.name].shape) for cut in found
+    }
     tensors |= {name: simulation.outputs[name] for _, name in network.imported.output_names}
     verdict = verify_sections(network, graph, found, tensors, inputs)
     if verdict.mismatches:

@@ -20,6 +20,9 @@ from .elementary import Array
 
 Box: TypeAlias = tuple[Range, ...]
 
+MOST_LOOPS = 6
+"""Loops of one instruction or transfer."""
+
 
 def dense_strides(shape: tuple[int, ...]) -> tuple[int, ...]:
     """Return the element strides of a row-major tensor."""

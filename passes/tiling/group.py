@@ -3,10 +3,11 @@
     conv a -> conv b -> add  (rows = 2)      ->      stripe 0: a rows 0-2; b, add rows 0-1
                                                      stripe 1: keep a rows 1-2; a rows 3-4; ...
 
-Members follow each other in *chains*: an operator of the MAC array or a pool, and then operators of
-one element, which work on every tile that it finishes. What a chain hands to a later one lies in
-*lines*, an inner tile with all columns and channels of the rows that are read in a stripe. A group
-of one chain that makes all rows at once is cut by the loop nest of its first member alone.
+Members follow each other in *chains*: an operator of the MAC array, a pool or a reduction, and then
+operators of one element, which work on every tile that it finishes. What a chain hands to a later
+one lies in *lines*, an inner tile with all columns and channels of the rows that are read in a
+stripe. A group of one chain that makes all rows at once is cut by the loop nest of its first member
+alone.
 
 Chains may lag, from some of them on a stripe more than those before, operations of all stripes in
 work mixed, so that the vector unit finishes what one chain made while the array works for another.
@@ -36,6 +37,9 @@ from .mac import Ranges, mac_operations
 from .residency import Residency
 from .stripes import Stripe, has_lines, read_row_by_row, row_axis, stripes
 from .vector import table_tile
+
+_HANDED_ON = 8192
+"""What a member that the vector unit runs hands to the next one of its chain at a time [byte]."""
 
 Block = tuple[TileOp, ...]
 """An operation, and those that follow it at once."""
@@ -473,12 +477,19 @@ class _GroupTiler:
         return frozenset(found)
 
     def _vector_blocks(self, chain: Chain, made: Range) -> Iterator[Block]:
-        """Yield a chain that begins on the vector unit, its channels dealt out to the NPUs."""
+        """Yield a chain that begins on the vector unit, its channels dealt out to the NPUs.
+
+        What its members hand to each other are small tiles, so that they take hardly more of the
+        scratchpad than the lines.
+        """
         type = chain[0].result.type
-        for box in _dealt_out(_rows_box(type, made), row_axis(type), len(self.arch.npus)):
-            first = self.collector.tile(self._target(chain, 0, box, box))
-            head = self._operation(chain[0], box, box, first, {})
-            yield (head, *self._tail(chain, box, box))
+        rows, widest = row_axis(type), max(op.result.type.dtype.bytes for op in chain)
+        most = _HANDED_ON // widest if chain[1:] else type.elements
+        for share in _dealt_out(_rows_box(type, made), rows, len(self.arch.npus)):
+            for box in _in_pieces(share, rows, most):
+                first = self.collector.tile(self._target(chain, 0, box, box))
+                head = self._operation(chain[0], box, box, first, {})
+                yield (head, *self._tail(chain, box, box))
 
     def _copies(self, chain: Chain, made: Range) -> Iterator[Block]:
         """Yield the copies of what does not lie in place in a concatenation."""
@@ -531,7 +542,7 @@ class _GroupTiler:
     def _operation(
         self, op: Op, box: Box, outer: Box, out: int, given: Mapping[str, int]
     ) -> TileOp:
-        """Return an operation of a member that the vector unit runs.
+        """Return an operation of a member that the vector unit runs, or that copies.
 
         Args:
             op: The member.
@@ -549,9 +560,10 @@ class _GroupTiler:
         ]
         reads += [self.collector.tile(table_tile(self.graph, name)) for name in parameters]
         names = (*(op.operands[read.operand] for read in part.reads), *parameters, op.name)
+        cost = spec_of(op).cost(op, types)
         found = self.collector.op(
             op,
-            unit=Unit.VX,
+            unit=Unit.VX if cost else Unit.ST,
             box=box,
             reads=tuple(reads),
             out=out,
@@ -559,7 +571,7 @@ class _GroupTiler:
         )
         return replace(
             found,
-            cost=spec_of(op).cost(op, types),
+            cost=cost,
             read_bytes=sum(
                 read.elements(box) * self.graph.types[op.operands[read.operand]].dtype.bytes
                 for read in part.reads
@@ -612,11 +624,31 @@ def _within(inner: Range, outer: Range) -> bool:
 
 
 def _dealt_out(box: Box, rows: int, npus: int) -> Iterator[Box]:
-    """Yield a box cut along the axis before its rows, as evenly as can be."""
-    axis = rows - 1
-    if npus == 1 or axis < 0:
+    """Yield a box cut evenly along the axis before its rows, or along these if that is one."""
+    if npus == 1:
         yield box
         return
-    for part in cuts(box[axis].size, -(-box[axis].size // npus)):
-        start = box[axis].start
+    axis = rows - 1 if rows and box[rows - 1].size > 1 else rows
+    yield from _cut(box, axis, -(-box[axis].size // npus) * (size_of(box) // box[axis].size))
+
+
+def _in_pieces(box: Box, rows: int, most: int) -> Iterator[Box]:
+    """Yield a box cut along the axis before its rows, and then along these, into small ones.
+
+    Args:
+        box: The box.
+        rows: Which axis its rows are.
+        most: Elements that a piece has at most, if it is more than a row.
+    """
+    pieces = [box]
+    for axis in range(max(0, rows - 1), rows + 1):
+        pieces = [part for piece in pieces for part in _cut(piece, axis, most)]
+    yield from pieces
+
+
+def _cut(box: Box, axis: int, most: int) -> Iterator[Box]:
+    """Yield a box cut along an axis, into parts of at most so many elements or of one index."""
+    one = size_of(box) // box[axis].size
+    start = box[axis].start
+    for part in cuts(box[axis].size, max(1, most // one)):
         yield (*box[:axis], Range(start + part.start, start + part.stop), *box[axis + 1 :])

@@ -17,7 +17,7 @@ from ...ir.graph import Graph, Op
 from ...ir.operators.families.moves import joins_channels
 from ...ir.operators.image import rows_met
 from ...ir.operators.views import window_of
-from ...ir.ops import aligned_part, is_mac, operand_types
+from ...ir.ops import aligned_part, is_aligned, is_mac, operand_types
 from ...ir.tiles.graph import Range
 from ...ir.types import TensorType
 from .homes import Homes, home_of, homes_of
@@ -55,8 +55,7 @@ def needed_rows(graph: Graph, op: Op, made: Range) -> Lines:
 
     Args:
         graph: The network.
-        op: A convolution, a product, a pool, an operator of one element of each operand, or a
-            concatenation.
+        op: A convolution, a product, a concatenation, or what :func:`makes_rows`.
         made: Rows of its result.
     """
     return rows_read(graph, op)(made)
@@ -91,10 +90,28 @@ def rows_read(graph: Graph, op: Op) -> Callable[[Range], Lines]:
     return aligned
 
 
+def makes_rows(graph: Graph, op: Op) -> bool:
+    """Whether an operator of the vector unit makes some rows of its result from some of operands.
+
+    Pools, operators of one element, reductions along columns or channels and reshapes do, but not
+    what reduces all rows to one.
+
+    Args:
+        graph: The network.
+        op: The operator.
+    """
+    types = operand_types(op, graph.types)
+    if not is_aligned(op, types):
+        return False
+    rank, rows = len(op.result.type.shape), rows_of(op.result.type)
+    alike = (type for type in types if type is not None and len(type.shape) == rank)
+    return rows > 1 or all(rows_of(type) == 1 for type in alike)
+
+
 def has_lines(graph: Graph, op: Op, name: str) -> bool:
     """Whether an operator reads rows of an operand: an activation with as many axes as its result.
 
-    Vectors along columns, say, are fetched as the tiles need them.
+    Vectors along columns, say, are fetched as the tiles need them, and so is what a reshape reads.
 
     Args:
         graph: The network.
@@ -102,7 +119,8 @@ def has_lines(graph: Graph, op: Op, name: str) -> bool:
         name: The operand.
     """
     ranks = (len(graph.types[name].shape), len(op.result.type.shape))
-    return not graph.is_constant(name) and (is_mac(op) or ranks[0] == ranks[1])
+    is_alike = ranks[0] == ranks[1] and op.kind != "reshape"
+    return not graph.is_constant(name) and (is_mac(op) or is_alike)
 
 
 def read_row_by_row(graph: Graph, ops: Sequence[Op], names: Iterable[str]) -> frozenset[str]:

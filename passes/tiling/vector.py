@@ -13,7 +13,7 @@ from ...ir.arch import Architecture
 from ...ir.errors import InfeasibleError, Shortage
 from ...ir.graph import Graph, Op
 from ...ir.isa.instructions import Space, Unit
-from ...ir.operators.access import Box, Part, View, size_of, whole
+from ...ir.operators.access import MOST_LOOPS, Box, Part, View, size_of, whole
 from ...ir.operators.spec import Family
 from ...ir.ops import operand_types, parts_of, spec_of
 from ...ir.tiles.graph import Range, Role, Tile, TileGraph, TileOp
@@ -21,8 +21,6 @@ from .collect import TileCollector, cuts
 from .residency import Residency
 
 _GATHERED = "a gather by computed indices holds all of the indexed axis; a larger scratchpad helps"
-_MOST_LOOPS = 6
-"""Loops of one instruction or transfer."""
 
 
 @dataclass(frozen=True)
@@ -132,7 +130,7 @@ def _boxes(cut: _Cut, arch: Architecture) -> list[Box]:
     domain = cut.part.domain
     limit = _byte_limit(cut, arch)
     sizes = [axis.size for axis in domain]
-    first = max(0, len(sizes) - _MOST_LOOPS)
+    first = max(0, len(sizes) - MOST_LOOPS)
     sizes[:first] = [1] * first
 
     def demand() -> int:

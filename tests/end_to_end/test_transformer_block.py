@@ -7,11 +7,12 @@ import onnx
 import pytest
 from onnx import ModelProto, TensorProto, helper, numpy_helper
 
-from accnn.compiler.driver import compile
-from accnn.compiler.options import CompileOptions
+from accnn.compiler.driver import Result, compile
+from accnn.compiler.options import CompileOptions, VerifyMode
 from accnn.ir.ops import is_mac
 from accnn.ir.report import VerificationStatus
 from accnn.ir.types import DType
+from accnn.passes.scheduling.fusion import Fuse
 
 WIDTH, HEADS, TOKENS = 16, 2, 6
 
@@ -26,11 +27,11 @@ def weights() -> dict[str, np.ndarray]:
     return {name: np.asarray(array, np.float32) for name, array in found.items()}
 
 
-def block() -> ModelProto:
+def block(tokens: int = TOKENS) -> ModelProto:
     """Return attention and perceptron, each after a normalisation, as exporters write them."""
     node = helper.make_node
-    split = np.array([1, TOKENS, 3, HEADS, WIDTH // HEADS], np.int64)
-    integers = {"split": split, "merged": np.array([1, TOKENS, WIDTH], np.int64)}
+    split = np.array([1, tokens, 3, HEADS, WIDTH // HEADS], np.int64)
+    integers = {"split": split, "merged": np.array([1, tokens, WIDTH], np.int64)}
     integers |= {f"{n}": np.array(n, np.int64) for n in range(3)}
     nodes = [
         node("LayerNormalization", ["x", "gain", "shift"], ["n"], axis=-1),
@@ -55,7 +56,7 @@ def block() -> ModelProto:
     ]
     constants = [numpy_helper.from_array(a, name) for name, a in (weights() | integers).items()]
     ends = [
-        helper.make_tensor_value_info(name, TensorProto.FLOAT, [1, TOKENS, WIDTH]) for name in "xy"
+        helper.make_tensor_value_info(name, TensorProto.FLOAT, [1, tokens, WIDTH]) for name in "xy"
     ]
     graph = helper.make_graph(nodes, "block", ends[:1], ends[1:], constants)
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 20)], ir_version=9)
@@ -78,3 +79,30 @@ def test_a_transformer_block_verifies(tmp_path: Path, arch: str):
         assert verification.outputs[0].max_abs_diff == 0
         floats = {op.kind for op in result.module.graph.ops if op.result.type.dtype is DType.F32}
         assert {"gelu", "exp", "reduce_mean", "sqrt"} <= floats
+
+
+@pytest.mark.parametrize("arch", ["simba", "flexer-arch5"])
+def test_normalisations_and_softmax_are_fused_and_verify(tmp_path: Path, arch: str):
+    onnx.save(block(96), tmp_path / "block.onnx")
+    found: dict[Fuse, Result] = {}
+    for fuse in (Fuse.OFF, Fuse.GROUPS):
+        options = CompileOptions(
+            cache=None,
+            mapper="output-stationary",
+            fuse=fuse,
+            scratchpad=24576,
+            verify=VerifyMode.LAYERS,
+        )
+        found[fuse] = compile(tmp_path / "block.onnx", arch=arch, options=options)
+
+    for result in found.values():
+        assert result.report.verification.status is VerificationStatus.VERIFIED
+    off, groups = (result.report.totals.offchip_bytes for result in found.values())
+    assert off is not None
+    assert groups is not None
+    assert groups < off
+    module = found[Fuse.GROUPS].module
+    assert module.graph_schedule is not None
+    members = [name for group in module.graph_schedule.groups for name in group.members]
+    kinds = {module.graph.producer[name].kind for name in members}
+    assert {"reduce_mean", "reduce_sum", "reduce_max", "exp", "dense"} <= kinds

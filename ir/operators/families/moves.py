@@ -144,8 +144,9 @@ CHANNELS = 1
 
 
 def joins_channels(op: Op) -> bool:
-    """Whether an operator is a concatenation along the channels."""
-    return op.kind == "concat" and op.int("axis") == CHANNELS
+    """Whether an operator is a concatenation along the channels of images or matrices."""
+    is_along = op.kind == "concat" and op.int("axis") == CHANNELS
+    return is_along and len(op.result.type.shape) in (2, 4)
 
 
 def _as_rows(shape: tuple[int, ...], axis: int) -> View:

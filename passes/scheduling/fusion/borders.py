@@ -20,7 +20,7 @@ from ..cosma.refine import residents
 from ..cosma.traffic.model import StreamedTraffic, TrafficModel
 from ..map_groups import line_bytes
 from ..static.static import rating
-from .epilogues import is_group
+from .epilogues import hand_on_rows, is_group
 from .intervals import LINES, MOST_CHAINS, can_be_member, with_largest_stripes
 
 
@@ -33,6 +33,8 @@ class Obstacle(StrEnum):
     """Together they are more operators than a group joins."""
     SHAPE = "shape"
     """Somebody outside reads what they would hand to each other, or needs to run in between."""
+    AXES = "axes"
+    """One of them reads what they would hand to each other along other axes than its rows."""
     LINES = "lines"
     """The rows that they hand to each other take too much of the scratchpad."""
     TILES = "tiles"
@@ -150,6 +152,8 @@ class _Pair:
         count = working(chains(self.graph, self._members))
         if count > MOST_CHAINS:
             return replace(self._at(Obstacle.COUNT), demand=count, limit=MOST_CHAINS)
+        if not hand_on_rows(self.graph, self._members):
+            return self._at(Obstacle.AXES)
         return None if is_group(self.graph, self._whole) else self._at(Obstacle.SHAPE)
 
     def _without_space(self) -> Border | None:

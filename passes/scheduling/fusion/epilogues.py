@@ -6,7 +6,7 @@ Residual additions, scales, activations, tables and conversions then work on til
 anyway.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from ....ir.arch import Architecture
 from ....ir.errors import VerifyError
@@ -16,6 +16,7 @@ from ....ir.groups import group_op
 from ....ir.ops import is_mac
 from ....ir.workload import Operand
 from ...tiling.chains import follows
+from ...tiling.stripes import has_lines
 
 
 def epilogues(graph: Graph, arch: Architecture) -> tuple[Group, ...]:
@@ -66,7 +67,8 @@ def is_group(graph: Graph, group: Group) -> bool:
     """Whether a group can stand in a plan, as can all groups that share no member with it.
 
     It stands where its last member stood, and nobody outside reads or makes what is between: so all
-    that it reads is made before it, whichever other groups there are.
+    that it reads is made before it, whichever other groups there are. What members hand to each
+    other they read row by row.
 
     Args:
         graph: The network.
@@ -77,4 +79,17 @@ def is_group(graph: Graph, group: Group) -> bool:
     except VerifyError:
         return False
     inner = map(graph.producer.__getitem__, group.members[:-1])
-    return all(len(op.results) == 1 and graph.consumers[op.name] for op in inner)
+    is_read = all(len(op.results) == 1 and graph.consumers[op.name] for op in inner)
+    return is_read and hand_on_rows(graph, group.members)
+
+
+def hand_on_rows(graph: Graph, members: Sequence[str]) -> bool:
+    """Whether operators read what they make for each other row by row, not along other axes.
+
+    Args:
+        graph: The network.
+        members: Their names.
+    """
+    made = frozenset(members)
+    ops = map(graph.producer.__getitem__, members)
+    return all(has_lines(graph, op, name) for op in ops for name in op.inputs if name in made)

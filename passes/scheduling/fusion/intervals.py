@@ -16,14 +16,13 @@ from ....ir.arch import Architecture
 from ....ir.graph import Graph, Op
 from ....ir.graph_schedule import GraphSchedule, Group
 from ....ir.groups import group_op
-from ....ir.operators.families.elementwise import ONE_ELEMENT
+from ....ir.operators.access import MOST_LOOPS
 from ....ir.operators.families.moves import joins_channels
-from ....ir.operators.spec import Family
-from ....ir.ops import is_mac, spec_of
+from ....ir.ops import is_mac
 from ...deadline import NEVER, Deadline
 from ...tiling.chains import follows
 from ...tiling.residency import unit_of
-from ...tiling.stripes import rows_of
+from ...tiling.stripes import makes_rows, rows_of
 from ..cosma.refine import CorrectedTraffic, Measured, residents
 from ..cosma.traffic.delay import Delay
 from ..cosma.traffic.model import StreamedTraffic
@@ -367,15 +366,13 @@ def can_be_member(graph: Graph, op: Op, arch: Architecture) -> bool:
         op: The operator.
         arch: The machine.
     """
-    if len(op.result.type.shape) not in (2, 4):
+    if not 2 <= len(op.result.type.shape) <= MOST_LOOPS:
         return False
     if is_mac(op):
         return can_join(graph, op, arch)
     if joins_channels(op):
         return not any(map(graph.is_constant, op.operands))
-    family = spec_of(op).family
-    is_window = family is Family.POOL and op.kind != "global_avg_pool"
-    return family in ONE_ELEMENT or is_window
+    return makes_rows(graph, op)
 
 
 def with_largest_stripes(

@@ -63,11 +63,13 @@ def _chains(graph: TileGraph) -> list[Chain]:
 
 
 def _goes_on(graph: TileGraph, before: int, number: int) -> bool:
-    """Whether an operation takes up all that the one before it has made."""
+    """Whether an operation takes up all that the one before it has made, and nobody else does."""
     made, op = graph.ops[before].out, graph.ops[number]
     if graph.tiles[made].role is not Role.INNER or op.accumulates:
         return False
-    return graph.writers[made] == (before,) and made in op.reads
+    if graph.writers[made] != (before,) or made not in op.reads:
+        return False
+    return all(graph.ops[reader].out == op.out for reader in graph.readers[made])
 
 
 def _batches(graph: TileGraph, chains: Sequence[Chain], npus: int) -> Iterator[list[Chain]]:

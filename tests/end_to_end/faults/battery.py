@@ -78,7 +78,14 @@ from tests.passes.scheduling.timing.test_clock import (
     exact_speeds,
     runs,
 )
-from tests.passes.tiling.fused import bottleneck, compile_fused, fire, inverted
+from tests.passes.tiling.fused import (
+    bottleneck,
+    compile_fused,
+    fire,
+    inverted,
+    perceptron,
+    shares,
+)
 from tests.runtime_sim.array.test_against_execution import check as check_execution
 from tests.runtime_sim.functional import test_mac as mac_tests
 from tests.runtime_sim.noc.nests import machine
@@ -206,7 +213,7 @@ def _layouts() -> None:
 
 
 def _fused() -> None:
-    for make in (bottleneck, inverted, fire):
+    for make in (bottleneck, inverted, fire, perceptron, shares):
         graph, data = make()
         for arch in ("simba", "flexer-arch5"):
             group = Group(members=tuple(op.name for op in graph.ops), rows=2)

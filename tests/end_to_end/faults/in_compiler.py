@@ -265,6 +265,20 @@ _TILES = (
         Exam.FUSED,
     ),
     Fault(
+        "a reduction of lines takes the first column alone",
+        "backend/lowering/select_vector.py",
+        "box = list(read.box(site.step.box))",
+        "box = list(site.step.box)",
+        Exam.FUSED,
+    ),
+    Fault(
+        "rows that are dealt out to NPUs overlap",
+        "passes/tiling/group.py",
+        "yield (*box[:axis], Range(start + part.start, start + part.stop), *box[axis + 1 :])",
+        "yield (*box[:axis], Range(start, start + part.stop), *box[axis + 1 :])",
+        Exam.FUSED,
+    ),
+    Fault(
         "lines are read one row too low",
         "backend/lowering/select_mac.py",
         "return Range(rows.start, rows.stop), Range(columns.start, columns.stop)",

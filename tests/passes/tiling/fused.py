@@ -88,3 +88,54 @@ def dense_block(size: int = 9) -> tuple[Graph, Mapping[str, Array]]:
             joined = net.op("concat", tuple(made), f"joined{number}", {"axis": 1}, quant)
         made.append(net.conv(net.conv(joined, f"b{number}", 8, 1), f"c{number}", 3, 3))
     return net.build(net.op("concat", tuple(made), "y", {"axis": 1}, quant)), net.data
+
+
+def softmax(net: NetworkBuilder, x: str, name: str, axis: int) -> str:
+    """Add what a softmax of floats is split into, and its conversion to bytes."""
+    attrs = {"axis": axis}
+    highest = net.op("reduce_max", (x,), f"{name}_max", attrs)
+    powers = net.op("exp", (net.op("sub", (x, highest), f"{name}_sub"),), f"{name}_exp")
+    total = net.op("reduce_sum", (powers,), f"{name}_sum", attrs)
+    shares = net.op("div", (powers, total), f"{name}_div")
+    return net.op("quantize", (shares,), name, quant=per_tensor(0.005, -128))
+
+
+def normalised(net: NetworkBuilder, x: str, name: str, axis: int) -> str:
+    """Add what a normalisation of floats is split into, and its conversion to bytes."""
+    attrs = {"axis": axis}
+    centred = net.op("sub", (x, net.op("reduce_mean", (x,), f"{name}_mean", attrs)), f"{name}_sub")
+    squares = net.op("mul", (centred, centred), f"{name}_mul")
+    spread = net.op("reduce_mean", (squares,), f"{name}_spread", attrs)
+    root = net.op("sqrt", (spread,), f"{name}_sqrt")
+    return net.op(
+        "quantize",
+        (net.op("div", (centred, root), f"{name}_div"),),
+        name,
+        quant=per_tensor(0.03, 3),
+    )
+
+
+def perceptron(rows: int = 12) -> tuple[Graph, Mapping[str, Array]]:
+    """A matrix normalised row by row, two products with a function between, and what came in."""
+    net = NetworkBuilder()
+    x = net.input("x", (rows, 16))
+    flat = net.floats(x, "flat")
+    up = net.dense(normalised(net, flat, "norm", 1), "up", 40)
+    floats = net.op("erf", (net.floats(up, "floats"),), "erf")
+    scaled = net.op(
+        "mul",
+        (up, net.op("quantize", (floats,), "bytes", quant=per_tensor(0.008))),
+        "scaled",
+        quant=per_tensor(0.05),
+    )
+    down = net.dense(scaled, "down", 16)
+    return net.build(net.op("add", (down, x), "y", quant=per_tensor(0.1, 1))), net.data
+
+
+def shares(rows: int = 12) -> tuple[Graph, Mapping[str, Array]]:
+    """The softmax of several matrices, side by side, some columns of which are masked."""
+    net = NetworkBuilder()
+    x, mask = net.input("x", (1, 3, rows, 11)), net.input("mask", (1, 1, 1, 11))
+    masked = net.op("add", (x, mask), "masked", quant=per_tensor(0.1))
+    floats = net.floats(masked, "floats")
+    return net.build(softmax(net, floats, "y", 3)), net.data

@@ -17,7 +17,7 @@ from accnn.ir.tiles.events import TRANSFERS, EventKind
 from accnn.ir.tiles.graph import Role, TileGraph
 from accnn.ir.types import DType
 from accnn.ir.workload import DIMS, Dim
-from accnn.passes.tiling.stripes import stripes, usual_rows
+from accnn.passes.tiling.stripes import rows_of, stripes, usual_rows
 from tests.flow import Compiled
 from tests.inputs import Array
 from tests.networks import NetworkBuilder, per_tensor
@@ -86,7 +86,7 @@ def groupings(draw: st.DrawFn, graph: Graph) -> tuple[Group, ...]:
     found: list[Group] = []
     for start, stop in zip((0, *cuts), (*cuts, len(names)), strict=True):
         members = tuple(names[start:stop])
-        rows = draw(st.integers(0, graph.types[members[-1]].shape[2]))
+        rows = draw(st.integers(0, rows_of(graph.types[members[-1]])))
         group = Group(members=members, rows=rows)
         if len(members) > 1 and is_closed(graph, group):
             found.append(group)

@@ -52,6 +52,16 @@ def test_an_operator_that_can_be_no_member_is_named():
     assert (found.obstacle, found.operator) == (Obstacle.KIND, "mean")
 
 
+def test_what_is_read_along_other_axes_is_told():
+    net = NetworkBuilder()
+    a = net.conv(net.input("x", (1, 8, 6, 6)), "a", 8, 3)
+    graph = net.build(net.op("reshape", (a,), "y", {"shape": (8, 36)}))
+
+    (found,) = borders_of(graph, plan_of(graph))
+
+    assert (found.neighbour, found.obstacle) == ("y", Obstacle.AXES)
+
+
 def test_more_operators_than_a_group_joins_are_counted():
     net = NetworkBuilder()
     name = net.input("x", (1, 8, 6, 6))

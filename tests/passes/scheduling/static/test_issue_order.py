@@ -1,6 +1,10 @@
 """The order in which operations are issued."""
 
+from accnn.ir.graph_schedule import Group
 from accnn.passes.scheduling.static.issue_order import Turn, issue_order
+from tests.networks import NetworkBuilder
+from tests.passes.tiling.fused import compile_fused, softmax
+from tests.tiles import tiles_of
 
 from .test_static import product
 
@@ -24,3 +28,18 @@ def test_accumulations_are_dealt_out_whole():
     assert [home[chain] for chain in range(5)] == [{0}, {1}, {2}, {3}, {0}]
     assert [turn.npu for turn in order[:4]] == [0, 1, 2, 3]
     assert [turn.ops for turn in order[4:8]] == [(1, 10), (3, 11), (5, 12), (7, 13)]
+
+
+def test_what_several_operations_read_does_not_make_one_turn_of_them():
+    """Of a softmax, all that reads the largest of each row; what only one reads goes on."""
+    net = NetworkBuilder()
+    floats = net.floats(net.input("x", (12, 300)), "floats")
+    graph = net.build(softmax(net, floats, "y", 1))
+    members = tuple(op.name for op in graph.ops)
+    compiled = compile_fused(graph, net.data, "simba", (Group(members=members),))
+    tiles = tiles_of(compiled.module).graph
+
+    turns = [[tiles.ops[number].works_for for number in turn.ops] for turn in issue_order(tiles, 1)]
+
+    assert turns.count(["y_sub", "y_exp"]) == 2
+    assert turns.count(["y_div", "y"]) == 2
