@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from ....ir.isa.instructions import Space
 from ....ir.tiles.graph import Role, TileGraph
-from ..cosma.packing.blocks import Block, pack_greedily, peak_bytes
+from ..engine.blocks import Block, pack_greedily, peak_bytes
 from .issue_order import Turn
 
 _SPARE = (1.0, 1.05, 1.1, 1.2, 1.35)

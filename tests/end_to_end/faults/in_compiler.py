@@ -443,14 +443,14 @@ _BOUNDS = (
     ),
     Fault(
         "blocks that touch in one step do not meet",
-        "passes/scheduling/cosma/packing/blocks.py",
+        "passes/scheduling/engine/blocks.py",
         "active = [other for other in active if blocks[other].last >= blocks[index].first]",
         "active = [other for other in active if blocks[other].last > blocks[index].first]",
         Exam.BLOCKS,
     ),
     Fault(
         "groups of blocks that touch in one step are apart",
-        "passes/scheduling/cosma/packing/blocks.py",
+        "passes/scheduling/engine/blocks.py",
         "if not groups or blocks[index].first > end:",
         "if not groups or blocks[index].first >= end:",
         Exam.BLOCKS,

@@ -22,7 +22,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from .blocks import Block, connected_groups, neighbours, peak_bytes
+from ...engine.blocks import Block, connected_groups, neighbours, peak_bytes
 
 _MOST = 500
 """Blocks up to which the search, whose calls nest as deep as there are blocks, is tried."""

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from functools import reduce
 
 from ....mip import MipLimits, MipModel, MipStatus, Solver
-from .blocks import Block, connected_groups, neighbours, pack_greedily, peak_bytes
+from ...engine.blocks import Block, connected_groups, neighbours, pack_greedily, peak_bytes
 from .deep import pack_deeply
 from .search import pack_by_search
 

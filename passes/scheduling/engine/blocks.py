@@ -2,8 +2,8 @@
 
 A *block* takes some bytes over an inclusive range of steps. Blocks that share no step, directly
 or through others, are packed apart. First fit in several orders packs most plans; where it
-fails, the block that did not fit moves to the front and the fit is repeated; what still fails
-goes to an exact search (``search.py``).
+fails, the block that did not fit moves to the front and the fit is repeated. COSMA searches for
+what still fails (``cosma/packing``).
 """
 
 from collections.abc import Callable, Sequence
