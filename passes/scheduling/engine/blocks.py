@@ -6,7 +6,7 @@ fails, the block that did not fit moves to the front and the fit is repeated. CO
 what still fails (``cosma/packing``).
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 
@@ -56,15 +56,21 @@ def pack_greedily(
 
 def peak_bytes(blocks: Sequence[Block]) -> int:
     """Return the most bytes that are needed at any step: a lower bound of every packing."""
+    return busiest_step(blocks)[1]
+
+
+def busiest_step(blocks: Iterable[Block]) -> tuple[int, int]:
+    """Return the first step at which most is needed, and how much [byte]."""
     changes: dict[int, int] = {}
     for block in blocks:
         changes[block.first] = changes.get(block.first, 0) + block.bytes
         changes[block.last + 1] = changes.get(block.last + 1, 0) - block.bytes
-    used = peak = 0
+    used = busiest = peak = 0
     for step in sorted(changes):
         used += changes[step]
-        peak = max(peak, used)
-    return peak
+        if used > peak:
+            busiest, peak = step, used
+    return busiest, peak
 
 
 def connected_groups(blocks: Sequence[Block]) -> list[list[int]]:
