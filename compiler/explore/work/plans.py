@@ -41,14 +41,7 @@ class PlanQuestion:
             InfeasibleError: The tensors of one operator do not fit.
         """
         problem = problem_of(_GRAPHS[self.network](), self.capacity)
-        solution = solve(problem)
-        plan = decode(
-            solution.plan,
-            solution.addresses,
-            status=solution.status,
-            bound=solution.bound,
-            scope=Scope.WHOLE_TENSORS,
-        )
+        plan = decode(solve(problem), Scope.WHOLE_TENSORS)
         return TaskOutcome(
             status=TaskStatus.OK, offchip_bytes=float(plan.objective), spills=len(plan.spills)
         )

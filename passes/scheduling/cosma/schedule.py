@@ -99,17 +99,10 @@ def schedule_cosma(
         nodes = options.search_nodes // (_AFTER_A_GAP if brief else 1)
         found = solve(problem_with(seen, model, room), replace(options, search_nodes=nodes))
         is_proven = found.status is SolveStatus.OPTIMAL
-        if delay != NO_DELAY and model is not None:
-            # What is proven is proven of bytes and delays together.
-            plan = decode(
-                found.plan, found.addresses, status=SolveStatus.FEASIBLE, bound=0, scope=None
-            )
-            return plan, is_proven
         scope = Scope.WHOLE_TENSORS if model is None else Scope.TRAFFIC_MODEL
-        plan = decode(
-            found.plan, found.addresses, status=found.status, bound=found.bound, scope=scope
-        )
-        return plan, is_proven
+        if delay != NO_DELAY and model is not None:
+            scope = None  # what is proven is proven of bytes and delays together
+        return decode(found, scope), is_proven
 
     if not streaming:
         return plan_with(graph, None)[0]
