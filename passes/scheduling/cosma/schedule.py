@@ -43,7 +43,6 @@ def schedule_cosma(
     budget: int | None = None,
     include_parameters: bool = False,
     streaming: bool = True,
-    traffic: TrafficModel | None = None,
     exact: TrafficModel | None = None,
     rounds: int = 12,
     latency: float = 0.0,
@@ -61,10 +60,9 @@ def schedule_cosma(
             operators run (the paper's second setting), instead of passing in tiles.
         streaming: Whether operators may stream activations in tiles (needed below ``M_R``);
             ``False`` is the paper's model.
-        traffic: Tells what an operator moves off chip with given tensors resident and a given
-            workspace; ``None`` is an analytic model.
-        exact: Tells the same exactly, but slowly; the options that a plan relies on are
-            measured with it, and the bytes of the plan are measured ones.
+        exact: Tells what an operator moves off chip with given tensors resident and a given
+            workspace, where an analytic model only estimates it; the options that a plan relies
+            on are measured with it, and the bytes of the plan are measured ones.
         rounds: How often to plan where ``exact`` is given.
         latency: Where ``exact`` is given, the weight of cycles: from 0, bytes alone count, to 1,
             cycles alone count.
@@ -106,7 +104,7 @@ def schedule_cosma(
 
     if not streaming:
         return plan_with(graph, None)[0]
-    fast = traffic or analytic_traffic(graph, arch)
+    fast = analytic_traffic(graph, arch)
     try:
         problem_with(graph, fast, room).restrict_menus()
     except InfeasibleError as error:
