@@ -11,7 +11,10 @@ from ....passes.scheduling.cosma.solve import solve
 from ...stores.store import code_version, digest_of
 from .outcome import TaskOutcome, TaskStatus
 
-_DECIDING = ("ir", "models/graphs", "models/published", "passes/scheduling", "passes/mip")
+_DECIDING = (
+    *("ir", "models/graphs", "models/published", "models/zoo"),
+    *("passes/scheduling", "passes/mip"),
+)
 _PACKAGES = ("accnn", "mip", "highspy", "numpy")
 _GRAPHS = {build.__name__: build for build in (*HUMAN_DESIGNED, *SEARCHED)}
 
