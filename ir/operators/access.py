@@ -14,21 +14,11 @@ from typing import TypeAlias
 
 import numpy as np
 
-from ..tiles.graph import Range
+from ..tiles.graph import Range, dense_strides
 from ..tiles.regions import Region
 from .elementary import Array
 
 Box: TypeAlias = tuple[Range, ...]
-
-
-def dense_strides(shape: tuple[int, ...]) -> tuple[int, ...]:
-    """Return the element strides of a row-major tensor."""
-    strides: list[int] = []
-    step = 1
-    for extent in reversed(shape):
-        strides.append(step)
-        step *= extent
-    return tuple(reversed(strides))
 
 
 def whole(shape: tuple[int, ...]) -> Box:
