@@ -55,8 +55,8 @@ _COST = (
     Fault(
         "what a copy on chip reads and writes swapped",
         "passes/scheduling/timing/work.py",
-        "moved = self._scratchpad(npu, op.read_bytes, op.written_bytes)",
-        "moved = self._scratchpad(npu, op.written_bytes, op.read_bytes)",
+        "moved = through_scratchpad(self.ports, npu, op.read_bytes, op.written_bytes)",
+        "moved = through_scratchpad(self.ports, npu, op.written_bytes, op.read_bytes)",
         Exam.EVENTS,
     ),
     Fault(
