@@ -59,13 +59,13 @@ class OperatorTable:
         if width < _WIDE:
             del columns["mapper"]
             give_way(columns, ("status", "kind"), width)
-        told = scopes_text((item.status, item.scope) for item in slowest)
+        scopes = scopes_text((item.status, item.scope) for item in slowest)
         return fitted(
             names,
             columns,
             width,
             title=f"slowest {len(cells)} of {len(self.operators)} operators",
-            caption=told if "status" in columns else "",
+            caption=scopes if "status" in columns else "",
         )
 
 
