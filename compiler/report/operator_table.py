@@ -54,7 +54,9 @@ class OperatorTable:
         slowest = sorted(self.operators, key=lambda item: -(item.cycles or 0))[: self.shown]
         called = labels(self.operators)
         cells = [_cells(item, called[item.name]) for item in slowest]
-        columns = {name: [row[at] for row in cells] for at, name in enumerate(_HEADINGS)}
+        columns: dict[str, Sequence[str]] = {
+            name: [row[at] for row in cells] for at, name in enumerate(_HEADINGS)
+        }
         names = columns.pop("operator")
         if width < _WIDE:
             del columns["mapper"]
