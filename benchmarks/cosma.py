@@ -138,13 +138,7 @@ def _row(
 ) -> Row:
     start = time.process_time()
     solution = solve(problem)
-    plan = decode(
-        solution.plan,
-        solution.addresses,
-        status=solution.status,
-        bound=solution.bound,
-        scope=Scope.WHOLE_TENSORS,
-    )
+    plan = decode(solution, Scope.WHOLE_TENSORS)
     seconds = time.process_time() - start
     account = check_schedule(graph, plan)
     if account.total != plan.objective:

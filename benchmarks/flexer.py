@@ -26,12 +26,12 @@ from accnn.passes.scheduling.flexer.candidate import Candidate, SearchOutcome, s
 from accnn.passes.scheduling.flexer.latency import TileTimer
 from accnn.passes.scheduling.flexer.layer import layer_site, schedule_layer
 from accnn.passes.scheduling.flexer.options import FlexerOptions, Metric, Priority, SpaceRule
-from accnn.passes.scheduling.flexer.reuse import movements, sharing
 from benchmarks.rows import append_rows, read_rows
 
 from .conv_layers import TABLES, Row, distinct
 from .cosa import geomean
 from .flexer_baselines import best_in_one_loop
+from .flexer_reuse import movements, sharing
 
 RESULTS = Path(__file__).with_name("results")
 ARCHS = tuple(f"flexer-arch{number}" for number in range(1, 9))

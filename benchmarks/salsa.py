@@ -43,10 +43,10 @@ from accnn.passes.mapping.search.orders.engine import (
 from accnn.passes.mapping.search.orders.loops import count_orders, loop_prime_factors
 from accnn.passes.mapping.search.orders.machine import UnrolledProblem
 from accnn.passes.mapping.search.orders.orders import OrderSpace
-from accnn.passes.mapping.search.orders.runtime import seconds_per_order
 from accnn.passes.mapping.search.orders.spatial import dataflow_unrolling
 
 from .salsa_plots import draw_distribution, draw_tradeoff
+from .salsa_tau import seconds_per_order
 from .zigzag_data import Run, read_best, read_runs
 
 HERE = Path(__file__).parent

@@ -72,7 +72,7 @@ def result_of(action: Callable[[], T], what: str, standstill: float = _STANDSTIL
     child = _fork()
     if not child:
         try:
-            threading.Thread(target=_end_with, args=(here,), daemon=True).start()
+            threading.Thread(target=end_with, args=(here, 1.0), daemon=True).start()
             with os.fdopen(writer, "wb") as stream:
                 stream.write(pickle.dumps(action()))
         finally:
@@ -94,11 +94,18 @@ def result_of(action: Callable[[], T], what: str, standstill: float = _STANDSTIL
     return pickle.loads(content)
 
 
-def _end_with(parent: int) -> None:
-    """End this process when another one that has made it has ended."""
+def end_with(parent: int, pause: float) -> None:
+    """End this process once the one that made it is gone, also in the midst of its work.
+
+    A parent that is ended from outside cannot end its children.
+
+    Args:
+        parent: The process that made this one.
+        pause: Between two looks at whether it is there [s].
+    """
     while os.getppid() == parent:
-        time.sleep(1)
-    os._exit(0)
+        time.sleep(pause)
+    os._exit(1)
 
 
 def _read(reader: int, child: int, standstill: float) -> bytes | None:

@@ -10,9 +10,3 @@
 - ``ledger``, ``result``, ``trace``: the accounts, what is found, and a file to look at it;
 - ``reference``: what operators of graphs compute, in NumPy.
 """
-
-from .result import Energy, OperatorAccount, SimulationResult
-from .simulate import simulate
-from .trace import write_trace
-
-__all__ = ["Energy", "OperatorAccount", "SimulationResult", "simulate", "write_trace"]

@@ -2,7 +2,7 @@
 
 from hypothesis import strategies as st
 
-from accnn.passes.scheduling.cosma.packing.blocks import Block
+from accnn.passes.scheduling.engine.blocks import Block
 
 
 @st.composite
@@ -19,3 +19,19 @@ def block_lists(draw: st.DrawFn, latest: int, least: int, most: int) -> list[Blo
 def meet(block: Block, other: Block) -> bool:
     """Whether two blocks share a step."""
     return block.first <= other.last and other.first <= block.last
+
+
+def overlaps(blocks: list[Block], addresses: tuple[int, ...], budget: int) -> bool:
+    """Whether two blocks share a byte at a step, or one lies outside of the budget."""
+    placed = list(zip(blocks, addresses, strict=True))
+    for index, (block, address) in enumerate(placed):
+        if address < 0 or address + block.bytes > budget:
+            return True
+        for other, place in placed[index + 1 :]:
+            if (
+                meet(block, other)
+                and address < place + other.bytes
+                and place < address + block.bytes
+            ):
+                return True
+    return False

@@ -76,10 +76,8 @@ STARTS = (
 LIBRARY = (
     "passes.mapping.search.orders.by_report",
     "passes.mapping.search.orders.polish",
-    "passes.mapping.search.orders.runtime",
-    "passes.scheduling.flexer.reuse",
 )
-"""Modules that only users and benchmarks call; `docs/salsa.md` shows the first three."""
+"""Modules that only users call, as `docs/salsa.md` shows."""
 
 MOST_FILES = 12
 """Modules that a folder may hold without sub-folders and a map of them."""

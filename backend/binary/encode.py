@@ -18,16 +18,14 @@ the head, and a record without its own four bytes. Values and limits follow
 
 import struct
 import zlib
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cache
-from typing import cast
+from typing import Any, cast
 
-from ...ir.arch import Architecture
 from ...ir.codec.json_codec import dump_json, parse_json
 from ...ir.errors import InputError, ParseError, VerifyError
 from ...ir.isa.instructions import AnyInstruction, Instruction, Unit, Wait
-from ...ir.isa.program import Program, Queue, SpaceSize, Symbol
-from ...ir.mapping import LoopNest
+from ...ir.isa.program import Program, ProgramFrame, Queue
 from .instruction_table import FORMAT_VERSION, layouts
 from .payload import codec_of
 
@@ -53,49 +51,34 @@ class QueueHead:
     length: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ProgramHead:
-    """A program without its instructions; fields as in ``Program``."""
+@dataclass(frozen=True, kw_only=True)
+class ProgramHead(ProgramFrame):
+    """A program without its instructions."""
 
-    name: str
-    arch: Architecture
-    spaces: tuple[SpaceSize, ...]
-    symbols: tuple[Symbol, ...]
-    operators: tuple[str, ...]
-    nests: tuple[LoopNest, ...]
     queues: tuple[QueueHead, ...]
+
+
+def _frame(whole: ProgramFrame) -> dict[str, Any]:
+    """Return what a program and its head have in common, by field."""
+    return {item.name: getattr(whole, item.name) for item in fields(ProgramFrame)}
 
 
 def head_of(program: Program) -> ProgramHead:
     """Return a program's head."""
-    return ProgramHead(
-        name=program.name,
-        arch=program.arch,
-        spaces=program.spaces,
-        symbols=program.symbols,
-        operators=program.operators,
-        nests=program.nests,
-        queues=tuple(
-            QueueHead(unit=queue.unit, index=queue.index, length=len(queue.instructions))
-            for queue in program.queues
-        ),
+    queues = tuple(
+        QueueHead(unit=queue.unit, index=queue.index, length=len(queue.instructions))
+        for queue in program.queues
     )
+    return ProgramHead(**_frame(program), queues=queues)
 
 
 def join(head: ProgramHead, streams: list[tuple[AnyInstruction, ...]]) -> Program:
     """Return the program of a head and the instructions of its queues."""
-    return Program(
-        name=head.name,
-        arch=head.arch,
-        spaces=head.spaces,
-        symbols=head.symbols,
-        operators=head.operators,
-        nests=head.nests,
-        queues=tuple(
-            Queue(unit=queue.unit, index=queue.index, instructions=stream)
-            for queue, stream in zip(head.queues, streams, strict=True)
-        ),
+    queues = tuple(
+        Queue(unit=queue.unit, index=queue.index, instructions=stream)
+        for queue, stream in zip(head.queues, streams, strict=True)
     )
+    return Program(**_frame(head), queues=queues)
 
 
 def encode(program: Program) -> bytes:

@@ -21,8 +21,7 @@ def on_chip(tile: Tile, npu: int, address: int, box: tuple[Range, ...]) -> Acces
         address: Of the tile.
         box: What is accessed.
     """
-    private = 0 if tile.space.is_shared else npu
-    return Access(tile.space, private, address + offset_in(tile, box), tile.strides)
+    return Access(tile.space, tile.space.owner(npu), address + offset_in(tile, box), tile.strides)
 
 
 def off_chip(tile: Tile, base: int) -> Access:

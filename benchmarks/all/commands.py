@@ -21,6 +21,7 @@ _OTHERS = (
         quick="--network squeezenet --arch flexer-arch8 --tiles static",
     ),
     Command(module="benchmarks.flexer_networks", quick="--network squeezenet --arch flexer-arch1"),
+    Command(module="benchmarks.engines", quick="--network squeezenet --layers 1"),
     Command(
         module="benchmarks.explore", quick="--points 4 --mapper output-stationary --processes 1"
     ),

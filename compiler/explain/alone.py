@@ -105,7 +105,6 @@ def run_alone(
     begun = Module(graph=graph, arch=arch, constants=constants)
     compiled = run_pipeline(_after_rewrites(options), begun, context).module
     lowered = lower(compiled)
-    lowered.program.verify()
     whole = replace(
         compiled,
         program=lowered.program,

@@ -1,6 +1,6 @@
 """Machines with one number changed: a memory, a port, a fan-out or the vector unit doubled."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from ...ir.arch import Architecture, Fanout, MemoryLevel
@@ -36,34 +36,26 @@ def machine_changes(arch: Architecture) -> tuple[MachineChange, ...]:
 
 def _all(arch: Architecture) -> Iterator[MachineChange]:
     for level in arch.levels:
-        yield from _of_memory(arch, level)
+        yield from _of(arch, "levels", level, ("capacity", "read_bandwidth", "write_bandwidth"))
     for fanout in arch.fanouts:
-        yield from _of_fanout(arch, fanout)
+        yield from _of(arch, "fanouts", fanout, ("size", "link_bandwidth"))
     lanes = arch.vector.lanes
     wider = replace(arch.vector, lanes=lanes * _TIMES)
     yield MachineChange("vector.lanes", lanes, wider.lanes, replace(arch, vector=wider))
 
 
-def _of_memory(arch: Architecture, level: MemoryLevel) -> Iterator[MachineChange]:
-    for key in ("capacity", "read_bandwidth", "write_bandwidth"):
-        value: int | float | None = getattr(level, key)
+def _of(
+    arch: Architecture, table: str, row: MemoryLevel | Fanout, keys: Sequence[str]
+) -> Iterator[MachineChange]:
+    """Yield the changes of a memory or a fan-out, a row of one of the machine's tables."""
+    for key in keys:
+        value: int | float | None = getattr(row, key)
         if value is None:
             continue
-        changed = replace(level, **{key: value * _TIMES})
-        levels = tuple(changed if item == level else item for item in arch.levels)
-        made = replace(arch, levels=levels)
-        yield MachineChange(f"{level.name}.{key}", value, value * _TIMES, made)
-
-
-def _of_fanout(arch: Architecture, fanout: Fanout) -> Iterator[MachineChange]:
-    for key in ("size", "link_bandwidth"):
-        value: int | float | None = getattr(fanout, key)
-        if value is None:
-            continue
-        changed = replace(fanout, **{key: value * _TIMES})
-        fanouts = tuple(changed if item == fanout else item for item in arch.fanouts)
-        made = replace(arch, fanouts=fanouts)
-        yield MachineChange(f"{fanout.name}.{key}", value, value * _TIMES, made)
+        changed = replace(row, **{key: value * _TIMES})
+        rows = tuple(changed if item == row else item for item in getattr(arch, table))
+        made = replace(arch, **{table: rows})
+        yield MachineChange(f"{row.name}.{key}", value, value * _TIMES, made)
 
 
 def _is_possible(arch: Architecture) -> bool:

@@ -1,12 +1,9 @@
-"""What ``acc-map --scheduler`` does: single layers under tile schedulers, as text and CSV."""
+"""What ``acc-map --scheduler`` does: single layers under tile schedulers, as text."""
 
-import csv
 from collections.abc import Sequence
 from dataclasses import asdict, fields, replace
-from pathlib import Path
 
 from ...ir.arch import Architecture
-from ...ir.codec.files import replacing
 from ...ir.workload import Workload
 from ...passes.scheduling.flexer.layer import LayerRow, layer_rows
 from ...passes.scheduling.flexer.options import FlexerOptions
@@ -51,14 +48,6 @@ def rows_text(rows: Sequence[LayerRow]) -> str:
         for line in cells
     ]
     return "\n".join(lines)
-
-
-def write_rows(path: Path, rows: Sequence[LayerRow]) -> None:
-    """Write the rows as CSV, whole or not at all."""
-    with replacing(path) as partial, partial.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.DictWriter(file, [item.name for item in fields(LayerRow)], lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(asdict(row) for row in rows)
 
 
 def _cell(value: str | float) -> str:

@@ -5,7 +5,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
-from ...ir.workload import Workload
 from ...passes.mapping.jobs import NOT_KEPT, Answer, MapJob, Progress, unobserved
 from ...passes.mapping.mapper import MappingResult
 from ..stores.mappings import MappingCache, key_of
@@ -22,7 +21,7 @@ def cores() -> int:
 class Answers(Protocol):
     """Where answers are looked up and stored."""
 
-    def find(self, key: str, workload: Workload) -> MappingResult | None:
+    def find(self, key: str) -> MappingResult | None:
         """Return the answer to a question, ``None`` where there is none."""
         ...
 
@@ -38,10 +37,10 @@ class _Known:
     answers: dict[str, MappingResult]
     cache: MappingCache | None
 
-    def find(self, key: str, workload: Workload) -> MappingResult | None:
+    def find(self, key: str) -> MappingResult | None:
         found = self.answers.get(key)
         if found is None and self.cache is not None:
-            found = self.cache.find(key, workload)
+            found = self.cache.find(key)
         if found is not None:
             self.answers[key] = found
         return found
@@ -107,8 +106,8 @@ def solve_all(
     keys = [key_of(job) for job in jobs]
     distinct = dict(zip(keys, jobs, strict=True))
     answers: dict[str, Answer] = {}
-    for key, job in distinct.items():
-        known = None if cache is None else cache.find(key, job.problem.workload)
+    for key in distinct:
+        known = None if cache is None else cache.find(key)
         if known is not None:
             answers[key] = replace(known, seconds=0.0, cpu_seconds=0.0) if timeless_cache else known
     waiting = {key: job for key, job in distinct.items() if key not in answers}

@@ -9,9 +9,9 @@ import pickle
 import signal
 import sys
 import threading
-import time
 from contextlib import suppress
 
+from ...models.apart import end_with
 from ..garbage import collect_rarely
 
 _LOOK_EVERY = 0.2
@@ -25,19 +25,9 @@ def main() -> None:
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides
     collect_rarely()
-    threading.Thread(target=_end_with, args=(int(sys.argv[1]),), daemon=True).start()
+    threading.Thread(target=end_with, args=(int(sys.argv[1]), _LOOK_EVERY), daemon=True).start()
     with suppress(BrokenPipeError):  # nobody reads the answer any more
         _answer_all()
-
-
-def _end_with(parent: int) -> None:
-    """End this process once its parent is gone, also in the midst of an answer.
-
-    A parent that is ended from outside cannot stop its workers.
-    """
-    while os.getppid() == parent:
-        time.sleep(_LOOK_EVERY)
-    os._exit(1)
 
 
 def _answer_all() -> None:

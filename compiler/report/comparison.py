@@ -29,6 +29,11 @@ class ComparedFigure:
     second: float | None
     ratio: float | None
 
+    @property
+    def difference(self) -> float:
+        """How far both are apart; what is unknown counts as nothing."""
+        return abs((self.second or 0.0) - (self.first or 0.0))
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ComparedOperators:
@@ -74,6 +79,13 @@ class Comparison:
     energy_pj: ComparedFigure
     offchip_bytes: ComparedFigure
     operators: tuple[ComparedOperators, ...]
+
+    @property
+    def note(self) -> str:
+        """What else to know; empty for nothing."""
+        if self.same_model:
+            return ""
+        return "The networks are not the same file; operators are compared by name."
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,7 +27,7 @@ def comparison_tables(found: Comparison, *, shown: int, width: int) -> Group:
         width: Of the terminal [column]; narrow ones get the ratios of energy and bytes alone.
     """
     is_wide = width >= _WIDE
-    rows = sorted(found.operators, key=_difference, reverse=True)[:shown]
+    rows = sorted(found.operators, key=lambda row: row.cycles.difference, reverse=True)[:shown]
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=(0, 1, 0, 0))
     table.add_column("operator", no_wrap=True)
     threes = [(f"{figure} A", "B", "B/A") for figure in ("cycles", "energy", "off chip")]
@@ -40,15 +40,10 @@ def comparison_tables(found: Comparison, *, shown: int, width: int) -> Group:
         table.add_row(Text(_name(row, longest)), *_cells(row, is_wide))
     heads = [f"A: {found.first.model} on {found.first.arch}"]
     heads += [f"B: {found.second.model} on {found.second.arch}"]
-    if not found.same_model:
-        heads.append("The networks are not the same file; operators are compared by name.")
+    heads += [found.note] if found.note else []
     left = len(found.operators) - len(rows)
     tail = [Text(f"{left} more, which differ less")] if left else []
     return Group(*map(Text, heads), table, *tail)
-
-
-def _difference(row: ComparedOperators) -> float:
-    return abs((row.cycles.second or 0.0) - (row.cycles.first or 0.0))
 
 
 def _name(row: ComparedOperators, longest: int) -> str:

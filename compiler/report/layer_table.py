@@ -1,18 +1,15 @@
-"""What ``acc-map`` shows: nests as the papers write them, a table, and CSV."""
+"""What ``acc-map`` shows: nests as the papers write them, and a table."""
 
-import csv
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from enum import StrEnum
-from pathlib import Path
 
 from rich import box
 from rich.table import Table
 from rich.text import Text
 
 from ...ir.arch import Architecture
-from ...ir.codec.files import replacing
 from ...ir.mapping import LoopNest
 from ...ir.proof import Scope
 from ...ir.workload import Operand
@@ -122,25 +119,6 @@ def row_of(name: str, job: MapJob, result: MappingResult, counting: LayerCountin
         solve_seconds=result.seconds,
         cpu_seconds=result.cpu_seconds,
     )
-
-
-def write_csv(path: Path, rows: Sequence[Row]) -> None:
-    """Write rows with a heading.
-
-    Raises:
-        OptionError: The file cannot be written.
-    """
-    names = [field.name for field in fields(Row)]
-    with replacing(path) as partial, partial.open("w", newline="") as file:
-        writer = csv.writer(file)
-        writer.writerow(names)
-        writer.writerows([_cell(getattr(row, name)) for name in names] for row in rows)
-
-
-def _cell(value: str | float | None) -> str:
-    if isinstance(value, str):
-        return value
-    return "" if value is None else repr(value)
 
 
 _NARROW = 72

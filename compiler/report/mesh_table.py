@@ -3,14 +3,13 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from rich import box
 from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 from rich.table import Table
 from rich.text import Text
 
 from ...ir.mesh_report import MeshOperator, MeshReport, OffChipUse
 from .figures import amount, cycles_text, joule, percent, ratio
-from .operator_table import shorten
+from .operator_table import fitted, give_way
 
 WAITS = ("compute", "weights", "inputs", "sums", "dram", "other")
 """What the array does, or waits for; fields of an operator."""
@@ -30,9 +29,6 @@ def mesh_parts(mesh: MeshReport, called: Mapping[str, str], shown: int) -> Seque
 
 _GIVE_WAY = ("other", "x", "dram", "sums")
 """Columns that narrow terminals do without, the first one first."""
-
-_GAP = 2
-_SHORTEST_NAME = 12
 
 
 @dataclass(frozen=True)
@@ -57,38 +53,16 @@ class MeshTable:
     def table(self, width: int) -> Table:
         """Return the table for a terminal of ``width`` columns."""
         slowest = sorted(self.mesh.operators, key=lambda item: -item.cycles)[: self.shown]
-        columns = {"network": [cycles_text(item.cycles) for item in slowest]}
+        columns: dict[str, Sequence[str]] = {
+            "network": [cycles_text(item.cycles) for item in slowest]
+        }
         columns["x"] = [ratio(item.cycles, item.analytical_cycles) for item in slowest]
         shares = [wait_shares(item, digits=0) for item in slowest]
         columns |= {name: [row[at] for row in shares] for at, name in enumerate(WAITS)}
-        for name in _GIVE_WAY:
-            if _left(width, columns) < _SHORTEST_NAME:
-                del columns[name]
-        space = max(_left(width, columns), _SHORTEST_NAME)
-        names = [shorten(self.called.get(item.name, item.name), space) for item in slowest]
-        return _drawn({"operator": names, **columns})
-
-
-def _left(width: int, columns: Mapping[str, Sequence[str]]) -> int:
-    """Return the columns of a terminal that are left for names."""
-    widths = (max(map(len, (name, *cells))) + _GAP for name, cells in columns.items())
-    return width - sum(widths) - _GAP
-
-
-def _drawn(columns: Mapping[str, Sequence[str]]) -> Table:
-    table = Table(
-        box=box.SIMPLE_HEAD,
-        title="over the mesh, and what the array's time goes to",
-        title_justify="left",
-        padding=(0, _GAP - 1, 0, 0),
-        pad_edge=False,
-        show_edge=False,
-    )
-    for name in columns:
-        table.add_column(name, justify="left" if name == "operator" else "right", no_wrap=True)
-    for row in zip(*columns.values(), strict=True):
-        table.add_row(*(Text(cell) for cell in row))
-    return table
+        give_way(columns, _GIVE_WAY, width)
+        names = [self.called.get(item.name, item.name) for item in slowest]
+        title = "over the mesh, and what the array's time goes to"
+        return fitted(names, columns, width, title=title)
 
 
 def wait_shares(item: MeshOperator, digits: int = 1) -> Sequence[str]:

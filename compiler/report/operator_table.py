@@ -1,7 +1,7 @@
 """The slowest operators as a table that fits the terminal: names give way, numbers never do."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from rich import box
@@ -24,27 +24,9 @@ _RENAMED = (QUANTISED, "_QuantizeLinear_Input")
 """What it appends to tensors, by which nodes without a name are called."""
 
 
-@dataclass(frozen=True, slots=True)
-class Heading:
-    """A column of the table; ``is_number`` ones are aligned to the right."""
-
-    title: str
-    is_number: bool = False
-
-
-_HEADINGS = (
-    Heading("operator"),
-    Heading("kind"),
-    Heading("mapper"),
-    Heading("status"),
-    Heading("cycles", is_number=True),
-    Heading("x bound", is_number=True),
-    Heading("use", is_number=True),
-    Heading("energy", is_number=True),
-)
-_MAPPER, _STATUS = 2, 3
-_GIVE_WAY = (_MAPPER, _STATUS, 1)
-"""Columns that narrow terminals do without, the first one first: mapper, status, kind."""
+_HEADINGS = ("operator", "kind", "mapper", "status", "cycles", "x bound", "use", "energy")
+_TEXTS = frozenset({"operator", "kind", "mapper", "status"})
+"""Columns that are aligned to the left."""
 
 
 @dataclass(frozen=True)
@@ -72,34 +54,70 @@ class OperatorTable:
         slowest = sorted(self.operators, key=lambda item: -(item.cycles or 0))[: self.shown]
         called = labels(self.operators)
         cells = [_cells(item, called[item.name]) for item in slowest]
-        columns = list(range(len(_HEADINGS)))
-        for column in _GIVE_WAY:
-            is_tight = column == _MAPPER or _left(width, columns, cells) < _SHORTEST_NAME
-            if width < _WIDE and is_tight:
-                columns.remove(column)
-        rows = [[row[column] for column in columns] for row in cells]
-        headings = [_HEADINGS[column] for column in columns]
-        space = _left(width, columns, cells)
-        title = f"slowest {len(rows)} of {len(self.operators)} operators"
-        table = Table(
-            box=box.SIMPLE_HEAD,
-            title=title,
-            title_justify="left",
-            padding=(0, _GAP - 1, 0, 0),
-            pad_edge=False,
-            show_edge=False,
-            caption=scopes_text((item.status, item.scope) for item in slowest) or None
-            if _STATUS in columns
-            else None,
-            caption_justify="left",
+        columns: dict[str, Sequence[str]] = {
+            name: [row[at] for row in cells] for at, name in enumerate(_HEADINGS)
+        }
+        names = columns.pop("operator")
+        if width < _WIDE:
+            del columns["mapper"]
+            give_way(columns, ("status", "kind"), width)
+        scopes = scopes_text((item.status, item.scope) for item in slowest)
+        return fitted(
+            names,
+            columns,
+            width,
+            title=f"slowest {len(cells)} of {len(self.operators)} operators",
+            caption=scopes if "status" in columns else "",
         )
-        for heading in headings:
-            table.add_column(
-                heading.title, justify="right" if heading.is_number else "left", no_wrap=True
-            )
-        for name, *others in rows:
-            table.add_row(Text(shorten(name, max(space, _SHORTEST_NAME))), *others)
-        return table
+
+
+def give_way(columns: dict[str, Sequence[str]], names: Sequence[str], width: int) -> None:
+    """Take columns away until the others leave space for names.
+
+    Args:
+        columns: Cells by heading, but for the names of rows.
+        names: Columns that may go, the first one first.
+        width: Of the terminal [column].
+    """
+    for name in names:
+        if _left(width, columns) < _SHORTEST_NAME:
+            del columns[name]
+
+
+def fitted(
+    names: Sequence[str],
+    columns: Mapping[str, Sequence[str]],
+    width: int,
+    *,
+    title: str,
+    caption: str = "",
+) -> Table:
+    """Return a table of operators whose names are as long as the other columns leave space for.
+
+    Args:
+        names: Of the rows.
+        columns: Cells by heading.
+        width: Of the terminal [column].
+        title: Above it.
+        caption: Beneath it.
+    """
+    table = Table(
+        box=box.SIMPLE_HEAD,
+        title=title,
+        title_justify="left",
+        padding=(0, _GAP - 1, 0, 0),
+        pad_edge=False,
+        show_edge=False,
+        caption=caption or None,
+        caption_justify="left",
+    )
+    space = max(_left(width, columns), _SHORTEST_NAME)
+    whole = {"operator": [shorten(name, space) for name in names], **columns}
+    for name in whole:
+        table.add_column(name, justify="left" if name in _TEXTS else "right", no_wrap=True)
+    for row in zip(*whole.values(), strict=True):
+        table.add_row(*map(Text, row))
+    return table
 
 
 def labels(operators: Sequence[OperatorReport]) -> Mapping[str, str]:
@@ -156,16 +174,7 @@ def _cells(item: OperatorReport, label: str) -> tuple[str, ...]:
     )
 
 
-def _left(width: int, columns: Sequence[int], cells: Sequence[Sequence[str]]) -> int:
+def _left(width: int, columns: Mapping[str, Sequence[str]]) -> int:
     """Return the columns of a terminal that are left for names."""
-    headings = [_HEADINGS[column] for column in columns]
-    rows = [[row[column] for column in columns] for row in cells]
-    return width - sum(_widths(headings, rows)[1:]) - _GAP * len(columns)
-
-
-def _widths(headings: Sequence[Heading], rows: Sequence[Sequence[str]]) -> list[int]:
-    def cells(column: int) -> Iterator[str]:
-        yield headings[column].title
-        yield from (row[column] for row in rows)
-
-    return [max(map(len, cells(column))) for column in range(len(headings))]
+    widths = (max(map(len, (name, *cells))) + _GAP for name, cells in columns.items())
+    return width - sum(widths) - _GAP

@@ -27,7 +27,6 @@ class EntryKind(StrEnum):
     NETWORK = "quantised networks"
     PARTIAL = "unfinished"
     CODE = "machine code"
-    MEASUREMENT = "measurements"
 
 
 _ANSWER = re.compile(r"[0-9a-f]{62}(?P<suffix>(?:\.[a-z]+)+)|tmp\w+(?P<partial>\.tmp)")
@@ -37,7 +36,7 @@ _KINDS = {
     ".quantised": EntryKind.NETWORK,
     ".tmp": EntryKind.PARTIAL,
 }
-_OTHERS = {"numba-*/**/*": EntryKind.CODE, "salsa-tau-*.json": EntryKind.MEASUREMENT}
+_CODE = "numba-*/**/*"
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +72,7 @@ def cache_entries() -> tuple[CacheEntry, ...]:
     Files that it did not write are none of them.
     """
     base = cache_folder()
-    others = (_entry(path, kind) for glob, kind in _OTHERS.items() for path in base.glob(glob))
+    others = (_entry(path, EntryKind.CODE) for path in base.glob(_CODE))
     return _by_use((*_answers(base / ANSWERS), *others))
 
 

@@ -5,15 +5,18 @@ that quantises. An entry is a line of figures, then the model. Those used last a
 large as networks.
 """
 
+import hashlib
 import json
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any
 
 from ...ir.errors import ModelError
 from ...ir.report import LayerNoise
 from ...models.apart import result_of
+from ...models.data.calibration import data_files
 from ...models.onnx_import.loading.load import parse_model
-from ...models.quantisation.content import digest_of_data, digest_of_model
+from ...models.quantisation.prepare import skeleton
 from ...models.quantisation.quantize import QuantizedModel, quantize
 from ...models.session import Model, serialized
 from ..options import CompileOptions
@@ -63,10 +66,31 @@ class QuantisedNetworks:
 
 def key_of(model: Model, options: CompileOptions) -> str:
     """Return the digest of everything that a quantised network depends on."""
-    data = "" if options.calibration is None else digest_of_data(options.calibration)
+    data = "" if options.calibration is None else _digest_of_data(options.calibration)
     version = code_version(_DECIDING, _PACKAGES)
     chosen = (options.seed, options.samples, options.quantising)
-    return digest_of(digest_of_model(model), data, *map(str, chosen), version)
+    return digest_of(_digest_of_model(model), data, *map(str, chosen), version)
+
+
+def _digest_of_model(model: Model) -> str:
+    """Return the digest of a model with its weights."""
+    digest = hashlib.sha256(skeleton(model).SerializeToString(deterministic=True))
+    for weight in model.graph.initializer:  # one at a time, for together they may be large
+        digest.update(hashlib.sha256(weight.SerializeToString(deterministic=True)).digest())
+    return digest.hexdigest()
+
+
+def _digest_of_data(path: Path) -> str:
+    """Return the digest of a calibration data set.
+
+    Raises:
+        OptionError: Nothing is there that could be read.
+    """
+    digest = hashlib.sha256()
+    for file in data_files(path):
+        digest.update(hashlib.sha256(file.name.encode()).digest())
+        digest.update(hashlib.sha256(file.read_bytes()).digest())
+    return digest.hexdigest()
 
 
 def _quantised(model: Model, options: CompileOptions) -> QuantizedModel:

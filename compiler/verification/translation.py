@@ -322,7 +322,7 @@ class _Translation:
         if item.address is not None:
             return item.space, 0, item.address
         place = self._accesses.placement(tile, number)
-        return item.space, 0 if item.space.is_shared else place.npu, place.address
+        return item.space, item.space.owner(place.npu), place.address
 
     def _check_nest(self, what: str, given: int, wanted: int | None) -> None:
         if wanted is None:

@@ -1,10 +1,12 @@
 """Write a file so that it is there whole or not at all."""
 
+import csv
 import os
 import tempfile
-from collections.abc import Generator
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from ..errors import OptionError
 
@@ -44,6 +46,18 @@ def replacing(path: Path) -> Generator[Path, None, None]:
                 partial.unlink(missing_ok=True)
     except OSError as error:
         raise OptionError(f"cannot write {path}: {error.strerror}") from error
+
+
+def write_csv(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
+    """Write rows of equal columns as CSV with a heading.
+
+    Raises:
+        OptionError: The file cannot be written.
+    """
+    with replacing(path) as partial, partial.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.DictWriter(file, list(rows[0]) if rows else [], lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
 
 
 def _beside(path: Path) -> Path:

@@ -41,6 +41,10 @@ class Space(StrEnum):
         """Whether all NPUs see the same bytes."""
         return self is Space.DRAM or self is Space.GB
 
+    def owner(self, npu: int) -> int:
+        """Return whose bytes an NPU sees: its own, or 0 where all see the same."""
+        return 0 if self.is_shared else npu
+
 
 class Unit(StrEnum):
     """Kind of queue."""

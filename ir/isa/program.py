@@ -68,8 +68,8 @@ class SpaceSize:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Program:
-    """All that a machine needs to run a network, but for the constants' data.
+class ProgramFrame:
+    """What a program has beside its queues.
 
     Attributes:
         name: Name of the network.
@@ -79,7 +79,6 @@ class Program:
         operators: Names of the operators, for accounts per operator.
         nests: What the sequencers of the arrays are programmed with: loops, unrolling, and which
             memory keeps which operand. ``Mac`` and ``Copy`` refer to them by position.
-        queues: The instruction streams; a wait refers to a queue by its position here.
     """
 
     name: str
@@ -88,6 +87,16 @@ class Program:
     symbols: tuple[Symbol, ...]
     operators: tuple[str, ...]
     nests: tuple[LoopNest, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Program(ProgramFrame):
+    """All that a machine needs to run a network, but for the constants' data.
+
+    Attributes:
+        queues: The instruction streams; a wait refers to a queue by its position here.
+    """
+
     queues: tuple[Queue, ...]
 
     @cached_property

@@ -14,7 +14,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from ..tiles.graph import Range
+from ..tiles.graph import Range, dense_strides
 from ..tiles.regions import Region
 from .elementary import Array
 
@@ -22,16 +22,6 @@ Box: TypeAlias = tuple[Range, ...]
 
 MOST_LOOPS = 6
 """Loops of one instruction or transfer."""
-
-
-def dense_strides(shape: tuple[int, ...]) -> tuple[int, ...]:
-    """Return the element strides of a row-major tensor."""
-    strides: list[int] = []
-    step = 1
-    for extent in reversed(shape):
-        strides.append(step)
-        step *= extent
-    return tuple(reversed(strides))
 
 
 def whole(shape: tuple[int, ...]) -> Box:

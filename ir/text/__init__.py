@@ -5,8 +5,3 @@
 - ``reading``: what the grammar reads, and the values that it means;
 - ``errors``: where, the line with a caret, and what was expected.
 """
-
-from .parser import parse_module
-from .printer import print_module
-
-__all__ = ["parse_module", "print_module"]

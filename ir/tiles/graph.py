@@ -55,6 +55,15 @@ class Range(NamedTuple):
         return -(-(self.stop - self.start) // self.step)
 
 
+def dense_strides(shape: tuple[int, ...], step: int = 1) -> tuple[int, ...]:
+    """Return the strides of a row-major tensor whose innermost one is ``step``."""
+    strides: list[int] = []
+    for extent in reversed(shape):
+        strides.append(step)
+        step *= extent
+    return tuple(reversed(strides))
+
+
 @dataclass(frozen=True, kw_only=True)
 class Tile:
     """A box of a tensor, densely packed in row-major order where it is placed.
@@ -117,12 +126,7 @@ class Tile:
                 axis.step * stride * self.element_bytes
                 for axis, stride in zip(self.box, self.view, strict=True)
             )
-        strides: list[int] = []
-        step = self.element_bytes
-        for extent in reversed(self.shape):
-            strides.append(step)
-            step *= extent
-        return tuple(reversed(strides))
+        return dense_strides(self.shape, self.element_bytes)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -246,7 +246,7 @@ class ScheduleHazards:
     def _claim(self, storage: Storage) -> PlacedContent:
         if isinstance(storage, Placement):
             tile = self.schedule.graph.tiles[storage.tile]
-            npu = 0 if tile.space.is_shared else storage.npu
+            npu = tile.space.owner(storage.npu)
             return self._tracker.claim(tile.space, npu, storage.address, tile.occupied)
         if isinstance(storage, OnChip):
             return self._tracker.claim(Space.GB, 0, storage.base, self.accesses.bytes(storage))

@@ -82,8 +82,7 @@ def _placed_span(
         VerifyError: No event touches it.
     """
     tile = schedule.graph.tiles[item.tile]
-    npu = 0 if tile.space.is_shared else item.npu
-    numbers = touching.get((item.tile, npu), [])
+    numbers = touching.get((item.tile, tile.space.owner(item.npu)), [])
     first = bisect_left(numbers, item.first_event)
     last = bisect_right(numbers, item.last_event)
     events = [schedule.events[number] for number in numbers[first:last]]

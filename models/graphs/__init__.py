@@ -1,13 +1,14 @@
-"""Networks as graphs of shapes alone, for work where only the graph matters."""
+"""Networks as graphs of shapes alone, for work where only the graph matters.
+
+Those whose operators COSMA counts as the zoo does come from there; the others are built here.
+"""
 
 from .amoebanet import amoebanet_d
 from .attention import transformer, vit
 from .darts import darts
-from .densenet import densenet121
+from .from_zoo import deeplabv3, densenet121, fcn, r2plus1d, resnet50, resnext50, s3d
 from .lraspp import lraspp
 from .nasnet import nasnet_a, pnasnet5
-from .residual import deeplabv3, fcn, resnet50, resnext50
-from .video import r2plus1d, s3d
 
 HUMAN_DESIGNED = (
     *(resnet50, densenet121, resnext50, r2plus1d, s3d, fcn, lraspp, deeplabv3),

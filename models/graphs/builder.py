@@ -112,7 +112,6 @@ class GraphBuilder:
         *,
         stride: int = 1,
         pad: int = 0,
-        ceil: bool = False,
         kind: str = "max_pool",
     ) -> str:
         """Add a pooling window.
@@ -122,13 +121,10 @@ class GraphBuilder:
             kernel: Height and width of the window [tap].
             stride: Step in both directions [element].
             pad: Padding on each side [element].
-            ceil: Whether a last window that hangs over counts.
             kind: Kind of the operator.
         """
         N, C, H, W = self._shapes[x]
-        extra = stride - 1 if ceil else 0
-        P = (H + 2 * pad - kernel + extra) // stride + 1
-        Q = (W + 2 * pad - kernel + extra) // stride + 1
+        P, Q = ((extent + 2 * pad - kernel) // stride + 1 for extent in (H, W))
         return self.op(kind, [x], (N, C, P, Q))
 
     def unary(self, kind: str, x: str) -> str:

@@ -5,6 +5,5 @@
 - ``prepare``: the model in the form that quantises well, with ``normalisation`` as convolution and
   ``biases`` as vectors;
 - ``ranges``, ``histograms``: ranges of activations: all values, or without the rare ones;
-- ``noise``: how far the result is from the float model;
-- ``content``: digests of models and data, under which results are kept.
+- ``noise``: how far the result is from the float model.
 """

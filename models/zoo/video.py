@@ -6,13 +6,24 @@ References:
     Xie, Sun, Huang, Tu, Murphy: Rethinking Spatiotemporal Feature Learning. ECCV 2018.
 """
 
-from ..published.clips import S3D_BRANCHES, width_between
 from .layers.builder import LayerFunction, NetBuilder
 from .layers.structure import LayerValue
 
 _FRAMES = 16
 _BRANCH_GAIN = 0.25
 _EPSILON = 1e-3
+_S3D_BRANCHES = (
+    (64, 96, 128, 16, 32, 32),
+    (128, 128, 192, 32, 96, 64),
+    (192, 96, 208, 16, 48, 64),
+    (160, 112, 224, 24, 64, 64),
+    (128, 128, 256, 24, 64, 64),
+    (112, 144, 288, 32, 64, 64),
+    (256, 160, 320, 32, 128, 128),
+    (256, 160, 320, 32, 128, 128),
+    (384, 192, 384, 48, 128, 128),
+)
+"""Channels of the branches 1, 3x3 (inner, outer), 3x3 (inner, outer) and pool of S3D's cells."""
 
 
 def r2plus1d_18(net: NetBuilder) -> LayerValue:
@@ -33,7 +44,7 @@ def s3d(net: NetBuilder) -> LayerValue:
     x = net.unit(x, "stem2", net.channels(64), epsilon=_EPSILON)
     x = _separable(net, x, "stem3", 192, 3, 1)
     x = net.max_pool(x, "pool2", (1, 3, 3), (1, 2, 2), pad=(0, 1, 1))
-    for index, widths in enumerate(S3D_BRANCHES):
+    for index, widths in enumerate(_S3D_BRANCHES):
         x = _inception(net, x, f"mixed{index}", widths)
         if index == 1:
             x = net.max_pool(x, "pool3", 3, 2, pad=1)
@@ -50,7 +61,7 @@ def _clip(net: NetBuilder) -> LayerValue:
 
 def _residual(net: NetBuilder, x: LayerValue, name: str, channels: int, stride: int) -> LayerValue:
     """Add two pairs of a convolution in space and one in time; the inner width keeps 3-D's cost."""
-    inner = width_between(x.shape[1], channels)
+    inner = _width_between(x.shape[1], channels)
     y = net.unit(x, f"{name}.space1", inner, (1, 3, 3), stride=(1, stride, stride))
     y = net.unit(y, f"{name}.time1", channels, (3, 1, 1), stride=(stride, 1, 1))
     y = net.unit(y, f"{name}.space2", inner, (1, 3, 3))
@@ -83,3 +94,12 @@ def _inception(
         point(net.max_pool(x, f"{name}.pool", 3, 1, pad=1), "3", pooled),
     )
     return net.concat(branches, f"{name}.concat")
+
+
+def _width_between(C: int, K: int) -> int:
+    """Return the channels between a convolution in space and one in time.
+
+    The two have as many parameters as the 3x3x3 convolution that they replace (Tran et al.,
+    section 3.5).
+    """
+    return C * K * 27 // (C * 9 + 3 * K)

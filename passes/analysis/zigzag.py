@@ -80,17 +80,14 @@ def stored_input(workload: Workload) -> tuple[int, int]:
     return workload.P * workload.stride[0], workload.Q * workload.stride[1]
 
 
-def zigzag_cost(
-    nest: LoopNest, arch: Architecture, stored: tuple[int, int] | None = None
-) -> ZigzagCost:
+def zigzag_cost(nest: LoopNest, arch: Architecture) -> ZigzagCost:
     """Return the energy of a nest in ZigZag's counting.
 
     Args:
         nest: A valid nest (see :meth:`LoopNest.verify`).
         arch: The accelerator; energies are per word of ``word_bits``.
-        stored: Rows and columns of the input without padding; :func:`stored_input` if ``None``.
     """
-    counter = _Counter(nest, arch, stored_input(nest.workload) if stored is None else stored)
+    counter = _Counter(nest, arch, stored_input(nest.workload))
     transfers = tuple(
         counter.transfers(operand, outer, inner)
         for operand in (Operand.O, Operand.W, Operand.I)

@@ -131,7 +131,6 @@ def read_mapping(
     workload: Workload,
     arch: Architecture,
     names: Mapping[str, str] | None = None,
-    fanouts: Mapping[tuple[str, Dim], str] | None = None,
 ) -> LoopNest:
     """Return the nest of a mapping file.
 
@@ -140,7 +139,6 @@ def read_mapping(
         workload: What is mapped.
         arch: The machine.
         names: Level names of the file to those of the machine, where they differ.
-        fanouts: Which fan-out an unrolled (level, dimension) goes to, where a level has several.
 
     Raises:
         ParseError: A line does not follow the format, or names an unknown level.
@@ -163,7 +161,7 @@ def read_mapping(
         elif kind == "temporal":
             temporal[level] = [Loop(dim, extent) for dim, extent in _ordered(rest)]
         else:
-            spatial += _unrolled(level, _ordered(rest), arch, dict(fanouts or {}))
+            spatial += _unrolled(level, _ordered(rest), arch)
     return even_nest(workload, arch, temporal, spatial, frozenset(bypass))
 
 
@@ -180,10 +178,7 @@ def _ordered(text: str) -> list[tuple[Dim, int]]:
 
 
 def _unrolled(
-    level: str,
-    loops: Sequence[tuple[Dim, int]],
-    arch: Architecture,
-    chosen: Mapping[tuple[str, Dim], str],
+    level: str, loops: Sequence[tuple[Dim, int]], arch: Architecture
 ) -> list[SpatialLoop]:
     """Give unrolled loops to the fan-outs of a level; one that fits, the first if several do."""
     left = {item.name: item.size for item in arch.fanouts if item.below == level}
@@ -192,7 +187,7 @@ def _unrolled(
         if extent == 1:
             continue
         fitting = [name for name, size in left.items() if size % extent == 0 and size >= extent]
-        name = chosen.get((level, dim)) or next(iter(fitting or left), None)
+        name = next(iter(fitting or left), None)
         if name is None:
             raise ParseError(f"mapping: {level} has no fan-out for {dim}={extent}")
         found.append(SpatialLoop(dim, extent, name))

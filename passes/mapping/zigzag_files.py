@@ -44,13 +44,12 @@ _UNBOUNDED_SIZE = 10**13
 """Of a memory without a limit [bit]."""
 
 
-def write_zigzag_workload(nest: LoopNest, arch: Architecture, name: str = "layer") -> str:
+def write_zigzag_workload(nest: LoopNest, arch: Architecture) -> str:
     """Return a workload file: one convolution with the extents of the nest, padding included.
 
     Args:
         nest: Without groups.
         arch: Its precision.
-        name: Of the layer.
 
     Raises:
         OptionError: The nest has groups.
@@ -65,7 +64,7 @@ def write_zigzag_workload(nest: LoopNest, arch: Architecture, name: str = "layer
     iy, ix = _relations(nest.workload)
     return (
         f"- id: 0\n"
-        f"  name: {name}\n"
+        f"  name: layer\n"
         f"  operator_type: Conv\n"
         f"  equation: O[b][k][oy][ox]+=W[k][c][fy][fx]*I[b][c][iy][ix]\n"
         f"  dimension_relations: [{ix}, {iy}]\n"

@@ -1,5 +1,6 @@
 """Pass: find a loop nest for every operator of the MAC array."""
 
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -12,9 +13,11 @@ from ...ir.graph_schedule import GraphSchedule, Group
 from ...ir.module import Mapping as OperatorMapping
 from ...ir.module import Module, Stage
 from ...ir.ops import workload
+from ...ir.tiles.events import INWARDS, TRANSFERS
 from ...ir.tiles.schedule import TileSchedule
 from ...ir.workload import Operand
 from ..analysis.batches.tile_batch import TRAFFIC_PRICE
+from ..analysis.traffic import Direction, level_bandwidth
 from ..base import CUT_SHORT, SECONDS_OF, STOOD_IN, Context, Pass, require_arch
 from ..mapping.jobs import MAPPER_DIED, MapJob, Progress, unobserved
 from ..mapping.mapper import Mapper, MappingResult, MappingStatus
@@ -299,8 +302,13 @@ def winner(
 
 
 def _price(schedule: TileSchedule, arch: Architecture) -> float:
-    bandwidth = arch.off_chip.read_bandwidth
-    moving = 0.0 if bandwidth is None else schedule.transferred_bytes / bandwidth
+    sizes: Counter[float | None] = Counter()
+    for event in schedule.events:
+        if event.kind in TRANSFERS:
+            way = Direction.READ if event.kind in INWARDS else Direction.WRITE
+            bandwidth = level_bandwidth(arch.off_chip, way)
+            sizes[bandwidth] += schedule.graph.tiles[event.subject].bytes
+    moving = sum(size / bandwidth for bandwidth, size in sizes.items() if bandwidth is not None)
     return schedule.cycles + TRAFFIC_PRICE * moving
 
 

@@ -23,10 +23,10 @@ from ...ir.errors import InfeasibleError, VerifyError
 from ...ir.graph import Graph, Op
 from ...ir.isa.instructions import Space, Unit
 from ...ir.mapping import LoopNest
-from ...ir.operators.access import Box, Read, View, dense_strides, size_of, whole
+from ...ir.operators.access import Box, Read, View, size_of, whole
 from ...ir.operators.families.moves import joins_channels
 from ...ir.ops import aligned_part, aligned_parts, is_mac, operand_types, spec_of
-from ...ir.tiles.graph import Range, Role, Tile, TileGraph, TileOp, shifted
+from ...ir.tiles.graph import Range, Role, Tile, TileGraph, TileOp, dense_strides, shifted
 from ...ir.types import TensorType
 from ...ir.workload import Dim, Operand
 from .chains import Chain, chains, inputs_of, tiled_operands

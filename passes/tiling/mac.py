@@ -24,10 +24,10 @@ from ...ir.graph import Graph, Op
 from ...ir.isa.instructions import Space, Unit
 from ...ir.isa.spaces import level_of_space
 from ...ir.mapping import LoopNest
-from ...ir.operators.access import dense_strides, whole
+from ...ir.operators.access import whole
 from ...ir.operators.image import AXES, ImageAxes, rows_met
 from ...ir.operators.views import SlidingWindow, window_of
-from ...ir.tiles.graph import Range, Role, Tile, TileGraph, TileOp, multiplier_name
+from ...ir.tiles.graph import Range, Role, Tile, TileGraph, TileOp, dense_strides, multiplier_name
 from ...ir.workload import DIMS, RELEVANT, Dim, Operand, Workload
 from .collect import TileCollector
 from .inner_nest import accumulates_inside, inner_nest, spread

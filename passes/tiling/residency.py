@@ -3,9 +3,12 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from ...ir.arch import Architecture
 from ...ir.graph import Graph, Op
 from ...ir.graph_schedule import GraphSchedule
 from ...ir.groups import group_op
+from ...ir.isa.instructions import Space
+from ...ir.isa.spaces import space_bytes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,3 +58,17 @@ def residency(graph: Graph, schedule: GraphSchedule, op: Op) -> Residency:
         workspace_address=0 if workspace is None else workspace.address,
         workspace_bytes=0 if workspace is None else workspace.bytes,
     )
+
+
+def parameter_range(arch: Architecture, schedule: GraphSchedule, name: str) -> tuple[int, int]:
+    """Return first byte and size of what an operator may use of each memory for parameters.
+
+    Steps take halves in turn, so that one loads its parameters while the one before works.
+
+    Args:
+        arch: The machine.
+        schedule: The plan.
+        name: Of the operator or group.
+    """
+    half = space_bytes(arch)[Space.PB] // 2
+    return half * (schedule.step_of[name] % 2), half

@@ -16,10 +16,10 @@ from accnn.passes.mapping.mapper import MappingStatus
 from accnn.passes.mapping.problem import SEARCHED, Objective
 from accnn.passes.mapping.recipes import cosa
 from accnn.passes.scheduling.cosma.packing import exact
-from accnn.passes.scheduling.cosma.packing.blocks import Block, peak_bytes
 from accnn.passes.scheduling.cosma.packing.deep import pack_deeply
 from accnn.passes.scheduling.cosma.packing.search import pack_by_search
 from accnn.passes.scheduling.cosma.solve import CosmaOptions, PlanEngine
+from accnn.passes.scheduling.engine.blocks import Block, peak_bytes
 from tests.block_strategies import block_lists, meet
 from tests.compiler import test_bounds_attacked as networks
 from tests.passes.analysis import test_bounds_attacked as nests

@@ -9,8 +9,8 @@ from accnn.passes.mapping.cuda.kernel import write_cuda_kernel
 from accnn.passes.scheduling.flexer.latency import TileTimer
 from accnn.passes.scheduling.flexer.layer import ConvLayer, layer_site, schedule_layer
 from accnn.passes.scheduling.flexer.options import FlexerOptions
-from accnn.passes.scheduling.flexer.reuse import sharing
 from benchmarks.flexer_baselines import RULES, Rules, best_in_one_loop, best_regions, one_loop
+from benchmarks.flexer_reuse import sharing
 from benchmarks.gpu import tiled
 from benchmarks.gpu_check import COMPILER, is_right, wide
 

@@ -87,7 +87,7 @@ def _cache(folder: Path) -> Kind:
 
     def read(damaged: Path) -> object:
         path.write_bytes(damaged.read_bytes())
-        return cache.find(key, problem.workload)
+        return cache.find(key)
 
     return Kind(path.read_bytes(), ".json", read)
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import typer
 
-from ....ir.codec.files import check_writable, replacing
+from ....ir.codec.files import check_writable, replacing, write_csv
 from ....ir.errors import InputError, OptionError
 from ...explore.study.read import Study, read_study
 from ...explore.study.schema import Method
@@ -166,7 +166,7 @@ def _report(study: Study, request: ExploreRequest) -> None:
     from ...explore.page.render import study_page
     from ...explore.page.view import values_text
     from ...explore.results.database import open_database
-    from ...explore.results.export import write_csv, write_parquet
+    from ...explore.results.export import write_parquet
 
     database = open_database(_url(study, request))
     if not database.has_begun():

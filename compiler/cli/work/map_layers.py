@@ -1,6 +1,6 @@
 """Map single layers, compare mappers or tile schedulers."""
 
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 import typer
@@ -8,7 +8,7 @@ from rich.console import Console
 
 from ....backend.load import load_architecture
 from ....ir.arch import Architecture
-from ....ir.codec.files import check_writable, replacing
+from ....ir.codec.files import check_writable, replacing, write_csv
 from ....ir.codec.json_codec import dump_json
 from ....ir.errors import InfeasibleError, OptionError
 from ....ir.mesh import mesh_of
@@ -24,7 +24,7 @@ from ...layers.emit import TOOLS, folder_names
 from ...layers.judge import GivenNest, parse_names
 from ...layers.picture import nest_svg
 from ...layers.read import Layer, parse_layer, parse_spatial, read_layers
-from ...layers.schedulers import rows_text, schedule_layers, write_rows
+from ...layers.schedulers import rows_text, schedule_layers
 from ...mapping.solve import Answer, solve_all
 from ...report.layer_table import (
     LayerCounting,
@@ -33,7 +33,6 @@ from ...report.layer_table import (
     row_of,
     rules_of,
     table_of,
-    write_csv,
 )
 from ...stores.inventory import limited
 from ...stores.mappings import MapJob, MappingCache
@@ -160,7 +159,7 @@ def map_layers(request: LayersRequest) -> None:
     else:
         _show(rows, answers, single)
     if request.csv is not None:
-        write_csv(request.csv, rows)
+        write_csv(request.csv, list(map(asdict, rows)))
     if request.directory is not None and request.emit is not None:
         _emit(request.emit, request.directory, rows, answers, single)
     if request.picture is not None:
@@ -216,7 +215,7 @@ def _compare_schedulers(
     rows = schedule_layers(layers, machine, request.schedulers or (), options)
     typer.echo(dump_json(rows) if request.as_json else f"{rows_text(rows)}\n", nl=False)
     if request.csv is not None:
-        write_rows(request.csv, rows)
+        write_csv(request.csv, list(map(asdict, rows)))
 
 
 def _check_options(request: LayersRequest) -> None:

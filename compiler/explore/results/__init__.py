@@ -3,5 +3,5 @@
 - ``tables``: its tables;
 - ``database``: what is written and read; the door to SQLAlchemy;
 - ``records``: the rows as values;
-- ``export``: rows as CSV and Parquet.
+- ``export``: rows as Parquet.
 """

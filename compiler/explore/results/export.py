@@ -1,6 +1,5 @@
-"""Points of a study as rows of CSV or Parquet."""
+"""Points of a study as rows of Parquet."""
 
-import csv
 import importlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -10,18 +9,6 @@ from ....ir.codec.files import replacing
 from ....ir.errors import OptionError
 
 Row = Mapping[str, Any]
-
-
-def write_csv(path: Path, rows: Sequence[Row]) -> None:
-    """Write rows of equal columns as CSV, whole or not at all.
-
-    Raises:
-        OptionError: The file cannot be written.
-    """
-    with replacing(path) as partial, partial.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.DictWriter(file, list(rows[0]) if rows else [], lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(rows)
 
 
 def write_parquet(path: Path, rows: Sequence[Row]) -> None:

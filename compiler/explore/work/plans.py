@@ -11,7 +11,10 @@ from ....passes.scheduling.cosma.solve import solve
 from ...stores.store import code_version, digest_of
 from .outcome import TaskOutcome, TaskStatus
 
-_DECIDING = ("ir", "models/graphs", "models/published", "passes/scheduling", "passes/mip")
+_DECIDING = (
+    *("ir", "models/graphs", "models/published", "models/zoo"),
+    *("passes/scheduling", "passes/mip"),
+)
 _PACKAGES = ("accnn", "mip", "highspy", "numpy")
 _GRAPHS = {build.__name__: build for build in (*HUMAN_DESIGNED, *SEARCHED)}
 
@@ -41,14 +44,7 @@ class PlanQuestion:
             InfeasibleError: The tensors of one operator do not fit.
         """
         problem = problem_of(_GRAPHS[self.network](), self.capacity)
-        solution = solve(problem)
-        plan = decode(
-            solution.plan,
-            solution.addresses,
-            status=solution.status,
-            bound=solution.bound,
-            scope=Scope.WHOLE_TENSORS,
-        )
+        plan = decode(solve(problem), Scope.WHOLE_TENSORS)
         return TaskOutcome(
             status=TaskStatus.OK, offchip_bytes=float(plan.objective), spills=len(plan.spills)
         )

@@ -9,11 +9,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from ....ir.arch import Architecture
-from ....ir.graph_schedule import GraphSchedule
+from ....ir.isa.latency import port_cycles
 from ....ir.mesh_report import MeshReport
 from ....ir.module import Module
 from ....ir.report import NOTICEABLE, Cause, Reason
+from ....passes.analysis.traffic import Direction, level_bandwidth
 from ....passes.base import require_arch
 from ....runtime_sim.result import OperatorAccount
 from .alone import OperatorsAlone
@@ -103,15 +103,14 @@ class Differences:
         plan = self.module.graph_schedule
         if plan is None:
             return 0
-        return sum(_moving(require_arch(self.module), size) for size in _moved(plan, name))
-
-
-def _moved(plan: GraphSchedule, name: str) -> list[int]:
-    """Return the sizes of the tensors that are moved whole at an operator's step [byte]."""
-    moves = (*plan.loads, *plan.spills, *plan.retrieves, *plan.stores)
-    return [item.bytes for item in moves if item.step == plan.step_of[name]]
-
-
-def _moving(arch: Architecture, size: int) -> int:
-    bandwidth = arch.off_chip.read_bandwidth
-    return arch.dma.startup + (0 if bandwidth is None else round(size / bandwidth))
+        arch, step = require_arch(self.module), plan.step_of[name]
+        ways = {
+            Direction.READ: (*plan.loads, *plan.retrieves),
+            Direction.WRITE: (*plan.spills, *plan.stores),
+        }
+        return sum(
+            arch.dma.startup + port_cycles(item.bytes, level_bandwidth(arch.off_chip, way))
+            for way, moves in ways.items()
+            for item in moves
+            if item.step == step
+        )

@@ -58,17 +58,14 @@ class ComparisonView:
 def comparison_view(found: Comparison) -> ComparisonView:
     """Return what the page shows of two runs."""
     rows = [_row(number, item) for number, item in enumerate(found.operators)]
-    gaps = [_gap(item.cycles) for item in found.operators]
-    ordered = sorted(range(len(rows)), key=lambda at: (-gaps[at], at))
+    ordered = sorted(range(len(rows)), key=lambda at: -found.operators[at].cycles.difference)
     total = ComparedRow(number=-1, name="all", title="", steps="", cells=_cells(found))
     first, second = found.first, found.second
     return ComparisonView(
         first=shown(f"{first.model} on {first.arch}"),
         second=shown(f"{second.model} on {second.arch}"),
         verdict=_verdict(found),
-        note=""
-        if found.same_model
-        else "The networks are not the same file; operators are compared by name.",
+        note=found.note,
         chart=_chart(found.operators),
         rows=(total, *(rows[at] for at in ordered)),
     )
@@ -89,10 +86,6 @@ def _row(number: int, item: ComparedOperators) -> ComparedRow:
         steps=steps,
         cells=_cells(item),
     )
-
-
-def _gap(figure: ComparedFigure) -> float:
-    return abs((figure.second or 0.0) - (figure.first or 0.0))
 
 
 def _cells(item: ComparedOperators | Comparison) -> tuple[TableCell, ...]:

@@ -11,12 +11,14 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import NamedTuple
 
-from ...published.depths import RESNET50
 from ..layers.builder import NetBuilder
 from ..layers.structure import LayerValue
 
 # Scale of the last normalisation in a branch: sums grow slowly with depth, as in trained networks.
 _BRANCH_GAIN = 0.25
+
+_RESNET50 = (3, 4, 6, 3)
+"""Blocks of each stage (table 1)."""
 
 
 class _Shape(NamedTuple):
@@ -37,22 +39,22 @@ def resnet18(net: NetBuilder) -> LayerValue:
 
 def resnet34(net: NetBuilder) -> LayerValue:
     """Add ResNet-34 (21,797,672 parameters)."""
-    return _classify(net, _trunk(net, _basic_block, (3, 4, 6, 3)))
+    return _classify(net, _trunk(net, _basic_block, _RESNET50))
 
 
 def resnet50(net: NetBuilder) -> LayerValue:
     """Add ResNet-50 (25,557,032 parameters)."""
-    return _classify(net, _trunk(net, _bottleneck, RESNET50))
+    return _classify(net, _trunk(net, _bottleneck, _RESNET50))
 
 
 def resnext50(net: NetBuilder) -> LayerValue:
     """Add ResNeXt-50 32x4d (25,028,904 parameters)."""
-    return _classify(net, _trunk(net, partial(_bottleneck, groups=32, widening=2), RESNET50))
+    return _classify(net, _trunk(net, partial(_bottleneck, groups=32, widening=2), _RESNET50))
 
 
 def dilated_trunk(net: NetBuilder) -> LayerValue:
     """Add ResNet-50 without classifier; its last two stages dilate instead of taking strides."""
-    return _trunk(net, _bottleneck, RESNET50, dilated=True)
+    return _trunk(net, _bottleneck, _RESNET50, dilated=True)
 
 
 def _trunk(

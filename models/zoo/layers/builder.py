@@ -227,19 +227,16 @@ class NetBuilder(WindowLayers):
         ends = [("starts", [start] * len(axes)), ("ends", [end] * len(axes)), ("axes", axes)]
         return self.op("Slice", name, (x, *(self.indices(f"{name}.{k}", v) for k, v in ends)))
 
-    def resize(
-        self, x: LayerValue, name: str, size: tuple[int, int], *, corners: bool = False
-    ) -> LayerValue:
-        """Add a bilinear interpolation to a height and width; ``corners`` keeps theirs in place."""
+    def resize(self, x: LayerValue, name: str, size: tuple[int, int]) -> LayerValue:
+        """Add a bilinear interpolation to a height and width."""
         wanted = self.indices(f"{name}.size", (*x.shape[:2], *size))
-        mode = "align_corners" if corners else "half_pixel"
         none = LayerValue("", ())
         return self.op(
             "Resize",
             name,
             (x, none, none, wanted),
             mode="linear",
-            coordinate_transformation_mode=mode,
+            coordinate_transformation_mode="half_pixel",
         )
 
     def space_to_depth(self, x: LayerValue, name: str, block: int) -> LayerValue:

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import TypeAlias
 
 from ....ir.arch import Architecture
 from ....ir.graph_schedule import GraphSchedule
@@ -10,7 +9,7 @@ from ....ir.isa.instructions import Space
 from ....ir.isa.spaces import space_bytes
 from ....ir.tiles.events import Placement
 from ....ir.tiles.touches import Accesses, OnChip, Storage
-from ..engine.address_space import AT_ONCE, AddressSpace, Claim
+from ..engine.address_space import AT_ONCE, AddressSpace, Claim, SpaceKey
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,10 +17,6 @@ class Fragmented(Exception):  # noqa: N818 - a signal, not an error
     """A tile of a step finds no space; the step must keep its addresses."""
 
     step: int
-
-
-_Memory: TypeAlias = tuple[Space, int]
-"""A space, and the NPU that it belongs to; 0 where NPUs share it."""
 
 
 @dataclass
@@ -37,9 +32,9 @@ class Allocators:
     accesses: Accesses
     plan: GraphSchedule
     arch: Architecture
-    _spaces: dict[_Memory, AddressSpace] = field(default_factory=dict[_Memory, AddressSpace])
-    _claims: dict[Storage, tuple[_Memory, Claim]] = field(
-        default_factory=dict[Storage, tuple[_Memory, Claim]]
+    _spaces: dict[SpaceKey, AddressSpace] = field(default_factory=dict[SpaceKey, AddressSpace])
+    _claims: dict[Storage, tuple[SpaceKey, Claim]] = field(
+        default_factory=dict[Storage, tuple[SpaceKey, Claim]]
     )
     _left: dict[tuple[int, int], int] = field(default_factory=dict[tuple[int, int], int])
     _moved: dict[Placement, Placement] = field(default_factory=dict[Placement, Placement])
@@ -116,7 +111,7 @@ class Allocators:
         memory, claim = self._claims[item]
         self._left[item.tile, memory[1]] = self._spaces[memory].leave(claim)
 
-    def _space(self, memory: _Memory) -> AddressSpace:
+    def _space(self, memory: SpaceKey) -> AddressSpace:
         return self._spaces.setdefault(memory, AddressSpace())
 
 

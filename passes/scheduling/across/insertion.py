@@ -200,8 +200,8 @@ class _Insertion:
         if isinstance(storage, OnChip):
             return self.allocators.hold(storage)
         if isinstance(storage, Placement):
-            shared = self.given.schedule.graph.tiles[storage.tile].space.is_shared
-            npu = 0 if shared else self.npus[storage.npu]
+            space = self.given.schedule.graph.tiles[storage.tile].space
+            npu = space.owner(self.npus[storage.npu])
             return self.allocators.place(storage, self.step, npu, move=self.move)
         return 0
 

@@ -12,16 +12,10 @@ from ....ir.graph_schedule import (
 )
 from ....ir.proof import Scope
 from .plan import Plan
+from .solve import AddressedPlan
 
 
-def decode(
-    plan: Plan,
-    addresses: Sequence[int],
-    *,
-    status: SolveStatus,
-    bound: int,
-    scope: Scope | None,
-) -> GraphSchedule:
+def decode(found: AddressedPlan, scope: Scope | None) -> GraphSchedule:
     """Return the graph schedule of a plan.
 
     Packing fills the scratchpad from its start; here it is turned round. Tensors then lie at the
@@ -29,14 +23,11 @@ def decode(
     come in where those of the step before have been used already.
 
     Args:
-        plan: Order, stays, transfers and options.
-        addresses: One per block of ``plan.blocks``.
-        status: What is proven.
-        bound: Proven lower bound of the off-chip bytes, 0 where nothing is proven [byte].
-        scope: The plans that the bound holds for.
+        found: Order, stays, transfers and options, with addresses.
+        scope: The plans that its bound holds for; of ``None`` nothing is proven.
     """
-    tensors = plan.problem.tensors
-    addresses = _turned_round(plan, addresses)
+    plan, tensors = found.plan, found.plan.problem.tensors
+    addresses = _turned_round(plan, found.addresses)
     arrived: set[int] = set()
     loads: list[Transfer] = []
     retrieves: list[Transfer] = []
@@ -67,10 +58,10 @@ def decode(
         stores=tuple(stores),
         streams=tuple(streams),
         workspaces=_workspaces(plan, addresses),
-        status=status,
+        status=SolveStatus.FEASIBLE if scope is None else found.status,
         objective=sum(item.bytes for item in moved) + constants,
-        bound=bound,
-        scope=scope if bound else None,
+        bound=0 if scope is None else found.bound,
+        scope=scope if found.bound else None,
     )
 
 

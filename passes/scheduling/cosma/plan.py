@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from .packing.blocks import Block
+from ..engine.blocks import Block
 from .problem import Option, PlanProblem
 from .search.moves import Move, bits
 

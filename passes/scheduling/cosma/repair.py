@@ -8,7 +8,7 @@ retrieve. The cheapest cuts are tried first, alone and then in pairs.
 from collections.abc import Iterator
 from itertools import combinations, pairwise
 
-from .packing.blocks import connected_groups
+from ..engine.blocks import connected_groups
 from .packing.exact import pack
 from .plan import Plan, replay
 from .problem import PlanProblem

@@ -43,7 +43,6 @@ def schedule_cosma(
     budget: int | None = None,
     include_parameters: bool = False,
     streaming: bool = True,
-    traffic: TrafficModel | None = None,
     exact: TrafficModel | None = None,
     rounds: int = 12,
     latency: float = 0.0,
@@ -61,10 +60,9 @@ def schedule_cosma(
             operators run (the paper's second setting), instead of passing in tiles.
         streaming: Whether operators may stream activations in tiles (needed below ``M_R``);
             ``False`` is the paper's model.
-        traffic: Tells what an operator moves off chip with given tensors resident and a given
-            workspace; ``None`` is an analytic model.
-        exact: Tells the same exactly, but slowly; the options that a plan relies on are
-            measured with it, and the bytes of the plan are measured ones.
+        exact: Tells what an operator moves off chip with given tensors resident and a given
+            workspace, where an analytic model only estimates it; the options that a plan relies
+            on are measured with it, and the bytes of the plan are measured ones.
         rounds: How often to plan where ``exact`` is given.
         latency: Where ``exact`` is given, the weight of cycles: from 0, bytes alone count, to 1,
             cycles alone count.
@@ -99,21 +97,14 @@ def schedule_cosma(
         nodes = options.search_nodes // (_AFTER_A_GAP if brief else 1)
         found = solve(problem_with(seen, model, room), replace(options, search_nodes=nodes))
         is_proven = found.status is SolveStatus.OPTIMAL
-        if delay != NO_DELAY and model is not None:
-            # What is proven is proven of bytes and delays together.
-            plan = decode(
-                found.plan, found.addresses, status=SolveStatus.FEASIBLE, bound=0, scope=None
-            )
-            return plan, is_proven
         scope = Scope.WHOLE_TENSORS if model is None else Scope.TRAFFIC_MODEL
-        plan = decode(
-            found.plan, found.addresses, status=found.status, bound=found.bound, scope=scope
-        )
-        return plan, is_proven
+        if delay != NO_DELAY and model is not None:
+            scope = None  # what is proven is proven of bytes and delays together
+        return decode(found, scope), is_proven
 
     if not streaming:
         return plan_with(graph, None)[0]
-    fast = traffic or analytic_traffic(graph, arch)
+    fast = analytic_traffic(graph, arch)
     try:
         problem_with(graph, fast, room).restrict_menus()
     except InfeasibleError as error:

@@ -63,8 +63,6 @@ class CosmaOptions:
         solver: Solver of the integer programs.
         search_nodes: States that the search expands before it settles for a gap.
         beam: Width of the beam that then finds a plan.
-        ilp_nodes: Branch-and-bound nodes per piece.
-        ilp_seconds: Wall time per piece, a safety net [s].
         seed: Of the shuffles that look for another optimal plan.
     """
 
@@ -73,8 +71,6 @@ class CosmaOptions:
     solver: Solver = Solver.HIGHS
     search_nodes: int = 100_000
     beam: int = 200
-    ilp_nodes: int = 20_000
-    ilp_seconds: float = 120.0
     seed: int = 0
 
 
@@ -105,6 +101,9 @@ class _Relaxed:
     cost: int
     bound: int
 
+
+_LIMITS = MipLimits(nodes=20_000, seconds=120.0)
+"""Of an integer program of a piece."""
 
 _SHUFFLES = 3
 _SHRINKS = 16
@@ -216,7 +215,7 @@ def _suits_a_program(problem: PlanProblem) -> bool:
 
 def _relax_by_program(problem: PlanProblem, options: CosmaOptions) -> _Relaxed | None:
     """Solve the reduced program piece by piece."""
-    limits = MipLimits(nodes=options.ilp_nodes, seconds=options.ilp_seconds, seed=options.seed)
+    limits = replace(_LIMITS, seed=options.seed)
     pieces = divide(problem)
     steps: list[tuple[tuple[int, int, int], ...]] = []
     cost = bound = 0
@@ -271,12 +270,12 @@ def _on(problem: PlanProblem, plan: Plan) -> Plan:
 
 
 def _solve_literal(problem: PlanProblem, options: CosmaOptions) -> AddressedPlan:
-    limits = MipLimits(nodes=options.ilp_nodes, seconds=options.ilp_seconds, seed=options.seed)
+    limits = replace(_LIMITS, seed=options.seed)
     found = solve_literal(problem, solver=options.solver, limits=limits)
     if found.plan is None:
         raise InfeasibleError(
             f"the literal program of {problem.name} has no solution within its limit",
-            hint="use the engine 'search' or 'ilp', or raise the limit",
+            hint="use the engine 'search' or 'ilp'",
         )
     return AddressedPlan(
         plan=found.plan,

@@ -15,8 +15,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ....ir.compiled import entry
+from ....ir.isa.instructions import Space
 
 Ints = NDArray[np.int64]
+
+SpaceKey = tuple[Space, int]
+"""A space, and the NPU that it belongs to; 0 where NPUs share it."""
 
 _FAR = 1 << 62
 

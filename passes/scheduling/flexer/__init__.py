@@ -5,5 +5,5 @@
 - ``problem``, ``kernel``, ``decode``: a tiling as arrays, the compiled scheduler, and back to a
   schedule; ``latency`` is what the arrays take;
 - ``search``: which tilings, orders and rules are tried; ``bounds`` end it, a ``candidate`` is kept;
-- ``layer``, ``reuse``: single layers, and how a schedule moves and shares tiles.
+- ``layer``: single layers.
 """

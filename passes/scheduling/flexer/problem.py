@@ -12,6 +12,8 @@ from ....ir.arch import Architecture
 from ....ir.isa.latency import port_cycles
 from ....ir.workload import Dim, Operand
 from ...tiling.mac import in_steps
+from ..timing.ports import Ports
+from ..timing.work import on_vector_unit, through_scratchpad
 from .kernel.arrays import Ints, TilingArrays
 from .latency import TileTimer, TimedNest
 from .site import Site
@@ -133,16 +135,11 @@ class TimedTiling:
 
     def _finishing(self, elements: int) -> int:
         """Return what finishing takes on the vector unit, or at the scratchpad's ports [cycle]."""
-        arch, site = self.site.arch, self.site
-        pad, sums = arch.scratchpad_level, math.ceil(arch.accumulator_bits / 8)
-        read, written = elements * sums, elements * site.graph.types[site.op.name].dtype.bytes
-        banks = pad.ports or 1
-        if pad.shared_port:
-            read, written = read + written, 0
-        sides = ((read, pad.read_bandwidth), (written, pad.write_bandwidth))
-        slowest = max(port_cycles(size, bw and bw * banks) for size, bw in sides)
-        lanes = -(-elements // arch.vector.lanes)
-        return arch.vector.startup + max(lanes, slowest)
+        arch, site, ports = self.site.arch, self.site, Ports(self.site.arch)
+        read = elements * math.ceil(arch.accumulator_bits / 8)
+        written = elements * site.graph.types[site.op.name].dtype.bytes
+        work = on_vector_unit(arch, elements, through_scratchpad(ports, 0, read, written))
+        return work.lead + work.length(ports.bandwidths)
 
     def _parameters(self) -> tuple[Ints, Ints]:
         """Return which parameters each accumulator tile needs, and their sizes [byte]."""

@@ -10,11 +10,10 @@ from ....ir.errors import PassError
 from ....ir.graph import Graph, Op
 from ....ir.graph_schedule import GraphSchedule
 from ....ir.isa.instructions import Space
-from ....ir.isa.spaces import space_bytes
 from ....ir.ops import is_mac, workload
 from ....ir.workload import Operand, Workload
 from ...tiling.mac import MacTiler, parameter_names
-from ...tiling.residency import Residency, residency
+from ...tiling.residency import Residency, parameter_range, residency
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -87,13 +86,12 @@ def site_of(graph: Graph, plan: GraphSchedule, op: Op, arch: Architecture) -> Si
         op: The operator.
         arch: The machine.
     """
-    half = space_bytes(arch)[Space.PB] // 2
     return Site(
         graph=graph,
         op=op,
         arch=arch,
         place=residency(graph, plan, op),
-        parameter_range=(half * (plan.step_of[op.name] % 2), half),
+        parameter_range=parameter_range(arch, plan, op.name),
     )
 
 

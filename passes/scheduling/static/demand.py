@@ -7,22 +7,14 @@ known long before one was tried.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from ....ir.errors import InfeasibleError, Shortage
 from ....ir.isa.instructions import Space
-from ....ir.tiles.graph import TileGraph
+from ....ir.tiles.graph import Tile, TileGraph
+from ..engine.address_space import SpaceKey
+from ..engine.blocks import Block, busiest_step
 from .issue_order import Turn
-from .tile_memory import FIXED, SpaceKey, space_key
-
-
-@dataclass(frozen=True, slots=True)
-class _Life:
-    """A tile and the turns at which it must be on chip, from the first to the last one."""
-
-    tile: int
-    first: int
-    last: int
+from .tile_memory import FIXED
 
 
 def check_demand(
@@ -38,55 +30,55 @@ def check_demand(
     Raises:
         InfeasibleError: Tiles that are needed at once do not fit their space.
     """
-    for key, lives in _lives(graph, order).items():
-        _, size = spaces.get(key[0], (0, 0))
-        turn, demand = _largest(graph, lives)
+    for (space, _), needs in demands(graph, order).items():
+        _, size = spaces.get(space, (0, 0))
+        turn, demand = busiest_step(block for _, block in needs)
         if demand > size:
-            needed = [item for item in lives if item.first <= turn <= item.last]
-            raise _refusal(graph, key[0], size, demand, needed)
+            needed = [tile for tile, block in needs if block.first <= turn <= block.last]
+            raise too_many(graph, [graph.tiles[tile] for tile in needed], size)
 
 
-def _lives(graph: TileGraph, order: Sequence[Turn]) -> dict[SpaceKey, list[_Life]]:
-    """Return what must lie in each space, and when; tiles that may leave count turn by turn."""
-    found: dict[SpaceKey, list[_Life]] = {}
+def demands(graph: TileGraph, order: Sequence[Turn]) -> dict[SpaceKey, list[tuple[int, Block]]]:
+    """Return what must lie in each space, and at which turns; tiles that may leave turn by turn.
+
+    Args:
+        graph: Tiles and operations.
+        order: Operations as they are issued.
+    """
+    found: dict[SpaceKey, list[tuple[int, Block]]] = {}
     fixed: dict[tuple[SpaceKey, int], tuple[int, int]] = {}
     for position, turn in enumerate(order):
         for tile in turn.tiles:
             item = graph.tiles[tile]
             if item.is_resident:
                 continue
-            key = space_key(graph, tile, turn.npu)
+            key = item.space, item.space.owner(turn.npu)
             if item.role in FIXED:
                 first, _ = fixed.get((key, tile), (position, position))
                 fixed[key, tile] = first, position
             else:
-                found.setdefault(key, []).append(_Life(tile, position, position))
+                block = Block(first=position, last=position, bytes=item.occupied)
+                found.setdefault(key, []).append((tile, block))
     for (key, tile), (first, last) in fixed.items():
-        found.setdefault(key, []).append(_Life(tile, first, last))
+        block = Block(first=first, last=last, bytes=graph.tiles[tile].occupied)
+        found.setdefault(key, []).append((tile, block))
     return found
 
 
-def _largest(graph: TileGraph, lives: Sequence[_Life]) -> tuple[int, int]:
-    """Return the turn at which most is needed, the first such one, and how much [byte]."""
-    changes: dict[int, int] = {}
-    for item in lives:
-        size = graph.tiles[item.tile].occupied
-        changes[item.first] = changes.get(item.first, 0) + size
-        changes[item.last + 1] = changes.get(item.last + 1, 0) - size
-    here, turn, most = 0, 0, 0
-    for position in sorted(changes):
-        here += changes[position]
-        if here > most:
-            turn, most = position, here
-    return turn, most
+def too_many(graph: TileGraph, needed: Sequence[Tile], size: int) -> InfeasibleError:
+    """Return what to say of tiles that are needed at once and do not fit together.
 
-
-def _refusal(
-    graph: TileGraph, space: Space, size: int, demand: int, lives: Sequence[_Life]
-) -> InfeasibleError:
-    tiles = (graph.tiles[item.tile] for item in lives)
-    terms = tuple((f"{tile.role} of %{tile.tensor}", tile.occupied) for tile in tiles)
+    Args:
+        graph: Whose tiles.
+        needed: The tiles, all of one space.
+        size: Of that space [byte].
+    """
     return InfeasibleError(
         f"the tiles of one operation of %{graph.operators[0]} do not fit together",
-        shortage=Shortage(resource=space.value, demand=demand, capacity=size, terms=terms),
+        shortage=Shortage(
+            resource=needed[0].space.value,
+            demand=sum(tile.occupied for tile in needed),
+            capacity=size,
+            terms=tuple((f"{tile.role} of %{tile.tensor}", tile.occupied) for tile in needed),
+        ),
     )

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 
 from ....ir.isa.instructions import Space
 from ....ir.tiles.graph import Role, TileGraph
-from ..cosma.packing.blocks import Block, pack_greedily, peak_bytes
+from ..engine.blocks import pack_greedily, peak_bytes
+from .demand import demands
 from .issue_order import Turn
 
 _SPARE = (1.0, 1.05, 1.1, 1.2, 1.35)
@@ -43,7 +44,8 @@ def fixed_places(
         order: Operations as they are issued.
         ranges: First byte and size of the range of each space that tiles may use.
     """
-    blocks = _blocks(graph, order)
+    lives = demands(graph, order).get((Space.GB, 0), ())
+    blocks = {tile: block for tile, block in lives if graph.tiles[tile].role is Role.INNER}
     if not blocks:
         return
     base, size = ranges[Space.GB]
@@ -62,16 +64,3 @@ def fixed_places(
             top = base + size - taken
             places = {tile: top + at for tile, at in zip(blocks, found, strict=True)}
             yield FixedPlaces(places, {**ranges, Space.GB: (base, size - taken)})
-
-
-def _blocks(graph: TileGraph, order: Sequence[Turn]) -> Mapping[int, Block]:
-    """Return the bytes and positions of inner tiles, by tile."""
-    lives: dict[int, tuple[int, int]] = {}
-    for position, turn in enumerate(order):
-        for tile in turn.tiles:
-            if graph.tiles[tile].role is Role.INNER:
-                lives[tile] = lives.get(tile, (position, 0))[0], position
-    return {
-        tile: Block(first=first, last=last, bytes=graph.tiles[tile].occupied)
-        for tile, (first, last) in lives.items()
-    }

@@ -16,12 +16,11 @@ from typing import TypeAlias
 from ....ir.arch import Architecture
 from ....ir.graph import Graph, Op
 from ....ir.isa.instructions import Space
-from ....ir.isa.spaces import space_bytes
 from ....ir.module import Module
 from ....ir.tiles.graph import Tile, TileOp, multiplier_name
 from ....ir.tiles.schedule import TileSchedule
 from ...base import require_arch
-from ...tiling.residency import residency
+from ...tiling.residency import parameter_range, residency
 from ..likeness import Likeness, Likenesses
 
 Make: TypeAlias = Callable[[Module, Op], TileSchedule]
@@ -104,7 +103,7 @@ class KnownSchedules:
             },
             workspace=found.workspace_address,
             workspace_bytes=found.workspace_bytes,
-            parameters=space_bytes(arch)[Space.PB] // 2 * (plan.step_of[op.name] % 2),
+            parameters=parameter_range(arch, plan, op.name)[0],
         )
 
     def _likeness(self, graph: Graph, arch: Architecture, op: Op) -> Likeness:

@@ -18,7 +18,7 @@ from ...base import Context, Pass, require_arch
 from ...tiling.group import GroupTiles
 from ...tiling.inner_nest import managed_bytes
 from ...tiling.mac import tile_mac
-from ...tiling.residency import Residency, residency, unit_of
+from ...tiling.residency import Residency, parameter_range, residency, unit_of
 from ...tiling.vector import tile_vector
 from ..network.join import join
 from .known_schedules import KnownSchedules
@@ -213,10 +213,9 @@ def _ranges(module: Module, op: Op, place: Residency) -> Mapping[Space, tuple[in
     arch, plan = require_arch(module), module.graph_schedule
     assert plan is not None
     sizes = space_bytes(arch)
-    half = sizes[Space.PB] // 2
     ranges = {space: (0, size) for space, size in sizes.items()}
     ranges[Space.GB] = (place.workspace_address, place.workspace_bytes)
-    ranges[Space.PB] = (half * (plan.step_of[op.name] % 2), half)
+    ranges[Space.PB] = parameter_range(arch, plan, op.name)
     found = map(module.mapping, plan.members(op.name))
     nests = [mapping.nest for mapping in found if mapping is not None]
     for space in (Space.WB, Space.AB):

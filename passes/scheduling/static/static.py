@@ -12,7 +12,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 
 from ....ir.arch import Architecture
-from ....ir.errors import InfeasibleError, Shortage
+from ....ir.errors import InfeasibleError
 from ....ir.isa.instructions import Space, Unit
 from ....ir.tiles.events import EventKind
 from ....ir.tiles.graph import Range, Role, TileGraph, TileOp
@@ -20,7 +20,7 @@ from ....ir.tiles.hazards import PlacedContent
 from ....ir.tiles.schedule import TileSchedule
 from ..engine.address_space import NEVER
 from ..timing.retime import timed
-from .demand import check_demand
+from .demand import check_demand, too_many
 from .fixed_places import fixed_places
 from .issue_order import Turn, issue_order
 from .tile_memory import TileMemory, TileRange
@@ -317,24 +317,12 @@ class _Run:
                     self.memory.end(tile, npu)
 
     def _shortage(self, tile: int, memory: TileRange) -> InfeasibleError:
-        item = self.graph.tiles[tile]
-        tiles = self.graph.tiles
-        taken = [
-            (f"{tiles[occupant.tile].role} of %{tiles[occupant.tile].tensor}", occupant.bytes)
-            for occupant in memory.occupants.values()
-        ]
-        terms = ((f"{item.role} of %{item.tensor}", item.occupied), *taken)
-        demand = sum(amount for _, amount in terms)
-        operator = self.graph.operators[0]
-        if demand <= memory.size:
-            return InfeasibleError(
-                f"a tile of %{operator} needs {item.occupied} byte of {item.space} in one piece; "
-                f"{memory.size - demand + item.occupied} are free, in several",
-                hint="give it a larger scratchpad, or another mapper",
-            )
+        item, *others = needed = [self.graph.tiles[number] for number in (tile, *memory.occupants)]
+        free = memory.size - sum(other.occupied for other in others)
+        if item.occupied > free:
+            return too_many(self.graph, needed, memory.size)
         return InfeasibleError(
-            f"the tiles of one operation of %{operator} do not fit together",
-            shortage=Shortage(
-                resource=item.space.value, demand=demand, capacity=memory.size, terms=terms
-            ),
+            f"a tile of %{self.graph.operators[0]} needs {item.occupied} byte of {item.space} in "
+            f"one piece; {free} are free, in several",
+            hint="give it a larger scratchpad, or another mapper",
         )

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from ....ir.isa.instructions import Space, Unit
 from ....ir.tiles.events import Placement
 from ....ir.tiles.graph import Role, TileGraph
-from ..engine.address_space import AT_ONCE, NEVER, AddressSpace, Claim
+from ..engine.address_space import AT_ONCE, NEVER, AddressSpace, Claim, SpaceKey
 from .issue_order import Turn
 from .timeline import Timeline
 
@@ -20,21 +20,6 @@ RESULTS = frozenset({Role.O, Role.PSUM, Role.INNER})
 
 FIXED = frozenset({Role.O, Role.INNER})
 """Roles of tiles that remain until they are done with: they cannot leave and come back."""
-
-SpaceKey = tuple[Space, int]
-"""A space, and the NPU that it belongs to; 0 where NPUs share it."""
-
-
-def space_key(graph: TileGraph, tile: int, npu: int) -> SpaceKey:
-    """Return the space of a tile, and the NPU whose copy of it is meant.
-
-    Args:
-        graph: Tiles and operations.
-        tile: Number of the tile.
-        npu: Who works on it.
-    """
-    space = graph.tiles[tile].space
-    return space, 0 if space.is_shared else npu
 
 
 @dataclass(slots=True)
@@ -186,7 +171,8 @@ class TileMemory:
             return self._fixed
         found = self._memory_of.get((tile, npu))
         if found is None:
-            found = self._memory_of[tile, npu] = self._memory(space_key(self.graph, tile, npu))
+            space = self.graph.tiles[tile].space
+            found = self._memory_of[tile, npu] = self._memory((space, space.owner(npu)))
         return found
 
     def _memory(self, key: SpaceKey) -> TileRange:

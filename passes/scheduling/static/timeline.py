@@ -60,7 +60,7 @@ class Timeline:
             address: First byte.
             size: [byte].
         """
-        return self.tracker.claim(space, 0 if space.is_shared else npu, address, size)
+        return self.tracker.claim(space, space.owner(npu), address, size)
 
     def add(
         self,

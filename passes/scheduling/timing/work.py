@@ -168,24 +168,12 @@ class Works:
         elements = math.prod(axis.size for axis in op.box)
         key = ("direct", elements, op.cost, op.read_bytes, op.written_bytes, npu)
         if key not in self._known:
-            moved = self._scratchpad(npu, op.read_bytes, op.written_bytes)
+            moved = through_scratchpad(self.ports, npu, op.read_bytes, op.written_bytes)
             if op.cost == 0:
                 self._known[key] = Work(lead=ON_CHIP_STARTUP, moved=moved)
             else:
-                self._known[key] = self._on_vector_unit(elements * op.cost, moved)
+                self._known[key] = on_vector_unit(self.arch, elements * op.cost, moved)
         return self._known[key]
-
-    def _on_vector_unit(self, lane_cycles: int, moved: tuple[tuple[str, int], ...]) -> Work:
-        vector = self.arch.vector
-        return Work(lead=vector.startup, least=-(-lane_cycles // vector.lanes), moved=moved)
-
-    def _scratchpad(self, npu: int, read: int, written: int) -> tuple[tuple[str, int], ...]:
-        return _joined(
-            [
-                (self.ports.scratchpad(Direction.READ, npu), read),
-                (self.ports.scratchpad(Direction.WRITE, npu), written),
-            ]
-        )
 
     def _mac(self, op: TileOp, npu: int, *, clear: bool) -> Work:
         key = ("mac", op.nests[npu], npu, clear)
@@ -215,8 +203,41 @@ class Works:
                 loads.append((self.ports.scratchpad(Direction.READ, npu), sums.bytes))
             elif sums.layout is not None:
                 loads += self._in_array(sums, npu, inwards=False, out_bytes=width)
-            self._known[key] = self._on_vector_unit(elements, _joined(loads))
+            self._known[key] = on_vector_unit(self.arch, elements, _joined(loads))
         return self._known[key]
+
+
+def on_vector_unit(
+    arch: Architecture, lane_cycles: int, moved: tuple[tuple[str, int], ...]
+) -> Work:
+    """Return the work of something on a vector unit.
+
+    Args:
+        arch: The machine.
+        lane_cycles: What all lanes together take for it [cycle].
+        moved: Bytes through each port, by name.
+    """
+    vector = arch.vector
+    return Work(lead=vector.startup, least=-(-lane_cycles // vector.lanes), moved=moved)
+
+
+def through_scratchpad(
+    ports: Ports, npu: int, read: int, written: int
+) -> tuple[tuple[str, int], ...]:
+    """Return the bytes through each port that an NPU uses of the scratchpad, by name.
+
+    Args:
+        ports: The machine's.
+        npu: The NPU.
+        read: From the scratchpad [byte].
+        written: To it [byte].
+    """
+    return _joined(
+        [
+            (ports.scratchpad(Direction.READ, npu), read),
+            (ports.scratchpad(Direction.WRITE, npu), written),
+        ]
+    )
 
 
 def _joined(loads: Iterable[Load]) -> tuple[tuple[str, int], ...]:

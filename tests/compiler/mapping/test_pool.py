@@ -86,8 +86,8 @@ def test_a_stand_in_answers_for_a_mapper_that_dies(tmp_path):
     assert [item.nest for item in answers] == 2 * [item.nest for item in expected]
     stood_in = {(item.mapper, item.status, item.note, item.bound) for item in answers[: len(JOBS)]}
     assert stood_in == {("output-stationary", MappingStatus.FALLBACK, MAPPER_DIED, None)}
-    assert [cache.find(key_of(job), job.problem.workload) is None for job in dying] == 6 * [True]
-    assert [cache.find(key_of(job), job.problem.workload) is None for job in JOBS] == 6 * [False]
+    assert [cache.find(key_of(job)) is None for job in dying] == 6 * [True]
+    assert [cache.find(key_of(job)) is None for job in JOBS] == 6 * [False]
 
 
 def test_what_does_not_fit_the_stand_in_is_an_answer():

@@ -27,7 +27,7 @@ def test_an_answer_comes_back_as_it_was_stored(tmp_path):
 
     cache.store(key_of(JOB), answer)
 
-    assert cache.find(key_of(JOB), JOB.problem.workload) == answer
+    assert cache.find(key_of(JOB)) == answer
 
 
 def test_everything_that_matters_changes_the_key():
@@ -54,7 +54,7 @@ def test_a_damaged_entry_is_solved_anew(tmp_path, caplog):
     entry.write_text('{"temporal": 3}')
 
     with caplog.at_level(logging.WARNING):
-        assert cache.find(key_of(JOB), JOB.problem.workload) is None
+        assert cache.find(key_of(JOB)) is None
 
     assert "solving anew" in caplog.text
     assert solve_all([JOB], cache) == (JOB.solve(),)
@@ -83,9 +83,9 @@ def test_an_answer_that_was_late_is_not_kept(tmp_path):
     (answer,) = solve_all([late], cache)
 
     assert (answer.mapper, answer.note) == ("output-stationary", TIME_WAS_UP)
-    assert cache.find(key_of(late), PROBLEM.workload) is None
+    assert cache.find(key_of(late)) is None
     (in_time,) = solve_all([MapJob(PROBLEM, RandomBest())], cache)
-    assert cache.find(key_of(late), PROBLEM.workload) == in_time
+    assert cache.find(key_of(late)) == in_time
 
 
 def test_no_answer_is_an_answer():

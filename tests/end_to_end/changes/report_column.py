@@ -59,8 +59,8 @@ CHANGE = Change(
         ),
         Edit(
             "compiler/report/operator_table.py",
-            '    Heading("energy", is_number=True),\n',
-            '    Heading("energy", is_number=True),\n    Heading("MACs", is_number=True),\n',
+            '"use", "energy")\n',
+            '"use", "energy", "MACs")\n',
         ),
         Edit(
             "compiler/report/operator_table.py",

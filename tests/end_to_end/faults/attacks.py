@@ -17,11 +17,11 @@ from accnn.ir.text.parser import parse_module
 from accnn.passes.mapping.certificate.certify import SpaceOptimum
 from accnn.passes.mapping.mapper import MappingStatus
 from accnn.passes.mapping.recipes.cosa import Cosa
-from accnn.passes.scheduling.cosma.packing.blocks import Block, connected_groups, neighbours
 from accnn.passes.scheduling.cosma.problem import PlanProblem
 from accnn.passes.scheduling.cosma.search.bounds import WallBound
 from accnn.passes.scheduling.cosma.search.moves import MoveTable
 from accnn.passes.scheduling.cosma.solve import CosmaOptions, PlanEngine, solve
+from accnn.passes.scheduling.engine.blocks import Block, connected_groups, neighbours
 from tests.block_strategies import meet
 from tests.inputs import Array
 from tests.onnx_rows import convolutions_in_a_row

@@ -55,8 +55,8 @@ _COST = (
     Fault(
         "what a copy on chip reads and writes swapped",
         "passes/scheduling/timing/work.py",
-        "moved = self._scratchpad(npu, op.read_bytes, op.written_bytes)",
-        "moved = self._scratchpad(npu, op.written_bytes, op.read_bytes)",
+        "moved = through_scratchpad(self.ports, npu, op.read_bytes, op.written_bytes)",
+        "moved = through_scratchpad(self.ports, npu, op.written_bytes, op.read_bytes)",
         Exam.EVENTS,
     ),
     Fault(
@@ -457,14 +457,14 @@ _BOUNDS = (
     ),
     Fault(
         "blocks that touch in one step do not meet",
-        "passes/scheduling/cosma/packing/blocks.py",
+        "passes/scheduling/engine/blocks.py",
         "active = [other for other in active if blocks[other].last >= blocks[index].first]",
         "active = [other for other in active if blocks[other].last > blocks[index].first]",
         Exam.BLOCKS,
     ),
     Fault(
         "groups of blocks that touch in one step are apart",
-        "passes/scheduling/cosma/packing/blocks.py",
+        "passes/scheduling/engine/blocks.py",
         "if not groups or blocks[index].first > end:",
         "if not groups or blocks[index].first >= end:",
         Exam.BLOCKS,

@@ -5,10 +5,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from accnn.ir.operators.access import AxisMap, dense_strides, move
+from accnn.ir.operators.access import AxisMap, move
 from accnn.ir.operators.spec import Family
 from accnn.ir.ops import OPS, is_move, make_op, parts_of
-from accnn.ir.tiles.graph import Range
+from accnn.ir.tiles.graph import Range, dense_strides
 from accnn.ir.types import DType, TensorType
 
 

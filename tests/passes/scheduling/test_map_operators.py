@@ -15,6 +15,7 @@ from accnn.ir.module import Module
 from accnn.ir.ops import workload
 from accnn.ir.proof import Scope
 from accnn.ir.resources import Constants
+from accnn.ir.tiles.events import EventKind
 from accnn.passes.base import Context
 from accnn.passes.mapping.recipes.cosa import Cosa
 from accnn.passes.mapping.recipes.in_tiles import Shared
@@ -72,6 +73,27 @@ def test_the_first_wins_among_equals(module):
     (good,) = module.mappings
 
     assert winner(module, good, replace(good, mapper="other")) is good
+
+
+def test_of_equal_cycles_the_one_whose_bytes_pass_faster_wins(module):
+    """Writes are four times as fast as reads here, and one of two schedules moves more in all."""
+    (first,) = module.mappings
+    dram = replace(module.arch.off_chip, shared_port=False, read_bandwidth=1.0, write_bandwidth=4.0)
+    module = replace(module, arch=replace(module.arch, levels=(dram, *module.arch.levels[1:])))
+    whole = scheduled_tiles(module, first)
+    loads = [item for item in whole.events if item.kind is EventKind.LOAD]
+    stores = [item for item in whole.events if item.kind is EventKind.STORE]
+    reads = replace(whole, events=tuple(loads[:3]))
+    writes = replace(whole, events=tuple(stores))
+    assert reads.transferred_bytes < writes.transferred_bytes
+
+    made = {"reads": reads, "writes": writes}
+    second = replace(rolled_up(first, "mac"), mapper="writes")
+    chosen = winner(
+        module, replace(first, mapper="reads"), second, lambda m, _: made[m.mappings[0].mapper]
+    )
+
+    assert chosen.mapper == "writes"
 
 
 def test_cosa_is_never_slower_than_the_greedy_mapper():

@@ -122,16 +122,10 @@ class Chart:
         )
 
 
-def round_figures(start: int, end: int, most: int = 8) -> range:
-    """Return at most ``most`` + 1 multiples of 1, 2 or 5 times a power of ten in a range.
-
-    Args:
-        start: Low end of the range.
-        end: High end of the range.
-        most: How many steps there may be.
-    """
+def round_figures(start: int, end: int) -> range:
+    """Return at most nine multiples of 1, 2 or 5 times a power of ten from start to end."""
     step = 1
-    while (end - start) / step > most:
+    while (end - start) / step > 8:
         step = step * 5 // 2 if str(step)[0] == "2" else step * 2
     return range(-(-start // step) * step, end + 1, step)
 

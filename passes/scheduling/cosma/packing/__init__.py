@@ -1,7 +1,6 @@
-"""Addresses for blocks of memory, so that none overlap in address x time.
+"""Addresses for blocks of memory, so that none overlap in address x time: exactly.
 
 =============  ==================================================================================
-``blocks.py``  blocks, and fast packings that often do
 ``search.py``  depth-first search over canonical packings
 ``deep.py``    hard cases: a long, compiled search
 ``kernel.py``  its inner loops

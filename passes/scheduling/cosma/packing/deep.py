@@ -22,7 +22,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from .blocks import Block, connected_groups, neighbours, peak_bytes
+from ...engine.blocks import Block, by_group, neighbours, peak_bytes
 
 _MOST = 500
 """Blocks up to which the search, whose calls nest as deep as there are blocks, is tried."""
@@ -64,17 +64,14 @@ def pack_deeply(
     """
     if peak_bytes(blocks) > budget:
         return None, True
-    addresses = [0] * len(blocks)
-    for group in connected_groups(blocks):
-        solid = [index for index in group if blocks[index].bytes]
-        for part in connected_groups([blocks[index] for index in solid]):
-            members = [solid[index] for index in part]
-            found, proven = _pack_group([blocks[index] for index in members], budget, nodes)
-            if found is None:
-                return None, proven
-            for index, address in zip(members, found, strict=True):
-                addresses[index] = address
-    return tuple(addresses), True
+    solid = [index for index, block in enumerate(blocks) if block.bytes]
+    found, proven = by_group(
+        [blocks[index] for index in solid], lambda group: _pack_group(group, budget, nodes)
+    )
+    if found is None:
+        return None, proven
+    places = dict(zip(solid, found, strict=True))
+    return tuple(places.get(index, 0) for index in range(len(blocks))), True
 
 
 def _pack_group(

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from functools import reduce
 
 from ....mip import MipLimits, MipModel, MipStatus, Solver
-from .blocks import Block, connected_groups, neighbours, pack_greedily, peak_bytes
+from ...engine.blocks import Block, by_group, neighbours, pack_greedily, peak_bytes
 from .deep import pack_deeply
 from .search import pack_by_search
 
@@ -40,21 +40,18 @@ def pack(
         The addresses, or ``None``; and whether the answer is proven (a packing proves itself,
         ``None`` may also mean that the limit came first).
     """
-    addresses = [0] * len(blocks)
-    for group in connected_groups(blocks):
-        members = [blocks[index] for index in group]
-        found = pack_greedily(members, budget)
+
+    def packed(group: Sequence[Block]) -> tuple[tuple[int, ...] | None, bool]:
+        found, proven = pack_greedily(group, budget), False
         if found is None:
-            found, proven = pack_by_search(members, budget, nodes=nodes)
-            if found is None and not proven and len(members) <= _FEW:
-                found, proven = pack_exactly(members, budget, nodes=nodes, solver=solver)
-            if found is None and not proven and deep:
-                found, proven = pack_deeply(members, budget, nodes=deep)
-            if found is None:
-                return None, proven
-        for index, address in zip(group, found, strict=True):
-            addresses[index] = address
-    return tuple(addresses), True
+            found, proven = pack_by_search(group, budget, nodes=nodes)
+        if found is None and not proven and len(group) <= _FEW:
+            found, proven = pack_exactly(group, budget, nodes=nodes, solver=solver)
+        if found is None and not proven and deep:
+            found, proven = pack_deeply(group, budget, nodes=deep)
+        return found, proven
+
+    return by_group(blocks, packed)
 
 
 def pack_exactly(

@@ -16,7 +16,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from .blocks import Block, neighbours, peak_bytes
+from ...engine.blocks import Block, neighbours, peak_bytes
 
 _Ints = NDArray[np.int64]
 

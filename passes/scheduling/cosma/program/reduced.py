@@ -65,22 +65,14 @@ def solve_reduced(
     return outcome_of(program, result, plan)
 
 
-def solve_peak(
-    problem: PlanProblem, *, solver: Solver = Solver.HIGHS, limits: MipLimits | None = None
-) -> tuple[int | None, int]:
-    """Return the least peak footprint by eqs. (13)-(15), and its proven bound [byte].
-
-    Args:
-        problem: What is planned.
-        solver: Which solver.
-        limits: When to stop.
-    """
-    program = OrderResidency(problem, solver=solver, spilling=False)
+def solve_peak(problem: PlanProblem) -> tuple[int | None, int]:
+    """Return the least peak footprint by eqs. (13)-(15), and its proven bound [byte]."""
+    program = OrderResidency(problem, solver=Solver.HIGHS, spilling=False)
     peak = program.model.continuous()  # M_peak
     for step in range(program.steps):
         program.model.add_at_most(program.room(step), peak)  # eq. (14)
     program.model.minimize(peak)  # eq. (15)
-    result = program.model.solve(limits or MipLimits())
+    result = program.model.solve(MipLimits())
     attained = round(result.objective) * program.unit if result.values else None
     return attained, bytes_of(program, result)
 

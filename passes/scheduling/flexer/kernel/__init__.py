@@ -6,18 +6,3 @@
 - ``space_plan``, ``spills``, ``scratchpad``: space for the tiles of a set;
 - ``issue``, ``arrive``, ``leaving``, ``timing``: the set, its tiles, and when transfers run.
 """
-
-from .arrays import Choice, Goal, ScheduleArrays, TilingArrays
-from .drive import result_of, schedule_freely, schedule_in_order
-from .goal import metric
-
-__all__ = [
-    "Choice",
-    "Goal",
-    "ScheduleArrays",
-    "TilingArrays",
-    "metric",
-    "result_of",
-    "schedule_freely",
-    "schedule_in_order",
-]

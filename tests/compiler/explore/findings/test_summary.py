@@ -9,8 +9,9 @@ from accnn.compiler.explore.findings.rows import rows_of
 from accnn.compiler.explore.findings.summary import pareto_front, summary_of, value_of
 from accnn.compiler.explore.page.render import study_page
 from accnn.compiler.explore.page.view import difference, view_of
-from accnn.compiler.explore.results.export import write_csv, write_parquet
+from accnn.compiler.explore.results.export import write_parquet
 from accnn.compiler.explore.study.schema import StudyObjective
+from accnn.ir.codec.files import write_csv
 from tests.exploring import STUDY, run_small, small_study
 
 

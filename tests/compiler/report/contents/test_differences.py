@@ -7,7 +7,7 @@ import pytest
 
 from accnn.compiler.report.contents.alone import OperatorsAlone
 from accnn.compiler.report.contents.differences import Differences
-from accnn.ir.report import NOTICEABLE, Cause
+from accnn.ir.report import NOTICEABLE, Cause, Reason
 from accnn.runtime_sim.result import OperatorAccount, PortStall
 from tests.flow import Compiled, compile_graph
 from tests.networks import residual_network
@@ -66,6 +66,23 @@ def test_ports_and_neighbours_are_named(tight: Compiled, found: Differences):
 
     assert (port.cause, port.port, port.cycles) == (Cause.PORT, "dram.port", 700)
     assert (overlap.cause, overlap.cycles) == (Cause.OVERLAP, 900)
+
+
+def test_what_leaves_whole_takes_the_bandwidth_of_writes(tight: Compiled, found: Differences):
+    arch, plan = tight.module.arch, tight.module.graph_schedule
+    assert arch is not None and plan is not None
+    (item,) = (*plan.loads, *plan.spills, *plan.retrieves, *plan.stores)
+    account = found.account(plan.order[item.step])
+    assert account is not None
+    end = account.first_cycle + found.predicted[account.name] + 1000
+    dram = replace(arch.off_chip, shared_port=False, read_bandwidth=2.0, write_bandwidth=0.5)
+    module = replace(tight.module, arch=replace(arch, levels=(dram, *arch.levels[1:])))
+
+    late = replace(account, last_cycle=end, stalls=())
+    (reason,) = Differences(module, (late,)).reasons(account.name)
+
+    assert item in plan.stores
+    assert reason == Reason(Cause.MOVES, arch.dma.startup + 2 * item.bytes)
 
 
 def test_what_nothing_explains_is_not_explained(tight: Compiled, found: Differences):

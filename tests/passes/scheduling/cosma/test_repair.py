@@ -1,6 +1,5 @@
 from hypothesis import given, settings
 
-from accnn.passes.scheduling.cosma.packing.blocks import Block, peak_bytes
 from accnn.passes.scheduling.cosma.packing.search import pack_by_search
 from accnn.passes.scheduling.cosma.plan import Plan, plan_of
 from accnn.passes.scheduling.cosma.problem import Operation, PlanProblem, Tensor
@@ -8,6 +7,7 @@ from accnn.passes.scheduling.cosma.repair import repair
 from accnn.passes.scheduling.cosma.search.best_first import search
 from accnn.passes.scheduling.cosma.search.moves import MoveTable
 from accnn.passes.scheduling.cosma.solve import solve
+from accnn.passes.scheduling.engine.blocks import Block, peak_bytes
 from tests.block_strategies import meet
 
 from .oracle import problems

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from accnn.passes.scheduling.cosma.packing.blocks import Block, peak_bytes
 from accnn.passes.scheduling.cosma.packing.deep import pack_deeply
 from accnn.passes.scheduling.cosma.packing.exact import pack
+from accnn.passes.scheduling.engine.blocks import Block, peak_bytes
 from tests.block_strategies import block_lists
 
 MINIMALLOC = Path(__file__).parents[4] / "data" / "minimalloc"

@@ -5,8 +5,8 @@ from itertools import pairwise
 
 import pytest
 
-from accnn.passes.scheduling.cosma.packing.blocks import Block, peak_bytes
 from accnn.passes.scheduling.cosma.packing.deep import pack_deeply
+from accnn.passes.scheduling.engine.blocks import Block, peak_bytes
 from tests.passes.scheduling.cosma.packing.test_deep import UNPACKABLE
 
 NODES = 3000

@@ -3,9 +3,9 @@
 import pytest
 
 from accnn.passes.scheduling.cosma.packing import exact
-from accnn.passes.scheduling.cosma.packing.blocks import peak_bytes
 from accnn.passes.scheduling.cosma.packing.exact import pack
 from accnn.passes.scheduling.cosma.packing.search import _Search, pack_by_search
+from accnn.passes.scheduling.engine.blocks import peak_bytes
 from tests.passes.scheduling.cosma.packing.test_kernel import cut, drawn, is_right, lowest
 
 

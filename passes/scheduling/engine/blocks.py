@@ -2,12 +2,13 @@
 
 A *block* takes some bytes over an inclusive range of steps. Blocks that share no step, directly
 or through others, are packed apart. First fit in several orders packs most plans; where it
-fails, the block that did not fit moves to the front and the fit is repeated; what still fails
-goes to an exact search (``search.py``).
+fails, the block that did not fit moves to the front and the fit is repeated. COSMA searches for
+what still fails (``cosma/packing``).
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,6 +24,9 @@ class Block:
         """Bytes times steps."""
         return self.bytes * (self.last - self.first + 1)
 
+
+Packer: TypeAlias = Callable[[Sequence[Block]], tuple[Sequence[int] | None, bool]]
+"""From blocks to an address each, or ``None``; and whether that is proven."""
 
 _ORDERS: tuple[Callable[[Block], tuple[int, ...]], ...] = (
     lambda block: (-block.bytes, block.first),
@@ -43,28 +47,46 @@ def pack_greedily(
         budget: Size of the memory [byte].
         repairs: How often a block that did not fit may be moved to the front, per order.
     """
+    return by_group(blocks, lambda group: (_pack_group(group, budget, repairs), False))[0]
+
+
+def by_group(blocks: Sequence[Block], pack: Packer) -> tuple[tuple[int, ...] | None, bool]:
+    """Return an address per block, each group of :func:`connected_groups` packed by itself.
+
+    Args:
+        blocks: What to place.
+        pack: Packs the blocks of a group.
+
+    Returns:
+        The addresses, or ``None`` where one group is not packed; and whether that is proven.
+    """
     addresses = [0] * len(blocks)
     for group in connected_groups(blocks):
-        members = [blocks[index] for index in group]
-        found = _pack_group(members, budget, repairs)
+        found, is_proven = pack([blocks[index] for index in group])
         if found is None:
-            return None
+            return None, is_proven
         for index, address in zip(group, found, strict=True):
             addresses[index] = address
-    return tuple(addresses)
+    return tuple(addresses), True
 
 
 def peak_bytes(blocks: Sequence[Block]) -> int:
     """Return the most bytes that are needed at any step: a lower bound of every packing."""
+    return busiest_step(blocks)[1]
+
+
+def busiest_step(blocks: Iterable[Block]) -> tuple[int, int]:
+    """Return the first step at which most is needed, and how much [byte]."""
     changes: dict[int, int] = {}
     for block in blocks:
         changes[block.first] = changes.get(block.first, 0) + block.bytes
         changes[block.last + 1] = changes.get(block.last + 1, 0) - block.bytes
-    used = peak = 0
+    used = busiest = peak = 0
     for step in sorted(changes):
         used += changes[step]
-        peak = max(peak, used)
-    return peak
+        if used > peak:
+            busiest, peak = step, used
+    return busiest, peak
 
 
 def connected_groups(blocks: Sequence[Block]) -> list[list[int]]:

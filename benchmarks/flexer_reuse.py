@@ -4,10 +4,10 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from ....ir.tiles.events import TRANSFERS
-from ....ir.tiles.graph import Role
-from ....ir.tiles.schedule import TileSchedule
-from .candidate import Candidate
+from accnn.ir.tiles.events import TRANSFERS
+from accnn.ir.tiles.graph import Role
+from accnn.ir.tiles.schedule import TileSchedule
+from accnn.passes.scheduling.flexer.candidate import Candidate
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
