@@ -10,14 +10,10 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from onnx import ModelProto, NodeProto, TensorProto
-from onnxruntime.quantization import base_quantizer, qdq_quantizer, quant_utils
-
-_LOOKING = tuple(cast(Any, module) for module in (base_quantizer, qdq_quantizer))
-"""Modules of the quantiser that look for constants; no type stubs."""
 
 
 @dataclass(frozen=True, slots=True)
-class Constants:
+class NamedConstants:
     """The constants of a model, for who looks through them and who looks for one.
 
     Attributes:
@@ -33,19 +29,23 @@ class Constants:
 
 
 @contextmanager
-def constants_by_name() -> Generator[None]:
-    """Let the quantiser find constants of an indexed model in its table, not one after another."""
-    plain = cast(Any, quant_utils).find_by_name
+def constants_by_name(*modules: Any) -> Generator[None]:
+    """Let the quantiser find constants of an indexed model in its table, not one after another.
+
+    Args:
+        modules: Those of the quantiser that call ``find_by_name``.
+    """
+    plain = modules[0].find_by_name
 
     def find(name: str, items: Any) -> Any:
-        return items.by_name.get(name) if isinstance(items, Constants) else plain(name, items)
+        return items.by_name.get(name) if isinstance(items, NamedConstants) else plain(name, items)
 
-    for module in _LOOKING:
+    for module in modules:
         module.find_by_name = find
     try:
         yield
     finally:
-        for module in _LOOKING:
+        for module in modules:
             module.find_by_name = plain
 
 
@@ -121,9 +121,9 @@ class IndexedModel:
         """Let whoever makes a tensor make another one instead."""
         _rename(self._makers, old, new, self._plain.replace_node_output)
 
-    def initializer(self) -> Constants:
+    def initializer(self) -> NamedConstants:
         """Return all constants."""
-        return Constants(self.model.graph.initializer, self._initializers)
+        return NamedConstants(self.model.graph.initializer, self._initializers)
 
     def get_initializer(self, name: str) -> TensorProto | None:
         """Return a constant, ``None`` where there is none."""

@@ -184,7 +184,7 @@ def _quantise(
         _quantiser.CalibrationMethod.MinMax,
         {n: tuple(np.array([end], np.float32) for end in ends) for n, ends in bounds.items()},
     )
-    with _quiet(), constants_by_name():
+    with _quiet(), constants_by_name(_quantiser.base_quantizer, _quantiser.qdq_quantizer):
         quantiser = _IndexedQuantiser(
             model,
             options.per_channel,

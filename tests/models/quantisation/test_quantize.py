@@ -21,7 +21,7 @@ from onnxruntime.quantization import (
 from onnxruntime.quantization.onnx_model import ONNXModel
 
 from accnn.ir.errors import ModelError, OptionError
-from accnn.models.quantisation.indexed import Constants, IndexedModel
+from accnn.models.quantisation.indexed import IndexedModel, NamedConstants
 from accnn.models.quantisation.options import Int8, QuantizeOptions
 from accnn.models.quantisation.quantize import quantize
 from accnn.models.quantisation.ranges import CalibrationMethod
@@ -382,13 +382,13 @@ def test_finding_nodes_by_tensor_changes_nothing(monkeypatch, name, options):
 
 def test_constants_are_looked_up_and_the_quantiser_is_left_as_it_is(monkeypatch):
     rounds: list[int] = []
-    plain = Constants.__iter__
+    plain = NamedConstants.__iter__
 
     def through_all(constants):
         rounds.append(1)
         return plain(constants)
 
-    monkeypatch.setattr(Constants, "__iter__", through_all)
+    monkeypatch.setattr(NamedConstants, "__iter__", through_all)
     quantize(small("squeezenet"), samples=1)
 
     assert len(rounds) <= 2  # and not for each constant that is wanted
