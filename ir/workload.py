@@ -45,6 +45,9 @@ RELEVANT: Mapping[Operand, frozenset[Dim]] = {
 }
 """Dimensions that index an operand; over the others it is stationary."""
 
+MOST_MACS = 2**53
+"""Multiply-accumulates of a workload. Their accesses, in bits, are counted in 64 of them."""
+
 REDUCTION = frozenset({Dim.R, Dim.S, Dim.C})
 """Dimensions that are summed over."""
 
@@ -129,7 +132,7 @@ class Workload:
         }[operand]
 
     def verify(self) -> None:
-        """Check that every extent, stride, dilation and width is at least one.
+        """Check that every extent, stride, dilation and width is at least one, and the size.
 
         Raises:
             VerifyError: Names the field.
@@ -143,6 +146,11 @@ class Workload:
         widths = (self.weight_bits, self.input_bits, self.output_bits, self.psum_bits)
         if min(widths) < 1:
             raise VerifyError(f"workload has a width below one bit: {widths}")
+        if self.macs > MOST_MACS:
+            raise VerifyError(
+                f"workload has {self.macs} multiply-accumulates, no more than {MOST_MACS} can be"
+                " counted"
+            )
 
     def __str__(self) -> str:
         dims = " ".join(f"{dim}={extent}" for dim, extent in self.dims.items() if extent > 1)

@@ -66,6 +66,13 @@ def test_files_that_are_named_exist(path: Path) -> None:
     assert [name for name in sorted(files) if not list(ROOT.glob(name.rstrip("/")))] == []
 
 
+@pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
+def test_tests_that_are_named_exist(path: Path) -> None:
+    named = re.findall(r"`(tests/[\w/]+\.py)::(\w+)`", path.read_text())
+
+    assert [name for file, name in named if f"def {name}(" not in (ROOT / file).read_text()] == []
+
+
 def test_the_index_names_every_page() -> None:
     index = ROOT / "docs" / "index.md"
     linked = {(index.parent / link.partition("#")[0]).resolve() for link in links(index)}

@@ -136,9 +136,11 @@ def _read(path: Path, number: int, row: dict[str, str | None]) -> Layer:
 
 
 def _layer(name: str, extents: dict[str, int], pairs: dict[str, tuple[int, int]]) -> Layer:
-    large = [name for name, extent in extents.items() if extent > _LARGEST]
-    if large:
-        raise OptionError(f"{large[0]} is {extents[large[0]]}, must be at most {_LARGEST}")
+    given = {**{name: (extent,) for name, extent in extents.items()}, **pairs}
+    for field, values in given.items():
+        if max(values) > _LARGEST:
+            written = ",".join(map(str, values))
+            raise OptionError(f"{field} is {written}, must be at most {_LARGEST}")
     workload = Workload(
         **extents, stride=pairs.get("stride", (1, 1)), dilation=pairs.get("dilation", (1, 1))
     )

@@ -239,10 +239,7 @@ class _Translation:
             n, g, c, row, column = starts
             channel = g * channels + c + op.shift(0)
             if is_dense:
-                starts, strides = (
-                    (row, channel),
-                    (0, channels * strides[1], strides[1], strides[0], 0),
-                )
+                starts, strides = (row, channel), (0, 0, strides[1], strides[0], 0)
             else:
                 starts = (n, channel, row, column)
                 strides = (strides[0], channels * strides[1], *strides[1:])

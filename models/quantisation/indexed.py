@@ -4,10 +4,49 @@ The quantiser looks through all nodes for each tensor that it changes. Of a netw
 nodes that takes hours.
 """
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any, cast
 
 from onnx import ModelProto, NodeProto, TensorProto
+
+
+@dataclass(frozen=True, slots=True)
+class NamedConstants:
+    """The constants of a model, for who looks through them and who looks for one.
+
+    Attributes:
+        all: In the order of the model.
+        by_name: The first one of each name.
+    """
+
+    all: Iterable[TensorProto]
+    by_name: Mapping[str, TensorProto]
+
+    def __iter__(self) -> Iterator[TensorProto]:
+        return iter(self.all)
+
+
+@contextmanager
+def constants_by_name(*modules: Any) -> Generator[None]:
+    """Let the quantiser find constants of an indexed model in its table, not one after another.
+
+    Args:
+        modules: Those of the quantiser that call ``find_by_name``.
+    """
+    plain = modules[0].find_by_name
+
+    def find(name: str, items: Any) -> Any:
+        return items.by_name.get(name) if isinstance(items, NamedConstants) else plain(name, items)
+
+    for module in modules:
+        module.find_by_name = find
+    try:
+        yield
+    finally:
+        for module in modules:
+            module.find_by_name = plain
 
 
 class IndexedModel:
@@ -81,6 +120,10 @@ class IndexedModel:
     def replace_output_of_all_nodes(self, old: str, new: str) -> None:
         """Let whoever makes a tensor make another one instead."""
         _rename(self._makers, old, new, self._plain.replace_node_output)
+
+    def initializer(self) -> NamedConstants:
+        """Return all constants."""
+        return NamedConstants(self.model.graph.initializer, self._initializers)
 
     def get_initializer(self, name: str) -> TensorProto | None:
         """Return a constant, ``None`` where there is none."""

@@ -45,7 +45,7 @@ from ...ir.report import LayerNoise
 from ..data.calibration import InputSpec, Sample, input_specs, read_samples
 from ..data.synthetic import synthetic
 from .histograms import cut_ranges
-from .indexed import IndexedModel
+from .indexed import IndexedModel, constants_by_name
 from .noise import layer_noise, output_snr_db
 from .options import Int8, QuantizeOptions
 from .prepare import prepare
@@ -184,7 +184,7 @@ def _quantise(
         _quantiser.CalibrationMethod.MinMax,
         {n: tuple(np.array([end], np.float32) for end in ends) for n, ends in bounds.items()},
     )
-    with _quiet():
+    with _quiet(), constants_by_name(_quantiser.base_quantizer, _quantiser.qdq_quantizer):
         quantiser = _IndexedQuantiser(
             model,
             options.per_channel,

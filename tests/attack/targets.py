@@ -20,7 +20,7 @@ from accnn.passes.scheduling.cosma.packing.deep import pack_deeply
 from accnn.passes.scheduling.cosma.packing.search import pack_by_search
 from accnn.passes.scheduling.cosma.solve import CosmaOptions, PlanEngine
 from accnn.passes.scheduling.engine.blocks import Block, peak_bytes
-from tests.block_strategies import block_lists, meet
+from tests.block_strategies import block_lists, meet, rectangles
 from tests.compiler import test_bounds_attacked as networks
 from tests.passes.analysis import test_bounds_attacked as nests
 from tests.passes.mapping.certificate import test_certificates_attacked as certificates
@@ -87,14 +87,19 @@ def _height(blocks: list[Block]) -> int:
     return max(place + block.bytes for block, place in placed)
 
 
-def assert_no_order_fits_where_nothing_is_proven_to(blocks: list[Block], less: int) -> None:
-    """Ask every packer for less memory than random orders take, and for as much.
+def in_random_orders(blocks: list[Block]) -> tuple[list[Block], int]:
+    """Return blocks with a memory that is known to do [byte]."""
+    return blocks, lowest_height(blocks, random.Random(0))
+
+
+def assert_no_packer_denies_what_fits(packable: tuple[list[Block], int], less: int) -> None:
+    """Ask every packer for as much memory as is known to do, and for less.
 
     Args:
-        blocks: What is packed.
-        less: So much less [byte] than the budget that is known to do.
+        packable: Blocks, and the budget that is known to do [byte].
+        less: So much less [byte].
     """
-    height = lowest_height(blocks, random.Random(0))
+    blocks, height = packable
     assert peak_bytes(blocks) <= height
     for packer in _PACKERS:
         addresses, proven = packer(blocks, height, nodes=_NODES)
@@ -196,8 +201,8 @@ TARGETS = {
     ),
     "packing": Target(
         "blocks that are proven not to fit, and packings",
-        st.tuples(block_lists(8, 1, 9), st.integers(0, 3)),
-        assert_no_order_fits_where_nothing_is_proven_to,
+        st.tuples(block_lists(8, 1, 9).map(in_random_orders) | rectangles(), st.integers(0, 3)),
+        assert_no_packer_denies_what_fits,
         30,
     ),
     "tiles": Target(

@@ -126,6 +126,26 @@ def test_bombs_are_refused(package):
         load_package(path)
 
 
+@pytest.mark.parametrize(
+    ("name", "most"),
+    [
+        ("manifest.json", 64 << 20),
+        ("program.bin", 1 << 30),
+        ("arch.toml", 1 << 20),
+        ("constants.safetensors", 8 << 30),
+    ],
+)
+def test_what_is_larger_than_any_package_is_not_even_unpacked(package, name, most):
+    path, *_ = package
+    with zipfile.ZipFile(path, "a") as archive:
+        entry = archive.getinfo(name)
+        entry.file_size = entry.compress_size = most + 1
+        archive.comment = b"its list of members is written anew"
+
+    with pytest.raises(InputError, match=f"{name} would unpack to {most + 1} bytes"):
+        load_package(path)
+
+
 def test_sizes_are_checked_even_without_digests(package):
     path = package[0]
     content = zipfile.ZipFile(path).read("arch.toml")

@@ -27,7 +27,6 @@ class Salsa(Mapper):
         search: Settings of the search of each unrolling that is searched in full.
         rounds: How many unrollings are searched how long before that.
         beam: Partial unrollings kept while enumerating; see :func:`.spatial.all_unrollings`.
-        dataflow: Whether only the unrolling of the machine's dataflow is used.
         greedy: Whether memory is allocated by LOMA's rule instead of exactly.
     """
 
@@ -35,7 +34,6 @@ class Salsa(Mapper):
     search: SearchOptions = SearchOptions()
     rounds: Rounds = Rounds()
     beam: int = 150
-    dataflow: bool = False
     greedy: bool = False
 
     def prepare(self) -> None:
@@ -86,8 +84,6 @@ class Salsa(Mapper):
         if problem.spatial is not None:
             return (problem.spatial,)
         first = dataflow_unrolling(problem.workload, problem.machine)
-        if self.dataflow:
-            return (first,)
         kinds = [
             all_unrollings(problem, padding=padding, beam=self.beam)
             for padding in ((False, True) if problem.padding else (False,))

@@ -127,7 +127,11 @@ FORGERIES = {
         "works for operator",
     ),
     "nothing instead": (Copy, lambda item: Sync(op=item.op), "moves no tile"),
-    "another layout": (Copy, lambda item: replace(item, layout=item.layout + 1), "layout"),
+    "another layout": (
+        Copy,
+        lambda item: replace(item, layout=item.layout + 1),
+        "has layout 0, not -1",
+    ),
     "sums not begun": (
         Mac,
         lambda item: replace(item, accumulate=not item.accumulate),

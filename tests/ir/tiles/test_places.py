@@ -103,3 +103,14 @@ def test_a_move_at_another_step_is_told():
 
     with pytest.raises(VerifyError, match="moves %b at step 0 .store., the graph schedule does"):
         replace(found, tile_schedule=replace(schedule, events=tuple(events))).verify()
+
+
+def test_a_resident_result_that_leaves_a_cycle_before_it_is_there_is_told():
+    found = module().tile_schedule
+    assert found is not None
+    made, leaves = found.events[-2:]
+    assert leaves.kind is EventKind.STORE and leaves.start == made.end
+
+    early = replace(leaves, start=made.end - 1)
+    with pytest.raises(VerifyError, match="reads resident tile .* before it is there"):
+        replace(found, events=(*found.events[:-1], early)).verify()

@@ -10,11 +10,18 @@ import onnx
 import onnxruntime as ort
 import pytest
 from onnx import TensorProto, helper, numpy_helper
-from onnxruntime.quantization import CalibrationDataReader, QDQQuantizer, quantize_static
+from onnxruntime.quantization import (
+    CalibrationDataReader,
+    QDQQuantizer,
+    base_quantizer,
+    qdq_quantizer,
+    quant_utils,
+    quantize_static,
+)
 from onnxruntime.quantization.onnx_model import ONNXModel
 
 from accnn.ir.errors import ModelError, OptionError
-from accnn.models.quantisation.indexed import IndexedModel
+from accnn.models.quantisation.indexed import IndexedModel, NamedConstants
 from accnn.models.quantisation.options import Int8, QuantizeOptions
 from accnn.models.quantisation.quantize import quantize
 from accnn.models.quantisation.ranges import CalibrationMethod
@@ -371,6 +378,22 @@ def test_finding_nodes_by_tensor_changes_nothing(monkeypatch, name, options):
     monkeypatch.setattr("accnn.models.quantisation.quantize._IndexedQuantiser", QDQQuantizer)
 
     assert quantize(model, samples=1, options=options).model == indexed
+
+
+def test_constants_are_looked_up_and_the_quantiser_is_left_as_it_is(monkeypatch):
+    rounds: list[int] = []
+    plain = NamedConstants.__iter__
+
+    def through_all(constants):
+        rounds.append(1)
+        return plain(constants)
+
+    monkeypatch.setattr(NamedConstants, "__iter__", through_all)
+    quantize(small("squeezenet"), samples=1)
+
+    assert len(rounds) <= 2  # and not for each constant that is wanted
+    for module in (base_quantizer, qdq_quantizer):
+        assert module.find_by_name is quant_utils.find_by_name
 
 
 def test_nodes_that_are_removed_are_no_longer_found():

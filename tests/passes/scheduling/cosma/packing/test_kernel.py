@@ -7,6 +7,7 @@ import pytest
 
 from accnn.passes.scheduling.cosma.packing.deep import pack_deeply
 from accnn.passes.scheduling.engine.blocks import Block, peak_bytes
+from tests.block_strategies import cut_rectangle
 from tests.passes.scheduling.cosma.packing.test_deep import UNPACKABLE
 
 NODES = 3000
@@ -32,21 +33,8 @@ def drawn(seed: int) -> list[Block]:
 def cut(seed: int) -> tuple[list[Block], int]:
     """Return the pieces of a rectangle of steps and bytes, and its height: they can be packed."""
     rng = random.Random(seed)
-    height = rng.randint(5, 9)
-    pieces = [(0, 7, 0, height)]
-    for _ in range(rng.randint(5, 11)):
-        first, last, low, high = pieces.pop(rng.randrange(len(pieces)))
-        if rng.random() < 0.5 and last > first:
-            at = rng.randint(first, last - 1)
-            pieces += [(first, at, low, high), (at + 1, last, low, high)]
-        elif high - low > 1:
-            at = rng.randint(low + 1, high - 1)
-            pieces += [(first, last, low, at), (first, last, at, high)]
-        else:
-            pieces.append((first, last, low, high))
-    rng.shuffle(pieces)
-    blocks = [Block(first=first, last=last, bytes=high - low) for first, last, low, high in pieces]
-    return blocks, height
+    blocks, height = cut_rectangle(rng.randint)
+    return rng.sample(blocks, len(blocks)), height
 
 
 def lowest(blocks: list[Block], budget: int) -> bool:
