@@ -6,7 +6,6 @@ come as the mapper finds them, and improved for tiles, whichever are better sche
 
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 
@@ -129,12 +128,12 @@ def _of_group(
     several = _begun(asked, solvers, guide, first)
     if first is None:
         return counted(best_of(several.all))
-    few, found = replace(several, first=_FEW), list[StreamedTraffic]()
-    for behind, schedule in several.by_lag.items():
-        with suppress(InfeasibleError):
-            begun = few.with_lag(behind) if behind else few.in_turn
-            found.append(_continued(counted(begun), counted(schedule), count))
-    return min(found, key=lambda item: rating(item.cycles, item.total))
+    behind, schedule = min(
+        several.by_lag.items(), key=lambda item: rating(item[1].cycles, item[1].transferred_bytes)
+    )
+    few = replace(several, first=_FEW)
+    begun = few.with_lag(behind) if behind else few.in_turn
+    return _continued(counted(begun), counted(schedule), count)
 
 
 def _begun(
