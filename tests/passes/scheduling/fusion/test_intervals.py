@@ -26,8 +26,13 @@ def test_whole_tensors_are_compared_with_what_their_members_take():
 
 @pytest.mark.parametrize(
     ("shape", "is_member"),
-    [((8,), False), ((4, 8), True), ((2, 4, 8), True), ((1,) * 4 + (4, 8), True)]
-    + [((1,) * 5 + (4, 8), False)],
+    [
+        ((8,), False),
+        ((4, 8), True),
+        ((2, 4, 8), True),
+        ((1, 1, 1, 1, 4, 8), True),
+        ((1, 1, 1, 1, 1, 4, 8), False),
+    ],
 )
 def test_tensors_of_members_have_rows_and_no_more_axes_than_loops(shape, is_member: bool):
     net = NetworkBuilder()
