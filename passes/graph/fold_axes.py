@@ -10,11 +10,12 @@
 
 Products have matrices, and what stands between them often has more axes. Operators of one element,
 reductions along the last axis and slices of that compute the same on the matrix of all rows. Those
-that hand tensors to each other are folded together, if their reshapes move fewer bytes then.
+that hand tensors to each other are folded together, if their reshapes move fewer bytes then; what
+is at their borders and would need more is left out.
 """
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import ClassVar
@@ -106,36 +107,67 @@ class _Islands:
     """Operators that can be folded, those together that hand tensors to each other."""
 
     graph: Graph
-    _above: dict[str, str] = field(default_factory=dict[str, str])
 
     def worthwhile(self) -> Iterator[tuple[Op, ...]]:
-        """Yield the islands with which reshapes move less."""
-        for op in self._ops:
-            for name in _whole(self.graph, op):
-                if self.graph.is_constant(name):
-                    continue
-                self._above[self._root(name)] = self._root(op.name)
-        islands: dict[str, list[Op]] = {}
-        for op in self._ops:
-            islands.setdefault(self._root(op.name), []).append(op)
-        yield from (tuple(ops) for ops in islands.values() if self._saved(ops) > 0)
+        """Yield the islands with which reshapes move less, without what is better left out."""
+        for island in self._apart(self._ops):
+            for part in self._apart(self._shrunk(island)):
+                if self._saved({op.name for op in part}) > 0:
+                    yield part
 
     @cached_property
     def _ops(self) -> tuple[Op, ...]:
         return tuple(op for op in self.graph.ops if _is_foldable(self.graph, op))
 
-    def _root(self, name: str) -> str:
-        while name in self._above and self._above[name] != name:
-            name = self._above[name]
-        return name
+    def _apart(self, ops: Sequence[Op]) -> tuple[tuple[Op, ...], ...]:
+        """Return operators in islands, none of which shares a tensor with another one."""
+        above: dict[str, str] = {}
 
-    def _saved(self, ops: list[Op]) -> int:
-        """Return how many bytes less are reshaped if some operators are folded."""
-        inside = {op.name for op in ops}
-        read = dict.fromkeys(name for op in ops for name in _tiled(op) if name not in inside)
-        return sum(self._saved_before(name, inside) for name in read) + sum(
-            self._saved_behind(op, inside) for op in ops
-        )
+        def root(name: str) -> str:
+            while above.get(name, name) != name:
+                name = above[name]
+            return name
+
+        for op in ops:
+            for name in _whole(self.graph, op):
+                if not self.graph.is_constant(name):
+                    above[root(name)] = root(op.name)
+        islands: dict[str, list[Op]] = {}
+        for op in ops:
+            islands.setdefault(root(op.name), []).append(op)
+        return tuple(map(tuple, islands.values()))
+
+    def _shrunk(self, island: Sequence[Op]) -> tuple[Op, ...]:
+        """Return an island without operators at its borders that cost more than they save."""
+        inside = {op.name for op in island}
+        is_smaller = True
+        while is_smaller:
+            before = len(inside)
+            for op in (*island, *reversed(island)):
+                near = {*_tiled(op), op.name}
+                if op.name in inside and self._saved(inside - {op.name}, near) > self._saved(
+                    inside, near
+                ):
+                    inside.discard(op.name)
+            is_smaller = len(inside) < before
+        return tuple(op for op in island if op.name in inside)
+
+    def _saved(self, inside: set[str], near: set[str] | None = None) -> int:
+        """Return how many bytes less are reshaped if some operators are folded.
+
+        Args:
+            inside: Their results.
+            near: The tensors that count; all by default.
+        """
+        if near is None:
+            near = {name for made in inside for name in (made, *_tiled(self.graph.producer[made]))}
+        return sum(self._saved_at(name, inside) for name in near)
+
+    def _saved_at(self, name: str, inside: set[str]) -> int:
+        if name in inside:
+            return self._saved_behind(self.graph.producer[name], inside)
+        is_read = any(item.name in inside for item in self.graph.consumers[name])
+        return self._saved_before(name, inside) if is_read else 0
 
     def _saved_before(self, name: str, inside: set[str]) -> int:
         """Return what is saved by an operand that is made elsewhere; constants cost nothing."""

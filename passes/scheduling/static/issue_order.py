@@ -63,13 +63,18 @@ def _chains(graph: TileGraph) -> list[Chain]:
 
 
 def _goes_on(graph: TileGraph, before: int, number: int) -> bool:
-    """Whether an operation takes up all that the one before it has made, and nobody else does."""
+    """Whether an operation takes up all that the one before it has made.
+
+    If several make different tiles of it, as the rows of a softmax of their sums, all of these
+    would be needed at once: then none goes on.
+    """
     made, op = graph.ops[before].out, graph.ops[number]
     if graph.tiles[made].role is not Role.INNER or op.accumulates:
         return False
     if graph.writers[made] != (before,) or made not in op.reads:
         return False
-    return all(graph.ops[reader].out == op.out for reader in graph.readers[made])
+    readers = (graph.ops[reader] for reader in graph.readers[made])
+    return all(reader.accumulates or reader.out == op.out for reader in readers)
 
 
 def _batches(graph: TileGraph, chains: Sequence[Chain], npus: int) -> Iterator[list[Chain]]:

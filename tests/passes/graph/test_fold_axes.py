@@ -92,6 +92,20 @@ def test_what_others_read_with_its_axes_is_reshaped_once():
     assert reshaped_bytes(found) == 6 * 8
 
 
+def test_what_would_need_more_reshapes_is_left_out():
+    net = NetworkBuilder()
+    p, q = net.input("p", (2, 3, 8)), net.input("q", (2, 3, 8))
+    a = reshape(net, net.dense(net.input("x", (6, 8)), "a", 8), "b", 2, 3, 8)
+    early = net.op("add", (p, q), "early", quant=per_tensor(0.1))
+    late = net.op("add", (a, early), "late", quant=per_tensor(0.1))
+    graph = net.build(net.dense(reshape(net, late, "c", 6, 8), "y", 5))
+
+    found = folded(graph, net.data)
+
+    assert reshaped_bytes(found) == 48
+    assert (found.types["early"].shape, found.types["late"].shape) == ((2, 3, 8), (6, 8))
+
+
 def test_nothing_is_folded_where_that_saves_nothing():
     net, last = between_products(has_bias=False)
     graph = net.build(net.op("transpose", (last,), "y", {"perm": (1, 0, 2)}))
