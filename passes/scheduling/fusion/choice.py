@@ -19,7 +19,7 @@ from . import Fuse
 from .epilogues import epilogues
 from .intervals import Intervals, cycles_alone
 
-_MOST_ATTEMPTS = 6
+_MOST_ATTEMPTS = 16
 """Plans that are made to find out how many of the chosen groups fit together."""
 
 
@@ -76,27 +76,30 @@ def _best_with(
 def that_can_be_planned(
     planned: Callable[[tuple[Group, ...]], Measured | None], groups: tuple[Group, ...]
 ) -> tuple[Measured | None, tuple[Group, ...]]:
-    """Return a plan with groups and what it has: all, or the first ones of which there is a plan.
+    """Return a plan with groups and what it has: all, or those of which there is a plan.
 
-    Together they may leave no plan that fits the scratchpad. Tensors are largest at the beginning
-    of networks, so that the first groups save most. How many is searched for by halving.
+    A group may be refused when its step is planned, or leave no plan that fits the scratchpad.
+    Which ones these are is searched for by halving, from the beginning of the network on, where
+    tensors are largest.
 
     Args:
         planned: Plans with groups; ``None`` where one of them cannot be tiled.
         groups: Groups in the order of the plan.
     """
     best: Measured | None = None
-    kept, count, too_many = 0, len(groups), len(groups) + 1
+    kept, tried, later = tuple[Group, ...](), groups, tuple[Group, ...]()
     for _ in range(_MOST_ATTEMPTS):
-        if count == kept:
+        if not tried:
             break
-        found = _plan(planned, groups[:count])
-        if found is None:
-            too_many = count
+        found = _plan(planned, (*kept, *tried))
+        if found is not None:
+            best, kept = found, (*kept, *tried)
+        if found is not None or len(tried) == 1:
+            tried, later = later, ()
         else:
-            best, kept = found, count
-        count = (kept + too_many) // 2
-    return best, groups[:kept]
+            half = len(tried) // 2
+            tried, later = tried[:half], (*tried[half:], *later)
+    return best, kept
 
 
 def _losses(plain: Measured, fused: Measured) -> Iterator[tuple[Group, float]]:
