@@ -252,21 +252,34 @@ def _ends(total: int, rows: int) -> Iterator[int]:
     yield total
 
 
-def usual_rows(graph: Graph, members: Sequence[str], rows: int) -> Mapping[str, int]:
-    """Return how many rows each member makes at a time in most rounds.
+_EXTRA = 1.1
+"""How many pieces there may be for each round that makes something."""
 
-    The first round also makes the rows that later ones keep, and the last one may make fewer; what
-    counts is how many rows of the result are made in rounds of each height.
+
+def usual_rows(graph: Graph, members: Sequence[str], rows: int) -> Mapping[str, int]:
+    """Return how many rows each member makes at a time.
+
+    The first round also makes the rows that later ones keep, and the last one may make fewer. Where
+    there are many rounds, it is what most of them make, and others are cut into pieces of so
+    many rows; among few rounds a piece more would cost too much, and it is the most that one makes.
 
     Args:
         graph: The network.
         members: Names of its operators, in execution order.
         rows: Rows of the last result that a round makes; 0: all.
     """
-    made: dict[str, Counter[int]] = {}
+    made: dict[str, list[int]] = {}
     for stripe in stripes(graph, members, rows):
         for name, part in stripe.made.items():
-            made.setdefault(name, Counter())[part.size] += part.size
-    return {
-        name: max(heights, key=lambda rows: (heights[rows], rows)) for name, heights in made.items()
-    }
+            made.setdefault(name, []).append(part.size)
+    return {name: _usual(sizes) for name, sizes in made.items()}
+
+
+def _usual(sizes: Sequence[int]) -> int:
+    """Return the height of which most rows are made, or the largest one of few."""
+    together = Counter[int]()
+    for size in sizes:
+        together[size] += size
+    usual = max(together, key=lambda size: (together[size], size))
+    pieces = sum(-(-size // usual) for size in sizes)
+    return usual if pieces <= _EXTRA * len(sizes) else max(sizes)
