@@ -101,6 +101,21 @@ def _line_bytes(seen: _SameGraph, group: Group, resident: frozenset[str]) -> int
     return bytes_of_lines(seen.graph, group.members, group.rows, resident)
 
 
+def rows_of_nests(graph: Graph, group: Group, arch: Architecture) -> Mapping[str, int]:
+    """Return for how many rows the nest of each member is.
+
+    Where weights pass the scratchpad, a piece more of a stripe would bring them again: DarkNet-19
+    on flexer-arch5 moves 24.0 MB with stripes cut to the rows of most of them, and 23.1 without.
+
+    Args:
+        graph: The network.
+        group: The group.
+        arch: The machine.
+    """
+    goes_around = Operand.W not in arch.scratchpad_level.holds
+    return usual_rows(graph, group.members, group.rows, may_cut=goes_around)
+
+
 @dataclass(frozen=True)
 class GroupMapping:
     """Asks for the nests of a group's members.
@@ -167,7 +182,7 @@ class GroupMapping:
         assert plan is not None
         unit = unit_of(graph, plan, self.group.name)
         place = residency(graph, plan, unit)
-        rows = usual_rows(graph, self.group.members, self.group.rows)
+        rows = rows_of_nests(graph, self.group, arch)
         homes = homes_of(graph, self.group.members)
         left = max(0, place.workspace_bytes - line_bytes(graph, self.group, place.addresses))
         for chain in self._chains:

@@ -256,7 +256,9 @@ _EXTRA = 1.1
 """How many pieces there may be for each round that makes something."""
 
 
-def usual_rows(graph: Graph, members: Sequence[str], rows: int) -> Mapping[str, int]:
+def usual_rows(
+    graph: Graph, members: Sequence[str], rows: int, *, may_cut: bool = True
+) -> Mapping[str, int]:
     """Return how many rows each member makes at a time.
 
     The first round also makes the rows that later ones keep, and the last one may make fewer. Where
@@ -267,12 +269,13 @@ def usual_rows(graph: Graph, members: Sequence[str], rows: int) -> Mapping[str, 
         graph: The network.
         members: Names of its operators, in execution order.
         rows: Rows of the last result that a round makes; 0: all.
+        may_cut: Whether rounds may be cut into pieces at all.
     """
     made: dict[str, list[int]] = {}
     for stripe in stripes(graph, members, rows):
         for name, part in stripe.made.items():
             made.setdefault(name, []).append(part.size)
-    return {name: _usual(sizes) for name, sizes in made.items()}
+    return {name: _usual(sizes) if may_cut else max(sizes) for name, sizes in made.items()}
 
 
 def _usual(sizes: Sequence[int]) -> int:

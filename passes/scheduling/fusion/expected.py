@@ -16,8 +16,8 @@ from ....ir.workload import Dim, Operand, Workload
 from ...mapping.problem import Objective
 from ...mapping.recipes.in_tiles import InTiles
 from ...mapping.recipes.output_stationary import OutputStationary
-from ...tiling.stripes import rows_of, usual_rows
-from ..map_groups import problem_on
+from ...tiling.stripes import rows_of
+from ..map_groups import problem_on, rows_of_nests
 
 
 @dataclass
@@ -41,7 +41,7 @@ class ExpectedCycles:
         Args:
             group: The group.
         """
-        rows = usual_rows(self.graph, group.members, group.rows)
+        rows = rows_of_nests(self.graph, group, self.arch)
         array = vector = 0.0
         for op in map(self.graph.producer.__getitem__, group.members):
             height = rows[op.name]
