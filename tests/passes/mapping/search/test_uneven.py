@@ -38,10 +38,6 @@ def by_lists(state: Plain, *, carry: bool) -> set[Plain]:
         )
         if carry:
             found.add((tuple(order), along))
-        if carry and target < source:
-            pairs = zip(starts, along, strict=True)
-            outside = tuple(new + (old == target) for old, new in pairs)
-            found.add((tuple(order), outside))
     return found
 
 
