@@ -180,8 +180,7 @@ def moved(state: States, *, carry: bool) -> States:
 
     Args:
         state: One nest.
-        carry: Whether a move past starts of tiles comes again, with starts that move along, and one
-            outwards to the start of a tile with the loop outside of it.
+        carry: Whether a move past starts of tiles comes a second time, with starts that move along.
     """
     dims, extents = state.dims[0], state.extents[0]
     loops = len(dims)
@@ -200,13 +199,9 @@ def moved(state: States, *, carry: bool) -> States:
     starts = np.repeat(state.starts, len(source), axis=0)
     if not carry:
         return States(dims[order], extents[order], starts)
-    inside = (low < starts) & (starts <= high)
-    leaves = inside | ((target < source) & (starts == low))
-    along, outside = starts - way * inside, starts - way * leaves
-    always = np.ones(len(starts), np.bool_)
-    differ = (always, (along != starts).any(axis=1), (outside != along).any(axis=1))
-    rows, ways = np.nonzero(np.stack(differ, axis=1))
+    along = starts - way * ((low < starts) & (starts <= high))
+    ways = 1 + (along != starts).any(axis=1)
+    rows = np.repeat(np.arange(len(source)), ways)
+    is_second = np.concatenate(([False], rows[1:] == rows[:-1]))[:, None]
     order = order[rows]
-    return States(
-        dims[order], extents[order], np.stack((starts, along, outside), axis=1)[rows, ways]
-    )
+    return States(dims[order], extents[order], np.where(is_second, along[rows], starts[rows]))
