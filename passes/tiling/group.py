@@ -56,7 +56,7 @@ class GroupTiles:
         graph: The network.
         members: Names of its operators, in execution order.
         rows: Rows of the last result that a stripe makes; 0: all.
-        nests: Loops of the members that the MAC array runs, over the rows of the largest stripe.
+        nests: Loops of the members that the MAC array runs, over the rows that are made at a time.
         arch: The machine.
         place: What is resident and what is moved in tiles.
         first: How many stripes to tile; all of them by default.

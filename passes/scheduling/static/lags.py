@@ -63,6 +63,8 @@ class LagSearch:
 
         One chain after the other is added, always the one with which all takes least then.
         """
+        if not self.may_lag:
+            return ()
         expected: dict[Lags, float] = {(): self._expected(())}
         best: Lags = ()
         for _ in range(_DEPTH):

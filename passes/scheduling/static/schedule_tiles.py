@@ -62,7 +62,7 @@ class ScheduleTiles(Pass):
 def schedule_operator(module: Module, op: Op) -> TileSchedule:
     """Return the tiles of one operator of a module that is planned and mapped, by themselves.
 
-    How many chains of a group lag is decided by cycles and bytes alike.
+    Which chains of a group lag is decided by cycles and bytes alike.
 
     Args:
         module: The network with its plan and its loop nests.
@@ -94,7 +94,7 @@ def schedule_in_turn(module: Module, op: Op) -> TileSchedule:
 
 @dataclass(frozen=True)
 class GroupSchedules:
-    """Schedules of a group: in turn, and with more and more of its chains lagging.
+    """Schedules of a group: in turn, and with some of its chains lagging.
 
     Attributes:
         module: The network with its plan and its loop nests.
@@ -159,6 +159,16 @@ class GroupSchedules:
         return tuple(self.by_lag.values())
 
     @property
+    def best_lag(self) -> Lags:
+        """Which chains lag in the best schedule.
+
+        Raises:
+            InfeasibleError: Not even the one fits in which none does.
+        """
+        best = best_of(self.all)
+        return next(behind for behind, schedule in self.by_lag.items() if schedule is best)
+
+    @property
     def _promising(self) -> tuple[Lags, ...]:
         tiles, arch = self._tiles, require_arch(self.module)
         search = LagSearch(
@@ -180,7 +190,7 @@ class GroupSchedules:
         Raises:
             InfeasibleError: It does not fit.
         """
-        return self._late(self._tiles, behind)
+        return self._late(self._tiles, behind) if behind else self.in_turn
 
     def _late(self, tiles: GroupTiles, behind: Lags) -> TileSchedule:
         graph = tiles.in_order(behind=behind)

@@ -247,6 +247,11 @@ def moved(compiled: Compiled) -> set[str]:
 @pytest.mark.parametrize("rows", [0, 1, 3])
 @pytest.mark.parametrize("network", [fire, dense_block])
 def test_what_is_joined_never_leaves_the_chip(network, arch: str, rows: int):
+    check_that_what_members_hand_on_never_leaves(network, arch, rows)
+
+
+def check_that_what_members_hand_on_never_leaves(network, arch: str, rows: int) -> None:
+    """Compile all of a network as one group, and look at what is moved and computed."""
     graph, data = network()
     members = tuple(op.name for op in graph.ops)
 

@@ -22,7 +22,12 @@ from tests.passes.tiling.fused import (
     shares,
     softmax,
 )
-from tests.passes.tiling.test_group import MACHINES, groupings, moved
+from tests.passes.tiling.test_group import (
+    MACHINES,
+    check_that_what_members_hand_on_never_leaves,
+    groupings,
+    moved,
+)
 from tests.tiles import tiles_of
 
 KINDS = ("softmax", "normalised", "dense", "add", "mul", "max", "erf")
@@ -32,13 +37,7 @@ KINDS = ("softmax", "normalised", "dense", "add", "mul", "max", "erf")
 @pytest.mark.parametrize("rows", [0, 1, 5])
 @pytest.mark.parametrize("network", [perceptron, shares])
 def test_rows_that_are_reduced_never_leave_the_chip(network, arch: str, rows: int):
-    graph, data = network()
-    members = tuple(op.name for op in graph.ops)
-
-    compiled = compile_fused(graph, data, arch, (Group(members=members, rows=rows),))
-
-    assert not moved(compiled) & set(members[:-1])
-    assert compiled.wrong(compiled.run(detect_races=True)) == []
+    check_that_what_members_hand_on_never_leaves(network, arch, rows)
 
 
 @st.composite

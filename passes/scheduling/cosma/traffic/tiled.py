@@ -27,7 +27,7 @@ from ...likeness import Likeness, Likenesses
 from ...map_groups import GroupMapping, Solve, mapping_of
 from ...map_operators import MapOperators
 from ...static.schedule_tiles import GroupSchedules, schedule_operator
-from ...static.static import best_of, rating
+from ...static.static import best_of
 from .model import StreamedTraffic, TrafficModel
 
 Count = Callable[[TileSchedule], StreamedTraffic]
@@ -128,12 +128,9 @@ def _of_group(
     several = _begun(asked, solvers, guide, first)
     if first is None:
         return counted(best_of(several.all))
-    behind, schedule = min(
-        several.by_lag.items(), key=lambda item: rating(item[1].cycles, item[1].transferred_bytes)
-    )
-    few = replace(several, first=_FEW)
-    begun = few.with_lag(behind) if behind else few.in_turn
-    return _continued(counted(begun), counted(schedule), count)
+    behind, few = several.best_lag, replace(several, first=_FEW)
+    begun = few.with_lag(behind)
+    return _continued(counted(begun), counted(several.by_lag[behind]), count)
 
 
 def _begun(
