@@ -40,7 +40,8 @@ class ComparedOperators:
     """The same operators in both runs, summed where one run has several steps for them.
 
     Attributes:
-        called: What the last of the steps is called for people.
+        called: What the longest of the first run's steps (the second's, where it has none) is
+            called for people.
         operators: Names of the steps, of either run; those of a group are joined with it.
         in_first: How many steps the first run has for them.
         in_second: How many the second has.
@@ -102,7 +103,7 @@ def compare(first: Report, second: Report) -> Comparison:
     What the quantiser appends to names does not count.
     """
     one, other = first.totals, second.totals
-    called = {**labels(first.operators), **labels(second.operators)}
+    called = labels(first.operators), labels(second.operators)
     bundles = _bundles(first.operators, second.operators)
     return Comparison(
         first=ComparedRun(first.model.name, first.arch.name),
@@ -154,12 +155,15 @@ def _top(above: dict[str, str], name: str) -> str:
     return name
 
 
-def _compared(bundle: _Bundle, called: Mapping[str, str]) -> ComparedOperators:
+def _compared(
+    bundle: _Bundle, called: tuple[Mapping[str, str], Mapping[str, str]]
+) -> ComparedOperators:
     first, second = bundle.first, bundle.second
+    known, shown = (first, called[0]) if first else (second, called[1])
     steps = (*first, *second)
     names = (step.name.removesuffix(QUANTISED) for step in steps)
     return ComparedOperators(
-        called=called[steps[-1].name],
+        called=shown[_longest(known).name],
         operators=tuple(dict.fromkeys(names)),
         in_first=len(first),
         in_second=len(second),
@@ -171,6 +175,11 @@ def _compared(bundle: _Bundle, called: Mapping[str, str]) -> ComparedOperators:
             _sum(step.offchip_bytes for step in first), _sum(step.offchip_bytes for step in second)
         ),
     )
+
+
+def _longest(steps: Sequence[OperatorReport]) -> OperatorReport:
+    """Return the step by which readers know a bundle; the last of those that take as long."""
+    return max(reversed(steps), key=lambda step: _cycles(step) or 0)
 
 
 def _cycles(step: OperatorReport) -> int | None:

@@ -47,7 +47,7 @@ def comparison_tables(found: Comparison, *, shown: int, width: int) -> Group:
 
 
 def _name(row: ComparedOperators, longest: int) -> str:
-    """Return the last operator's name, and how many there are on the side that has more."""
+    """Return the longest step's name, and how many there are on the side that has more."""
     count = max(row.in_first, row.in_second)
     more = f" ({count} steps)" if count > 1 else ""
     return f"{shorten(row.called, max(1, longest - len(more)))}{more}"

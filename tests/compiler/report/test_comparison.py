@@ -117,3 +117,14 @@ def test_rows_are_called_by_onnx_nodes() -> None:
 
     assert (row.called, row.operators) == ("conv1", ("c",))
     assert other.called == "d"
+
+
+def test_a_bundle_is_called_by_the_longest_step_of_the_first_run() -> None:
+    alone = replace(step("y", 394), nodes=("conv", "last"))
+    conv = replace(step("c", 280, "y"), nodes=("conv",))
+    last = replace(step("y", 8), nodes=("last",))
+
+    (row,) = compare(report(alone), report(conv, last)).operators
+    (turned,) = compare(report(conv, last), report(alone)).operators
+
+    assert (row.called, turned.called) == ("conv +1", "conv")
