@@ -65,6 +65,7 @@ class Verdict(StrEnum):
     INFEASIBLE = "infeasible"
     WRONG = "wrong"
     ERROR = "error"
+    SLOW = "slow"
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +78,7 @@ class Outcome:
     @property
     def is_failure(self) -> bool:
         """Whether there is something to mend."""
-        return self.verdict in (Verdict.WRONG, Verdict.ERROR)
+        return self.verdict in (Verdict.WRONG, Verdict.ERROR, Verdict.SLOW)
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,7 @@ Run it with ``make fuzz COUNT=1000 SEED=7``, ``make fuzz TIME=600``, or
 """
 
 import argparse
+import signal
 import sys
 import time
 from collections import Counter
@@ -16,7 +17,7 @@ from .draws import Draw, Outcome, Verdict
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Return 1 where a program is wrong or a compilation breaks off, else 0."""
+    """Return 1 where a program is wrong, or a compilation breaks off or does not end, else 0."""
     wanted = _read(arguments)
     if wanted.only is not None:
         outcome = _draw(wanted, wanted.only).run()
@@ -28,22 +29,46 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if _is_over(wanted, number - wanted.first, time.monotonic() - started):
             break
         draw = _draw(wanted, number)
-        outcome = draw.run()
+        outcome = _outcome(draw, wanted.patience)
         counts[outcome.verdict] += 1
         if outcome.is_failure:
             _keep(draw, outcome, wanted.out)
         _tell(counts, wanted, time.monotonic() - started)
     _tell(counts, wanted, time.monotonic() - started, is_last=True)
-    return int(bool(counts[Verdict.WRONG] or counts[Verdict.ERROR]))
+    return int(not counts.keys() <= {Verdict.RIGHT, Verdict.INFEASIBLE})
 
 
 def _draw(wanted: argparse.Namespace, number: int) -> Draw:
     return Draw(wanted.seed, number, wanted.steps, wanted.own, wanted.any)
 
 
+class _OutOfPatienceError(BaseException):
+    """A compilation took too long; no handler of errors on its way may take it for one of them."""
+
+
+def _outcome(draw: Draw, patience: float) -> Outcome:
+    """Run a compilation, and give it up after some seconds."""
+
+    def give_up(*_: object) -> None:
+        raise _OutOfPatienceError
+
+    before = signal.signal(signal.SIGALRM, give_up)
+    signal.setitimer(signal.ITIMER_REAL, patience)
+    try:
+        return draw.run()
+    except _OutOfPatienceError:
+        return Outcome(Verdict.SLOW, f"it took more than {patience:g} s")
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
 def _keep(draw: Draw, outcome: Outcome, out: Path) -> None:
     """Write a failure down, and a smaller network that ends in the same way."""
-    draw.write(out, outcome)  # first, because making it smaller may take minutes
+    folder = draw.write(out, outcome)  # first, because making it smaller may take minutes
+    if outcome.verdict is Verdict.SLOW:
+        print(f"\n{outcome.verdict}: {folder}\n  {draw.command}")
+        return
     smaller = draw.reduced(outcome)
     nodes, left = len(draw.model.graph.node), len(smaller.graph.node)
     folder = draw.write(out, outcome, smaller)
@@ -60,6 +85,7 @@ def _read(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--steps", type=int, default=6, help="of a network, at most")
     parser.add_argument("--own", type=float, default=0.5, help="share of machines of their own")
     parser.add_argument("--any", type=float, default=0.5, help="share of any operators")
+    parser.add_argument("--patience", type=float, default=600.0, help="for each of them [s]")
     parser.add_argument("--out", type=Path, default=Path("fuzz"), help="where failures are kept")
     return parser.parse_args(arguments)
 

@@ -55,6 +55,19 @@ def test_what_is_right_or_does_not_fit_is_no_failure(monkeypatch, tmp_path: Path
     assert "2 of 2: " in capsys.readouterr().out
 
 
+def test_a_compilation_that_does_not_end_is_given_up_and_kept(monkeypatch, tmp_path: Path, capsys):
+    def verified(*_: object) -> Verification:
+        while True:
+            pass
+
+    monkeypatch.setattr(draws, "verified", verified)
+    asked = ["--count", "1", "--seed", "3", "--patience", "0.2", "--out", str(tmp_path)]
+
+    assert main(asked) == 1
+    assert "slow" in (tmp_path / "3-0" / "outcome").read_text()
+    assert "1 slow" in capsys.readouterr().out
+
+
 def test_a_number_draws_the_same_again():
     one, two = (draws.Draw(3, 1) for _ in range(2))
 
