@@ -1,21 +1,26 @@
-"""Addresses for all inner tiles at once, where taking them one by one leaves space in pieces.
+"""Addresses for many tiles at once, where taking them one by one leaves space in pieces.
 
-Inner tiles can neither leave nor move, and which operations touch them is known beforehand. So they
-are blocks over positions in the order of issue, packed into the end of the scratchpad's range.
-Other tiles get what is before it.
+Which operations touch a tile is known beforehand. So tiles are blocks over positions in the order
+of issue, which are packed: all tiles together where that is possible, those that are fetched from
+some positions before their first use on. Else only inner tiles, which can neither leave nor move,
+are packed into the end of the scratchpad's range. Other tiles get what is before it.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ....ir.isa.instructions import Space
 from ....ir.tiles.graph import Role, TileGraph
-from ..engine.blocks import pack_greedily, peak_bytes
+from ..engine.blocks import Block, pack_greedily, peak_bytes
 from .demand import demands
 from .issue_order import Turn
+from .tile_memory import LOADED
 
 _SPARE = (1.0, 1.05, 1.1, 1.2, 1.35)
 """How many times their peak inner tiles may take, the least first."""
+
+_AHEAD = (16, 8, 4, 2, 1)
+"""From how many positions before their first use on fetched tiles have their place."""
 
 _REPAIRS = 5
 """How often a tile that did not fit is taken first, for each order of packing."""
@@ -23,21 +28,27 @@ _REPAIRS = 5
 
 @dataclass(frozen=True, slots=True)
 class FixedPlaces:
-    """Where inner tiles lie, and what is left for others.
+    """Where tiles lie, and what is left for others.
 
     Attributes:
-        addresses: First byte of each inner tile, by its number.
+        addresses: First byte of each tile whose place is known, by its number.
+        since: Position in the order of issue from which on it is a tile's.
         ranges: First byte and size of the range of each space that other tiles may use.
     """
 
     addresses: Mapping[int, int]
+    since: Mapping[int, int]
     ranges: Mapping[Space, tuple[int, int]]
+
+
+NOWHERE = FixedPlaces({}, {}, {})
+"""No tile's place is known."""
 
 
 def fixed_places(
     graph: TileGraph, order: Sequence[Turn], ranges: Mapping[Space, tuple[int, int]]
 ) -> Iterator[FixedPlaces]:
-    """Yield places for the inner tiles of a graph, those that leave most for others first.
+    """Yield places for tiles of a graph: for all of them, then for the inner ones.
 
     Args:
         graph: Tiles and operations.
@@ -45,10 +56,45 @@ def fixed_places(
         ranges: First byte and size of the range of each space that tiles may use.
     """
     lives = demands(graph, order).get((Space.GB, 0), ())
-    blocks = {tile: block for tile, block in lives if graph.tiles[tile].role is Role.INNER}
-    if not blocks:
-        return
+    inner = {tile: block for tile, block in lives if graph.tiles[tile].role is Role.INNER}
+    if inner:
+        yield from _of_all(graph, lives, ranges)
+        yield from _of_inner(inner, ranges)
+
+
+def _of_all(
+    graph: TileGraph,
+    lives: Sequence[tuple[int, Block]],
+    ranges: Mapping[Space, tuple[int, int]],
+) -> Iterator[FixedPlaces]:
+    """Yield places for all tiles if those that are fetched have theirs early enough."""
     base, size = ranges[Space.GB]
+    whole: dict[int, Block] = {}
+    for tile, block in lives:
+        known = whole.get(tile, block)
+        first, last = min(known.first, block.first), max(known.last, block.last)
+        whole[tile] = replace(block, first=first, last=last)
+    for ahead in _AHEAD:
+        blocks = {
+            tile: replace(block, first=max(0, block.first - ahead))
+            if graph.tiles[tile].role in LOADED
+            else block
+            for tile, block in whole.items()
+        }
+        found = pack_greedily(tuple(blocks.values()), size, repairs=_REPAIRS)
+        if found is not None:
+            places = {tile: base + at for tile, at in zip(blocks, found, strict=True)}
+            since = {tile: block.first for tile, block in blocks.items()}
+            yield FixedPlaces(places, since, {**ranges, Space.GB: (base, 0)})
+            return
+
+
+def _of_inner(
+    blocks: Mapping[int, Block], ranges: Mapping[Space, tuple[int, int]]
+) -> Iterator[FixedPlaces]:
+    """Yield places for inner tiles, those that leave most for others first."""
+    base, size = ranges[Space.GB]
+    since = {tile: block.first for tile, block in blocks.items()}
     peak, known = peak_bytes(tuple(blocks.values())), set[int]()
     for spare in _SPARE:
         budget = int(spare * peak)
@@ -63,4 +109,4 @@ def fixed_places(
             known.add(taken)
             top = base + size - taken
             places = {tile: top + at for tile, at in zip(blocks, found, strict=True)}
-            yield FixedPlaces(places, {**ranges, Space.GB: (base, size - taken)})
+            yield FixedPlaces(places, since, {**ranges, Space.GB: (base, size - taken)})

@@ -21,9 +21,9 @@ from ....ir.tiles.schedule import TileSchedule
 from ..engine.address_space import NEVER
 from ..timing.retime import timed
 from .demand import check_demand, too_many
-from .fixed_places import fixed_places
+from .fixed_places import NOWHERE, FixedPlaces, fixed_places
 from .issue_order import Turn, issue_order
-from .tile_memory import TileMemory, TileRange
+from .tile_memory import LOADED, TileMemory, TileRange
 from .timeline import Timeline
 
 
@@ -53,7 +53,7 @@ def schedule_static(
         return _best_attempt(_Run(graph, arch, ranges, order))
     except InfeasibleError:
         for places in fixed_places(graph, order, ranges):
-            run = _Run(graph, arch, places.ranges, order, fixed=places.addresses)
+            run = _Run(graph, arch, places.ranges, order, places=places)
             with suppress(InfeasibleError):
                 return _best_attempt(run)
         raise
@@ -92,10 +92,6 @@ def rating(cycles: int, moved: int) -> int:
     return cycles * (moved + 1)
 
 
-LOADED = frozenset({Role.W, Role.I, Role.PARAM})
-"""Roles of tiles that come from off-chip memory."""
-
-
 @dataclass
 class _Run:
     """One scheduling run.
@@ -106,7 +102,7 @@ class _Run:
         spaces: First byte and size of the range of each space that tiles may use.
         order: Operations as they are issued, each with its NPU.
         patient: Tiles that are not fetched for a channel that is idle.
-        fixed: Addresses of inner tiles, where they are known beforehand.
+        places: Addresses that are known beforehand.
         hurried: Tiles that have left before anything read them.
     """
 
@@ -115,12 +111,13 @@ class _Run:
     spaces: Mapping[Space, tuple[int, int]]
     order: Sequence[Turn]
     patient: frozenset[int] = frozenset()
-    fixed: Mapping[int, int] = field(default_factory=dict[int, int])
+    places: FixedPlaces = NOWHERE
     hurried: set[int] = field(default_factory=set[int])
 
     def __post_init__(self) -> None:
         self.time = Timeline(self.arch, self.graph)
-        self.memory = TileMemory(self.graph, self.time, self.spaces, self.order, self.fixed)
+        known = self.places.addresses, self.places.since
+        self.memory = TileMemory(self.graph, self.time, self.spaces, self.order, *known)
         self.blocks: dict[tuple[int, int], PlacedContent] = {}
         self.resident: dict[tuple[str, int], PlacedContent] = {}
         self.horizon = 0
@@ -132,7 +129,7 @@ class _Run:
 
     def again(self, patient: Collection[int]) -> "_Run":
         """Return a run in which some tiles wait for their turn."""
-        return _Run(self.graph, self.arch, self.spaces, self.order, frozenset(patient), self.fixed)
+        return _Run(self.graph, self.arch, self.spaces, self.order, frozenset(patient), self.places)
 
     def schedule(self) -> TileSchedule:
         """Return the schedule, timed."""

@@ -18,6 +18,9 @@ from .timeline import Timeline
 RESULTS = frozenset({Role.O, Role.PSUM, Role.INNER})
 """Roles of tiles that operations write."""
 
+LOADED = frozenset({Role.W, Role.I, Role.PARAM})
+"""Roles of tiles that come from off-chip memory."""
+
 FIXED = frozenset({Role.O, Role.INNER})
 """Roles of tiles that remain until they are done with: they cannot leave and come back."""
 
@@ -57,12 +60,16 @@ class TileRange:
         size: Number of bytes.
         occupants: The tiles that are there now, by tile.
         space: Who holds which addresses.
+        is_upper_next: Whether the tile that came last lies in the lower half. Sums, which take
+            half of their memory at most, change sides, so that the array adds to some while the
+            vector unit finishes those before.
     """
 
     base: int
     size: int
     occupants: dict[int, Occupant] = field(default_factory=dict[int, Occupant])
     space: AddressSpace = field(default_factory=AddressSpace)
+    is_upper_next: bool = True
     _tiles: dict[int, int] = field(default_factory=dict[int, int])
 
     def find(
@@ -80,8 +87,17 @@ class TileRange:
         address = self.space.last_needed(size, within, high=high, horizon=horizon, quiet=quiet)
         if address is None:
             return None
-        leaving = self.space.live(address, address + size)
-        return address, tuple(self.occupants[self._tiles[number]] for number in leaving)
+        return address, self.at(address, size)
+
+    def at(self, address: int, size: int) -> tuple[Occupant, ...]:
+        """Return the tiles that lie at some addresses.
+
+        Args:
+            address: First byte.
+            size: [byte].
+        """
+        found = self.space.live(address, address + size)
+        return tuple(self.occupants[self._tiles[number]] for number in found)
 
     def add(self, tile: int, address: int, size: int, next_use: int, *, is_result: bool) -> None:
         """Add a tile, at free addresses.
@@ -94,6 +110,7 @@ class TileRange:
             is_result: Whether it is an output or a sum.
         """
         claim = self.space.claim(address, address + size, next_use=next_use)
+        self.is_upper_next = 2 * (address - self.base) < self.size
         self._tiles[claim.number] = tile
         self.occupants[tile] = Occupant(tile, address, size, claim, next_use, is_result)
 
@@ -118,6 +135,7 @@ class TileMemory:
         spaces: First byte and size of the range of each space that tiles may use.
         order: Operations as they are issued, each with its NPU.
         fixed: Addresses of tiles that are known beforehand, outside of these ranges.
+        since: Position in the order from which on such an address is a tile's.
         placements: Those of tiles that have left.
     """
 
@@ -126,11 +144,13 @@ class TileMemory:
     spaces: Mapping[Space, tuple[int, int]]
     order: Sequence[Turn]
     fixed: Mapping[int, int] = field(default_factory=dict[int, int])
+    since: Mapping[int, int] = field(default_factory=dict[int, int])
     placements: list[Placement] = field(default_factory=list[Placement])
 
     def __post_init__(self) -> None:
         self._memories: dict[SpaceKey, TileRange] = {}
         self._fixed = TileRange(0, 0)
+        self._position = 0
         self._memory_of: dict[tuple[int, int], TileRange] = {}
         self._is_shared = [tile.space.is_shared for tile in self.graph.tiles]
         self._uses = self._use_lists()
@@ -203,13 +223,33 @@ class TileMemory:
         """
         memory, item = self.memory(tile, npu), self.graph.tiles[tile]
         if tile in self.fixed:
-            address = self.fixed[tile]
-            is_free = not memory.space.live(address, address + item.occupied)
-            return (address, ()) if is_free else None
-        quiet = self.time.free_at(Unit.DMA, self.time.dma_channel())
-        self._sweep(memory, self.owned(tile, npu)[1], quiet)
-        high = item.role in RESULTS
-        return memory.find(item.occupied, high=high, horizon=horizon, quiet=quiet)
+            return self._at(memory, self.fixed[tile], item.occupied, self.since[tile])
+        self._sweep(memory, self.owned(tile, npu)[1], self._free_channel)
+        high = memory.is_upper_next if item.role is Role.PSUM else item.role in RESULTS
+        return memory.find(item.occupied, high=high, horizon=horizon, quiet=self._quiet(tile, npu))
+
+    def _at(
+        self, memory: TileRange, address: int, size: int, since: int
+    ) -> tuple[int, tuple[Occupant, ...]] | None:
+        """Return an address that is known, and the tiles there that are not used again.
+
+        It is not free before the position from which on it is the tile's, or while others there
+        are used.
+        """
+        there = memory.at(address, size)
+        is_free = self._position >= since and all(item.next_use == NEVER for item in there)
+        return (address, there) if is_free else None
+
+    @property
+    def _free_channel(self) -> int:
+        """When a channel is free [cycle]."""
+        return self.time.free_at(Unit.DMA, self.time.dma_channel())
+
+    def _quiet(self, tile: int, npu: int) -> int:
+        """Return until when whatever writes a tile first is busy [cycle]."""
+        if self.graph.tiles[tile].role not in RESULTS:
+            return self._free_channel
+        return self.time.free_at(self.graph.ops[self.graph.writers[tile][0]].unit, npu)
 
     def leaves_space(self, tile: int, npu: int, horizon: int) -> bool:
         """Whether a tile fits beside all that is needed before it, and results to come.
@@ -219,6 +259,8 @@ class TileMemory:
             npu: Whose memory.
             horizon: Position up to which is looked ahead.
         """
+        if tile in self.fixed:
+            return True
         item, memory = self.graph.tiles[tile], self.memory(tile, npu)
         inputs = results = 0
         for occupant in memory.occupants.values():
@@ -263,6 +305,7 @@ class TileMemory:
     def passed(self, position: int) -> None:
         """Note that the operation at a position was issued: what it touched is needed later."""
         turn = self.order[position]
+        self._position = position + 1
         for tile in turn.tiles:
             uses = self._uses[self.owned(tile, turn.npu)]
             uses.pop()

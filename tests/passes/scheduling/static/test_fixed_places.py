@@ -27,13 +27,13 @@ def graph_of(make) -> TileGraph:
     return tiles_of(compiled.module).graph
 
 
-def lives(graph: TileGraph, order: tuple[Turn, ...]) -> dict[int, set[int]]:
-    """Return at which turns each inner tile lies on chip."""
-    found: dict[int, set[int]] = {}
+def lives(graph: TileGraph, order: tuple[Turn, ...]) -> dict[int, range]:
+    """Return at which turns each tile of the scratchpad is there at least."""
+    found: dict[int, range] = {}
     for number, tile in enumerate(graph.tiles):
         turns = [at for at, turn in enumerate(order) if number in turn.tiles]
-        if tile.role is Role.INNER:
-            found[number] = set(range(turns[0], turns[-1] + 1))
+        if tile.space is Space.GB and not tile.is_resident:
+            found[number] = range(turns[0], turns[-1] + 1)
     return found
 
 
@@ -45,26 +45,46 @@ def test_tiles_that_lie_there_together_do_not_overlap(make):
 
     found: list[FixedPlaces] = list(fixed_places(graph, order, RANGES))
 
-    assert found
+    whole, *parts = found
+    assert parts
+    assert whole.addresses.keys() == alive.keys()
+    assert whole.ranges[Space.GB][1] == 0
     for places in found:
-        assert places.addresses.keys() == alive.keys()
         base, size = places.ranges[Space.GB]
         for tile, address in places.addresses.items():
             assert base + size <= address <= 10000 - graph.tiles[tile].occupied
-        for one, other in combinations(alive, 2):
-            if alive[one] & alive[other]:
+            assert places.since[tile] <= alive[tile].start
+        for one, other in combinations(places.addresses, 2):
+            since = max(places.since[one], places.since[other])
+            if since < min(alive[one].stop, alive[other].stop):
                 low, high = sorted((one, other), key=places.addresses.__getitem__)
                 end = places.addresses[low] + graph.tiles[low].occupied
                 assert end <= places.addresses[high]
 
 
-def test_those_that_leave_most_come_first():
+def test_only_what_is_fetched_comes_before_its_first_use():
+    network, data = bottleneck(28)
+    group = Group(members=tuple(op.name for op in network.ops), rows=2)
+    graph = tiles_of(compile_fused(network, data, "simba", (group,), 12000).module).graph
+    order = issue_order(graph, 1)
+    alive = lives(graph, order)
+
+    whole = next(fixed_places(graph, order, {Space.GB: (0, 12000)}))
+
+    early = {tile for tile, since in whole.since.items() if since < alive[tile].start}
+    assert early
+    assert {graph.tiles[tile].role for tile in early} == {Role.I}
+
+
+def test_of_inner_tiles_those_that_leave_most_come_first():
     graph = graph_of(bottleneck)
+    order = issue_order(graph, 1)
 
-    sizes = [
-        places.ranges[Space.GB][1] for places in fixed_places(graph, issue_order(graph, 1), RANGES)
-    ]
+    _, *parts = fixed_places(graph, order, RANGES)
 
+    inner = {tile for tile in lives(graph, order) if graph.tiles[tile].role is Role.INNER}
+    assert all(places.addresses.keys() == inner for places in parts)
+    sizes = [places.ranges[Space.GB][1] for places in parts]
     assert sizes == sorted(sizes, reverse=True)
 
 

@@ -77,7 +77,7 @@ def test_a_chain_lags_where_the_array_would_wait_for_the_vector_unit(network: st
 
 
 def test_where_space_is_short_no_chain_lags():
-    ample, short = schedules("pooled", 1), schedules("pooled", 1, budget=4 * 1024)
+    ample, short = schedules("pooled", 1), schedules("pooled", 1, budget=3900)
 
     assert len(ample.by_lag) > 1
     assert list(short.by_lag) == [()]

@@ -53,6 +53,19 @@ def test_more_than_the_space_never_fits():
     assert _find(_memory(), 64) == (100, ())
 
 
+def test_sums_change_sides():
+    memory = TileRange(100, 64)
+    sides: list[int] = []
+    for tile in range(4):
+        address, _ = memory.find(24, high=memory.is_upper_next, horizon=0) or (-1, ())
+        memory.add(tile, address, 24, AT_ONCE, is_result=True)
+        sides.append(address)
+        if tile:
+            memory.remove(memory.occupants[tile - 1])
+
+    assert sides == [140, 100, 140, 100]
+
+
 def test_of_free_space_what_is_ready_first_is_taken():
     memory = _memory((1, 100, 32), (2, 132, 32))
     for tile, end in ((1, 90), (2, 70)):
