@@ -47,6 +47,10 @@ _COMPUTING, _MOVING = 0.88, 0.25
 """Parts of what steps take alone that a group is expected to take at least: of those that compute
 for longer than they move tiles, and of the others."""
 
+_WELL_MAPPED = 1.3
+"""How many times what good nests can make of it a step counts as there at most: some operators
+are mapped badly as a whole, and well in stripes."""
+
 _LONGER = 1.1
 """How many times its transfers a step takes if it computes for longer."""
 
@@ -159,8 +163,11 @@ class Intervals:
     @cached_property
     def _least_alone(self) -> tuple[float, ...]:
         """What the steps before each take at least as members of a group."""
+        steps = zip(self._alone, self.base.prospects, strict=True)
         parts = (
-            (_COMPUTING if self._computes(item) else _MOVING) * item.cycles for item in self._alone
+            (_COMPUTING if self._computes(item) else _MOVING)
+            * min(item.cycles, _WELL_MAPPED * prospect)
+            for item, prospect in steps
         )
         return tuple(itertools.accumulate(parts, initial=0.0))
 

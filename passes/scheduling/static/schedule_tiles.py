@@ -25,8 +25,8 @@ from .known_schedules import KnownSchedules
 from .lags import Lags, LagSearch
 from .static import best_of, schedule_static
 
-_MOST_LAGS, _MOST_TRIED = 2, 4
-"""Schedules of a group with lag that are compared, and that are tried, for not all fit."""
+_MOST_LAGS = 4
+"""Lags that are scheduled, and compared where they fit."""
 
 
 @dataclass(frozen=True)
@@ -144,9 +144,8 @@ class GroupSchedules:
         found: dict[Lags, TileSchedule] = {(): self.in_turn}
         last = self._tiles.may_lag[-1:]
         for behind in (*self._promising, last):
-            if len(found) <= _MOST_LAGS or behind is last:
-                with suppress(InfeasibleError):
-                    found[behind] = found.get(behind) or self.with_lag(behind)
+            with suppress(InfeasibleError):
+                found[behind] = found.get(behind) or self.with_lag(behind)
         return found
 
     @property
@@ -179,7 +178,7 @@ class GroupSchedules:
             stripes=tiles.count,
             ordered=tiles.in_order,
         )
-        return search.options()[:_MOST_TRIED]
+        return search.options()[:_MOST_LAGS]
 
     def with_lag(self, behind: Lags) -> TileSchedule:
         """Return the schedule in which some chains lag.
