@@ -318,6 +318,10 @@ DAMAGE: dict[str, tuple[Callable[[], TileSchedule], str]] = {
         "reads tile 3 before it is there",
     ),
     "sums never finished": (lambda: without(8), "too early|unfinished|not on chip"),
+    "sums spilled too early": (
+        lambda: with_event(3, start=29, end=39),
+        "event 3 writes tile 3 off too early",
+    ),
     "outputs stored too early": (
         lambda: with_event(9, start=79, end=89),
         "written off too early|writes tile 4 off too early",
