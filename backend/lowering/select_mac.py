@@ -8,7 +8,7 @@ from ...ir.errors import ModelError, PassError
 from ...ir.isa.instructions import Access, Activate, AnyInstruction, Mac, Requant, Window
 from ...ir.operators.access import Box
 from ...ir.operators.image import AXES, ImageAxes, rows_met
-from ...ir.operators.views import SlidingWindow, activation_of, clamp_of, window_of
+from ...ir.operators.views import activation_of, clamp_of, window_of
 from ...ir.tiles.graph import Range, multiplier_name
 from ...ir.types import TensorType
 from ...ir.workload import DIMS, Dim
@@ -119,7 +119,7 @@ def _own_box(site: SelectionSite, axes: ImageAxes, box: Box) -> Box:
 def _mac_window(
     site: SelectionSite, image: tuple[Range, Range], ranges: Mapping[Dim, Range]
 ) -> Window:
-    whole = SlidingWindow(kernel=(1, 1)) if site.op.kind == "dense" else window_of(site.op, (1, 1))
+    whole = window_of(site.op, (1, 1))
     rows, columns = image
     starts = (ranges[Dim.P].start, ranges[Dim.Q].start)
     taps = (ranges[Dim.R].start, ranges[Dim.S].start)

@@ -25,7 +25,7 @@ from ...ir.graph import Graph
 from ...ir.isa.instructions import Access, AnyInstruction, Copy, Halt, Mac, Space
 from ...ir.isa.program import Program, Symbol
 from ...ir.operators.access import Box
-from ...ir.operators.views import SlidingWindow, window_of
+from ...ir.operators.views import window_of
 from ...ir.tiles.events import INWARDS, TRANSFERS, Event, EventKind
 from ...ir.tiles.graph import Range, Role, Tile, TileGraph, TileOp
 from ...ir.tiles.schedule import TileSchedule
@@ -201,7 +201,7 @@ class _Translation:
         """Check that every output and tap meet the right row and column, or padding."""
         node, item = self.graph.producer[op.works_for], self._tiles.tiles[tile]
         is_dense = node.kind == "dense"
-        whole = SlidingWindow(kernel=(1, 1)) if is_dense else window_of(node, (1, 1))
+        whole = window_of(node, (1, 1))
         type = self.graph.types[node.operands[0]]
         extents = (type.shape[0], 1) if is_dense else type.shape[2:]
         lines: list[Range] = []

@@ -8,11 +8,13 @@ import logging
 import math
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
+from hashlib import blake2b
 from typing import Any
 
 import mip
+import mip.cbc
 
 from .linear import Linear
 
@@ -109,6 +111,7 @@ class MipModel:
         self._solver = solver
         self._model = mip.Model(name=name, solver_name=solver.value.upper())
         self._model.verbose = 0
+        _bind_destructor(self._model, solver)
         self._vars: list[mip.Var] = []
         self._integers: list[int] = []
         self._objective = Linear()
@@ -214,6 +217,60 @@ class MipModel:
             seconds=seconds,
             cpu_seconds=cpu_seconds,
         )
+
+    def same_optimum(self, result: MipResult, limits: MipLimits) -> MipResult:
+        """Return a proven solve with the optimum that every solver chooses from those there are.
+
+        The program is solved once more, with its objective held where it is: the optimum is the
+        one whose integer variables weigh least, by weights that are drawn for each variable. It is
+        unique but for rare chance, so that it depends on the program alone. Where this solve is
+        not proven within the limits, the optimum is the one that was found first. The model cannot
+        be solved for its own objective again.
+
+        References:
+            Mulmuley, Vazirani, Vazirani. Matching is as easy as matrix inversion. Combinatorica,
+            1987 (the isolation lemma).
+
+        Args:
+            result: Of ``solve``; returned as it is where nothing is proven, or nothing is integer.
+            limits: Of either solve.
+        """
+        if result.status is not MipStatus.OPTIMAL or not self._integers:
+            return result
+        self.add_at_most(self._objective, self._held(result.objective, limits.gap_abs))
+        self.minimize(Linear({index: _weight(index) for index in self._integers}))
+        self.start(dict(enumerate(result.values)))
+        second = self.solve(replace(limits, gap_abs=0.5, gap_rel=0.0))
+        return replace(
+            result,
+            values=second.values if second.status is MipStatus.OPTIMAL else result.values,
+            seconds=result.seconds + second.seconds,
+            cpu_seconds=result.cpu_seconds + second.cpu_seconds,
+        )
+
+    def _held(self, value: float, slack: float) -> float:
+        """Return the most that the objective of an optimum may be: half a unit more, if there are."""
+        integers = set(self._integers)
+        terms = self._objective.terms.items()
+        has_units = all(index in integers and weight == int(weight) for index, weight in terms)
+        return value + (0.5 if has_units else slack)
+
+
+def _bind_destructor(model: mip.Model, solver: Solver) -> None:
+    """Look a solver's destructor up while no model of it can be garbage.
+
+    What looks up a function of a library holds a lock that it cannot take twice; the garbage
+    collector, which may run meanwhile, would wait for it for ever if it had to do so for a model.
+    """
+    backend: Any = model.solver
+    library = backend._lib if solver is Solver.HIGHS else mip.cbc.cbclib
+    getattr(library, "Highs_destroy" if solver is Solver.HIGHS else "Cbc_deleteModel")
+
+
+def _weight(index: int) -> float:
+    """Return the weight of a variable: small enough to stand above a solver's tolerance."""
+    digest = blake2b(index.to_bytes(4, "little"), digest_size=2).digest()
+    return 1.0 + int.from_bytes(digest, "little")
 
 
 def _status(outcome: mip.OptimizationStatus, has_solution: bool) -> MipStatus:

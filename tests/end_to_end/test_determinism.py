@@ -73,6 +73,19 @@ def test_nothing_else_is_in_the_folder(twice: tuple[Path, Path]):
     assert {path.name for path in twice[0].parent.iterdir()} == {"one", "two"}
 
 
+def test_both_solvers_give_the_same_bytes(branched: Path, tmp_path: Path):
+    settings = ("engine=ilp", "scratchpad=mr", "latency=0", "rounds=0")
+    for solver in ("highs", "cbc"):
+        words = [str(branched), "--arch", "simba", "-o", str(tmp_path / solver), *QUICKLY]
+        for setting in (*settings, f"solver={solver}"):
+            words += ["--set", f"schedule-cosma.{setting}"]
+        done = CliRunner().invoke(app, [*words, "--no-cache", "--verify", "off"])
+        assert done.exit_code == 0, done.output
+
+    for name in ("program.acc", "program.asm", "module.ir"):
+        assert (tmp_path / "highs" / name).read_bytes() == (tmp_path / "cbc" / name).read_bytes()
+
+
 @pytest.mark.parametrize("arch", ["simba", "flexer-arch5"])
 def test_every_legal_order_gives_the_same_values(arch: str):
     compiled = compile_graph(*residual_network(8), arch, budget=6000)

@@ -100,31 +100,34 @@ def _stages(
 ) -> Iterator[tuple[Sequence[str], Mapping[str, float]]]:
     """Yield files, and of their tests those that may notice a mutant, with what each may take [s].
 
-    The quickest file comes first, and of a file the quickest test.
+    The quickest tests of a stage are chosen, whatever file they are in. The quickest file comes
+    first then, and of a file the quickest test.
     """
     left = questions.at_most
     stages = [questions.tests] if questions.tests else stages_of(mutant.file, far=questions.far)
     function = None if mutant.function is None else (mutant.file, mutant.function)
     for stage in stages:
-        chosen: list[tuple[float, str, dict[str, float]]] = []
-        for file in stage:
-            is_judge = file in JUDGES
-            every = _seen(file, is_interpreted, questions.times) if is_judge or left > 0 else ()
-            whole = sum(item.seconds for item in every)
-            limits: dict[str, float] = {}
-            taken = 0.0
-            for item in sorted(every, key=lambda item: item.seconds):
-                if item.may_notice(function) and (is_judge or item.seconds <= left):
-                    left -= 0 if is_judge else item.seconds
-                    taken += item.seconds
-                    limits[item.test] = _SLACK + _FACTOR * item.seconds + whole
-            if limits:
-                chosen.append((taken, file, limits))
-        if chosen:
-            yield (
-                [file for _, file, _ in sorted(chosen)],
-                {test: limit for *_, limits in sorted(chosen) for test, limit in limits.items()},
-            )
+        is_judge = stage[0] in JUDGES
+        files = stage if is_judge or left > 0 else ()
+        seen = {file: _seen(file, is_interpreted, questions.times) for file in files}
+        chosen: dict[str, list[Seen]] = {}
+        for seconds, file, item in _quickest_first(seen):
+            if item.may_notice(function) and (is_judge or seconds <= left):
+                left -= 0 if is_judge else seconds
+                chosen.setdefault(file, []).append(item)
+        limits: dict[str, float] = {}
+        ordered = sorted(chosen, key=lambda file: sum(item.seconds for item in chosen[file]))
+        for file in ordered:
+            slack = _SLACK + sum(item.seconds for item in seen[file])
+            limits |= {item.test: slack + _FACTOR * item.seconds for item in chosen[file]}
+        if limits:
+            yield ordered, limits
+
+
+def _quickest_first(seen: Mapping[str, Sequence[Seen]]) -> list[tuple[float, str, Seen]]:
+    """Return the tests of some files, the quickest first, each with its time [s] and its file."""
+    every = [(item.seconds, file, item) for file, items in seen.items() for item in items]
+    return sorted(every, key=lambda one: one[0])
 
 
 @cache

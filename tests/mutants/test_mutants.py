@@ -316,4 +316,8 @@ def test_tests_that_call_the_function_are_asked_the_quickest_first(
     }
     assert run.verdict(mutant, Questions(tmp_path, (mine,), at_most=3.0)).tests == 2
     assert len(asked) == 3  # what was seen is kept
+    other = "tests/ir/tiles/test_cells.py"
+    assert run.verdict(mutant, Questions(tmp_path, (mine, other), at_most=10.0)).tests == 4
+    names = ("parted", "quick")
+    assert set(asked[-1].limits or ()) == {f"{file}::{x}" for file in (mine, other) for x in names}
     assert run.verdict(mutant, Questions(tmp_path)).tests > 3

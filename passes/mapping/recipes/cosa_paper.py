@@ -26,7 +26,8 @@ class CosaPaper(Mapper):
         name: Spelling on the command line.
         solver: Which solver.
         weights: Of eq. (12); see :func:`calibrated_weights`.
-        gap: Relative gap at which the solver may stop.
+        gap: Relative gap at which the solver may stop; with 0 both solvers give the same nest where
+            they prove it.
         nodes: Branch-and-bound nodes per solve.
         seconds: Wall-clock safety net per solve [s].
         moved: Tensors that the loops of the network's level make move again, eq. (9); all if
@@ -54,7 +55,7 @@ class CosaPaper(Mapper):
             mapper=self.name,
             status=MappingStatus.HEURISTIC,
             objective=problem.value(nest),
-            note=f"eq. (12) = {result.objective:.3f}, bound {result.bound:.3f}, {proven}",
+            note=f"eq. (12) = {result.objective:z.3f}, bound {result.bound:z.3f}, {proven}",
         )
 
     def _solve(self, space: EvenSpace) -> tuple[LoopNest, MipResult]:
@@ -64,6 +65,8 @@ class CosaPaper(Mapper):
         for share in _SHARES:
             program = PaperFormulation(space, self.weights, share, self.solver, self.moved)
             result = program.model.solve(limits)
+            if not self.gap:
+                result = program.model.same_optimum(result, limits)
             if not result.values:
                 continue
             nest = program.decode(result.values)

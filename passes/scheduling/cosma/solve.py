@@ -19,7 +19,7 @@ from .plan import Plan, plan_of, replay
 from .problem import PlanProblem
 from .program.formulation import windows_of
 from .program.literal import solve_literal
-from .program.reduced import solve_reduced
+from .program.reduced import IlpResult, solve_reduced
 from .repair import repair
 from .search.best_first import search
 from .search.divide import divide, join
@@ -108,7 +108,7 @@ _LIMITS = MipLimits(nodes=20_000, seconds=120.0)
 _SHUFFLES = 3
 _SHRINKS = 16
 _SHORT = 20
-"""What a search that cannot prove anything is shortened by."""
+"""What a search that cannot prove anything, or that a program proves, is shortened by."""
 _MOST_CHOICES = 5000
 _DEEP = 50_000
 """Nodes of the compiled search for addresses of the plan that would be proven optimal."""
@@ -215,17 +215,31 @@ def _suits_a_program(problem: PlanProblem) -> bool:
 
 def _relax_by_program(problem: PlanProblem, options: CosmaOptions) -> _Relaxed | None:
     """Solve the reduced program piece by piece."""
-    limits = replace(_LIMITS, seed=options.seed)
     pieces = divide(problem)
     steps: list[tuple[tuple[int, int, int], ...]] = []
     cost = bound = 0
     for piece in pieces:
-        found = solve_reduced(piece.problem, solver=options.solver, limits=limits)
+        found = _solve_program(piece.problem, options)
         if found.plan is None:
             return None
         steps.append(found.plan.steps)
         cost, bound = cost + found.cost, bound + found.bound
     return _Relaxed(plan=replay(problem, join(pieces, steps)), cost=cost, bound=bound)
+
+
+def _solve_program(problem: PlanProblem, options: CosmaOptions) -> IlpResult:
+    """Solve the reduced program; of several optimal plans, every solver gives the same.
+
+    It is the one that a search finds, where that proves it, too: that costs less than to ask the
+    program again.
+    """
+    limits = replace(_LIMITS, seed=options.seed)
+    known = search(MoveTable(problem), node_limit=options.search_nodes // _SHORT)
+    is_known = known.status is SolveStatus.OPTIMAL
+    found = solve_reduced(problem, solver=options.solver, limits=limits, same=not is_known)
+    if is_known and found.status is SolveStatus.OPTIMAL and found.cost == known.cost:
+        return replace(found, plan=plan_of(problem, known.moves))
+    return found
 
 
 def _relax_shuffled(
@@ -271,7 +285,7 @@ def _on(problem: PlanProblem, plan: Plan) -> Plan:
 
 def _solve_literal(problem: PlanProblem, options: CosmaOptions) -> AddressedPlan:
     limits = replace(_LIMITS, seed=options.seed)
-    found = solve_literal(problem, solver=options.solver, limits=limits)
+    found = solve_literal(problem, solver=options.solver, limits=limits, same=True)
     if found.plan is None:
         raise InfeasibleError(
             f"the literal program of {problem.name} has no solution within its limit",

@@ -154,6 +154,7 @@ def with_tile(number: int, **changes: object) -> TileSchedule:
 
 def test_the_schedule_is_valid():
     schedule().verify()
+    replace(schedule(), cycles_lower_bound=90, scope=Scope.ALL_SCHEDULES).verify()
 
 
 def test_sums_in_parts_are_valid():
@@ -252,6 +253,14 @@ BEATEN = OperatorTiles(
 )
 
 DAMAGE: dict[str, tuple[Callable[[], TileSchedule], str]] = {
+    "a bound above what was reached": (
+        lambda: replace(schedule(), cycles_lower_bound=91, scope=Scope.ALL_SCHEDULES),
+        "the bound 91 of .* lies above 90",
+    ),
+    "a bound of nothing": (
+        lambda: replace(schedule(), cycles_lower_bound=90),
+        "tiles of op: a bound and its scope belong together",
+    ),
     "an engine that does two things": (lambda: with_event(1, start=5, end=15), "busy until 10"),
     "an event that ends before it starts": (lambda: with_event(9, end=79), r"runs 80\.\.79"),
     "addresses that overlap": (lambda: with_place(6, address=130), "overlap at cycle"),
@@ -309,6 +318,10 @@ DAMAGE: dict[str, tuple[Callable[[], TileSchedule], str]] = {
         "reads tile 3 before it is there",
     ),
     "sums never finished": (lambda: without(8), "too early|unfinished|not on chip"),
+    "sums spilled too early": (
+        lambda: with_event(3, start=29, end=39),
+        "event 3 writes tile 3 off too early",
+    ),
     "outputs stored too early": (
         lambda: with_event(9, start=79, end=89),
         "written off too early|writes tile 4 off too early",

@@ -163,6 +163,17 @@ def test_gemm(sketch, assert_same, rng, trans_b, bias):
     assert_same(sketch.model({"x": (3, 4)}, out), {"x": floats(rng, 3, 4)})
 
 
+@pytest.mark.parametrize("columns", [1, 2, 5])
+@pytest.mark.parametrize("rows", [(), (1,)])
+def test_a_row_that_gemm_adds_is_the_bias(sketch, kinds_of, rng, columns, rows):
+    bias = sketch.constant(floats(rng, *rows, columns))
+    out = sketch.node("Gemm", "x", sketch.constant(floats(rng, 4, columns)), bias)
+
+    kinds = kinds_of(import_model(sketch.model({"x": (3, 4)}, out)))
+
+    assert ("add" in kinds) == (rows == (1,) and columns == 1)  # a number for every element
+
+
 def test_gemm_of_a_transposed_activation(sketch, assert_same, rng):
     out = sketch.node("Gemm", "x", sketch.constant(floats(rng, 3, 5)), transA=1)
 

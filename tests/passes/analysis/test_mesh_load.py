@@ -115,8 +115,9 @@ def nest_of(loops, near, staged=()):
         (nest_of([("P", 16), ("C", 9)], {Operand.I: 1}, staged=(Operand.I,)), 0.74),
         (nest_of([("K", 16), ("C", 9)], {Operand.O: 1}), 0.84),
         (nest_of([("C", 4), ("K", 8), ("P", 9)], {Operand.O: 2}), 0.97),
+        (nest_of([("C", 4), ("K", 8), ("P", 9)], {Operand.O: 2}, staged=(Operand.O,)), 0.56),
     ],
-    ids=["weights", "inputs", "outputs", "sums"],
+    ids=["weights", "inputs", "outputs", "sums", "sums off chip"],
 )
 def test_where_every_tile_is_waited_for_that_is_how_long_it_takes(nest, least):
     load, run = mesh_load(nest, SINGLE), run_nest(nest, SINGLE)

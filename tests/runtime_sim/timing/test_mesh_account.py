@@ -30,8 +30,8 @@ def results():
     return compiled_both_ways()
 
 
-def _compiled(arch):
-    model = convolutions_in_a_row((8, 16, 3, 1), (16, 32, 1, 1))
+def _compiled(arch, size=14):
+    model = convolutions_in_a_row((8, 16, 3, 1), (16, 32, 1, 1), size=size)
     options = replace(QUICK, verify="outputs", timing=TimingModel.NETWORK)
     return compile(model, arch=arch, options=options)
 
@@ -57,6 +57,22 @@ def test_the_array_computes_or_waits(results):
     convolutions = [item for item in meshed.report.mesh.operators if item.compute]
     assert len(convolutions) == 2
     assert sum(item.compute for item in convolutions) < total <= meshed.simulation.cycles
+
+
+def test_the_array_waits_for_weights_or_for_the_memory_that_they_come_from(results):
+    """Few outputs: loading weights takes longest, because of the memory where its rows count."""
+    arch = results[1].arch
+
+    for_memory, for_weights = (
+        [item for item in _compiled(one, size=7).report.mesh.operators if item.compute]
+        for one in (arch, replace(arch, dram=None))
+    )
+
+    assert len(for_memory) == len(for_weights) == 2
+    for slow, quick in zip(for_memory, for_weights, strict=True):
+        assert slow.dram > quick.weights > 0
+        assert slow.weights == quick.dram == 0
+        assert (slow.compute, slow.inputs, slow.sums) == (quick.compute, quick.inputs, quick.sums)
 
 
 def test_reports_name_the_network_as_a_reason(results):

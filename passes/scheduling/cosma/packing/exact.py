@@ -85,13 +85,20 @@ def pack_exactly(
     if not result.values:
         return None, result.status is MipStatus.INFEASIBLE
     order = sorted(range(len(blocks)), key=lambda index: result.value(places[index]))
-    return _settled(blocks, order), True
+    return settled(blocks, order), True
 
 
-def _settled(blocks: Sequence[Block], order: Sequence[int]) -> tuple[int, ...]:
+def settled(blocks: Sequence[Block], order: Sequence[int]) -> tuple[int, ...]:
     """Let every block fall to the lowest address that its order from below allows.
 
     This frees the addresses from the solver's tolerance.
+
+    Args:
+        blocks: What is placed.
+        order: Of the blocks, those that lie lower first.
+
+    Returns:
+        An address for each block [byte].
     """
     near = neighbours(blocks)
     places = [-1] * len(blocks)

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 
 from .....ir.errors import OptionError
 from ....mip import Linear, MipLimits, MipResult, Solver
+from ..packing.exact import settled
 from ..plan import Plan
 from ..problem import ALL_RESIDENT, PlanProblem
 from ..search.bounds import closures
@@ -25,6 +26,7 @@ def solve_literal(
     solver: Solver = Solver.HIGHS,
     limits: MipLimits | None = None,
     order: Sequence[int] | None = None,
+    same: bool = False,
 ) -> IlpResult:
     """Return the optimum of eqs. (1)-(12), or of (17) where the order is fixed.
 
@@ -33,6 +35,7 @@ def solve_literal(
         solver: Which solver.
         limits: When to stop.
         order: Of the operators; chosen if ``None``.
+        same: Whether of several optima the one is taken that every solver takes.
 
     Raises:
         OptionError: An operator has a menu; the paper knows none.
@@ -44,7 +47,10 @@ def solve_literal(
     program = OrderResidency(problem, solver=solver, order=order)
     layout = _Layout(program)
     program.model.minimize(program.off_chip())
-    result = program.model.solve(limits or MipLimits())
+    limits = limits or MipLimits()
+    result = program.model.solve(limits)
+    if same:
+        result = program.model.same_optimum(result, limits)
     if not result.values:
         return outcome_of(program, result, None)
     plan = program.plan(result)
@@ -69,11 +75,9 @@ class _Layout:
             self._stays_put(tensor)
 
     def addresses(self, plan: Plan, result: MipResult) -> tuple[int, ...]:
-        """Return the address of each stay of the plan [byte]."""
-        return tuple(
-            round(result.value(self._addresses[stay.tensor, stay.last])) * self._program.unit
-            for stay in plan.stays
-        )
+        """Return the address of each stay of the plan [byte]: the least that its order allows."""
+        found = [result.value(self._addresses[stay.tensor, stay.last]) for stay in plan.stays]
+        return settled(plan.blocks, sorted(range(len(found)), key=found.__getitem__))
 
     def _apart(self) -> None:
         """Eq. (10): two tensors that reside at a step do not overlap."""

@@ -46,6 +46,7 @@ def solve_reduced(
     solver: Solver = Solver.HIGHS,
     limits: MipLimits | None = None,
     order: Sequence[int] | None = None,
+    same: bool = False,
 ) -> IlpResult:
     """Return the optimal order and residency, by integer programming.
 
@@ -54,13 +55,17 @@ def solve_reduced(
         solver: Who solves it.
         limits: When to stop.
         order: Only this order (eqs. (16)-(17)).
+        same: Whether of several optima the one is taken that every solver takes.
     """
+    limits = limits or MipLimits()
     program = OrderResidency(problem, solver=solver, order=order)
     for step in range(program.steps):
         program.model.add_at_most(program.room(step), program.budget)
     program.fetch_when_read()
     program.model.minimize(program.off_chip())
-    result = program.model.solve(limits or MipLimits())
+    result = program.model.solve(limits)
+    if same:
+        result = program.model.same_optimum(result, limits)
     plan = program.plan(result) if result.values else None
     return outcome_of(program, result, plan)
 

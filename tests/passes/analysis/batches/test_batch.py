@@ -52,6 +52,7 @@ def test_batch_equals_scalar_to_the_last_digit(data):
         assert cost.drain_cycles[index] == one.drain_cycles
         assert cost.cycles[index] == one.cycles
         assert cost.energy_pj[index] == one.energy_pj
+        assert cost.edp[index] == one.edp == one.energy_pj * one.cycles
         assert cost.offchip_bytes[index] == one.offchip_bytes
         again = evaluate(batch.nest(index), arch, placement=placement)
         assert again == one

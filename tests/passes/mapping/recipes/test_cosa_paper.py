@@ -34,6 +34,17 @@ def test_gives_a_valid_nest_with_either_solver(simba, solver):
     assert "eq. (12)" in result.note
 
 
+@pytest.mark.parametrize("work", [Workload(P=2, C=4, K=4), Workload(R=3, P=2, C=2)])
+@pytest.mark.parametrize("arch", ["simba.toml", "edge-1m.toml"])
+def test_both_solvers_give_the_same_nest_where_they_prove_the_optimum(arch, work):
+    problem = MappingProblem(workload=work, arch=load_architecture(arch))
+
+    highs, cbc = (CosaPaper(solver=solver, gap=0.0).map(problem) for solver in Solver)
+
+    assert highs.note.endswith(", proven")
+    assert (highs.nest, highs.note) == (cbc.nest, cbc.note)
+
+
 def test_objective_parts_of_a_solution_equal_those_of_its_nest(simba):
     space = even_space(MappingProblem(workload=Workload(P=4, C=8, K=4), arch=simba))
     program = PaperFormulation(space, PaperWeights(), input_share=1.0)

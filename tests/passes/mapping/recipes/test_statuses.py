@@ -166,6 +166,23 @@ def test_only_extents_that_were_tried_are_bounded_where_nothing_is_padded(monkey
     assert Cosa()._solve(replace(PROBLEM, padding=False, even=is_even)) is found
 
 
+@pytest.mark.parametrize(("value", "is_solved"), [(99.7, False), (99.59, True)])
+def test_padded_extents_are_solved_where_a_nest_gains_more_than_the_gap(
+    monkeypatch, value, is_solved
+):
+    own = SpaceOptimum(nest=nest_of(padded(7)), value=100.0, bound=8.0, proven=True)
+    spaces = []
+    monkeypatch.setattr(cosa, "solve_space", lambda space, *given: spaces.append(space) or own)
+    monkeypatch.setattr(cosa, "padding_may_pay", lambda space: True)
+    monkeypatch.setattr(cosa, "search_padded", lambda space: Uneven(nest_of(padded(8)), value))
+    monkeypatch.setattr(cosa, "least_steps", lambda *given: 0.0)
+
+    found = Cosa(pad_above=1e-9)._solve(PROBLEM)
+
+    assert [space.extents[Dim.K] for space in spaces] == ([7, 8] if is_solved else [7])
+    assert found.value == (value if is_solved else 100.0)
+
+
 WIDE = Workload(P=64, C=64, K=64)
 
 

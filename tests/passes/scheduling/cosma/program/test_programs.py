@@ -1,3 +1,4 @@
+import itertools
 from dataclasses import replace
 
 import pytest
@@ -15,7 +16,7 @@ from accnn.passes.scheduling.cosma.search.best_first import search
 from accnn.passes.scheduling.cosma.search.divide import divide
 from accnn.passes.scheduling.cosma.search.moves import MoveTable
 from accnn.passes.scheduling.cosma.search.peak import least_peak
-from accnn.passes.scheduling.cosma.solve import CosmaOptions, PlanOrder, solve
+from accnn.passes.scheduling.cosma.solve import CosmaOptions, PlanEngine, PlanOrder, solve
 
 from ..oracle import brute_force, problems
 
@@ -46,10 +47,54 @@ def test_the_literal_program_never_beats_the_reduced_one(problem: PlanProblem):
         assert literal.plan is not None
 
 
-@settings(max_examples=5, deadline=None)
-@given(problems(most=4, slack=1))
+@settings(max_examples=10, deadline=None)
+@given(problems(most=5, slack=2, menus=True))
 def test_cbc_agrees_with_highs(problem: PlanProblem):
-    assert solve_reduced(problem, solver=Solver.CBC).cost == solve_reduced(problem).cost
+    problem = problem.restrict_menus()
+
+    highs, cbc = (solve_reduced(problem, solver=solver, same=True) for solver in Solver)
+
+    assert highs.status is cbc.status is SolveStatus.OPTIMAL
+    assert highs.cost == highs.bound == cbc.cost == solve_reduced(problem).cost
+    assert highs.plan is not None
+    assert highs.plan.cost == highs.cost
+    assert highs.plan == cbc.plan
+
+
+@settings(max_examples=5, deadline=None)
+@given(problems(most=4, slack=2))
+def test_cbc_agrees_with_highs_on_addresses(problem: PlanProblem):
+    highs, cbc = (solve_literal(problem, solver=solver, same=True) for solver in Solver)
+
+    assert highs.status is cbc.status is SolveStatus.OPTIMAL
+    assert highs.plan is not None
+    assert highs.plan == cbc.plan
+    assert highs.addresses == cbc.addresses
+    blocks = list(zip(highs.plan.blocks, highs.addresses, strict=True))
+    for (one, low), (other, high) in itertools.combinations(blocks, 2):
+        if one.first <= other.last and other.first <= one.last:
+            assert low + one.bytes <= high or high + other.bytes <= low
+    assert all(0 <= at <= problem.budget - block.bytes for block, at in blocks)
+
+
+@settings(max_examples=10, deadline=None)
+@given(problems(most=5, slack=2, menus=True))
+def test_both_solvers_give_the_same_plan(problem: PlanProblem):
+    highs, cbc = (
+        solve(problem, CosmaOptions(engine=PlanEngine.ILP, solver=solver)) for solver in Solver
+    )
+
+    assert highs == cbc
+
+
+@settings(max_examples=10, deadline=None)
+@given(problems(most=5, slack=2, menus=True))
+def test_both_solvers_give_the_same_plan_where_no_search_has_one(problem: PlanProblem):
+    options = CosmaOptions(engine=PlanEngine.ILP, search_nodes=0)
+
+    highs, cbc = (solve(problem, replace(options, solver=solver)) for solver in Solver)
+
+    assert highs == cbc
 
 
 @settings(max_examples=15, deadline=None)
