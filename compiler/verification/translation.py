@@ -15,6 +15,7 @@ touches is what the simulator says. Values, the order of elements within an oper
 unit, and waits are judged by running the program.
 """
 
+import math
 from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -203,7 +204,7 @@ class _Translation:
         is_dense = node.kind == "dense"
         whole = SlidingWindow(kernel=(1, 1)) if is_dense else window_of(node, (1, 1))
         type = self.graph.types[node.operands[0]]
-        extents = (type.shape[0], 1) if is_dense else type.shape[2:]
+        extents = (type.shape[-2], 1) if is_dense else type.shape[2:]
         lines: list[Range] = []
         for axis, (output, tap) in enumerate(((Dim.P, Dim.R), (Dim.Q, Dim.S))):
             there = _lines(item, axis, is_dense)
@@ -237,11 +238,14 @@ class _Translation:
         starts = tuple(axis.start for axis in box)
         if len(item.box) != _IMAGE:
             n, g, c, row, column = starts
-            channel = g * channels + c + op.shift(0)
             if is_dense:
-                starts, strides = (row, channel), (0, 0, strides[1], strides[0], 0)
+                operand = self.graph.producer[op.works_for].operands[0]
+                batch = self.graph.types[operand].shape[:-2]
+                first, second, *others = *_index(batch, g), row, c
+                starts = (first, second + op.shift(0), *others)
+                strides = (0, _step(batch, strides), strides[-1], strides[-2], 0)
             else:
-                starts = (n, channel, row, column)
+                starts = (n, g * channels + c + op.shift(0), row, column)
                 strides = (strides[0], channels * strides[1], *strides[1:])
         offset = _offset(item, starts)
         return (*space[:2], space[2] + offset, _moving(box, strides))
@@ -357,12 +361,23 @@ def _offset(tile: Tile, starts: Sequence[int]) -> int:
     )
 
 
+def _index(batch: Sequence[int], number: int) -> tuple[int, ...]:
+    """Return which matrix of a batch a number is, along the axes of that."""
+    inner = [math.prod(batch[axis + 1 :]) for axis in range(len(batch))]
+    return tuple(number // size % n for n, size in zip(batch, inner, strict=True))
+
+
+def _step(batch: Sequence[int], strides: Sequence[int]) -> int:
+    """Return how far apart the matrices of a batch lie in a tile that has several of them."""
+    return next((step for n, step in zip(batch[::-1], strides[-3::-1], strict=True) if n > 1), 0)
+
+
 def _lines(tile: Tile, axis: int, is_dense: bool) -> Range:
     """Return the rows (axis 0) or columns that a tile has."""
     if len(tile.box) == _IMAGE:
         return tile.box[3 + axis]
     if is_dense:
-        return tile.box[0] if axis == 0 else Range(0, 1)
+        return tile.box[-2] if axis == 0 else Range(0, 1)
     return tile.box[2 + axis]
 
 
