@@ -20,6 +20,7 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
+from itertools import product
 
 from ...ir.errors import SimulationError, VerifyError
 from ...ir.graph import Graph
@@ -277,6 +278,7 @@ class _Translation:
         read = [item for item in found if item.way is Way.READ]
         if self._tiles.finishes(op):
             self._check_box("finishes", read[0], op.reads[0], number, op.box)
+            self._check_place(op)
         met: set[int] = set()
         for item in read:
             inside = [tile for tile in op.reads if self._lies_in(item, tile, number)]
@@ -285,6 +287,27 @@ class _Translation:
             met.update(inside)
         if all(item.region.lattices for item in read) and (left := set(op.reads) - met):
             raise VerifyError(f"it does not read tile {min(left)}")
+
+    def _check_place(self, op: TileOp) -> None:
+        """Check that finished sums go where their elements are in a tensor's own axes."""
+        if not op.written:
+            return
+        node, (n, groups, channels, row, column) = self.graph.producer[op.works_for], op.box
+        shape = node.result.type.shape
+        if node.kind == "dense":
+            wanted = {_index(shape[:-2], group) for group in range(groups.start, groups.stop)}
+            part, lines, others = op.written[:-2], op.written[-2:], (row, channels)
+        else:
+            count = shape[1] // node.int("groups", 1)
+            firsts = (group * count for group in range(groups.start, groups.stop))
+            pairs = product(firsts, range(channels.start, channels.stop))
+            wanted = {(first + channel,) for first, channel in pairs}
+            part, lines = op.written[1:2], (op.written[0], *op.written[2:])
+            others = (n, row, column)
+        _equal("writes", lines, others)
+        there = set(product(*(range(axis.start, axis.stop) for axis in part)))
+        if there != wanted:
+            raise VerifyError(f"it writes {part}, not where {groups} and {channels} belong")
 
     def _check_box(self, what: str, touch: ByteTouch, tile: int, number: int, box: Box) -> None:
         """Check that an access touches a box of a tile, every byte of it and no other."""

@@ -24,7 +24,7 @@ from ...ir.graph import Graph, Op
 from ...ir.isa.instructions import Space, Unit
 from ...ir.isa.spaces import level_of_space
 from ...ir.mapping import LoopNest
-from ...ir.operators.access import whole
+from ...ir.operators.access import Box, whole
 from ...ir.operators.image import AXES, ImageAxes, matrix_axes, rows_met
 from ...ir.operators.views import SlidingWindow, window_of
 from ...ir.tiles.graph import Range, Role, Tile, TileGraph, TileOp, dense_strides, multiplier_name
@@ -443,16 +443,17 @@ class MacOperations:
             self._known[role, index] = self.collector.tile(placed)
         return self._known[role, index]
 
-    def finish_of(self, sums: int, ranges: Ranges, out: Tile) -> TileOp:
+    def finish_of(self, sums: int, ranges: Ranges, out: Tile, written: Box = ()) -> TileOp:
         """Return the operation that turns accumulators into outputs.
 
         Args:
             sums: Index of the accumulator tile.
             ranges: Its index ranges.
             out: The tile of outputs.
+            written: What is written along its axes, if these are the tensor's own.
         """
         parameters = tuple(map(self.collector.tile, self.tiler.parameter_tiles(ranges)))
-        return self.collector.op(
+        found = self.collector.op(
             self.tiler.op,
             unit=Unit.VX,
             box=self.collector.tiles[sums].box,
@@ -460,6 +461,7 @@ class MacOperations:
             out=self.collector.tile(out),
             shifts=(0, *(0 for _ in parameters), self.first_channels[1]),
         )
+        return replace(found, written=written)
 
 
 def mac_operations(

@@ -3,7 +3,7 @@
 import pytest
 
 from accnn.backend.load import load_architecture
-from accnn.ir.ops import direct_operands
+from accnn.ir.direct import direct_operands
 from tests.networks import NetworkBuilder, per_tensor
 
 SIMBA, EDGE = load_architecture("simba"), load_architecture("edge-1m")
