@@ -436,6 +436,11 @@ class _GroupTiler:
     def _product(self, chain: Chain, made: Range) -> Iterator[Block]:
         """Yield some rows of a chain that begins on the array, in the order of its nest."""
         head = chain[0]
+        if not self.made_here.isdisjoint(weights_of(head)):
+            raise InfeasibleError(
+                f"%{head.name} needs all of %{head.operands[1]} of its group for every row",
+                hint="--fuse epilogues",
+            )
         nest, resident = self.nests[head.name], self._resident(chain)
         run = mac_operations(
             self.graph, head, nest, self.arch, self.place, self.collector, resident, made.size
