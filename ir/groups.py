@@ -4,11 +4,15 @@ from collections.abc import Hashable, Sequence
 from dataclasses import replace
 
 from .errors import VerifyError
-from .graph import Graph, Op
+from .graph import Attr, Graph, Op, sorted_attrs
 from .graph_schedule import Group
+from .ops import parameters_of, weights_of
 
 GROUP = "group"
 """The kind of an operator that stands for several."""
+
+_PARAMETERS, _WEIGHTS = "parameters", "weights"
+"""Its attributes that name what members read beside the lines, and that is computed."""
 
 
 def contracted(graph: Graph, groups: Sequence[Group]) -> Graph:
@@ -52,11 +56,16 @@ def group_op(graph: Graph, group: Group) -> Op:
         if op.name in graph.outputs or not readers <= set(members):
             raise VerifyError(f"%{op.name} is read outside of group %{members[-1]}")
     read = dict.fromkeys(name for op in ops for name in op.inputs if name not in made)
+    attrs: dict[str, Attr] = {"members": members, "rows": group.rows}
+    for key, named in ((_PARAMETERS, parameters_of), (_WEIGHTS, weights_of)):
+        names = dict.fromkeys(name for op in ops for name in named(op))
+        computed = tuple(name for name in names if not graph.is_constant(name))
+        attrs |= {key: computed} if computed else {}
     return Op(
         kind=GROUP,
         operands=tuple(read),
         results=ops[-1].results,
-        attrs=(("members", members), ("rows", group.rows)),
+        attrs=sorted_attrs(attrs.items()),
         loc=ops[-1].loc,
     )
 
@@ -68,6 +77,30 @@ def group_of(op: Op) -> Group | None:
     members = op.attr("members")
     assert isinstance(members, tuple)
     return Group(members=tuple(str(name) for name in members), rows=op.int("rows"))
+
+
+def weights_of_group(op: Op) -> tuple[str, ...]:
+    """Return the computed tensors that members of a group read as weights.
+
+    Args:
+        op: What stands for the group.
+    """
+    return _names(op, _WEIGHTS)
+
+
+def parameters_of_group(op: Op) -> tuple[str, ...]:
+    """Return the computed biases and tables that members of a group read.
+
+    Args:
+        op: What stands for the group.
+    """
+    return _names(op, _PARAMETERS)
+
+
+def _names(op: Op, key: str) -> tuple[str, ...]:
+    names = op.attr(key, ())
+    assert isinstance(names, tuple)
+    return tuple(map(str, names))
 
 
 def _operator(graph: Graph, name: str) -> Op:

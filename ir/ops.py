@@ -33,7 +33,6 @@ To add an operator, add one entry to the table of its family in ``operators/``.
 from collections.abc import Mapping
 from functools import lru_cache
 
-from .arch import Architecture
 from .graph import Attr, Graph, Op, Value, sorted_attrs
 from .operators.access import Box, Part, View
 from .operators.families.elementwise import ELEMENTWISE, ONE_ELEMENT, along_axes
@@ -43,7 +42,7 @@ from .operators.families.moves import MOVES, concat_along_axes, same_elements
 from .operators.families.windowed import WINDOWED
 from .operators.spec import Family, OpSpec, Types, refusal
 from .types import DType, Quantization, TensorType
-from .workload import Operand, Workload
+from .workload import Workload
 
 OPS: Mapping[str, OpSpec] = {
     spec.kind: spec for spec in (*MAC, *ELEMENTWISE, *WINDOWED, *GATHERS, *MOVES)
@@ -65,6 +64,21 @@ def spec_of(op: Op) -> OpSpec:
 def is_mac(op: Op) -> bool:
     """Whether the MAC array runs an operator; not if its kind is unknown."""
     return op.kind in OPS and OPS[op.kind].family is Family.MAC
+
+
+def weights_of(op: Op) -> tuple[str, ...]:
+    """Return the name of the weights that an operator of the MAC array reads; of others none."""
+    return op.operands[1:2] if is_mac(op) else ()
+
+
+def parameters_of(op: Op) -> tuple[str, ...]:
+    """Return the operands that lie beside the unit: biases and tables; none if its kind is unknown.
+
+    Args:
+        op: The operator.
+    """
+    first = OPS[op.kind].parameters if op.kind in OPS else None
+    return () if first is None else tuple(filter(None, op.operands[first:]))
 
 
 def is_move(op: Op) -> bool:
@@ -249,23 +263,3 @@ def verify_graph(graph: Graph) -> None:
     graph.verify()
     for op in graph.ops:
         verify_op(op, graph.types)
-
-
-def direct_operands(graph: Graph, op: Op, arch: Architecture) -> frozenset[str]:
-    """Return the activations that an operator reads as what never lies in the scratchpad.
-
-    These are biases and tables, and weights where the scratchpad does not hold such, if they are
-    computed or inputs of the network. They have to be off chip while the operator runs.
-
-    Args:
-        graph: The network.
-        op: One of its operators.
-        arch: The accelerator.
-    """
-    first = OPS[op.kind].parameters if op.kind in OPS else None
-    if first is None:
-        return frozenset()
-    if is_mac(op) and Operand.W not in arch.scratchpad_level.holds:
-        first = 1
-    names = op.operands[first:]
-    return frozenset(name for name in names if name and not graph.is_constant(name))

@@ -8,6 +8,7 @@ import numpy.typing as npt
 
 from ...ir.graph import Graph, Op
 from ...ir.isa.program import Symbol, SymbolKind
+from ...ir.ops import workload
 from ...ir.tiles.events import TRANSFERS, EventKind
 from ...ir.tiles.graph import Role
 from ...ir.tiles.schedule import TileSchedule
@@ -79,10 +80,11 @@ def multiplier_of(graph: Graph, op: Op) -> npt.NDArray[np.float32]:
     x, w = (graph.types[name].quant for name in op.operands[:2])
     y = op.result.type.quant
     assert x is not None and w is not None and y is not None
-    channels = graph.types[op.operands[1]].shape[0]
+    nest = workload(op, graph.types)
+    assert nest is not None
     weights = np.asarray(w.scale, np.float32)
     factor = np.float32(x.scale[0]) * weights / np.float32(y.scale[0])
-    return np.ascontiguousarray(np.broadcast_to(factor.astype(np.float32), (channels,)))
+    return np.ascontiguousarray(np.broadcast_to(factor.astype(np.float32), (nest.G * nest.K,)))
 
 
 def moved_tensors(schedule: TileSchedule) -> tuple[str, ...]:

@@ -7,7 +7,7 @@ from typing import TypeAlias
 from ...ir.errors import ModelError, PassError
 from ...ir.isa.instructions import Access, Activate, AnyInstruction, Mac, Requant, Window
 from ...ir.operators.access import Box
-from ...ir.operators.image import AXES, ImageAxes, rows_met
+from ...ir.operators.image import AXES, ImageAxes, matrix_axes, rows_met
 from ...ir.operators.views import activation_of, clamp_of, window_of
 from ...ir.tiles.graph import Range, multiplier_name
 from ...ir.types import TensorType
@@ -89,7 +89,8 @@ def _read_image(site: SelectionSite, box: Box, channels: int) -> Access:
     index = site.step.reads[0]
     if len(site.tile(index).box) == AXES:
         return site.access(index, box)
-    axes = ImageAxes(channels, site.op.kind == "dense")
+    shape = site.type(site.op.operands[0]).shape
+    axes = ImageAxes(channels, matrix_axes(site.op.kind, shape))
     access = site.read(0, _own_box(site, axes, box))
     return replace(access, strides=axes.split(access.strides))
 
@@ -104,7 +105,7 @@ def _written_image(site: SelectionSite, box: Box, channels: int) -> Access:
     """
     if len(site.tile(site.step.out).box) == AXES:
         return site.access(site.step.out, box)
-    axes = ImageAxes(channels, site.op.kind == "dense")
+    axes = ImageAxes(channels, matrix_axes(site.op.kind, site.op.result.type.shape))
     access = site.written(_own_box(site, axes, box))
     return replace(access, strides=axes.split(access.strides))
 

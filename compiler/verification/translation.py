@@ -15,10 +15,12 @@ touches is what the simulator says. Values, the order of elements within an oper
 unit, and waits are judged by running the program.
 """
 
+import math
 from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
+from itertools import product
 
 from ...ir.errors import SimulationError, VerifyError
 from ...ir.graph import Graph
@@ -203,7 +205,7 @@ class _Translation:
         is_dense = node.kind == "dense"
         whole = window_of(node, (1, 1))
         type = self.graph.types[node.operands[0]]
-        extents = (type.shape[0], 1) if is_dense else type.shape[2:]
+        extents = (type.shape[-2], 1) if is_dense else type.shape[2:]
         lines: list[Range] = []
         for axis, (output, tap) in enumerate(((Dim.P, Dim.R), (Dim.Q, Dim.S))):
             there = _lines(item, axis, is_dense)
@@ -237,11 +239,14 @@ class _Translation:
         starts = tuple(axis.start for axis in box)
         if len(item.box) != _IMAGE:
             n, g, c, row, column = starts
-            channel = g * channels + c + op.shift(0)
             if is_dense:
-                starts, strides = (row, channel), (0, 0, strides[1], strides[0], 0)
+                operand = self.graph.producer[op.works_for].operands[0]
+                batch = self.graph.types[operand].shape[:-2]
+                first, second, *others = *_index(batch, g), row, c
+                starts = (first, second + op.shift(0), *others)
+                strides = (0, _step(batch, strides), strides[-1], strides[-2], 0)
             else:
-                starts = (n, channel, row, column)
+                starts = (n, g * channels + c + op.shift(0), row, column)
                 strides = (strides[0], channels * strides[1], *strides[1:])
         offset = _offset(item, starts)
         return (*space[:2], space[2] + offset, _moving(box, strides))
@@ -273,6 +278,7 @@ class _Translation:
         read = [item for item in found if item.way is Way.READ]
         if self._tiles.finishes(op):
             self._check_box("finishes", read[0], op.reads[0], number, op.box)
+            self._check_place(op)
         met: set[int] = set()
         for item in read:
             inside = [tile for tile in op.reads if self._lies_in(item, tile, number)]
@@ -281,6 +287,27 @@ class _Translation:
             met.update(inside)
         if all(item.region.lattices for item in read) and (left := set(op.reads) - met):
             raise VerifyError(f"it does not read tile {min(left)}")
+
+    def _check_place(self, op: TileOp) -> None:
+        """Check that finished sums go where their elements are in a tensor's own axes."""
+        if not op.written:
+            return
+        node, (n, groups, channels, row, column) = self.graph.producer[op.works_for], op.box
+        shape = node.result.type.shape
+        if node.kind == "dense":
+            wanted = {_index(shape[:-2], group) for group in range(groups.start, groups.stop)}
+            part, lines, others = op.written[:-2], op.written[-2:], (row, channels)
+        else:
+            count = shape[1] // node.int("groups", 1)
+            firsts = (group * count for group in range(groups.start, groups.stop))
+            pairs = product(firsts, range(channels.start, channels.stop))
+            wanted = {(first + channel,) for first, channel in pairs}
+            part, lines = op.written[1:2], (op.written[0], *op.written[2:])
+            others = (n, row, column)
+        _equal("writes", lines, others)
+        there = set(product(*(range(axis.start, axis.stop) for axis in part)))
+        if there != wanted:
+            raise VerifyError(f"it writes {part}, not where {groups} and {channels} belong")
 
     def _check_box(self, what: str, touch: ByteTouch, tile: int, number: int, box: Box) -> None:
         """Check that an access touches a box of a tile, every byte of it and no other."""
@@ -357,12 +384,23 @@ def _offset(tile: Tile, starts: Sequence[int]) -> int:
     )
 
 
+def _index(batch: Sequence[int], number: int) -> tuple[int, ...]:
+    """Return which matrix of a batch a number is, along the axes of that."""
+    inner = [math.prod(batch[axis + 1 :]) for axis in range(len(batch))]
+    return tuple(number // size % n for n, size in zip(batch, inner, strict=True))
+
+
+def _step(batch: Sequence[int], strides: Sequence[int]) -> int:
+    """Return how far apart the matrices of a batch lie in a tile that has several of them."""
+    return next((step for n, step in zip(batch[::-1], strides[-3::-1], strict=True) if n > 1), 0)
+
+
 def _lines(tile: Tile, axis: int, is_dense: bool) -> Range:
     """Return the rows (axis 0) or columns that a tile has."""
     if len(tile.box) == _IMAGE:
         return tile.box[3 + axis]
     if is_dense:
-        return tile.box[0] if axis == 0 else Range(0, 1)
+        return tile.box[-2] if axis == 0 else Range(0, 1)
     return tile.box[2 + axis]
 
 

@@ -64,11 +64,21 @@ def check_mac(op: Op, types: Types, result: TensorType) -> None:
         _require_dtypes(op, (*types, result), DType.F32)
     else:
         _require_quantised(op, "x", x)
-        _require_quantised(op, "w", weight, axis=0)
+        _require_quantised(op, "w", weight, axis=scale_axis(op.kind, weight))
         _require_quantised(op, "result", result)
         if bias is not None and bias.dtype is not DType.S32:
             raise refusal(op, f"expects a bias of type s32, got {bias.dtype}")
     _check_tail(op, result)
+
+
+def scale_axis(kind: str, weight: TensorType) -> int | None:
+    """Return the axis of weights that may have a scale for each index; ``None``: none has.
+
+    Args:
+        kind: Of an operator of the MAC array.
+        weight: Type of its weights, of which batches of matrices have one scale.
+    """
+    return None if kind == "dense" and len(weight.shape) > 2 else 0
 
 
 def check_sum(op: Op, types: Types, result: TensorType) -> None:

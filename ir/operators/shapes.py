@@ -6,6 +6,9 @@ from ..graph import Op
 from .spec import Types, optional, present, refusal
 from .views import window_of
 
+MOST_MATRIX_AXES = 4
+"""Axes of the operands of a product of matrices, those of its batch included."""
+
 
 def same_shape(op: Op, types: Types) -> tuple[int, ...]:
     """The result has the shape of the first operand."""
@@ -58,12 +61,15 @@ def global_pool_shape(op: Op, types: Types) -> tuple[int, ...]:
 
 
 def dense_shape(op: Op, types: Types) -> tuple[int, ...]:
-    """``[M, J]``."""
+    """``[.., M, J]``."""
     x, weight = present(op, types, 0).shape, present(op, types, 1).shape
-    if len(x) != 2 or len(weight) != 2 or x[1] != weight[1]:
-        raise refusal(op, f"expects [M, L] and [J, L], got {x} and {weight}")
-    _check_bias(op, types, weight[0])
-    return x[0], weight[0]
+    is_alike = len(x) == len(weight) and x[:-2] == weight[:-2] and x[-1:] == weight[-1:]
+    if not is_alike or not 2 <= len(x) <= MOST_MATRIX_AXES:
+        raise refusal(op, f"expects [M, L] and [J, L], or batches of them, got {x} and {weight}")
+    if len(x) > 2 and optional(types, 2) is not None:
+        raise refusal(op, "has batches and a bias")
+    _check_bias(op, types, weight[-2])
+    return *x[:-1], weight[-2]
 
 
 def reduced_shape(op: Op, types: Types) -> tuple[int, ...]:

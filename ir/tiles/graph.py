@@ -24,9 +24,6 @@ from ..isa.instructions import Space, Unit
 from ..mapping import LoopNest
 from ..workload import DIMS, Dim
 
-_MATRIX = 2
-"""Axes of a matrix."""
-
 
 class Role(StrEnum):
     """What a tile is to its operator."""
@@ -151,6 +148,8 @@ class TileOp:
         shifts: For each tile that is read, then for the one that is written: the channel of the
             tile's tensor that is the first one of the operator's own, where that lies in place in
             a concatenation; empty: 0 of all.
+        written: For finishing into a tile that has the axes of its tensor: what is written along
+            those of the operator's own result. Otherwise empty; it is the box then.
     """
 
     operator: str
@@ -164,6 +163,7 @@ class TileOp:
     written_bytes: int = 0
     member: str = ""
     shifts: tuple[int, ...] = ()
+    written: tuple[Range, ...] = ()
 
     @property
     def works_for(self) -> str:
@@ -233,17 +233,8 @@ class TileGraph:
         return bool(op.reads) and self.tiles[op.reads[0]].role is Role.PSUM
 
     def written_box(self, op: TileOp) -> tuple[Range, ...]:
-        """Return what an operation writes, along the axes of the tile that it writes.
-
-        What finishes sums into a tile with the tensor's own axes has channels of one group, or
-        one of each group.
-        """
-        out, box = self.tiles[op.out], op.box
-        if self.finishes(op) and len(out.box) != len(box):
-            n, group, channel, row, column = box
-            channels = group if group.stop > 1 else channel
-            box = (row, channels) if len(out.box) == _MATRIX else (n, channels, row, column)
-        return shifted(box, op.shift(-1))
+        """Return what an operation writes, along the axes of the tile that it writes."""
+        return shifted(op.written or op.box, op.shift(-1))
 
     def keeps(self, op: TileOp) -> bool:
         """Whether an operation copies rows of a tile into an inner one of the same tensor."""

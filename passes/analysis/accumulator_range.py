@@ -6,6 +6,7 @@ accumulator, overflow is impossible; where it does not, the simulator's trap dec
 at hand.
 """
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -53,8 +54,10 @@ def accumulator_bounds(
 def _magnitude(graph: Graph, op: Op, weights: Array) -> int:
     x, w = graph.types[op.operands[0]], graph.types[op.operands[1]]
     zeros = np.asarray(_zero_points(w.quant), np.int64).reshape(-1, *(1,) * (weights.ndim - 1))
-    taps = np.abs(weights.astype(np.int64) - zeros).reshape(weights.shape[0], -1).sum(axis=1)
-    return int(taps.max()) * _largest_input(x.dtype, _zero_points(x.quant)[0])
+    taps = np.abs(weights.astype(np.int64) - zeros)
+    depth = weights.shape[-1:] if op.kind == "dense" else weights.shape[1:]
+    largest = taps.reshape(-1, math.prod(depth)).sum(axis=1).max()
+    return int(largest) * _largest_input(x.dtype, _zero_points(x.quant)[0])
 
 
 def _zero_points(quant: Quantization | None) -> tuple[int, ...]:

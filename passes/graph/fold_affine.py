@@ -99,6 +99,8 @@ def _per_channel(op: Op, mac: Op, constant: Array | None) -> Array | None:
     if constant is None or op.result.type.shape != mac.result.type.shape:
         return None
     after = _CHANNEL_AXES[mac.kind]
+    if len(mac.result.type.shape) != after + 2:
+        return None
     channels = mac.result.type.shape[-1 - after]
     wide = constant.astype(np.float64)
     if wide.size == 1:

@@ -80,10 +80,14 @@ class _Split:
         self.growth.end(op)
 
     def _dense(self, op: Op) -> str:
-        M, L = self.growth.types[op.operands[0]].shape
-        x = self.growth.add(op, "reshape", op.operands[:1], shape=(M, 1, L))
-        products = self.growth.add(op, "mul", (x, op.operands[1]))
-        return self.growth.add(op, "reduce_sum", (products,), axis=2)
+        x, w = op.operands[:2]
+        *batch, M, L = self.growth.types[x].shape
+        x = self.growth.add(op, "reshape", (x,), shape=(*batch, M, 1, L))
+        if batch:
+            J = self.growth.types[w].shape[-2]
+            w = self.growth.add(op, "reshape", (w,), shape=(*batch, 1, J, L))
+        products = self.growth.add(op, "mul", (x, w))
+        return self.growth.add(op, "reduce_sum", (products,), axis=len(batch) + 2)
 
     def _convolution(self, op: Op) -> str:
         K, C, R, S = self.growth.types[op.operands[1]].shape

@@ -9,11 +9,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from ...ir.arch import Architecture
+from ...ir.direct import direct_operands
 from ...ir.errors import VerifyError
 from ...ir.graph import Graph, Op
 from ...ir.graph_schedule import GraphSchedule, Residence, Transfer
 from ...ir.groups import contracted
-from ...ir.ops import direct_operands
 from ...ir.workload import Operand
 
 

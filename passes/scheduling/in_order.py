@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from ...ir.arch import Architecture
+from ...ir.direct import direct_operands
 from ...ir.errors import InfeasibleError, Shortage
 from ...ir.graph import Graph, Op
 from ...ir.graph_schedule import (
@@ -20,7 +21,6 @@ from ...ir.graph_schedule import (
     Transfer,
     Workspace,
 )
-from ...ir.ops import direct_operands
 from ...ir.workload import Operand
 
 MIN_WORKSPACE = 8192

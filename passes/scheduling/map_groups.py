@@ -16,7 +16,7 @@ from ...ir.graph_schedule import Group
 from ...ir.mapping import LoopNest
 from ...ir.module import Mapping as OperatorMapping
 from ...ir.module import Module
-from ...ir.ops import is_mac, operand_types, spec_of, workload
+from ...ir.ops import is_mac, operand_types, spec_of, weights_of, workload
 from ...ir.tiles.schedule import TileSchedule
 from ...ir.workload import Dim, Operand, Workload
 from ..analysis.batches.nest_batch import batch_nests
@@ -191,6 +191,8 @@ class GroupMapping:
             if base is None:
                 continue
             resident: set[Operand] = set()
+            if not place.addresses.keys().isdisjoint(weights_of(head)):
+                resident.add(Operand.W)
             if self._is_striped or head.operands[0] in place.addresses:
                 resident.add(Operand.I)
             made = home_of(homes, chain[-1].name).tensor

@@ -25,7 +25,7 @@ from ...ir.isa.instructions import Space, Unit
 from ...ir.mapping import LoopNest
 from ...ir.operators.access import Box, Read, View, size_of, whole
 from ...ir.operators.families.moves import joins_channels
-from ...ir.ops import aligned_part, aligned_parts, is_mac, operand_types, spec_of
+from ...ir.ops import aligned_part, aligned_parts, is_mac, operand_types, spec_of, weights_of
 from ...ir.tiles.graph import Range, Role, Tile, TileGraph, TileOp, dense_strides, shifted
 from ...ir.types import TensorType
 from ...ir.workload import Dim, Operand
@@ -35,7 +35,7 @@ from .homes import Home, Homes, home_of, homes_of
 from .lines import bytes_of_lines, is_active, keepers
 from .mac import Ranges, mac_operations
 from .residency import Residency
-from .stripes import Stripe, has_lines, read_row_by_row, row_axis, stripes
+from .stripes import Stripe, has_lines, read_row_by_row, reads_lines, row_axis, stripes
 from .vector import table_tile
 
 _HANDED_ON = 8192
@@ -234,7 +234,7 @@ class _GroupTiler:
     def first_reads(self) -> frozenset[str]:
         """What the first operators of chains read from outside, in lines."""
         heads = (chain[0] for chain in self.chains if self.is_striped)
-        read = {name for op in heads for name in _activations(self.graph, op)}
+        read = {name for op in heads for name in reads_lines(self.graph, op)}
         return frozenset(read - self.made_here)
 
     @cached_property
@@ -436,6 +436,11 @@ class _GroupTiler:
     def _product(self, chain: Chain, made: Range) -> Iterator[Block]:
         """Yield some rows of a chain that begins on the array, in the order of its nest."""
         head = chain[0]
+        if not self.made_here.isdisjoint(weights_of(head)):
+            raise InfeasibleError(
+                f"%{head.name} needs all of %{head.operands[1]} of its group for every row",
+                hint="--fuse epilogues",
+            )
         nest, resident = self.nests[head.name], self._resident(chain)
         run = mac_operations(
             self.graph, head, nest, self.arch, self.place, self.collector, resident, made.size
@@ -462,13 +467,16 @@ class _GroupTiler:
                 return (run.finish_of(sums, piece, run.tiler.outputs(out)),)
             place, outer = own(piece), own(out)
             first = self._target(chain, 0, place, outer)
-            return (run.finish_of(sums, piece, first), *self._tail(chain, place, outer))
+            finished = run.finish_of(sums, piece, first, place)
+            return (finished, *self._tail(chain, place, outer))
 
         return run.blocks(finish)
 
     def _resident(self, chain: Chain) -> frozenset[Operand]:
         """Return the operands of a chain's first member that pass in no tiles of the nest."""
         head, found = chain[0], set[Operand]()
+        if not self.place.addresses.keys().isdisjoint(weights_of(head)):
+            found.add(Operand.W)
         if self.is_striped or head.operands[0] in self.place.addresses:
             found.add(Operand.I)
         made = self._home(chain[-1].name).tensor
@@ -604,12 +612,6 @@ def _seen(tile: Tile, view: View) -> Tile:
     """Return a tile under the axes that an operator reads it with."""
     box = whole(view.shape) if tile.is_resident else tile.box
     return replace(tile, view=view.strides, box=box)
-
-
-def _activations(graph: Graph, op: Op) -> Iterator[str]:
-    """Yield what an operator reads in lines."""
-    names = op.operands[:1] if is_mac(op) else tiled_operands(op)
-    return (name for name in names if name and has_lines(graph, op, name))
 
 
 def _rows_box(type: TensorType, rows: Range) -> Box:

@@ -18,7 +18,7 @@ from ...ir.graph import Graph
 from ...ir.tiles.graph import Range
 from .chains import Chain, chains, inputs_of
 from .homes import Homes, home_of, homes_of
-from .stripes import Stripe, read_row_by_row, rows_of, stripes
+from .stripes import Stripe, activations, read_row_by_row, rows_of, stripes
 
 
 def kept_rows(now: Stripe, then: Stripe) -> Mapping[str, Range]:
@@ -143,7 +143,8 @@ def _row_bytes(graph: Graph, parts: Sequence[Chain], without: Collection[str]) -
     """Return the bytes of a row of each tensor that has lines, but for some."""
     made = {chain[-1].name for chain in parts}
     inside = {op.name for chain in parts for op in chain}
-    read = {name for chain in parts for name in chain[0].inputs if not graph.is_constant(name)}
+    heads = (chain[0] for chain in parts)
+    read = {name for op in heads for name in activations(op) if not graph.is_constant(name)}
     types = {name: graph.types[name] for name in (made | (read - inside)).difference(without)}
     return {name: type.bytes // rows_of(type) for name, type in types.items()}
 

@@ -24,8 +24,8 @@ from ...ir.graph import Graph, Op
 from ...ir.isa.instructions import Space, Unit
 from ...ir.isa.spaces import level_of_space
 from ...ir.mapping import LoopNest
-from ...ir.operators.access import whole
-from ...ir.operators.image import AXES, ImageAxes, rows_met
+from ...ir.operators.access import Box, whole
+from ...ir.operators.image import AXES, ImageAxes, matrix_axes, rows_met
 from ...ir.operators.views import SlidingWindow, window_of
 from ...ir.tiles.graph import Range, Role, Tile, TileGraph, TileOp, dense_strides, multiplier_name
 from ...ir.workload import DIMS, RELEVANT, Dim, Operand, Workload
@@ -166,7 +166,9 @@ class MacTiler:
 
     def axes(self, channels: Dim) -> ImageAxes:
         """Return how the array sees the input (``C``) or the output (``K``)."""
-        return ImageAxes(self.workload.dims[channels], self.is_dense)
+        name = self.op.operands[0] if channels is Dim.C else self.op.name
+        batch = matrix_axes(self.op.kind, self.graph.types[name].shape)
+        return ImageAxes(self.workload.dims[channels], batch)
 
     def weights(self, ranges: Ranges) -> Tile:
         """Return the weight tile ``G K C R S`` of index ranges."""
@@ -262,8 +264,9 @@ class MacTiler:
         """Return strides and extents of an activation seen as ``N G channel row column``."""
         shape = self.graph.types[name].shape
         if self.is_dense:
-            rows, columns = shape
-            return (rows * columns, rows * columns, 1, columns, 1), (1, 1, columns, rows, 1)
+            *batch, rows, columns = shape
+            size, matrices = rows * columns, math.prod(batch)
+            return (matrices * size, size, 1, columns, 1), (1, matrices, columns, rows, 1)
         dims = self.workload.dims
         seen = (shape[0], dims[Dim.G], dims[channels], shape[2], shape[3])
         return dense_strides(seen), seen
@@ -440,16 +443,17 @@ class MacOperations:
             self._known[role, index] = self.collector.tile(placed)
         return self._known[role, index]
 
-    def finish_of(self, sums: int, ranges: Ranges, out: Tile) -> TileOp:
+    def finish_of(self, sums: int, ranges: Ranges, out: Tile, written: Box = ()) -> TileOp:
         """Return the operation that turns accumulators into outputs.
 
         Args:
             sums: Index of the accumulator tile.
             ranges: Its index ranges.
             out: The tile of outputs.
+            written: What is written along its axes, if these are the tensor's own.
         """
         parameters = tuple(map(self.collector.tile, self.tiler.parameter_tiles(ranges)))
-        return self.collector.op(
+        found = self.collector.op(
             self.tiler.op,
             unit=Unit.VX,
             box=self.collector.tiles[sums].box,
@@ -457,6 +461,7 @@ class MacOperations:
             out=self.collector.tile(out),
             shifts=(0, *(0 for _ in parameters), self.first_channels[1]),
         )
+        return replace(found, written=written)
 
 
 def mac_operations(

@@ -20,6 +20,7 @@ from ...ir.operators.views import window_of
 from ...ir.ops import aligned_part, is_aligned, is_mac, operand_types
 from ...ir.tiles.graph import Range
 from ...ir.types import TensorType
+from .chains import tiled_operands
 from .homes import Homes, home_of, homes_of
 
 Lines = Mapping[str, Range]
@@ -112,6 +113,7 @@ def has_lines(graph: Graph, op: Op, name: str) -> bool:
     """Whether an operator reads rows of an operand: an activation with as many axes as its result.
 
     Vectors along columns, say, are fetched as the tiles need them, and so is what a reshape reads.
+    Weights, if they are computed, are read all of them for every row.
 
     Args:
         graph: The network.
@@ -120,7 +122,26 @@ def has_lines(graph: Graph, op: Op, name: str) -> bool:
     """
     ranks = (len(graph.types[name].shape), len(op.result.type.shape))
     is_alike = ranks[0] == ranks[1] and op.kind != "reshape"
-    return not graph.is_constant(name) and (is_mac(op) or is_alike)
+    return name in activations(op) and not graph.is_constant(name) and (is_mac(op) or is_alike)
+
+
+def activations(op: Op) -> tuple[str, ...]:
+    """Return the operands of an operator that are no weights, biases or tables.
+
+    Args:
+        op: The operator.
+    """
+    return tuple(filter(None, op.operands[:1] if is_mac(op) else tiled_operands(op)))
+
+
+def reads_lines(graph: Graph, op: Op) -> tuple[str, ...]:
+    """Return the operands that an operator reads in lines.
+
+    Args:
+        graph: The network.
+        op: The operator.
+    """
+    return tuple(name for name in activations(op) if has_lines(graph, op, name))
 
 
 def read_row_by_row(graph: Graph, ops: Sequence[Op], names: Iterable[str]) -> frozenset[str]:
@@ -150,7 +171,7 @@ def reads_row_by_row(graph: Graph, op: Op, name: str) -> bool:
     if rows != rows_of(op.result.type) or len(graph.types[name].shape) != len(op.result.type.shape):
         return False
     at = (Range(0, 1), Range(rows - 1, rows))
-    return all(needed_rows(graph, op, row)[name] == row for row in at)
+    return all(needed_rows(graph, op, row).get(name) == row for row in at)
 
 
 def _filtered(graph: Graph, op: Op) -> Callable[[Range], Range]:

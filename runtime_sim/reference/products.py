@@ -26,9 +26,9 @@ def conv2d(op: Op, types: tuple[TensorType, ...], operands: tuple[Array, ...]) -
 
 
 def dense(op: Op, types: tuple[TensorType, ...], operands: tuple[Array, ...]) -> Array:
-    """Run ``dense`` on ``[M, L]`` and ``[J, L]``."""
+    """Run ``dense`` on ``[.., M, L]`` and ``[.., J, L]``."""
     x, w = _centred(types, operands)
-    return _finish(op, types, operands, x @ w.T, (-1,))
+    return _finish(op, types, operands, x @ np.swapaxes(w, -1, -2), (-1,))
 
 
 def _centred(types: tuple[TensorType, ...], operands: tuple[Array, ...]) -> tuple[Array, Array]:

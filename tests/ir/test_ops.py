@@ -26,6 +26,10 @@ TYPES = {
     "b": f32(6),
     "m": f32(5, 7),
     "v": f32(3, 7),
+    "heads": f32(2, 3, 5, 7),
+    "keys": f32(2, 3, 9, 7),
+    "qheads": s8(2, 5, 7),
+    "qkeys": s8(2, 9, 7, quant=Quantization((0.1, 0.2), (0, 0), 0)),
     "qx": s8(2, 4, 9, 8),
     "qw": s8(6, 4, 3, 3, quant=PER_CHANNEL),
     "qb": TensorType(DType.S32, (6,)),
@@ -46,6 +50,7 @@ def make(kind, *operands, dtype=None, quant=None, **attrs):
         ("conv2d", ("x", "w"), {"stride": (2, 1), "pads": (1, 0, 1, 2)}, (2, 6, 5, 8)),
         ("conv2d", ("x", "w"), {"dilation": (2, 3)}, (2, 6, 5, 2)),
         ("dense", ("m", "v"), {}, (5, 3)),
+        ("dense", ("heads", "keys"), {}, (2, 3, 5, 9)),
         ("add", ("x", "x"), {}, (2, 4, 9, 8)),
         ("max_pool", ("x",), {"kernel": (3, 3), "overhang": (1, 0)}, (2, 4, 8, 6)),
         ("avg_pool", ("x",), {"kernel": (2, 2), "stride": (2, 2)}, (2, 4, 4, 4)),
@@ -102,6 +107,14 @@ def test_an_integer_convolution_takes_the_quantisation_that_is_asked_for():
             "float activation on an integer",
         ),
         ("dense", ("m", "b"), {}, r"expects \[M, L\] and \[J, L\]"),
+        ("dense", ("heads", "v"), {}, "or batches of them, got"),
+        ("dense", ("heads", "keys", "b"), {}, "has batches and a bias"),
+        (
+            "dense",
+            ("qheads", "qkeys"),
+            {"dtype": DType.S8, "quant": Q},
+            "w is quantised along axis 0",
+        ),
         ("add", ("x", "m"), {}, "do not broadcast"),
         ("add", ("x", "qx"), {}, "expects f32 throughout"),
         ("leaky_relu", ("x",), {}, "lacks attribute 'alpha'"),
@@ -211,6 +224,13 @@ def test_the_workload_of_a_matrix_product():
 
     assert found is not None
     assert (found.P, found.C, found.K, found.macs) == (5, 7, 3, 105)
+
+
+def test_every_product_of_a_batch_is_a_step_of_groups():
+    found = workload(make("dense", "heads", "keys"), TYPES)
+
+    assert found is not None
+    assert (found.G, found.P, found.C, found.K) == (6, 5, 7, 9)
 
 
 def test_only_the_mac_array_has_workloads():

@@ -1,5 +1,7 @@
 """Operators of the MAC array, and as which loop nests they run."""
 
+import math
+
 from ...graph import Op
 from ...workload import Workload
 from ..attributes import STEPS, TAIL
@@ -30,9 +32,10 @@ def conv2d_workload(op: Op, types: Types) -> Workload:
 
 
 def dense_workload(op: Op, types: Types) -> Workload:
-    """``P=M, C=L, K=J``."""
-    M, J = dense_shape(op, types)
-    return _with_widths(Workload(P=M, C=present(op, types, 0).shape[1], K=J), op, types)
+    """``P=M, C=L, K=J``; every product of a batch is one step of ``G``."""
+    *batch, M, J = dense_shape(op, types)
+    L = present(op, types, 0).shape[-1]
+    return _with_widths(Workload(P=M, C=L, K=J, G=math.prod(batch)), op, types)
 
 
 def _with_widths(sizes: Workload, op: Op, types: Types) -> Workload:
@@ -64,7 +67,7 @@ MAC = (
     ),
     OpSpec(
         kind="dense",
-        summary="Product of [M,L] with the transpose of [J,L].",
+        summary="Product of [M,L] with the transpose of [J,L], or of batches of such matrices.",
         family=Family.MAC,
         operands=("x", "w", "bias"),
         optional=1,

@@ -45,7 +45,7 @@ import numpy as np
 from ....ir.codec.names import Namer
 from ....ir.graph import Attr, Graph, Op, Value
 from ....ir.operators.access import move
-from ....ir.operators.checks import BYTE_TYPES
+from ....ir.operators.checks import BYTE_TYPES, scale_axis
 from ....ir.operators.elementary import Array
 from ....ir.operators.views import window_of
 from ....ir.ops import is_mac, is_move, make_op, parts_of
@@ -313,7 +313,7 @@ class _Rewriter:
         checked = types[:1] if is_mac(op) else types
         if any(found.dtype is not target.dtype or not _per_tensor(found) for found in checked):
             return None
-        if is_mac(op) and not (_is_weight(types[1]) and self.has_integer_bias(op, operands)):
+        if is_mac(op) and not (_is_weight(op, types[1]) and self.has_integer_bias(op, operands)):
             return None
         if op.kind == "avg_pool" and window_of(op).dilation != (1, 1):
             return None
@@ -450,9 +450,10 @@ def _per_tensor(found: TensorType) -> bool:
     return found.quant is not None and found.quant.axis is None
 
 
-def _is_weight(found: TensorType) -> bool:
-    is_byte = found.dtype in BYTE_TYPES and found.quant is not None
-    return is_byte and found.quant is not None and found.quant.axis in (None, 0)
+def _is_weight(op: Op, found: TensorType) -> bool:
+    is_byte = found.dtype in BYTE_TYPES
+    axes = (None, scale_axis(op.kind, found))
+    return is_byte and found.quant is not None and found.quant.axis in axes
 
 
 def _integer_attrs(op: Op) -> dict[str, Attr]:

@@ -8,9 +8,9 @@ from collections.abc import Iterator, Mapping
 from itertools import combinations
 
 from ....ir.arch import Architecture
+from ....ir.direct import direct_operands
 from ....ir.graph import Graph, Op
 from ....ir.groups import GROUP
-from ....ir.ops import direct_operands
 from ....ir.workload import Operand
 from .problem import Menu, Option
 from .traffic.delay import NO_DELAY, Delay

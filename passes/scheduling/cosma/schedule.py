@@ -18,7 +18,7 @@ from .menu import resident_menu, streaming_menu
 from .problem import PlanProblem, problem_of
 from .refine import CorrectedTraffic, Measured, refine
 from .smallest import explained_shortage
-from .solve import CosmaOptions, PlanEngine, solve
+from .solve import CosmaOptions, PlanEngine, PlanOrder, solve
 from .traffic.delay import NO_DELAY, delay_on
 from .traffic.model import TrafficModel
 from .traffic.streaming import analytic_traffic
@@ -92,10 +92,15 @@ def schedule_cosma(
         return problem_of(seen, size, include_parameters=include_parameters, menu=menu)
 
     def plan_with(
-        seen: Graph, model: TrafficModel | None, *, brief: bool = False
+        seen: Graph,
+        model: TrafficModel | None,
+        *,
+        brief: bool = False,
+        order: PlanOrder = options.order,
     ) -> tuple[GraphSchedule, bool]:
         nodes = options.search_nodes // (_AFTER_A_GAP if brief else 1)
-        found = solve(problem_with(seen, model, room), replace(options, search_nodes=nodes))
+        chosen = replace(options, search_nodes=nodes, order=order)
+        found = solve(problem_with(seen, model, room), chosen)
         is_proven = found.status is SolveStatus.OPTIMAL
         scope = Scope.WHOLE_TENSORS if model is None else Scope.TRAFFIC_MODEL
         if delay != NO_DELAY and model is not None:
@@ -114,14 +119,20 @@ def schedule_cosma(
         return grow_workspaces(plan_with(graph, fast)[0])
     corrected = CorrectedTraffic(fast, exact, delay)
 
-    def planned(groups: tuple[Group, ...]) -> Measured | None:
-        seen = contracted(graph, groups)
+    def planned(
+        groups: tuple[Group, ...], in_order: tuple[str, ...] | None = None
+    ) -> Measured | None:
+        seen, order = contracted(graph, groups), options.order
+        if in_order is not None:
+            ops = tuple(map(graph.producer.__getitem__, in_order))
+            seen, order = replace(graph, ops=ops), PlanOrder.GIVEN
+        is_first = not groups and in_order is None
         return refine(
             graph,
             groups,
             corrected,
-            partial(plan_with, seen),
-            rounds=min(rounds, _ROUNDS_WITH_GROUPS) if groups else rounds,
+            partial(plan_with, seen, order=order),
+            rounds=rounds if is_first else min(rounds, _ROUNDS_WITH_GROUPS),
             delay=delay,
             others=() if include_parameters else (schedule_in_order(seen, arch, budget=room),),
             deadline=deadline,
@@ -132,4 +143,5 @@ def schedule_cosma(
         return plan_with(graph, corrected)[0]
     if include_parameters or fuse is Fuse.OFF:
         return best.plan
-    return fused_plan(graph, arch, best, planned, corrected, delay, fuse, deadline).plan
+    in_order = partial(planned, ())
+    return fused_plan(graph, arch, best, planned, corrected, delay, fuse, deadline, in_order).plan

@@ -126,7 +126,7 @@ class Tiling:
         tiler, axis = self.site.tiler, int(dim is Dim.Q)
         taps = self.ranges[Dim.S if axis else Dim.R][0]
         shape = self.site.graph.types[self.site.op.operands[0]].shape
-        extent = shape[2 + axis] if not tiler.is_dense else (shape[0] if axis == 0 else 1)
+        extent = shape[2 + axis] if not tiler.is_dense else (shape[-2] if axis == 0 else 1)
         return np.array(
             [rows_met(tiler.window, axis, item, taps, extent).size for item in self.ranges[dim]],
             np.int64,

@@ -4,6 +4,7 @@
 ``epilogues.py``  operators of one element, joined to the product or convolution before them
 ``intervals.py``  stretches of a plan's order that would move less as one group
 ``expected.py``   how long groups are expected to take, by the nests of their members
+``weights_first``  the order that has such stretches where weights are computed
 ``alike.py``      which steps of a plan are alike, so that stretches of them are
 ``choice.py``     plans with groups, which are kept where nothing becomes worse
 ``borders.py``    why steps of a plan are not one group

@@ -18,6 +18,7 @@ from ..cosma.traffic.delay import Delay
 from . import Fuse
 from .epilogues import epilogues
 from .intervals import Intervals, cycles_alone
+from .weights_first import weights_first
 
 _MOST_ATTEMPTS = 16
 """Plans that are made to find out how many of the chosen groups fit together."""
@@ -32,6 +33,7 @@ def fused_plan(
     delay: Delay,
     fuse: Fuse,
     deadline: Deadline = NEVER,
+    in_order: Callable[[tuple[str, ...]], Measured | None] = lambda _: None,
 ) -> Measured:
     """Return the best plan, with groups or without.
 
@@ -44,12 +46,15 @@ def fused_plan(
         delay: Tells how long transfers take.
         fuse: What may be fused.
         deadline: When groups are no longer measured, and plans no longer made.
+        in_order: Plans without groups in one order; ``None`` where there is no such plan.
     """
     best = plain
     if deadline.is_over:
         return best
     if fuse is Fuse.GROUPS:
-        intervals = Intervals(graph, arch, plain, traffic, delay, deadline)
+        order = weights_first(graph, plain.plan.order)
+        base = plain if order == plain.plan.order else in_order(order) or plain
+        intervals = Intervals(graph, arch, base, traffic, delay, deadline)
         chosen = dict.fromkeys(intervals.groups(may_take_longer=item) for item in (True, False))
         plans = [_best_with(planned, plain, groups) for groups in chosen]
         best = min(plans, key=lambda item: _price(plain, item))

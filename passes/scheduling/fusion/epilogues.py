@@ -13,7 +13,7 @@ from ....ir.errors import VerifyError
 from ....ir.graph import Graph, Op
 from ....ir.graph_schedule import Group
 from ....ir.groups import group_op
-from ....ir.ops import is_mac
+from ....ir.ops import is_mac, parameters_of, weights_of
 from ....ir.workload import Operand
 from ...tiling.chains import follows
 from ...tiling.stripes import has_lines
@@ -49,14 +49,14 @@ def _followed(graph: Graph, op: Op, taken: set[str]) -> Iterator[str]:
 def can_join(graph: Graph, op: Op, arch: Architecture) -> bool:
     """Whether an operator of the MAC array can be a member of a group.
 
-    Its weights must be constants, and its channels all of one group or one of each.
+    Of images its channels must be all of one group, or one of each. Its bias must be a constant.
 
     Args:
         graph: The network.
         op: The operator.
         arch: The machine.
     """
-    if not is_mac(op) or not all(graph.is_constant(name) for name in op.operands[1:] if name):
+    if not is_mac(op) or not all(map(graph.is_constant, parameters_of(op))):
         return False
     groups = op.int("groups", 1) if op.kind == "conv2d" else 1
     is_split = groups == 1 or groups == op.result.type.shape[1]
@@ -86,10 +86,13 @@ def is_group(graph: Graph, group: Group) -> bool:
 def hand_on_rows(graph: Graph, members: Sequence[str]) -> bool:
     """Whether operators read what they make for each other row by row, not along other axes.
 
+    Weights are read whole for every row, so they must be made before.
+
     Args:
         graph: The network.
         members: Their names.
     """
     made = frozenset(members)
     ops = map(graph.producer.__getitem__, members)
-    return all(has_lines(graph, op, name) for op in ops for name in op.inputs if name in made)
+    handed_on = ((op, name) for op in ops for name in op.inputs if name in made)
+    return all(has_lines(graph, op, name) and name not in weights_of(op) for op, name in handed_on)

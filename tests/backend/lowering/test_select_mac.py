@@ -101,6 +101,8 @@ CASES = [
         QUANT,
     ),
     Single("rows", "dense", (s8(5, 37),), (weights(19, 37), bias(19)), {}, DType.S8, QUANT),
+    Single("a batch", "dense", (s8(3, 5, 37), s8(3, 19, 37)), (), {}, DType.S8, QUANT),
+    Single("batches", "dense", (s8(2, 3, 5, 17), s8(2, 3, 9, 17)), (), {}, DType.S8, QUANT),
     Single(
         "rows, zero point",
         "dense",

@@ -79,6 +79,7 @@ from tests.passes.scheduling.timing.test_clock import (
     runs,
 )
 from tests.passes.tiling.fused import (
+    attention,
     bottleneck,
     compile_fused,
     fire,
@@ -213,7 +214,7 @@ def _layouts() -> None:
 
 
 def _fused() -> None:
-    for make in (bottleneck, inverted, fire, perceptron, shares):
+    for make in (bottleneck, inverted, fire, perceptron, shares, attention):
         graph, data = make()
         for arch in ("simba", "flexer-arch5"):
             group = Group(members=tuple(op.name for op in graph.ops), rows=2)

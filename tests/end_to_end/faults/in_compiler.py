@@ -286,6 +286,20 @@ _TILES = (
         Exam.FUSED,
     ),
     Fault(
+        "all heads are written where the first one is",
+        "ir/operators/image.py",
+        "return 0, _step(self.batch, matrices), channel, row, 0",
+        "return 0, 0, channel, row, 0",
+        Exam.FUSED,
+    ),
+    Fault(
+        "some heads are taken for the first ones",
+        "ir/operators/image.py",
+        "first = start % extent",
+        "first = 0 * start",
+        Exam.FUSED,
+    ),
+    Fault(
         "what is joined is written from the first channel on",
         "backend/lowering/site.py",
         "return self.access(self.step.out, shifted(box, self.step.shift(-1)))",

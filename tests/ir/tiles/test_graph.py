@@ -198,30 +198,21 @@ N, ROW, COLUMN = Range(0, 1), Range(2, 4), Range(5, 8)
 ONE, FOUR = Range(0, 1), Range(3, 7)
 
 
-@pytest.mark.parametrize(
-    ("group", "channel", "written"),
-    [(ONE, FOUR, FOUR), (FOUR, ONE, FOUR), (Range(0, 2), ONE, Range(0, 2))],
-)
-def test_finished_sums_are_written_along_the_axes_of_their_tile(
-    group: Range, channel: Range, written: Range
-) -> None:
-    sums = (N, group, channel, ROW, COLUMN)
+def test_finished_sums_are_written_where_their_operation_says() -> None:
+    sums, own = (N, ONE, FOUR, ROW, COLUMN), (N, FOUR, ROW, COLUMN)
     finish = TileOp(operator="op", unit=Unit.VX, box=sums, reads=(0,), out=1)
 
-    def box(out: tuple[Range, ...], shifts: tuple[int, ...] = ()) -> tuple[Range, ...]:
+    def box(op: TileOp) -> tuple[Range, ...]:
         tiles = tuple(
             Tile(tensor="x", role=role, view=(1,) * 5, box=b, element_bytes=1, space=Space.GB)
-            for role, b in ((Role.PSUM, sums), (Role.O, out))
+            for role, b in ((Role.PSUM, sums), (Role.O, op.written or sums))
         )
-        op = replace(finish, shifts=shifts)
         return TileGraph(operators=("op",), tiles=tiles, ops=(op,)).written_box(op)
 
-    assert box(sums) == sums
-    assert box((N,) * 4) == (N, written, ROW, COLUMN)
-    assert box((N,) * 2) == (ROW, written)
-    moved = Range(written.start + 9, written.stop + 9)
-    assert box((N,) * 4, (0, 9)) == (N, moved, ROW, COLUMN)
-    assert box((N,) * 2, (0, 9)) == (ROW, moved)
+    assert box(finish) == sums
+    assert box(replace(finish, written=own)) == own
+    moved = Range(FOUR.start + 9, FOUR.stop + 9)
+    assert box(replace(finish, written=own, shifts=(0, 9))) == (N, moved, ROW, COLUMN)
 
 
 def test_a_box_is_shifted_along_its_channels() -> None:

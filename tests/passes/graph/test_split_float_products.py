@@ -17,24 +17,25 @@ from tests.flow import compile_graph
 CASES = {
     "dense": ((3, 7), (5, 7), {"act": "relu"}),
     "dense clipped": ((3, 7), (5, 7), {"act": "clip", "lo": -0.5, "hi": 1.0}),
+    "dense of a batch": ((2, 3, 7), (2, 5, 7), {}),
     "conv2d": ((2, 4, 6, 5), (6, 4, 3, 2), {"pads": (1, 0, 1, 1), "stride": (2, 1)}),
     "conv2d grouped": ((1, 4, 5, 5), (6, 2, 2, 2), {"groups": 2, "dilation": (2, 1)}),
 }
 
 
 def network(case: str) -> tuple[Graph, dict[str, np.ndarray]]:
-    """Return one product with a bias, and its constants."""
+    """Return one product, with a bias if it can have one, and its constants."""
     x, w, attrs = CASES[case]
     rng = np.random.default_rng(0)
-    shapes = {"x": x, "w": w, "b": w[:1]}
+    shapes = {"x": x, "w": w} | ({} if case.endswith("batch") else {"b": w[:1]})
     types = {name: TensorType(DType.F32, shape) for name, shape in shapes.items()}
-    op = make_op(case.split()[0], ("x", "w", "b"), types, "y", attrs=attrs)
+    op = make_op(case.split()[0], tuple(types), types, "y", attrs=attrs)
     values = {name: Value(name, type) for name, type in types.items()}
-    data = {name: rng.normal(size=shapes[name]).astype(np.float32) for name in "wb"}
+    data = {name: rng.normal(size=shapes[name]).astype(np.float32) for name in list(shapes)[1:]}
     graph = Graph(
         name="g",
         inputs=(values["x"],),
-        constants=(values["w"], values["b"]),
+        constants=tuple(values[name] for name in data),
         ops=(op,),
         outputs=("y",),
     )

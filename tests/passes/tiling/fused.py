@@ -139,3 +139,16 @@ def shares(rows: int = 12) -> tuple[Graph, Mapping[str, Array]]:
     masked = net.op("add", (x, mask), "masked", quant=per_tensor(0.1))
     floats = net.floats(masked, "floats")
     return net.build(softmax(net, floats, "y", 3)), net.data
+
+
+def attention(
+    rows: int = 12, keys: int = 9, around: tuple[int, ...] = (1, 3)
+) -> tuple[Graph, Mapping[str, Array]]:
+    """Scores of queries and keys, some of which are masked, their softmax, and values."""
+    net = NetworkBuilder()
+    q, k = net.input("q", (*around, rows, 7)), net.input("k", (*around, keys, 7), 4)
+    v, mask = net.input("v", (*around, 5, keys)), net.input("mask", (keys,))
+    scores = net.op("dense", (q, k), "scores", quant=per_tensor(0.06, 2))
+    masked = net.op("add", (scores, mask), "masked", quant=per_tensor(0.1))
+    shares = softmax(net, net.floats(masked, "floats"), "shares", len(around) + 1)
+    return net.build(net.op("dense", (shares, v), "y", quant=per_tensor(0.02, 1))), net.data

@@ -5,6 +5,7 @@ import math
 import numpy as np
 
 from .....ir.operators.elementary import Array
+from .....ir.operators.shapes import MOST_MATRIX_AXES
 from .....ir.types import DType, Quantization
 from ...arguments import constant_input
 from ...builder import Builder
@@ -155,8 +156,7 @@ def batched_product(
 ) -> str:
     """Return ``a @ b`` as ONNX has it, batches broadcast.
 
-    Every batch is a group of a 1x1 convolution whose weights are ``a`` and whose columns are those
-    of ``b``: nothing has to be transposed.
+    The weights are ``b``, transposed, so that the result has the rows of ``a``.
 
     Args:
         chain: Where operators are added.
@@ -171,10 +171,19 @@ def batched_product(
     batch = np.broadcast_shapes(left[:-2], right[:-2])
     a = chain.expand(chain.reshape(a, left), (*batch, *left[-2:]))
     b = chain.expand(chain.reshape(b, right), (*batch, *right[-2:]))
-    count, (M, L), J = math.prod(batch), left[-2:], right[-1]
-    x, w = chain.reshape(b, (1, count * L, 1, J)), chain.reshape(a, (count * M, L, 1, 1))
-    product = chain.emit("conv2d", (x, w), {"groups": count}, dtype=dtype, quant=quant)
+    axes = _batch_axes(batch)
+    x, w = chain.reshape(a, (*axes, *left[-2:])), chain.reshape(b, (*axes, *right[-2:]))
+    w = chain.transpose(w, (*range(len(axes)), len(axes) + 1, len(axes)))
+    product = chain.emit("dense", (x, w), {}, dtype=dtype, quant=quant)
     return chain.reshape(product, (*batch, *rows, *columns))
+
+
+def _batch_axes(batch: tuple[int, ...]) -> tuple[int, ...]:
+    """Return the axes of a batch in a product of matrices: these, or one of all, or none of one."""
+    count = math.prod(batch)
+    if count == 1:
+        return ()
+    return batch if len(batch) + 2 <= MOST_MATRIX_AXES else (count,)
 
 
 def product_with_matrix(node: Node, b: Builder, x: str, w: str) -> None:

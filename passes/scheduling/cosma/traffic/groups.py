@@ -2,7 +2,8 @@
 
 A group of one chain is tiled like its first member, with what the others fetch beside its outputs.
 A striped one needs its lines whatever it does; of its constants, as many as fit beside them, or
-beside the array, come once, the others again in each stripe.
+beside the array, come once, the others again in each stripe. Computed weights are held like
+constant ones, unless they are resident.
 """
 
 from dataclasses import replace
@@ -10,7 +11,7 @@ from dataclasses import replace
 from .....ir.arch import Architecture
 from .....ir.graph import Graph, Op
 from .....ir.graph_schedule import Group
-from .....ir.ops import is_mac, spec_of, workload
+from .....ir.ops import is_mac, spec_of, weights_of, workload
 from .....ir.workload import Operand
 from ....tiling.chains import Chain, chains
 from ....tiling.stripes import row_axis, stripes
@@ -77,8 +78,9 @@ def _stripe_traffic(graph: Graph, group: Group, arch: Architecture) -> TrafficMo
                 added = max(0, rows.stop - max(rows.start, before[name]))
                 passing[name] += type.bytes // type.shape[row_axis(type)] * added
                 before[name] = max(before[name], rows.stop)
-    constants = {name: graph.types[name].bytes for name in passing if graph.is_constant(name)}
-    total = sum(constants.values())
+    weights = {name for op in ops for name in weights_of(op)}
+    computed = sorted(name for name in weights if not graph.is_constant(name))
+    constants = sum(graph.types[name].bytes for name in passing if graph.is_constant(name))
     macs = sum(nest.macs for op in ops if (nest := workload(op, graph.types)) is not None)
     cycles = -(-macs // arch.all_macs)
     pass_scratchpad = Operand.W in arch.scratchpad_level.holds
@@ -90,6 +92,8 @@ def _stripe_traffic(graph: Graph, group: Group, arch: Architecture) -> TrafficMo
         if left < COMFORTABLE:
             return None
         held = left - COMFORTABLE if pass_scratchpad else beside
+        passing_weights = [name for name in computed if name not in resident]
+        total = constants + sum(graph.types[name].bytes for name in passing_weights)
         again = max(0, total - held) * (len(rounds) - 1)
         moved = [
             (name, size or graph.types[name].bytes)
@@ -101,7 +105,7 @@ def _stripe_traffic(graph: Graph, group: Group, arch: Architecture) -> TrafficMo
             moved.append((result.name, result.type.bytes))
         return StreamedTraffic(
             activations=tuple(moved),
-            constants=total + again,
+            constants=constants + again,
             workspace=workspace,
             cycles=cycles,
         )
