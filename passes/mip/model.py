@@ -249,7 +249,7 @@ class MipModel:
         )
 
     def _held(self, value: float, slack: float) -> float:
-        """Return the most that the objective of an optimum may be: half a unit more, if there are."""
+        """Return the most that an optimum's objective may be: half a unit above, if there are."""
         integers = set(self._integers)
         terms = self._objective.terms.items()
         has_units = all(index in integers and weight == int(weight) for index, weight in terms)

@@ -112,8 +112,8 @@ def stages_of(file: str, *, far: bool = False) -> list[Sequence[str]]:
     """Return files of tests in the order in which they are asked, in stages.
 
     Those in the module's place among the tests; those that import it; those in its folder, or in
-    the nearest one above that has some; those in the folders above that; the judges of everything;
-    and, where far ones are asked, those that import what imports it.
+    the nearest one above that has some; those in folders of its folder; those in the folders above;
+    the judges of everything; and, where far ones are asked, those that import what imports it.
     """
     module = "accnn." + file.removesuffix(".py").replace("/", ".")
     around = {module, *_importers(module)}
@@ -122,6 +122,7 @@ def stages_of(file: str, *, far: bool = False) -> list[Sequence[str]]:
         [name for name in _tests() if _is_mirror(name, file)],
         [name for name, imported in _tests().items() if module in imported],
         folders[0] if folders else [],
+        [name for name in _tests() if name.startswith(f"tests/{file.rpartition('/')[0]}/")],
         [name for names in folders[1:] for name in names],
         JUDGES,
         [name for name, imported in _tests().items() if far and around & imported],

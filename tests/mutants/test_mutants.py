@@ -135,6 +135,17 @@ def test_the_tests_of_a_module_come_nearest_first() -> None:
     assert far
 
 
+def test_tests_in_folders_of_its_folder_are_asked_between_those_beside_and_those_above() -> None:
+    stages = stages_of("models/onnx_import/fused.py")
+    wanted = ("test_operators.py", "operators/test_byte_products.py")
+    places = [f"tests/models/onnx_import/{name}" for name in wanted] + [
+        "tests/models/test_apart.py"
+    ]
+    found = [next(at for at, stage in enumerate(stages) if place in stage) for place in places]
+
+    assert found == sorted(set(found))
+
+
 def test_tests_in_the_folders_above_are_asked_after_those_beside() -> None:
     beside, above, _ = stages_of("models/onnx_import/operators/quantised/qoperator.py")
 
