@@ -106,3 +106,19 @@ def test_normalisations_and_softmax_are_fused_and_verify(tmp_path: Path, arch: s
     members = [name for group in module.graph_schedule.groups for name in group.members]
     kinds = {module.graph.producer[name].kind for name in members}
     assert {"reduce_mean", "reduce_sum", "reduce_max", "exp", "dense"} <= kinds
+
+
+def test_scores_softmax_and_values_are_one_group(tmp_path: Path):
+    onnx.save(block(128), tmp_path / "block.onnx")
+    options = CompileOptions(
+        cache=None, mapper="output-stationary", scratchpad=24576, verify=VerifyMode.LAYERS
+    )
+
+    result = compile(tmp_path / "block.onnx", arch="simba", options=options)
+
+    assert result.report.verification.status is VerificationStatus.VERIFIED
+    plan, graph = result.module.graph_schedule, result.module.graph
+    assert plan is not None
+    products = [op.name for op in graph.ops if is_mac(op) and not graph.is_constant(op.operands[1])]
+    assert len(products) == 2
+    assert any(set(products) <= set(group.members) for group in plan.groups)
