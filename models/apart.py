@@ -4,6 +4,7 @@ Parsing, checking and running a file that nobody knows is the work of native cod
 its process, the process is a copy of this one, made for it, and nothing is lost.
 """
 
+import faulthandler
 import os
 import pickle
 import select
@@ -132,9 +133,21 @@ def _ticks_of(process: int) -> int:
     return int(fields[11]) + int(fields[12])
 
 
+_CRASHES = (signal.SIGSEGV, signal.SIGABRT, signal.SIGFPE, signal.SIGILL)
+
+
 def _fork() -> int:
+    """Return the number of a copy of this process; 0 in the copy.
+
+    There a crash ends it by the signal that it is. CBC, once used, would end it by another one.
+    """
     with warnings.catch_warnings(action="ignore"):  # of threads: the copy uses none of theirs
-        return os.fork()
+        child = os.fork()
+    if not child:
+        faulthandler.disable()  # what it would put back is not the default
+        for crash in _CRASHES:
+            signal.signal(crash, signal.SIG_DFL)
+    return child
 
 
 def _end_of(child: int) -> int | None:

@@ -11,11 +11,23 @@ import pytest
 
 from accnn.ir.errors import ModelError, OptionError
 from accnn.models.apart import crash_of, result_of
+from accnn.passes.mip import MipLimits, MipModel, Solver
 
 
 @pytest.mark.parametrize("name", ["SIGSEGV", "SIGABRT"])
 def test_a_crash_is_named(name: str):
     assert crash_of(lambda: os.kill(os.getpid(), getattr(signal, name))) == name
+
+
+def test_a_crash_is_named_where_cbc_was_used_before():
+    def crash_after_cbc() -> None:
+        model = MipModel("one", Solver.CBC)
+        model.minimize(model.binary())
+        model.solve(MipLimits())
+        ended = crash_of(lambda: os.kill(os.getpid(), signal.SIGSEGV))
+        os.kill(os.getpid(), signal.SIGTERM if ended == "SIGSEGV" else signal.SIGKILL)
+
+    assert crash_of(crash_after_cbc) == "SIGTERM"
 
 
 def test_what_ends_well_or_raises_is_no_crash(capfd: pytest.CaptureFixture[str]):
