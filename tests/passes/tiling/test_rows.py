@@ -7,7 +7,6 @@ import hypothesis.strategies as st
 import pytest
 from hypothesis import given, settings
 
-from accnn.ir.errors import InfeasibleError
 from accnn.ir.graph import Graph, eliminate_dead
 from accnn.ir.graph_schedule import Group
 from accnn.ir.tiles.graph import Role
@@ -24,6 +23,7 @@ from tests.passes.tiling.fused import (
 )
 from tests.passes.tiling.test_group import (
     MACHINES,
+    check_that_groups_compute_the_same,
     check_that_what_members_hand_on_never_leaves,
     groupings,
     moved,
@@ -87,16 +87,7 @@ def test_fused_rows_compute_the_same(data: st.DataObject, network, arch: str):
     graph, constants = network
     if not graph.ops:
         return
-    groups = data.draw(groupings(graph))
-    budget = data.draw(st.none() | st.integers(500, 6000))
-
-    try:
-        compiled = compile_fused(graph, constants, arch, groups, budget)
-    except InfeasibleError:
-        assert budget is not None
-        return
-
-    assert compiled.wrong(compiled.run(detect_races=True)) == []
+    check_that_groups_compute_the_same(data, graph, constants, arch, data.draw(groupings(graph)))
 
 
 @pytest.mark.parametrize(
