@@ -6,7 +6,8 @@ it, quantised operators run as float operators between dequantise and quantise.
 
 *What it may not rewrite.* A softmax between dequantise and quantise means float arithmetic, but the
 extended level makes it an integer approximation. A float output that is also moved and quantised is
-quantised before it is returned. ``as_written`` prevents both. What is quantised twice in a row, by
+quantised before it is returned, and what a max pool reads is quantised before it finds the places
+of the maxima. ``as_written`` prevents these. What is quantised twice in a row, by
 different scales, would be rounded once: ``session.disable_double_qdq_remover`` prevents that.
 
 *Which machines matter.* On x86 without VNNI, onnxruntime multiplies u8 by s8 with an instruction
@@ -105,20 +106,26 @@ def as_written(model: ModelProto) -> ModelProto:
 
     The result of each softmax becomes an output, because what a model returns is not fused away.
     Each output that nodes read, too, is returned as a copy: onnxruntime moves quantisation in front
-    of operators that only move data, and forgets that what they read may be an output. Ask for the
-    other outputs by name.
+    of operators that only move data, and forgets that what they read may be an output, or that a
+    max pool also tells places, which depend on what is equal. Its maxima are returned then, too.
+    Ask for the other outputs by name.
     """
     result = ModelProto()
     result.CopyFrom(model)
+    nodes = result.graph.node
+    placed = [node for node in nodes if node.op_type == "MaxPool" and any(node.output[1:])]
+    _show(result, [node.output[0] for node in placed if node.output[0]])
     _copy_outputs(result)
-    shown = {output.name for output in result.graph.output}
-    names = [node.output[0] for node in result.graph.node if node.op_type == "Softmax"]
-    result.graph.output.extend(
-        helper.make_tensor_value_info(name, TensorProto.FLOAT, None)
-        for name in names
-        if name not in shown
-    )
+    _show(result, [node.output[0] for node in nodes if node.op_type == "Softmax"])
     return result
+
+
+def _show(model: ModelProto, names: Sequence[str]) -> None:
+    """Let a model return tensors of the given names, too."""
+    shown = {output.name for output in model.graph.output}
+    model.graph.output.extend(
+        helper.make_empty_tensor_value_info(name) for name in names if name not in shown
+    )
 
 
 def _copy_outputs(model: ModelProto) -> None:

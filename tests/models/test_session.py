@@ -100,6 +100,58 @@ def test_an_output_is_returned_before_it_is_quantised():
     np.testing.assert_array_equal(found["z"], np.rint(np.maximum(x, 0).T * 4) / 4)
 
 
+def maxima_that_are_quantised(places: str) -> ModelProto:
+    nodes = [
+        helper.make_node("MaxPool", ["x"], ["m", places], kernel_shape=[2]),
+        helper.make_node("QuantizeLinear", ["m", "scale", "zero"], ["q"]),
+        helper.make_node("DequantizeLinear", ["q", "scale", "zero"], ["y"]),
+    ]
+    scale = numpy_helper.from_array(np.array(np.float32(1.0)), "scale")
+    zero = numpy_helper.from_array(np.array(np.int8(0)), "zero")
+    floats = [
+        helper.make_tensor_value_info(name, TensorProto.FLOAT, (1, 1, size))
+        for name, size in (("x", 4), ("y", 3))
+    ]
+    outputs = [floats[1], helper.make_tensor_value_info(places, TensorProto.INT64, (1, 1, 3))]
+    graph = helper.make_graph(
+        nodes, "pool", floats[:1], outputs if places else outputs[:1], [scale, zero]
+    )
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+
+
+def test_the_places_of_maxima_are_found_before_these_are_quantised():
+    x = np.array([[[0.6, 0.9, 1.2, 200.0]]], np.float32)  # two of these round to the same integer
+
+    found = run(make_session(as_written(maxima_that_are_quantised("at"))), {"x": x})
+
+    np.testing.assert_array_equal(found["at"], [[[1, 2, 3]]])
+    np.testing.assert_array_equal(found["y"], [[[1.0, 1.0, 127.0]]])
+
+
+def test_places_of_maxima_of_integers_are_found():
+    node = helper.make_node("MaxPool", ["x"], ["m", "at"], kernel_shape=[2])
+    x, m, at = (
+        helper.make_tensor_value_info(name, kind, (1, 1, size))
+        for name, kind, size in (
+            ("x", TensorProto.UINT8, 4),
+            ("m", TensorProto.UINT8, 3),
+            ("at", TensorProto.INT64, 3),
+        )
+    )
+    graph = helper.make_graph([node], "pool", [x], [at], value_info=[m])
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+
+    found = run(make_session(as_written(model)), {"x": np.array([[[3, 3, 5, 1]]], np.uint8)})
+
+    np.testing.assert_array_equal(found["at"], [[[0, 2, 2]]])
+
+
+def test_maxima_without_places_need_not_be_returned():
+    model = maxima_that_are_quantised("")
+
+    assert as_written(model).graph.output == model.graph.output
+
+
 def quantised_twice() -> ModelProto:
     """Return integers in steps of 0.05, read as floats and quantised in steps of 0.011."""
     nodes = [
