@@ -67,7 +67,8 @@ def schedule_cosma(
         latency: Where ``exact`` is given, the weight of cycles: from 0, bytes alone count, to 1,
             cycles alone count.
         fuse: Where ``exact`` is given, which operators may be executed together.
-        options: Engine, limits and seed.
+        options: Engine, limits and seed. ``auto`` is ``search`` where ``exact`` is given: a program
+            takes minutes for a proof that does not hold of measured bytes.
         deadline: When the best plan so far is taken, where ``exact`` is given.
 
     Raises:
@@ -79,6 +80,9 @@ def schedule_cosma(
         raise OptionError(
             "the literal engine knows no streaming", hint="set streaming = false, or use 'ilp'"
         )
+    engine = options.engine
+    if exact is not None and engine is PlanEngine.AUTO:
+        engine = PlanEngine.SEARCH
     room = scratchpad_budget(arch, budget)
     delay = delay_on(arch, 0.0 if exact is None else latency)
 
@@ -99,7 +103,7 @@ def schedule_cosma(
         order: PlanOrder = options.order,
     ) -> tuple[GraphSchedule, bool]:
         nodes = options.search_nodes // (_AFTER_A_GAP if brief else 1)
-        chosen = replace(options, search_nodes=nodes, order=order)
+        chosen = replace(options, engine=engine, search_nodes=nodes, order=order)
         found = solve(problem_with(seen, model, room), chosen)
         is_proven = found.status is SolveStatus.OPTIMAL
         scope = Scope.WHOLE_TENSORS if model is None else Scope.TRAFFIC_MODEL

@@ -230,16 +230,14 @@ def _relax_by_program(problem: PlanProblem, options: CosmaOptions) -> _Relaxed |
 def _solve_program(problem: PlanProblem, options: CosmaOptions) -> IlpResult:
     """Solve the reduced program; of several optimal plans, every solver gives the same.
 
-    It is the one that a search finds, where that proves it, too: that costs less than to ask the
-    program again.
+    It is the one that a short search finds, where there is one: to ask the program again takes
+    many times as long as to solve it.
     """
     limits = replace(_LIMITS, seed=options.seed)
-    known = search(MoveTable(problem), node_limit=options.search_nodes // _SHORT)
-    is_known = known.status is SolveStatus.OPTIMAL
-    found = solve_reduced(problem, solver=options.solver, limits=limits, same=not is_known)
-    if is_known and found.status is SolveStatus.OPTIMAL and found.cost == known.cost:
-        return replace(found, plan=plan_of(problem, known.moves))
-    return found
+    nodes = options.search_nodes // _SHORT
+    moves = search(MoveTable(problem), node_limit=nodes, beam=options.beam).moves
+    known = plan_of(problem, moves) if moves else None
+    return solve_reduced(problem, solver=options.solver, limits=limits, same=True, known=known)
 
 
 def _relax_shuffled(

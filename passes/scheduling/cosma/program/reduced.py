@@ -6,7 +6,7 @@ of its plan can be packed, the bound is attained and the plan is optimal.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from .....ir.graph_schedule import SolveStatus
 from ....mip import MipLimits, MipResult, MipStatus, Solver
@@ -47,6 +47,7 @@ def solve_reduced(
     limits: MipLimits | None = None,
     order: Sequence[int] | None = None,
     same: bool = False,
+    known: Plan | None = None,
 ) -> IlpResult:
     """Return the optimal order and residency, by integer programming.
 
@@ -56,6 +57,7 @@ def solve_reduced(
         limits: When to stop.
         order: Only this order (eqs. (16)-(17)).
         same: Whether of several optima the one is taken that every solver takes.
+        known: A plan that is taken where it proves to be one of the optima.
     """
     limits = limits or MipLimits()
     program = OrderResidency(problem, solver=solver, order=order)
@@ -64,6 +66,9 @@ def solve_reduced(
     program.fetch_when_read()
     program.model.minimize(program.off_chip())
     result = program.model.solve(limits)
+    found = outcome_of(program, result, None)
+    if known is not None and found.status is SolveStatus.OPTIMAL and found.cost == known.cost:
+        return replace(found, plan=known)
     if same:
         result = program.model.same_optimum(result, limits)
     plan = program.plan(result) if result.values else None

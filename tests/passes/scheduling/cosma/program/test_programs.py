@@ -9,6 +9,7 @@ from accnn.ir.graph_schedule import SolveStatus
 from accnn.models.graphs import deeplabv3, r2plus1d, resnet50
 from accnn.passes.mip import Solver
 from accnn.passes.scheduling.cosma.budgets import budgets_of
+from accnn.passes.scheduling.cosma.plan import plan_of
 from accnn.passes.scheduling.cosma.problem import Option, PlanProblem, problem_of
 from accnn.passes.scheduling.cosma.program.literal import solve_literal
 from accnn.passes.scheduling.cosma.program.reduced import solve_peak, solve_reduced
@@ -59,6 +60,19 @@ def test_cbc_agrees_with_highs(problem: PlanProblem):
     assert highs.plan is not None
     assert highs.plan.cost == highs.cost
     assert highs.plan == cbc.plan
+
+
+@settings(max_examples=20, deadline=None)
+@given(problems(most=5, slack=2, menus=True))
+def test_a_known_plan_is_taken_where_it_is_optimal(problem: PlanProblem):
+    problem = problem.restrict_menus()
+    in_order = solve(problem, CosmaOptions(order=PlanOrder.GIVEN)).plan
+
+    for known in (plan_of(problem, search(MoveTable(problem)).moves), in_order):
+        found = solve_reduced(problem, known=known)
+
+        assert found.cost == brute_force(problem)
+        assert (found.plan is known) == (known.cost == found.cost)
 
 
 @settings(max_examples=5, deadline=None)
