@@ -1,9 +1,10 @@
 """Mappers for whole networks: another mapper's nests, judged by the tiles that they make.
 
 A mapper for one NPU minimises the cost model, in which a thousand small tiles cost as much as ten
-large ones. Here its nest is improved step by step until instructions and transfers are few, too
-(:mod:`...analysis.tile_batch`), and the better of it and of the greedy mapper's nest is taken. Of
-the greedy mapper's own nests the one whose tiles take the fewest cycles is taken as it is.
+large ones. Here its nest and those of the greedy mapper are improved step by step until
+instructions and transfers are few, too (:mod:`...analysis.tile_batch`), and the best one is taken:
+unrolling is kept, and which one leads farthest does not show before. Where the greedy mapper itself
+was asked, the nest whose tiles take the fewest cycles is taken as it is.
 
 What is minimised so is an estimate, and nothing is proven of estimates. The result tells the cost
 model's value of the nest that was taken, beside the bound that the mapper proved of the same
@@ -61,12 +62,8 @@ class InTiles(Mapper):
         shared = Shared(problem, self.npus)
         found = self.mapper.find(shared.problem)
         judge = shared.judge(found.objective)
-        starts = [found.nest]
-        if greedy := _greedy(shared.problem):
-            starts.append(shared.best(greedy, judge))
-        nests = [
-            improve(nest, shared.problem, judge, rounds=_ROUNDS) for nest in dict.fromkeys(starts)
-        ]
+        starts = dict.fromkeys((found.nest, *_greedy(shared.problem)))
+        nests = [improve(nest, shared.problem, judge, rounds=_ROUNDS) for nest in starts]
         nest = shared.best(nests, judge)
         shared.problem.check(nest)
         return shared.restated(shared.divided(found), nest)
