@@ -80,9 +80,8 @@ def schedule_cosma(
         raise OptionError(
             "the literal engine knows no streaming", hint="set streaming = false, or use 'ilp'"
         )
-    engine = options.engine
-    if exact is not None and engine is PlanEngine.AUTO:
-        engine = PlanEngine.SEARCH
+    if exact is not None and options.engine is PlanEngine.AUTO:
+        options = replace(options, engine=PlanEngine.SEARCH)
     room = scratchpad_budget(arch, budget)
     delay = delay_on(arch, 0.0 if exact is None else latency)
 
@@ -103,7 +102,7 @@ def schedule_cosma(
         order: PlanOrder = options.order,
     ) -> tuple[GraphSchedule, bool]:
         nodes = options.search_nodes // (_AFTER_A_GAP if brief else 1)
-        chosen = replace(options, engine=engine, search_nodes=nodes, order=order)
+        chosen = replace(options, search_nodes=nodes, order=order)
         found = solve(problem_with(seen, model, room), chosen)
         is_proven = found.status is SolveStatus.OPTIMAL
         scope = Scope.WHOLE_TENSORS if model is None else Scope.TRAFFIC_MODEL
