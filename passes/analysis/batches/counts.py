@@ -5,7 +5,7 @@ one direction at one place), and one column per nest ``B``. All of them are whol
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import cached_property
 
 import numpy as np
@@ -207,6 +207,23 @@ def tile_elements(workload: Workload, operand: Operand, extents: Ints) -> Ints:
     rows = _touched(p, r, workload.stride[0], workload.dilation[0])
     columns = _touched(q, s, workload.stride[1], workload.dilation[1])
     return rows * columns * c * n * g
+
+
+def bytes_from(batch: NestBatch, operand: Operand, fanouts: Collection[str], bits: int) -> Ints:
+    """Return the bytes of tiles from each position, unrolled over fan-outs, ``[B, L + 1]``.
+
+    Args:
+        batch: The nests.
+        operand: Of whose tiles.
+        fanouts: Names of the fan-outs.
+        bits: Of an element.
+    """
+    unrolled = np.ones((len(batch), len(DIMS)), np.int64)
+    for column, (fanout, dim) in enumerate(batch.unrolled):
+        if fanout in fanouts:
+            unrolled[:, DIMS.index(dim)] *= batch.unrolled_extents[:, column]
+    elements = tile_elements(batch.workload, operand, batch.tails * unrolled[:, None])
+    return -(-elements * bits // 8)
 
 
 def _touched(outputs: Ints, taps: Ints, stride: int, dilation: int) -> Ints:

@@ -22,9 +22,9 @@ from functools import cached_property
 import numpy as np
 
 from ....ir.arch import Architecture
-from ....ir.workload import DIMS, REDUCTION, RELEVANT, Dim, Operand
+from ....ir.workload import REDUCTION, RELEVANT, Dim, Operand
 from .batch import BatchCost, evaluate_batch
-from .counts import tile_elements
+from .counts import bytes_from
 from .nest_batch import Bools, Floats, Ints, NestBatch, Turns
 
 _PER_OPERATION = 2.0
@@ -204,12 +204,7 @@ class TileBatch:
 
     def _bytes_of(self, operand: Operand, fanouts: Collection[str]) -> Ints:
         """Return the bytes of tiles from each position, unrolled over fan-outs, ``[B, L + 1]``."""
-        unrolled = np.ones((len(self.batch), len(DIMS)), np.int64)
-        for column, (fanout, dim) in enumerate(self.batch.unrolled):
-            if fanout in fanouts:
-                unrolled[:, DIMS.index(dim)] *= self.batch.unrolled_extents[:, column]
-        elements = tile_elements(self.batch.workload, operand, self.batch.tails * unrolled[:, None])
-        return -(-elements * self.batch.workload.bits(operand) // 8)
+        return bytes_from(self.batch, operand, fanouts, self.batch.workload.bits(operand))
 
     @cached_property
     def _bytes(self) -> Mapping[Operand, Ints]:

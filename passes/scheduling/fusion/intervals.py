@@ -25,7 +25,7 @@ from ...tiling.residency import unit_of
 from ...tiling.stripes import makes_rows, rows_of
 from ..cosma.refine import CorrectedTraffic, Measured, residents
 from ..cosma.traffic.delay import Delay
-from ..cosma.traffic.model import StreamedTraffic
+from ..cosma.traffic.model import StreamedTraffic, TrafficModel
 from ..map_groups import line_bytes
 from .alike import StepKinds
 from .epilogues import can_join, is_group
@@ -296,13 +296,10 @@ class Intervals:
             *with_largest_stripes(self.graph, members, beside, kept)[:1],
         ]
         for group in dict.fromkeys(offered):
-            op = group_op(self.graph, group)
-            here = self._resident(group, start, stop)
-            found = self.traffic(op, here, self.plan.budget)
-            if found is None:
-                continue
-            cost = self._cost(found, group, here, start, stop)
-            if not group.rows or cost.bytes <= most:
+            ways = dict.fromkeys((self._resident(group, start, stop), frozenset[str]()))
+            costs = (self._cost_by(self.traffic, group, start, stop, here) for here in ways)
+            cost = min(filter(None, costs), key=self._price, default=None)
+            if cost is not None and (not group.rows or cost.bytes <= most):
                 yield group, cost
 
     def _resident(self, group: Group, start: int, stop: int) -> frozenset[str]:
@@ -323,19 +320,57 @@ class Intervals:
         }
         return {name: size for name, size in kept.items() if name not in members[:-1]}
 
+    def _needed(self, group: Group, kept: Iterable[str]) -> int:
+        """Return what lines and tiles of a group need beside tensors that are kept [byte]."""
+        return round(line_bytes(self.graph, group, kept) / LINES)
+
+    def _space(self, group: Group, kept: Mapping[str, int]) -> int:
+        """Return what a group has of the scratchpad beside what is kept there [byte].
+
+        What does not fit beside its lines leaves the chip.
+        """
+        budget = self.plan.budget
+        return min(budget, max(budget - sum(kept.values()), self._needed(group, kept)))
+
     def _measured(self, group: Group, start: int, stop: int) -> _Cost | None:
-        """Return what a group costs by its tiles, ``None`` where they do not fit."""
+        """Return what a group costs by its tiles, ``None`` where they do not fit.
+
+        Where it takes longer than expected beside what the plan keeps on chip of what it reads and
+        makes, it may have the space of that as well, which leaves the chip then and comes back.
+        """
         here = self._resident(group, start, stop)
-        op, budget = group_op(self.graph, group), self.plan.budget
-        found = self.traffic.measure(op, here, budget, budget)
+        found = self._cost_by(self._by_tiles, group, start, stop, here)
+        if here and (found is None or found.cycles > self._expected[group]):
+            both = found, self._cost_by(self._by_tiles, group, start, stop, frozenset())
+            found = min(filter(None, both), key=self._price, default=None)
+        return found
+
+    def _by_tiles(self, op: Op, here: frozenset[str], space: int) -> StreamedTraffic | None:
+        return self.traffic.measure(op, here, space, space)
+
+    def _cost_by(
+        self, model: TrafficModel, group: Group, start: int, stop: int, here: frozenset[str]
+    ) -> _Cost | None:
+        """Return what a model says that a group costs where some of its tensors are resident."""
+        space = self._space(group, self._kept_with(group, start, stop, here))
+        found = model(group_op(self.graph, group), here, space)
         return None if found is None else self._cost(found, group, here, start, stop)
+
+    def _kept_with(
+        self, group: Group, start: int, stop: int, here: frozenset[str]
+    ) -> Mapping[str, int]:
+        """Return the bytes of what is kept on chip where some tensors of a group are resident."""
+        own = {*group_op(self.graph, group).inputs, group.name}
+        kept = self._kept(group.members, start, stop)
+        return {name: size for name, size in kept.items() if name in here or name not in own}
 
     def _cost(
         self, traffic: StreamedTraffic, group: Group, here: frozenset[str], start: int, stop: int
     ) -> _Cost:
         """Return what a group costs where its plan leaves the other tensors as they are.
 
-        What does not fit beside its lines has to leave the chip and come back.
+        What does not fit beside its lines has to leave the chip and come back. What the plan keeps
+        of its own tensors and is not resident here is moved once more by whoever else uses it.
         """
         names = {*group_op(self.graph, group).inputs, group.name}
         plan = self.plan
@@ -346,9 +381,9 @@ class Intervals:
             if item.tensor not in group.members[:-1]
             and (item.tensor in here or item.tensor not in names)
         )
-        kept = self._kept(group.members, start, stop)
-        needed = line_bytes(self.graph, group, kept) / LINES + sum(kept.values())
-        whole += 2 * max(0, round(needed) - plan.budget)
+        kept = self._kept_with(group, start, stop, here)
+        whole += sum(self._kept(group.members, start, stop).values()) - sum(kept.values())
+        whole += 2 * max(0, self._needed(group, kept) + sum(kept.values()) - plan.budget)
         cycles = max(traffic.cycles, self.delay.cycles_of(traffic.total))
         return _Cost(traffic.total + whole, cycles + self.delay.cycles_of(whole))
 

@@ -58,7 +58,7 @@ def all_unrollings(
     Returns:
         The cheapest first; ties in the order of dimensions and extents.
     """
-    return tuple(unrolling for unrolling, _ in _unrollings(problem, padding, beam))
+    return tuple(unrolling for unrolling, _ in _unrollings_of(problem, padding, beam))
 
 
 def least_price(
@@ -71,19 +71,26 @@ def least_price(
         padding: As in :func:`all_unrollings`.
         beam: As in :func:`all_unrollings`.
     """
-    return _Price(problem).of(*_unrollings(problem, padding, beam)[0])
+    price = _Price(problem.workload, problem.arch, problem.objective)
+    return price.of(*_unrollings_of(problem, padding, beam)[0])
 
 
-@lru_cache(maxsize=4)
-def _unrollings(
+def _unrollings_of(
     problem: MappingProblem, padding: bool, beam: int | None
+) -> Sequence[tuple[Unrolling, _Left]]:
+    return _unrollings(problem.workload, problem.arch, problem.objective, padding, beam)
+
+
+@lru_cache(maxsize=64)
+def _unrollings(
+    workload: Workload, arch: Architecture, objective: Objective, padding: bool, beam: int | None
 ) -> Sequence[tuple[Unrolling, _Left]]:
     """Return the unrollings in which no loop can be made longer, cheapest first.
 
-    Who asks for the cheapest ones asks for the price of the first one next.
+    Problems that differ in capacities and resident operands alone have the same ones.
     """
-    price, arch = _Price(problem), problem.machine
-    states: list[tuple[Unrolling, _Left]] = [((), dict(problem.workload.dims))]
+    price = _Price(workload, arch, objective)
+    states: list[tuple[Unrolling, _Left]] = [((), dict(workload.dims))]
     for fanout in reversed(arch.fanouts):
         grown: dict[Unrolling, _Left] = {}
         for unrolling, left in states:
@@ -99,10 +106,9 @@ def _unrollings(
 class _Price:
     """What the steps of an unrolling cost, memories further out left aside."""
 
-    def __init__(self, problem: MappingProblem) -> None:
-        workload, arch = problem.workload, problem.machine
+    def __init__(self, workload: Workload, arch: Architecture, objective: Objective) -> None:
         self.arch = arch
-        self.objective = problem.objective
+        self.objective = objective
         self.innermost = [
             (operand, [level for level in arch.levels if operand in level.holds][-1])
             for operand in OPERANDS

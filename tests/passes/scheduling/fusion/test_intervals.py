@@ -3,9 +3,12 @@
 import pytest
 
 from accnn.backend.load import load_architecture
-from accnn.ir.graph_schedule import GraphSchedule, Group
+from accnn.ir.graph_schedule import GraphSchedule, Group, Residence, Stream
+from accnn.ir.groups import group_of
 from accnn.passes.scheduling.cosma.refine import Measured
-from accnn.passes.scheduling.fusion.intervals import can_be_member, cycles_alone
+from accnn.passes.scheduling.cosma.traffic.delay import Delay
+from accnn.passes.scheduling.cosma.traffic.model import StreamedTraffic
+from accnn.passes.scheduling.fusion.intervals import Intervals, can_be_member, cycles_alone
 from tests.networks import NetworkBuilder, per_tensor
 
 PLAN = GraphSchedule(budget=1, order=("good", "bad"))
@@ -62,3 +65,59 @@ def test_what_needs_all_rows_is_no_member(kind: str, attrs, is_member: bool):
     found = can_be_member(graph, graph.producer["y"], load_architecture("simba"))
 
     assert found is is_member
+
+
+class Asked:
+    """A traffic model that tells what it was asked about groups: resident tensors, and space.
+
+    Args:
+        slow: Whether groups take long where something is resident.
+    """
+
+    def __init__(self, *, slow: bool) -> None:
+        self.slow = slow
+        self.asked: list[tuple[frozenset[str], int]] = []
+
+    def __call__(self, op, resident, workspace) -> StreamedTraffic:
+        return StreamedTraffic(activations=(), constants=10, workspace=workspace, cycles=1)
+
+    def measure(self, op, resident, planned, given) -> StreamedTraffic:
+        if group_of(op) is not None and op.name == "c":
+            self.asked.append((resident, given))
+        cycles = 10**6 if self.slow and resident else 1
+        return StreamedTraffic(activations=(), constants=10, workspace=planned, cycles=cycles)
+
+
+def chosen_beside(kept: str, *, slow: bool):
+    """Return the groups of three convolutions, one of whose tensors is resident, and the model."""
+    net = NetworkBuilder()
+    x = net.input("x", (1, 16, 28, 28))
+    for name in "abc":
+        x = net.conv(x, name, 16, 3)
+    graph, size = net.build(x), 16 * 28 * 28
+    plan = GraphSchedule(
+        budget=1 << 16,
+        order=("a", "b", "c"),
+        residences=(Residence(tensor=kept, first_step=1, last_step=2, address=0, bytes=size),),
+        streams=tuple(Stream(tensor=name, step=at, bytes=10**6) for at, name in enumerate("xab")),
+    )
+    times = (5e5, 5e5, 5e5)
+    base, traffic = Measured(plan=plan, cost=0, times=times, prospects=times), Asked(slow=slow)
+    intervals = Intervals(graph, load_architecture("simba"), base, traffic, Delay(bandwidth=20.0))
+    return intervals.groups(), traffic.asked
+
+
+@pytest.mark.parametrize("slow", [False, True])
+def test_a_group_has_the_space_that_its_resident_tensors_leave(slow: bool):
+    (group,), asked = chosen_beside("c", slow=slow)
+
+    assert group.members == ("a", "b", "c")
+    beside, alone = (frozenset({"c"}), (1 << 16) - 16 * 28 * 28), (frozenset[str](), 1 << 16)
+    at_last = [alone]  # whether it fits at all
+    assert asked == [beside, *([alone] if slow else []), *at_last]
+
+
+def test_what_else_is_kept_on_chip_takes_space_as_well():
+    _, asked = chosen_beside("other", slow=False)
+
+    assert asked[0] == (frozenset(), (1 << 16) - 16 * 28 * 28)

@@ -1,0 +1,98 @@
+"""Nests of several unrollings whose tiles are as large as fit, to search on from.
+
+Where all multipliers are busy they may wait for the memories next to them: in a depthwise
+convolution each of them reads an input of its own. So unrollings are taken whose steps cost least
+with these memories (:mod:`.orders.spatial`), and a judge says which of their nests promise most.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from ....ir.mapping import Allocation, Loop, LoopNest
+from ....ir.workload import OPERANDS, Dim, Operand
+from ...analysis.batches.batch import evaluate_batch
+from ...analysis.batches.counts import bytes_from
+from ...analysis.batches.nest_batch import Ints, NestBatch, batch_nests
+from ..problem import MappingProblem, OfProblem
+from .orders.spatial import Unrolling, all_unrollings
+from .uneven import Judge
+
+_BEAM = 24
+"""Unrollings that are looked at."""
+
+_ORDER = (Dim.N, Dim.G, Dim.K, Dim.P, Dim.Q, Dim.C, Dim.R, Dim.S)
+"""Loops, outermost first: a sum is finished before the next one begins."""
+
+
+def promising_nests(problem: MappingProblem, judge: Judge, *, most: int) -> tuple[LoopNest, ...]:
+    """Return the nests that a judge likes best, each of another unrolling.
+
+    Args:
+        problem: What is mapped.
+        judge: Says what is minimised.
+        most: How many nests to return.
+
+    Returns:
+        The best first; fewer where not so many fit.
+    """
+    filled = _Filled(problem=problem)
+    batch = filled.batch(all_unrollings(problem, padding=True, beam=_BEAM))
+    cost = evaluate_batch(batch, problem.machine, placement=problem.held)
+    values = np.where(cost.fits, judge(batch, cost), np.inf)
+    best = np.argsort(values, kind="stable")[:most]
+    return tuple(batch.nest(int(row)) for row in best if np.isfinite(values[row]))
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Filled(OfProblem):
+    """Fills each memory with tiles that start at the outermost loop from which on they fit."""
+
+    def batch(self, unrollings: Sequence[Unrolling]) -> NestBatch:
+        """Return a nest of each unrolling.
+
+        Operands share a memory in equal parts; what they keep of other NPUs' or of each other's
+        tiles is not looked at, so that a nest may not fit.
+
+        Args:
+            unrollings: One for each nest.
+        """
+        nests = batch_nests([self._whole(spatial) for spatial in unrollings])
+        return replace(nests, starts={item: self._starts(nests, item) for item in OPERANDS})
+
+    def _whole(self, spatial: Unrolling) -> LoopNest:
+        """Return a nest that keeps all of each operand in every memory."""
+        left = dict(self.workload.dims)
+        for loop in spatial:
+            left[loop.dim] = -(-left[loop.dim] // loop.extent)
+        bypassed = self.problem.bypassed
+        return LoopNest(
+            workload=self.workload,
+            temporal=tuple(Loop(dim, left[dim]) for dim in _ORDER),
+            spatial=spatial,
+            allocations=tuple(
+                Allocation(operand, level.name, 0)
+                for level in self.arch.levels
+                for operand in level.holds
+                if (operand, level.name) not in bypassed
+            ),
+        )
+
+    def _starts(self, batch: NestBatch, operand: Operand) -> Ints:
+        """Return where the tiles of an operand start, ``[B, levels]``."""
+        starts = np.zeros_like(batch.starts[operand])
+        for column, name in enumerate(batch.levels[operand][1:], start=1):
+            capacity = self.arch.level(name).usable
+            if capacity is None:
+                continue
+            sharing = sum(name in levels for levels in batch.levels.values())
+            beneath = [fanout.name for fanout in self.arch.fanouts_beneath(name)]
+            fits = bytes_from(batch, operand, beneath, self._bits(operand)) <= capacity // sharing
+            last = batch.extents.shape[1]
+            starts[:, column] = np.where(fits.any(axis=1), fits.argmax(axis=1), last)
+        return np.maximum.accumulate(starts, axis=1)
+
+    def _bits(self, operand: Operand) -> int:
+        own = self.workload.bits(operand)
+        return max(own, self.arch.accumulator_bits) if operand is Operand.O else own
