@@ -107,7 +107,7 @@ def test_every_unrolling_of_the_greedy_mapper_is_improved():
 
     ends = [improve(nest, problem, judge, rounds=60) for nest in starts]
     before, after = ([estimated(nest, problem) for nest in nests] for nests in (starts, ends))
-    assert result.estimate == min(after)
+    assert result.estimate <= min(after)
     assert after[before.index(min(before))] > 1.5 * min(after)
 
 
