@@ -31,7 +31,7 @@ from ...analysis.batches.tile_batch import TileBatch
 from ..mapper import Mapper, MappingResult, MappingStatus
 from ..problem import MappingProblem, Objective
 from ..search.filled import promising_nests
-from ..search.uneven import Judge, improve
+from ..search.uneven import Judge, improve_all
 from .output_stationary import OutputStationary
 
 _ROUNDS = 60
@@ -71,8 +71,8 @@ class InTiles(Mapper):
         found = self.mapper.find(shared.problem)
         judge = shared.judge(found.objective)
         promising = promising_nests(shared.problem, judge, most=_MOST_PROMISING)
-        starts = dict.fromkeys((found.nest, *_greedy(shared.problem), *promising))
-        nests = [improve(nest, shared.problem, judge, rounds=_ROUNDS) for nest in starts]
+        starts = tuple(dict.fromkeys((found.nest, *_greedy(shared.problem), *promising)))
+        nests = improve_all(starts, shared.problem, judge, rounds=_ROUNDS)
         nest = shared.best(nests, judge)
         shared.problem.check(nest)
         return shared.restated(shared.divided(found), nest)

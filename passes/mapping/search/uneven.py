@@ -6,8 +6,8 @@ may also move past the starts of tiles without another one taking its place. The
 worse than the start, and need not be even.
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from ....ir.mapping import LoopNest
 from ....ir.workload import DIMS, OPERANDS
 from ...analysis.batches.batch import BatchCost, evaluate_batch
-from ...analysis.batches.nest_batch import NestBatch
+from ...analysis.batches.nest_batch import NestBatch, batch_nests
 from ..problem import MappingProblem
 from .even.space import prime_factors
 from .merging import merge_loops
@@ -86,55 +86,99 @@ def improve(
         rounds: Steps at most.
         carry: Whether a loop may join or leave tiles without another one taking its place.
     """
-    search = _Search(nest, problem, judge)
-    state = start = _split(nest)
-    value = float(search.values(state)[0])
+    return improve_all((nest,), problem, judge, rounds=rounds, carry=carry)[0]
+
+
+def improve_all(
+    nests: Sequence[LoopNest],
+    problem: MappingProblem,
+    judge: Judge,
+    *,
+    rounds: int = 40,
+    carry: bool = True,
+) -> tuple[LoopNest, ...]:
+    """Return nests that no single step improves, one from each start; all are judged together.
+
+    Args:
+        nests: Where to start, at least one; they fit, and keep operands in the same memories.
+        problem: What they solve.
+        judge: Says what is minimised.
+        rounds: Steps of each at most.
+        carry: Whether a loop may join or leave tiles without another one taking its place.
+    """
+    search = _Search(nests, problem, judge)
+    starts = {number: _split(nest) for number, nest in enumerate(nests)}
+    best, left = dict(starts), dict(starts)
+    least = {number: values[0] for number, values in search.values(starts).items()}
     for _ in range(rounds):
-        options = _joined(search.restarted(state), moved(state, carry=carry)).distinct
-        if not len(options):
+        steps = {
+            number: _joined(search.restarted(state), moved(state, carry=carry)).distinct
+            for number, state in left.items()
+        }
+        steps = {number: states for number, states in steps.items() if len(states)}
+        left = {}
+        for number, values in search.values(steps).items():
+            at = values.argmin()
+            if values[at] < least[number] * (1.0 - 1e-9):
+                least[number] = values[at]
+                left[number] = best[number] = steps[number].take(np.array([at]))
+        if not left:
             break
-        values = search.values(options)
-        at = values.argmin()
-        if not values[at] < value * (1.0 - 1e-9):
-            break
-        state, value = options.take(np.array([at])), float(values[at])
-    return nest if state is start else merge_loops(search.batch(state).nest(0))
+    return tuple(
+        nest if best[number] is starts[number] else search.nest(number, best[number])
+        for number, nest in enumerate(nests)
+    )
 
 
 class _Search:
-    def __init__(self, nest: LoopNest, problem: MappingProblem, judge: Judge) -> None:
+    def __init__(self, nests: Sequence[LoopNest], problem: MappingProblem, judge: Judge) -> None:
+        self.nests = nests
         self.problem = problem
         self.judge = judge
-        self.levels = {
-            operand: tuple(item.level for item in nest.of(operand)) for operand in OPERANDS
-        }
-        self.unrolled = tuple((loop.fanout, loop.dim) for loop in nest.spatial)
-        self.unrolled_extents = np.array([[loop.extent for loop in nest.spatial]], np.int64)
-        self.columns = np.cumsum([len(self.levels[operand]) - 1 for operand in OPERANDS])
+        self.first = batch_nests(nests)
+        levels = self.first.levels
+        self.columns = np.cumsum([len(levels[operand]) - 1 for operand in OPERANDS])
 
-    def batch(self, states: States) -> NestBatch:
-        """Return states as nests."""
-        count = len(states)
-        source = np.zeros((count, 1), np.int64)
-        parts = np.split(states.starts, self.columns[:-1], axis=1)
-        return NestBatch(
-            workload=self.problem.workload,
-            dims=states.dims,
-            extents=states.extents,
-            unrolled=self.unrolled,
-            unrolled_extents=np.repeat(self.unrolled_extents.reshape(1, -1), count, axis=0),
-            levels=self.levels,
+    def batch(self, states: Mapping[int, States]) -> NestBatch:
+        """Return states as nests, those that came of the same one in a row.
+
+        Args:
+            states: By the number of the nest that they came of.
+        """
+        longest = max(item.dims.shape[1] for item in states.values())
+        counts = [len(item) for item in states.values()]
+        source = np.zeros((sum(counts), 1), np.int64)
+        starts = np.concatenate([item.starts for item in states.values()])
+        parts = np.split(starts, self.columns[:-1], axis=1)
+        return replace(
+            self.first,
+            dims=_filled([item.dims for item in states.values()], longest, 0),
+            extents=_filled([item.extents for item in states.values()], longest, 1),
+            unrolled_extents=np.repeat(self.first.unrolled_extents[list(states)], counts, axis=0),
             starts={
                 operand: np.concatenate((source, part), axis=1)
                 for operand, part in zip(OPERANDS, parts, strict=True)
             },
         )
 
-    def values(self, states: States) -> NDArray[np.float64]:
-        """Return what is compared; infinite where a state does not fit."""
+    def values(self, states: Mapping[int, States]) -> Mapping[int, NDArray[np.float64]]:
+        """Return what is compared of each state; infinite where it does not fit.
+
+        Args:
+            states: By the number of the nest that they came of.
+        """
+        if not states:
+            return {}
         batch = self.batch(states)
         cost = evaluate_batch(batch, self.problem.machine, placement=self.problem.held)
-        return np.where(cost.fits, self.judge(batch, cost), np.inf)
+        values = np.where(cost.fits, self.judge(batch, cost), np.inf)
+        ends = np.cumsum([len(item) for item in states.values()])
+        return dict(zip(states, np.split(values, ends[:-1]), strict=True))
+
+    def nest(self, number: int, state: States) -> LoopNest:
+        """Return a single state as a nest, unrolled in the same order as the one it came of."""
+        found = merge_loops(self.batch({number: state}).nest(0))
+        return replace(found, spatial=self.nests[number].spatial)
 
     def restarted(self, state: States) -> States:
         """Return a nest with one tile of one operand that starts elsewhere."""
@@ -164,6 +208,14 @@ def _split(nest: LoopNest) -> States:
     first.append(len(dims))
     starts = [first[item.start] for operand in OPERANDS for item in nest.of(operand)[1:]]
     return States(*(np.array([row], np.int64) for row in (dims, extents, starts)))
+
+
+def _filled(parts: Sequence[Ints], width: int, value: int) -> Ints:
+    """Return arrays below each other, their rows filled up with a value."""
+    rows = [
+        np.pad(part, ((0, 0), (0, width - part.shape[1])), constant_values=value) for part in parts
+    ]
+    return np.concatenate(rows)
 
 
 def _joined(one: States, other: States) -> States:

@@ -96,11 +96,28 @@ def _unrollings(
         for unrolling, left in states:
             size = _left_of(arch, fanout, unrolling)
             for own in _maximal(left, fanout, size, padding):
-                loops = tuple(SpatialLoop(dim, extent, fanout.name) for dim, extent in own.items())
-                rest = {dim: math.ceil(many / own.get(dim, 1)) for dim, many in left.items()}
+                loops = tuple(_loop(dim, extent, fanout.name) for dim, extent in own.items())
+                rest = left | {dim: -(-left[dim] // extent) for dim, extent in own.items()}
                 grown[loops + unrolling] = rest
-        states = sorted(grown.items(), key=lambda item: (price.of(*item), _key(item[0])))[:beam]
+        states = _cheapest(grown, price, beam)
     return states
+
+
+@lru_cache(maxsize=1024)
+def _loop(dim: Dim, extent: int, fanout: str) -> SpatialLoop:
+    """Return an unrolled loop; of equal ones there are many."""
+    return SpatialLoop(dim, extent, fanout)
+
+
+def _cheapest(
+    states: Mapping[Unrolling, _Left], price: "_Price", beam: int | None
+) -> list[tuple[Unrolling, _Left]]:
+    """Return the cheapest states in order, ties by dimensions and extents; only few are sorted."""
+    prices = [price.of(*item) for item in states.items()]
+    most = sorted(prices)[:beam][-1]
+    some = ((cost, item) for cost, item in zip(prices, states.items(), strict=True) if cost <= most)
+    ordered = sorted(some, key=lambda pair: (pair[0], _key(pair[1][0])))
+    return [item for _, item in ordered[:beam]]
 
 
 class _Price:
@@ -109,36 +126,36 @@ class _Price:
     def __init__(self, workload: Workload, arch: Architecture, objective: Objective) -> None:
         self.arch = arch
         self.objective = objective
-        self.innermost = [
-            (operand, [level for level in arch.levels if operand in level.holds][-1])
+        innermost = {
+            operand: [level for level in arch.levels if operand in level.holds][-1]
             for operand in OPERANDS
-        ]
-        self.beneath = {
-            operand: {fanout.name for fanout in arch.fanouts_beneath(level.name)}
-            for operand, level in self.innermost
         }
-        self.multicast = {fanout.name: fanout.multicast for fanout in arch.fanouts}
-        self.relevant = {operand: frozenset(RELEVANT[operand]) for operand in OPERANDS}
         self.bits = {operand: workload.bits(operand) for operand in OPERANDS}
         self.bits[Operand.O] = max(self.bits[Operand.O], arch.accumulator_bits)
-        self.energy = {operand: self._energy(operand, level) for operand, level in self.innermost}
-        self.cycles = {operand: self._cycles(operand, level) for operand, level in self.innermost}
+        self.energy = [self._energy(*item) for item in innermost.items()]
+        self.cycles = [self._cycles(*item) for item in innermost.items()]
+        self.joined = {
+            (fanout.name, dim): tuple(
+                (number, dim not in RELEVANT[operand] and _joins(operand, fanout))
+                for number, (operand, level) in enumerate(innermost.items())
+                if fanout in arch.fanouts_beneath(level.name)
+            )
+            for fanout in arch.fanouts
+            for dim in DIMS
+        }
 
     def of(self, unrolling: Unrolling, left: _Left) -> float:
         """Return cycles, energy or their product; a lower bound where all fan-outs are decided."""
-        steps = math.prod(left.values())
-        energy, slowest = self.arch.mac_energy, 1.0
-        width = math.prod(loop.extent for loop in unrolling)
-        for operand, _ in self.innermost:
-            copies, sharing = 1, 1
-            for loop in unrolling:
-                if loop.fanout in self.beneath[operand]:
-                    if loop.dim in self.relevant[operand] or not self._joins(operand, loop.fanout):
-                        copies *= loop.extent
-                    else:
-                        sharing *= loop.extent
-            energy += self.energy[operand] / sharing
-            slowest = max(slowest, copies * self.cycles[operand])
+        steps, width = math.prod(left.values()), 1
+        copies, sharing = [1] * len(OPERANDS), [1] * len(OPERANDS)
+        for loop in unrolling:
+            width *= loop.extent
+            for number, joins in self.joined[loop.fanout, loop.dim]:
+                counted = sharing if joins else copies
+                counted[number] *= loop.extent
+        slowest = max(1.0, *(many * own for many, own in zip(copies, self.cycles, strict=True)))
+        each = (own / many for own, many in zip(self.energy, sharing, strict=True))
+        energy = sum(each, start=self.arch.mac_energy)
         match self.objective:
             case Objective.LATENCY | Objective.NETWORK:
                 return steps * slowest
@@ -146,10 +163,6 @@ class _Price:
                 return steps * width * energy
             case Objective.EDP:
                 return steps * slowest * steps * width * energy
-
-    def _joins(self, operand: Operand, fanout: str) -> bool:
-        """Whether children with equal contents (or parts of one sum) share an access."""
-        return operand is Operand.O or operand in self.multicast[fanout]
 
     def _energy(self, operand: Operand, level: MemoryLevel) -> float:
         energy = level.read_energy + (level.write_energy if operand is Operand.O else 0.0)
@@ -162,6 +175,11 @@ class _Price:
         ways = 2 if operand is Operand.O and level.shared_port else 1
         least = min((item for item in bandwidths if item is not None), default=math.inf)
         return ways * self.bits[operand] / (8 * least)
+
+
+def _joins(operand: Operand, fanout: Fanout) -> bool:
+    """Whether children with equal contents (or parts of one sum) share an access."""
+    return operand is Operand.O or operand in fanout.multicast
 
 
 def _key(unrolling: Unrolling) -> tuple[tuple[str, int, int], ...]:
