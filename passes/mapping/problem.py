@@ -122,6 +122,11 @@ class MappingProblem:
         found = self.resident.intersection(self.arch.scratchpad_level.holds)
         return found if are_inside else found - {Operand.O}
 
+    @cached_property
+    def needs_workspace(self) -> bool:
+        """Whether tiles of any operand lie in the workspace."""
+        return not self.held.issuperset(self.arch.scratchpad_level.holds)
+
     @property
     def bypassed(self) -> frozenset[tuple[Operand, str]]:
         """The allocations that resident operands do without."""

@@ -151,9 +151,11 @@ class GroupMapping:
         """
         weights = [self.module.graph.types[op.operands[1]].bytes for op in self._macs]
         left, found = self._weights_capacity - sum(weights), list[tuple[str, MappingProblem]]()
+        copies = self._arch.instances(self._arch.home(Operand.W).name)
         for (name, problem), own in zip(self._problems(share), weights, strict=True):
             if self._is_striped:
-                problem = replace(problem, kept_weights=max(0, left + own))
+                # What no nest could take is left out, so that more members ask the same.
+                problem = replace(problem, kept_weights=max(0, min(left + own, copies * own)))
                 taken = _weights_bytes(problem, guide([(problem, name)])[problem].nest)
                 left += own - min(taken, max(own, left + own))
             found.append((name, problem))
@@ -201,16 +203,17 @@ class GroupMapping:
             dims = {**base.dims, Dim.P: rows[chain[-1].name]}
             passing = 1 + self._fetched(chain, place.addresses)
             bits = passing * 8 * chain[-1].result.type.dtype.bytes
+            problem = problem_on(
+                arch,
+                replace(base.resized(dims), output_bits=bits),
+                int(left * share),
+                frozenset(resident),
+                self.objective,
+                self.seed,
+            )
             yield (
                 head.name,
-                problem_on(
-                    arch,
-                    replace(base.resized(dims), output_bits=bits),
-                    int(left * share),
-                    frozenset(resident),
-                    self.objective,
-                    self.seed,
-                ),
+                problem if problem.needs_workspace else replace(problem, workspace=None),
             )
 
     def _fetched(self, chain: Sequence[Op], resident: Mapping[str, int]) -> int:
