@@ -23,6 +23,9 @@ Array = npt.NDArray[np.generic]
 FLOAT_TOLERANCE = 4e-6
 """Allowed difference of one float operator, relative to the largest magnitude of its result."""
 
+CANCELLATION = 2.0**-21
+"""What float32 may round of numbers near one whose difference is the result: four steps of them."""
+
 _VERIFICATION = 3  # stream of random numbers; calibration uses others
 
 
@@ -106,7 +109,12 @@ EQUAL = Tolerance()
 def own_tolerance(op: Op) -> Tolerance:
     """Return what is allowed for an operator's result, given the very same operands."""
     rounds = spec_of(op).rounding is Rounding.ROUNDS and not op.result.type.dtype.is_integer
-    return Tolerance(FLOAT_TOLERANCE) if rounds else EQUAL
+    return Tolerance(FLOAT_TOLERANCE, _cancelled(op)) if rounds else EQUAL
+
+
+def _cancelled(op: Op) -> float:
+    """Return what cancels at most where a result is the difference of numbers near one."""
+    return CANCELLATION if spec_of(op).cancels else 0.0
 
 
 def tolerances(
@@ -141,7 +149,7 @@ def tolerances(
         elif spec.rounding is not Rounding.MOVES:
             steps = 0.0
         rounds = rounded[op.name] or int(steps > 0 and not is_integer)
-        found[op.name] = Tolerance(FLOAT_TOLERANCE * rounds, steps)
+        found[op.name] = Tolerance(FLOAT_TOLERANCE * rounds, steps + _cancelled(op))
     return found
 
 

@@ -10,7 +10,7 @@ All compute in float32 unless their summary says otherwise.
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 import numpy as np
@@ -100,6 +100,8 @@ class Function:
         evaluate: Its meaning; takes the elements and its two numbers (0 where it has none).
         cycles: Lane cycles per element [cycle].
         is_rounded: Whether a result may differ from the exact one.
+        cancels: Whether small results are differences of numbers near one, so that what float32
+            rounds of these is large beside them.
         is_fusable: Whether the operator before it can apply it as it stores its result.
         numbers: The numbers it takes, two at most.
         dtypes: Element types that it is known for; the result has that of the operand.
@@ -109,6 +111,7 @@ class Function:
     evaluate: Callable[[Array, float, float], Array]
     cycles: int = SIMPLE
     is_rounded: bool = True
+    cancels: bool = False
     is_fusable: bool = False
     numbers: tuple[Number, ...] = ()
     dtypes: frozenset[DType] = FLOATS
@@ -142,6 +145,11 @@ def _wide_with(
         cycles=cycles,
         numbers=tuple(Number(name=name) for name in numbers),
     )
+
+
+def _cancelling(function: Function) -> Function:
+    """Return a function whose small results are differences of numbers near one."""
+    return replace(function, cancels=True)
 
 
 def _softplus(x: Array) -> Array:
@@ -216,20 +224,26 @@ FUNCTIONS: Mapping[Activation, Function] = {
     Activation.SOFTPLUS: _wide("log(1 + exp(x)).", _softplus),
     Activation.SOFTSIGN: _wide("x / (1 + |x|).", lambda x: x / (1 + np.abs(x))),
     Activation.MISH: _wide("x * tanh(softplus(x)).", lambda x: x * np.tanh(_softplus(x))),
-    Activation.ELU: _wide_with(
-        ("alpha",),
-        "alpha * (exp(x) - 1) where x is negative, else x.",
-        lambda x, alpha, _: _elu(x, alpha),
+    Activation.ELU: _cancelling(
+        _wide_with(
+            ("alpha",),
+            "alpha * (exp(x) - 1) where x is negative, else x.",
+            lambda x, alpha, _: _elu(x, alpha),
+        )
     ),
-    Activation.CELU: _wide_with(
-        ("alpha",),
-        "alpha * (exp(x / alpha) - 1) where x is negative, else x.",
-        lambda x, alpha, _: alpha * _elu(x / alpha, 1.0),
+    Activation.CELU: _cancelling(
+        _wide_with(
+            ("alpha",),
+            "alpha * (exp(x / alpha) - 1) where x is negative, else x.",
+            lambda x, alpha, _: alpha * _elu(x / alpha, 1.0),
+        )
     ),
-    Activation.SELU: _wide_with(
-        ("alpha", "gamma"),
-        "gamma times elu with alpha.",
-        lambda x, alpha, gamma: gamma * _elu(x, alpha),
+    Activation.SELU: _cancelling(
+        _wide_with(
+            ("alpha", "gamma"),
+            "gamma times elu with alpha.",
+            lambda x, alpha, gamma: gamma * _elu(x, alpha),
+        )
     ),
     Activation.THRESHOLDED_RELU: _wide_with(
         ("alpha",),
@@ -243,28 +257,34 @@ FUNCTIONS: Mapping[Activation, Function] = {
         lambda x, lambd, bias: np.where(np.abs(x) > lambd, x - np.copysign(bias, x), 0),
         SIMPLE,
     ),
-    Activation.HARD_SIGMOID: _wide_with(
-        ("alpha", "beta"),
-        "alpha * x + beta, limited to [0, 1].",
-        lambda x, alpha, beta: np.clip(alpha * x + beta, 0, 1),
-        SIMPLE,
+    Activation.HARD_SIGMOID: _cancelling(
+        _wide_with(
+            ("alpha", "beta"),
+            "alpha * x + beta, limited to [0, 1].",
+            lambda x, alpha, beta: np.clip(alpha * x + beta, 0, 1),
+            SIMPLE,
+        )
     ),
-    Activation.HARD_SWISH: _wide(
-        "x times (x / 6 + 1 / 2), which is limited to [0, 1].",
-        lambda x: x * np.clip(x / 6 + 0.5, 0, 1),
-        SIMPLE,
+    Activation.HARD_SWISH: _cancelling(
+        _wide(
+            "x times (x / 6 + 1 / 2), which is limited to [0, 1].",
+            lambda x: x * np.clip(x / 6 + 0.5, 0, 1),
+            SIMPLE,
+        )
     ),
     Activation.SWISH: _wide_with(
         ("alpha",),
         "x / (1 + exp(-alpha * x)).",
         lambda x, alpha, _: x / (1 + np.exp(-alpha * x)),
     ),
-    Activation.GELU: _wide(
-        "x / 2 * (1 + erf(x / sqrt(2))).", lambda x: x / 2 * (1 + erf(x * math.sqrt(0.5)))
+    Activation.GELU: _cancelling(
+        _wide("x / 2 * (1 + erf(x / sqrt(2))).", lambda x: x / 2 * (1 + erf(x * math.sqrt(0.5))))
     ),
-    Activation.GELU_TANH: _wide(
-        "x / 2 * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x^3))).",
-        lambda x: x / 2 * (1 + np.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3))),
+    Activation.GELU_TANH: _cancelling(
+        _wide(
+            "x / 2 * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x^3))).",
+            lambda x: x / 2 * (1 + np.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3))),
+        )
     ),
 }
 """Every function of one operand."""

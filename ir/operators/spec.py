@@ -132,6 +132,7 @@ class OpSpec:
             ``None`` where the MAC array runs it, and for composites.
         cost: Lane cycles per element of the result on the vector unit; 0 for moves.
         rounding: How far float results may be from the exact ones.
+        cancels: Whether small float results are differences of numbers near one.
         parameters: Position of the first operand that lies beside the unit, in ``pb`` (a bias, a
             table); ``None`` if there is none.
     """
@@ -150,6 +151,7 @@ class OpSpec:
     access: Callable[[Op, Types], tuple[Part, ...]] | None = None
     cost: Callable[[Op, Types], int] = _simple
     rounding: Rounding = Rounding.ROUNDS
+    cancels: bool = False
     parameters: int | None = None
 
     def verify_arity(self, op: Op) -> None:

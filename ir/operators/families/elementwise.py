@@ -38,6 +38,7 @@ def function_spec(act: Activation, function: Function) -> OpSpec:
         access=first_operand_parts,
         cost=lambda op, types: function.cycles,
         rounding=_rounding(function.is_rounded),
+        cancels=function.cancels,
     )
 
 

@@ -28,6 +28,9 @@ from .static import best_of, schedule_static
 _MOST_LAGS = 4
 """Lags that are scheduled, and compared where they fit."""
 
+_MOST_OF_SOME = 2
+"""The same where only some stripes are scheduled, for an estimate."""
+
 
 @dataclass(frozen=True)
 class ScheduleTiles(Pass):
@@ -178,7 +181,7 @@ class GroupSchedules:
             stripes=tiles.count,
             ordered=tiles.in_order,
         )
-        return search.options()[:_MOST_LAGS]
+        return search.options()[: _MOST_LAGS if self.first is None else _MOST_OF_SOME]
 
     def with_lag(self, behind: Lags) -> TileSchedule:
         """Return the schedule in which some chains lag.

@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 from accnn.compiler.verification.verify import (
+    CANCELLATION,
     FLOAT_TOLERANCE,
     Tolerance,
     compare,
@@ -141,3 +142,21 @@ def test_of_the_very_same_operands_only_floats_that_are_rounded_may_be_off():
     rounded = {op.name: own_tolerance(op).relative > 0 for op in parse_module(MIXED).graph.ops}
 
     assert rounded == {name: name == "p" for name in "frpqmds"}
+
+
+@pytest.mark.parametrize(
+    ("kind", "off"), [("gelu_tanh", CANCELLATION), ("softplus", 0.0), ("relu", 0.0)]
+)
+def test_small_differences_of_numbers_near_one_may_be_off_by_what_these_are(kind: str, off: float):
+    """In float32, 1 + tanh(-8.4) has two figures; half of -5 times that is -2.3e-7, or -3.0e-7."""
+    text = f"""graph net {{
+  input %x : f32<1x8>
+  %y = {kind}(%x) : f32<1x8>
+  %z = reshape(%y) {{shape = [8, 1]}} : f32<8x1>
+  return %z
+}}
+"""
+    graph = parse_module(text).graph
+
+    assert own_tolerance(graph.producer["y"]).absolute == off
+    assert {item.absolute for item in tolerances(graph).values()} == {off}
