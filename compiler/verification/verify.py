@@ -125,7 +125,8 @@ def tolerances(
     Nothing for integers, and for floats that are integers made float: these must be equal. Every
     operator that rounds, on the longest path of floats, may add ``FLOAT_TOLERANCE``. Where a
     rounded float becomes an integer, it may fall to the other side of a tie: one step is allowed
-    there, and where that integer is made float or only moved.
+    there, and where that integer is made float or only moved. Where a function is the small
+    difference of numbers near one, what these are rounded by is allowed as well.
 
     Args:
         graph: The network.

@@ -189,7 +189,7 @@ class Shared:
             cycles = self._tiles(batch).price(cost)
             match self.whole.objective:
                 case Objective.LATENCY | Objective.NETWORK:
-                    return cycles * cost.energy_pj**_ENERGY
+                    return cycles * np.maximum(1.0, cost.energy_pj) ** _ENERGY
                 case Objective.EDP:
                     return cycles * cost.energy_pj
                 case Objective.ENERGY:

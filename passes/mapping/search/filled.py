@@ -52,8 +52,7 @@ class _Filled(OfProblem):
     def batch(self, unrollings: Sequence[Unrolling]) -> NestBatch:
         """Return a nest of each unrolling.
 
-        Operands share a memory in equal parts; what they keep of other NPUs' or of each other's
-        tiles is not looked at, so that a nest may not fit.
+        Operands share a memory in equal parts. A nest does not fit where one element is more.
 
         Args:
             unrollings: One for each nest.

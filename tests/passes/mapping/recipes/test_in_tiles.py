@@ -111,6 +111,24 @@ def test_every_unrolling_of_the_greedy_mapper_is_improved():
     assert after[before.index(min(before))] > 1.5 * min(after)
 
 
+def test_energy_decides_between_nests_that_take_as_long_and_nothing_where_it_is_free():
+    _, problem = planned("simba", 64, 64, 1, 28)
+    arch = problem.arch
+    levels = tuple(replace(item, read_energy=0.0, write_energy=0.0) for item in arch.levels)
+    fanouts = tuple(replace(item, hop_energy=0.0) for item in arch.fanouts)
+    free = replace(arch, levels=levels, fanouts=fanouts, mac_energy=0.0)
+    nests = OutputStationary().nests(problem)
+    batch = batch_nests(nests)
+
+    for machine in (arch, free):
+        shared = Shared(replace(problem, arch=machine), 1)
+        cost = evaluate_batch(batch, shared.problem.machine, placement=shared.problem.held)
+        cycles = TileBatch(batch, shared.problem.machine, shared.problem.held).price(cost)
+        ratio = shared.judge(0.0)(batch, cost) / cycles
+        assert (ratio == 1.0).all() == (machine is free)
+        assert (ratio.argsort() == cost.energy_pj.argsort()).all()
+
+
 def test_energy_is_kept_where_it_is_the_objective():
     _, problem = planned("edge-1m", 32, 32, 3, 14)
     problem = replace(problem, objective=Objective.ENERGY)

@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from accnn.backend.load import load_architecture
 from accnn.ir.arch import Architecture, MemoryLevel
 from accnn.ir.errors import InfeasibleError, OptionError
 from accnn.ir.graph import Graph, Op, Value
@@ -15,12 +16,15 @@ from accnn.ir.workload import OPERANDS, Operand
 from accnn.models.graphs import densenet121, nasnet_a, resnet50
 from accnn.passes.base import Context
 from accnn.passes.scheduling.check import check_schedule
+from accnn.passes.scheduling.cosma import solve
 from accnn.passes.scheduling.cosma.baselines import Replacement, schedule_linear
 from accnn.passes.scheduling.cosma.budgets import budgets_of, parse_budget
 from accnn.passes.scheduling.cosma.problem import problem_of
 from accnn.passes.scheduling.cosma.schedule import schedule_cosma
 from accnn.passes.scheduling.cosma.solve import CosmaOptions, PlanEngine, PlanOrder
+from accnn.passes.scheduling.cosma.traffic.streaming import analytic_traffic
 from accnn.passes.scheduling.schedule_cosma import ScheduleCosma
+from tests.networks import NetworkBuilder
 
 
 def _tensor(name: str, size: int) -> Value:
@@ -235,3 +239,22 @@ def test_without_streaming_constants_that_pass_the_scratchpad_must_be_planned() 
     assert caught.value.hint is not None and "parameters=true" in caught.value.hint
     assert planned.graph_schedule is not None
     assert planned.graph_schedule.status is SolveStatus.OPTIMAL
+
+
+def test_only_bytes_that_are_proven_are_worth_a_program(monkeypatch: pytest.MonkeyPatch):
+    """A program takes minutes, and what it proves of estimated bytes holds for no measured ones."""
+    net = NetworkBuilder()
+    x = net.input("x", (1, 16, 28, 28))
+    first = net.conv(x, "a", 16, 3)
+    second = net.conv(first, "b", 16, 3)
+    graph, arch = net.build(net.conv(second, "c", 16, 3)), load_architecture("simba")
+    asked: list[str] = []
+    monkeypatch.setattr(solve, "_relax_by_program", lambda *_: asked.append("program"))
+    options = CosmaOptions(search_nodes=1)
+    exact = analytic_traffic(graph, arch)
+
+    schedule_cosma(graph, arch, budget=20_000, exact=exact, options=options)
+    measured = len(asked)
+    schedule_cosma(graph, arch, budget=20_000, options=options)
+
+    assert (measured, len(asked)) == (0, 1)
