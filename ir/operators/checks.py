@@ -1,9 +1,11 @@
 """Rules on element types and quantisation that the operator table refers to.
 
+Every function takes the same, unless it says otherwise:
+
 Args:
     op: The operator.
-    types: Of all tensors, by name.
-    result: Type of the result.
+    types: Of its operands, in order; ``None`` where an optional one is absent.
+    result: Type of its result.
 """
 
 from ..graph import Op

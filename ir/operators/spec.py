@@ -203,7 +203,7 @@ def present(op: Op, types: Types, index: int) -> TensorType:
 
     Args:
         op: The operator.
-        types: Of all tensors, by name.
+        types: Of its operands, in order; ``None`` where an optional one is absent.
         index: Position of the operand.
 
     Raises:

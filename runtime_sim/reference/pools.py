@@ -1,8 +1,10 @@
 """Maximum and average over windows or whole images.
 
+Every function takes the same:
+
 Args:
     op: The operator.
-    types: Of its operands.
+    types: Of its operands, in order; an optional one that is absent is left out.
     operands: Their values.
 """
 
