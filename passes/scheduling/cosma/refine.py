@@ -26,6 +26,9 @@ from .workspaces import grown
 _NEAR = 1.08
 """How near good nests come to what the machine allows."""
 
+_MANY = 20_000
+"""Operations of tiles that take seconds to schedule, and hardly depend on a little more space."""
+
 _PATIENCE = 2
 """Rounds in vain after which plans that cannot be proven are no longer looked for."""
 
@@ -105,7 +108,8 @@ class CorrectedTraffic:
             planned: Workspace that the plan asked for [byte].
             given: Workspace that it has, no smaller [byte].
         """
-        identity, found = identity_of(op), self._exact(op, resident, given)
+        identity = identity_of(op)
+        found = self._large(identity, resident, given) or self._exact(op, resident, given)
         known = None if found is None else replace(found, workspace=planned)
         key = identity, resident, planned
         self.learnt += known != self._known.get(key)
@@ -115,6 +119,14 @@ class CorrectedTraffic:
         if found is not None:
             self._remember(identity, resident, given, found)
         return found
+
+    def _large(
+        self, identity: Hashable, resident: frozenset[str], given: int
+    ) -> StreamedTraffic | None:
+        """Return what was measured with no more space, if that took very many operations."""
+        measured = self._measured.get((identity, resident), ())
+        least = [found for space, found in measured if space <= given]
+        return next((found for found in least if found.operations > _MANY), None)
 
     def _remember(
         self, identity: Hashable, resident: frozenset[str], given: int, found: StreamedTraffic

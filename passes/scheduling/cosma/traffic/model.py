@@ -1,7 +1,7 @@
 """What an operator moves off chip, and who tells that."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TypeAlias
 
@@ -20,12 +20,14 @@ class StreamedTraffic:
         constants: Of all constants together [byte].
         workspace: What the tiles need of the workspace that was offered [byte].
         cycles: How long the operator takes at least, or as measured [cycle].
+        operations: Of the tiles that were scheduled to tell it; 0 where it is estimated.
     """
 
     activations: tuple[tuple[str, int], ...]
     constants: int
     workspace: int
     cycles: int = 0
+    operations: int = field(default=0, compare=False)
 
     @cached_property
     def total(self) -> int:

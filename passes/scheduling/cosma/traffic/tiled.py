@@ -235,4 +235,5 @@ def _counted(
         constants=sum(moved.values()) - sum(size for _, size in activations),
         workspace=workspace,
         cycles=schedule.cycles,
+        operations=len(schedule.graph.ops),
     )

@@ -1,0 +1,69 @@
+"""What is known exactly of an operator, and when it is asked again."""
+
+import pytest
+
+from accnn.ir.graph import Op, Value
+from accnn.ir.types import DType, TensorType
+from accnn.passes.scheduling.cosma.refine import CorrectedTraffic
+from accnn.passes.scheduling.cosma.traffic.model import StreamedTraffic
+
+OP = Op(kind="work", operands=("x",), results=(Value("y", TensorType(DType.U8, (8,))),))
+NOTHING = frozenset[str]()
+
+
+class Measuring:
+    """Tells traffic that falls with the space, and which spaces it was asked about.
+
+    Args:
+        operations: Of the schedule that it is taken from.
+    """
+
+    def __init__(self, operations: int) -> None:
+        self.operations = operations
+        self.asked: list[int] = []
+
+    def __call__(self, op: Op, resident: frozenset[str], workspace: int) -> StreamedTraffic:
+        self.asked.append(workspace)
+        return StreamedTraffic(
+            activations=(("x", 10_000 - workspace),),
+            constants=0,
+            workspace=workspace,
+            operations=self.operations,
+        )
+
+
+def rough(op: Op, resident: frozenset[str], workspace: int) -> StreamedTraffic:
+    return StreamedTraffic(activations=(("x", 1),), constants=0, workspace=workspace)
+
+
+@pytest.mark.parametrize(("operations", "again"), [(20_000, True), (20_001, False)])
+def test_a_schedule_of_very_many_operations_stands_for_more_space(operations: int, again: bool):
+    exact = Measuring(operations)
+    traffic = CorrectedTraffic(rough, exact)
+
+    found = [traffic.measure(OP, NOTHING, 1000, given) for given in (1000, 1200)]
+
+    assert exact.asked == ([1000, 1200] if again else [1000])
+    assert [item.total for item in found if item] == [9000, 8800 if again else 9000]
+
+
+def test_it_does_not_stand_for_less_space_nor_for_other_residents():
+    exact = Measuring(30_000)
+    traffic = CorrectedTraffic(rough, exact)
+
+    traffic.measure(OP, NOTHING, 1000, 1000)
+    traffic.measure(OP, NOTHING, 900, 900)
+    traffic.measure(OP, frozenset({"x"}), 1000, 1000)
+
+    assert exact.asked == [1000, 900, 1000]
+
+
+def test_what_was_measured_is_known_of_the_workspace_that_was_planned():
+    traffic = CorrectedTraffic(rough, Measuring(1))
+
+    traffic.measure(OP, NOTHING, 1000, 1200)
+
+    known = traffic(OP, NOTHING, 1000)
+    assert known is not None
+    assert (known.total, known.workspace) == (8800, 1000)
+    assert traffic.learnt == 1
