@@ -8,14 +8,13 @@ estimate lies above the truth.
 """
 
 import itertools
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from ....ir.arch import Architecture
 from ....ir.graph import Graph, Op
 from ....ir.graph_schedule import GraphSchedule, Group
-from ....ir.groups import group_op
 from ....ir.operators.access import MOST_LOOPS
 from ....ir.operators.families.moves import joins_channels
 from ....ir.ops import is_mac
@@ -25,17 +24,15 @@ from ...tiling.residency import unit_of
 from ...tiling.stripes import makes_rows, rows_of
 from ..cosma.refine import CorrectedTraffic, Measured, residents
 from ..cosma.traffic.delay import Delay
-from ..cosma.traffic.model import StreamedTraffic, TrafficModel
+from ..cosma.traffic.model import StreamedTraffic
 from ..map_groups import line_bytes
 from .alike import StepKinds
 from .epilogues import can_join, is_group
 from .expected import ExpectedCycles
+from .group_costs import LINES, Cost, GroupCosts
 
 MOST_CHAINS = 10
 """Operators that one group joins, those not counted that only finish tiles or join channels."""
-
-LINES = 0.92
-"""Part of the scratchpad that a group's lines may take; the rest is for tiles."""
 
 _MOST_MEMBERS = 64
 """Members of a group; more of them than in ten chains hardly save anything."""
@@ -72,19 +69,6 @@ _MOST_MEASURED = 100
 """Groups that are measured; then only these are chosen from."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Cost:
-    """What steps or a group cost.
-
-    Attributes:
-        bytes: What is moved off chip [byte].
-        cycles: What it takes [cycle].
-    """
-
-    bytes: float
-    cycles: float
-
-
 @dataclass
 class Intervals:
     """The intervals of one plan without groups; local to one choice.
@@ -104,11 +88,11 @@ class Intervals:
     traffic: CorrectedTraffic
     delay: Delay
     deadline: Deadline = NEVER
-    _known: dict[Group, _Cost | None] = field(default_factory=dict[Group, _Cost | None])
+    _known: dict[Group, Cost | None] = field(default_factory=dict[Group, Cost | None])
     _expected: dict[Group, float] = field(default_factory=dict[Group, float])
     _fastest: dict[tuple[int, int], float] = field(default_factory=dict[tuple[int, int], float])
-    _offers: dict[tuple[int, ...], tuple[tuple[int, _Cost], ...]] = field(
-        default_factory=dict[tuple[int, ...], tuple[tuple[int, _Cost], ...]]
+    _offers: dict[tuple[int, ...], tuple[tuple[int, Cost], ...]] = field(
+        default_factory=dict[tuple[int, ...], tuple[tuple[int, Cost], ...]]
     )
 
     @property
@@ -126,7 +110,7 @@ class Intervals:
         while True:
             chosen = self._best(may_take_longer)
             unknown = [item for item in chosen if item[0] not in self._known]
-            stuck = [] if unknown else [item[0] for item in chosen if not self._fits(item[0])]
+            stuck = [] if unknown else [item[0] for item in chosen if not self._costs.fits(item[0])]
             self._known.update(dict.fromkeys(stuck))
             if not unknown and not stuck:
                 return tuple(group for group, _, _ in chosen)
@@ -135,19 +119,19 @@ class Intervals:
             for group, start, stop in () if guessed else unknown:
                 if self.deadline.is_over:
                     break
-                found = self._known[group] = self._measured(group, start, stop)
+                costs = self._costs.measured(group, self._expected[group])
+                found = self._known[group] = min(costs, key=self._price, default=None)
                 if found is not None:
                     best = self._fastest.get((start, stop), found.cycles)
                     self._fastest[start, stop] = min(best, found.cycles)
 
     @cached_property
+    def _costs(self) -> GroupCosts:
+        return GroupCosts(self.graph, self.plan, self.traffic, self.delay)
+
+    @cached_property
     def _expects(self) -> ExpectedCycles:
         return ExpectedCycles(self.graph, self.arch, self.plan.budget // _TILES)
-
-    def _fits(self, group: Group) -> bool:
-        """Whether the tiles of a group fit the scratchpad where nothing is resident."""
-        op, budget = group_op(self.graph, group), self.plan.budget
-        return self.traffic.measure(op, frozenset(), budget, budget) is not None
 
     def _least(self, start: int, stop: int) -> float:
         """Return what a group takes at least: hardly less than one inside that was measured."""
@@ -171,7 +155,7 @@ class Intervals:
         )
         return tuple(itertools.accumulate(parts, initial=0.0))
 
-    def _computes(self, cost: _Cost) -> bool:
+    def _computes(self, cost: Cost) -> bool:
         return cost.cycles > _LONGER * self.delay.cycles_of(int(cost.bytes))
 
     def _best(self, may_take_longer: bool) -> tuple[tuple[Group, int, int], ...]:
@@ -190,19 +174,19 @@ class Intervals:
             best.append(min(options, key=lambda item: item[0]))
         return tuple(reversed(list(_chosen(best))))
 
-    def _price(self, cost: _Cost) -> float:
+    def _price(self, cost: Cost) -> float:
         """Return bytes and cycles as parts of what the plan without groups costs."""
         whole = self._whole
         return cost.bytes / max(1.0, whole.bytes) + cost.cycles / max(1.0, whole.cycles)
 
     @cached_property
-    def _whole(self) -> _Cost:
+    def _whole(self) -> Cost:
         return self._together(0, len(self.plan.order))
 
-    def _together(self, start: int, stop: int) -> _Cost:
+    def _together(self, start: int, stop: int) -> Cost:
         """Return what steps cost one by one."""
         moved, took = self._apart
-        return _Cost(sum(moved[start:stop]), sum(took[start:stop]))
+        return Cost(sum(moved[start:stop]), sum(took[start:stop]))
 
     @cached_property
     def _apart(self) -> tuple[tuple[float, ...], tuple[float, ...]]:
@@ -232,7 +216,7 @@ class Intervals:
     # -- what steps cost alone -------------------------------------------------------------------
 
     @cached_property
-    def _alone(self) -> tuple[_Cost, ...]:
+    def _alone(self) -> tuple[Cost, ...]:
         """What every step costs, whole tensors and tiles."""
         plan = self.plan
         moved = [0.0] * len(plan.order)
@@ -241,7 +225,7 @@ class Intervals:
         for step in range(len(plan.order)):
             found = self._planned_traffic(step)
             moved[step] += 0 if found is None else found.constants
-        return tuple(map(_Cost, moved, self.base.times))
+        return tuple(map(Cost, moved, self.base.times))
 
     def _planned_traffic(self, step: int) -> StreamedTraffic | None:
         op = unit_of(self.graph, self.plan, self.plan.order[step])
@@ -253,7 +237,7 @@ class Intervals:
 
     def _offered(
         self, start: int, stop: int, may_take_longer: bool
-    ) -> Iterator[tuple[Group, _Cost]]:
+    ) -> Iterator[tuple[Group, Cost]]:
         """Yield the groups of some steps that can be chosen, with what they cost."""
         if stop - start < 2:
             return
@@ -283,109 +267,22 @@ class Intervals:
         """Equal numbers for steps that are alike."""
         return StepKinds(self.graph, self.plan, [item.bytes for item in self._alone]).numbers
 
-    def _candidates(self, start: int, stop: int) -> Iterator[tuple[Group, _Cost]]:
+    def _candidates(self, start: int, stop: int) -> Iterator[tuple[Group, Cost]]:
         """Yield the groups of some steps that may be worth measuring, with their least cost."""
         members = self.plan.order[start:stop]
         if not is_group(self.graph, Group(members=members)):
             return
         most = _SAVING * self._together(start, stop).bytes
-        kept = self._kept(members, start, stop)
+        kept = self._costs.kept(members)
         beside = self.plan.budget - sum(kept.values())
         offered = [
             *with_largest_stripes(self.graph, members, self.plan.budget),
             *with_largest_stripes(self.graph, members, beside, kept)[:1],
         ]
         for group in dict.fromkeys(offered):
-            ways = dict.fromkeys((self._resident(group, start, stop), frozenset[str]()))
-            costs = (self._cost_by(self.traffic, group, start, stop, here) for here in ways)
-            cost = min(filter(None, costs), key=self._price, default=None)
+            cost = min(self._costs.estimated(group), key=self._price, default=None)
             if cost is not None and (not group.rows or cost.bytes <= most):
                 yield group, cost
-
-    def _resident(self, group: Group, start: int, stop: int) -> frozenset[str]:
-        """Return the tensors that a group reads or makes and that the plan keeps on chip."""
-        op = group_op(self.graph, group)
-        return frozenset(
-            name
-            for name in (*op.inputs, op.name)
-            if any(self.plan.resident(name, step) for step in range(start, stop))
-        )
-
-    def _kept(self, members: tuple[str, ...], start: int, stop: int) -> Mapping[str, int]:
-        """Return the bytes of what the plan keeps on chip beside a group or hands to it."""
-        kept = {
-            item.tensor: item.bytes
-            for step in range(start, stop)
-            for item in self.plan.residences_at(step)
-        }
-        return {name: size for name, size in kept.items() if name not in members[:-1]}
-
-    def _needed(self, group: Group, kept: Iterable[str]) -> int:
-        """Return what lines and tiles of a group need beside tensors that are kept [byte]."""
-        return round(line_bytes(self.graph, group, kept) / LINES)
-
-    def _space(self, group: Group, kept: Mapping[str, int]) -> int:
-        """Return what a group has of the scratchpad beside what is kept there [byte].
-
-        What does not fit beside its lines leaves the chip.
-        """
-        budget = self.plan.budget
-        return min(budget, max(budget - sum(kept.values()), self._needed(group, kept)))
-
-    def _measured(self, group: Group, start: int, stop: int) -> _Cost | None:
-        """Return what a group costs by its tiles, ``None`` where they do not fit.
-
-        Where it takes longer than expected beside what the plan keeps on chip of what it reads and
-        makes, it may have the space of that as well, which leaves the chip then and comes back.
-        """
-        here = self._resident(group, start, stop)
-        found = self._cost_by(self._by_tiles, group, start, stop, here)
-        if here and (found is None or found.cycles > self._expected[group]):
-            both = found, self._cost_by(self._by_tiles, group, start, stop, frozenset())
-            found = min(filter(None, both), key=self._price, default=None)
-        return found
-
-    def _by_tiles(self, op: Op, here: frozenset[str], space: int) -> StreamedTraffic | None:
-        return self.traffic.measure(op, here, space, space)
-
-    def _cost_by(
-        self, model: TrafficModel, group: Group, start: int, stop: int, here: frozenset[str]
-    ) -> _Cost | None:
-        """Return what a model says that a group costs where some of its tensors are resident."""
-        space = self._space(group, self._kept_with(group, start, stop, here))
-        found = model(group_op(self.graph, group), here, space)
-        return None if found is None else self._cost(found, group, here, start, stop)
-
-    def _kept_with(
-        self, group: Group, start: int, stop: int, here: frozenset[str]
-    ) -> Mapping[str, int]:
-        """Return the bytes of what is kept on chip where some tensors of a group are resident."""
-        own = {*group_op(self.graph, group).inputs, group.name}
-        kept = self._kept(group.members, start, stop)
-        return {name: size for name, size in kept.items() if name in here or name not in own}
-
-    def _cost(
-        self, traffic: StreamedTraffic, group: Group, here: frozenset[str], start: int, stop: int
-    ) -> _Cost:
-        """Return what a group costs where its plan leaves the other tensors as they are.
-
-        What does not fit beside its lines has to leave the chip and come back. What the plan keeps
-        of its own tensors and is not resident here is moved once more by whoever else uses it.
-        """
-        names = {*group_op(self.graph, group).inputs, group.name}
-        plan = self.plan
-        whole = sum(
-            item.bytes
-            for step in range(start, stop)
-            for item in plan.moved_whole(step)
-            if item.tensor not in group.members[:-1]
-            and (item.tensor in here or item.tensor not in names)
-        )
-        kept = self._kept_with(group, start, stop, here)
-        whole += sum(self._kept(group.members, start, stop).values()) - sum(kept.values())
-        whole += 2 * max(0, self._needed(group, kept) + sum(kept.values()) - plan.budget)
-        cycles = max(traffic.cycles, self.delay.cycles_of(traffic.total))
-        return _Cost(traffic.total + whole, cycles + self.delay.cycles_of(whole))
 
 
 def _chosen(

@@ -12,7 +12,8 @@ from accnn.passes.base import Context
 from accnn.passes.scheduling.cosma.traffic.tiled import tiled_traffic
 from accnn.passes.scheduling.fusion import Fuse
 from accnn.passes.scheduling.fusion.borders import Border, Obstacle, StepEstimate, borders
-from accnn.passes.scheduling.fusion.intervals import LINES, MOST_CHAINS, with_largest_stripes
+from accnn.passes.scheduling.fusion.group_costs import LINES
+from accnn.passes.scheduling.fusion.intervals import MOST_CHAINS, with_largest_stripes
 from accnn.passes.scheduling.schedule_cosma import ScheduleCosma
 from accnn.passes.scheduling.static.static import rating
 from tests.networks import NetworkBuilder, per_tensor

@@ -1,0 +1,160 @@
+"""What a group would cost in a plan that has none: bytes and cycles, estimated or by its tiles.
+
+The plan leaves the group the space beside what it keeps on chip. What a group reads and makes may
+be resident as the plan has it, or give its space to the group; then it leaves the chip and comes
+back.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from ....ir.graph import Graph, Op
+from ....ir.graph_schedule import GraphSchedule, Group
+from ....ir.groups import group_op
+from ..cosma.refine import CorrectedTraffic
+from ..cosma.traffic.delay import Delay
+from ..cosma.traffic.model import StreamedTraffic, TrafficModel
+from ..map_groups import line_bytes
+
+LINES = 0.92
+"""Part of the scratchpad that a group's lines may take; the rest is for tiles."""
+
+_NOTHING: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """What steps or a group cost.
+
+    Attributes:
+        bytes: What is moved off chip [byte].
+        cycles: What it takes [cycle].
+    """
+
+    bytes: float
+    cycles: float
+
+
+@dataclass(frozen=True)
+class GroupCosts:
+    """Costs of groups of consecutive steps.
+
+    Attributes:
+        graph: The network.
+        plan: A plan without groups.
+        traffic: Tells what groups move.
+        delay: Tells how long transfers take.
+    """
+
+    graph: Graph
+    plan: GraphSchedule
+    traffic: CorrectedTraffic
+    delay: Delay
+
+    def estimated(self, group: Group) -> tuple[Cost, ...]:
+        """Return the least costs of a group: as the plan keeps its tensors on chip, and without.
+
+        Args:
+            group: The group.
+        """
+        ways = dict.fromkeys((self._resident(group), _NOTHING))
+        costs = (self._by(self.traffic, group, here) for here in ways)
+        return tuple(cost for cost in costs if cost is not None)
+
+    def measured(self, group: Group, expected: float) -> tuple[Cost, ...]:
+        """Return the costs of a group by its tiles, none where they do not fit.
+
+        Args:
+            group: The group.
+            expected: Where it takes longer beside the tensors that the plan keeps on chip, it may
+                have the space of its own, too [cycle].
+        """
+        here = self._resident(group)
+        found = self._by(self._tiled, group, here)
+        is_slow = found is None or found.cycles > expected
+        other = self._by(self._tiled, group, _NOTHING) if here and is_slow else None
+        return tuple(cost for cost in (found, other) if cost is not None)
+
+    def fits(self, group: Group) -> bool:
+        """Whether the tiles of a group fit the scratchpad where nothing is resident.
+
+        Args:
+            group: The group.
+        """
+        op = group_op(self.graph, group)
+        return self._tiled(op, _NOTHING, self.plan.budget) is not None
+
+    def kept(self, members: tuple[str, ...]) -> Mapping[str, int]:
+        """Return the bytes of what the plan keeps on chip beside a group or hands to it.
+
+        Args:
+            members: Of the group, in the order of the plan.
+        """
+        kept = {
+            item.tensor: item.bytes
+            for step in self._steps(members)
+            for item in self.plan.residences_at(step)
+        }
+        return {name: size for name, size in kept.items() if name not in members[:-1]}
+
+    def _steps(self, members: tuple[str, ...]) -> range:
+        first = self.plan.step_of[members[0]]
+        return range(first, first + len(members))
+
+    def _own(self, group: Group) -> frozenset[str]:
+        """Return the tensors that a group reads or makes."""
+        return frozenset((*group_op(self.graph, group).inputs, group.name))
+
+    def _resident(self, group: Group) -> frozenset[str]:
+        """Return those of its tensors that the plan keeps on chip."""
+        steps = self._steps(group.members)
+        own = self._own(group)
+        return frozenset(
+            name for name in own if any(self.plan.resident(name, step) for step in steps)
+        )
+
+    def _tiled(self, op: Op, here: frozenset[str], space: int) -> StreamedTraffic | None:
+        return self.traffic.measure(op, here, space, space)
+
+    def _by(self, model: TrafficModel, group: Group, here: frozenset[str]) -> Cost | None:
+        """Return what a model says that a group costs where some of its tensors are resident."""
+        kept = self._kept_with(group, here)
+        found = model(group_op(self.graph, group), here, self._space(group, kept))
+        return None if found is None else self._cost(found, group, here)
+
+    def _kept_with(self, group: Group, here: frozenset[str]) -> Mapping[str, int]:
+        """Return the bytes of what is kept on chip where some tensors of a group are resident."""
+        given_up = self._own(group) - here
+        kept = self.kept(group.members)
+        return {name: size for name, size in kept.items() if name not in given_up}
+
+    def _space(self, group: Group, kept: Mapping[str, int]) -> int:
+        """Return what a group has of the scratchpad beside what is kept there [byte].
+
+        What does not fit beside its lines leaves the chip.
+        """
+        budget = self.plan.budget
+        return min(budget, max(budget - sum(kept.values()), self._needed(group, kept)))
+
+    def _needed(self, group: Group, kept: Iterable[str]) -> int:
+        """Return what lines and tiles of a group need beside tensors that are kept [byte]."""
+        return round(line_bytes(self.graph, group, kept) / LINES)
+
+    def _cost(self, traffic: StreamedTraffic, group: Group, here: frozenset[str]) -> Cost:
+        """Return what a group costs where its plan leaves the other tensors as they are.
+
+        What does not fit beside its lines has to leave the chip and come back. What the plan keeps
+        of its own tensors and is not resident here is moved once more by whoever else uses it.
+        """
+        others = {*group.members[:-1], *(self._own(group) - here)}
+        whole = sum(
+            item.bytes
+            for step in self._steps(group.members)
+            for item in self.plan.moved_whole(step)
+            if item.tensor not in others
+        )
+        kept = self._kept_with(group, here)
+        whole += sum(self.kept(group.members).values()) - sum(kept.values())
+        whole += 2 * max(0, self._needed(group, kept) + sum(kept.values()) - self.plan.budget)
+        cycles = max(traffic.cycles, self.delay.cycles_of(traffic.total))
+        return Cost(traffic.total + whole, cycles + self.delay.cycles_of(whole))
