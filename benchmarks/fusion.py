@@ -2,11 +2,13 @@
 
     python -m benchmarks.fusion
     python -m benchmarks.fusion --network resnet50 --arch simba
+    python -m benchmarks.fusion --network yolov2 densenet121 --arch simba
     python -m benchmarks.fusion --resume --docs
 
 Every program is run and compared with onnxruntime. Every row is written to
 ``benchmarks/results/fusion.csv`` when it is known; ``--resume`` keeps the rows that are there. The
-table is printed; with ``--docs`` it is written to ``docs/fusion.md``, too. The exit code is 1 if a
+table is printed; with ``--docs`` two tables are written to ``docs/fusion.md``, too: of the networks
+that are measured by default, and of five others. The exit code is 1 if a
 program was not verified. ``benchmarks.fusion_sweep`` plans with scratchpads of many sizes.
 """
 
@@ -28,8 +30,11 @@ from benchmarks.rows import read_rows, write_rows
 
 RESULTS = Path(__file__).with_name("results")
 DOCS = Path(__file__).parents[1] / "docs" / "fusion.md"
-BEGIN, END = "<!-- benchmarks.fusion -->\n", "<!-- end of benchmarks.fusion -->\n"
 NETWORKS = ("resnet50", "resnet18", "mobilenetv2", "squeezenet", "darknet19", "vgg16")
+OTHERS = ("yolov2", "efficientnet_b0", "densenet121", "vit_tiny", "bert_tiny")
+TABLES = {"benchmarks.fusion": NETWORKS, "benchmarks.fusion, others": OTHERS}
+"""Tables of the document, by the name between which marks they stand."""
+
 ARCHS = ("simba", "edge-1m", "flexer-arch5")
 _LOG = logging.getLogger("benchmarks.fusion")
 
@@ -77,12 +82,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         for row in _measure(network, chosen.arch, known):
             rows.append(row)
             write_rows(kept, Row, rows)
-    table = markdown(rows)
-    _LOG.info("%s", table)
+    _LOG.info("%s", markdown(rows))
     if chosen.docs:
-        text = DOCS.read_text(encoding="utf-8")
-        head, rest = text.split(BEGIN)
-        DOCS.write_text(head + BEGIN + table + END + rest.split(END)[1], encoding="utf-8")
+        DOCS.write_text(with_tables(DOCS.read_text(encoding="utf-8"), rows), encoding="utf-8")
     return 0 if all(row.verified for row in rows) else 1
 
 
@@ -128,6 +130,21 @@ def _row(network: str, path: Path, arch: str, fuse: Fuse) -> Row:
         plan_seconds=sum(planned),
         verified=result.report.verification.status is VerificationStatus.VERIFIED,
     )
+
+
+def with_tables(text: str, rows: Sequence[Row]) -> str:
+    """Return a document with new tables between their marks.
+
+    Args:
+        text: The document.
+        rows: What was measured, in the order of the tables.
+    """
+    for name, networks in TABLES.items():
+        begin, end = f"<!-- {name} -->\n", f"<!-- end of {name} -->\n"
+        head, rest = text.split(begin)
+        own = [row for row in rows if row.network in networks]
+        text = head + begin + markdown(own) + end + rest.split(end)[1]
+    return text
 
 
 def markdown(rows: Sequence[Row]) -> str:
