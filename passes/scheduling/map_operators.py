@@ -99,7 +99,7 @@ class MapOperators(Pass):
     def _of_group(self, module: Module, group: Group, ctx: Context) -> tuple[OperatorMapping, ...]:
         """Return the nests of a group: of the mapper, or of its stand-in, as they are or improved.
 
-        They are compared by schedules in which no chain lags: which ones should is looked for when
+        Those are among them that the plan was made with. They are compared by schedules in which no chain lags: which ones should is looked for when
         tiles are scheduled, and hardly depends on the nests.
         Cycles and bytes count alike, for its plan stands on both. What a mapper could prove of its
         members' nests holds for a stripe in the cost model, and tells little of the group.
@@ -120,7 +120,8 @@ class MapOperators(Pass):
         asked = GroupMapping(module, group, self.objective, ctx.seed, in_turn)
         found: list[tuple[int, tuple[OperatorMapping, ...]]] = []
         complaint: InfeasibleError | None = None
-        for mapper in dict.fromkeys((in_tiles(own, npus), *stand_ins(own, npus))):
+        planned = InTiles(mapper=own.stand_in, npus=npus)
+        for mapper in dict.fromkeys((in_tiles(own, npus), *stand_ins(own, npus), planned)):
             try:
                 nests, schedule = asked.best(partial(self.timed, arch, ctx, mapper), guide)
                 found.append((rating(schedule.cycles, schedule.transferred_bytes), nests))
@@ -248,12 +249,15 @@ class MapOperators(Pass):
 def stand_ins(mapper: Mapper, npus: int) -> tuple[Mapper, Mapper]:
     """Return who stands in for a mapper in whole networks: nests as they are, and improved.
 
+    Its unrollings alone are improved: others are those of the mapper itself, and what they promise
+    is an estimate. So both are there to be scheduled.
+
     Args:
         mapper: The mapper.
         npus: Among how many NPUs the work is shared.
     """
     rival = mapper.stand_in
-    return in_tiles(rival, npus), InTiles(mapper=rival, npus=npus)
+    return in_tiles(rival, npus), InTiles(mapper=rival, npus=npus, promising=0)
 
 
 def _job(problem: MappingProblem, mapper: Mapper, ctx: Context) -> MapJob:

@@ -35,9 +35,6 @@ from ..search.uneven import Judge, improve_all
 from .output_stationary import OutputStationary
 
 _ROUNDS = 60
-_MOST_PROMISING = 4
-"""Nests of other unrollings that are improved, too."""
-
 _ENERGY = 0.02
 """Power of energy beside cycles where latency is the objective: twice the energy counts 1.4 %."""
 
@@ -52,10 +49,12 @@ class InTiles(Mapper):
     Attributes:
         mapper: Who finds the nests.
         npus: Among how many NPUs the work is shared.
+        promising: How many nests of other unrollings are improved, too.
     """
 
     mapper: Mapper
     npus: int = 1
+    promising: int = 4
     name: str = field(init=False, default="", repr=False)
 
     def __post_init__(self) -> None:
@@ -70,7 +69,7 @@ class InTiles(Mapper):
         shared = Shared(problem, self.npus)
         found = self.mapper.find(shared.problem)
         judge = shared.judge(found.objective)
-        promising = promising_nests(shared.problem, judge, most=_MOST_PROMISING)
+        promising = promising_nests(shared.problem, judge, most=self.promising)
         starts = tuple(dict.fromkeys((found.nest, *_greedy(shared.problem), *promising)))
         nests = improve_all(starts, shared.problem, judge, rounds=_ROUNDS)
         nest = shared.best(nests, judge)
