@@ -99,10 +99,11 @@ class MapOperators(Pass):
     def _of_group(self, module: Module, group: Group, ctx: Context) -> tuple[OperatorMapping, ...]:
         """Return the nests of a group: of the mapper, or of its stand-in, as they are or improved.
 
-        Those are among them that the plan was made with. They are compared by schedules in which no chain lags: which ones should is looked for when
-        tiles are scheduled, and hardly depends on the nests.
-        Cycles and bytes count alike, for its plan stands on both. What a mapper could prove of its
-        members' nests holds for a stripe in the cost model, and tells little of the group.
+        Those are among them that the plan was made with. They are compared by schedules in which no
+        chain lags: which ones should is looked for when tiles are scheduled, and hardly depends on
+        the nests. Cycles and bytes count alike, for its plan stands on both. What a mapper could
+        prove of its members' nests holds for a stripe in the cost model, and tells little of the
+        group.
         """
         arch = require_arch(module)
         own, npus = find_mapper(self.mapper).without_proof, len(arch.npus)
