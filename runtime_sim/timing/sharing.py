@@ -64,6 +64,11 @@ def fair_rates(active: Sequence[Shares]) -> list[Rate]:
 
 
 def _freeze(shares: Shares, level: int, left: dict[int, int], load: dict[int, int]) -> None:
+    """Take what stops growing off its ports; the level was rounded up, so here it is rounded down.
+
+    Otherwise those that go on would be slower than they are, and end a cycle late where they end at
+    a whole one.
+    """
     for port, share in shares:
-        left[port] -= share * level >> _BITS
+        left[port] -= share * (level - 1) >> _BITS
         load[port] -= share

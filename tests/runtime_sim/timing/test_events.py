@@ -95,6 +95,27 @@ def test_all_retire_when_the_oracle_says(case):
     assert found == retirements(built, work, bandwidths)
 
 
+def test_what_others_leave_of_a_port_is_not_rounded_away():
+    """Two take 18/35 of their speed at one port, and 5/7 of another one: 2/7 is left to a third.
+
+    That is 4/7 of its speed, so that it takes 7 cycles instead of 4.
+    """
+    arch = arch_with(
+        {"read_bandwidth": 1.0, "write_bandwidth": 1.0, "shared_port": True},
+        {"read_bandwidth": 2.0, "write_bandwidth": 1.0, "shared_port": True},
+    )
+    two, one = Demand(demands=((1, 35), (2, 25))), Demand(least=4, demands=((2, 4),))
+    asked = {"dma0": two, "mx0": two, "ld0": one}
+    streams = {name: [Sync()] if name in asked else [] for name in QUEUES}
+    halt = Demand(least=1)
+    work = [[asked[name], halt] if name in asked else [halt] for name in QUEUES]
+
+    timing = time_of(program(streams, arch=arch), work)
+
+    ends = {name: queue[0].end for name, queue in zip(QUEUES, timing.queues, strict=True)}
+    assert {name: ends[name] for name in asked} == {"dma0": 35, "mx0": 35, "ld0": 7}
+
+
 @settings(max_examples=100, deadline=None)
 @given(programs())
 def test_no_port_moves_more_than_its_bandwidth(case):

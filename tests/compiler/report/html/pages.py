@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from html.parser import HTMLParser
 
-VOID = frozenset({"meta", "br", "link", "img", "input", "hr"})
+VOID = frozenset({"meta", "br", "link", "img", "input", "hr", "wbr"})
 
 
 @dataclass
