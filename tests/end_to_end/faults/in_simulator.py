@@ -170,7 +170,7 @@ _TIME = (
     Fault(
         "whoever shares a port takes all of it",
         "runtime_sim/timing/sharing.py",
-        "left[port] -= share * level >> _BITS",
+        "left[port] -= share * (level - 1) >> _BITS",
         "left[port] -= share",
         Exam.TIMING,
     ),
