@@ -2,14 +2,14 @@
 
     python -m benchmarks.fusion
     python -m benchmarks.fusion --network resnet50 --arch simba
-    python -m benchmarks.fusion --network yolov2 densenet121 --arch simba
+    python -m benchmarks.fusion --network efficientnet_b0 vit_tiny bert_tiny --arch simba
     python -m benchmarks.fusion --resume --docs
 
 Every program is run and compared with onnxruntime. Every row is written to
 ``benchmarks/results/fusion.csv`` when it is known; ``--resume`` keeps the rows that are there. The
 table is printed; with ``--docs`` two tables are written to ``docs/fusion.md``, too: of the networks
-that are measured by default, and of five others. The exit code is 1 if a
-program was not verified. ``benchmarks.fusion_sweep`` plans with scratchpads of many sizes.
+that are measured by default, and of five others. The exit code is 1 if a program was not verified.
+``benchmarks.fusion_sweep`` plans with scratchpads of many sizes.
 """
 
 import argparse
@@ -26,6 +26,7 @@ from accnn.ir.report import VerificationStatus
 from accnn.models.session import save_model
 from accnn.models.zoo.build import build
 from accnn.passes.scheduling.fusion import Fuse
+from benchmarks.documents import between_marks
 from benchmarks.rows import read_rows, write_rows
 
 RESULTS = Path(__file__).with_name("results")
@@ -140,10 +141,8 @@ def with_tables(text: str, rows: Sequence[Row]) -> str:
         rows: What was measured, in the order of the tables.
     """
     for name, networks in TABLES.items():
-        begin, end = f"<!-- {name} -->\n", f"<!-- end of {name} -->\n"
-        head, rest = text.split(begin)
         own = [row for row in rows if row.network in networks]
-        text = head + begin + markdown(own) + end + rest.split(end)[1]
+        text = between_marks(text, name, markdown(own))
     return text
 
 

@@ -30,6 +30,7 @@ from accnn.ir.report import Report, VerificationStatus
 from accnn.models.session import save_model
 from accnn.models.zoo.build import build
 from accnn.models.zoo.registry import NETWORKS
+from benchmarks.documents import between_marks
 from benchmarks.rows import read_rows, write_rows
 
 RESULTS = Path(__file__).with_name("results")
@@ -205,12 +206,7 @@ def with_table(text: str, table: str, name: str = SMALL_TABLE) -> str:
     Raises:
         ValueError: The document has no such marks.
     """
-    begin, end = f"<!-- {name} -->\n", f"<!-- end of {name} -->\n"
-    before, found, rest = text.partition(begin)
-    _, also, after = rest.partition(end)
-    if not found or not also:
-        raise ValueError(f"no {begin.strip()} and {end.strip()} in the document")
-    return f"{before}{begin}\n{table}\n{end}{after}"
+    return between_marks(text, name, f"\n{table}\n")
 
 
 if __name__ == "__main__":
