@@ -50,7 +50,8 @@ def problem_on(
     """Return what a mapper is asked about an operator of a network.
 
     NPUs work side by side, so each may fill its share of the workspace. Any of them may run any
-    tile, so a nest has to fit them all.
+    tile, so a nest has to fit them all. Where no operand passes the workspace in tiles, its size is
+    left out, so that equal questions are equal.
 
     Args:
         arch: The accelerator.
@@ -60,7 +61,7 @@ def problem_on(
         objective: What the mapper minimises.
         seed: Of the mapper.
     """
-    return MappingProblem(
+    problem = MappingProblem(
         workload=replace(workload, psum_bits=arch.accumulator_bits),
         arch=arch.for_every_npu,
         workspace=workspace // len(arch.npus),
@@ -68,6 +69,7 @@ def problem_on(
         objective=objective,
         seed=seed,
     )
+    return problem if problem.needs_workspace else replace(problem, workspace=None)
 
 
 @dataclass(frozen=True, eq=False)
@@ -203,17 +205,16 @@ class GroupMapping:
             dims = {**base.dims, Dim.P: rows[chain[-1].name]}
             passing = 1 + self._fetched(chain, place.addresses)
             bits = passing * 8 * chain[-1].result.type.dtype.bytes
-            problem = problem_on(
-                arch,
-                replace(base.resized(dims), output_bits=bits),
-                int(left * share),
-                frozenset(resident),
-                self.objective,
-                self.seed,
-            )
             yield (
                 head.name,
-                problem if problem.needs_workspace else replace(problem, workspace=None),
+                problem_on(
+                    arch,
+                    replace(base.resized(dims), output_bits=bits),
+                    int(left * share),
+                    frozenset(resident),
+                    self.objective,
+                    self.seed,
+                ),
             )
 
     def _fetched(self, chain: Sequence[Op], resident: Mapping[str, int]) -> int:
