@@ -10,14 +10,15 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ....ir.mapping import Allocation, Loop, LoopNest
+from ....ir.mapping import Loop, LoopNest
 from ....ir.workload import OPERANDS, Dim, Operand
-from ...analysis.batches.batch import evaluate_batch
+from ...analysis.batches.coefficients import widths_of
 from ...analysis.batches.counts import bytes_from
 from ...analysis.batches.nest_batch import Ints, NestBatch, batch_nests
 from ..problem import MappingProblem, OfProblem
+from .orders.machine import UnrolledProblem
 from .orders.spatial import Unrolling, all_unrollings
-from .uneven import Judge
+from .uneven import Judge, judged
 
 _BEAM = 24
 """Unrollings that are looked at."""
@@ -37,10 +38,10 @@ def promising_nests(problem: MappingProblem, judge: Judge, *, most: int) -> tupl
     Returns:
         The best first; fewer where not so many fit.
     """
-    filled = _Filled(problem=problem)
-    batch = filled.batch(all_unrollings(problem, padding=True, beam=_BEAM))
-    cost = evaluate_batch(batch, problem.machine, placement=problem.held)
-    values = np.where(cost.fits, judge(batch, cost), np.inf)
+    if not most:
+        return ()
+    batch = _Filled(problem=problem).batch(all_unrollings(problem, padding=True, beam=_BEAM))
+    values = judged(batch, problem, judge)
     best = np.argsort(values, kind="stable")[:most]
     return tuple(batch.nest(int(row)) for row in best if np.isfinite(values[row]))
 
@@ -62,21 +63,9 @@ class _Filled(OfProblem):
 
     def _whole(self, spatial: Unrolling) -> LoopNest:
         """Return a nest that keeps all of each operand in every memory."""
-        left = dict(self.workload.dims)
-        for loop in spatial:
-            left[loop.dim] = -(-left[loop.dim] // loop.extent)
-        bypassed = self.problem.bypassed
-        return LoopNest(
-            workload=self.workload,
-            temporal=tuple(Loop(dim, left[dim]) for dim in _ORDER),
-            spatial=spatial,
-            allocations=tuple(
-                Allocation(operand, level.name, 0)
-                for level in self.arch.levels
-                for operand in level.holds
-                if (operand, level.name) not in bypassed
-            ),
-        )
+        unrolled = UnrolledProblem(problem=self.problem, spatial=spatial)
+        loops = [Loop(dim, unrolled.temporal[dim]) for dim in _ORDER]
+        return unrolled.nest(loops, [[0] * len(chain) for chain in unrolled.chains])
 
     def _starts(self, batch: NestBatch, operand: Operand) -> Ints:
         """Return where the tiles of an operand start, ``[B, levels]``."""
@@ -93,5 +82,5 @@ class _Filled(OfProblem):
         return np.maximum.accumulate(starts, axis=1)
 
     def _bits(self, operand: Operand) -> int:
-        own = self.workload.bits(operand)
-        return max(own, self.arch.accumulator_bits) if operand is Operand.O else own
+        is_sum = operand is Operand.O
+        return widths_of(self.workload, self.arch).psum if is_sum else self.workload.bits(operand)

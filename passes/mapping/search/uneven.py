@@ -26,6 +26,18 @@ Judge = Callable[[NestBatch, BatchCost], NDArray[np.float64]]
 """What is minimised, given nests and what the cost model says of them."""
 
 
+def judged(batch: NestBatch, problem: MappingProblem, judge: Judge) -> NDArray[np.float64]:
+    """Return what a judge says of nests, infinite where they do not fit.
+
+    Args:
+        batch: The nests.
+        problem: What they solve.
+        judge: Says what is minimised.
+    """
+    cost = evaluate_batch(batch, problem.machine, placement=problem.held)
+    return np.where(cost.fits, judge(batch, cost), np.inf)
+
+
 @dataclass(frozen=True)
 class States:
     """``B`` nests of the same loops in different orders.
@@ -152,8 +164,8 @@ class _Search:
         parts = np.split(starts, self.columns[:-1], axis=1)
         return replace(
             self.first,
-            dims=_filled([item.dims for item in states.values()], longest, 0),
-            extents=_filled([item.extents for item in states.values()], longest, 1),
+            dims=_stacked([item.dims for item in states.values()], longest, 0),
+            extents=_stacked([item.extents for item in states.values()], longest, 1),
             unrolled_extents=np.repeat(self.first.unrolled_extents[list(states)], counts, axis=0),
             starts={
                 operand: np.concatenate((source, part), axis=1)
@@ -169,9 +181,7 @@ class _Search:
         """
         if not states:
             return {}
-        batch = self.batch(states)
-        cost = evaluate_batch(batch, self.problem.machine, placement=self.problem.held)
-        values = np.where(cost.fits, self.judge(batch, cost), np.inf)
+        values = judged(self.batch(states), self.problem, self.judge)
         ends = np.cumsum([len(item) for item in states.values()])
         return dict(zip(states, np.split(values, ends[:-1]), strict=True))
 
@@ -210,7 +220,7 @@ def _split(nest: LoopNest) -> States:
     return States(*(np.array([row], np.int64) for row in (dims, extents, starts)))
 
 
-def _filled(parts: Sequence[Ints], width: int, value: int) -> Ints:
+def _stacked(parts: Sequence[Ints], width: int, value: int) -> Ints:
     """Return arrays below each other, their rows filled up with a value."""
     rows = [
         np.pad(part, ((0, 0), (0, width - part.shape[1])), constant_values=value) for part in parts
