@@ -3,7 +3,7 @@
 ================  ===============================================================================
 ``epilogues.py``  operators of one element, joined to the product or convolution before them
 ``intervals.py``  stretches of a plan's order that would move less as one group
-``group_costs``    what such a stretch would cost: bytes and cycles, estimated or by its tiles
+``group_costs``   what such a stretch would cost: bytes and cycles, estimated or by its tiles
 ``expected.py``   how long groups are expected to take, by the nests of their members
 ``weights_first``  the order that has such stretches where weights are computed
 ``alike.py``      which steps of a plan are alike, so that stretches of them are

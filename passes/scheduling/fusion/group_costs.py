@@ -117,16 +117,32 @@ class GroupCosts:
         return self.traffic.measure(op, here, space, space)
 
     def _by(self, model: TrafficModel, group: Group, here: frozenset[str]) -> Cost | None:
-        """Return what a model says that a group costs where some of its tensors are resident."""
-        kept = self._kept_with(group, here)
-        found = model(group_op(self.graph, group), here, self._space(group, kept))
-        return None if found is None else self._cost(found, group, here)
+        """Return what a model says that a group costs where some of its tensors are resident.
 
-    def _kept_with(self, group: Group, here: frozenset[str]) -> Mapping[str, int]:
-        """Return the bytes of what is kept on chip where some tensors of a group are resident."""
-        given_up = self._own(group) - here
-        kept = self.kept(group.members)
-        return {name: size for name, size in kept.items() if name not in given_up}
+        The plan leaves all others as they are. What does not fit beside the group's lines has to
+        leave the chip and come back. What the plan keeps of its own tensors and is given up here is
+        moved once more by whoever else uses it.
+        """
+        given_up, kept = self._own(group) - here, self.kept(group.members)
+        left = {name: size for name, size in kept.items() if name not in given_up}
+        found = model(group_op(self.graph, group), here, self._space(group, left))
+        if found is None:
+            return None
+        again = sum(kept.values()) - sum(left.values())
+        again += 2 * max(0, self._needed(group, left) + sum(left.values()) - self.plan.budget)
+        whole = self._moved_whole(group, given_up) + again
+        cycles = max(found.cycles, self.delay.cycles_of(found.total))
+        return Cost(found.total + whole, cycles + self.delay.cycles_of(whole))
+
+    def _moved_whole(self, group: Group, given_up: frozenset[str]) -> int:
+        """Return what the plan moves beside a group, but for tensors that are given up [byte]."""
+        others = {*group.members[:-1], *given_up}
+        return sum(
+            item.bytes
+            for step in self._steps(group.members)
+            for item in self.plan.moved_whole(step)
+            if item.tensor not in others
+        )
 
     def _space(self, group: Group, kept: Mapping[str, int]) -> int:
         """Return what a group has of the scratchpad beside what is kept there [byte].
@@ -139,22 +155,3 @@ class GroupCosts:
     def _needed(self, group: Group, kept: Iterable[str]) -> int:
         """Return what lines and tiles of a group need beside tensors that are kept [byte]."""
         return round(line_bytes(self.graph, group, kept) / LINES)
-
-    def _cost(self, traffic: StreamedTraffic, group: Group, here: frozenset[str]) -> Cost:
-        """Return what a group costs where its plan leaves the other tensors as they are.
-
-        What does not fit beside its lines has to leave the chip and come back. What the plan keeps
-        of its own tensors and is not resident here is moved once more by whoever else uses it.
-        """
-        others = {*group.members[:-1], *(self._own(group) - here)}
-        whole = sum(
-            item.bytes
-            for step in self._steps(group.members)
-            for item in self.plan.moved_whole(step)
-            if item.tensor not in others
-        )
-        kept = self._kept_with(group, here)
-        whole += sum(self.kept(group.members).values()) - sum(kept.values())
-        whole += 2 * max(0, self._needed(group, kept) + sum(kept.values()) - self.plan.budget)
-        cycles = max(traffic.cycles, self.delay.cycles_of(traffic.total))
-        return Cost(traffic.total + whole, cycles + self.delay.cycles_of(whole))
