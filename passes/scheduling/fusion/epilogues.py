@@ -49,7 +49,8 @@ def _followed(graph: Graph, op: Op, taken: set[str]) -> Iterator[str]:
 def can_join(graph: Graph, op: Op, arch: Architecture) -> bool:
     """Whether an operator of the MAC array can be a member of a group.
 
-    Of images its channels must be all of one group, or one of each. Its bias must be a constant.
+    Of images its channels must be all of one group, or one of each. Its bias must be a constant,
+    and what it multiplies weights with none: constants come tile by tile and have no lines.
 
     Args:
         graph: The network.
@@ -57,6 +58,8 @@ def can_join(graph: Graph, op: Op, arch: Architecture) -> bool:
         arch: The machine.
     """
     if not is_mac(op) or not all(map(graph.is_constant, parameters_of(op))):
+        return False
+    if graph.is_constant(op.operands[0]):
         return False
     groups = op.int("groups", 1) if op.kind == "conv2d" else 1
     is_split = groups == 1 or groups == op.result.type.shape[1]

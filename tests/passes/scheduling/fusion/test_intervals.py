@@ -5,6 +5,7 @@ import pytest
 from accnn.backend.load import load_architecture
 from accnn.ir.graph_schedule import GraphSchedule, Group, Residence, Stream
 from accnn.ir.groups import group_of
+from accnn.ir.types import DType
 from accnn.passes.scheduling.cosma.refine import Measured
 from accnn.passes.scheduling.cosma.traffic.delay import Delay
 from accnn.passes.scheduling.cosma.traffic.model import StreamedTraffic
@@ -61,6 +62,23 @@ def test_what_needs_all_rows_is_no_member(kind: str, attrs, is_member: bool):
     net = NetworkBuilder()
     x = net.floats(net.input("x", (1, 8, 6, 6)), "floats")
     graph = net.build(net.op(kind, (x,), "y", attrs))
+
+    found = can_be_member(graph, graph.producer["y"], load_architecture("simba"))
+
+    assert found is is_member
+
+
+@pytest.mark.parametrize(("is_constant", "is_member"), [(False, True), (True, False)])
+def test_products_of_constant_rows_are_no_members(is_constant: bool, is_member: bool):
+    """The first state of a recurrent network, say, of which nobody makes lines."""
+    net = NetworkBuilder()
+    rows = (
+        net.constant("c", (4, 8), DType.S8, per_tensor(0.1))
+        if is_constant
+        else net.input("x", (4, 8))
+    )
+    weights = net.constant("w", (6, 8), DType.S8, per_tensor(0.1))
+    graph = net.build(net.op("dense", (rows, weights), "y"))
 
     found = can_be_member(graph, graph.producer["y"], load_architecture("simba"))
 
