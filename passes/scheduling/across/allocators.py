@@ -10,13 +10,7 @@ from ....ir.isa.spaces import space_bytes
 from ....ir.tiles.events import Placement
 from ....ir.tiles.touches import Accesses, OnChip, Storage
 from ..engine.address_space import AT_ONCE, AddressSpace, Claim, SpaceKey
-
-
-@dataclass(frozen=True, slots=True)
-class Fragmented(Exception):  # noqa: N818 - a signal, not an error
-    """A tile of a step finds no space; the step must keep its addresses."""
-
-    step: int
+from .layouts import Layout, Ranges, layouts
 
 
 @dataclass
@@ -38,20 +32,14 @@ class Allocators:
     )
     _left: dict[tuple[int, int], int] = field(default_factory=dict[tuple[int, int], int])
     _moved: dict[Placement, Placement] = field(default_factory=dict[Placement, Placement])
+    _chosen: dict[tuple[int, SpaceKey], Layout] = field(
+        default_factory=dict[tuple[int, SpaceKey], Layout]
+    )
 
     def __post_init__(self) -> None:
+        self._planned = layouts(self.accesses)
         self._blocked = _blocked(self.plan)
         self._sizes = {**space_bytes(self.arch), Space.GB: self.plan.budget}
-
-    def copy(self) -> "Allocators":
-        """Return spaces that may go on in another way."""
-        return replace(
-            self,
-            _spaces={memory: space.copy() for memory, space in self._spaces.items()},
-            _claims=dict(self._claims),
-            _left=dict(self._left),
-            _moved=dict(self._moved),
-        )
 
     def begin(self, storage: Storage) -> int | None:
         """Return when the space of a content is free; ``None`` if it has none, or is off chip."""
@@ -73,32 +61,51 @@ class Allocators:
         self._claims[tensor] = memory, claim
         return claim.begin
 
-    def place(self, item: Placement, step: int, npu: int, *, move: bool) -> int:
+    def place(self, item: Placement, step: int, npu: int, *, move: bool, quiet: int = 0) -> int:
         """Give a tile its space; return when that is free and its last placement is over [cycle].
 
         Args:
             item: The tile's placement as it was.
             step: Step that it belongs to.
             npu: Whose private space it goes to, 0 for shared ones.
-            move: Whether it may take other addresses of its space.
-
-        Raises:
-            Fragmented: Free space is in pieces.
+            move: Whether it may lie elsewhere than the other tiles of its operator would have it,
+                if that is free sooner.
+            quiet: Before that the space cannot be used anyway [cycle].
         """
         tile = self.accesses.graph.tiles[item.tile]
         memory = tile.space, npu
-        space = self._space(memory)
-        address: int | None = item.address
-        if move:
-            blocked = self._blocked[step] if tile.space is Space.GB else ()
-            address = space.earliest(tile.occupied, blocked, self._sizes[tile.space])
-            if address is None:
-                raise Fragmented(step)
-        claim = space.claim(address, address + tile.occupied, next_use=AT_ONCE)
+        space, layout = self._space(memory), self._layout(item, step, memory)
+        low, high = layout.place(item, tile.occupied)
+        if move and space.free_at(low, high) > quiet:
+            walls = sorted((*self._walls(step, tile.space), *layout.beside(item)))
+            other = space.earliest(tile.occupied, walls, self._sizes[tile.space], quiet)
+            if other is not None:
+                low, high = other, other + tile.occupied
+        claim = space.claim(low, high, next_use=AT_ONCE)
         claim = replace(claim, begin=max(claim.begin, self._left.get((item.tile, npu), 0)))
         self._claims[item] = memory, claim
-        self._moved[item] = replace(item, npu=npu, address=address)
+        self._moved[item] = replace(item, npu=npu, address=low)
         return claim.begin
+
+    def _layout(self, item: Placement, step: int, memory: SpaceKey) -> Layout:
+        """Return how an operator's tiles lie in a memory, decided when the first one comes."""
+        key = step, (memory[0], item.npu)
+        if key not in self._chosen:
+            plain = self._planned[key]
+            ways = (plain, plain.mirrored(self._range(step, memory[0])))
+            self._chosen[key] = min(ways, key=lambda way: way.wait(self._space(memory)))
+        return self._chosen[key]
+
+    def _range(self, step: int, space: Space) -> tuple[int, int]:
+        """Return what the tiles of an operator may use of a memory."""
+        if space is not Space.GB:
+            return 0, self._sizes[space]
+        workspace = self.plan.workspace(step)
+        assert workspace is not None, "tiles in the scratchpad have a workspace"
+        return workspace.address, workspace.address + workspace.bytes
+
+    def _walls(self, step: int, space: Space) -> Ranges:
+        return self._blocked[step] if space is Space.GB else ()
 
     def use(self, storage: Storage, end: int) -> None:
         """Note that a content on chip is used until a cycle; nothing, off chip."""
@@ -115,7 +122,7 @@ class Allocators:
         return self._spaces.setdefault(memory, AddressSpace())
 
 
-def _blocked(plan: GraphSchedule) -> Mapping[int, tuple[tuple[int, int], ...]]:
+def _blocked(plan: GraphSchedule) -> Mapping[int, Ranges]:
     """Return the address ranges that resident tensors hold at each step."""
     found: dict[int, list[tuple[int, int]]] = {step: [] for step in range(len(plan.order))}
     for item in plan.residences:

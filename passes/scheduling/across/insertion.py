@@ -5,8 +5,9 @@
 
 Events are taken layer by layer. Each starts as soon as what it reads is there and its place is
 free, in the first gap of its engine that is long enough, even before events of earlier operators.
-A tile may move to whatever space of its memory is free first. No event is ever put off for a
-later one, and places are given out in the order of the events, so that none waits for ever.
+The tiles of an operator are mirrored in their memory where that is free sooner, and single ones may
+lie where they find space first. No event is ever put off for a later one, and places are given out
+in the order of the events, so that none waits for ever.
 
 References:
     Topcuoglu, Hariri, Wu: Performance-Effective and Low-Complexity Task Scheduling for
@@ -23,14 +24,14 @@ import numpy.typing as npt
 
 from ....ir.arch import Architecture
 from ....ir.graph_schedule import GraphSchedule
-from ....ir.isa.instructions import Unit
+from ....ir.isa.instructions import Space, Unit
 from ....ir.tiles.events import Event, Placement
 from ....ir.tiles.schedule import TileSchedule
 from ....ir.tiles.touches import Accesses, OffChip, OnChip, Storage, Touch, Touches
 from ..engine.engines import Engines
 from ..timing.ports import Ports
 from ..timing.retime import lone_works
-from .allocators import Allocators, Fragmented
+from .allocators import Allocators
 
 Times: TypeAlias = npt.NDArray[np.int64]
 """Per cell of a tensor, when it was written [cycle]."""
@@ -43,11 +44,6 @@ class Contents:
     accesses: Accesses
     _tiles: dict[Storage, int] = field(default_factory=dict[Storage, int])
     _tensors: dict[Storage, Times] = field(default_factory=dict[Storage, Times])
-
-    def copy(self) -> "Contents":
-        """Return contents that may go on in another way."""
-        tensors = {storage: times.copy() for storage, times in self._tensors.items()}
-        return Contents(self.accesses, dict(self._tiles), tensors)
 
     def written(self, touch: Touch) -> int:
         """Return when all that is read was written; 0 for what was there before [cycle]."""
@@ -105,27 +101,20 @@ class InTurn:
         return tuple(work.lead + work.length(bandwidths) for work in works)
 
 
-def insert(given: InTurn, *, move: bool, deal: bool = False) -> TileSchedule:
+def insert(given: InTurn, moving: frozenset[Space], *, deal: bool = False) -> TileSchedule:
     """Return the events in their new order, with the times at which they were inserted.
 
     Args:
         given: All operators, layer by layer.
-        move: Whether tiles may take other addresses; those of steps whose space is in pieces remain
-            where they were.
+        moving: Where a tile may lie elsewhere than beside the others of its operator.
         deal: Whether the NPUs of an operator change places, so that those work that are idle;
             all NPUs must be alike.
     """
     allocators = Allocators(given.accesses, given.plan, given.arch)
-    run = _Insertion(given, move, deal, Contents(given.accesses), allocators, Engines(given.arch))
+    run = _Insertion(given, moving, deal, Contents(given.accesses), allocators, Engines(given.arch))
     numbers = given.schedule.by_step
     for step in range(len(given.schedule.graph.operators)):
-        before = run.copy() if move else run
-        try:
-            run.add_step(step, numbers.get(step, ()))
-        except Fragmented:
-            run = replace(before, move=False)
-            run.add_step(step, numbers.get(step, ()))
-            run.move = True
+        run.add_step(step, numbers.get(step, ()))
     return run.finish()
 
 
@@ -134,7 +123,7 @@ class _Insertion:
     """The new schedule in the making."""
 
     given: InTurn
-    move: bool
+    moving: frozenset[Space]
     deal: bool
     contents: Contents
     allocators: Allocators
@@ -144,23 +133,8 @@ class _Insertion:
     step: int = -1
     npus: tuple[int, ...] = ()
 
-    def copy(self) -> "_Insertion":
-        """Return a schedule that may go on in another way; no tile is on chip between steps."""
-        return replace(
-            self,
-            contents=self.contents.copy(),
-            allocators=self.allocators.copy(),
-            events=list(self.events),
-            engines=self.engines.copy(),
-            touching=dict(self.touching),
-        )
-
     def add_step(self, step: int, numbers: Sequence[int]) -> None:
-        """Insert the events of an operator.
-
-        Raises:
-            Fragmented: Its tiles may move, and free space is too fragmented for one of them.
-        """
+        """Insert the events of an operator."""
         self.step, self.npus = step, tuple(range(len(self.given.arch.npus)))
         if self.deal:
             self.npus = dealt(self._work(numbers), self.engines)
@@ -183,17 +157,30 @@ class _Insertion:
             for touch in touches.writes:
                 self.allocators.forget(touch.storage)
                 self.contents.forget(touch.storage)
-        added = self._run(event, self.given.cycles[number], self._ready(touches))
+        cycles = self.given.cycles[number]
+        added = self._run(event, cycles, self._ready(event, cycles, touches))
         self.events.append(added)
         self._note(number, touches, added.end)
 
-    def _ready(self, touches: Touches) -> int:
+    def _ready(self, event: Event, cycles: int, touches: Touches) -> int:
         """Return when the contents that an event reads and the space that it fills are there."""
         ready = max((self.contents.written(touch) for touch in touches.reads), default=0)
-        return max([ready, *(self._free_from(touch.storage) for touch in touches.both)])
+        quiet = self._first_gap(event, cycles, ready)
+        return max([ready, *(self._free_from(touch.storage, quiet) for touch in touches.both)])
 
-    def _free_from(self, storage: Storage) -> int:
-        """Return when a content's space is free, given at its first use; 0 off chip [cycle]."""
+    def _first_gap(self, event: Event, cycles: int, ready: int) -> int:
+        """Return when an engine could run an event, as far as it is concerned."""
+        if event.unit is Unit.DMA:
+            return self.engines.transfer_gap(event.kind, cycles, ready)[0]
+        return self.engines.of(event.unit, self.npus[event.index]).first_gap(ready, cycles)
+
+    def _free_from(self, storage: Storage, quiet: int) -> int:
+        """Return when a content's space is free, given at its first use; 0 off chip [cycle].
+
+        Args:
+            storage: Of the content.
+            quiet: Before that it cannot be used anyway [cycle].
+        """
         begin = self.allocators.begin(storage)
         if begin is not None:
             return begin
@@ -202,7 +189,8 @@ class _Insertion:
         if isinstance(storage, Placement):
             space = self.given.schedule.graph.tiles[storage.tile].space
             npu = space.owner(self.npus[storage.npu])
-            return self.allocators.place(storage, self.step, npu, move=self.move)
+            move = space in self.moving
+            return self.allocators.place(storage, self.step, npu, move=move, quiet=quiet)
         return 0
 
     def _run(self, event: Event, cycles: int, ready: int) -> Event:

@@ -16,7 +16,11 @@ from ..timing.retime import timed
 from ..timing.work_bound import are_alike
 from .insertion import InTurn, insert
 
-_TIMED = 2
+_MOVING = (frozenset[Space](), frozenset(Space) - {Space.WB}, frozenset(Space))
+"""Where single tiles may lie elsewhere, all of which are tried: nowhere, everywhere but with the
+weights, everywhere. Weights that come early for a later operator delay those of the next one."""
+
+_TIMED = 3
 """Of the ways to insert events, so many are timed by the clock."""
 
 
@@ -29,8 +33,8 @@ class ScheduleAcross(Pass):
         tile_schedule: operators in turn    ->    tile_schedule: tiles cross their boundaries
 
     A tile of the next operator is loaded while engines wait for the last tiles of this one, and
-    computed once the tiles that its window overlaps are there. Tilings do not change; tiles may
-    move in their memory, NPUs that are alike may change places. Nothing crosses where a memory
+    computed once the tiles that its window overlaps are there. Tilings do not change; tiles may lie
+    elsewhere in their memory, NPUs that are alike may change places. Nothing crosses where a memory
     beneath the scratchpad holds tiles with addresses beside others, which an operator's loops pass
     through it: how much of it is free changes from operator to operator. The result is never slower
     than layer by layer.
@@ -77,6 +81,6 @@ def best_across(in_turn: TileSchedule, plan: GraphSchedule, arch: Architecture) 
     """
     given = InTurn(in_turn, plan, arch)
     deals = (False, True) if are_alike(arch) and len(arch.npus) > 1 else (False,)
-    ways = [insert(given, move=move, deal=deal) for deal in deals for move in (False, True)]
+    ways = [insert(given, moving, deal=deal) for deal in deals for moving in _MOVING]
     promising = sorted(ways, key=lambda way: way.cycles)[:_TIMED]
     return min([in_turn, *(timed(way, arch) for way in promising)], key=lambda way: way.cycles)

@@ -60,13 +60,6 @@ class AddressSpace:
         self._next_use = np.full(64, _LEFT)
         self._contents = 0
 
-    def copy(self) -> "AddressSpace":
-        """Return a space that may go on in another way."""
-        twin = AddressSpace()
-        twin._parts, twin._contents = self._parts, self._contents  # claims make new parts
-        twin._ends, twin._next_use = self._ends.copy(), self._next_use.copy()
-        return twin
-
     def claim(self, low: int, high: int, *, next_use: int = _LEFT) -> Claim:
         """Give a range a new content, which begins when the old ones end.
 
@@ -102,7 +95,9 @@ class AddressSpace:
         """Return when the last use of a range so far ends [cycle]."""
         return int(_free_at(self._parts, self._ends, low, high))
 
-    def earliest(self, size: int, blocked: Sequence[tuple[int, int]], top: int) -> int | None:
+    def earliest(
+        self, size: int, blocked: Sequence[tuple[int, int]], top: int, quiet: int = 0
+    ) -> int | None:
         """Return the address of the space that is free first, ``None`` if there is none.
 
         Of equal ones the one in the tightest gap between live contents is taken, then the lowest.
@@ -111,9 +106,11 @@ class AddressSpace:
             size: Bytes that are needed.
             blocked: Ranges that must not be used, beside live contents; ascending.
             top: Size of the memory [byte].
+            quiet: Until then nobody can use the space anyway [cycle].
         """
         walls = np.array(blocked, np.int64).reshape(-1, 2)
-        address = int(_earliest(self._parts, self._ends, self._next_use, walls, size, top))
+        given = self._parts, self._ends, self._next_use
+        address = int(_earliest(*given, walls, size, top, quiet))
         return None if address < 0 else address
 
     def last_needed(
@@ -210,16 +207,18 @@ def _walls(parts: Ints, next_use: Ints, blocked: Ints, top: int) -> Ints:
 
 
 @entry
-def _in_gap(parts: Ints, ends: Ints, low: int, high: int, size: int) -> tuple[int, int]:
+def _in_gap(
+    parts: Ints, ends: Ints, low: int, high: int, size: int, quiet: int
+) -> tuple[int, int]:
     """Return when the space of a gap that is free first is free, and its lowest address.
 
     A space moves down without becoming worse until it touches the end of a part, or the gap's edge:
     no other addresses are looked at.
     """
-    best_end, best = _free_at(parts, ends, low, low + size), low
+    best_end, best = max(quiet, _free_at(parts, ends, low, low + size)), low
     k = _first_beyond(parts, low)
     while k < parts.shape[0] and parts[k, 1] <= high - size:
-        end = _free_at(parts, ends, parts[k, 1], parts[k, 1] + size)
+        end = max(quiet, _free_at(parts, ends, parts[k, 1], parts[k, 1] + size))
         if end < best_end:
             best_end, best = end, parts[k, 1]
         k += 1
@@ -227,14 +226,16 @@ def _in_gap(parts: Ints, ends: Ints, low: int, high: int, size: int) -> tuple[in
 
 
 @entry
-def _earliest(parts: Ints, ends: Ints, next_use: Ints, blocked: Ints, size: int, top: int) -> int:
+def _earliest(
+    parts: Ints, ends: Ints, next_use: Ints, blocked: Ints, size: int, top: int, quiet: int
+) -> int:
     """Return the address that is free first in the gaps between walls, -1 if none is large."""
     best, best_end, best_gap, low = -1, _FAR, _FAR, 0
     walls = _walls(parts, next_use, blocked, top)
     for k in range(walls.shape[0]):
         high = walls[k, 0]
         if high - low >= size:
-            end, address = _in_gap(parts, ends, low, high, size)
+            end, address = _in_gap(parts, ends, low, high, size, quiet)
             if end < best_end or (end == best_end and high - low < best_gap):
                 best, best_end, best_gap = address, end, high - low
         low = max(low, walls[k, 1])

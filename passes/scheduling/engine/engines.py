@@ -19,10 +19,6 @@ class Engine:
     starts: list[int] = field(default_factory=list[int])
     ends: list[int] = field(default_factory=list[int])
 
-    def copy(self) -> "Engine":
-        """Return an engine that may go on in another way."""
-        return Engine(self.starts.copy(), self.ends.copy())
-
     def first_gap(self, ready: int, cycles: int) -> int:
         """Return the first cycle from ``ready`` on at which the engine is idle long enough."""
         number = bisect_right(self.starts, ready)
@@ -64,14 +60,6 @@ class Engines:
     _engines: dict[tuple[Unit, int], Engine] = field(default_factory=dict[tuple[Unit, int], Engine])
     _ports: dict[bool, Engine] = field(default_factory=dict[bool, Engine])
 
-    def copy(self) -> "Engines":
-        """Return engines that may go on in another way."""
-        return Engines(
-            self.arch,
-            {key: engine.copy() for key, engine in self._engines.items()},
-            {key: engine.copy() for key, engine in self._ports.items()},
-        )
-
     def of(self, unit: Unit, index: int) -> Engine:
         """Return an engine."""
         return self._engines.setdefault((unit, index), Engine())
@@ -92,11 +80,22 @@ class Engines:
         Returns:
             When it starts [cycle], and on which channel.
         """
-        channels, lead = range(self.arch.dma.channels), self.arch.dma.startup
-        found = min((self._transfer_gap(kind, cycles, ready, item), item) for item in channels)
+        lead = self.arch.dma.startup
+        found = self.transfer_gap(kind, cycles, ready)
         self.port(kind).occupy(found[0] + lead, cycles - lead)
         self.of(Unit.DMA, found[1]).occupy(found[0], cycles)
         return found
+
+    def transfer_gap(self, kind: EventKind, cycles: int, ready: int) -> tuple[int, int]:
+        """Return where :meth:`transfer` would put a transfer.
+
+        Args:
+            kind: Of the transfer.
+            cycles: How long it takes alone, start-up included [cycle].
+            ready: Not before this [cycle].
+        """
+        channels = range(self.arch.dma.channels)
+        return min((self._transfer_gap(kind, cycles, ready, item), item) for item in channels)
 
     def work(self, unit: Unit, index: int, cycles: int, ready: int) -> int:
         """Put work into the first gap of an engine; return when it starts [cycle].

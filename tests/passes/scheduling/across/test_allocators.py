@@ -1,13 +1,14 @@
-"""Allocators: moved where they are free first, refused where they are in pieces."""
+"""Tiles find space where it is free first, and never where another one comes meanwhile."""
 
 from dataclasses import replace
 
-import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from accnn.ir.isa.instructions import Space
+from accnn.ir.tiles.events import Placement
 from accnn.ir.tiles.touches import Accesses
-from accnn.passes.scheduling.across.allocators import Allocators, Fragmented
-from accnn.passes.scheduling.across.insertion import InTurn, insert
+from accnn.passes.scheduling.across.allocators import Allocators
 from tests.passes.scheduling.across.joint import both, chain
 from tests.tiles import tiles_of
 
@@ -29,21 +30,33 @@ def on_chip() -> list:
     return [item for item in IN_TURN.placements if tiles[item.tile].space is Space.GB]
 
 
-def test_a_tile_takes_the_space_that_was_given_up_first():
-    one, two, three = on_chip()[:3]
-    size = IN_TURN.graph.tiles
+def test_a_tile_takes_the_space_that_is_free_first():
+    one, two = on_chip()[:2]
     space = allocators()
-    for item in (one, two):
-        space.place(item, 0, 0, move=True)
-    for item, end in ((one, 900), (two, 500)):
-        space.use(item, end)
-        space.leave(item)
-    space.place(three, 0, 0, move=True)
+    space.place(one, 0, 0, move=True)
+    space.use(one, 900)
+    space.leave(one)
+    waiting = allocators()
+    waiting.place(one, 0, 0, move=True)
+    waiting.use(one, 900)
+    waiting.leave(one)
 
-    used = {space.moved(item).address for item in (one, two)}
-    assert len(used) == 2
-    assert space.begin(three) == 0
-    assert space.moved(three).address >= size[one.tile].bytes + size[two.tile].bytes
+    assert one.address == two.address
+    assert waiting.place(two, 0, 0, move=False) == 900
+    assert waiting.moved(two).address == two.address
+    assert space.place(two, 0, 0, move=True) == 0
+    assert space.moved(two).address >= IN_TURN.graph.tiles[one.tile].occupied
+
+
+def test_a_tile_remains_where_it_is_free_in_time():
+    one, two = on_chip()[:2]
+    space = allocators()
+    space.place(one, 0, 0, move=True)
+    space.use(one, 900)
+    space.leave(one)
+
+    assert space.place(two, 0, 0, move=True, quiet=900) == 900
+    assert space.moved(two).address == two.address
 
 
 def test_tiles_that_keep_their_address_remain_there():
@@ -54,23 +67,41 @@ def test_tiles_that_keep_their_address_remain_there():
     assert space.moved(item) == item
 
 
-def test_fragments_name_the_step():
+@settings(deadline=None, max_examples=40)
+@given(st.data())
+def test_wherever_tiles_go_all_others_find_their_places(data):
+    """Used at random times: no two tiles are at the same bytes while both are there."""
+    space, tiles = allocators(), IN_TURN.graph.tiles
+    there: dict[Placement, range] = {}
+    for number, event in enumerate(IN_TURN.events):
+        for item in on_chip():
+            if item.first_event == number:
+                move, quiet = data.draw(st.booleans()), data.draw(st.integers(0, 9))
+                space.place(item, event.step, 0, move=move, quiet=quiet)
+                low = space.moved(item).address
+                place = range(low, low + tiles[item.tile].occupied)
+                assert low >= 0
+                assert all(low >= it.stop or place.stop <= it.start for it in there.values())
+                there[item] = place
+                space.use(item, data.draw(st.integers(0, 99)))
+        for item in [item for item in there if item.last_event == number]:
+            space.leave(item)
+            del there[item]
+
+
+def test_tiles_are_turned_around_where_that_is_free_sooner():
     item = on_chip()[0]
+    size = IN_TURN.graph.tiles[item.tile].occupied
+    space = allocators()
+    place = space.plan.workspace(0)
+    before = space.place(item, 0, 0, move=False)
+    space.use(item, 700)
+    space.leave(item)
+    later = next(it for it in on_chip() if IN_TURN.events[it.first_event].step == 1)
 
-    with pytest.raises(Fragmented) as found:
-        allocators(budget=16).place(item, 3, 0, move=True)
-    assert found.value.step == 3
+    begin = space.place(later, 1, 0, move=False)
 
-
-def test_a_step_without_space_keeps_its_addresses():
-    arch, plan = MODULE.arch, MODULE.graph_schedule
-    assert arch is not None and plan is not None
-    count = len(plan.order)
-    place = replace(plan.residences[0], first_step=0, last_step=count - 1)
-    tight = replace(plan, residences=(replace(place, address=0, bytes=plan.budget),))
-
-    made = insert(InTurn(IN_TURN, tight, arch), move=True)
-
-    assert sorted(item.address for item in made.placements) == sorted(
-        item.address for item in IN_TURN.placements
-    )
+    assert before == 0
+    assert place is not None and place.address <= item.address <= place.bytes - size
+    assert begin == 0
+    assert space.moved(later).address != later.address

@@ -56,13 +56,11 @@ def test_live_contents_are_walls_until_they_leave():
     assert space.earliest(16, (), 30) == 0
 
 
-def test_a_copy_goes_on_by_itself():
-    space = held((0, 10, 50))
-    twin = space.copy()
-    twin.use(twin.claim(0, 10), 90)
+def test_spaces_that_are_free_in_time_are_equal():
+    space = held((0, 10, 50), (10, 20, 20), (20, 40, 30))
 
-    assert space.free_at(0, 10) == 50
-    assert twin.free_at(0, 10) == 90
+    assert space.earliest(10, (), 40, quiet=25) == 10
+    assert space.earliest(10, (), 40, quiet=50) == 0
 
 
 @settings(deadline=None, max_examples=60)
