@@ -1,0 +1,94 @@
+"""How far rounding carries: far where nothing but rounding is left, and nowhere else."""
+
+from dataclasses import replace
+
+import numpy as np
+import onnx
+import pytest
+from onnx import TensorProto, helper, numpy_helper
+
+from accnn.compiler.driver import Result, compile
+from accnn.compiler.options import CompileOptions
+from accnn.compiler.verification.carried import STEPS, carried
+from accnn.compiler.verification.verdict import verify_run
+from accnn.compiler.verification.verify import verification_inputs
+from accnn.ir.report import VerificationStatus
+from tests.networks import NetworkBuilder, per_tensor
+
+OPTIONS = CompileOptions(mapper="output-stationary", scheduler="in-order", cache=None, processes=1)
+
+
+NET = NetworkBuilder()
+FLOATS = NET.floats(NET.input("x", (2, 4)), "floats")
+SUMS = NET.op("add", (NET.op("add", (FLOATS, FLOATS), "twice"), FLOATS), "sums")
+BYTES = NET.op("quantize", (SUMS,), "bytes", quant=per_tensor(0.15))
+NETWORK = NET.build(NET.floats(BYTES, "y"))
+
+
+def test_sums_of_one_sign_move_by_steps_of_their_own():
+    value = 0.05 * 103
+
+    moved = carried(NETWORK, {"x": np.full((2, 4), 100, np.int8)}, ["sums"])
+
+    assert STEPS * value < moved["sums"] <= 8 * STEPS * value
+
+
+def test_nothing_is_carried_past_integers():
+    assert carried(NETWORK, {"x": np.arange(8, dtype=np.int8).reshape(2, 4)}, ["bytes"]) == {
+        "bytes": 0.0
+    }
+
+
+def normalised(x: np.ndarray) -> onnx.ModelProto:
+    """Layer normalisation along the last axis, of whatever a constant adds to the input."""
+    return helper.make_model(
+        helper.make_graph(
+            [
+                helper.make_node("Mul", ["x", "zero"], ["none"]),
+                helper.make_node("Add", ["none", "c"], ["t"]),
+                helper.make_node("LayerNormalization", ["t", "s"], ["y"], axis=1, epsilon=1e-5),
+            ],
+            "normalised",
+            [helper.make_tensor_value_info("x", TensorProto.FLOAT, x.shape)],
+            [helper.make_tensor_value_info("y", TensorProto.FLOAT, x.shape)],
+            [
+                numpy_helper.from_array(np.zeros(1, np.float32), "zero"),
+                numpy_helper.from_array(x.astype(np.float32), "c"),
+                numpy_helper.from_array(np.ones(x.shape[1], np.float32), "s"),
+            ],
+        ),
+        opset_imports=[helper.make_opsetid("", 17)],
+        ir_version=8,
+    )
+
+
+def verdict(result: Result, off: float) -> VerificationStatus:
+    """Judge a program whose outputs are off by so much."""
+    inputs = verification_inputs(result.network.model, 0, None)
+    run = result.simulation
+    assert run is not None
+    (name,) = run.outputs
+    y = run.outputs[name]
+    other = replace(run, outputs={name: (y + np.float32(off)).astype(np.float32)})
+    return verify_run(result.network, other, inputs).status
+
+
+CONSTANT = np.full((1, 12), 1.1)
+SPREAD = np.linspace(-2.0, 3.0, 12).reshape(1, 12)
+
+
+@pytest.mark.parametrize(
+    ("numbers", "off", "status"),
+    [
+        (CONSTANT, 0.0, VerificationStatus.VERIFIED),
+        (CONSTANT, 5e-5, VerificationStatus.VERIFIED),
+        (CONSTANT, 2e-3, VerificationStatus.FAILED),
+        (SPREAD, 0.0, VerificationStatus.VERIFIED),
+        (SPREAD, 3e-4, VerificationStatus.FAILED),
+    ],
+)
+def test_normalising_equal_numbers_leaves_rounding_alone(numbers, off: float, status):
+    """1.1 less the mean of twelve of them is a step or two, divided by the root of 1e-5."""
+    result = compile(normalised(numbers), arch="edge-fp32", options=OPTIONS)
+
+    assert verdict(result, off) is status
