@@ -48,7 +48,7 @@ class CompileOptions:
         objective: What mappers minimise.
         scheduler: Plans the scratchpad: ``cosma`` (or another that is registered).
         fuse: Which operators COSMA may let run together, their tensors kept on chip between them.
-        tiles: Orders tiles on the NPUs: ``static`` (or another that is registered).
+        tiles: Orders tiles on the NPUs: ``static-across`` (or another that is registered).
         scratchpad: Scratchpad bytes to use instead of the architecture's, as a number or as text
             (``64K``), or the name of a size that follows from the graph: ``mr``, ``mh``, ``mp``.
         seed: Of made-up calibration data and verification inputs.
@@ -79,7 +79,7 @@ class CompileOptions:
     objective: Objective = Objective.LATENCY
     scheduler: str = "cosma"
     fuse: Fuse = Fuse.GROUPS
-    tiles: str = "static"
+    tiles: str = "static-across"
     scratchpad: int | str | None = None
     seed: int = 0
     calibration: Path | None = None

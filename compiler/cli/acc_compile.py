@@ -95,7 +95,7 @@ def acc_compile(
     tiles: Annotated[
         str,
         typer.Option(metavar="NAME", help=f"Orders tiles on the NPUs: {', '.join(TILE_NAMES)}."),
-    ] = "static",
+    ] = "static-across",
     scratchpad: Annotated[
         str | None,
         typer.Option(

@@ -18,7 +18,7 @@ from .insertion import InTurn, insert
 
 _MOVING = (frozenset[Space](), frozenset(Space) - {Space.WB}, frozenset(Space))
 """Where single tiles may lie elsewhere, all of which are tried: nowhere, everywhere but with the
-weights, everywhere. Weights that come early for a later operator delay those of the next one."""
+weights, everywhere. Each is the best one of some networks."""
 
 _TIMED = 3
 """Of the ways to insert events, so many are timed by the clock."""

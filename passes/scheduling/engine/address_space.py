@@ -207,9 +207,7 @@ def _walls(parts: Ints, next_use: Ints, blocked: Ints, top: int) -> Ints:
 
 
 @entry
-def _in_gap(
-    parts: Ints, ends: Ints, low: int, high: int, size: int, quiet: int
-) -> tuple[int, int]:
+def _in_gap(parts: Ints, ends: Ints, low: int, high: int, size: int, quiet: int) -> tuple[int, int]:
     """Return when the space of a gap that is free first is free, and its lowest address.
 
     A space moves down without becoming worse until it touches the end of a part, or the gap's edge:
