@@ -47,20 +47,20 @@ class _OutOfPatienceError(BaseException):
 
 
 def _outcome(draw: Draw, patience: float) -> Outcome:
-    """Run a compilation, and give it up after some seconds."""
+    """Run a compilation, and give it up after some seconds of its own, whatever else runs."""
 
     def give_up(*_: object) -> None:
         raise _OutOfPatienceError
 
-    before = signal.signal(signal.SIGALRM, give_up)
-    signal.setitimer(signal.ITIMER_REAL, patience)
+    before = signal.signal(signal.SIGPROF, give_up)
+    signal.setitimer(signal.ITIMER_PROF, patience)
     try:
         return draw.run()
     except _OutOfPatienceError:
-        return Outcome(Verdict.SLOW, f"it took more than {patience:g} s")
+        return Outcome(Verdict.SLOW, f"it took more than {patience:g} s of CPU")
     finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        signal.signal(signal.SIGPROF, before)
 
 
 def _keep(draw: Draw, outcome: Outcome, out: Path) -> None:
@@ -85,7 +85,7 @@ def _read(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--steps", type=int, default=6, help="of a network, at most")
     parser.add_argument("--own", type=float, default=0.5, help="share of machines of their own")
     parser.add_argument("--any", type=float, default=0.5, help="share of any operators")
-    parser.add_argument("--patience", type=float, default=600.0, help="for each of them [s]")
+    parser.add_argument("--patience", type=float, default=600.0, help="CPU time for each of them [s]")
     parser.add_argument("--out", type=Path, default=Path("fuzz"), help="where failures are kept")
     return parser.parse_args(arguments)
 
