@@ -85,7 +85,7 @@ def _read(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--steps", type=int, default=6, help="of a network, at most")
     parser.add_argument("--own", type=float, default=0.5, help="share of machines of their own")
     parser.add_argument("--any", type=float, default=0.5, help="share of any operators")
-    parser.add_argument("--patience", type=float, default=600.0, help="CPU time for each of them [s]")
+    parser.add_argument("--patience", type=float, default=600.0, help="for each, CPU time [s]")
     parser.add_argument("--out", type=Path, default=Path("fuzz"), help="where failures are kept")
     return parser.parse_args(arguments)
 
