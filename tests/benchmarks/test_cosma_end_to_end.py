@@ -22,6 +22,7 @@ def script() -> ModuleType:
     return module
 
 
+@pytest.mark.slow
 def test_no_scheduler_moves_fewer_bytes(
     script: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ):

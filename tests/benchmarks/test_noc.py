@@ -74,6 +74,7 @@ alexnet,a,3,3,13,13,16,32,1
 FIVE = ("cosa", "cosa-paper", "salsa", "random", "timeloop-hybrid")
 
 
+@pytest.mark.slow
 def test_all_mappers_are_measured_over_the_mesh(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
