@@ -15,63 +15,53 @@ References:
 from collections.abc import Iterable, Mapping
 
 import numpy as np
-import numpy.typing as npt
 
 from ...ir.graph import Graph, Op
+from ...ir.operators.elementary import Array
 from ...ir.operators.spec import Rounding
 from ...ir.ops import spec_of
-from ...runtime_sim.reference.run import run_op
-
-Array = npt.NDArray[np.generic]
-
-STEPS = 2.0**-21
-"""What an operator may be off by, relative to each element: four steps of float32."""
+from ...ir.resources import Constants
+from ...runtime_sim.reference.run import run, run_op
+from .verify import FOUR_STEPS
 
 _TRIALS = 4
 
 _SEED = 5
 
 
-def carried(graph: Graph, given: Mapping[str, Array], names: Iterable[str]) -> Mapping[str, float]:
+def carried(
+    graph: Graph, constants: Constants, inputs: Mapping[str, Array], names: Iterable[str]
+) -> Mapping[str, float]:
     """Return by how much tensors moved at most while operators rounded differently.
 
     Integers are what they are without: where a rounded float becomes one, nothing is carried on.
 
     Args:
         graph: The network.
-        given: Its inputs and constants, by name.
+        constants: Data of its constants.
+        inputs: Data of its inputs.
         names: Of the tensors.
     """
-    exact = _computed(graph, given)
     moved = dict.fromkeys(names, 0.0)
+    if not moved:
+        return moved
+    exact = run(graph, constants, inputs)
     for trial in range(_TRIALS):
-        other = _computed(graph, given, exact, np.random.default_rng((_SEED, trial)))
+        other = _disturbed(graph, exact, np.random.default_rng((_SEED, trial)))
         for name in moved:
             moved[name] = max(moved[name], _distance(other[name], exact[name]))
     return moved
 
 
-def _computed(
-    graph: Graph,
-    given: Mapping[str, Array],
-    exact: Mapping[str, Array] | None = None,
-    rng: np.random.Generator | None = None,
-) -> dict[str, Array]:
-    """Return all tensors of a network.
-
-    Args:
-        graph: The network.
-        given: Its inputs and constants.
-        exact: Integers, if operators are to be off.
-        rng: By how much.
-    """
-    tensors = dict(given)
+def _disturbed(
+    graph: Graph, exact: Mapping[str, Array], rng: np.random.Generator
+) -> Mapping[str, Array]:
+    """Return all tensors of a network whose operators are off, its integers as they were."""
+    tensors = dict(exact)
     for op in graph.ops:
-        if exact is not None and op.result.type.dtype.is_integer:
-            tensors[op.name] = exact[op.name]
-            continue
-        found = run_op(op, graph.types, tensors)
-        tensors[op.name] = found if rng is None or not _rounds(op) else _off(found, rng)
+        if not op.result.type.dtype.is_integer:
+            found = run_op(op, graph.types, tensors)
+            tensors[op.name] = _off(found, rng) if _rounds(op) else found
     return tensors
 
 
@@ -81,7 +71,7 @@ def _rounds(op: Op) -> bool:
 
 def _off(found: Array, rng: np.random.Generator) -> Array:
     """Return numbers that are off by some steps of float32."""
-    factors = 1.0 + STEPS * rng.uniform(-1.0, 1.0, found.shape)
+    factors = 1.0 + FOUR_STEPS * rng.uniform(-1.0, 1.0, found.shape)
     return (found.astype(np.float64) * factors).astype(found.dtype)
 
 

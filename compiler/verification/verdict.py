@@ -85,8 +85,8 @@ def _with_carried(
 ) -> Mapping[str, Tolerance]:
     """Return what outputs may differ by that are rounded floats, with what rounding carries."""
     names = [name for _, name in imported.output_names if allowed.get(name, EQUAL).relative]
-    given = dict(meant.constants) | {name: inputs[whole] for whole, name in imported.input_names}
-    moved = carried(meant.graph, given, names)
+    given = {name: inputs[whole] for whole, name in imported.input_names}
+    moved = carried(meant.graph, meant.constants, given, names)
     wider = {
         name: replace(allowed[name], absolute=allowed[name].absolute + 2.0 * far)
         for name, far in moved.items()

@@ -23,8 +23,9 @@ Array = npt.NDArray[np.generic]
 FLOAT_TOLERANCE = 4e-6
 """Allowed difference of one float operator, relative to the largest magnitude of its result."""
 
-CANCELLATION = 2.0**-21
-"""What float32 may round of numbers near one whose difference is the result: four steps of them."""
+FOUR_STEPS = 2.0**-21
+"""What float32 may round of a number, relative to it: four steps. Where functions are the small
+difference of numbers near one, it is part of their results."""
 
 _VERIFICATION = 3  # stream of random numbers; calibration uses others
 
@@ -114,7 +115,7 @@ def own_tolerance(op: Op) -> Tolerance:
 
 def _cancelled(op: Op) -> float:
     """Return what cancels at most where a result is the difference of numbers near one."""
-    return CANCELLATION if spec_of(op).cancels else 0.0
+    return FOUR_STEPS if spec_of(op).cancels else 0.0
 
 
 def tolerances(

@@ -9,10 +9,11 @@ from onnx import TensorProto, helper, numpy_helper
 
 from accnn.compiler.driver import Result, compile
 from accnn.compiler.options import CompileOptions
-from accnn.compiler.verification.carried import STEPS, carried
+from accnn.compiler.verification.carried import carried
 from accnn.compiler.verification.verdict import verify_run
-from accnn.compiler.verification.verify import verification_inputs
+from accnn.compiler.verification.verify import FOUR_STEPS, verification_inputs
 from accnn.ir.report import VerificationStatus
+from accnn.ir.resources import Constants
 from tests.networks import NetworkBuilder, per_tensor
 
 OPTIONS = CompileOptions(mapper="output-stationary", scheduler="in-order", cache=None, processes=1)
@@ -23,20 +24,21 @@ FLOATS = NET.floats(NET.input("x", (2, 4)), "floats")
 SUMS = NET.op("add", (NET.op("add", (FLOATS, FLOATS), "twice"), FLOATS), "sums")
 BYTES = NET.op("quantize", (SUMS,), "bytes", quant=per_tensor(0.15))
 NETWORK = NET.build(NET.floats(BYTES, "y"))
+NONE = Constants({})
 
 
 def test_sums_of_one_sign_move_by_steps_of_their_own():
     value = 0.05 * 103
 
-    moved = carried(NETWORK, {"x": np.full((2, 4), 100, np.int8)}, ["sums"])
+    moved = carried(NETWORK, NONE, {"x": np.full((2, 4), 100, np.int8)}, ["sums"])
 
-    assert STEPS * value < moved["sums"] <= 8 * STEPS * value
+    assert FOUR_STEPS * value < moved["sums"] <= 8 * FOUR_STEPS * value
 
 
 def test_nothing_is_carried_past_integers():
-    assert carried(NETWORK, {"x": np.arange(8, dtype=np.int8).reshape(2, 4)}, ["bytes"]) == {
-        "bytes": 0.0
-    }
+    x = np.arange(8, dtype=np.int8).reshape(2, 4)
+
+    assert carried(NETWORK, NONE, {"x": x}, ["bytes"]) == {"bytes": 0.0}
 
 
 def normalised(x: np.ndarray) -> onnx.ModelProto:
