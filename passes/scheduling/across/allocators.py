@@ -10,7 +10,7 @@ from ....ir.isa.spaces import space_bytes
 from ....ir.tiles.events import Placement
 from ....ir.tiles.touches import Accesses, OnChip, Storage
 from ..engine.address_space import AT_ONCE, AddressSpace, Claim, SpaceKey
-from .layouts import Layout, Ranges, layouts
+from .layouts import Layout, Ranges
 
 
 @dataclass
@@ -19,11 +19,13 @@ class Allocators:
 
     Attributes:
         accesses: Of the schedule whose tiles are placed.
+        layouts: How they lay so far, by operator and memory.
         plan: Tells which tensors are resident.
         arch: The machine.
     """
 
     accesses: Accesses
+    layouts: Mapping[tuple[int, SpaceKey], Layout]
     plan: GraphSchedule
     arch: Architecture
     _spaces: dict[SpaceKey, AddressSpace] = field(default_factory=dict[SpaceKey, AddressSpace])
@@ -37,7 +39,6 @@ class Allocators:
     )
 
     def __post_init__(self) -> None:
-        self._planned = layouts(self.accesses)
         self._blocked = _blocked(self.plan)
         self._sizes = {**space_bytes(self.arch), Space.GB: self.plan.budget}
 
@@ -61,22 +62,21 @@ class Allocators:
         self._claims[tensor] = memory, claim
         return claim.begin
 
-    def place(self, item: Placement, step: int, npu: int, *, move: bool, quiet: int = 0) -> int:
+    def place(self, item: Placement, step: int, npu: int, quiet: int | None) -> int:
         """Give a tile its space; return when that is free and its last placement is over [cycle].
 
         Args:
             item: The tile's placement as it was.
             step: Step that it belongs to.
             npu: Whose private space it goes to, 0 for shared ones.
-            move: Whether it may lie elsewhere than the other tiles of its operator would have it,
-                if that is free sooner.
-            quiet: Before that the space cannot be used anyway [cycle].
+            quiet: Before that the space cannot be used anyway; a tile whose own place is free later
+                may lie elsewhere, where this is not ``None`` [cycle].
         """
         tile = self.accesses.graph.tiles[item.tile]
         memory = tile.space, npu
         space, layout = self._space(memory), self._layout(item, step, memory)
         low, high = layout.place(item, tile.occupied)
-        if move and space.free_at(low, high) > quiet:
+        if quiet is not None and space.free_at(low, high) > quiet:
             walls = sorted((*self._walls(step, tile.space), *layout.beside(item)))
             other = space.earliest(tile.occupied, walls, self._sizes[tile.space], quiet)
             if other is not None:
@@ -91,7 +91,7 @@ class Allocators:
         """Return how an operator's tiles lie in a memory, decided when the first one comes."""
         key = step, (memory[0], item.npu)
         if key not in self._chosen:
-            plain = self._planned[key]
+            plain = self.layouts[key]
             ways = (plain, plain.mirrored(self._range(step, memory[0])))
             self._chosen[key] = min(ways, key=lambda way: way.wait(self._space(memory)))
         return self._chosen[key]

@@ -14,7 +14,7 @@ References:
     Heterogeneous Computing. IEEE TPDS 13(3), 2002 (insertion-based list scheduling).
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TypeAlias
@@ -28,10 +28,12 @@ from ....ir.isa.instructions import Space, Unit
 from ....ir.tiles.events import Event, Placement
 from ....ir.tiles.schedule import TileSchedule
 from ....ir.tiles.touches import Accesses, OffChip, OnChip, Storage, Touch, Touches
+from ..engine.address_space import SpaceKey
 from ..engine.engines import Engines
 from ..timing.ports import Ports
 from ..timing.retime import lone_works
 from .allocators import Allocators
+from .layouts import Layout, layouts
 
 Times: TypeAlias = npt.NDArray[np.int64]
 """Per cell of a tensor, when it was written [cycle]."""
@@ -94,6 +96,11 @@ class InTurn:
         return tuple(self.accesses.of(number) for number in range(len(self.schedule.events)))
 
     @cached_property
+    def layouts(self) -> Mapping[tuple[int, SpaceKey], Layout]:
+        """How the tiles of each operator lie in each memory."""
+        return layouts(self.accesses)
+
+    @cached_property
     def cycles(self) -> tuple[int, ...]:
         """How long every event takes alone, without fill and drain: they mostly hide [cycle]."""
         bandwidths = Ports(self.arch).bandwidths
@@ -110,7 +117,7 @@ def insert(given: InTurn, moving: frozenset[Space], *, deal: bool = False) -> Ti
         deal: Whether the NPUs of an operator change places, so that those work that are idle;
             all NPUs must be alike.
     """
-    allocators = Allocators(given.accesses, given.plan, given.arch)
+    allocators = Allocators(given.accesses, given.layouts, given.plan, given.arch)
     run = _Insertion(given, moving, deal, Contents(given.accesses), allocators, Engines(given.arch))
     numbers = given.schedule.by_step
     for step in range(len(given.schedule.graph.operators)):
@@ -165,7 +172,10 @@ class _Insertion:
     def _ready(self, event: Event, cycles: int, touches: Touches) -> int:
         """Return when the contents that an event reads and the space that it fills are there."""
         ready = max((self.contents.written(touch) for touch in touches.reads), default=0)
-        quiet = self._first_gap(event, cycles, ready)
+
+        def quiet() -> int:
+            return self._first_gap(event, cycles, ready)
+
         return max([ready, *(self._free_from(touch.storage, quiet) for touch in touches.both)])
 
     def _first_gap(self, event: Event, cycles: int, ready: int) -> int:
@@ -174,12 +184,12 @@ class _Insertion:
             return self.engines.transfer_gap(event.kind, cycles, ready)[0]
         return self.engines.of(event.unit, self.npus[event.index]).first_gap(ready, cycles)
 
-    def _free_from(self, storage: Storage, quiet: int) -> int:
+    def _free_from(self, storage: Storage, quiet: Callable[[], int]) -> int:
         """Return when a content's space is free, given at its first use; 0 off chip [cycle].
 
         Args:
             storage: Of the content.
-            quiet: Before that it cannot be used anyway [cycle].
+            quiet: Tells until when it cannot be used anyway [cycle].
         """
         begin = self.allocators.begin(storage)
         if begin is not None:
@@ -189,8 +199,8 @@ class _Insertion:
         if isinstance(storage, Placement):
             space = self.given.schedule.graph.tiles[storage.tile].space
             npu = space.owner(self.npus[storage.npu])
-            move = space in self.moving
-            return self.allocators.place(storage, self.step, npu, move=move, quiet=quiet)
+            wait = quiet() if space in self.moving else None
+            return self.allocators.place(storage, self.step, npu, wait)
         return 0
 
     def _run(self, event: Event, cycles: int, ready: int) -> Event:

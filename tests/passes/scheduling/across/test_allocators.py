@@ -5,10 +5,12 @@ from dataclasses import replace
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from accnn.ir.graph_schedule import Residence
 from accnn.ir.isa.instructions import Space
 from accnn.ir.tiles.events import Placement
 from accnn.ir.tiles.touches import Accesses
 from accnn.passes.scheduling.across.allocators import Allocators
+from accnn.passes.scheduling.across.layouts import layouts
 from tests.passes.scheduling.across.joint import both, chain
 from tests.tiles import tiles_of
 
@@ -16,13 +18,15 @@ MODULE = both(chain(), "flexer-arch5", all_off_chip=False).in_turn
 IN_TURN = tiles_of(MODULE)
 
 
-def allocators(budget: int | None = None) -> Allocators:
-    plan = MODULE.graph_schedule
-    assert plan is not None
-    chosen = replace(plan, residences=(), budget=budget or plan.budget)
-    arch = MODULE.arch
-    assert arch is not None
-    return Allocators(Accesses(IN_TURN), chosen, arch)
+def allocators(*, is_full: bool = False) -> Allocators:
+    """Return empty spaces; if full, a tensor is resident in all of the scratchpad."""
+    plan, arch = MODULE.graph_schedule, MODULE.arch
+    assert plan is not None and arch is not None
+    last = len(plan.order) - 1
+    everywhere = Residence(tensor="z", first_step=0, last_step=last, address=0, bytes=plan.budget)
+    chosen = replace(plan, residences=(everywhere,) if is_full else ())
+    accesses = Accesses(IN_TURN)
+    return Allocators(accesses, layouts(accesses), chosen, arch)
 
 
 def on_chip() -> list:
@@ -30,39 +34,46 @@ def on_chip() -> list:
     return [item for item in IN_TURN.placements if tiles[item.tile].space is Space.GB]
 
 
+def left_behind(item: Placement, end: int, *, is_full: bool = False) -> Allocators:
+    """Return spaces that a tile has left, which was used until a cycle."""
+    space = allocators(is_full=is_full)
+    space.place(item, 0, 0, None)
+    space.use(item, end)
+    space.leave(item)
+    return space
+
+
 def test_a_tile_takes_the_space_that_is_free_first():
     one, two = on_chip()[:2]
-    space = allocators()
-    space.place(one, 0, 0, move=True)
-    space.use(one, 900)
-    space.leave(one)
-    waiting = allocators()
-    waiting.place(one, 0, 0, move=True)
-    waiting.use(one, 900)
-    waiting.leave(one)
+    waiting, space = left_behind(one, 900), left_behind(one, 900)
 
     assert one.address == two.address
-    assert waiting.place(two, 0, 0, move=False) == 900
+    assert waiting.place(two, 0, 0, None) == 900
     assert waiting.moved(two).address == two.address
-    assert space.place(two, 0, 0, move=True) == 0
+    assert space.place(two, 0, 0, 0) == 0
     assert space.moved(two).address >= IN_TURN.graph.tiles[one.tile].occupied
 
 
 def test_a_tile_remains_where_it_is_free_in_time():
     one, two = on_chip()[:2]
-    space = allocators()
-    space.place(one, 0, 0, move=True)
-    space.use(one, 900)
-    space.leave(one)
+    space = left_behind(one, 900)
 
-    assert space.place(two, 0, 0, move=True, quiet=900) == 900
+    assert space.place(two, 0, 0, 900) == 900
+    assert space.moved(two).address == two.address
+
+
+def test_a_tile_waits_for_its_own_place_where_there_is_no_other():
+    one, two = on_chip()[:2]
+    space = left_behind(one, 900, is_full=True)
+
+    assert space.place(two, 0, 0, 0) == 900
     assert space.moved(two).address == two.address
 
 
 def test_tiles_that_keep_their_address_remain_there():
     item = on_chip()[0]
     space = allocators()
-    space.place(item, 0, 0, move=False)
+    space.place(item, 0, 0, None)
 
     assert space.moved(item) == item
 
@@ -76,8 +87,8 @@ def test_wherever_tiles_go_all_others_find_their_places(data):
     for number, event in enumerate(IN_TURN.events):
         for item in on_chip():
             if item.first_event == number:
-                move, quiet = data.draw(st.booleans()), data.draw(st.integers(0, 9))
-                space.place(item, event.step, 0, move=move, quiet=quiet)
+                quiet = data.draw(st.none() | st.integers(0, 9))
+                space.place(item, event.step, 0, quiet)
                 low = space.moved(item).address
                 place = range(low, low + tiles[item.tile].occupied)
                 assert low >= 0
@@ -94,12 +105,12 @@ def test_tiles_are_turned_around_where_that_is_free_sooner():
     size = IN_TURN.graph.tiles[item.tile].occupied
     space = allocators()
     place = space.plan.workspace(0)
-    before = space.place(item, 0, 0, move=False)
+    before = space.place(item, 0, 0, None)
     space.use(item, 700)
     space.leave(item)
     later = next(it for it in on_chip() if IN_TURN.events[it.first_event].step == 1)
 
-    begin = space.place(later, 1, 0, move=False)
+    begin = space.place(later, 1, 0, None)
 
     assert before == 0
     assert place is not None and place.address <= item.address <= place.bytes - size
