@@ -129,7 +129,7 @@ def _section(layout: InstructionLayout) -> str:
     text, _, attributes = prose(layout.type.__doc__).partition("Attributes:\n")
     lines = [f"### `{layout.mnemonic}`\n", text.strip() + "\n"]
     if layout.fields:
-        texts = meanings(attributes)
+        texts = _inherited_meanings(layout.type) | meanings(attributes)
         lines += ["| field | kind | default | meaning |", "|---|---|---|---|"]
         lines += [
             f"| `{field.name}` | {_kind(field.shape)} | {_default(field)} "
@@ -138,6 +138,12 @@ def _section(layout: InstructionLayout) -> str:
         ]
         lines.append("")
     return "\n".join(lines)
+
+
+def _inherited_meanings(kind: type[isa.Instruction]) -> dict[str, str]:
+    """Return the text of each field of the instruction that one goes on from, if it does."""
+    (base,) = kind.__bases__
+    return meanings(prose(base.__doc__).partition("Attributes:\n")[2])
 
 
 def _window() -> str:

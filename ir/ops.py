@@ -34,7 +34,7 @@ from collections.abc import Mapping
 from functools import lru_cache
 
 from .graph import Attr, Graph, Op, Value, sorted_attrs
-from .operators.access import Box, Part, View
+from .operators.access import Box, Part, Read, View
 from .operators.families.elementwise import ELEMENTWISE, ONE_ELEMENT, along_axes
 from .operators.families.gathers import GATHERS
 from .operators.families.mac import MAC
@@ -167,6 +167,19 @@ def is_aligned(op: Op, types: Types) -> bool:
         return False
     (part,) = _parts(op, types)
     return part.out == View.dense(op.result.type.shape)
+
+
+def other_read(graph: Graph, op: Op, name: str) -> Read:
+    """Return what an operator of two operands reads of the other one, along the result's own axes.
+
+    Args:
+        graph: The network.
+        op: The operator.
+        name: The operand that is not meant.
+    """
+    reads = aligned_part(op, operand_types(op, graph.types)).reads
+    (found,) = (read for read in reads if op.operands[read.operand] != name)
+    return found
 
 
 def part_of(op: Op, types: Types, box: Box) -> Part:

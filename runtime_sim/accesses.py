@@ -22,6 +22,7 @@ from ..ir.isa.instructions import (
     Quantize,
     Reduce,
     Requant,
+    RequantPair,
     Select,
     Sync,
     Window,
@@ -74,6 +75,10 @@ def touches(instruction: AnyInstruction) -> tuple[ByteTouch, ...]:
             return (_write(instruction.dst, instruction.shape, instruction.element_bytes),)
         case Mac():
             return _mac(instruction)
+        case RequantPair():
+            other = _read(instruction.other, instruction.shape, instruction.dtype.bytes)
+            *read, written = _requant(instruction)
+            return (*read, other, written)
         case Requant():
             return _requant(instruction)
         case Activate():

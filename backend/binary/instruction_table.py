@@ -33,6 +33,7 @@ OPCODES: Mapping[type[Instruction], int] = {
     isa.Select: 0x39,
     isa.Convert: 0x3A,
     isa.Gather: 0x3B,
+    isa.RequantPair: 0x3C,
 }
 """The operation code of each instruction."""
 

@@ -1,14 +1,24 @@
 """Instructions of operators with accumulators: multiply-accumulate, then finish."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import TypeAlias
 
 from ...ir.errors import ModelError, PassError
-from ...ir.isa.instructions import Access, Activate, AnyInstruction, Mac, Requant, Window
+from ...ir.isa.instructions import (
+    Access,
+    Activate,
+    AnyInstruction,
+    BinaryKind,
+    Mac,
+    Requant,
+    RequantPair,
+    Window,
+)
 from ...ir.operators.access import Box
 from ...ir.operators.image import AXES, ImageAxes, matrix_axes, rows_met
 from ...ir.operators.views import activation_of, clamp_of, window_of
+from ...ir.ops import other_read
 from ...ir.tiles.graph import Range, multiplier_name
 from ...ir.types import TensorType
 from ...ir.workload import DIMS, Dim
@@ -167,7 +177,7 @@ def select_finish(site: SelectionSite, numbers: Numbers) -> AnyInstruction:
             layout=layout,
         )
     low, high = clamp_of(site.op, result)
-    return Requant(
+    requant = Requant(
         dst=dst,
         acc=acc,
         bias=bias,
@@ -179,6 +189,29 @@ def select_finish(site: SelectionSite, numbers: Numbers) -> AnyInstruction:
         high=high,
         acc_bytes=sums.element_bytes,
         layout=layout,
+    )
+    return _joined(site, requant) if site.step.joined else requant
+
+
+def _joined(site: SelectionSite, requant: Requant) -> RequantPair:
+    """Return the instruction that finishes sums and combines them with another tensor."""
+    op = site.graph.producer[site.step.joined]
+    read, result = other_read(site.graph, op, site.op.name), site.op.result.type
+    axes = ImageAxes(
+        result.shape[1] // site.op.int("groups", 1), matrix_axes(site.op.kind, result.shape)
+    )
+    other = site.read(len(site.step.reads) - 1, read.box(_own_box(site, axes, site.step.box)))
+    scales, zeros = zip(*map(site.quant, (*op.operands, op.name)), strict=True)
+    least, most = clamp_of(op, op.result.type)
+    return RequantPair(
+        **{item.name: getattr(requant, item.name) for item in fields(requant)},
+        kind=BinaryKind(op.kind),
+        other=replace(other, strides=axes.split(read.strides(other.strides))),
+        is_second=read.operand == 0,
+        scales=scales,
+        zeros=zeros,
+        least=least,
+        most=most,
     )
 
 

@@ -90,7 +90,7 @@ def _pair(site: SelectionSite) -> AnyInstruction:
             high=call.b,
             dtype=site.type(site.op.operands[0]).dtype,
         )
-    quants = [_quant(site, name) for name in (*site.op.operands, site.op.name)]
+    quants = [site.quant(name) for name in (*site.op.operands, site.op.name)]
     low, high = clamp_of(site.op, result)
     return QBinary(
         kind=kind,
@@ -106,13 +106,6 @@ def _pair(site: SelectionSite) -> AnyInstruction:
     )
 
 
-def _quant(site: SelectionSite, name: str) -> tuple[float, int]:
-    quant = site.type(name).quant
-    if quant is None:
-        return 1.0, 0
-    return quant.scale[0], quant.zero_point[0]
-
-
 def _lookup(site: SelectionSite) -> Lookup:
     shape, dst, (source,) = _loops(site)
     (table,) = site.parameters
@@ -121,14 +114,14 @@ def _lookup(site: SelectionSite) -> Lookup:
 
 def _quantize(site: SelectionSite) -> Quantize:
     shape, dst, (source,) = _loops(site)
-    scale, zero = _quant(site, site.op.name)
+    scale, zero = site.quant(site.op.name)
     dtype = site.op.result.type.dtype
     return Quantize(dst=dst, src=source, shape=shape, dtype=dtype, scale=scale, zero_point=zero)
 
 
 def _dequantize(site: SelectionSite) -> Dequantize:
     shape, dst, (source,) = _loops(site)
-    scale, zero = _quant(site, site.op.operands[0])
+    scale, zero = site.quant(site.op.operands[0])
     dtype = site.type(site.op.operands[0]).dtype
     return Dequantize(dst=dst, src=source, shape=shape, dtype=dtype, scale=scale, zero_point=zero)
 
@@ -217,7 +210,7 @@ def _pool(site: SelectionSite) -> Pool:
         extents[axis] + whole.pads[2 + axis] - item.start - 1
         for axis, item in enumerate((rows, columns))
     ]
-    scales = [_quant(site, name) for name in (op.operands[0], op.name)]
+    scales = [site.quant(name) for name in (op.operands[0], op.name)]
     n, c, p, q = (axis.size for axis in site.step.box)
     return Pool(
         kind=ReduceKind.MAX if op.kind == "max_pool" else ReduceKind.MEAN,

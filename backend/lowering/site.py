@@ -62,6 +62,11 @@ class SelectionSite:
         """Return the type of a tensor."""
         return self.graph.types[name]
 
+    def quant(self, name: str) -> tuple[float, int]:
+        """Return scale and zero point of a tensor with one of each, 1 and 0 if it has none."""
+        quant = self.type(name).quant
+        return (1.0, 0) if quant is None else (quant.scale[0], quant.zero_point[0])
+
     @property
     def parameters(self) -> tuple[int, ...]:
         """Tiles of role parameter that the operation reads."""

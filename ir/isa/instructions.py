@@ -246,6 +246,32 @@ class Requant(Instruction):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class RequantPair(Requant):
+    """Turn integer accumulators into quantised outputs and combine them with another tensor.
+
+    What ``Requant`` would write passes on in the lanes, as one operand of ``QBinary``: nothing lies
+    in the scratchpad between the two, and a residual addition reads and writes a byte per element.
+
+    Attributes:
+        kind: ``add`` or ``mul``.
+        other: The other operand, of the type of the outputs.
+        is_second: Whether what was accumulated is the second operand, after the other one.
+        scales: Of the first and the second operand and of the result (float32 values).
+        zeros: Zero points of the first and the second operand and of the result.
+        least: Smallest result (fused activation).
+        most: Largest result.
+    """
+
+    kind: BinaryKind
+    other: Access
+    is_second: bool
+    scales: tuple[float, float, float]
+    zeros: tuple[int, int, int]
+    least: int
+    most: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Activate(Instruction):
     """``dst = act(src + bias)``.
 
@@ -529,6 +555,7 @@ AnyInstruction: TypeAlias = (
     | Fill
     | Mac
     | Requant
+    | RequantPair
     | Activate
     | QBinary
     | Binary
@@ -549,6 +576,7 @@ UNITS: dict[type[Instruction], frozenset[Unit]] = {
     Fill: frozenset({Unit.DMA, Unit.LD, Unit.ST}),
     Mac: frozenset({Unit.MX}),
     Requant: frozenset({Unit.VX}),
+    RequantPair: frozenset({Unit.VX}),
     Activate: frozenset({Unit.VX}),
     QBinary: frozenset({Unit.VX}),
     Binary: frozenset({Unit.VX}),

@@ -141,15 +141,19 @@ class TileOp:
         out: Index of the tile that it writes; on the MAC array the accumulators that it adds to.
         nests: Index of the loops that the array of each NPU runs, for the MAC array; else empty.
         cost: Lane cycles of one element on the vector unit; zero for the MAC array and for copies.
-        read_bytes: What it reads of the scratchpad, if it neither runs on the MAC array nor
-            finishes [byte].
-        written_bytes: What it writes there [byte].
+        read_bytes: What it reads of the scratchpad, if it does not run on the MAC array; sums that
+            it finishes do not count [byte].
+        written_bytes: What it writes there, if it neither runs on the MAC array nor finishes
+            [byte].
         member: Which operator of the group; empty where ``operator`` is no group.
         shifts: For each tile that is read, then for the one that is written: the channel of the
             tile's tensor that is the first one of the operator's own, where that lies in place in
             a concatenation; empty: 0 of all.
         written: For finishing into a tile that has the axes of its tensor: what is written along
             those of the operator's own result. Otherwise empty; it is the box then.
+        joined: The member of two operands that what is finished passes on to, in the lanes of the
+            vector unit: its result is written, its other operand is the last tile that is read.
+            Otherwise empty.
     """
 
     operator: str
@@ -164,6 +168,7 @@ class TileOp:
     member: str = ""
     shifts: tuple[int, ...] = ()
     written: tuple[Range, ...] = ()
+    joined: str = ""
 
     @property
     def works_for(self) -> str:
@@ -285,6 +290,8 @@ class TileGraph:
                 raise VerifyError(f"tile operation {number} adds outside of tile {op.out}")
             if op.accumulates != (self.tiles[op.out].role is Role.PSUM):
                 raise VerifyError(f"tile operation {number} cannot write tile {op.out}")
+            if op.joined and not (self.finishes(op) and op.written):
+                raise VerifyError(f"tile operation {number} finishes nothing for %{op.joined}")
             if op.operator not in self.operators:
                 raise VerifyError(f"tile operation {number} works for unknown %{op.operator}")
             if len(op.shifts) not in (0, len(op.reads) + 1) or any(item < 0 for item in op.shifts):

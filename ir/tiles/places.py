@@ -30,8 +30,9 @@ def verify_places(plan: GraphSchedule, schedule: TileSchedule) -> None:
         raise VerifyError("the tile schedule does not have the operators of the graph schedule")
     _verify_moves(plan, schedule)
     for op in schedule.graph.ops:
-        if op.works_for not in plan.members(op.operator):
-            raise VerifyError(f"%{op.works_for} does not belong to %{op.operator}")
+        for name in filter(None, (op.works_for, op.joined)):
+            if name not in plan.members(op.operator):
+                raise VerifyError(f"%{name} does not belong to %{op.operator}")
         step = plan.step_of[op.operator]
         for tile in (schedule.graph.tiles[number] for number in (*op.reads, op.out)):
             if tile.is_resident:

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from ...ir.graph import Graph, Op
 from ...ir.operators.families.elementwise import ONE_ELEMENT
 from ...ir.operators.families.moves import joins_channels
+from ...ir.operators.spec import Family
 from ...ir.ops import spec_of
 
 Chain = tuple[Op, ...]
@@ -42,6 +43,25 @@ def follows(graph: Graph, before: Op, op: Op) -> bool:
         and [reader.name for reader in graph.consumers[before.name]] == [op.name]
         and before.name in tiled_operands(op)
     )
+
+
+def passes_on(graph: Graph, chain: Chain) -> Op | None:
+    """Return the second member of a chain if what the array makes goes on to it unwritten.
+
+    One vector instruction finishes quantised sums and adds, or multiplies, another tensor.
+
+    Args:
+        graph: The network.
+        chain: The chain; its first member runs on the array.
+    """
+    head, *others = chain
+    if not others or spec_of(others[0]).family is not Family.PAIR:
+        return None
+    pair = others[0]
+    types = [graph.types[name] for name in (*pair.operands, pair.name)]
+    is_aligned = head.kind != "dense" or len({type.shape for type in types}) == 1
+    is_quantised = all(type.quant is not None for type in types)
+    return pair if is_quantised and is_aligned and pair.operands.count(head.name) == 1 else None
 
 
 def tiled_operands(op: Op) -> tuple[str, ...]:

@@ -25,11 +25,19 @@ from ...ir.isa.instructions import Space, Unit
 from ...ir.mapping import LoopNest
 from ...ir.operators.access import Box, Read, View, size_of, whole
 from ...ir.operators.families.moves import joins_channels
-from ...ir.ops import aligned_part, aligned_parts, is_mac, operand_types, spec_of, weights_of
+from ...ir.ops import (
+    aligned_part,
+    aligned_parts,
+    is_mac,
+    operand_types,
+    other_read,
+    spec_of,
+    weights_of,
+)
 from ...ir.tiles.graph import Range, Role, Tile, TileGraph, TileOp, dense_strides, shifted
 from ...ir.types import TensorType
 from ...ir.workload import Dim, Operand
-from .chains import Chain, chains, inputs_of, tiled_operands
+from .chains import Chain, chains, inputs_of, passes_on, tiled_operands
 from .collect import TileCollector, cuts
 from .homes import Home, Homes, home_of, homes_of
 from .lines import bytes_of_lines, is_active, keepers
@@ -466,11 +474,48 @@ class _GroupTiler:
             if head.name == self.final:
                 return (run.finish_of(sums, piece, run.tiler.outputs(out)),)
             place, outer = own(piece), own(out)
-            first = self._target(chain, 0, place, outer)
+            pair = self._passed_on(chain, place)
+            done = 0 if pair is None else 1
+            first = self._target(chain, done, place, outer)
             finished = run.finish_of(sums, piece, first, place)
-            return (finished, *self._tail(chain, place, outer))
+            if pair is not None:
+                finished = self._joined(finished, pair, outer)
+            return (finished, *self._tail(chain, place, outer, done + 1))
 
         return run.blocks(finish)
+
+    def _passed_on(self, chain: Chain, box: Box) -> Op | None:
+        """Return the second member of a chain if a finished box goes on to it unwritten.
+
+        What it reads beside that has to lie in one tile.
+        """
+        pair = passes_on(self.graph, chain)
+        if pair is None:
+            return None
+        parts = tuple(self._within_tiles((pair,), box[row_axis(pair.result.type)]))
+        return pair if len(parts) == 1 else None
+
+    def _joined(self, finished: TileOp, op: Op, outer: Box) -> TileOp:
+        """Return an operation that finishes sums, and goes on to a member of two operands.
+
+        Args:
+            finished: The operation; it writes what the member makes.
+            op: The member.
+            outer: For what box operands from outside are fetched.
+        """
+        read, box = other_read(self.graph, op, finished.works_for), finished.written
+        name = op.operands[read.operand]
+        shifts = self._home(name).channel, self._home(op.name).channel
+        return replace(
+            finished,
+            joined=op.name,
+            reads=(
+                *finished.reads,
+                self._operand(op, read, box[row_axis(op.result.type)], outer, {}),
+            ),
+            shifts=(*(0 for _ in finished.reads), *shifts) if any(shifts) else (),
+            read_bytes=read.elements(box) * self.graph.types[name].dtype.bytes,
+        )
 
     def _resident(self, chain: Chain) -> frozenset[Operand]:
         """Return the operands of a chain's first member that pass in no tiles of the nest."""
@@ -497,7 +542,7 @@ class _GroupTiler:
             for box in _in_pieces(share, rows, most):
                 first = self.collector.tile(self._target(chain, 0, box, box))
                 head = self._operation(chain[0], box, box, first, {})
-                yield (head, *self._tail(chain, box, box))
+                yield (head, *self._tail(chain, box, box, 1))
 
     def _copies(self, chain: Chain, made: Range) -> Iterator[Block]:
         """Yield the copies of what does not lie in place in a concatenation."""
@@ -513,10 +558,10 @@ class _GroupTiler:
                 shifts = (self._home(name).channel, self._home(op.name).channel)
                 yield (self._copy(op, box, (self._input(name, made),), out, shifts),)
 
-    def _tail(self, chain: Chain, box: Box, outer: Box) -> Iterator[TileOp]:
-        """Yield the operations of what follows the first member of a chain."""
+    def _tail(self, chain: Chain, box: Box, outer: Box, first: int) -> Iterator[TileOp]:
+        """Yield the operations of the members of a chain from one of them on."""
         axis = row_axis(chain[0].result.type)
-        for position, op in enumerate(chain[1:], start=1):
+        for position, op in enumerate(chain[first:], start=first):
             before = chain[position - 1].name
             given = {before: self.collector.tile(self._target(chain, position - 1, box, outer))}
             out = self.collector.tile(self._target(chain, position, box, outer))

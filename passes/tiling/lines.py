@@ -219,7 +219,7 @@ class _Round:
             yield 0, copied, self._kept_tile(name).size
             if not made:
                 yield 0, copied, rows.stop - self._was_kept[name].stop
-        remains = name in self._is_kept and name not in self._next_early
+        remains = name in self._read_next and name not in self._next_early
         yield begin, end if remains else last, rows.size
         if name in self._next_early:
             yield first + 1, end, self._is_kept[name].size
@@ -237,6 +237,14 @@ class _Round:
     @cached_property
     def _is_kept(self) -> Mapping[str, Range]:
         return {} if self.then is None else kept_rows(self.now, self.then)
+
+    @cached_property
+    def _read_next(self) -> Collection[str]:
+        """What the next stripe reads of these lines, or of the rows that are copied from them."""
+        if self.then is None:
+            return ()
+        left = _first_readers(self.parts, self.then).keys() - self.then.lines.keys()
+        return self._is_kept.keys() | left
 
     @cached_property
     def _was_early(self) -> Mapping[str, int]:

@@ -26,6 +26,7 @@ from ...ir.isa.instructions import (
     Quantize,
     Reduce,
     Requant,
+    RequantPair,
     Select,
     Sync,
 )
@@ -115,11 +116,17 @@ def _fill(port: QueuePort, instruction: Fill) -> None:
 
 
 def _requant(port: QueuePort, instruction: Requant) -> None:
+    dtype = NUMPY_TYPES[instruction.dtype]
+    port.target(instruction.dst, instruction.shape, dtype)[...] = _requantized(port, instruction)
+
+
+def _requantized(port: QueuePort, instruction: Requant) -> Array:
+    """Return accumulators as outputs."""
     shape, dtype = instruction.shape, NUMPY_TYPES[instruction.dtype]
     acc = port.load_accumulators(instruction.acc, shape, instruction.acc_bytes)
     if instruction.bias is not None:
         acc = acc + _broadcast(port, instruction.bias, shape, S32)
-    result = requantize(
+    return requantize(
         acc,
         _broadcast(port, instruction.multiplier, shape, F32),
         instruction.zero_point,
@@ -127,7 +134,6 @@ def _requant(port: QueuePort, instruction: Requant) -> None:
         instruction.high,
         dtype,
     )
-    port.target(instruction.dst, shape, dtype)[...] = result
 
 
 def _broadcast(
@@ -149,25 +155,44 @@ def _activate(port: QueuePort, instruction: Activate) -> None:
     port.target(instruction.dst, instruction.shape, dtype)[...] = result
 
 
-def _qbinary(port: QueuePort, instruction: QBinary) -> None:
-    key = (
-        instruction.kind,
-        instruction.dtype,
-        instruction.scales,
-        instruction.zeros,
-        instruction.low,
-        instruction.high,
+def _requant_pair(port: QueuePort, instruction: RequantPair) -> None:
+    one = _requantized(port, instruction).view(BYTE)
+    other = port.view(instruction.other, instruction.shape, BYTE)
+    a, b = (other, one) if instruction.is_second else (one, other)
+    bounds = instruction.least, instruction.most
+    port.target(instruction.dst, instruction.shape, BYTE)[...] = _paired(
+        port, instruction, bounds, a, b
     )
+
+
+def _qbinary(port: QueuePort, instruction: QBinary) -> None:
+    a = port.view(instruction.a, instruction.shape, BYTE)
+    b = port.view(instruction.b, instruction.shape, BYTE)
+    bounds = instruction.low, instruction.high
+    port.target(instruction.dst, instruction.shape, BYTE)[...] = _paired(
+        port, instruction, bounds, a, b
+    )
+
+
+def _paired(
+    port: QueuePort,
+    instruction: QBinary | RequantPair,
+    bounds: tuple[int, int],
+    a: Array,
+    b: Array,
+) -> Array:
+    """Return the sums, or products, of quantised numbers, all of them as bytes."""
+    key = instruction.kind, instruction.dtype, instruction.scales, instruction.zeros, bounds
     table = port.plans.get(key)
     if table is None:
-        table = port.plans[key] = _pair_table(instruction)
-    index = port.view(instruction.a, instruction.shape, BYTE).astype(np.intp)
+        table = port.plans[key] = _pair_table(instruction, bounds)
+    index = a.astype(np.intp)
     index <<= 8
-    index |= port.view(instruction.b, instruction.shape, BYTE)
-    port.target(instruction.dst, instruction.shape, BYTE)[...] = table[index]
+    index |= b
+    return table[index]
 
 
-def _pair_table(instruction: QBinary) -> Array:
+def _pair_table(instruction: QBinary | RequantPair, bounds: tuple[int, int]) -> Array:
     """Return the result of every pair of bytes, ``table[a * 256 + b]``, as bytes."""
     functions = {BinaryKind.ADD: qadd_table, BinaryKind.MUL: qmul_table}
     function = functions.get(instruction.kind)
@@ -175,7 +200,7 @@ def _pair_table(instruction: QBinary) -> Array:
         raise SimulationError(f"no quantised {instruction.kind} of {instruction.dtype}")
     a, b, dst = zip(instruction.scales, instruction.zeros, strict=True)
     dtype = NUMPY_TYPES[instruction.dtype]
-    return function(dtype, a, b, dst, instruction.low, instruction.high).reshape(-1).view(BYTE)
+    return function(dtype, a, b, dst, *bounds).reshape(-1).view(BYTE)
 
 
 def _binary(port: QueuePort, instruction: Binary) -> None:
@@ -264,6 +289,7 @@ _TABLE: Mapping[type[Instruction], Callable[[QueuePort, Any], None]] = {
     Fill: _fill,
     Mac: run_mac,
     Requant: _requant,
+    RequantPair: _requant_pair,
     Activate: _activate,
     QBinary: _qbinary,
     Binary: _binary,

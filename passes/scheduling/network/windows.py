@@ -7,16 +7,16 @@ from ....ir.arch import Architecture
 from ....ir.graph import Graph, Op
 from ....ir.isa.instructions import Space
 from ....ir.operators.access import Box
-from ....ir.ops import is_mac, operand_types, part_of, workload
+from ....ir.ops import is_mac, operand_types, other_read, part_of, workload
 from ....ir.tiles.graph import Range, Tile, TileOp
 from ....ir.tiles.regions import region_of
 from ....ir.workload import DIMS
 from ...tiling.mac import MacTiler
 from ...tiling.residency import Residency
 
-Reads = Callable[[TileOp], tuple[Box, ...]]
-"""From an operation to the boxes of its first operands, in the operator's views; the others never
-lie in the scratchpad."""
+Reads = Callable[[TileOp], tuple[Box | None, ...]]
+"""From an operation to the boxes of its first operands, in the operator's views; those without one,
+and the others, are never resident."""
 
 _NOWHERE = Residency(addresses={}, workspace_address=0, workspace_bytes=0)
 
@@ -58,7 +58,10 @@ def _mac_reads(graph: Graph, op: Op, arch: Architecture) -> Reads:
     assert load is not None
     tiler = MacTiler(graph, op, load, Space.GB, _NOWHERE, arch, 0)
 
-    def reads(step: TileOp) -> tuple[Box, ...]:
+    def reads(step: TileOp) -> tuple[Box | None, ...]:
+        if step.joined:
+            read = other_read(graph, graph.producer[step.joined], step.works_for)
+            return (*(None for _ in step.reads[1:]), read.box(step.written))
         if not step.accumulates:
             return ()
         ranges = dict(zip(DIMS, step.box, strict=True))

@@ -169,4 +169,5 @@ class _Move:
         return replace(tile, tensor=self._name(tile.tensor), address=address)
 
     def _operation(self, op: TileOp) -> TileOp:
-        return replace(op, operator=self._name(op.operator), member=self._name(op.member))
+        names = {key: self._name(getattr(op, key)) for key in ("operator", "member", "joined")}
+        return replace(op, **names)

@@ -10,7 +10,9 @@ vector operation        start-up      elements x cost over    scratchpad
                                       lanes
 copy on chip            4             0                       scratchpad
 finish                  start-up      elements over lanes     sums from scratchpad, or from a memory
-                                                              of the array; results to scratchpad
+                                                              of the array; the other operand of
+                                                              what is joined from scratchpad;
+                                                              results to scratchpad
 ======================  ============  ======================  =====================================
 
 Events of one shape ask for the same. Parameters lie beside the vector unit and pass no port.
@@ -193,15 +195,17 @@ class Works:
 
     def _finish(self, op: TileOp, npu: int) -> Work:
         sums, width = self.graph.tiles[op.reads[0]], self.graph.tiles[op.out].element_bytes
-        key = ("finish", sums.space, sums.bytes, sums.element_bytes, width, sums.layout, npu)
+        read = op.read_bytes
+        key = ("finish", sums.space, sums.bytes, sums.element_bytes, width, sums.layout, read, npu)
         if key not in self._known:
             elements = sums.bytes // sums.element_bytes
             loads: list[Load] = [
                 (self.ports.scratchpad(Direction.WRITE, npu), elements * width),
             ]
             if sums.space is Space.GB:
-                loads.append((self.ports.scratchpad(Direction.READ, npu), sums.bytes))
-            elif sums.layout is not None:
+                read += sums.bytes
+            loads.append((self.ports.scratchpad(Direction.READ, npu), read))
+            if sums.space is not Space.GB and sums.layout is not None:
                 loads += self._in_array(sums, npu, inwards=False, out_bytes=width)
             self._known[key] = on_vector_unit(self.arch, elements, _joined(loads))
         return self._known[key]

@@ -10,6 +10,7 @@ from accnn.backend.lowering.lower import lower
 from accnn.compiler.verification.observe import observed
 from accnn.compiler.verification.translation import check_translation
 from accnn.ir.errors import VerifyError
+from accnn.ir.graph_schedule import Group
 from accnn.ir.isa.instructions import (
     AnyInstruction,
     Copy,
@@ -17,6 +18,7 @@ from accnn.ir.isa.instructions import (
     Mac,
     QBinary,
     Requant,
+    RequantPair,
     Space,
     Sync,
     Unit,
@@ -25,6 +27,7 @@ from accnn.ir.isa.program import Program
 from accnn.ir.module import Module
 from accnn.ir.tiles.events import EventKind
 from tests.end_to_end.faults.networks import CASES, Case, joined, scheduled
+from tests.passes.tiling.fused import bottleneck, compile_fused
 
 
 @cache
@@ -167,6 +170,26 @@ def test_one_instruction_that_is_another_is_found(name, number):
 
     with pytest.raises(VerifyError, match=message):
         check(scheduled(HALOS), program)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (moved("other", 10**6), "it reads"),
+        (moved("dst"), "writes from"),
+        (moved("acc"), "finishes from"),
+        (lambda item: replace(item, other=item.dst), "it reads|does not read tile"),
+    ],
+)
+def test_sums_that_are_combined_with_something_else_are_found(change, message):
+    graph, data = bottleneck()
+    compiled = compile_fused(graph, data, "simba", (Group(members=("a", "b", "c", "y"), rows=3),))
+    program = compiled.module.program
+    assert program is not None
+
+    check(compiled.module, program)
+    with pytest.raises(VerifyError, match=message):
+        check(compiled.module, forged(program, RequantPair, change))
 
 
 def test_elements_in_another_order_are_found():

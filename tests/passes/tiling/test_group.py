@@ -200,13 +200,84 @@ def test_rows_that_a_filter_reads_come_once(arch: str, late: bool, rows: int):
 
 
 def test_what_an_epilogue_works_on_is_an_inner_tile():
-    graph, data = bottleneck()
+    net = NetworkBuilder()
+    x = net.input("x", (1, 8, 12, 10))
+    table = net.constant("table", (256,), DType.S8)
+    y = net.op("lookup", (net.conv(x, "c", 8, 1), table), "y", quant=per_tensor(0.1))
 
-    compiled = compile_fused(graph, data, "edge-1m", (Group(members=("c", "y")),))
+    compiled = compile_fused(net.build(y), net.data, "edge-1m", (Group(members=("c", "y")),))
 
     tiles = tiles_of(compiled.module).graph
-    inner = {tile.tensor for tile in tiles.tiles if tile.role is Role.INNER}
-    assert inner == {"c"}
+    assert {tile.tensor for tile in tiles.tiles if tile.role is Role.INNER} == {"c"}
+    assert not any(op.joined for op in tiles.ops)
+    assert compiled.wrong(compiled.run(detect_races=True)) == []
+
+
+def sums_of(kind: str, *, first: bool, shape: tuple[int, ...]) -> NetworkBuilder:
+    """A convolution ``c`` whose result is combined with another tensor: ``y``."""
+    net = NetworkBuilder()
+    x, other = net.input("x", (2, 8, 12, 10)), net.input("other", shape, zero_point=11)
+    c = net.conv(x, "c", 16, 3, groups=2)
+    net.op(kind, (c, other) if first else (other, c), "y", quant=per_tensor(0.21, 5))
+    return net
+
+
+@pytest.mark.parametrize("arch", MACHINES)
+@pytest.mark.parametrize("first", [True, False])
+@pytest.mark.parametrize("kind", ["add", "mul"])
+@pytest.mark.parametrize("shape", [(2, 16, 12, 10), (2, 16, 1, 1), (16, 1, 1), (10,)])
+def test_what_sums_are_combined_with_takes_no_instruction_of_its_own(arch, first, kind, shape):
+    net = sums_of(kind, first=first, shape=shape)
+
+    compiled = compile_fused(net.build("y"), net.data, arch, (Group(members=("c", "y"), rows=5),))
+
+    tiles = tiles_of(compiled.module).graph
+    finishing = [op for op in tiles.ops if tiles.finishes(op)]
+    assert {op.joined for op in finishing} == {"y"}
+    assert {op.works_for for op in tiles.ops if op.unit is Unit.VX} == {"c"}
+    assert not any(tile.tensor == "c" for tile in tiles.tiles if tile.role is not Role.PSUM)
+    assert compiled.wrong(compiled.run(detect_races=True)) == []
+
+
+@pytest.mark.parametrize("arch", MACHINES)
+def test_a_matrix_is_combined_with_one_of_its_shape_only(arch):
+    net = NetworkBuilder()
+    x, other, row = (net.input(*item) for item in (("x", (9, 12)), ("o", (9, 12)), ("r", (12,))))
+    net.op("add", (net.dense(x, "c", 12), other), "y", quant=per_tensor(0.2))
+    graph = net.build(net.op("add", (net.dense("y", "d", 12), row), "z", quant=per_tensor(0.2)))
+
+    group = Group(members=("c", "y", "d", "z"), rows=4)
+    compiled = compile_fused(graph, net.data, arch, (group,))
+
+    assert {op.joined for op in tiles_of(compiled.module).graph.ops} == {"", "y"}
+    assert compiled.wrong(compiled.run(detect_races=True)) == []
+
+
+@pytest.mark.parametrize("arch", MACHINES)
+@pytest.mark.parametrize("rows", [0, 4])
+def test_a_batch_of_matrices_is_combined_with_another(arch, rows):
+    net = NetworkBuilder()
+    x, w, other = (
+        net.input(name, (2, 3, *shape))
+        for name, shape in (("x", (9, 12)), ("w", (10, 12)), ("other", (9, 10)))
+    )
+    c = net.op("dense", (x, w), "c", quant=per_tensor(0.3))
+    graph = net.build(net.op("add", (other, c), "y", quant=per_tensor(0.2, -9)))
+
+    compiled = compile_fused(graph, net.data, arch, (Group(members=("c", "y"), rows=rows),))
+
+    assert {op.joined for op in tiles_of(compiled.module).graph.ops} == {"", "y"}
+    assert compiled.wrong(compiled.run(detect_races=True)) == []
+
+
+def test_a_sum_of_a_result_with_itself_is_an_operation_of_its_own():
+    net = NetworkBuilder()
+    c = net.conv(net.input("x", (1, 8, 12, 10)), "c", 8, 3)
+    graph = net.build(net.op("add", (c, c), "y", quant=per_tensor(0.2)))
+
+    compiled = compile_fused(graph, net.data, "simba", (Group(members=("c", "y"), rows=4),))
+
+    assert not any(op.joined for op in tiles_of(compiled.module).graph.ops)
     assert compiled.wrong(compiled.run(detect_races=True)) == []
 
 

@@ -26,6 +26,7 @@ from accnn.ir.isa.instructions import (
     Reduce,
     ReduceKind,
     Requant,
+    RequantPair,
     Select,
     Space,
     Window,
@@ -181,6 +182,54 @@ def test_requant(data):
 
     found = port.view(dst, (K, P), NUMPY_TYPES[dtype])
     np.testing.assert_array_equal(found, np.clip(scaled, low, high))
+
+
+@settings(deadline=None)
+@given(st.data())
+def test_requant_pair_is_requant_and_then_qbinary(data):
+    dtype, kind = data.draw(BYTES), data.draw(st.sampled_from([BinaryKind.ADD, BinaryKind.MUL]))
+    numbers = st.integers(*dtype.range)
+    low, high = sorted(data.draw(st.tuples(numbers, numbers)))
+    least, most = sorted(data.draw(st.tuples(numbers, numbers)))
+    zeros = data.draw(st.tuples(numbers, numbers, numbers))
+    scales = tuple(float(np.float32(data.draw(st.floats(0.01, 2)))) for _ in range(3))
+    is_second, (K, P) = data.draw(st.booleans()), (5, 9)
+    port = port_of()
+    factor = np.random.default_rng(3).uniform(0, 1e-7, K).astype(np.float32)
+    port.reach[Space.PB, 0].bytes[: 4 * K] = factor.view("u1")
+    finishing = {
+        "acc": dense(Space.AB, 16, (K, P), 4),
+        "bias": None,
+        "multiplier": at(Space.PB, 0, 4, 0),
+        "shape": (K, P),
+        "dtype": dtype,
+        "zero_point": data.draw(numbers),
+        "low": low,
+        "high": high,
+    }
+    between, made = dense(Space.GB, 0, (K, P), 1), dense(Space.GB, 2000, (K, P), 1)
+    other, dst = (data.draw(strided((K, P), 1, base=base)) for base in (4000, 6000))
+    a, b = (other, between) if is_second else (between, other)
+    pairing = {"kind": kind, "scales": scales, "zeros": zeros}
+
+    execute(port, Requant(dst=between, **finishing))
+    execute(
+        port,
+        QBinary(dst=made, a=a, b=b, shape=(K, P), dtype=dtype, low=least, high=most, **pairing),
+    )
+    pair = RequantPair(
+        dst=dst,
+        other=other,
+        is_second=is_second,
+        least=least,
+        most=most,
+        **finishing,
+        **pairing,
+    )
+    execute(port, pair)
+
+    form = (K, P), NUMPY_TYPES[dtype]
+    np.testing.assert_array_equal(port.view(dst, *form), port.view(made, *form))
 
 
 FORMULAS = {
