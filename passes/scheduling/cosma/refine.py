@@ -56,6 +56,7 @@ class CorrectedTraffic:
 
     Attributes:
         learnt: How many answers were not known before.
+        operations: Of all tiles that were scheduled for answers.
     """
 
     def __init__(self, fast: TrafficModel, exact: TrafficModel, delay: Delay = NO_DELAY) -> None:
@@ -69,6 +70,7 @@ class CorrectedTraffic:
         self._computing: dict[Hashable, int] = {}
         self._answers: dict[Hashable, dict[tuple[frozenset[str], int], StreamedTraffic | None]] = {}
         self.learnt = 0
+        self.operations = 0
 
     def __call__(self, op: Op, resident: frozenset[str], workspace: int) -> StreamedTraffic | None:
         """Return what is known of the workspace that the fast model would use.
@@ -135,6 +137,7 @@ class CorrectedTraffic:
         if (given, found) in measured:
             return
         measured.append((given, found))
+        self.operations += found.operations
         self._answers.pop(identity, None)
         if not self._delay.is_hidden(found):
             fewest = self._computing.get(identity, found.cycles)

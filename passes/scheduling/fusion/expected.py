@@ -16,6 +16,7 @@ from ....ir.workload import Dim, Operand, Workload
 from ...mapping.problem import Objective
 from ...mapping.recipes.in_tiles import InTiles
 from ...mapping.recipes.output_stationary import OutputStationary
+from ...tiling.chains import chains
 from ...tiling.stripes import rows_of
 from ..map_groups import problem_on, rows_of_nests
 
@@ -38,15 +39,19 @@ class ExpectedCycles:
     def of(self, group: Group) -> float:
         """Return the cycles of the array or of the vector unit, whichever are more.
 
+        Those of the array are not told of a single chain that makes all rows at once: its nest may
+        be any that its first member has alone.
+
         Args:
             group: The group.
         """
+        is_free = not group.rows and len(chains(self.graph, group.members)) == 1
         rows = rows_of_nests(self.graph, group, self.arch)
         array = vector = 0.0
         for op in map(self.graph.producer.__getitem__, group.members):
             height = rows[op.name]
             rounds = rows_of(op.result.type) / height
-            array += rounds * self._of_nest(op, height)
+            array += 0.0 if is_free else rounds * self._of_nest(op, height)
             vector += self._of_vector(op)
         return max(array, vector)
 

@@ -65,8 +65,9 @@ bytes: where tensors stay on chip anyway, they hardly ever take less time than w
 _TILES = 3
 """Part of the scratchpad, as its divisor, that tiles of a group are expected to find free."""
 
-_MOST_MEASURED = 100
-"""Groups that are measured; then only these are chosen from."""
+_MOST_MEASURED, _MOST_OPERATIONS = 100, 100_000
+"""Groups that are measured, and operations of the tiles that are scheduled for it (about 10,000 for
+usual networks); then only these groups are chosen from."""
 
 
 @dataclass
@@ -95,6 +96,9 @@ class Intervals:
         default_factory=dict[tuple[int, ...], tuple[tuple[int, Cost], ...]]
     )
 
+    def __post_init__(self) -> None:
+        self._before = self.traffic.operations
+
     @property
     def plan(self) -> GraphSchedule:
         """The plan without groups."""
@@ -117,13 +121,20 @@ class Intervals:
             guessed = [group for group, _, _ in unknown if group not in self._expected]
             self._expected.update((group, self._expects.of(group)) for group in guessed)
             for group, start, stop in () if guessed else unknown:
-                if self.deadline.is_over:
+                if self._is_closed:
                     break
                 costs = self._costs.measured(group, self._expected[group])
                 found = self._known[group] = min(costs, key=self._price, default=None)
                 if found is not None:
                     best = self._fastest.get((start, stop), found.cycles)
                     self._fastest[start, stop] = min(best, found.cycles)
+
+    @property
+    def _is_closed(self) -> bool:
+        """Whether no more groups are measured."""
+        scheduled = self.traffic.operations - self._before
+        is_much = len(self._known) >= _MOST_MEASURED or scheduled >= _MOST_OPERATIONS
+        return is_much or self.deadline.is_over
 
     @cached_property
     def _costs(self) -> GroupCosts:
@@ -249,7 +260,7 @@ class Intervals:
             return
         members = self.plan.order[start:stop]
         alone = self._together(start, stop)
-        is_closed = len(self._known) >= _MOST_MEASURED or self.deadline.is_over
+        is_closed = self._is_closed
         least = 0.0 if is_closed else self._least(start, stop)
         for rows, estimate in self._offers[alike]:
             group, rough = Group(members=members, rows=rows), None

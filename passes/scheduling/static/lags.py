@@ -11,11 +11,11 @@ worth that is estimated: the operations of some stripes in their order, each as 
 schedule without lag, wait for their engine and for what they read, and for nothing else.
 """
 
-import math
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import islice
 
 from ....ir.errors import InfeasibleError
 from ....ir.isa.instructions import Space, Unit
@@ -57,11 +57,17 @@ class LagSearch:
     may_lag: Lags
     stripes: int
     ordered: Callable[[Lags, int], TileGraph]
+    _fitting: dict[Lags, bool] = field(
+        init=False, repr=False, compare=False, default_factory=lambda: {(): True}
+    )
 
-    def options(self) -> tuple[Lags, ...]:
+    def options(self, most: int) -> tuple[Lags, ...]:
         """Return the lags that are expected to take less time than none, the best ones first.
 
         One chain after the other is added, always the one with which all takes least then.
+
+        Args:
+            most: How many to return at most.
         """
         if not self.may_lag:
             return ()
@@ -70,21 +76,29 @@ class LagSearch:
         for _ in range(_DEPTH):
             added = [tuple(sorted((*best, item))) for item in self.may_lag if item not in best]
             expected.update((item, self._expected(item)) for item in added if item not in expected)
-            best = min(expected, key=lambda item: (expected[item], item))
+            best = next(filter(self._fits, _sorted(expected)))
             if len(best) < max(map(len, expected)):
                 break
-        worth = (item for item in expected if expected[item] < _WORTH * expected[()])
-        return tuple(sorted(worth, key=lambda item: (expected[item], item)))
+        worth = {item: time for item, time in expected.items() if time < _WORTH * expected[()]}
+        return tuple(islice(filter(self._fits, _sorted(worth)), most))
+
+    def _fits(self, behind: Lags) -> bool:
+        """Whether the tiles of each operation fit together; that takes longer than to estimate."""
+        if behind not in self._fitting:
+            graph = self.ordered(behind, _MANY)
+            try:
+                check_demand(graph, issue_order(graph, self.npus), self.ranges)
+                self._fitting[behind] = True
+            except InfeasibleError:
+                self._fitting[behind] = False
+        return self._fitting[behind]
 
     def _expected(self, behind: Lags) -> float:
-        """Return what all stripes are expected to take, infinity where space is short [cycle].
+        """Return what all stripes are expected to take, if they fit [cycle].
 
         Those that are not looked at are taken to go on as the last ones do that are.
         """
-        try:
-            many = self._makespan(_MANY, behind)
-        except InfeasibleError:
-            return math.inf
+        many = self._makespan(_MANY, behind)
         if self.stripes <= _MANY:
             return many
         each = (many - self._makespan(_FEW, behind)) / (_MANY - _FEW)
@@ -93,11 +107,9 @@ class LagSearch:
     def _makespan(self, stripes: int, behind: Lags) -> int:
         """Return what the operations of some stripes are expected to take [cycle]."""
         graph = self.ordered(behind, stripes)
-        order = issue_order(graph, self.npus)
-        check_demand(graph, order, self.ranges)
         free: dict[tuple[Unit, int], int] = defaultdict(int)
         ready = [0] * len(graph.tiles)
-        for turn in order:
+        for turn in issue_order(graph, self.npus):
             for op in map(graph.ops.__getitem__, turn.ops):
                 engine = op.unit, turn.npu
                 sums = ready[op.out] if op.accumulates else 0
@@ -112,6 +124,11 @@ class LagSearch:
         ops = self.in_turn.graph.ops
         events = (event for event in self.in_turn.events if event.kind is EventKind.COMPUTE)
         return {_key(ops[event.subject]): event.done - event.begin for event in events}
+
+
+def _sorted(expected: Mapping[Lags, float]) -> list[Lags]:
+    """Return lags, those first that are expected to take the least time."""
+    return sorted(expected, key=lambda item: (expected[item], item))
 
 
 def _key(op: TileOp) -> Hashable:

@@ -181,7 +181,7 @@ class GroupSchedules:
             stripes=tiles.count,
             ordered=tiles.in_order,
         )
-        return search.options()[: _MOST_LAGS if self.first is None else _MOST_OF_SOME]
+        return search.options(_MOST_LAGS if self.first is None else _MOST_OF_SOME)
 
     def with_lag(self, behind: Lags) -> TileSchedule:
         """Return the schedule in which some chains lag.

@@ -90,24 +90,31 @@ class Asked:
 
     Args:
         slow: Whether groups take long where something is resident.
+        each: Operations of the tiles of a group, which are scheduled for an answer.
+        moved: What groups move [byte].
     """
 
-    def __init__(self, *, slow: bool) -> None:
-        self.slow = slow
+    def __init__(self, *, slow: bool = False, each: int = 10, moved: int = 10) -> None:
+        self.slow, self.each, self.moved, self.operations = slow, each, moved, 0
         self.asked: list[tuple[frozenset[str], int]] = []
+        self.groups: list[str] = []
 
     def __call__(self, op, resident, workspace) -> StreamedTraffic:
         return StreamedTraffic(activations=(), constants=10, workspace=workspace, cycles=1)
 
     def measure(self, op, resident, planned, given) -> StreamedTraffic:
-        if group_of(op) is not None and op.name == "c":
-            self.asked.append((resident, given))
+        moved = 10
+        if group_of(op) is not None:
+            self.groups.append(op.name)
+            self.operations, moved = self.operations + self.each, self.moved
+            if op.name == "c":
+                self.asked.append((resident, given))
         cycles = 10**6 if self.slow and resident else 1
-        return StreamedTraffic(activations=(), constants=10, workspace=planned, cycles=cycles)
+        return StreamedTraffic(activations=(), constants=moved, workspace=planned, cycles=cycles)
 
 
-def chosen_beside(kept: str, *, slow: bool):
-    """Return the groups of three convolutions, one of whose tensors is resident, and the model."""
+def chosen_beside(kept: str, traffic: Asked):
+    """Return the groups of three convolutions, one of whose tensors is resident."""
     net = NetworkBuilder()
     x = net.input("x", (1, 16, 28, 28))
     for name in "abc":
@@ -120,22 +127,30 @@ def chosen_beside(kept: str, *, slow: bool):
         streams=tuple(Stream(tensor=name, step=at, bytes=10**6) for at, name in enumerate("xab")),
     )
     times = (5e5, 5e5, 5e5)
-    base, traffic = Measured(plan=plan, cost=0, times=times, prospects=times), Asked(slow=slow)
+    base = Measured(plan=plan, cost=0, times=times, prospects=times)
     intervals = Intervals(graph, load_architecture("simba"), base, traffic, Delay(bandwidth=20.0))
-    return intervals.groups(), traffic.asked
+    return intervals.groups()
 
 
 @pytest.mark.parametrize("slow", [False, True])
 def test_a_group_has_the_space_that_its_resident_tensors_leave(slow: bool):
-    (group,), asked = chosen_beside("c", slow=slow)
+    (group,) = chosen_beside("c", traffic := Asked(slow=slow))
 
     assert group.members == ("a", "b", "c")
     beside, alone = (frozenset({"c"}), (1 << 16) - 16 * 28 * 28), (frozenset[str](), 1 << 16)
     at_last = [alone]  # whether it fits at all
-    assert asked == [beside, *([alone] if slow else []), *at_last]
+    assert traffic.asked == [beside, *([alone] if slow else []), *at_last]
 
 
 def test_what_else_is_kept_on_chip_takes_space_as_well():
-    _, asked = chosen_beside("other", slow=False)
+    chosen_beside("other", traffic := Asked())
 
-    assert asked[0] == (frozenset(), (1 << 16) - 16 * 28 * 28)
+    assert traffic.asked[0] == (frozenset(), (1 << 16) - 16 * 28 * 28)
+
+
+@pytest.mark.parametrize(("each", "measured"), [(10, {"b", "c"}), (1_000_000, {"c"})])
+def test_no_more_groups_are_measured_where_their_tiles_are_very_many(each: int, measured: set[str]):
+    chosen = chosen_beside("other", traffic := Asked(each=each, moved=10**8))
+
+    assert chosen == ()
+    assert set(traffic.groups) == measured
