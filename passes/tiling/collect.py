@@ -9,8 +9,9 @@ from ...ir.isa.instructions import Unit
 from ...ir.mapping import LoopNest
 from ...ir.tiles.graph import Range, Role, Tile, TileGraph, TileOp
 
-MOST_OPERATIONS = 2**18
-"""Of one operator; beyond, the tiles are absurdly small and programs outgrow the memory."""
+MOST_OPERATIONS = 2**16
+"""Of one operator; beyond, the tiles are absurdly small, and each schedule of them takes half a
+minute. ResNet-50 has 10,000 in all on a machine like Simba."""
 
 
 def cuts(extent: int, size: int) -> tuple[Range, ...]:
