@@ -169,17 +169,19 @@ def is_aligned(op: Op, types: Types) -> bool:
     return part.out == View.dense(op.result.type.shape)
 
 
-def other_read(graph: Graph, op: Op, name: str) -> Read:
-    """Return what an operator of two operands reads of the other one, along the result's own axes.
+def other_read(graph: Graph, op: Op, name: str) -> Read | None:
+    """Return what an operator reads beside one operand, along the result's own axes.
 
     Args:
         graph: The network.
-        op: The operator.
+        op: The operator, of one operand or two.
         name: The operand that is not meant.
+
+    Returns:
+        ``None`` where it reads nothing else but parameters.
     """
     reads = aligned_part(op, operand_types(op, graph.types)).reads
-    (found,) = (read for read in reads if op.operands[read.operand] != name)
-    return found
+    return next((read for read in reads if op.operands[read.operand] != name), None)
 
 
 def part_of(op: Op, types: Types, box: Box) -> Part:

@@ -22,6 +22,7 @@ from ..ir.isa.instructions import (
     Quantize,
     Reduce,
     Requant,
+    RequantLookup,
     RequantPair,
     Select,
     Sync,
@@ -79,6 +80,10 @@ def touches(instruction: AnyInstruction) -> tuple[ByteTouch, ...]:
             other = _read(instruction.other, instruction.shape, instruction.dtype.bytes)
             *read, written = _requant(instruction)
             return (*read, other, written)
+        case RequantLookup():
+            table = _read(table_access(instruction), (256,), 1)
+            *read, written = _requant(instruction)
+            return (*read, table, written)
         case Requant():
             return _requant(instruction)
         case Activate():

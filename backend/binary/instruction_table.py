@@ -34,6 +34,7 @@ OPCODES: Mapping[type[Instruction], int] = {
     isa.Convert: 0x3A,
     isa.Gather: 0x3B,
     isa.RequantPair: 0x3C,
+    isa.RequantLookup: 0x3D,
 }
 """The operation code of each instruction."""
 

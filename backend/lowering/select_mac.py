@@ -12,6 +12,7 @@ from ...ir.isa.instructions import (
     BinaryKind,
     Mac,
     Requant,
+    RequantLookup,
     RequantPair,
     Window,
 )
@@ -193,18 +194,22 @@ def select_finish(site: SelectionSite, numbers: Numbers) -> AnyInstruction:
     return _joined(site, requant) if site.step.joined else requant
 
 
-def _joined(site: SelectionSite, requant: Requant) -> RequantPair:
-    """Return the instruction that finishes sums and combines them with another tensor."""
-    op = site.graph.producer[site.step.joined]
+def _joined(site: SelectionSite, requant: Requant) -> RequantPair | RequantLookup:
+    """Return the instruction that finishes sums, and does the work of the member behind, too."""
+    op, last = site.graph.producer[site.step.joined], len(site.step.reads) - 1
     read, result = other_read(site.graph, op, site.op.name), site.op.result.type
+    finishing = {item.name: getattr(requant, item.name) for item in fields(requant)}
+    if read is None:
+        table = site.step.reads[last]
+        return RequantLookup(**finishing, table=site.access(table, site.tile(table).box))
     axes = ImageAxes(
         result.shape[1] // site.op.int("groups", 1), matrix_axes(site.op.kind, result.shape)
     )
-    other = site.read(len(site.step.reads) - 1, read.box(_own_box(site, axes, site.step.box)))
+    other = site.read(last, read.box(_own_box(site, axes, site.step.box)))
     scales, zeros = zip(*map(site.quant, (*op.operands, op.name)), strict=True)
     least, most = clamp_of(op, op.result.type)
     return RequantPair(
-        **{item.name: getattr(requant, item.name) for item in fields(requant)},
+        **finishing,
         kind=BinaryKind(op.kind),
         other=replace(other, strides=axes.split(read.strides(other.strides))),
         is_second=read.operand == 0,

@@ -69,5 +69,6 @@ class SelectionSite:
 
     @property
     def parameters(self) -> tuple[int, ...]:
-        """Tiles of role parameter that the operation reads."""
-        return tuple(tile for tile in self.step.reads if self.tile(tile).role is Role.PARAM)
+        """Tiles of role parameter that the operator reads itself, and no member behind it."""
+        own = self.step.reads[:-1] if self.step.joined else self.step.reads
+        return tuple(tile for tile in own if self.tile(tile).role is Role.PARAM)

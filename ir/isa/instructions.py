@@ -272,6 +272,19 @@ class RequantPair(Requant):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class RequantLookup(Requant):
+    """Turn integer accumulators into quantised outputs and look these up in a table.
+
+    What ``Requant`` would write passes on in the lanes, as the source of ``Lookup``.
+
+    Attributes:
+        table: 256 bytes in a row; its strides do not count.
+    """
+
+    table: Access
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Activate(Instruction):
     """``dst = act(src + bias)``.
 
@@ -556,6 +569,7 @@ AnyInstruction: TypeAlias = (
     | Mac
     | Requant
     | RequantPair
+    | RequantLookup
     | Activate
     | QBinary
     | Binary
@@ -577,6 +591,7 @@ UNITS: dict[type[Instruction], frozenset[Unit]] = {
     Mac: frozenset({Unit.MX}),
     Requant: frozenset({Unit.VX}),
     RequantPair: frozenset({Unit.VX}),
+    RequantLookup: frozenset({Unit.VX}),
     Activate: frozenset({Unit.VX}),
     QBinary: frozenset({Unit.VX}),
     Binary: frozenset({Unit.VX}),

@@ -151,8 +151,8 @@ class TileOp:
             a concatenation; empty: 0 of all.
         written: For finishing into a tile that has the axes of its tensor: what is written along
             those of the operator's own result. Otherwise empty; it is the box then.
-        joined: The member of two operands that what is finished passes on to, in the lanes of the
-            vector unit: its result is written, its other operand is the last tile that is read.
+        joined: The member that what is finished passes on to, in the lanes of the vector unit: its
+            result is written, its other operand, or its table, is the last tile that is read.
             Otherwise empty.
     """
 

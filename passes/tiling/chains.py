@@ -48,20 +48,28 @@ def follows(graph: Graph, before: Op, op: Op) -> bool:
 def passes_on(graph: Graph, chain: Chain) -> Op | None:
     """Return the second member of a chain if what the array makes goes on to it unwritten.
 
-    One vector instruction finishes quantised sums and adds, or multiplies, another tensor.
+    One vector instruction finishes quantised sums and looks them up in a table, or adds or
+    multiplies another tensor.
 
     Args:
         graph: The network.
         chain: The chain; its first member runs on the array.
     """
     head, *others = chain
-    if not others or spec_of(others[0]).family is not Family.PAIR:
+    if not others or head.result.type.quant is None:
         return None
-    pair = others[0]
+    family = spec_of(others[0]).family
+    if family is Family.LOOKUP or (family is Family.PAIR and _is_paired(graph, head, others[0])):
+        return others[0]
+    return None
+
+
+def _is_paired(graph: Graph, head: Op, pair: Op) -> bool:
+    """Whether quantised sums can be one operand of an operator of two, tile by tile."""
     types = [graph.types[name] for name in (*pair.operands, pair.name)]
     is_aligned = head.kind != "dense" or len({type.shape for type in types}) == 1
     is_quantised = all(type.quant is not None for type in types)
-    return pair if is_quantised and is_aligned and pair.operands.count(head.name) == 1 else None
+    return is_quantised and is_aligned and pair.operands.count(head.name) == 1
 
 
 def tiled_operands(op: Op) -> tuple[str, ...]:

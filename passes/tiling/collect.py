@@ -11,7 +11,7 @@ from ...ir.tiles.graph import Range, Role, Tile, TileGraph, TileOp
 
 MOST_OPERATIONS = 2**16
 """Of one operator; beyond, the tiles are absurdly small, and each schedule of them takes half a
-minute. ResNet-50 has 10,000 in all on a machine like Simba."""
+minute. ResNet-50 has 8,000 in all on a machine like Simba."""
 
 
 def cuts(extent: int, size: int) -> tuple[Range, ...]:

@@ -474,29 +474,38 @@ class _GroupTiler:
             if head.name == self.final:
                 return (run.finish_of(sums, piece, run.tiler.outputs(out)),)
             place, outer = own(piece), own(out)
-            pair = self._passed_on(chain, place)
-            done = 0 if pair is None else 1
+            beside = sum(tile.bytes for tile in run.tiler.parameter_tiles(piece))
+            after = self._passed_on(chain, place, beside)
+            done = 0 if after is None else 1
             first = self._target(chain, done, place, outer)
             finished = run.finish_of(sums, piece, first, place)
-            if pair is not None:
-                finished = self._joined(finished, pair, outer)
+            if after is not None:
+                finished = self._joined(finished, after, outer)
             return (finished, *self._tail(chain, place, outer, done + 1))
 
         return run.blocks(finish)
 
-    def _passed_on(self, chain: Chain, box: Box) -> Op | None:
+    def _passed_on(self, chain: Chain, box: Box, beside: int) -> Op | None:
         """Return the second member of a chain if a finished box goes on to it unwritten.
 
-        What it reads beside that has to lie in one tile.
+        What it reads has to lie in one tile; or its table beside the parameters of the sums.
+
+        Args:
+            chain: The chain.
+            box: What is finished.
+            beside: Size of these parameters [byte].
         """
-        pair = passes_on(self.graph, chain)
-        if pair is None:
+        after = passes_on(self.graph, chain)
+        if after is None:
             return None
-        parts = tuple(self._within_tiles((pair,), box[row_axis(pair.result.type)]))
-        return pair if len(parts) == 1 else None
+        if other_read(self.graph, after, chain[0].name) is None:
+            table = self.graph.types[after.operands[1]].bytes
+            return after if beside + table <= self.arch.vector.parameter_bytes // 2 else None
+        parts = tuple(self._within_tiles((after,), box[row_axis(after.result.type)]))
+        return after if len(parts) == 1 else None
 
     def _joined(self, finished: TileOp, op: Op, outer: Box) -> TileOp:
-        """Return an operation that finishes sums, and goes on to a member of two operands.
+        """Return an operation that finishes sums, and does the work of the next member, too.
 
         Args:
             finished: The operation; it writes what the member makes.
@@ -504,17 +513,20 @@ class _GroupTiler:
             outer: For what box operands from outside are fetched.
         """
         read, box = other_read(self.graph, op, finished.works_for), finished.written
-        name = op.operands[read.operand]
-        shifts = self._home(name).channel, self._home(op.name).channel
+        if read is None:
+            other, channel, size = self.collector.tile(table_tile(self.graph, op.operands[1])), 0, 0
+        else:
+            name = op.operands[read.operand]
+            other = self._operand(op, read, box[row_axis(op.result.type)], outer, {})
+            channel = self._home(name).channel
+            size = read.elements(box) * self.graph.types[name].dtype.bytes
+        shifts = channel, self._home(op.name).channel
         return replace(
             finished,
             joined=op.name,
-            reads=(
-                *finished.reads,
-                self._operand(op, read, box[row_axis(op.result.type)], outer, {}),
-            ),
+            reads=(*finished.reads, other),
             shifts=(*(0 for _ in finished.reads), *shifts) if any(shifts) else (),
-            read_bytes=read.elements(box) * self.graph.types[name].dtype.bytes,
+            read_bytes=size,
         )
 
     def _resident(self, chain: Chain) -> frozenset[Operand]:

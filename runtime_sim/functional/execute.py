@@ -26,6 +26,7 @@ from ...ir.isa.instructions import (
     Quantize,
     Reduce,
     Requant,
+    RequantLookup,
     RequantPair,
     Select,
     Sync,
@@ -165,6 +166,12 @@ def _requant_pair(port: QueuePort, instruction: RequantPair) -> None:
     )
 
 
+def _requant_lookup(port: QueuePort, instruction: RequantLookup) -> None:
+    source = _requantized(port, instruction).view(BYTE).astype(np.intp)
+    table = port.view(table_access(instruction), (256,), BYTE)
+    port.target(instruction.dst, instruction.shape, BYTE)[...] = table[source]
+
+
 def _qbinary(port: QueuePort, instruction: QBinary) -> None:
     a = port.view(instruction.a, instruction.shape, BYTE)
     b = port.view(instruction.b, instruction.shape, BYTE)
@@ -252,7 +259,7 @@ def _lookup(port: QueuePort, instruction: Lookup) -> None:
     port.target(instruction.dst, instruction.shape, BYTE)[...] = table[src]
 
 
-def table_access(instruction: Lookup) -> Access:
+def table_access(instruction: Lookup | RequantLookup) -> Access:
     """Return the access to all of a table: 256 bytes in a row, whatever its strides say."""
     table = instruction.table
     return Access(table.space, table.npu, table.address, (1,))
@@ -290,6 +297,7 @@ _TABLE: Mapping[type[Instruction], Callable[[QueuePort, Any], None]] = {
     Mac: run_mac,
     Requant: _requant,
     RequantPair: _requant_pair,
+    RequantLookup: _requant_lookup,
     Activate: _activate,
     QBinary: _qbinary,
     Binary: _binary,

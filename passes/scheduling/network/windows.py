@@ -61,7 +61,8 @@ def _mac_reads(graph: Graph, op: Op, arch: Architecture) -> Reads:
     def reads(step: TileOp) -> tuple[Box | None, ...]:
         if step.joined:
             read = other_read(graph, graph.producer[step.joined], step.works_for)
-            return (*(None for _ in step.reads[1:]), read.box(step.written))
+            last = None if read is None else read.box(step.written)
+            return (*(None for _ in step.reads[1:]), last)
         if not step.accumulates:
             return ()
         ranges = dict(zip(DIMS, step.box, strict=True))

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
+from accnn.backend.load import load_architecture
 from accnn.ir.errors import InfeasibleError, VerifyError
 from accnn.ir.graph import Attr, Graph, eliminate_dead
 from accnn.ir.graph_schedule import Group
@@ -199,17 +200,35 @@ def test_rows_that_a_filter_reads_come_once(arch: str, late: bool, rows: int):
     assert compiled.wrong(compiled.run(detect_races=True)) == []
 
 
-def test_what_an_epilogue_works_on_is_an_inner_tile():
+@pytest.mark.parametrize("arch", MACHINES)
+@pytest.mark.parametrize("rows", [0, 3])
+def test_what_an_epilogue_works_on_is_an_inner_tile(arch: str, rows: int):
+    """Sums pass on to the table, but what that makes is written before it is added."""
     net = NetworkBuilder()
-    x = net.input("x", (1, 8, 12, 10))
+    x, other = net.input("x", (1, 8, 12, 10)), net.input("other", (1, 8, 12, 10))
     table = net.constant("table", (256,), DType.S8)
-    y = net.op("lookup", (net.conv(x, "c", 8, 1), table), "y", quant=per_tensor(0.1))
+    looked = net.op("lookup", (net.conv(x, "c", 8, 1), table), "looked", quant=per_tensor(0.1))
+    graph = net.build(net.op("add", (looked, other), "y", quant=per_tensor(0.2)))
 
-    compiled = compile_fused(net.build(y), net.data, "edge-1m", (Group(members=("c", "y")),))
+    group = Group(members=("c", "looked", "y"), rows=rows)
+    compiled = compile_fused(graph, net.data, arch, (group,))
 
     tiles = tiles_of(compiled.module).graph
-    assert {tile.tensor for tile in tiles.tiles if tile.role is Role.INNER} == {"c"}
-    assert not any(op.joined for op in tiles.ops)
+    inner = {tile.tensor for tile in tiles.tiles if tile.role is Role.INNER}
+    assert inner - {"x"} == {"looked"}
+    assert {op.joined for op in tiles.ops if tiles.finishes(op)} == {"looked"}
+    assert compiled.wrong(compiled.run(detect_races=True)) == []
+
+
+def test_a_table_that_takes_the_memory_of_parameters_is_looked_up_apart():
+    graph, data = fire()
+    group = Group(members=("wide", "looked"))
+    simba = load_architecture("simba")
+    small = replace(simba, vector=replace(simba.vector, parameter_bytes=600))
+
+    compiled = compile_fused(graph, data, small, (group,))
+
+    assert not any(op.joined for op in tiles_of(compiled.module).graph.ops)
     assert compiled.wrong(compiled.run(detect_races=True)) == []
 
 

@@ -1,6 +1,7 @@
 """Every instruction but ``Mac`` against a direct formula."""
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -26,6 +27,7 @@ from accnn.ir.isa.instructions import (
     Reduce,
     ReduceKind,
     Requant,
+    RequantLookup,
     RequantPair,
     Select,
     Space,
@@ -184,52 +186,70 @@ def test_requant(data):
     np.testing.assert_array_equal(found, np.clip(scaled, low, high))
 
 
-@settings(deadline=None)
-@given(st.data())
-def test_requant_pair_is_requant_and_then_qbinary(data):
-    dtype, kind = data.draw(BYTES), data.draw(st.sampled_from([BinaryKind.ADD, BinaryKind.MUL]))
-    numbers = st.integers(*dtype.range)
-    low, high = sorted(data.draw(st.tuples(numbers, numbers)))
-    least, most = sorted(data.draw(st.tuples(numbers, numbers)))
-    zeros = data.draw(st.tuples(numbers, numbers, numbers))
-    scales = tuple(float(np.float32(data.draw(st.floats(0.01, 2)))) for _ in range(3))
-    is_second, (K, P) = data.draw(st.booleans()), (5, 9)
-    port = port_of()
+K, P = 5, 9
+"""Channels and positions that are finished."""
+
+BETWEEN, MADE = dense(Space.GB, 0, (K, P), 1), dense(Space.GB, 2000, (K, P), 1)
+
+
+def finishing(data, port) -> dict[str, Any]:
+    """Return drawn fields of ``Requant``, of which ``dst`` is missing."""
+    dtype = data.draw(BYTES)
+    low, high = sorted(data.draw(st.tuples(*[st.integers(*dtype.range)] * 2)))
     factor = np.random.default_rng(3).uniform(0, 1e-7, K).astype(np.float32)
     port.reach[Space.PB, 0].bytes[: 4 * K] = factor.view("u1")
-    finishing = {
+    return {
         "acc": dense(Space.AB, 16, (K, P), 4),
         "bias": None,
         "multiplier": at(Space.PB, 0, 4, 0),
         "shape": (K, P),
         "dtype": dtype,
-        "zero_point": data.draw(numbers),
+        "zero_point": data.draw(st.integers(*dtype.range)),
         "low": low,
         "high": high,
     }
-    between, made = dense(Space.GB, 0, (K, P), 1), dense(Space.GB, 2000, (K, P), 1)
-    other, dst = (data.draw(strided((K, P), 1, base=base)) for base in (4000, 6000))
-    a, b = (other, between) if is_second else (between, other)
-    pairing = {"kind": kind, "scales": scales, "zeros": zeros}
 
-    execute(port, Requant(dst=between, **finishing))
-    execute(
-        port,
-        QBinary(dst=made, a=a, b=b, shape=(K, P), dtype=dtype, low=least, high=most, **pairing),
-    )
-    pair = RequantPair(
-        dst=dst,
-        other=other,
-        is_second=is_second,
-        least=least,
-        most=most,
-        **finishing,
-        **pairing,
-    )
-    execute(port, pair)
+
+@settings(deadline=None)
+@given(st.data())
+def test_requant_pair_is_requant_and_then_qbinary(data):
+    port = port_of()
+    fields = finishing(data, port)
+    dtype = fields["dtype"]
+    numbers = st.integers(*dtype.range)
+    least, most = sorted(data.draw(st.tuples(numbers, numbers)))
+    pairing = {
+        "kind": data.draw(st.sampled_from([BinaryKind.ADD, BinaryKind.MUL])),
+        "scales": tuple(float(np.float32(data.draw(st.floats(0.01, 2)))) for _ in range(3)),
+        "zeros": data.draw(st.tuples(numbers, numbers, numbers)),
+    }
+    is_second = data.draw(st.booleans())
+    other, dst = (data.draw(strided((K, P), 1, base=base)) for base in (4000, 6000))
+    a, b = (other, BETWEEN) if is_second else (BETWEEN, other)
+    both = {"shape": (K, P), "dtype": dtype, "low": least, "high": most, **pairing}
+    joint = {"other": other, "is_second": is_second, "least": least, "most": most, **pairing}
+
+    execute(port, Requant(dst=BETWEEN, **fields))
+    execute(port, QBinary(dst=MADE, a=a, b=b, **both))
+    execute(port, RequantPair(dst=dst, **fields, **joint))
 
     form = (K, P), NUMPY_TYPES[dtype]
-    np.testing.assert_array_equal(port.view(dst, *form), port.view(made, *form))
+    np.testing.assert_array_equal(port.view(dst, *form), port.view(MADE, *form))
+
+
+@settings(deadline=None)
+@given(st.data())
+def test_requant_lookup_is_requant_and_then_lookup(data):
+    port = port_of()
+    fields, table = finishing(data, port), at(Space.PB, 512, 1, 1)
+    dst = data.draw(strided((K, P), 1, base=6000))
+
+    execute(port, Requant(dst=BETWEEN, **fields))
+    execute(port, Lookup(dst=MADE, src=BETWEEN, table=table, shape=(K, P)))
+    execute(port, RequantLookup(dst=dst, table=table, **fields))
+
+    form = (K, P), np.dtype("u1")
+    np.testing.assert_array_equal(port.view(dst, *form), port.view(MADE, *form))
 
 
 FORMULAS = {
