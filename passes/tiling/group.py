@@ -474,8 +474,7 @@ class _GroupTiler:
             if head.name == self.final:
                 return (run.finish_of(sums, piece, run.tiler.outputs(out)),)
             place, outer = own(piece), own(out)
-            beside = sum(tile.bytes for tile in run.tiler.parameter_tiles(piece))
-            after = self._passed_on(chain, place, beside)
+            after = self._passed_on(chain, place)
             done = 0 if after is None else 1
             first = self._target(chain, done, place, outer)
             finished = run.finish_of(sums, piece, first, place)
@@ -485,22 +484,14 @@ class _GroupTiler:
 
         return run.blocks(finish)
 
-    def _passed_on(self, chain: Chain, box: Box, beside: int) -> Op | None:
+    def _passed_on(self, chain: Chain, box: Box) -> Op | None:
         """Return the second member of a chain if a finished box goes on to it unwritten.
 
-        What it reads has to lie in one tile; or its table beside the parameters of the sums.
-
-        Args:
-            chain: The chain.
-            box: What is finished.
-            beside: Size of these parameters [byte].
+        What it reads beside that has to lie in one tile.
         """
         after = passes_on(self.graph, chain)
         if after is None:
             return None
-        if other_read(self.graph, after, chain[0].name) is None:
-            table = self.graph.types[after.operands[1]].bytes
-            return after if beside + table <= self.arch.vector.parameter_bytes // 2 else None
         parts = tuple(self._within_tiles((after,), box[row_axis(after.result.type)]))
         return after if len(parts) == 1 else None
 

@@ -5,7 +5,6 @@ from dataclasses import replace
 
 from accnn.backend.load import load_architecture
 from accnn.backend.lowering.lower import lower
-from accnn.ir.arch import Architecture
 from accnn.ir.graph import Graph
 from accnn.ir.graph_schedule import Group
 from accnn.ir.groups import contracted
@@ -22,11 +21,9 @@ from tests.inputs import Array, random_inputs
 from tests.networks import NetworkBuilder, per_tensor
 
 
-def planned(
-    graph: Graph, arch: str | Architecture, groups: Sequence[Group], budget: int | None = None
-) -> Module:
+def planned(graph: Graph, arch: str, groups: Sequence[Group], budget: int | None = None) -> Module:
     """Return a module with the plan of the graph's own order, some operators fused."""
-    machine = load_architecture(arch) if isinstance(arch, str) else arch
+    machine = load_architecture(arch)
     plan = schedule_in_order(contracted(graph, groups), machine, budget=budget)
     return Module(graph=graph, arch=machine, graph_schedule=replace(plan, groups=tuple(groups)))
 
@@ -34,7 +31,7 @@ def planned(
 def compile_fused(
     graph: Graph,
     data: Mapping[str, Array],
-    arch: str | Architecture,
+    arch: str,
     groups: Sequence[Group],
     budget: int | None = None,
 ) -> Compiled:

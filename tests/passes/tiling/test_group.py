@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from accnn.backend.load import load_architecture
 from accnn.ir.errors import InfeasibleError, VerifyError
 from accnn.ir.graph import Attr, Graph, eliminate_dead
 from accnn.ir.graph_schedule import Group
@@ -217,18 +216,6 @@ def test_what_an_epilogue_works_on_is_an_inner_tile(arch: str, rows: int):
     inner = {tile.tensor for tile in tiles.tiles if tile.role is Role.INNER}
     assert inner - {"x"} == {"looked"}
     assert {op.joined for op in tiles.ops if tiles.finishes(op)} == {"looked"}
-    assert compiled.wrong(compiled.run(detect_races=True)) == []
-
-
-def test_a_table_that_takes_the_memory_of_parameters_is_looked_up_apart():
-    graph, data = fire()
-    group = Group(members=("wide", "looked"))
-    simba = load_architecture("simba")
-    small = replace(simba, vector=replace(simba.vector, parameter_bytes=600))
-
-    compiled = compile_fused(graph, data, small, (group,))
-
-    assert not any(op.joined for op in tiles_of(compiled.module).graph.ops)
     assert compiled.wrong(compiled.run(detect_races=True)) == []
 
 
