@@ -9,7 +9,7 @@ from ...ir.graph import Graph, Op
 from ...ir.operators.families.elementwise import ONE_ELEMENT
 from ...ir.operators.spec import Family
 from ...ir.operators.views import SlidingWindow, window_of
-from ...ir.ops import OPS, is_mac, parts_of
+from ...ir.ops import OPS, is_mac, parts_of, workload
 from .bounds import OffChipBytes, Padding
 
 Pixels = tuple[NDArray[np.bool_], NDArray[np.bool_]]
@@ -30,6 +30,28 @@ def compulsory_network_bytes(graph: Graph) -> OffChipBytes:
         for name in names
     )
     return OffChipBytes(read, written=sum(graph.types[name].bytes for name in made))
+
+
+def needed_macs(graph: Graph) -> Mapping[str, int]:
+    """Return the multiply-accumulates of each operator that outputs of the network depend on.
+
+    Where operators are fused, nobody computes rows that windows step over.
+
+    Args:
+        graph: The network.
+    """
+    needed = _needed_pixels(graph)
+    return {op.name: _macs(graph, op, needed) for op in graph.ops}
+
+
+def _macs(graph: Graph, op: Op, needed: Mapping[str, Pixels]) -> int:
+    load = workload(op, graph.types)
+    if load is None:
+        return 0
+    if op.name not in needed:
+        return load.macs
+    rows, columns = needed[op.name]
+    return load.macs * int(rows.sum()) * int(columns.sum()) // (rows.size * columns.size)
 
 
 def padding_of(graph: Graph, op: Op) -> Padding | None:

@@ -80,6 +80,7 @@ class Account:
         sums, out = self.graph.tiles[op.reads[0]], self.graph.tiles[op.out]
         elements = sums.bytes // sums.element_bytes
         self._on_chip(sums, npu, inwards=False, width=out.element_bytes)
+        self._move(self.arch.scratchpad, READ, op.read_bytes)
         self._move(self.arch.scratchpad, WRITE, elements * out.element_bytes)
         self.lane_cycles += elements
 

@@ -11,6 +11,7 @@ from ....ir.proof import gap_of
 from ....ir.report import Dims, EnergyPart, OperandTraffic, OperatorReport
 from ....ir.text.printing.nest import print_nest
 from ....ir.workload import Workload
+from ....passes.analysis.compulsory import needed_macs
 from ....passes.base import require_arch
 from ....passes.mapping.mapper import MappingStatus
 from ....runtime_sim.result import OperatorAccount
@@ -48,8 +49,17 @@ def operator_reports(found: Findings, seconds: Mapping[str, float]) -> tuple[Ope
     )
     plan = module.graph_schedule
     groups: Mapping[str, Group] = {} if plan is None else plan.groups_by_name
+    needed = needed_macs(module.graph)
     return tuple(
-        _group(module, groups[name], mappings, seconds, cycles.get(name), differences)
+        _group(
+            module,
+            groups[name],
+            mappings,
+            seconds,
+            cycles.get(name),
+            differences,
+            sum(needed[member] for member in groups[name].members),
+        )
         if name in groups
         else _operator(
             module,
@@ -70,13 +80,13 @@ def _group(
     seconds: Mapping[str, float],
     cycles: int | None,
     differences: Differences,
+    macs: int,
 ) -> OperatorReport:
     """Return the row of a fused group, whose members have no figures of their own."""
     account = differences.account(group.name)
     arch, graph = require_arch(module), module.graph
     ops = [graph.producer[name] for name in group.members]
     nests = [mappings[name] for name in group.members if name in mappings]
-    macs = sum(load.macs for op in ops if (load := workload(op, graph.types)) is not None)
     bound = roofline(arch, macs, compulsory_group_bytes(module, group))
     rows = f" in stripes of {group.rows} rows" if group.rows else ""
     return OperatorReport(

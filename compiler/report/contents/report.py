@@ -13,7 +13,7 @@ from ....ir.report import FileIdentity, GraphScheduleReport, Report, TileSchedul
 from ....ir.tiles.schedule import TileSchedule
 from ....ir.workload import Operand
 from ....passes.analysis.accumulator_range import accumulator_bounds
-from ....passes.analysis.compulsory import compulsory_network_bytes
+from ....passes.analysis.compulsory import compulsory_network_bytes, needed_macs
 from ....passes.base import CUT_SHORT, SECONDS_OF, require_arch
 from ....passes.instrument import PassRecord
 from ....passes.mapping.mapper import MappingStatus
@@ -117,7 +117,7 @@ def _totals(found: Findings) -> Totals:
         macs=macs,
         cycles_model=None if schedule is None else schedule.cycles,
         cycles_simulated=None if simulation is None else simulation.cycles,
-        cycles_lower_bound=roofline(arch, macs, compulsory),
+        cycles_lower_bound=roofline(arch, sum(needed_macs(graph).values()), compulsory),
         energy_pj=None if simulation is None else simulation.energy_pj,
         offchip_bytes=_off_chip_bytes(found),
         offchip_bytes_compulsory=compulsory.total,

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from functools import partial
+from itertools import product
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -276,15 +277,24 @@ def _alone() -> Iterable[tuple[Module, Program]]:
             yield single, lower(single).program
 
 
+def _fused_programs() -> Iterable[tuple[Module, Program]]:
+    """Groups that finish sums and go on to an addition, or to a table."""
+    for make, arch in product((bottleneck, inverted, fire), ("simba", "flexer-arch5")):
+        graph, data = make()
+        group = Group(members=tuple(op.name for op in graph.ops), rows=3)
+        compiled = compile_fused(graph, data, arch, (group,))
+        yield compiled.module, compiled.program
+
+
 def _events() -> None:
-    for module, program in _alone():
+    for module, program in (*_alone(), *_fused_programs()):
         schedule = tiles_of(module)
         for ours, theirs in zip(predicted(schedule), simulated(program), strict=True):
             assert ours == theirs, f"{program.name}: predicted {ours}, simulated {theirs}"
 
 
 def _accounts() -> None:
-    for module, program in _alone():
+    for module, program in (*_alone(), *_fused_programs()):
         schedule = tiles_of(module)
         assert module.arch is not None
         _none(difference(Account(schedule, module.arch), counted(program)))

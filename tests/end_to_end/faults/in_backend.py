@@ -195,6 +195,20 @@ _LOWERING = (
         Exam.VALUES,
     ),
     Fault(
+        "sums that pass on are always added first",
+        "backend/lowering/select_mac.py",
+        "is_second=read.operand == 0,",
+        "is_second=False,",
+        Exam.FUSED,
+    ),
+    Fault(
+        "a tensor is added as if it were dense",
+        "backend/lowering/select_mac.py",
+        "strides=axes.split(read.strides(other.strides))",
+        "strides=requant.dst.strides",
+        Exam.FUSED,
+    ),
+    Fault(
         "padding of a tile from its own first row",
         "backend/lowering/select_mac.py",
         "top=(rows.start - first[0]) // rows.step,",

@@ -53,6 +53,13 @@ _COST = (
         Exam.NESTS,
     ),
     Fault(
+        "what is added to finished sums is not read",
+        "passes/scheduling/timing/work.py",
+        "read = op.read_bytes",
+        "read = 0",
+        Exam.EVENTS,
+    ),
+    Fault(
         "what a copy on chip reads and writes swapped",
         "passes/scheduling/timing/work.py",
         "moved = through_scratchpad(self.ports, npu, op.read_bytes, op.written_bytes)",

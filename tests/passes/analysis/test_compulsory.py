@@ -4,7 +4,8 @@ import pytest
 
 from accnn.ir.graph import Graph
 from accnn.ir.graph_schedule import Group
-from accnn.passes.analysis.compulsory import compulsory_network_bytes
+from accnn.ir.ops import workload
+from accnn.passes.analysis.compulsory import compulsory_network_bytes, needed_macs
 from tests.flow import compile_graph
 from tests.networks import NetworkBuilder, per_tensor
 from tests.passes.tiling.fused import compile_fused
@@ -63,6 +64,31 @@ def test_rows_that_no_output_depends_on_do_not_count():
     constants = sum(item.type.bytes for item in graph.constants)
 
     assert compulsory_network_bytes(graph).total == 8 * 8 * 6 + constants + graph.types["y"].bytes
+
+
+def graph_macs(graph: Graph) -> int:
+    """Multiply-accumulates of all operators, whatever is read of them."""
+    return sum(load.macs for op in graph.ops if (load := workload(op, graph.types)) is not None)
+
+
+@pytest.mark.parametrize("rows", [1, 2])
+@pytest.mark.parametrize("arch", ["simba", "edge-1m"])
+def test_multiplications_that_no_output_depends_on_are_not_needed(arch: str, rows: int):
+    graph, data = skipping()
+    compiled = compile_fused(graph, data, arch, (Group(members=("a", "y"), rows=rows),))
+
+    (needed,) = filter(None, needed_macs(graph).values())
+
+    assert needed == 8 * 16 * 8 * 6  # of 12 rows, 8 are read
+    computed = compiled.run().total.macs
+    assert needed == computed if rows == 1 else needed < computed < graph_macs(graph)
+
+
+def test_multiplications_of_what_is_no_image_are_all_needed():
+    net = NetworkBuilder()
+    graph = net.build(net.dense(net.input("x", (3, 8)), "y", 5))
+
+    assert needed_macs(graph) == {"y": 3 * 8 * 5}
 
 
 def test_what_is_computed_of_single_pixels_needs_no_others():

@@ -58,12 +58,12 @@ def bottleneck(size: int = 12) -> tuple[Graph, Mapping[str, Array]]:
 
 
 def inverted(size: int = 9) -> tuple[Graph, Mapping[str, Array]]:
-    """More channels, a filter of each, the channels back, and what came in added."""
+    """More channels, a filter of each, the channels back, and added to what came in."""
     net = NetworkBuilder()
     x = net.input("x", (1, 12, size, size))
     b = net.conv(net.conv(x, "a", 24, 1), "b", 24, 3, groups=24)
     c = net.conv(b, "c", 12, 1)
-    return net.build(net.op("add", (c, x), "y", quant=per_tensor(0.1, 1))), net.data
+    return net.build(net.op("add", (x, c), "y", quant=per_tensor(0.1, 1))), net.data
 
 
 def fire(size: int = 11) -> tuple[Graph, Mapping[str, Array]]:
