@@ -14,6 +14,7 @@ from ..passes.graph.fold_affine import FoldAffine
 from ..passes.graph.fold_axes import FoldAxes
 from ..passes.graph.fold_layout import FoldLayout
 from ..passes.graph.fuse_activations import FuseActivations
+from ..passes.graph.fuse_tables import FuseTables
 from ..passes.graph.integers.form_integers import FormIntegers
 from ..passes.graph.merge_duplicates import MergeDuplicates
 from ..passes.graph.merge_moves import MergeMoves
@@ -98,6 +99,7 @@ CLEAN_UP: tuple[Pass, ...] = (
     MergeMoves(),
     RemoveIdentities(),
     MergeDuplicates(),
+    FuseTables(),
     EliminateDead(),
 )
 """Passes that make the graph smaller without changing what it computes."""

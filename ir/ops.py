@@ -25,7 +25,7 @@ quantize             ``y = sat(rint(f32(x / sy)) + zy)``
 dequantize           ``y = f32(f32(x - zx) * sx)``
 ===================  ============================================================================
 
-``runtime_sim/functional/numerics.py`` is the executable form of these lines.
+``pairs`` and ``runtime_sim/functional/numerics.py`` are the executable form of these lines.
 
 To add an operator, add one entry to the table of its family in ``operators/``.
 """

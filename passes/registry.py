@@ -9,6 +9,7 @@ from .graph.fold_affine import FoldAffine
 from .graph.fold_axes import FoldAxes
 from .graph.fold_layout import FoldLayout
 from .graph.fuse_activations import FuseActivations
+from .graph.fuse_tables import FuseTables
 from .graph.integers.form_integers import FormIntegers
 from .graph.merge_duplicates import MergeDuplicates
 from .graph.merge_moves import MergeMoves
@@ -30,6 +31,7 @@ PASSES: tuple[type[Pass], ...] = (
     # The graph.
     EliminateDead,
     FormIntegers,
+    FuseTables,
     DequantizeConstants,
     FoldAffine,
     FuseActivations,

@@ -316,7 +316,7 @@ class QBinary(Instruction):
     """Quantised addition or multiplication of two tensors, with onnxruntime's rounding.
 
     The scales and zero points are those of the tensors; how they combine (fused multiply-add
-    order for addition) is defined by ``runtime_sim/functional/numerics.py``.
+    order for addition) is defined by ``ir/operators/pairs.py``.
 
     Attributes:
         kind: ``add`` or ``mul``.

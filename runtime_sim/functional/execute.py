@@ -11,7 +11,6 @@ from ...ir.isa.instructions import (
     Access,
     Activate,
     Binary,
-    BinaryKind,
     Convert,
     Copy,
     Dequantize,
@@ -33,11 +32,12 @@ from ...ir.isa.instructions import (
 )
 from ...ir.operators.elementary import dequantize, quantize
 from ...ir.operators.functions import PAIRS, REDUCTIONS
+from ...ir.operators.pairs import TABLES
 from ...ir.operators.views import Call
 from ...ir.types import DType
 from .mac import run_mac
 from .machine import BYTE, F32, NUMPY_TYPES, S32, Array, QueuePort, check_single_writes
-from .numerics import qadd_table, qmul_table, requantize
+from .numerics import requantize
 from .pooling import run_pool
 
 
@@ -201,8 +201,7 @@ def _paired(
 
 def _pair_table(instruction: QBinary | RequantPair, bounds: tuple[int, int]) -> Array:
     """Return the result of every pair of bytes, ``table[a * 256 + b]``, as bytes."""
-    functions = {BinaryKind.ADD: qadd_table, BinaryKind.MUL: qmul_table}
-    function = functions.get(instruction.kind)
+    function = TABLES.get(instruction.kind)
     if function is None or instruction.dtype.bytes != 1:
         raise SimulationError(f"no quantised {instruction.kind} of {instruction.dtype}")
     a, b, dst = zip(instruction.scales, instruction.zeros, strict=True)

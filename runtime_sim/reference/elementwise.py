@@ -15,9 +15,10 @@ import numpy as np
 from ...ir.graph import Op
 from ...ir.operators.elementary import Array, dequantize, quantize
 from ...ir.operators.functions import PAIRS, Activation, BinaryKind
+from ...ir.operators.pairs import TABLES
 from ...ir.operators.views import activation_of, call_of, clamp_of
 from ...ir.types import DType, Quantization, TensorType
-from ..functional.numerics import lookup, lookup_pair, qadd_table, qmul_table
+from ..functional.numerics import lookup, lookup_pair
 
 
 def function(op: Op, types: tuple[TensorType, ...], operands: tuple[Array, ...]) -> Array:
@@ -29,12 +30,9 @@ def pair(op: Op, types: tuple[TensorType, ...], operands: tuple[Array, ...]) -> 
     """Run a function of two operands; on 8 bits through the table of all pairs."""
     kind = BinaryKind(op.kind)
     if op.result.type.quant is not None:
-        return _through_table(op, types, operands, _TABLES[kind])
+        return _through_table(op, types, operands, TABLES[kind])
     with np.errstate(all="ignore"):
         return activation_of(op)(PAIRS[kind].evaluate(*operands))
-
-
-_TABLES = {BinaryKind.ADD: qadd_table, BinaryKind.MUL: qmul_table}
 
 
 def run_lookup(op: Op, types: tuple[TensorType, ...], operands: tuple[Array, ...]) -> Array:

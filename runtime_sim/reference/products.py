@@ -13,9 +13,10 @@ import numpy.typing as npt
 
 from ...ir.graph import Op
 from ...ir.operators.elementary import Array
+from ...ir.operators.pairs import multiplier
 from ...ir.operators.views import SlidingWindow, activation_of, clamp_of, window_of
 from ...ir.types import Quantization, TensorType
-from ..functional.numerics import F32_EXACT, multiplier, requantize
+from ..functional.numerics import F32_EXACT, requantize
 from .windows import pad_image, windows
 
 

@@ -15,11 +15,9 @@ from ..checks import (
     check_sum,
 )
 from ..functions import FUNCTIONS, PAIRS, Activation, BinaryKind, Function, PairFunction
+from ..pairs import TABLES
 from ..shapes import broadcast_shape, same_shape
 from ..spec import AttrSpec, AttrType, Family, OpSpec, Rounding, Types, present
-
-_QUANTISED = frozenset({BinaryKind.ADD, BinaryKind.MUL})
-"""Functions of two operands that the machine knows for 8 bits, too."""
 
 
 def function_spec(act: Activation, function: Function) -> OpSpec:
@@ -49,10 +47,10 @@ def pair_spec(kind: BinaryKind, function: PairFunction) -> OpSpec:
         summary=function.summary,
         family=Family.PAIR,
         operands=("a", "b"),
-        attrs=TAIL if kind in _QUANTISED else (),
+        attrs=TAIL if kind in TABLES else (),
         shape=broadcast_shape,
         check=check_sum
-        if kind in _QUANTISED
+        if kind in TABLES
         else partial(check_dtypes, dtypes=function.dtypes, made=function.result),
         result=function.result,
         access=broadcast_parts,

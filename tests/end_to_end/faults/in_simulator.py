@@ -335,14 +335,14 @@ _VALUES = (
 _NUMERICS = (
     Fault(
         "the multiplier of operators and of their oracle in another order",
-        "runtime_sim/functional/numerics.py",
+        "ir/operators/pairs.py",
         "product = np.float32(input_scale) * np.asarray(weight_scale, np.float32)",
         "product = np.float32(input_scale) * np.asarray(weight_scale, np.float64)",
         Exam.BIASES,
     ),
     Fault(
         "halves are rounded up",
-        "runtime_sim/functional/numerics.py",
+        "ir/operators/pairs.py",
         "bounded = np.clip(np.rint(values), np.float32(lo - zero_point), np.float32(hi - "
         "zero_point))",
         "bounded = np.clip(np.floor(values + 0.5), np.float32(lo - zero_point), "
@@ -351,21 +351,21 @@ _NUMERICS = (
     ),
     Fault(
         "the zero points of a sum are no fused product",
-        "runtime_sim/functional/numerics.py",
+        "ir/operators/pairs.py",
         "offset = np.float32(y[1]) - fma(ratio_a, a[1], ratio_b * np.float32(b[1]))",
         "offset = np.float32(y[1]) - ratio_a * np.float32(a[1]) - ratio_b * np.float32(b[1])",
         Exam.ONNXRUNTIME,
     ),
     Fault(
         "the sum of two scales is no fused one",
-        "runtime_sim/functional/numerics.py",
+        "ir/operators/pairs.py",
         "total = fma(values[:, None], ratio_a, inner[None, :])",
         "total = values[:, None] * ratio_a + inner[None, :]",
         Exam.ONNXRUNTIME,
     ),
     Fault(
         "a product rounds before it adds the zero point",
-        "runtime_sim/functional/numerics.py",
+        "ir/operators/pairs.py",
         "total = product.astype(np.float32) * factor + np.float32(y[1])",
         "total = np.rint(product.astype(np.float32) * factor) + np.float32(y[1])",
         Exam.ONNXRUNTIME,

@@ -6,14 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from accnn.ir.operators.elementary import all_bytes, dequantize, quantize
-from accnn.runtime_sim.functional.numerics import (
-    lookup,
-    lookup_pair,
-    multiplier,
-    qadd_table,
-    qmul_table,
-    requantize,
-)
+from accnn.ir.operators.pairs import multiplier, qadd_table, qmul_table
+from accnn.runtime_sim.functional.numerics import lookup, lookup_pair, requantize
 
 floats = st.floats(width=32, min_value=-1e6, max_value=1e6, allow_subnormal=False)
 scales = st.floats(width=32, min_value=2**-12, max_value=4)
