@@ -226,7 +226,7 @@ def test_what_was_not_scheduled_is_not_explained() -> None:
 
 def test_why_a_step_is_not_fused_is_told_where_groups_were_asked_for(blocks: Result) -> None:
     options = CompileOptions(mapper="output-stationary", cache=None, processes=1)
-    fused = compiled(residual(), "simba", options)
+    fused = compiled(residual(), "edge-1m", options)
     plan = fused.module.graph_schedule
     assert plan is not None and len(plan.order) > 1
     first, second = plan.order[:2]
