@@ -39,8 +39,8 @@ class ExpectedCycles:
     def of(self, group: Group) -> float:
         """Return the cycles of the array or of the vector unit, whichever are more.
 
-        Those of the array are not told of a single chain that makes all rows at once: its nest may
-        be any that its first member has alone.
+        The array does not count for a single chain that makes all rows at once: its nest may be any
+        that its first member has alone.
 
         Args:
             group: The group.

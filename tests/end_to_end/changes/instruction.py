@@ -87,7 +87,7 @@ CHANGE = Change(
         Edit(
             "backend/binary/instruction_table.py",
             "    isa.Gather: 0x3B,\n",
-            "    isa.Gather: 0x3B,\n    isa.Negate: 0x3C,\n",
+            "    isa.Gather: 0x3B,\n    isa.Negate: 0x3E,\n",
         ),
         Edit(
             "backend/lowering/select_vector.py",
