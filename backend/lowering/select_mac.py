@@ -106,19 +106,24 @@ def _read_image(site: SelectionSite, box: Box, channels: int) -> Access:
     return replace(access, strides=axes.split(access.strides))
 
 
-def _written_image(site: SelectionSite, box: Box, channels: int) -> Access:
+def _written_image(site: SelectionSite, box: Box) -> Access:
     """Return the access to a box ``N G channel row column`` of the result.
 
     Args:
         site: The operation and where its tiles lie.
         box: The box.
-        channels: Of one group.
     """
     if len(site.tile(site.step.out).box) == AXES:
         return site.access(site.step.out, box)
-    axes = ImageAxes(channels, matrix_axes(site.op.kind, site.op.result.type.shape))
+    axes = _result_axes(site)
     access = site.written(_own_box(site, axes, box))
     return replace(access, strides=axes.split(access.strides))
+
+
+def _result_axes(site: SelectionSite) -> ImageAxes:
+    """Return the axes of the result, as the array sees them."""
+    shape = site.op.result.type.shape
+    return ImageAxes(shape[1] // site.op.int("groups", 1), matrix_axes(site.op.kind, shape))
 
 
 def _own_box(site: SelectionSite, axes: ImageAxes, box: Box) -> Box:
@@ -158,8 +163,7 @@ def select_finish(site: SelectionSite, numbers: Numbers) -> AnyInstruction:
     shape = tuple(axis.size for axis in box)
     acc = site.access(site.step.reads[0], box)
     layout = numbers(sums.layout)
-    groups = site.op.int("groups", 1)
-    dst = _written_image(site, box, site.op.result.type.shape[1] // groups)
+    dst = _written_image(site, box)
     channels = {
         site.tile(index).tensor: _per_channel(site, index, box) for index in site.parameters
     }
@@ -197,14 +201,12 @@ def select_finish(site: SelectionSite, numbers: Numbers) -> AnyInstruction:
 def _joined(site: SelectionSite, requant: Requant) -> RequantPair | RequantLookup:
     """Return the instruction that finishes sums, and does the work of the member behind, too."""
     op, last = site.graph.producer[site.step.joined], len(site.step.reads) - 1
-    read, result = other_read(site.graph, op, site.op.name), site.op.result.type
+    read = other_read(site.graph, op, site.op.name)
     finishing = {item.name: getattr(requant, item.name) for item in fields(requant)}
     if read is None:
         table = site.step.reads[last]
         return RequantLookup(**finishing, table=site.access(table, site.tile(table).box))
-    axes = ImageAxes(
-        result.shape[1] // site.op.int("groups", 1), matrix_axes(site.op.kind, result.shape)
-    )
+    axes = _result_axes(site)
     other = site.read(last, read.box(_own_box(site, axes, site.step.box)))
     scales, zeros = zip(*map(site.quant, (*op.operands, op.name)), strict=True)
     least, most = clamp_of(op, op.result.type)
