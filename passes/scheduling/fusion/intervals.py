@@ -65,7 +65,7 @@ bytes: where tensors stay on chip anyway, they hardly ever take less time than w
 _TILES = 3
 """Part of the scratchpad, as its divisor, that tiles of a group are expected to find free."""
 
-_MOST_MEASURED, _MOST_OPERATIONS = 100, 100_000
+_MOST_MEASURED, _MOST_OPERATIONS = 100, 150_000
 """Groups that are measured, and operations of the tiles that are scheduled for it (about 10,000 for
 usual networks); then only these groups are chosen from."""
 
