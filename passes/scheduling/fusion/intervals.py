@@ -69,6 +69,10 @@ _MOST_MEASURED, _MOST_OPERATIONS = 100, 150_000
 """Groups that are measured, and operations of the tiles that are scheduled for it (about 10,000 for
 usual networks); then only these groups are chosen from."""
 
+_MOST_OF_STEPS = 20_000
+"""Tile operations of steps one by one beyond which they are not offered as a group: stripes would
+have more, and take minutes to measure."""
+
 
 @dataclass
 class Intervals:
@@ -238,6 +242,13 @@ class Intervals:
             moved[step] += 0 if found is None else found.constants
         return tuple(map(Cost, moved, self.base.times))
 
+    @cached_property
+    def _operations(self) -> tuple[int, ...]:
+        """Tile operations of the steps before each."""
+        found = map(self._planned_traffic, range(len(self.plan.order)))
+        each = (0 if item is None else item.operations for item in found)
+        return tuple(itertools.accumulate(each, initial=0))
+
     def _planned_traffic(self, step: int) -> StreamedTraffic | None:
         op = unit_of(self.graph, self.plan, self.plan.order[step])
         workspace = self.plan.workspace(step)
@@ -281,7 +292,8 @@ class Intervals:
     def _candidates(self, start: int, stop: int) -> Iterator[tuple[Group, Cost]]:
         """Yield the groups of some steps that may be worth measuring, with their least cost."""
         members = self.plan.order[start:stop]
-        if not is_group(self.graph, Group(members=members)):
+        is_cut_small = self._operations[stop] - self._operations[start] > _MOST_OF_STEPS
+        if is_cut_small or not is_group(self.graph, Group(members=members)):
             return
         most = _SAVING * self._together(start, stop).bytes
         kept = self._costs.kept(members)

@@ -92,10 +92,14 @@ class Asked:
         slow: Whether groups take long where something is resident.
         each: Operations of the tiles of a group, which are scheduled for an answer.
         moved: What groups move [byte].
+        alone: Operations of the tiles of each operator.
     """
 
-    def __init__(self, *, slow: bool = False, each: int = 10, moved: int = 10) -> None:
+    def __init__(
+        self, *, slow: bool = False, each: int = 10, moved: int = 10, alone: int = 10
+    ) -> None:
         self.slow, self.each, self.moved, self.operations = slow, each, moved, 0
+        self.alone = alone
         self.asked: list[tuple[frozenset[str], int]] = []
         self.groups: list[str] = []
 
@@ -109,8 +113,13 @@ class Asked:
             self.operations, moved = self.operations + self.each, self.moved
             if op.name == "c":
                 self.asked.append((resident, given))
-        cycles = 10**6 if self.slow and resident else 1
-        return StreamedTraffic(activations=(), constants=moved, workspace=planned, cycles=cycles)
+        return StreamedTraffic(
+            activations=(),
+            constants=moved,
+            workspace=planned,
+            cycles=10**6 if self.slow and resident else 1,
+            operations=self.alone,
+        )
 
 
 def chosen_beside(kept: str, traffic: Asked):
@@ -154,3 +163,11 @@ def test_no_more_groups_are_measured_where_their_tiles_are_very_many(each: int, 
 
     assert chosen == ()
     assert set(traffic.groups) == measured
+
+
+@pytest.mark.parametrize(("alone", "count"), [(9_000, 1), (11_000, 0)])
+def test_operators_that_are_cut_into_very_many_tiles_are_no_group(alone: int, count: int):
+    chosen = chosen_beside("other", traffic := Asked(alone=alone))
+
+    assert len(chosen) == count
+    assert bool(traffic.groups) == bool(count)
