@@ -77,6 +77,11 @@ class Quantization:
     zero_point: tuple[int, ...]
     axis: int | None = None
 
+    @property
+    def single(self) -> tuple[float, int]:
+        """Scale and zero point of a tensor that has one of each."""
+        return self.scale[0], self.zero_point[0]
+
     def permuted(self, perm: tuple[int, ...]) -> "Quantization":
         """Return the quantisation of the tensor with its axes permuted."""
         if self.axis is None:

@@ -65,7 +65,7 @@ class SelectionSite:
     def quant(self, name: str) -> tuple[float, int]:
         """Return scale and zero point of a tensor with one of each, 1 and 0 if it has none."""
         quant = self.type(name).quant
-        return (1.0, 0) if quant is None else (quant.scale[0], quant.zero_point[0])
+        return (1.0, 0) if quant is None else quant.single
 
     @property
     def parameters(self) -> tuple[int, ...]:

@@ -1,12 +1,15 @@
 """Sums and products of quantised 8-bit numbers, as onnxruntime rounds them on x86-64."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 import numpy.typing as npt
 
+from ..graph import Op
+from ..types import TensorType
 from .elementary import Array, Floats, all_bytes, fma
 from .functions import BinaryKind
+from .views import clamp_of
 
 
 def saturate(values: Floats, zero_point: int, lo: int, hi: int, dtype: npt.DTypeLike) -> Array:
@@ -91,3 +94,16 @@ TABLES: Mapping[BinaryKind, Callable[..., Array]] = {
     BinaryKind.MUL: qmul_table,
 }
 """Functions of two operands that the machine knows for 8 bits, too, by all pairs of bytes."""
+
+
+def all_pairs(op: Op, types: Sequence[TensorType], dtype: npt.DTypeLike) -> Array:
+    """Return the results of an operator for every pair of bytes as a table ``[256, 256]``.
+
+    Args:
+        op: A quantised sum or product.
+        types: Of its operands; these and the result have one scale each.
+        dtype: NumPy's type of all three.
+    """
+    quants = [found.quant for found in (*types, op.result.type) if found.quant is not None]
+    singles = (quant.single for quant in quants)
+    return TABLES[BinaryKind(op.kind)](dtype, *singles, *clamp_of(op, op.result.type))

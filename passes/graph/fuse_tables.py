@@ -20,10 +20,8 @@ from ...ir.graph import Graph, Op
 from ...ir.module import Module, Stage
 from ...ir.operators.checks import BYTE_TYPES
 from ...ir.operators.elementary import all_bytes
-from ...ir.operators.functions import BinaryKind
-from ...ir.operators.pairs import TABLES
+from ...ir.operators.pairs import all_pairs
 from ...ir.operators.spec import Family
-from ...ir.operators.views import clamp_of
 from ...ir.ops import make_op, spec_of
 from ...ir.resources import Array, numpy_dtype
 from ...ir.types import TensorType
@@ -97,7 +95,9 @@ def _function_of(module: Module, op: Op, known: Mapping[str, _Function]) -> _Fun
     if family is Family.PAIR and _is_of_bytes(graph, op):
         a, b = (_of(graph, name, known) for name in op.operands)
         if a.source == b.source:
-            return _Function(a.source, _paired(graph, op, a.table, b.table))
+            types = [graph.types[name] for name in op.operands]
+            pairs = all_pairs(op, types, a.table.dtype)
+            return _Function(a.source, pairs[a.table.view(np.uint8), b.table.view(np.uint8)])
     return None
 
 
@@ -118,15 +118,3 @@ def _is_of_bytes(graph: Graph, op: Op) -> bool:
 
 def _has_one_scale(type: TensorType) -> bool:
     return type.quant is not None and type.quant.axis is None
-
-
-def _paired(graph: Graph, op: Op, a: Array, b: Array) -> Array:
-    """Return the quantised sums or products of two functions."""
-    result = op.result.type
-    scales: list[tuple[float, int]] = []
-    for name in (*op.operands, op.name):
-        quant = graph.types[name].quant
-        assert quant is not None, "only quantised tensors are paired"
-        scales.append((quant.scale[0], quant.zero_point[0]))
-    pairs = TABLES[BinaryKind(op.kind)](a.dtype, *scales, *clamp_of(op, result))
-    return pairs[a.view(np.uint8), b.view(np.uint8)]

@@ -8,15 +8,13 @@ Args:
     operands: Their values.
 """
 
-from collections.abc import Callable
-
 import numpy as np
 
 from ...ir.graph import Op
 from ...ir.operators.elementary import Array, dequantize, quantize
 from ...ir.operators.functions import PAIRS, Activation, BinaryKind
-from ...ir.operators.pairs import TABLES
-from ...ir.operators.views import activation_of, call_of, clamp_of
+from ...ir.operators.pairs import all_pairs
+from ...ir.operators.views import activation_of, call_of
 from ...ir.types import DType, Quantization, TensorType
 from ..functional.numerics import lookup, lookup_pair
 
@@ -28,11 +26,10 @@ def function(op: Op, types: tuple[TensorType, ...], operands: tuple[Array, ...])
 
 def pair(op: Op, types: tuple[TensorType, ...], operands: tuple[Array, ...]) -> Array:
     """Run a function of two operands; on 8 bits through the table of all pairs."""
-    kind = BinaryKind(op.kind)
     if op.result.type.quant is not None:
-        return _through_table(op, types, operands, TABLES[kind])
+        return lookup_pair(operands[0], operands[1], all_pairs(op, types, operands[0].dtype))
     with np.errstate(all="ignore"):
-        return activation_of(op)(PAIRS[kind].evaluate(*operands))
+        return activation_of(op)(PAIRS[BinaryKind(op.kind)].evaluate(*operands))
 
 
 def run_lookup(op: Op, types: tuple[TensorType, ...], operands: tuple[Array, ...]) -> Array:
@@ -52,22 +49,6 @@ def run_dequantize(op: Op, types: tuple[TensorType, ...], operands: tuple[Array,
     """Run ``dequantize``."""
     scale, zero = _per_channel(_quant(types[0]), len(types[0].shape))
     return dequantize(operands[0], scale, zero)
-
-
-def _through_table(
-    op: Op,
-    types: tuple[TensorType, ...],
-    operands: tuple[Array, ...],
-    table: Callable[..., Array],
-) -> Array:
-    parameters = (_scale_and_zero(found) for found in (types[0], types[1], op.result.type))
-    pairs = table(operands[0].dtype, *parameters, *clamp_of(op, op.result.type))
-    return lookup_pair(operands[0], operands[1], pairs)
-
-
-def _scale_and_zero(found: TensorType) -> tuple[float, int]:
-    quant = _quant(found)
-    return quant.scale[0], quant.zero_point[0]
 
 
 def _per_channel(quant: Quantization, rank: int) -> tuple[Array, Array]:

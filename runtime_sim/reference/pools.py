@@ -34,10 +34,9 @@ def avg_pool(op: Op, types: tuple[TensorType, ...], operands: tuple[Array, ...])
     if types[0].quant is None or result.quant is None:
         seen = taps(pad_image(x, window, 0), window)
         return seen.sum(axis=0, dtype=np.float32) / count
-    real = dequantize(x, types[0].quant.scale[0], types[0].quant.zero_point[0])
+    real = dequantize(x, *types[0].quant.single)
     seen = taps(pad_image(real, window, 0), window).astype(np.float32)
-    scale, zero = result.quant.scale[0], result.quant.zero_point[0]
-    return window_average(seen, count, scale, zero, *clamp_of(op, result), x.dtype)
+    return window_average(seen, count, *result.quant.single, *clamp_of(op, result), x.dtype)
 
 
 def global_avg_pool(op: Op, types: tuple[TensorType, ...], operands: tuple[Array, ...]) -> Array:

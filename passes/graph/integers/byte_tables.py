@@ -47,8 +47,7 @@ def byte_table(source: TensorType, chain: Sequence[Op], target: Target) -> Array
         target: The type that the last result is quantised to.
     """
     assert source.quant is not None, "only quantised tensors are dequantised"
-    scale, zero = source.quant.scale[0], source.quant.zero_point[0]
-    values: Array = dequantize(all_bytes(_numpy(source.dtype)), scale, zero)
+    values: Array = dequantize(all_bytes(_numpy(source.dtype)), *source.quant.single)
     for op in chain:
         values = call_of(op, Activation(op.kind))(values)
     return quantize(values, target.quant.scale[0], target.zero, _numpy(target.dtype))

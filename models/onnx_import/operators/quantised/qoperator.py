@@ -164,9 +164,9 @@ def _lookup(
     found = b.types[x]
     assert found.quant is not None, "operands were given a quantisation"
     source = np.int8 if found.dtype is DType.S8 else np.uint8
-    real = dequantize(all_bytes(source), found.quant.scale[0], found.quant.zero_point[0])
+    real = dequantize(all_bytes(source), *found.quant.single)
     target = np.int8 if dtype is DType.S8 else np.uint8
-    table = quantize(function(real), quant.scale[0], quant.zero_point[0], target)
+    table = quantize(function(real), *quant.single, target)
     entry = b.constant(f"{name}.table", table)
     return b.emit("lookup", (x, entry), name, node, dtype=dtype, quant=quant)
 
