@@ -52,7 +52,7 @@ def _holds_psums(counts: Counts, position: int, level: str) -> Bools:
     if position + 1 == starts.shape[1]:
         return np.ones(len(batch), np.bool_)
     above = {fanout.name for fanout in counts.arch.fanouts_above(level)}
-    inner, turns = starts[:, position + 1], batch.turns[Operand.O]
+    inner, turns = starts[:, position + 1], batch.turns(Operand.O)
     found = turns.visits(inner) > turns.tiles(inner)
     for column, (name, dim) in enumerate(batch.unrolled):
         if name in above and dim in REDUCTION:

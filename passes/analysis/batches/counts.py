@@ -109,7 +109,7 @@ class Counts:
         self.elements: Ints = own * np.where(relevant, unrolled, 1).prod(axis=-1)
         self.visits = np.empty_like(starts)
         for operand, rows in index.rows.items():
-            self.visits[rows] = batch.turns[operand].visits(starts[rows])
+            self.visits[rows] = batch.turns(operand).visits(starts[rows])
             self.visits[rows.stop - 1] = batch.steps
         inputs = index.rows[Operand.I]
         extents = inside[inputs] * unrolled[inputs]

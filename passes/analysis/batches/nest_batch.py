@@ -2,13 +2,13 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ....ir.mapping import Allocation, Loop, LoopNest, SpatialLoop
-from ....ir.workload import DIMS, OPERANDS, REDUCTION, RELEVANT, Dim, Operand, Workload
+from ....ir.workload import DIMS, REDUCTION, RELEVANT, Dim, Operand, Workload
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -71,15 +71,36 @@ class NestBatch:
         """Numbers of the nests, ``[B]``."""
         return np.arange(len(self))
 
-    @cached_property
-    def turns(self) -> Mapping[Operand, "Turns"]:
-        """Loops that change an operand's tile."""
-        return {operand: Turns(self, RELEVANT[operand]) for operand in OPERANDS}
+    def turns(self, operand: Operand) -> "Turns":
+        """Return the loops that change an operand's tile."""
+        return Turns(self, RELEVANT[operand])
 
-    @cached_property
+    @property
     def reductions(self) -> "Turns":
         """Loops that add to the same outputs."""
         return Turns(self, REDUCTION)
+
+    def last_turns(self, dims: frozenset[Dim]) -> Ints:
+        """Return the position behind the last loop that turns outside of each, ``[B, L + 1]``.
+
+        Args:
+            dims: The dimensions whose loops count.
+        """
+        known = self._last_turns.get(dims)
+        return self._behind(dims) if known is None else known
+
+    @cached_property
+    def _last_turns(self) -> Mapping[frozenset[Dim], Ints]:
+        # Kept here and not by ``Turns``: a batch and what refers to it would be a circle, and its
+        # arrays would remain until Python looks for circles.
+        return {dims: self._behind(dims) for dims in (*RELEVANT.values(), REDUCTION)}
+
+    def _behind(self, dims: frozenset[Dim]) -> Ints:
+        turning = _columns(dims)[self.dims] & (self.extents > 1)
+        place: Ints = np.arange(1, turning.shape[1] + 1, dtype=np.int64)
+        found = np.zeros((len(self), len(place) + 1), np.int64)
+        np.maximum.accumulate(np.where(turning, place, 0), axis=1, out=found[:, 1:])
+        return found
 
     @cached_property
     def tails(self) -> Ints:
@@ -149,21 +170,9 @@ class Turns:
     batch: NestBatch
     dims: frozenset[Dim]
 
-    @cached_property
-    def _columns(self) -> Bools:
-        return np.array([dim in self.dims for dim in DIMS])
-
-    @cached_property
-    def _behind(self) -> Ints:
-        turning = self._columns[self.batch.dims] & (self.batch.extents > 1)
-        place: Ints = np.arange(1, turning.shape[1] + 1, dtype=np.int64)
-        found = np.zeros((len(self.batch), len(place) + 1), np.int64)
-        np.maximum.accumulate(np.where(turning, place, 0), axis=1, out=found[:, 1:])
-        return found
-
     def behind(self, start: Ints) -> Ints:
         """Return the position behind the last of the loops outside of positions, ``[.., B]``."""
-        return self._behind[self.batch.rows, start]
+        return self.batch.last_turns(self.dims)[self.batch.rows, start]
 
     def visits(self, start: Ints) -> Ints:
         """Return how often what depends on the dimensions changes outside of places, ``[.., B]``.
@@ -182,9 +191,14 @@ class Turns:
         Args:
             inside: Extents of the temporal loops inside of them, ``[.., B, 8]``.
         """
-        own = inside[..., self._columns]
-        found: Ints = (self.batch.whole[:, self._columns] // own).prod(axis=-1)
+        columns = _columns(self.dims)
+        found: Ints = (self.batch.whole[:, columns] // inside[..., columns]).prod(axis=-1)
         return found
+
+
+@cache
+def _columns(dims: frozenset[Dim]) -> Bools:
+    return np.array([dim in dims for dim in DIMS])
 
 
 def per_dim(dims: Ints, extents: Ints) -> Ints:

@@ -72,7 +72,7 @@ class TileBatch:
 
     @cached_property
     def _outputs(self) -> Turns:
-        return self.batch.turns[Operand.O]
+        return self.batch.turns(Operand.O)
 
     def _home(self, operand: Operand) -> Ints:
         """Where the outermost on-chip tile starts; 0 for what is resident, ``[B]``."""
@@ -258,7 +258,7 @@ class TileBatch:
 
     def _loads(self, operand: Operand, kept: Ints) -> Ints:
         """Return how often a tile is loaded if those inside of a loop remain, ``[B]``."""
-        turns = self.batch.turns[operand]
+        turns = self.batch.turns(operand)
         within = turns.tiles(self._home(operand)) // turns.tiles(kept)
         return turns.visits(kept) * within
 
@@ -322,7 +322,7 @@ class TileBatch:
         others = cost.offchip_bytes
         count = self._parameter_transfers()
         for operand in self._streamed():
-            model = self.batch.turns[operand].visits(self._home(operand))
+            model = self.batch.turns(operand).visits(self._home(operand))
             others = others - model * self._tile_bytes(operand)
         if Operand.O not in self.placement:
             count = count + self._outputs.tiles(self._home(Operand.O))

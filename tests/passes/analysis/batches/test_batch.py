@@ -1,4 +1,6 @@
+import gc
 import time
+import weakref
 
 import numpy as np
 import pytest
@@ -25,6 +27,21 @@ def fits(nest, arch, placement=frozenset()):
     except (InfeasibleError, VerifyError):
         return False
     return True
+
+
+def test_a_batch_and_what_it_computed_go_with_the_last_reference():
+    arch = load_architecture("simba")
+    nest = map_output_stationary(Workload(P=8, Q=8, C=16, K=16), arch).nest
+    gc.disable()
+    try:
+        batch = batch_nests([nest])
+        evaluate_batch(batch, arch)
+        assert batch.reductions.tiles(batch.starts[Operand.O][:, 0]).size
+        gone = weakref.ref(batch)
+        del batch
+        assert gone() is None
+    finally:
+        gc.enable()
 
 
 @settings(max_examples=150, deadline=None)
