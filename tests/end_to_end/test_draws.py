@@ -12,7 +12,7 @@ from tests.ir.test_report import MINIMAL
 
 from .draws import Draw, Verdict, check_bounds
 
-SEED, COUNT, PARTS = 20, 48, 4
+SEED, COUNT, PARTS = 20, 32, 4
 MORE = 400
 MAPPERS = ("cosa", "loma", "random", "random-pruned", "salsa")
 """Those that take no seconds for small workloads."""

@@ -27,7 +27,7 @@ CHOICES = st.builds(
 
 @pytest.mark.parametrize("arch", ["simba", "flexer-arch5", "edge-fp32"])
 @settings(
-    max_examples=8,
+    max_examples=5,
     deadline=None,
     derandomize=True,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],

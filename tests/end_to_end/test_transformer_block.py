@@ -81,7 +81,7 @@ def test_a_transformer_block_verifies(tmp_path: Path, arch: str):
         assert {"gelu", "exp", "reduce_mean", "sqrt"} <= floats
 
 
-@pytest.mark.parametrize("arch", ["simba", "flexer-arch5"])
+@pytest.mark.parametrize("arch", ["simba", pytest.param("flexer-arch5", marks=pytest.mark.slow)])
 def test_normalisations_and_softmax_are_fused_and_verify(tmp_path: Path, arch: str):
     onnx.save(block(96), tmp_path / "block.onnx")
     found: dict[Fuse, Result] = {}

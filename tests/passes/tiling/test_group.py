@@ -178,7 +178,7 @@ def test_weights_come_once_though_the_last_stripe_has_fewer_rows(rows: int):
 
 @pytest.mark.parametrize("arch", MACHINES)
 @pytest.mark.parametrize("late", [False, True])
-@pytest.mark.parametrize("rows", [1, 2, 3])
+@pytest.mark.parametrize("rows", [1, pytest.param(2, marks=pytest.mark.slow), 3])
 def test_rows_that_a_filter_reads_come_once(arch: str, late: bool, rows: int):
     net = NetworkBuilder()
     x = net.input("x", (1, 8, 79, 80))

@@ -361,9 +361,9 @@ def _attempt(path: Path, blob: bytes) -> None:
 
 def test_truncations_and_flipped_bytes_raise_nothing_but_model_errors(saved):
     whole, dice = saved.read_bytes(), random.Random(5)
-    for _ in range(150):
+    for _ in range(75):
         _attempt(saved, whole[: dice.randrange(len(whole))])
-    for _ in range(300):
+    for _ in range(150):
         blob = bytearray(whole)
         for _ in range(dice.randrange(1, 4)):
             blob[dice.choice((dice.randrange(len(blob)), dice.randrange(60)))] = dice.randrange(256)
@@ -372,5 +372,5 @@ def test_truncations_and_flipped_bytes_raise_nothing_but_model_errors(saved):
 
 def test_random_bytes_raise_nothing_but_model_errors(saved):
     dice = random.Random(6)
-    for size in range(200):
+    for size in range(0, 200, 2):
         _attempt(saved, dice.randbytes(size))
