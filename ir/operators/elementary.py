@@ -52,6 +52,9 @@ def quantize(
 ) -> Array:
     """Return ``sat(rint(values / scale) + zero_point)`` in ``np.int8`` or ``np.uint8``.
 
+    NaN becomes the least integer: a maximum of x86-64 returns its other operand then, and
+    ONNX leaves it open.
+
     Args:
         values: Numbers.
         scale: Of the result.
@@ -62,7 +65,7 @@ def quantize(
     with np.errstate(over="ignore", invalid="ignore"):
         steps = np.rint(values.astype(np.float32) / np.asarray(scale, np.float32))
         shifted = steps.astype(np.float64) + np.asarray(zero_point)
-        return np.clip(shifted, low, high).astype(dtype)
+        return np.minimum(np.fmax(shifted, low), high).astype(dtype)
 
 
 def dequantize(values: Array, scale: npt.ArrayLike, zero_point: npt.ArrayLike) -> Floats:

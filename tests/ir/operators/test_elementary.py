@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from onnx import TensorProto, helper
 
-from accnn.ir.operators.elementary import fma, sigmoid, tanh
+from accnn.ir.operators.elementary import fma, quantize, sigmoid, tanh
 from accnn.models.session import make_session, run
 
 floats = st.floats(width=32, min_value=-1e6, max_value=1e6, allow_subnormal=False)
@@ -73,3 +73,26 @@ def test_quotients_of_polynomials_are_near_the_functions(x):
     np.testing.assert_allclose(tanh(value), np.tanh(wide), atol=1e-6)
     np.testing.assert_allclose(sigmoid(value), 0.5 + 0.5 * np.tanh(wide / 2), atol=1e-6)
     assert np.isnan(tanh(np.array([np.nan], np.float32)))[0]
+
+
+@pytest.mark.parametrize(
+    ("dtype", "element"), [(np.int8, TensorProto.INT8), (np.uint8, TensorProto.UINT8)]
+)
+def test_what_is_no_number_is_quantised_as_onnxruntime_does(dtype, element):
+    unusual = np.array([np.nan, -np.nan, np.inf, -np.inf, 1e38, -0.0], np.float32)
+    x = np.resize(unusual, 67)
+    graph = helper.make_graph(
+        [helper.make_node("QuantizeLinear", ["x", "scale", "zero"], ["y"])],
+        "quantize",
+        [helper.make_tensor_value_info("x", TensorProto.FLOAT, x.shape)],
+        [helper.make_tensor_value_info("y", element, x.shape)],
+        [
+            helper.make_tensor("scale", TensorProto.FLOAT, [], [0.02]),
+            helper.make_tensor("zero", element, [], [11]),
+        ],
+    )
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+
+    expected = run(make_session(model), {"x": x})["y"]
+
+    np.testing.assert_array_equal(quantize(x, np.float32(0.02), 11, dtype), expected)
