@@ -91,8 +91,7 @@ class Allocators:
         """Return how an operator's tiles lie in a memory, decided when the first one comes."""
         key = step, (memory[0], item.npu)
         if key not in self._chosen:
-            plain = self.layouts[key]
-            ways = (plain, plain.mirrored(self._range(step, memory[0])))
+            ways = self.layouts[key].ways(self._range(step, memory[0]))
             self._chosen[key] = min(ways, key=lambda way: way.wait(self._space(memory)))
         return self._chosen[key]
 

@@ -1,10 +1,11 @@
 """Where the tiles of one operator lie in one memory: as it has them, or turned around.
 
     0      a   b      size            0      b   a      size
-    |      [--][---]  |       ->      |  [---][--]      |
+    |      [--][---]  |       ->      |  [---][--]      |   or  |[--][---]        |  ...
 
-Tiles of one operator fit together in the order of its events, and so they do mirrored. Which way
-is better depends on what the operators before left where. A tile may also lie elsewhere by itself,
+Tiles of one operator fit together in the order of its events, and so they do mirrored, or moved
+together to either end of what they may use. Which way is better depends on what the operators
+before left where. A tile may also lie elsewhere by itself,
 beside all those that come while it is there: then these still find their places.
 """
 
@@ -22,17 +23,33 @@ Ranges = Sequence[tuple[int, int]]
 
 
 @dataclass(frozen=True)
+class Placed:
+    """A tile of an operator whose schedule is not joined with others yet.
+
+    Attributes:
+        item: As it was placed.
+        size: What it occupies [byte].
+        start: When it first needs its place there [cycle].
+    """
+
+    item: Placement
+    size: int
+    start: int
+
+
+@dataclass(frozen=True)
 class Layout:
     """Tiles of one operator in one memory.
 
     Attributes:
-        items: The tiles as they were placed, by their first event, and the bytes that they occupy.
-        turn: What an address and the mirrored end of its tile add up to; ``None`` leaves all tiles
-            where they were [byte].
+        tiles: Those that have a place there, by their first event.
+        is_mirrored: Whether they are turned around in the range that they take.
+        shift: By how much they are moved together [byte].
     """
 
-    items: tuple[tuple[Placement, int], ...]
-    turn: int | None = None
+    tiles: tuple[Placed, ...]
+    is_mirrored: bool = False
+    shift: int = 0
 
     def place(self, item: Placement, size: int) -> tuple[int, int]:
         """Return the first byte of a tile, and the one past its last.
@@ -41,8 +58,10 @@ class Layout:
             item: As it was placed.
             size: What it occupies [byte].
         """
-        address = item.address if self.turn is None else self.turn - item.address - size
-        return address, address + size
+        address = item.address
+        if self.is_mirrored:
+            address = sum(self._range) - address - size
+        return address + self.shift, address + self.shift + size
 
     def beside(self, item: Placement) -> Iterator[tuple[int, int]]:
         """Yield the places of the tiles that come while a tile is there.
@@ -52,38 +71,48 @@ class Layout:
         """
         low = bisect_left(self._begins, item.first_event)
         high = bisect_right(self._begins, item.last_event)
-        for other, size in self.items[low:high]:
-            if other is not item:
-                yield self.place(other, size)
+        for other in self.tiles[low:high]:
+            if other.item is not item:
+                yield self.place(other.item, other.size)
 
     @cached_property
     def _begins(self) -> tuple[int, ...]:
-        return tuple(item.first_event for item, _ in self.items)
+        return tuple(placed.item.first_event for placed in self.tiles)
 
-    @property
+    @cached_property
     def _range(self) -> tuple[int, int]:
-        ends = (item.address + size for item, size in self.items)
-        return min(item.address for item, _ in self.items), max(ends)
+        ends = (placed.item.address + placed.size for placed in self.tiles)
+        return min(placed.item.address for placed in self.tiles), max(ends)
 
-    def wait(self, space: AddressSpace) -> int:
-        """Return how long all tiles wait for their places that come before the first one leaves.
+    def wait(self, space: AddressSpace) -> tuple[int, int]:
+        """Return how late the operator is for its places, and how long its tiles wait for them.
+
+        Those count that come before the first one leaves: when the operator could begin as it did,
+        so that each of them has its place in time, and the sum of the cycles from which on they
+        have them.
 
         Args:
             space: The memory.
         """
-        first = min(item.last_event for item, _ in self.items)
-        early = (pair for pair in self.items if pair[0].first_event <= first)
-        return sum(space.free_at(*self.place(*pair)) for pair in early)
+        first = min(placed.item.last_event for placed in self.tiles)
+        early = [placed for placed in self.tiles if placed.item.first_event <= first]
+        free = [space.free_at(*self.place(placed.item, placed.size)) for placed in early]
+        late = (begin - placed.start for begin, placed in zip(free, early, strict=True))
+        return max(late), sum(free)
 
-    def mirrored(self, within: tuple[int, int]) -> "Layout":
-        """Return the tiles turned around in a range, or in their own if that is no part of it.
+    def ways(self, within: tuple[int, int]) -> Iterator["Layout"]:
+        """Yield the tiles as they lie, mirrored, and both at either end of a range.
 
         Args:
-            within: First byte that they may use, and the one past the last.
+            within: First byte that they may use, and the one past the last; if they use others,
+                they are only mirrored.
         """
         low, high = self._range
         fits = within[0] <= low and high <= within[1]
-        return Layout(self.items, sum(within) if fits else low + high)
+        shifts = {0, within[0] - low, within[1] - high} if fits else {0}
+        for shift in sorted(shifts, key=abs):
+            yield Layout(self.tiles, shift=shift)
+            yield Layout(self.tiles, is_mirrored=True, shift=shift)
 
 
 def layouts(accesses: Accesses) -> Mapping[tuple[int, SpaceKey], Layout]:
@@ -92,10 +121,9 @@ def layouts(accesses: Accesses) -> Mapping[tuple[int, SpaceKey], Layout]:
     Args:
         accesses: Of the schedule, its operators in turn.
     """
-    schedule, found = accesses.schedule, dict[tuple[int, SpaceKey], list[tuple[Placement, int]]]()
+    schedule, found = accesses.schedule, dict[tuple[int, SpaceKey], list[Placed]]()
     for item in sorted(schedule.placements, key=lambda item: item.first_event):
-        tile = schedule.graph.tiles[item.tile]
-        step = schedule.events[item.first_event].step
-        key = step, (tile.space, item.npu)
-        found.setdefault(key, []).append((item, tile.occupied))
-    return {key: Layout(tuple(items)) for key, items in found.items()}
+        tile, first = schedule.graph.tiles[item.tile], schedule.events[item.first_event]
+        placed = found.setdefault((first.step, (tile.space, item.npu)), [])
+        placed.append(Placed(item, tile.occupied, first.start))
+    return {key: Layout(tuple(tiles)) for key, tiles in found.items()}

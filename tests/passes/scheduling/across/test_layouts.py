@@ -1,11 +1,11 @@
-"""Tiles of one operator: as they lie, and mirrored, they fit together."""
+"""Tiles of one operator fit together as they lie, mirrored, and moved."""
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from accnn.ir.tiles.events import Placement
-from accnn.passes.scheduling.across.layouts import Layout
+from accnn.passes.scheduling.across.layouts import Layout, Placed
 from accnn.passes.scheduling.engine.address_space import AddressSpace
 
 
@@ -14,27 +14,35 @@ def tile(address: int, first: int, last: int) -> Placement:
 
 
 A, B, C = tile(10, 0, 4), tile(30, 1, 2), tile(30, 3, 5)
-LAYOUT = Layout(((A, 20), (B, 8), (C, 30)))
+LAYOUT = Layout((Placed(A, 20, 0), Placed(B, 8, 5), Placed(C, 30, 9)))
 
 
-def test_tiles_are_mirrored_in_what_they_may_use():
-    turned = LAYOUT.mirrored((0, 100))
+def test_tiles_lie_as_they_did_or_mirrored_or_at_either_end_of_what_they_may_use():
+    ways = list(LAYOUT.ways((0, 100)))
 
-    assert turned.place(A, 20) == (70, 90)
-    assert turned.place(C, 30) == (40, 70)
+    assert [way.place(A, 20) for way in ways] == [
+        *((10, 30), (40, 60)),
+        *((0, 20), (30, 50)),
+        *((50, 70), (80, 100)),
+    ]
+    assert [way.place(C, 30) for way in ways] == [
+        *((30, 60), (10, 40)),
+        *((20, 50), (0, 30)),
+        *((70, 100), (50, 80)),
+    ]
 
 
 def test_what_may_not_be_used_is_not():
-    turned = LAYOUT.mirrored((20, 100))
+    ways = list(LAYOUT.ways((20, 100)))
 
-    assert turned.place(A, 20) == (40, 60)
-    assert turned.place(C, 30) == (10, 40)
+    assert [way.place(A, 20) for way in ways] == [(10, 30), (40, 60)]
 
 
 def test_others_that_come_while_a_tile_is_there_keep_their_places():
     assert sorted(LAYOUT.beside(A)) == [(30, 38), (30, 60)]
     assert list(LAYOUT.beside(B)) == []
-    assert list(LAYOUT.mirrored((0, 100)).beside(A)) == [(62, 70), (40, 70)]
+    mirrored = Layout(LAYOUT.tiles, is_mirrored=True, shift=30)
+    assert list(mirrored.beside(A)) == [(62, 70), (40, 70)]
 
 
 def test_those_count_that_come_before_one_leaves():
@@ -42,8 +50,17 @@ def test_those_count_that_come_before_one_leaves():
     for low, high, end in ((10, 20, 7), (36, 50, 9)):
         space.use(space.claim(low, high), end)
 
-    assert LAYOUT.wait(space) == 7 + 9
-    assert LAYOUT.mirrored((0, 100)).wait(space) == 0
+    assert LAYOUT.wait(space) == (7, 7 + 9)
+    assert Layout(LAYOUT.tiles, shift=40).wait(space) == (0, 0)
+
+
+def test_a_later_tile_may_have_its_place_later():
+    space = AddressSpace()
+    space.use(space.claim(30, 60), 11)
+    together = Layout((Placed(A, 20, 2), Placed(B, 8, 5)))
+
+    assert together.wait(space) == (11 - 5, 11)
+    assert Layout(together.tiles, is_mirrored=True).wait(space) == (11 - 2, 11)
 
 
 @given(
@@ -54,24 +71,24 @@ def test_those_count_that_come_before_one_leaves():
     ),
     st.integers(0, 20),
 )
-def test_tiles_that_fit_together_do_so_mirrored(drawn, spare: int):
+def test_tiles_that_fit_together_do_so_mirrored_and_moved(drawn, spare: int):
     """Those of the drawn tiles that are apart: in addresses, or in events."""
     items: list[tuple[Placement, int]] = []
     for address, size, first, length in drawn:
         item = tile(address, first, first + length)
         if all(_apart(item, size, *other) for other in items):
             items.append((item, size))
-    layout = Layout(tuple(sorted(items, key=lambda pair: pair[0].first_event)))
+    ordered = sorted(items, key=lambda pair: pair[0].first_event)
+    layout = Layout(tuple(Placed(item, size, item.first_event) for item, size in ordered))
     top = max(item.address + size for item, size in items) + spare
 
-    turned = layout.mirrored((0, top))
-
-    moved = [
-        (tile(turned.place(item, size)[0], item.first_event, item.last_event), size)
-        for item, size in items
-    ]
-    assert all(0 <= item.address <= top - size for item, size in moved)
-    assert all(_apart(*one, *other) for at, one in enumerate(moved) for other in moved[:at])
+    for way in layout.ways((0, top)):
+        moved = [
+            (tile(way.place(item, size)[0], item.first_event, item.last_event), size)
+            for item, size in items
+        ]
+        assert all(0 <= item.address <= top - size for item, size in moved)
+        assert all(_apart(*one, *other) for at, one in enumerate(moved) for other in moved[:at])
 
 
 def _apart(one: Placement, size: int, other: Placement, others: int) -> bool:
@@ -80,6 +97,6 @@ def _apart(one: Placement, size: int, other: Placement, others: int) -> bool:
     return in_time or below or other.address + others <= one.address
 
 
-@pytest.mark.parametrize("turn", [None, 40])
-def test_a_tile_is_not_beside_itself(turn: int | None):
-    assert list(Layout(((A, 20),), turn).beside(A)) == []
+@pytest.mark.parametrize("is_mirrored", [False, True])
+def test_a_tile_is_not_beside_itself(is_mirrored: bool):
+    assert list(Layout((Placed(A, 20, 0),), is_mirrored).beside(A)) == []
