@@ -1,5 +1,6 @@
 """The search in plain Python on few blocks, against all orders, without first fit before it."""
 
+import numpy as np
 import pytest
 
 from accnn.passes.scheduling.cosma.packing import exact
@@ -71,3 +72,15 @@ def test_what_the_search_leaves_open_the_integer_program_answers(monkeypatch):
         assert proven
         assert (addresses is not None) == lowest(blocks, budget)
         assert addresses is None or is_right(blocks, addresses, budget)
+
+
+def test_what_is_taken_out_again_leaves_nothing_behind():
+    for seed in range(30):
+        blocks, height = cut(seed)
+        search, untouched = _Search(blocks, height), _Search(blocks, height)
+        if not search.run(1000):
+            continue
+        search._remove(np.arange(len(blocks)))
+
+        for name in ("_placed", "_below", "_tops", "_left"):
+            assert (getattr(search, name) == getattr(untouched, name)).all(), name
