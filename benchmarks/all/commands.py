@@ -12,6 +12,7 @@ _OTHERS = (
         module="benchmarks.networks",
         quick="--network squeezenet --arch simba --image-size 64 --mapper output-stationary",
     ),
+    Command(module="benchmarks.compiler", quick="--network squeezenet --image-size 64"),
     Command(module="benchmarks.model_vs_simulator", quick="--network squeezenet --arch edge-1m"),
     Command(module="benchmarks.cosma_end_to_end", quick="--network squeezenet --image-size 64"),
     Command(module="benchmarks.fusion", quick="--network squeezenet --arch simba"),

@@ -6,8 +6,8 @@
 Events are taken layer by layer. Each starts as soon as what it reads is there and its place is
 free, in the first gap of its engine that is long enough, even before events of earlier operators.
 The tiles of an operator are mirrored in their memory, or moved together, where that is free sooner,
-and single ones may lie where they find space first. No event is ever put off for a later one, and places are given out
-in the order of the events, so that none waits for ever.
+and single ones may lie where they find space first. No event is ever put off for a later one, and
+places are given out in the order of the events, so that none waits for ever.
 
 References:
     Topcuoglu, Hariri, Wu: Performance-Effective and Low-Complexity Task Scheduling for
