@@ -1,12 +1,12 @@
-"""Where the tiles of one operator lie in one memory: as it has them, or turned around.
+"""Where the tiles of one operator lie in one memory: as it has them, mirrored, or moved together.
 
-    0      a   b      size            0      b   a      size
-    |      [--][---]  |       ->      |  [---][--]      |   or  |[--][---]        |  ...
+    0    a   b      size        0    b   a      size        0  a   b        size
+    |    [--][---]     |   or   |    [---][--]     |   or   |  [--][---]       |   ...
 
 Tiles of one operator fit together in the order of its events, and so they do mirrored, or moved
 together to either end of what they may use. Which way is better depends on what the operators
-before left where. A tile may also lie elsewhere by itself,
-beside all those that come while it is there: then these still find their places.
+before left where. A tile may also lie elsewhere by itself, beside all those that come while it is
+there: then these still find their places.
 """
 
 from bisect import bisect_left, bisect_right
@@ -110,7 +110,7 @@ class Layout:
         low, high = self._range
         fits = within[0] <= low and high <= within[1]
         shifts = {0, within[0] - low, within[1] - high} if fits else {0}
-        for shift in sorted(shifts, key=abs):
+        for shift in sorted(shifts, key=lambda shift: (abs(shift), shift)):
             yield Layout(self.tiles, shift=shift)
             yield Layout(self.tiles, is_mirrored=True, shift=shift)
 
