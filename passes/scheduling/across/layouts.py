@@ -23,7 +23,7 @@ Ranges = Sequence[tuple[int, int]]
 
 
 @dataclass(frozen=True)
-class Placed:
+class PlacedTile:
     """A tile of an operator whose schedule is not joined with others yet.
 
     Attributes:
@@ -47,7 +47,7 @@ class Layout:
         shift: By how much they are moved together [byte].
     """
 
-    tiles: tuple[Placed, ...]
+    tiles: tuple[PlacedTile, ...]
     is_mirrored: bool = False
     shift: int = 0
 
@@ -121,9 +121,9 @@ def layouts(accesses: Accesses) -> Mapping[tuple[int, SpaceKey], Layout]:
     Args:
         accesses: Of the schedule, its operators in turn.
     """
-    schedule, found = accesses.schedule, dict[tuple[int, SpaceKey], list[Placed]]()
+    schedule, found = accesses.schedule, dict[tuple[int, SpaceKey], list[PlacedTile]]()
     for item in sorted(schedule.placements, key=lambda item: item.first_event):
         tile, first = schedule.graph.tiles[item.tile], schedule.events[item.first_event]
         placed = found.setdefault((first.step, (tile.space, item.npu)), [])
-        placed.append(Placed(item, tile.occupied, first.start))
+        placed.append(PlacedTile(item, tile.occupied, first.start))
     return {key: Layout(tuple(tiles)) for key, tiles in found.items()}

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from accnn.ir.tiles.events import Placement
-from accnn.passes.scheduling.across.layouts import Layout, Placed
+from accnn.passes.scheduling.across.layouts import Layout, PlacedTile
 from accnn.passes.scheduling.engine.address_space import AddressSpace
 
 
@@ -14,7 +14,7 @@ def tile(address: int, first: int, last: int) -> Placement:
 
 
 A, B, C = tile(10, 0, 4), tile(30, 1, 2), tile(30, 3, 5)
-LAYOUT = Layout((Placed(A, 20, 0), Placed(B, 8, 5), Placed(C, 30, 9)))
+LAYOUT = Layout((PlacedTile(A, 20, 0), PlacedTile(B, 8, 5), PlacedTile(C, 30, 9)))
 
 
 def test_tiles_lie_as_they_did_or_mirrored_or_at_either_end_of_what_they_may_use():
@@ -57,7 +57,7 @@ def test_those_count_that_come_before_one_leaves():
 def test_a_later_tile_may_have_its_place_later():
     space = AddressSpace()
     space.use(space.claim(30, 60), 11)
-    together = Layout((Placed(A, 20, 2), Placed(B, 8, 5)))
+    together = Layout((PlacedTile(A, 20, 2), PlacedTile(B, 8, 5)))
 
     assert together.wait(space) == (11 - 5, 11)
     assert Layout(together.tiles, is_mirrored=True).wait(space) == (11 - 2, 11)
@@ -79,7 +79,7 @@ def test_tiles_that_fit_together_do_so_mirrored_and_moved(drawn, spare: int):
         if all(_apart(item, size, *other) for other in items):
             items.append((item, size))
     ordered = sorted(items, key=lambda pair: pair[0].first_event)
-    layout = Layout(tuple(Placed(item, size, item.first_event) for item, size in ordered))
+    layout = Layout(tuple(PlacedTile(item, size, item.first_event) for item, size in ordered))
     top = max(item.address + size for item, size in items) + spare
 
     for way in layout.ways((0, top)):
@@ -99,4 +99,4 @@ def _apart(one: Placement, size: int, other: Placement, others: int) -> bool:
 
 @pytest.mark.parametrize("is_mirrored", [False, True])
 def test_a_tile_is_not_beside_itself(is_mirrored: bool):
-    assert list(Layout((Placed(A, 20, 0),), is_mirrored).beside(A)) == []
+    assert list(Layout((PlacedTile(A, 20, 0),), is_mirrored).beside(A)) == []
