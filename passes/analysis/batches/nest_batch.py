@@ -80,28 +80,6 @@ class NestBatch:
         """Loops that add to the same outputs."""
         return Turns(self, REDUCTION)
 
-    def last_turns(self, dims: frozenset[Dim]) -> Ints:
-        """Return the position behind the last loop that turns outside of each, ``[B, L + 1]``.
-
-        Args:
-            dims: The dimensions whose loops count.
-        """
-        known = self._last_turns.get(dims)
-        return self._behind(dims) if known is None else known
-
-    @cached_property
-    def _last_turns(self) -> Mapping[frozenset[Dim], Ints]:
-        # Kept here and not by ``Turns``: a batch and what refers to it would be a circle, and its
-        # arrays would remain until Python looks for circles.
-        return {dims: self._behind(dims) for dims in (*RELEVANT.values(), REDUCTION)}
-
-    def _behind(self, dims: frozenset[Dim]) -> Ints:
-        turning = _columns(dims)[self.dims] & (self.extents > 1)
-        place: Ints = np.arange(1, turning.shape[1] + 1, dtype=np.int64)
-        found = np.zeros((len(self), len(place) + 1), np.int64)
-        np.maximum.accumulate(np.where(turning, place, 0), axis=1, out=found[:, 1:])
-        return found
-
     @cached_property
     def tails(self) -> Ints:
         """Extents inside of each position of the temporal loops, ``[B, L + 1, 8]``."""
@@ -162,6 +140,9 @@ class LevelledBatch(NestBatch):
 class Turns:
     """The loops over some dimensions that turn, in every nest of a batch.
 
+    A batch does not keep them: the two would be a circle of references, and the batch's arrays
+    would remain until Python looks for circles.
+
     Attributes:
         batch: The nests.
         dims: The dimensions.
@@ -170,9 +151,17 @@ class Turns:
     batch: NestBatch
     dims: frozenset[Dim]
 
+    @cached_property
+    def _behind(self) -> Ints:
+        turning = _columns(self.dims)[self.batch.dims] & (self.batch.extents > 1)
+        place: Ints = np.arange(1, turning.shape[1] + 1, dtype=np.int64)
+        found = np.zeros((len(self.batch), len(place) + 1), np.int64)
+        np.maximum.accumulate(np.where(turning, place, 0), axis=1, out=found[:, 1:])
+        return found
+
     def behind(self, start: Ints) -> Ints:
         """Return the position behind the last of the loops outside of positions, ``[.., B]``."""
-        return self.batch.last_turns(self.dims)[self.batch.rows, start]
+        return self._behind[self.batch.rows, start]
 
     def visits(self, start: Ints) -> Ints:
         """Return how often what depends on the dimensions changes outside of places, ``[.., B]``.
