@@ -51,19 +51,24 @@ def has_fma() -> bool:
     return cpuinfo.exists() and " fma " in cpuinfo.read_text()
 
 
+def of_onnxruntime(kind: str, x, *constants, makes: int = TensorProto.FLOAT):
+    """Return what onnxruntime makes of numbers and constants by one operator."""
+    graph = helper.make_graph(
+        [helper.make_node(kind, ["x", *(item.name for item in constants)], ["y"])],
+        "function",
+        [helper.make_tensor_value_info("x", TensorProto.FLOAT, x.shape)],
+        [helper.make_tensor_value_info("y", makes, x.shape)],
+        list(constants),
+    )
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+    return run(make_session(model), {"x": x})["y"]
+
+
 @pytest.mark.skipif(not has_fma(), reason="onnxruntime rounds products without fma on this machine")
 @pytest.mark.parametrize(("kind", "function"), [("Sigmoid", sigmoid), ("Tanh", tanh)])
 def test_quotients_of_polynomials_are_those_of_onnxruntime(kind, function):
     x = np.random.default_rng(0).uniform(-20, 20, 50_000).astype(np.float32)
-    graph = helper.make_graph(
-        [helper.make_node(kind, ["x"], ["y"])],
-        "function",
-        [helper.make_tensor_value_info("x", TensorProto.FLOAT, x.shape)],
-        [helper.make_tensor_value_info("y", TensorProto.FLOAT, x.shape)],
-    )
-    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
-
-    np.testing.assert_array_equal(function(x), run(make_session(model), {"x": x})["y"])
+    np.testing.assert_array_equal(function(x), of_onnxruntime(kind, x))
 
 
 @given(st.floats(width=32, allow_nan=False))
@@ -81,18 +86,9 @@ def test_quotients_of_polynomials_are_near_the_functions(x):
 def test_what_is_no_number_is_quantised_as_onnxruntime_does(dtype, element):
     unusual = np.array([np.nan, -np.nan, np.inf, -np.inf, 1e38, -0.0], np.float32)
     x = np.resize(unusual, 67)
-    graph = helper.make_graph(
-        [helper.make_node("QuantizeLinear", ["x", "scale", "zero"], ["y"])],
-        "quantize",
-        [helper.make_tensor_value_info("x", TensorProto.FLOAT, x.shape)],
-        [helper.make_tensor_value_info("y", element, x.shape)],
-        [
-            helper.make_tensor("scale", TensorProto.FLOAT, [], [0.02]),
-            helper.make_tensor("zero", element, [], [11]),
-        ],
-    )
-    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+    scale = helper.make_tensor("scale", TensorProto.FLOAT, [], [0.02])
+    zero = helper.make_tensor("zero", element, [], [11])
 
-    expected = run(make_session(model), {"x": x})["y"]
+    expected = of_onnxruntime("QuantizeLinear", x, scale, zero, makes=element)
 
     np.testing.assert_array_equal(quantize(x, np.float32(0.02), 11, dtype), expected)
