@@ -5,6 +5,8 @@
 
 Events are taken layer by layer. Each starts as soon as what it reads is there and its place is
 free, in the first gap of its engine that is long enough, even before events of earlier operators.
+Events of the operator itself may be kept in their order: their durations are those that they have
+alone, so that gaps may only seem to be there, and who fills them takes ports from others.
 The tiles of an operator are mirrored in their memory, or moved together, where that is free sooner,
 and single ones may lie where they find space first. No event is ever put off for a later one, and
 places are given out in the order of the events, so that none waits for ever.
@@ -25,7 +27,7 @@ import numpy.typing as npt
 from ....ir.arch import Architecture
 from ....ir.graph_schedule import GraphSchedule
 from ....ir.isa.instructions import Space, Unit
-from ....ir.tiles.events import Event, Placement
+from ....ir.tiles.events import INWARDS, Event, Placement
 from ....ir.tiles.schedule import TileSchedule
 from ....ir.tiles.touches import Accesses, OffChip, OnChip, Storage, Touch, Touches
 from ..engine.address_space import SpaceKey
@@ -108,17 +110,32 @@ class InTurn:
         return tuple(work.lead + work.length(bandwidths) for work in works)
 
 
-def insert(given: InTurn, moving: frozenset[Space], *, deal: bool = False) -> TileSchedule:
+@dataclass(frozen=True, kw_only=True)
+class Way:
+    """What insertion is free to do.
+
+    Attributes:
+        moving: Where a tile may lie elsewhere than beside the others of its operator.
+        ordered: Engines that begin the events of an operator in the order that they have in it; of
+            DMA channels, those in each direction.
+        deal: Whether the NPUs of an operator change places, so that those work that are idle;
+            all NPUs must be alike.
+    """
+
+    moving: frozenset[Space] = frozenset()
+    ordered: frozenset[Unit] = frozenset()
+    deal: bool = False
+
+
+def insert(given: InTurn, way: Way) -> TileSchedule:
     """Return the events in their new order, with the times at which they were inserted.
 
     Args:
         given: All operators, layer by layer.
-        moving: Where a tile may lie elsewhere than beside the others of its operator.
-        deal: Whether the NPUs of an operator change places, so that those work that are idle;
-            all NPUs must be alike.
+        way: What is free.
     """
     allocators = Allocators(given.accesses, given.layouts, given.plan, given.arch)
-    run = _Insertion(given, moving, deal, Contents(given.accesses), allocators, Engines(given.arch))
+    run = _Insertion(given, way, Contents(given.accesses), allocators, Engines(given.arch))
     numbers = given.schedule.by_step
     for step in range(len(given.schedule.graph.operators)):
         run.add_step(step, numbers.get(step, ()))
@@ -130,8 +147,7 @@ class _Insertion:
     """The new schedule in the making."""
 
     given: InTurn
-    moving: frozenset[Space]
-    deal: bool
+    way: Way
     contents: Contents
     allocators: Allocators
     engines: Engines
@@ -139,11 +155,15 @@ class _Insertion:
     touching: dict[Placement, list[int]] = field(default_factory=dict[Placement, list[int]])
     step: int = -1
     npus: tuple[int, ...] = ()
+    begun: dict[tuple[Unit, int, bool], int] = field(
+        default_factory=dict[tuple[Unit, int, bool], int]
+    )
 
     def add_step(self, step: int, numbers: Sequence[int]) -> None:
         """Insert the events of an operator."""
         self.step, self.npus = step, tuple(range(len(self.given.arch.npus)))
-        if self.deal:
+        self.begun.clear()
+        if self.way.deal:
             self.npus = dealt(self._work(numbers), self.engines)
         for number in numbers:
             self._add(number)
@@ -167,11 +187,14 @@ class _Insertion:
         cycles = self.given.cycles[number]
         added = self._run(event, cycles, self._ready(event, cycles, touches))
         self.events.append(added)
+        self.begun[_queue(event)] = added.start
         self._note(number, touches, added.end)
 
     def _ready(self, event: Event, cycles: int, touches: Touches) -> int:
         """Return when the contents that an event reads and the space that it fills are there."""
         ready = max((self.contents.written(touch) for touch in touches.reads), default=0)
+        if event.unit in self.way.ordered:
+            ready = max(ready, self.begun.get(_queue(event), 0))
 
         def quiet() -> int:
             return self._first_gap(event, cycles, ready)
@@ -199,7 +222,7 @@ class _Insertion:
         if isinstance(storage, Placement):
             space = self.given.schedule.graph.tiles[storage.tile].space
             npu = space.owner(self.npus[storage.npu])
-            wait = quiet() if space in self.moving else None
+            wait = quiet() if space in self.way.moving else None
             return self.allocators.place(storage, self.step, npu, wait)
         return 0
 
@@ -243,6 +266,11 @@ class _Insertion:
             placements=tuple(sorted(placements, key=lambda item: item.first_event)),
             cycles=max((event.end for event in self.events), default=0),
         )
+
+
+def _queue(event: Event) -> tuple[Unit, int, bool]:
+    """Return which events of an operator an event has its place among."""
+    return event.unit, event.index, event.kind in INWARDS
 
 
 def dealt(work: Sequence[int], engines: Engines) -> tuple[int, ...]:

@@ -6,7 +6,7 @@ from typing import ClassVar
 
 from ....ir.arch import Architecture
 from ....ir.graph_schedule import GraphSchedule
-from ....ir.isa.instructions import Space
+from ....ir.isa.instructions import Space, Unit
 from ....ir.isa.spaces import level_of_space
 from ....ir.module import Module, Stage
 from ....ir.tiles.schedule import TileSchedule
@@ -14,14 +14,17 @@ from ...base import CUT_SHORT, Context, Pass, require_arch
 from ...tiling.inner_nest import managed_bytes
 from ..timing.retime import timed
 from ..timing.work_bound import are_alike
-from .insertion import InTurn, insert
+from .insertion import InTurn, Way, insert
 
 _MOVING = (frozenset[Space](), frozenset(Space) - {Space.WB}, frozenset(Space))
 """Where single tiles may lie elsewhere, all of which are tried: nowhere, everywhere but with the
 weights, everywhere. Each is the best one of some networks."""
 
-_TIMED = 3
-"""Of the ways to insert events, so many are timed by the clock."""
+_ORDERED = (frozenset(Unit) - {Unit.DMA}, frozenset(Unit))
+"""Which engines keep the order that events have in their operator, beside none of them."""
+
+_TIMED = 2
+"""Of the places that tiles may have, so many are tried with each order, and timed by the clock."""
 
 
 @dataclass(frozen=True)
@@ -81,6 +84,9 @@ def best_across(in_turn: TileSchedule, plan: GraphSchedule, arch: Architecture) 
     """
     given = InTurn(in_turn, plan, arch)
     deals = (False, True) if are_alike(arch) and len(arch.npus) > 1 else (False,)
-    ways = [insert(given, moving, deal=deal) for deal in deals for moving in _MOVING]
-    promising = sorted(ways, key=lambda way: way.cycles)[:_TIMED]
-    return min([in_turn, *(timed(way, arch) for way in promising)], key=lambda way: way.cycles)
+    ways = [Way(moving=moving, deal=deal) for deal in deals for moving in _MOVING]
+    found = {way: insert(given, way) for way in ways}
+    promising = sorted(ways, key=lambda way: (found[way].cycles, -len(way.moving)))[:_TIMED]
+    ways = [replace(way, ordered=ordered) for way in promising for ordered in _ORDERED]
+    inserted = [*(found[way] for way in promising), *(insert(given, way) for way in ways)]
+    return min([in_turn, *(timed(way, arch) for way in inserted)], key=lambda way: way.cycles)

@@ -1,12 +1,20 @@
-"""Parts of an operator are dealt to the NPUs that are idle first."""
+"""Parts of an operator go to the NPUs that are idle first, and may keep their order."""
 
+from collections import deque
+from collections.abc import Collection
 from dataclasses import replace
+
+import pytest
 
 from accnn.backend.load import load_architecture
 from accnn.ir.isa.instructions import Unit
-from accnn.passes.scheduling.across.insertion import dealt
+from accnn.ir.tiles.events import INWARDS, EventKind
+from accnn.ir.tiles.schedule import TileSchedule
+from accnn.passes.scheduling.across.insertion import InTurn, Way, dealt, insert
 from accnn.passes.scheduling.engine.engines import Engines
 from accnn.passes.scheduling.timing.work_bound import are_alike
+from tests.passes.scheduling.across.joint import both, branches
+from tests.tiles import tiles_of
 
 FOUR = load_architecture("flexer-arch5")
 
@@ -17,6 +25,32 @@ def busy_until(*ends: int) -> Engines:
         engines.work(Unit.MX, npu, end, 0)
     engines.of(Unit.DMA, 0).occupy(0, 1000)
     return engines
+
+
+def are_ordered(inserted: TileSchedule, given: InTurn, units: Collection[Unit]) -> bool:
+    """Whether engines begin what they do for an operator in the order in which they did in turn."""
+    starts: dict[tuple[int, EventKind, int], deque[int]] = {}
+    for event in sorted(inserted.events, key=lambda event: event.start):
+        starts.setdefault((event.step, event.kind, event.subject), deque()).append(event.start)
+    last: dict[tuple[int, Unit, int, bool], int] = {}
+    for event in given.schedule.events:
+        start = starts[event.step, event.kind, event.subject].popleft()
+        queue = event.step, event.unit, event.index, event.kind in INWARDS
+        if event.unit in units and start < last.get(queue, 0):
+            return False
+        last[queue] = start
+    return True
+
+
+@pytest.mark.parametrize(("arch", "budget"), [("flexer-arch5", 5000), ("edge-1m", 9000)])
+def test_events_keep_their_order_on_engines_that_are_ordered(arch: str, budget: int):
+    made = both(branches(), arch, budget=budget)
+    plan = made.in_turn.graph_schedule
+    assert plan is not None
+    given = InTurn(tiles_of(made.in_turn), plan, load_architecture(arch))
+    for units in (frozenset(Unit) - {Unit.DMA}, frozenset({Unit.DMA}), frozenset(Unit)):
+        assert are_ordered(insert(given, Way(ordered=units)), given, units)
+        assert not are_ordered(insert(given, Way()), given, units)
 
 
 def test_most_work_goes_to_the_npu_that_is_idle_first():
