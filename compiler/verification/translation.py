@@ -170,7 +170,7 @@ class _Translation:
     def _symbol(self, address: int) -> Symbol:
         starts, symbols = self._by_address
         found = bisect_right(starts, address) - 1
-        if found < 0 or address >= starts[found] + max(1, symbols[found].type.bytes):
+        if found < 0 or address >= starts[found] + symbols[found].type.bytes:
             raise VerifyError(f"nothing lies off chip at {address:#x}")
         return symbols[found]
 

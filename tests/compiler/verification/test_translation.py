@@ -234,6 +234,37 @@ def test_what_no_event_asks_for_is_found():
         check(scheduled(DEEP), replace(program, queues=(extra, *program.queues[1:])))
 
 
+def test_a_transfer_of_another_tensor_is_called_by_both_names():
+    program = program_of(HALOS)
+    copies = [item.src for item in _of_kind(program, Copy)]
+    names = {item.address: item.name for item in program.symbols}
+    first = next(
+        number
+        for number, src in enumerate(copies)
+        if src.space is Space.DRAM and src.address in names
+    )
+    of = names[copies[first].address]
+    address, other = next((at, name) for at, name in names.items() if name != of)
+
+    with pytest.raises(VerifyError, match=f"it is a transfer of {other}, not {of}"):
+        check(
+            scheduled(HALOS),
+            forged(program, Copy, moved("src", address - copies[first].address), first),
+        )
+
+
+@pytest.mark.parametrize("beyond", [0, 1])
+def test_nests_that_a_program_does_not_have_are_found(beyond):
+    program = program_of(HALOS)
+    number = len(program.nests) + beyond
+    for kind, what in ((Mac, "nest"), (Copy, "layout")):
+        place = [item.layout >= 0 for item in _of_kind(program, kind)].index(True)
+        field = {"nest": number} if kind is Mac else {"layout": number}
+        changed = forged(program, kind, lambda item, field=field: replace(item, **field), place)
+        with pytest.raises(VerifyError, match=f"it has no {what}|has {what}"):
+            check(scheduled(HALOS), changed)
+
+
 def test_sums_that_come_back_are_those_that_left():
     schedule = scheduled(HALOS).tile_schedule
     assert schedule is not None

@@ -100,6 +100,15 @@ def test_what_is_computed_of_single_pixels_needs_no_others():
     assert compulsory_network_bytes(graph).total == 2 * 8 * 8 * 3 + graph.types["y"].bytes
 
 
+def test_what_is_sliced_off_need_not_be_read():
+    net = NetworkBuilder()
+    x = net.input("x", (16, 8))
+    attrs = {"starts": (2, 0), "steps": (3, 1), "shape": (4, 8)}
+    graph = net.build(net.op("slice", (x,), "y", attrs, net.types[x].quant))
+
+    assert compulsory_network_bytes(graph).total == 4 * 8 + 4 * 8
+
+
 @pytest.mark.parametrize("rows", [1, 2, 4])
 @pytest.mark.parametrize("arch", ["simba", "flexer-arch5"])
 def test_no_group_moves_less_than_the_bound(arch: str, rows: int):

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -192,6 +194,18 @@ def test_24_bits_trap_beyond_their_range():
 
     with pytest.raises(OverflowTrap, match="accumulator reaches -8404992, which 24 bits cannot"):
         execute(port, instruction)
+
+
+def test_32_bits_trap_beyond_their_range():
+    """All operands read one byte each, 131,073 times and once less."""
+    fields = {"x": at(Space.GB, 0, 0, 0, 0, 0, 0), "w": at(Space.WB, 0, 0, 0, 0, 0, 0)}
+    most = (1 << 31) // (128 * 128)
+    port, instruction = product(128, -128, most, **fields)
+
+    execute(port, instruction)
+    assert result_of(port, instruction) == -(1 << 31)
+    with pytest.raises(OverflowTrap, match="reaches -2147500032, which 32 bits cannot"):
+        execute(port, replace(instruction, extents=(1, 1, 1, 1, most + 1, 1, 1, 1)))
 
 
 @pytest.mark.parametrize(("acc_bytes", "limit"), [(3, (1 << 23) - 1), (4, (1 << 31) - 1)])

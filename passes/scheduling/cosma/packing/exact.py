@@ -80,7 +80,6 @@ def pack_exactly(
             slack = room * (1 - below)
             model.add_at_most(places[first] + sizes[first] - places[second], slack)
             model.add_at_most(places[second] + sizes[second] - places[first], room * below)
-    model.minimize(places[0] * 0.0)
     result = model.solve(MipLimits(nodes=nodes))
     if not result.values:
         return None, result.status is MipStatus.INFEASIBLE

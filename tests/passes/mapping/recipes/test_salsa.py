@@ -1,5 +1,6 @@
 """SALSA and LOMA as mappers, on several machines."""
 
+import re
 from dataclasses import replace
 
 import pytest
@@ -129,6 +130,24 @@ def test_a_nest_that_fits_in_zigzags_idea_of_room_alone_says_so():
     assert "in ZigZag's room only: a tile does not fit: gb: needs" in result.note
     with pytest.raises(InfeasibleError):
         result.nest.verify(arch)
+
+
+def evaluations(note):
+    """Return the evaluations that a note names, and nothing else beside the engine."""
+    found = re.fullmatch(r"annealing: (\d+) evaluations", note)
+    assert found is not None, note
+    return int(found[1])
+
+
+@pytest.mark.parametrize("asked", [30_000, 300_000])
+def test_a_search_takes_about_the_evaluations_that_are_asked_for(asked):
+    problem = MappingProblem(
+        workload=SMALL, arch=machine("eyeriss"), spatial=GIVEN, evaluations=asked
+    )
+
+    taken = evaluations(find_mapper("salsa").map(problem).note)
+
+    assert asked / 2 < taken < 2 * asked
 
 
 def test_the_same_question_has_the_same_answer():
