@@ -7,6 +7,7 @@ into operations of the MAC array, one instruction each (see ``passes/tiling/mac.
 - every finished accumulation takes the vector unit, which has a start-up of its own, and the
   scratchpad's ports;
 - between operations some cycles go by, for durations are whole and engines wait for each other;
+- an operation fills its buffers once the sums that lay in the place of its own ones are finished;
 - several NPUs share the off-chip port, and whole accumulations are dealt out to them, so the last
   round may leave some of them idle.
 
@@ -29,6 +30,9 @@ from .nest_batch import Bools, Floats, Ints, NestBatch, Turns
 
 _PER_OPERATION = 2.0
 """Cycles that go by between two operations."""
+
+_PLACES = 2
+"""Places for sums in the array at least: they take half of their memory at most."""
 
 _SPILLING = 2.0
 """How much longer it takes where sums are spilled: transfers to and fro wait for each other."""
@@ -397,7 +401,7 @@ class TileBatch:
         computing = self.operations * self.operation_cycles
         # Both need the ports and the bytes of sums in the scratchpad; in a stripe somebody waits.
         in_turn = ~self._is_inside | self._is_in_stripes
-        beside = np.maximum(computing, finishing)
+        beside = np.maximum(np.maximum(computing, finishing), self._in_few_places(computing))
         busy = np.where(in_turn, computing + finishing, beside) * imbalance
         slowest: Floats = np.maximum(busy, channel)
         steady = np.where(self._spills_sums, _SPILLING * slowest, slowest)
@@ -405,6 +409,24 @@ class TileBatch:
         if self._is_in_stripes:
             filling = self._fill_cycles + self._weights_cycles()
         return steady + filling + _PER_OPERATION * self.operations
+
+    def _in_few_places(self, computing: Floats) -> Floats:
+        """Return what it takes that sums in the array have few places [cycle], ``[B]``.
+
+        An operation fills its buffers once the sums that lay in its place are finished: while
+        those of all other places are made.
+
+        Args:
+            computing: What all operations take [cycle].
+        """
+        home = self.arch.level(self.batch.levels[Operand.O][-1])
+        fanouts = [fanout.name for fanout in self.arch.fanouts_beneath(home.name)]
+        width = 8 * math.ceil(self.arch.accumulator_bits / 8)
+        sizes = bytes_from(self.batch, Operand.O, fanouts, width)
+        places = (home.capacity or 0) // sizes[self.batch.rows, self._accumulators]
+        ends = self._fill_cycles + self.arch.vector.startup
+        in_all = computing + self._leaving_cycles() + self.accumulations * ends
+        return np.where(self._is_inside, in_all / np.maximum(_PLACES, places), 0.0)
 
     def price(self, cost: BatchCost) -> Floats:
         """Return the estimate, and a little of what transfers take [cycle], ``[B]``.

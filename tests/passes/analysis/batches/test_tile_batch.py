@@ -20,6 +20,8 @@ from accnn.passes.analysis.batches.nest_batch import batch_nests
 from accnn.passes.analysis.batches.tile_batch import PORT_PRICE, TRAFFIC_PRICE, TileBatch
 from accnn.passes.analysis.tile_cost import tile_cost
 from accnn.passes.analysis.traffic import Direction
+from accnn.passes.scheduling.static.static import schedule_static
+from accnn.passes.scheduling.timing.retime import timed
 from accnn.passes.tiling.mac import tile_mac
 from accnn.passes.tiling.residency import Residency
 from tests.networks import NetworkBuilder
@@ -185,3 +187,37 @@ def test_tiles_come_whenever_they_change_or_once_where_all_have_room(capacity, c
         startup = arch.dma.startup / arch.dma.channels
         expected = moved / arch.off_chip.read_bandwidth + count * startup
         assert found._channel_cycles(cost)[0] == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(("bandwidth", "waits"), [(32, True), (256, False)])
+def test_operations_that_wait_for_the_place_of_their_sums_are_seen(bandwidth: int, waits: bool):
+    """Each reads 14 KiB before it begins, once one of two places for its sums is finished."""
+    arch = MACHINES["simba"]
+    levels = (
+        replace(level, read_bandwidth=float(bandwidth)) if level.name == "gb" else level
+        for level in arch.levels
+    )
+    arch = replace(arch, levels=tuple(levels))
+    net = NetworkBuilder()
+    net.conv(net.input("x", (1, 128, 28, 28)), "y", 128, 3)
+    graph = net.build("y")
+    temporal = {level.name: [] for level in arch.levels}
+    temporal["dram"] = [Loop(Dim.P, 14), Loop(Dim.K, 16)]
+    temporal["ab"] = [Loop(Dim.S, 3), Loop(Dim.R, 3)]
+    temporal["reg"] = [Loop(Dim.P, 2), Loop(Dim.Q, 28)]
+    spatial = [(Dim.C, 16, "pe"), (Dim.K, 8, "lane"), (Dim.C, 8, "mac")]
+    unrolled = [SpatialLoop(*loop) for loop in spatial]
+    nest = even_nest(workload(graph.ops[0], graph.types), arch, temporal, unrolled)
+    batch = batch_nests([nest])
+    ranges = {
+        Space.GB: (0, 1 << 17),
+        Space.WB: (0, arch.whole_capacity("wb")),
+        Space.AB: (0, arch.whole_capacity("ab")),
+        Space.PB: (0, arch.vector.parameter_bytes),
+    }
+    tiles = tile_mac(graph, graph.ops[0], nest, arch, STREAMED)
+    taken = timed(schedule_static(tiles, arch, ranges), arch).cycles
+    found = TileBatch(batch, arch, frozenset()).estimate(evaluate_batch(batch, arch))[0]
+
+    assert found == pytest.approx(taken, rel=0.08)
+    assert (taken > 1.15 * 112_896) == waits
