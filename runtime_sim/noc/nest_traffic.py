@@ -258,16 +258,15 @@ class _Traffic:
     def _phase_cycles(self) -> Fraction:
         """Return how long children compute on one phase, their own memories' ports included."""
         arch, busiest = self.nest.arch, Fraction(self.nest.steps)
-        loads: dict[tuple[str, Side], int] = {}
+        loads: Counter[tuple[str, Side]] = Counter()
         for item in count_accesses(self.nest, accumulate=self.accumulate):
-            key = item.place, item.side
-            loads[key] = loads.get(key, 0) + item.busiest
+            loads[item.place, item.side] += item.busiest
         for level in arch.levels[arch.index(arch.scratchpad) + 1 :]:
-            read, write = (loads.get((level.name, side), 0) for side in (Side.READ, Side.WRITE))
+            read, write = (loads[level.name, side] for side in (Side.READ, Side.WRITE))
             busiest = max(busiest, *_port_times(level, read, write))
         for fanout in arch.fanouts[1:]:
             for side in (Side.DOWN, Side.UP):
-                time = _time(loads.get((fanout.name, side), 0), fanout.link_bandwidth)
+                time = _time(loads[fanout.name, side], fanout.link_bandwidth)
                 busiest = max(busiest, time)
         return busiest / self.phases.all
 

@@ -63,6 +63,14 @@ def test_counts_what_is_too_far(tolerance: Tolerance, mismatches: int):
     assert (check.elements, check.mismatches, check.max_abs_diff) == (3, mismatches, 2.0)
 
 
+def test_infinities_alone_equal_themselves_and_leave_no_room_for_others():
+    expected = np.array([np.inf, -np.inf, np.nan], np.float32)
+
+    assert compare(expected, expected, "y", tolerance=Tolerance(relative=0.1)).mismatches == 0
+    wrong = np.array([np.inf, np.inf, 0], np.float32)
+    assert compare(wrong, expected, "y", tolerance=Tolerance(relative=0.1)).mismatches == 2
+
+
 def test_nan_differs_from_a_number_and_equals_itself():
     expected = np.array([np.nan, 1.0, np.inf], np.float32)
 
