@@ -111,7 +111,7 @@ class InTurn:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Way:
+class InsertionPolicy:
     """What insertion is free to do.
 
     Attributes:
@@ -127,15 +127,15 @@ class Way:
     deal: bool = False
 
 
-def insert(given: InTurn, way: Way) -> TileSchedule:
+def insert(given: InTurn, policy: InsertionPolicy) -> TileSchedule:
     """Return the events in their new order, with the times at which they were inserted.
 
     Args:
         given: All operators, layer by layer.
-        way: What is free.
+        policy: What is free.
     """
     allocators = Allocators(given.accesses, given.layouts, given.plan, given.arch)
-    run = _Insertion(given, way, Contents(given.accesses), allocators, Engines(given.arch))
+    run = _Insertion(given, policy, Contents(given.accesses), allocators, Engines(given.arch))
     numbers = given.schedule.by_step
     for step in range(len(given.schedule.graph.operators)):
         run.add_step(step, numbers.get(step, ()))
@@ -147,7 +147,7 @@ class _Insertion:
     """The new schedule in the making."""
 
     given: InTurn
-    way: Way
+    policy: InsertionPolicy
     contents: Contents
     allocators: Allocators
     engines: Engines
@@ -163,7 +163,7 @@ class _Insertion:
         """Insert the events of an operator."""
         self.step, self.npus = step, tuple(range(len(self.given.arch.npus)))
         self.begun.clear()
-        if self.way.deal:
+        if self.policy.deal:
             self.npus = dealt(self._work(numbers), self.engines)
         for number in numbers:
             self._add(number)
@@ -193,7 +193,7 @@ class _Insertion:
     def _ready(self, event: Event, cycles: int, touches: Touches) -> int:
         """Return when the contents that an event reads and the space that it fills are there."""
         ready = max((self.contents.written(touch) for touch in touches.reads), default=0)
-        if event.unit in self.way.ordered:
+        if event.unit in self.policy.ordered:
             ready = max(ready, self.begun.get(_queue(event), 0))
 
         def quiet() -> int:
@@ -222,7 +222,7 @@ class _Insertion:
         if isinstance(storage, Placement):
             space = self.given.schedule.graph.tiles[storage.tile].space
             npu = space.owner(self.npus[storage.npu])
-            wait = quiet() if space in self.way.moving else None
+            wait = quiet() if space in self.policy.moving else None
             return self.allocators.place(storage, self.step, npu, wait)
         return 0
 

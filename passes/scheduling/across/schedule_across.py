@@ -14,7 +14,7 @@ from ...base import CUT_SHORT, Context, Pass, require_arch
 from ...tiling.inner_nest import managed_bytes
 from ..timing.retime import timed
 from ..timing.work_bound import are_alike
-from .insertion import InTurn, Way, insert
+from .insertion import InsertionPolicy, InTurn, insert
 
 _MOVING = (frozenset[Space](), frozenset(Space) - {Space.WB}, frozenset(Space))
 """Where single tiles may lie elsewhere, all of which are tried: nowhere, everywhere but with the
@@ -84,9 +84,10 @@ def best_across(in_turn: TileSchedule, plan: GraphSchedule, arch: Architecture) 
     """
     given = InTurn(in_turn, plan, arch)
     deals = (False, True) if are_alike(arch) and len(arch.npus) > 1 else (False,)
-    ways = [Way(moving=moving, deal=deal) for deal in deals for moving in _MOVING]
-    found = {way: insert(given, way) for way in ways}
-    promising = sorted(ways, key=lambda way: (found[way].cycles, -len(way.moving)))[:_TIMED]
-    ways = [replace(way, ordered=ordered) for way in promising for ordered in _ORDERED]
-    inserted = [*(found[way] for way in promising), *(insert(given, way) for way in ways)]
-    return min([in_turn, *(timed(way, arch) for way in inserted)], key=lambda way: way.cycles)
+    policies = [InsertionPolicy(moving=moving, deal=deal) for deal in deals for moving in _MOVING]
+    free = {policy: insert(given, policy) for policy in policies}
+    policies.sort(key=lambda policy: (free[policy].cycles, -len(policy.moving)))
+    promising = policies[:_TIMED]
+    ordered = [replace(policy, ordered=item) for policy in promising for item in _ORDERED]
+    found = [*map(free.__getitem__, promising), *(insert(given, policy) for policy in ordered)]
+    return min([in_turn, *(timed(item, arch) for item in found)], key=lambda item: item.cycles)

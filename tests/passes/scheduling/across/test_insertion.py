@@ -10,7 +10,7 @@ from accnn.backend.load import load_architecture
 from accnn.ir.isa.instructions import Unit
 from accnn.ir.tiles.events import INWARDS, EventKind
 from accnn.ir.tiles.schedule import TileSchedule
-from accnn.passes.scheduling.across.insertion import InTurn, Way, dealt, insert
+from accnn.passes.scheduling.across.insertion import InsertionPolicy, InTurn, dealt, insert
 from accnn.passes.scheduling.engine.engines import Engines
 from accnn.passes.scheduling.timing.work_bound import are_alike
 from tests.passes.scheduling.across.joint import both, branches
@@ -49,8 +49,8 @@ def test_events_keep_their_order_on_engines_that_are_ordered(arch: str, budget: 
     assert plan is not None
     given = InTurn(tiles_of(made.in_turn), plan, load_architecture(arch))
     for units in (frozenset(Unit) - {Unit.DMA}, frozenset({Unit.DMA}), frozenset(Unit)):
-        assert are_ordered(insert(given, Way(ordered=units)), given, units)
-        assert not are_ordered(insert(given, Way()), given, units)
+        assert are_ordered(insert(given, InsertionPolicy(ordered=units)), given, units)
+        assert not are_ordered(insert(given, InsertionPolicy()), given, units)
 
 
 def test_most_work_goes_to_the_npu_that_is_idle_first():
