@@ -265,6 +265,15 @@ def test_nests_that_a_program_does_not_have_are_found(beyond):
             check(scheduled(HALOS), changed)
 
 
+def test_the_last_layout_counted_from_behind_is_none():
+    program = program_of(HALOS)
+    last = len(program.nests) - 1
+    place = [item.layout == last for item in _of_kind(program, Mac)].index(True)
+
+    with pytest.raises(VerifyError, match="it has no layout"):
+        check(scheduled(HALOS), forged(program, Mac, lambda item: replace(item, layout=-1), place))
+
+
 def test_sums_that_come_back_are_those_that_left():
     schedule = scheduled(HALOS).tile_schedule
     assert schedule is not None
