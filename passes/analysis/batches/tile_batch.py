@@ -359,8 +359,9 @@ class TileBatch:
         """Return what sums take of accumulators and links on their way out [cycle], ``[B]``.
 
         Neighbours that reduce the same outputs send all of their sums; what no longer has to be
-        added to others leaves as wide as outputs are. Counted in stripes alone: elsewhere it is
-        hidden, and the search for nests found no better ones with it.
+        added to others leaves as wide as outputs are. The vector unit is that slow in stripes
+        alone: elsewhere it is hidden but for the place that sums wait for, and the search for
+        nests found no better ones with it.
         """
         work = self.batch.workload
         home = self.arch.level(self.batch.levels[Operand.O][-1])
@@ -401,7 +402,9 @@ class TileBatch:
         computing = self.operations * self.operation_cycles
         # Both need the ports and the bytes of sums in the scratchpad; in a stripe somebody waits.
         in_turn = ~self._is_inside | self._is_in_stripes
-        beside = np.maximum(np.maximum(computing, finishing), self._in_few_places(computing))
+        beside = np.maximum(computing, finishing)
+        if not self._is_in_stripes:
+            beside = np.maximum(beside, self._in_few_places(computing))
         busy = np.where(in_turn, computing + finishing, beside) * imbalance
         slowest: Floats = np.maximum(busy, channel)
         steady = np.where(self._spills_sums, _SPILLING * slowest, slowest)

@@ -62,8 +62,8 @@ def can_join(graph: Graph, op: Op, arch: Architecture) -> bool:
     if graph.is_constant(op.operands[0]):
         return False
     groups = op.int("groups", 1) if op.kind == "conv2d" else 1
-    channels = graph.types[op.operands[0]].shape[1], op.result.type.shape[1]
-    is_split = groups == 1 or channels == (groups, groups)
+    ends = graph.types[op.operands[0]], op.result.type
+    is_split = groups == 1 or all(item.shape[1] == groups for item in ends)
     return is_split and Operand.I in arch.scratchpad_level.holds
 
 
