@@ -90,4 +90,5 @@ def best_across(in_turn: TileSchedule, plan: GraphSchedule, arch: Architecture) 
     promising = policies[:_TIMED]
     ordered = [replace(policy, ordered=item) for policy in promising for item in _ORDERED]
     found = [*map(free.__getitem__, promising), *(insert(given, policy) for policy in ordered)]
-    return min([in_turn, *(timed(item, arch) for item in found)], key=lambda item: item.cycles)
+    distinct = {(item.events, item.placements): item for item in found}.values()
+    return min([in_turn, *(timed(item, arch) for item in distinct)], key=lambda item: item.cycles)
