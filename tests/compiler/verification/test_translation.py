@@ -261,7 +261,7 @@ def test_nests_that_a_program_does_not_have_are_found(beyond):
         place = [item.layout >= 0 for item in _of_kind(program, kind)].index(True)
         field = {"nest": number} if kind is Mac else {"layout": number}
         changed = forged(program, kind, lambda item, field=field: replace(item, **field), place)
-        with pytest.raises(VerifyError, match=f"it has no {what}|has {what}"):
+        with pytest.raises(VerifyError, match=f"it has no {what}"):
             check(scheduled(HALOS), changed)
 
 
