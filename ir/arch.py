@@ -323,6 +323,11 @@ class Architecture:
         known = ", ".join(fanout.name for fanout in self.fanouts)
         raise ArchitectureError(f"{self.name} has no fan-out {name!r}", hint=f"fan-outs: {known}")
 
+    @property
+    def accumulator_bytes(self) -> int:
+        """Bytes that a partial sum takes."""
+        return math.ceil(self.accumulator_bits / 8)
+
     @cached_property
     def scratchpad_level(self) -> MemoryLevel:
         """The innermost memory that all NPUs share."""

@@ -1,7 +1,5 @@
 """Which machines instructions can be written for."""
 
-import math
-
 from ...ir.arch import Architecture
 from ...ir.errors import ArchitectureError
 from ...ir.isa.spaces import space_bytes
@@ -43,7 +41,7 @@ def check_executable(arch: Architecture) -> None:
 
 
 def _check_accumulators(arch: Architecture) -> None:
-    if math.ceil(arch.accumulator_bits / 8) not in ACCUMULATOR_BYTES:
+    if arch.accumulator_bytes not in ACCUMULATOR_BYTES:
         known = " or ".join(str(8 * size) for size in ACCUMULATOR_BYTES)
         raise ArchitectureError(
             f"{arch.name}: accumulators have {arch.accumulator_bits} bits, "

@@ -38,7 +38,7 @@ def inner_nest(
         InfeasibleError: A memory holds too little of what passes through it.
     """
     temporal, spatial = clip_loops(nest.temporal[start:], nest.spatial, tile.dims)
-    width = 8 * math.ceil(arch.accumulator_bits / 8)  # finishing is another instruction's work
+    width = 8 * arch.accumulator_bytes  # finishing is another instruction's work
     inner = LoopNest(
         workload=replace(tile, output_bits=width),
         temporal=temporal,

@@ -214,7 +214,7 @@ class MacTiler:
             role=Role.PSUM,
             view=dense_strides(shape),
             box=self.output_box(ranges),
-            element_bytes=math.ceil(self.arch.accumulator_bits / 8),
+            element_bytes=self.arch.accumulator_bytes,
             space=self.psum_space,
         )
 

@@ -15,7 +15,6 @@ into operations of the MAC array, one instruction each (see ``passes/tiling/mac.
 the cost model.
 """
 
-import math
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -181,7 +180,7 @@ class TileBatch:
             inner = self.batch.starts[operand][rows, first:]
             source = np.zeros((len(rows), len(levels[operand]) - inner.shape[1]), np.int64)
             starts[operand] = np.concatenate((source, inner), axis=1)
-        width = 8 * math.ceil(self.arch.accumulator_bits / 8)
+        width = 8 * self.arch.accumulator_bytes
         batch = replace(
             self.batch,
             workload=replace(self.batch.workload, output_bits=width),
@@ -344,7 +343,7 @@ class TileBatch:
         """Return what finishing takes of lanes, or of scratchpad ports [cycle], ``[B]``."""
         pad, elements = self.arch.scratchpad_level, self.batch.workload.elements(Operand.O)
         written = elements * self.batch.workload.bits(Operand.O) / 8
-        read = np.where(self._is_inside, 0, elements * math.ceil(self.arch.accumulator_bits / 8))
+        read = np.where(self._is_inside, 0, elements * self.arch.accumulator_bytes)
         if pad.shared_port:
             read, written = read + written, 0.0
         slowest = np.full(len(self.batch), elements / self.arch.vector.lanes)
@@ -365,7 +364,7 @@ class TileBatch:
         """
         work = self.batch.workload
         home = self.arch.level(self.batch.levels[Operand.O][-1])
-        finished, wide = work.output_bits / 8, math.ceil(self.arch.accumulator_bits / 8)
+        finished, wide = work.output_bits / 8, self.arch.accumulator_bytes
         elements = np.full(len(self.batch), float(work.elements(Operand.O)))
         joined = np.ones(len(self.batch), np.int64)
         slowest = np.zeros(len(self.batch))
@@ -424,7 +423,7 @@ class TileBatch:
         """
         home = self.arch.level(self.batch.levels[Operand.O][-1])
         fanouts = [fanout.name for fanout in self.arch.fanouts_beneath(home.name)]
-        width = 8 * math.ceil(self.arch.accumulator_bits / 8)
+        width = 8 * self.arch.accumulator_bytes
         sizes = bytes_from(self.batch, Operand.O, fanouts, width)
         places = (home.capacity or 0) // sizes[self.batch.rows, self._accumulators]
         ends = self._fill_cycles + self.arch.vector.startup

@@ -1,7 +1,6 @@
 """From a tiling to the compact arrays that the compiled scheduler works on."""
 
 import itertools
-import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -136,7 +135,7 @@ class TimedTiling:
     def _finishing(self, elements: int) -> int:
         """Return what finishing takes on the vector unit, or at the scratchpad's ports [cycle]."""
         arch, site, ports = self.site.arch, self.site, Ports(self.site.arch)
-        read = elements * math.ceil(arch.accumulator_bits / 8)
+        read = elements * arch.accumulator_bytes
         written = elements * site.graph.types[site.op.name].dtype.bytes
         work = on_vector_unit(arch, elements, through_scratchpad(ports, 0, read, written))
         return work.lead + work.length(ports.bandwidths)

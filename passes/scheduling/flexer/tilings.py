@@ -145,7 +145,7 @@ class Tiling:
             inputs = np.zeros(1, np.int64)
         outputs = _outer(extents, _O_DIMS)
         out_bytes = 0 if site.resident[Operand.O] else types[site.op.name].dtype.bytes
-        acc_bytes = math.ceil(site.arch.accumulator_bits / 8)
+        acc_bytes = site.arch.accumulator_bytes
         weights = _outer(extents, _W_DIMS) * taps * w_bytes
         if site.resident[Operand.W]:
             weights = np.zeros(1, np.int64)

@@ -79,5 +79,5 @@ def _demand(site: Site, sizes: TileSizes) -> int:
     weights = sizes.G * sizes.K * sizes.C * work.R * work.S * w_bytes
     demand = 0 if site.resident[Operand.W] else weights
     demand += 0 if site.resident[Operand.I] else inputs
-    demand += outputs * math.ceil(site.arch.accumulator_bits / 8)
+    demand += outputs * site.arch.accumulator_bytes
     return demand + (0 if site.resident[Operand.O] else outputs * types[site.op.name].dtype.bytes)
