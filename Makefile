@@ -23,7 +23,7 @@ ARCH ?= simba.toml
 # One thread for each of the processes that run side by side.
 export OMP_NUM_THREADS ?= 1
 
-.PHONY: help venv demo test test-all quick browser fuzz pythons hostile attack mutants lint format types newcomer site wheel clean
+.PHONY: help venv demo test test-all quick kernels browser fuzz pythons hostile attack mutants lint format types newcomer site wheel clean
 
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -36,15 +36,26 @@ demo: .venv/installed ## build ResNet-50, compile it for simba.toml, prove the p
 	@echo "==> acc-compile $(NETWORK).onnx --arch $(ARCH): compile, simulate, compare"
 	@$(BIN)/acc-compile $(NETWORK).onnx --arch $(ARCH)
 
-test: lint types quick ## lint, types, and all tests but the slow ones
+test: lint ## lint, types, and all tests but the slow ones
+	@$(MAKE) --no-print-directory --jobs $(JOBS) types kernels
+	@$(MAKE) --no-print-directory quick
 
-test-all: lint types ## the same with the slow tests
+test-all: lint types kernels ## the same with the slow tests
 	@echo "==> pytest: all tests, the slow ones too"
 	@$(BIN)/pytest -q -n $(JOBS) -m "slow or not slow"
 
-quick: .venv/installed-dev ## the tests but the slow ones
+quick: kernels ## the tests but the slow ones
 	@echo "==> pytest: all tests but the slow ones"
 	@$(BIN)/pytest -q -n $(JOBS)
+
+# Tests that run side by side would each compile them.
+kernels: .venv/installed-dev ## compile the kernels to machine code, as first use would
+	@echo "==> machine code of the kernels"
+	@folder=$$(mktemp -d); trap 'rm -rf "$$folder"' EXIT; export ACCNN_CACHE="$$folder"; \
+		$(BIN)/acc-map --layer "K=2" --arch simba --mapper salsa >"$$folder/nests" & nests=$$!; \
+		$(BIN)/acc-zoo --quiet alexnet --image-size 64 -o "$$folder/net.onnx"; \
+		$(BIN)/acc-compile --quiet "$$folder/net.onnx" --arch flexer-arch5 --mapper output-stationary --tiles flexer; \
+		wait $$nests
 
 browser: .venv/installed-dev ## look at the report in a real browser (installs one, 550 MB)
 	@echo "==> pip install -e '.[browser]' (into .venv), then pytest: the report in a browser"

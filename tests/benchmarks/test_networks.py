@@ -16,7 +16,7 @@ def networks() -> ModuleType:
 def test_a_row_per_network_and_machine(
     networks: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ):
-    arguments = ["--network", "squeezenet", "--image-size", "48", "--output", str(tmp_path)]
+    arguments = ["--network", "alexnet", "--image-size", "64", "--output", str(tmp_path)]
     arguments += ["--mapper", "output-stationary"]
 
     code = networks.main([*arguments, "--arch", "edge-1m", "simba"])
@@ -28,8 +28,8 @@ def test_a_row_per_network_and_machine(
     assert table.count("| verified | 0 | 1000 |") == 2
     lines = (tmp_path / "networks.csv").read_text().splitlines()
     assert [line.split(",")[:3] for line in lines[1:]] == [
-        ["squeezenet", "edge-1m", "verified"],
-        ["squeezenet", "simba", "verified"],
+        ["alexnet", "edge-1m", "verified"],
+        ["alexnet", "simba", "verified"],
     ]
 
 
