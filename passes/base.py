@@ -115,6 +115,39 @@ def run_anew(item: "Pass", module: Module, ctx: "Context") -> Module:
     return item.run(module, ctx)
 
 
+Choice: TypeAlias = tuple[int, ...]
+"""What a pass chose, by numbers that mean something to this pass alone."""
+
+
+class Choices:
+    """What passes chose in earlier runs; these are choices of nobody, the compiler's are kept.
+
+    A pass whose result takes longer to read than to make keeps what its search chose. It makes the
+    same result with no choice at hand, and takes one that it cannot follow for none.
+    """
+
+    def find(self, item: "Pass", module: Module, seed: int) -> Choice | None:
+        """Return what a pass chose for the same module, options and seed; ``None``: not known.
+
+        Args:
+            item: The pass.
+            module: What it is run on.
+            seed: Of everything that is random.
+        """
+        del item, module, seed
+        return None
+
+    def keep(self, item: "Pass", module: Module, seed: int, choice: Choice) -> None:
+        """Keep what a pass chose.
+
+        Args:
+            item: The pass.
+            module: What it was run on.
+            seed: Of everything that is random.
+            choice: What it chose.
+        """
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Context:
     """What a pass gets beside the module.
@@ -126,6 +159,7 @@ class Context:
         solve_jobs: Answers questions to mappers.
         notes: What passes remember for each other.
         run_pass: Runs the passes.
+        choices: What passes chose in earlier runs.
         deadline: When passes that search for long take what they have.
     """
 
@@ -135,6 +169,7 @@ class Context:
     solve_jobs: JobSolver = solve_in_turn
     notes: Notes = field(default_factory=Notes)
     run_pass: PassRunner = run_anew
+    choices: Choices = field(default_factory=Choices)
     deadline: Deadline = NEVER
 
     def with_counters(self, counters: Counters) -> "Context":

@@ -24,6 +24,7 @@ class EntryKind(StrEnum):
 
     NEST = "loop nests"
     PASS = "results of passes"
+    CHOICE = "choices of passes"
     NETWORK = "quantised networks"
     PARTIAL = "unfinished"
     CODE = "machine code"
@@ -33,6 +34,7 @@ _ANSWER = re.compile(r"[0-9a-f]{62}(?P<suffix>(?:\.[a-z]+)+)|tmp\w+(?P<partial>\
 _KINDS = {
     ".json": EntryKind.NEST,
     ".pass.json": EntryKind.PASS,
+    ".choice.json": EntryKind.CHOICE,
     ".quantised": EntryKind.NETWORK,
     ".tmp": EntryKind.PARTIAL,
 }

@@ -1,16 +1,16 @@
 """Pass: let engines that wait in one operator work for the next ones."""
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import pairwise
 from typing import ClassVar
 
 from ....ir.arch import Architecture
-from ....ir.graph_schedule import GraphSchedule
 from ....ir.isa.instructions import Space, Unit
 from ....ir.isa.spaces import level_of_space
 from ....ir.module import Module, Stage
 from ....ir.tiles.schedule import TileSchedule
-from ...base import CUT_SHORT, Context, Pass, require_arch
+from ...base import CUT_SHORT, Choice, Context, Pass, require_arch
 from ...tiling.inner_nest import managed_bytes
 from ..timing.retime import timed
 from ..timing.work_bound import are_alike
@@ -20,6 +20,7 @@ _MOVING = (frozenset[Space](), frozenset(Space) - {Space.WB}, frozenset(Space))
 """Where single tiles may lie elsewhere, all of which are tried: nowhere, everywhere but with the
 weights, everywhere. Each is the best one of some networks."""
 
+_FREE = frozenset[Unit]()
 _ORDERED = (frozenset(Unit) - {Unit.DMA}, frozenset(Unit))
 """Which engines keep the order that events have in their operator, beside none of them."""
 
@@ -58,7 +59,12 @@ class ScheduleAcross(Pass):
         if ctx.deadline.is_over:
             ctx.counters.add(CUT_SHORT)
             return module
-        schedule = best_across(in_turn, plan, arch)
+        ways = Ways(InTurn(in_turn, plan, arch))
+        choice = ctx.choices.find(self, module, ctx.seed)
+        schedule = None if choice is None else ways.followed(choice)
+        if schedule is None:
+            choice, schedule = ways.best
+            ctx.choices.keep(self, module, ctx.seed, choice)
         ctx.counters.add("cycles in turn", in_turn.cycles)
         ctx.counters.add("cycles across", schedule.cycles)
         return module if schedule is in_turn else replace(module, tile_schedule=schedule)
@@ -72,23 +78,63 @@ def _are_shared(module: Module, arch: Architecture) -> bool:
     return any(managed_bytes(nest, arch, level) for nest in nests for level in levels)
 
 
-def best_across(in_turn: TileSchedule, plan: GraphSchedule, arch: Architecture) -> TileSchedule:
-    """Return the fastest of a schedule and of the most promising ways to insert its events.
+@dataclass(frozen=True)
+class Ways:
+    """The ways to insert the events of a schedule.
 
-    Insertion tells about how fast its result is. The clock tells exactly, but takes longer.
+    A choice is no number, where the schedule is best as it is, or that of a way.
 
-    Args:
-        in_turn: The schedule, layer by layer.
-        plan: Of the scratchpad.
-        arch: The machine.
+    Attributes:
+        given: The schedule, layer by layer.
     """
-    given = InTurn(in_turn, plan, arch)
-    deals = (False, True) if are_alike(arch) and len(arch.npus) > 1 else (False,)
-    policies = [InsertionPolicy(moving=moving, deal=deal) for deal in deals for moving in _MOVING]
-    free = {policy: insert(given, policy) for policy in policies}
-    policies.sort(key=lambda policy: (free[policy].cycles, -len(policy.moving)))
-    promising = policies[:_TIMED]
-    ordered = [replace(policy, ordered=item) for policy in promising for item in _ORDERED]
-    found = [*map(free.__getitem__, promising), *(insert(given, policy) for policy in ordered)]
-    distinct = {(item.events, item.placements): item for item in found}.values()
-    return min([in_turn, *(timed(item, arch) for item in distinct)], key=lambda item: item.cycles)
+
+    given: InTurn
+
+    @cached_property
+    def all(self) -> tuple[InsertionPolicy, ...]:
+        """The ways, those first that keep no order."""
+        arch = self.given.arch
+        deals = (False, True) if are_alike(arch) and len(arch.npus) > 1 else (False,)
+        return tuple(
+            InsertionPolicy(moving=moving, ordered=ordered, deal=deal)
+            for ordered in (_FREE, *_ORDERED)
+            for deal in deals
+            for moving in _MOVING
+        )
+
+    @property
+    def best(self) -> tuple[Choice, TileSchedule]:
+        """The fastest of the schedule and of the most promising ways, and its choice.
+
+        Insertion tells about how fast its result is. The clock tells exactly, but takes longer.
+        """
+        free = {item: insert(self.given, item) for item in self.all if not item.ordered}
+        by_promise = sorted(free, key=lambda item: (free[item].cycles, -len(item.moving)))
+        found = {item: free[item] for item in by_promise[:_TIMED]}
+        for policy in by_promise[:_TIMED]:
+            for ordered in _ORDERED:
+                other = replace(policy, ordered=ordered)
+                found[other] = insert(self.given, other)
+        distinct: dict[object, tuple[Choice, TileSchedule]] = {}
+        for policy, item in found.items():
+            choice = (self.all.index(policy),)
+            distinct.setdefault((item.events, item.placements), (choice, item))
+        timed_ones = ((choice, self._timed(item)) for choice, item in distinct.values())
+        return min([((), self.given.schedule), *timed_ones], key=lambda item: item[1].cycles)
+
+    def followed(self, choice: Choice) -> TileSchedule | None:
+        """Return the schedule of a choice; ``None`` if it is that of no way.
+
+        Args:
+            choice: As :attr:`best` gives it.
+        """
+        match choice:
+            case ():
+                return self.given.schedule
+            case (number,) if 0 <= number < len(self.all):
+                return self._timed(insert(self.given, self.all[number]))
+            case _:
+                return None
+
+    def _timed(self, schedule: TileSchedule) -> TileSchedule:
+        return timed(schedule, self.given.arch)

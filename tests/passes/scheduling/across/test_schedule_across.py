@@ -13,8 +13,8 @@ from accnn.ir.text.parser import parse_module
 from accnn.ir.text.printer import print_module
 from accnn.ir.tiles.events import Event, EventKind
 from accnn.ir.tiles.schedule import TileSchedule
-from accnn.passes.base import Context
-from accnn.passes.scheduling.across.schedule_across import ScheduleAcross
+from accnn.passes.base import Choice, Choices, Context, Pass
+from accnn.passes.scheduling.across.schedule_across import ScheduleAcross, Ways
 from tests.networks import NetworkBuilder, per_tensor, residual_network
 from tests.passes.scheduling.across.joint import Both, both, branches, chain
 from tests.tiles import tiles_of
@@ -72,6 +72,54 @@ def test_a_network_is_exact_predicted_and_not_slower(name: str, arch: str, budge
     assert made.schedule.cycles == told(made.across)
     assert made.schedule.cycles <= told(made.in_turn)
     assert 0 < made.schedule.cycles_lower_bound <= made.schedule.cycles
+
+
+class Remembered(Choices):
+    """Choices in memory, and the passes that looked for one."""
+
+    def __init__(self, choice: Choice | None = None) -> None:
+        self.choice = choice
+        self.kept: list[Choice] = []
+
+    def find(self, item: Pass, module: Module, seed: int) -> Choice | None:
+        return self.choice
+
+    def keep(self, item: Pass, module: Module, seed: int, choice: Choice) -> None:
+        self.kept.append(choice)
+
+
+@pytest.mark.parametrize("name", ["chain", "branches"])
+@pytest.mark.parametrize(("arch", "budget"), PLACES[1:3])
+def test_a_choice_that_was_kept_is_followed(
+    name: str, arch: str, budget: int | None, monkeypatch: pytest.MonkeyPatch
+):
+    made, first = both(NETWORKS[name](), arch, budget=budget), Remembered()
+    ScheduleAcross().run(made.in_turn, Context(choices=first))
+    (choice,) = first.kept
+    monkeypatch.setattr(Ways, "best", property(lambda _: pytest.fail("it searches again")))
+    again = Remembered(choice)
+
+    assert ScheduleAcross().run(made.in_turn, Context(choices=again)) == made.across
+    assert again.kept == []
+
+
+@pytest.mark.parametrize("choice", [(-1,), (99,), (0, 1)])
+def test_a_choice_of_no_way_is_made_anew(choice: Choice):
+    made, choices = both(chain(), "flexer-arch5"), Remembered(choice)
+
+    assert ScheduleAcross().run(made.in_turn, Context(choices=choices)) == made.across
+    assert len(choices.kept) == 1
+
+
+def test_choices_lead_to_their_own_schedules():
+    made = both(branches(), "flexer-arch5", budget=9000)
+    schedules = [
+        ScheduleAcross().run(made.in_turn, Context(choices=Remembered(choice))).tile_schedule
+        for choice in ((), (0,), (3,), (5,))
+    ]
+
+    assert schedules[0] is made.in_turn.tile_schedule
+    assert len({None if item is None else item.events for item in schedules}) > 2
 
 
 def test_npus_may_differ():
