@@ -27,7 +27,7 @@ from accnn.ir.isa.program import Program
 from accnn.ir.module import Module
 from accnn.ir.tiles.events import EventKind
 from tests.end_to_end.faults.networks import CASES, Case, joined, scheduled
-from tests.passes.tiling.fused import bottleneck, compile_fused
+from tests.passes.tiling.fused import attention, bottleneck, compile_fused
 
 
 @cache
@@ -46,6 +46,24 @@ def test_what_is_lowered_is_what_was_scheduled(case, form):
     module = form(case)
 
     check(module, lower(module).program)
+
+
+@pytest.mark.parametrize("around", [(2,), (1, 2), (3,)])
+def test_matrices_of_a_batch_are_as_far_apart_as_they_were_scheduled(around):
+    graph, data = attention(around=around)
+    members = tuple(op.name for op in graph.ops)
+
+    module = compile_fused(graph, data, "simba", (Group(members=members, rows=0),)).module
+
+    program = lower(module).program
+    together = {
+        item.extents[-1]
+        for queue in program.queues
+        for item in queue.instructions
+        if isinstance(item, Mac)
+    }
+    assert max(together) > 1
+    check(module, program)
 
 
 Change = Callable[[AnyInstruction], AnyInstruction]
