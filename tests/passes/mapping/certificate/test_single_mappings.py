@@ -210,3 +210,40 @@ def test_sums_that_come_back_to_several_children_are_read_once_for_each(inside):
     counts = counted(space, one)
 
     assert 0.9 * counts <= said(space, one) <= counts * (1.0 + 1e-6)  # a chord
+
+
+def where_sums_share_a_port() -> Architecture:
+    """Return a machine whose children have sums that are read and written through one port."""
+    sums = (Operand.O,)
+    return Architecture(
+        name="shared-port",
+        scratchpad="gb",
+        levels=(
+            MemoryLevel(name="dram", holds=OPERANDS, capacity=None),
+            MemoryLevel(name="gb", holds=sums, capacity=1 << 16),
+            MemoryLevel(
+                name="ab", holds=sums, capacity=1 << 16, read_bandwidth=1.0, shared_port=True
+            ),
+            MemoryLevel(name="reg", holds=sums, capacity=4),
+        ),
+        fanouts=(Fanout(name="pe", below="gb", size=4, multicast=(Operand.W, Operand.I)),),
+    )
+
+
+@pytest.mark.parametrize("children", [{Dim.C: 4}, {Dim.C: 2, Dim.P: 2}, {Dim.P: 4}])
+@pytest.mark.parametrize(("returns", "sums"), [(4, 2), (2, 4), (8, 8)])
+def test_sums_that_come_back_and_are_added_further_out_share_a_port(children, returns, sums):
+    """They pass twice but for the first time, and none of them is finished where it passes."""
+    inside = math.prod(size for dim, size in children.items() if dim is Dim.C)
+    work = Workload(C=returns * inside, P=sums * 4 // inside)
+    problem = MappingProblem(
+        workload=work, arch=where_sums_share_a_port(), objective=Objective.LATENCY
+    )
+    space = even_space(problem)
+    temporal = {(1, Dim.C): returns, (2, Dim.P): sums}
+    spatial = {("pe", dim): size for dim, size in children.items()}
+    one = even_from_factors(space, temporal, spatial, [Operand.O] * len(space.slots))
+
+    counts = counted(space, one)
+
+    assert 0.9 * counts <= said(space, one) <= counts * (1.0 + 1e-6)  # chords
