@@ -5,7 +5,7 @@ be resident as the plan has it, or give its space to the group; then it leaves t
 back.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 from ....ir.graph import Graph, Op
@@ -61,19 +61,34 @@ class GroupCosts:
         costs = (self._by(self.traffic, group, here) for here in ways)
         return tuple(cost for cost in costs if cost is not None)
 
-    def measured(self, group: Group, expected: float) -> tuple[Cost, ...]:
+    def measured(
+        self, group: Group, expected: float, price: Callable[[Cost], float]
+    ) -> tuple[Cost, ...]:
         """Return the costs of a group by its tiles, none where they do not fit.
 
         Args:
             group: The group.
             expected: Where it takes longer beside the tensors that the plan keeps on chip, it may
-                have the space of its own, too [cycle].
+                have the space of its own, too, if that can pay [cycle].
+            price: What a cost is worth.
         """
         here = self._resident(group)
         found = self._by(self._tiled, group, here)
-        is_slow = found is None or found.cycles > expected
-        other = self._by(self._tiled, group, _NOTHING) if here and is_slow else None
-        return tuple(cost for cost in (found, other) if cost is not None)
+        ways = [found]
+        if here and (found is None or self._may_gain(group, expected, price, found)):
+            ways.append(self._by(self._tiled, group, _NOTHING))
+        return tuple(cost for cost in ways if cost is not None)
+
+    def _may_gain(
+        self, group: Group, expected: float, price: Callable[[Cost], float], found: Cost
+    ) -> bool:
+        """Whether a group could cost less with nothing resident, as far as estimates tell."""
+        if found.cycles <= expected:
+            return False
+        rough = self._by(self.traffic, group, _NOTHING)
+        return rough is not None and (
+            price(Cost(rough.bytes, max(rough.cycles, expected))) < price(found)
+        )
 
     def fits(self, group: Group) -> bool:
         """Whether the tiles of a group fit the scratchpad where nothing is resident.

@@ -127,7 +127,7 @@ class Intervals:
             for group, start, stop in () if guessed else unknown:
                 if self._is_closed:
                     break
-                costs = self._costs.measured(group, self._expected[group])
+                costs = self._costs.measured(group, self._expected[group], self._price)
                 found = self._known[group] = min(costs, key=self._price, default=None)
                 if found is not None:
                     best = self._fastest.get((start, stop), found.cycles)

@@ -9,6 +9,7 @@ from accnn.ir.types import DType
 from accnn.passes.scheduling.cosma.refine import Measured
 from accnn.passes.scheduling.cosma.traffic.delay import Delay
 from accnn.passes.scheduling.cosma.traffic.model import StreamedTraffic
+from accnn.passes.scheduling.fusion.expected import ExpectedCycles
 from accnn.passes.scheduling.fusion.intervals import Intervals, can_be_member, cycles_alone
 from tests.networks import NetworkBuilder, per_tensor
 
@@ -89,15 +90,13 @@ class Asked:
     """A traffic model that tells what it was asked about groups: resident tensors, and space.
 
     Args:
-        slow: Whether groups take long where something is resident.
+        slow: What groups take where something is resident [cycle].
         each: Operations of the tiles of a group, which are scheduled for an answer.
         moved: What groups move [byte].
         alone: Operations of the tiles of each operator.
     """
 
-    def __init__(
-        self, *, slow: bool = False, each: int = 10, moved: int = 10, alone: int = 10
-    ) -> None:
+    def __init__(self, *, slow: int = 1, each: int = 10, moved: int = 10, alone: int = 10) -> None:
         self.slow, self.each, self.moved, self.operations = slow, each, moved, 0
         self.alone = alone
         self.asked: list[tuple[frozenset[str], int]] = []
@@ -117,7 +116,7 @@ class Asked:
             activations=(),
             constants=moved,
             workspace=planned,
-            cycles=10**6 if self.slow and resident else 1,
+            cycles=self.slow if resident else 1,
             operations=self.alone,
         )
 
@@ -141,14 +140,19 @@ def chosen_beside(kept: str, traffic: Asked):
     return intervals.groups()
 
 
-@pytest.mark.parametrize("slow", [False, True])
-def test_a_group_has_the_space_that_its_resident_tensors_leave(slow: bool):
+@pytest.mark.parametrize(("slow", "is_tried"), [(1, False), (2000, False), (10**6, True)])
+def test_a_group_has_the_space_that_its_resident_tensors_leave(
+    slow: int, is_tried: bool, monkeypatch: pytest.MonkeyPatch
+):
+    """It is tried with all of the space only where cycles can pay for the bytes."""
+    monkeypatch.setattr(ExpectedCycles, "of", lambda *_: 1000.0)
+
     (group,) = chosen_beside("c", traffic := Asked(slow=slow))
 
     assert group.members == ("a", "b", "c")
     beside, alone = (frozenset({"c"}), (1 << 16) - 16 * 28 * 28), (frozenset[str](), 1 << 16)
     at_last = [alone]  # whether it fits at all
-    assert traffic.asked == [beside, *([alone] if slow else []), *at_last]
+    assert traffic.asked == [beside, *([alone] if is_tried else []), *at_last]
 
 
 def test_what_else_is_kept_on_chip_takes_space_as_well():
