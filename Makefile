@@ -97,7 +97,7 @@ types: .venv/installed-dev ## pyright, strict
 
 newcomer: .venv/installed-dev ## do what newcomers do: docs/getting-started.md with the built wheel, notebooks
 	@echo "==> docs/getting-started.md with the built wheel, and the longer notebooks"
-	@$(BIN)/pytest -q -m slow tests/test_getting_started.py tests/examples/test_notebooks.py \
+	@$(BIN)/pytest -q -n $(JOBS) -m slow tests/test_getting_started.py tests/examples/test_notebooks.py \
 		-k "wheel or notebooks"
 
 site: .venv/installed-dev ## build the documentation site into build/site/html
