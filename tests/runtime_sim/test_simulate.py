@@ -108,6 +108,30 @@ def test_neighbouring_bytes_do_not_race():
         simulate(together, {}, {}, detect_races=True)
 
 
+@pytest.mark.parametrize("is_ordered", [True, False])
+def test_a_race_is_told_before_what_may_follow_from_it(is_ordered: bool):
+    """Something else is wrong later, before the detector compares what it has seen."""
+    wrote = Fill(dst=at(Space.GB, 0, 1), shape=(8,), element_bytes=1, value=1)
+    again = dataclasses.replace(wrote, waits=(Wait(0, 1),) if is_ordered else ())
+    unknown = Copy(
+        dst=at(Space.WB, 0, 1),
+        src=at(Space.GB, 64, 1),
+        shape=(4,),
+        element_bytes=1,
+        waits=(Wait(1, 1),),
+    )
+    built = program({"ld0": [wrote, unknown], "st0": [again]})
+
+    error, message = (
+        (SimulationError, r"ld0\[1\]: reads byte 0x40 of gb, which nothing has written")
+        if is_ordered
+        else (RaceError, "st0.*it writes what ld0")
+    )
+
+    with pytest.raises(error, match=message):
+        simulate(built, {}, {}, detect_races=True)
+
+
 def test_two_reads_do_not_race():
     read = Copy(dst=at(Space.WB, 0, 1), src=at(Space.GB, 0, 1), shape=(4,), element_bytes=1)
     other = dataclasses.replace(read, dst=at(Space.WB, 100, 1))
