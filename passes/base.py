@@ -120,10 +120,11 @@ Choice: TypeAlias = tuple[int, ...]
 
 
 class Choices:
-    """What passes chose in earlier runs; these are choices of nobody, the compiler's are kept.
+    """What passes chose in earlier runs: nothing here; the compiler keeps it on disk.
 
-    A pass whose result takes longer to read than to make keeps what its search chose. It makes the
-    same result with no choice at hand, and takes one that it cannot follow for none.
+    A pass whose result takes longer to read than to make, and much longer to find, keeps what its
+    search chose. It makes the same result without, and takes a choice that it cannot follow for
+    none.
     """
 
     def find(self, item: "Pass", module: Module, seed: int) -> Choice | None:
