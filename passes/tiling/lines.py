@@ -55,10 +55,33 @@ def keepers(
         then: The next one, if there is one.
         homes: What lies in place in concatenations.
     """
+    return _keepers(_links(parts), now, then, homes)
+
+
+@dataclass(frozen=True, slots=True)
+class _Link:
+    """What lines see of a chain.
+
+    Attributes:
+        result: What it makes.
+        reads: All that its members read.
+    """
+
+    result: str
+    reads: frozenset[str]
+
+
+def _links(parts: Sequence[Chain]) -> tuple[_Link, ...]:
+    return tuple(_Link(chain[-1].name, inputs_of(chain)) for chain in parts)
+
+
+def _keepers(
+    links: Sequence[_Link], now: Stripe, then: Stripe | None, homes: Homes
+) -> Mapping[str, int]:
     if then is None:
         return {}
     shared = {home.tensor for home in homes.values()} | homes.keys()
-    first, next_first = _first_readers(parts, now), _first_readers(parts, then)
+    first, next_first = _first_readers(links, now), _first_readers(links, then)
     return {
         name: first[name]
         for name in kept_rows(now, then)
@@ -79,12 +102,12 @@ def is_active(chain: Chain, stripe: Stripe) -> bool:
     return chain[-1].name in stripe.made
 
 
-def _first_readers(parts: Sequence[Chain], stripe: Stripe) -> Mapping[str, int]:
+def _first_readers(links: Sequence[_Link], stripe: Stripe) -> Mapping[str, int]:
     """Return the first chain that reads each tensor in a stripe."""
     found: dict[str, int] = {}
-    for number, chain in enumerate(parts):
-        if is_active(chain, stripe):
-            for name in inputs_of(chain):
+    for number, link in enumerate(links):
+        if link.result in stripe.made:
+            for name in link.reads:
                 found.setdefault(name, number)
     return found
 
@@ -116,14 +139,14 @@ def bytes_of_lines(
     row_bytes = _row_bytes(graph, parts, {*homes, *resident, members[-1]})
     ops = [graph.producer[name] for name in members]
     by_row = read_row_by_row(graph, ops, row_bytes.keys() - set(members))
-    rounds = stripes(graph, members, rows)
+    rounds, links = stripes(graph, members, rows), _links(parts)
     distinct: dict[Hashable, _Round] = {}
     known: dict[str, Range] = {}
     for three in zip((None, *rounds), rounds, (*rounds[1:], None), strict=False):
         left = {name: rows.size for name, rows in known.items() if name not in three[1].lines}
         known |= three[1].lines
         key = (*map(_sizes, three), *sorted(left.items()))
-        distinct.setdefault(key, _Round(parts, homes, is_early, left, *three))
+        distinct.setdefault(key, _Round(links, homes, is_early, left, *three))
     return max(item.most_bytes(row_bytes, by_row) for item in distinct.values())
 
 
@@ -161,7 +184,7 @@ class _Round:
     results are made, and then rows copied that the next stripe keeps.
 
     Attributes:
-        parts: The chains of a group.
+        links: The chains of a group.
         homes: What lies in place in concatenations.
         is_early: Whether rows that are kept are copied as soon as lines have been read.
         left: Rows of lines of earlier stripes, of what is no longer made.
@@ -170,7 +193,7 @@ class _Round:
         then: The next one.
     """
 
-    parts: Sequence[Chain]
+    links: Sequence[_Link]
     homes: Homes
     is_early: bool
     left: Mapping[str, int]
@@ -185,7 +208,7 @@ class _Round:
             row_bytes: Of the tensors that count [byte].
             by_row: Those of them that come row by row, and are copied nowhere.
         """
-        changes = [0] * (2 * len(self.parts) + 1)
+        changes = [0] * (2 * len(self.links) + 1)
         for name, size in row_bytes.items():
             for first, last, rows in self._lives(name, name in by_row):
                 changes[first] += rows * size
@@ -195,7 +218,7 @@ class _Round:
     def _lives(self, name: str, is_by_row: bool) -> Iterator[_Life]:
         """Yield the lives of a tensor's rows."""
         if name in self.now.lines:
-            always = (0, 2 * len(self.parts) - 1, self._arrived(name))
+            always = (0, 2 * len(self.links) - 1, self._arrived(name))
             yield from (always,) if is_by_row else self._lives_of_lines(name)
         elif name in self.left and name in self._readers:
             yield 0, self._readers[name][1], self.left[name]
@@ -210,7 +233,7 @@ class _Round:
 
     def _lives_of_lines(self, name: str) -> Iterator[_Life]:
         """Yield the lives of lines, of rows that are kept before and after, and of new ones."""
-        end, rows = 2 * len(self.parts) - 1, self.now.lines[name]
+        end, rows = 2 * len(self.links) - 1, self.now.lines[name]
         first, last = self._readers.get(name, (0, end))
         begin = made = self._writers.get(name, 0)
         if name in self._was_kept:
@@ -243,26 +266,26 @@ class _Round:
         """What the next stripe reads of these lines, or of the rows that are copied from them."""
         if self.then is None:
             return ()
-        left = _first_readers(self.parts, self.then).keys() - self.then.lines.keys()
+        left = _first_readers(self.links, self.then).keys() - self.then.lines.keys()
         return self._is_kept.keys() | left
 
     @cached_property
     def _was_early(self) -> Mapping[str, int]:
         if self.before is None or not self.is_early:
             return {}
-        return keepers(self.parts, self.before, self.now, self.homes)
+        return _keepers(self.links, self.before, self.now, self.homes)
 
     @cached_property
     def _next_early(self) -> Mapping[str, int]:
-        return keepers(self.parts, self.now, self.then, self.homes) if self.is_early else {}
+        return _keepers(self.links, self.now, self.then, self.homes) if self.is_early else {}
 
     @cached_property
     def _readers(self) -> Mapping[str, tuple[int, int]]:
         """The first and the last step in which each tensor is read."""
         found: dict[str, tuple[int, int]] = {}
-        for number, chain in enumerate(self.parts):
-            if is_active(chain, self.now):
-                for name in (home_of(self.homes, item).tensor for item in inputs_of(chain)):
+        for number, link in enumerate(self.links):
+            if link.result in self.now.made:
+                for name in (home_of(self.homes, item).tensor for item in link.reads):
                     found[name] = found.get(name, (2 * number, 0))[0], 2 * number + 1
         return found
 
@@ -270,7 +293,7 @@ class _Round:
     def _writers(self) -> Mapping[str, int]:
         """The first step in which each tensor is written."""
         found: dict[str, int] = {}
-        for number, chain in enumerate(self.parts):
-            if is_active(chain, self.now):
-                found.setdefault(home_of(self.homes, chain[-1].name).tensor, 2 * number + 1)
+        for number, link in enumerate(self.links):
+            if link.result in self.now.made:
+                found.setdefault(home_of(self.homes, link.result).tensor, 2 * number + 1)
         return found

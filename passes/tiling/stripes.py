@@ -212,6 +212,13 @@ class _Rounds:
 
     def __post_init__(self) -> None:
         self._reads = {op.name: rows_read(self.graph, op) for op in self.ops}
+        self._places = {op.name: self._places_of(op) for op in self.ops}
+
+    def _places_of(self, op: Op) -> Mapping[str, str]:
+        """Return what makes each tensor that an operator reads, or has it in place."""
+        own = home_of(self.homes, op.name).tensor
+        homes = {name: home_of(self.homes, name).tensor for name in op.inputs}
+        return {name: name if home == own else home for name, home in homes.items()}
 
     def next(self, last: int) -> Stripe:
         """Return the round that makes the rows of the last result below ``last``."""
@@ -238,14 +245,9 @@ class _Rounds:
 
     def _needed(self, op: Op, made: Range) -> Iterator[tuple[str, Range]]:
         """Yield the rows that an operator reads, of what makes them or has them in place."""
-        needed = self._reads[op.name](made)
-        if not self.homes:
-            yield from needed.items()
-            return
-        own = home_of(self.homes, op.name).tensor
-        for name, rows in needed.items():
-            home = home_of(self.homes, name).tensor
-            yield name if home == own else home, rows
+        places = self._places[op.name]
+        for name, rows in self._reads[op.name](made).items():
+            yield places[name], rows
 
     def _pause(self, op: Op, before: int, lowest: dict[str, int]) -> None:
         """Note what an operator that makes nothing now needs for its next row."""
