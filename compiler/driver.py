@@ -39,7 +39,7 @@ from .report.contents.findings import Findings
 from .report.contents.report import build_report
 from .report.notebook import operator_frame, report_html
 from .stopwatch import Observer, Stopwatch, unobserved
-from .stores.choices import KeptChoices
+from .stores.choices import ChoiceMemory
 from .stores.inventory import limited
 from .stores.mappings import MappingCache
 from .stores.networks import QuantisedNetworks
@@ -182,7 +182,7 @@ def _compile(
             progress=watch.progress,
             solve_jobs=CachedSolver(cache, chosen.processes, pool),
             run_pass=PassMemory(store),
-            choices=KeptChoices(store),
+            choose=ChoiceMemory(store),
             deadline=deadline,
         )
         outcome = run_pipeline(passes, module, context, instruments=(*watchers, *instruments))

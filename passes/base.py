@@ -119,34 +119,42 @@ Choice: TypeAlias = tuple[int, ...]
 """What a pass chose, by numbers that mean something to this pass alone."""
 
 
-class Choices:
-    """What passes chose in earlier runs: nothing here; the compiler keeps it on disk.
+class Chooser(Protocol):
+    """Lets a pass choose; the compiler's recalls what it chose for the same module before.
 
-    A pass whose result takes longer to read than to make, and much longer to find, keeps what its
-    search chose. It makes the same result without, and takes a choice that it cannot follow for
-    none.
+    It is for a pass whose result takes longer to read than to make, and much longer to find.
     """
 
-    def find(self, item: "Pass", module: Module, seed: int) -> Choice | None:
-        """Return what a pass chose for the same module, options and seed; ``None``: not known.
+    def __call__(
+        self,
+        item: "Pass",
+        module: Module,
+        seed: int,
+        follow: Callable[[Choice], T | None],
+        search: Callable[[], tuple[Choice, T]],
+    ) -> T:
+        """Return what the pass makes."""
+        ...
 
-        Args:
-            item: The pass.
-            module: What it is run on.
-            seed: Of everything that is random.
-        """
-        del item, module, seed
-        return None
 
-    def keep(self, item: "Pass", module: Module, seed: int, choice: Choice) -> None:
-        """Keep what a pass chose.
+def choose_anew(
+    item: "Pass",
+    module: Module,
+    seed: int,
+    follow: Callable[[Choice], T | None],
+    search: Callable[[], tuple[Choice, T]],
+) -> T:
+    """Search; a :class:`Chooser`.
 
-        Args:
-            item: The pass.
-            module: What it was run on.
-            seed: Of everything that is random.
-            choice: What it chose.
-        """
+    Args:
+        item: The pass.
+        module: What it is run on.
+        seed: Of everything that is random.
+        follow: Makes the same as the search that gave a choice; ``None`` for what is no choice.
+        search: Finds a choice and what comes of it.
+    """
+    del item, module, seed, follow
+    return search()[1]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -160,7 +168,7 @@ class Context:
         solve_jobs: Answers questions to mappers.
         notes: What passes remember for each other.
         run_pass: Runs the passes.
-        choices: What passes chose in earlier runs.
+        choose: Lets passes choose.
         deadline: When passes that search for long take what they have.
     """
 
@@ -170,7 +178,7 @@ class Context:
     solve_jobs: JobSolver = solve_in_turn
     notes: Notes = field(default_factory=Notes)
     run_pass: PassRunner = run_anew
-    choices: Choices = field(default_factory=Choices)
+    choose: Chooser = choose_anew
     deadline: Deadline = NEVER
 
     def with_counters(self, counters: Counters) -> "Context":

@@ -23,6 +23,7 @@ from ..driver import constants_of
 from ..mapping.solve import CachedSolver
 from ..options import CompileOptions
 from ..pipelines import chosen_pipeline
+from ..stores.choices import ChoiceMemory
 from ..stores.mappings import MappingCache
 from ..stores.passes import PassMemory
 from ..stores.store import Store
@@ -95,12 +96,14 @@ def run_alone(
     """
     graph = cut_out(module.graph, members)
     constants = module.constants.only(graph.constant_names)
+    store = None if options.cache is None else Store(options.cache)
     context = Context(
         seed=options.seed,
         solve_jobs=CachedSolver(
             None if options.cache is None else MappingCache(options.cache), options.processes
         ),
-        run_pass=PassMemory(None if options.cache is None else Store(options.cache)),
+        run_pass=PassMemory(store),
+        choose=ChoiceMemory(store),
     )
     begun = Module(graph=graph, arch=arch, constants=constants)
     compiled = run_pipeline(_after_rewrites(options), begun, context).module

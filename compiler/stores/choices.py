@@ -4,13 +4,14 @@ A key is that of a slow pass, with the tile schedule that it is run on. Who foll
 the result anew, so that one that is damaged costs time, and is no error.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from ...ir.codec.json_codec import dump_json, parse_json
 from ...ir.errors import ParseError
 from ...ir.module import Module, Stage
 from ...ir.resources import Constants
-from ...passes.base import Choice, Choices, Pass, without
+from ...passes.base import Choice, Pass, T, without
 from .passes import key_of
 from .store import Store, digest_of
 
@@ -26,45 +27,42 @@ class _Kept:
 
 
 @dataclass(frozen=True, slots=True)
-class KeptChoices(Choices):
-    """Choices in files; see :class:`~..passes.base.Choices`.
+class ChoiceMemory:
+    """Lets passes choose; see :class:`~..passes.base.Chooser`.
 
     Attributes:
-        store: Where they are looked up and kept; ``None``: nowhere.
+        store: Where choices are looked up and kept; ``None`` searches anew.
     """
 
     store: Store | None
 
-    def find(self, item: Pass, module: Module, seed: int) -> Choice | None:
-        """Return what a pass chose for the same module, options and seed; ``None``: not known.
-
-        Args:
-            item: The pass.
-            module: What it is run on.
-            seed: Of everything that is random.
-        """
+    def __call__(
+        self,
+        item: Pass,
+        module: Module,
+        seed: int,
+        follow: Callable[[Choice], T | None],
+        search: Callable[[], tuple[Choice, T]],
+    ) -> T:
+        """Return what the pass makes, by the choice that is kept or by a search."""
         if self.store is None:
-            return None
+            return search()[1]
         key = choice_key(item, module, seed)
-        text = self.store.read(key, _SUFFIX)
-        try:
-            return None if text is None else parse_json(text.decode(), _Kept).choice
-        except (ParseError, ValueError) as error:
-            self.store.refuse(key, _SUFFIX, error)
-            return None
+        known = _recalled(self.store, key)
+        made = None if known is None else follow(known)
+        if made is None:
+            choice, made = search()
+            self.store.write(key, _SUFFIX, dump_json(_Kept(choice)).encode())
+        return made
 
-    def keep(self, item: Pass, module: Module, seed: int, choice: Choice) -> None:
-        """Keep what a pass chose.
 
-        Args:
-            item: The pass.
-            module: What it was run on.
-            seed: Of everything that is random.
-            choice: What it chose.
-        """
-        if self.store is not None:
-            text = dump_json(_Kept(choice))
-            self.store.write(choice_key(item, module, seed), _SUFFIX, text.encode())
+def _recalled(store: Store, key: str) -> Choice | None:
+    text = store.read(key, _SUFFIX)
+    try:
+        return None if text is None else parse_json(text.decode(), _Kept).choice
+    except (ParseError, ValueError) as error:
+        store.refuse(key, _SUFFIX, error)
+        return None
 
 
 def choice_key(item: Pass, module: Module, seed: int) -> str:

@@ -60,11 +60,7 @@ class ScheduleAcross(Pass):
             ctx.counters.add(CUT_SHORT)
             return module
         ways = Ways(InTurn(in_turn, plan, arch))
-        choice = ctx.choices.find(self, module, ctx.seed)
-        schedule = None if choice is None else ways.followed(choice)
-        if schedule is None:
-            choice, schedule = ways.best
-            ctx.choices.keep(self, module, ctx.seed, choice)
+        schedule = ctx.choose(self, module, ctx.seed, ways.follow, ways.search)
         ctx.counters.add("cycles in turn", in_turn.cycles)
         ctx.counters.add("cycles across", schedule.cycles)
         return module if schedule is in_turn else replace(module, tile_schedule=schedule)
@@ -102,9 +98,8 @@ class Ways:
             for moving in _MOVING
         )
 
-    @property
-    def best(self) -> tuple[Choice, TileSchedule]:
-        """The fastest of the schedule and of the most promising ways, and its choice.
+    def search(self) -> tuple[Choice, TileSchedule]:
+        """Return the fastest of the schedule and of the most promising ways, and its choice.
 
         Insertion tells about how fast its result is. The clock tells exactly, but takes longer.
         """
@@ -122,11 +117,11 @@ class Ways:
         timed_ones = ((choice, self._timed(item)) for choice, item in distinct.values())
         return min([((), self.given.schedule), *timed_ones], key=lambda item: item[1].cycles)
 
-    def followed(self, choice: Choice) -> TileSchedule | None:
+    def follow(self, choice: Choice) -> TileSchedule | None:
         """Return the schedule of a choice; ``None`` if it is that of no way.
 
         Args:
-            choice: As :attr:`best` gives it.
+            choice: As :meth:`search` gives it.
         """
         match choice:
             case ():

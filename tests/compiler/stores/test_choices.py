@@ -10,9 +10,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from accnn.compiler.stores.choices import KeptChoices, choice_key
+from accnn.compiler.stores.choices import ChoiceMemory, choice_key
 from accnn.compiler.stores.store import Store
 from accnn.ir.module import Module
+from accnn.passes.base import Choice
 from accnn.passes.scheduling.across.schedule_across import ScheduleAcross
 from accnn.passes.scheduling.static.schedule_tiles import ScheduleTiles
 from tests.flow import compile_graph
@@ -25,21 +26,38 @@ def scheduled(arch: str = "edge-1m") -> Module:
     return compile_graph(*residual_network(), arch, tiles="static").module
 
 
+def made(memory: ChoiceMemory, found: Choice, *, is_followed: bool = True) -> str:
+    """Return how a pass makes something: by which choice, and whether that was searched for."""
+    return memory(
+        ITEM,
+        scheduled(),
+        0,
+        lambda choice: f"followed {choice}" if is_followed else None,
+        lambda: (found, f"found {found}"),
+    )
+
+
 @pytest.mark.parametrize("choice", [(), (3,), (1, 2)])
-def test_a_choice_is_found_again(tmp_path: Path, choice: tuple[int, ...]):
-    kept = KeptChoices(Store(tmp_path))
+def test_a_choice_is_found_once_and_then_followed(tmp_path: Path, choice: Choice):
+    memory = ChoiceMemory(Store(tmp_path))
 
-    assert kept.find(ITEM, scheduled(), 0) is None
-    kept.keep(ITEM, scheduled(), 0, choice)
+    assert made(memory, choice) == f"found {choice}"
+    assert made(memory, (9,)) == f"followed {choice}"
 
-    assert kept.find(ITEM, scheduled(), 0) == choice
+
+def test_what_cannot_be_followed_is_found_anew(tmp_path: Path):
+    memory = ChoiceMemory(Store(tmp_path))
+    made(memory, (1,))
+
+    assert made(memory, (2,), is_followed=False) == "found (2,)"
+    assert made(memory, (3,)) == "followed (2,)"
 
 
 def test_nothing_is_kept_without_a_store():
-    kept = KeptChoices(None)
-    kept.keep(ITEM, scheduled(), 0, (1,))
+    memory = ChoiceMemory(None)
 
-    assert kept.find(ITEM, scheduled(), 0) is None
+    assert made(memory, (1,)) == "found (1,)"
+    assert made(memory, (2,)) == "found (2,)"
 
 
 def test_module_pass_schedule_and_seed_change_the_key():
@@ -85,12 +103,13 @@ def test_the_key_does_not_depend_on_the_seed_of_hashes():
 
 
 def test_what_is_damaged_is_not_known(tmp_path: Path, caplog: pytest.LogCaptureFixture):
-    kept = KeptChoices(Store(tmp_path))
-    kept.keep(ITEM, scheduled(), 0, (1,))
+    memory = ChoiceMemory(Store(tmp_path))
+    made(memory, (1,))
     (path,) = tmp_path.rglob("*.choice.json")
     path.write_text("{")
 
     with caplog.at_level(logging.WARNING):
-        assert kept.find(ITEM, scheduled(), 0) is None
+        assert made(memory, (2,)) == "found (2,)"
 
     assert "solving anew" in caplog.text
+    assert made(memory, (3,)) == "followed (2,)"

@@ -13,8 +13,8 @@ from accnn.ir.text.parser import parse_module
 from accnn.ir.text.printer import print_module
 from accnn.ir.tiles.events import Event, EventKind
 from accnn.ir.tiles.schedule import TileSchedule
-from accnn.passes.base import Choice, Choices, Context, Pass
-from accnn.passes.scheduling.across.schedule_across import ScheduleAcross, Ways
+from accnn.passes.base import Choice, Context
+from accnn.passes.scheduling.across.schedule_across import ScheduleAcross
 from tests.networks import NetworkBuilder, per_tensor, residual_network
 from tests.passes.scheduling.across.joint import Both, both, branches, chain
 from tests.tiles import tiles_of
@@ -74,47 +74,45 @@ def test_a_network_is_exact_predicted_and_not_slower(name: str, arch: str, budge
     assert 0 < made.schedule.cycles_lower_bound <= made.schedule.cycles
 
 
-class Remembered(Choices):
-    """Choices in memory, and the passes that looked for one."""
+class Remembered:
+    """A choice in memory, and those that were found since; a chooser."""
 
     def __init__(self, choice: Choice | None = None) -> None:
         self.choice = choice
         self.kept: list[Choice] = []
 
-    def find(self, item: Pass, module: Module, seed: int) -> Choice | None:
-        return self.choice
-
-    def keep(self, item: Pass, module: Module, seed: int, choice: Choice) -> None:
-        self.kept.append(choice)
+    def __call__(self, item, module, seed, follow, search):
+        made = None if self.choice is None else follow(self.choice)
+        if made is None:
+            choice, made = search()
+            self.kept.append(choice)
+        return made
 
 
 @pytest.mark.parametrize("name", ["chain", "branches"])
 @pytest.mark.parametrize(("arch", "budget"), PLACES[1:3])
-def test_a_choice_that_was_kept_is_followed(
-    name: str, arch: str, budget: int | None, monkeypatch: pytest.MonkeyPatch
-):
+def test_a_choice_that_was_kept_is_followed(name: str, arch: str, budget: int | None):
     made, first = both(NETWORKS[name](), arch, budget=budget), Remembered()
-    ScheduleAcross().run(made.in_turn, Context(choices=first))
+    ScheduleAcross().run(made.in_turn, Context(choose=first))
     (choice,) = first.kept
-    monkeypatch.setattr(Ways, "best", property(lambda _: pytest.fail("it searches again")))
     again = Remembered(choice)
 
-    assert ScheduleAcross().run(made.in_turn, Context(choices=again)) == made.across
+    assert ScheduleAcross().run(made.in_turn, Context(choose=again)) == made.across
     assert again.kept == []
 
 
 @pytest.mark.parametrize("choice", [(-1,), (99,), (0, 1)])
 def test_a_choice_of_no_way_is_made_anew(choice: Choice):
-    made, choices = both(chain(), "flexer-arch5"), Remembered(choice)
+    made, chooser = both(chain(), "flexer-arch5"), Remembered(choice)
 
-    assert ScheduleAcross().run(made.in_turn, Context(choices=choices)) == made.across
-    assert len(choices.kept) == 1
+    assert ScheduleAcross().run(made.in_turn, Context(choose=chooser)) == made.across
+    assert len(chooser.kept) == 1
 
 
 def test_choices_lead_to_their_own_schedules():
     made = both(branches(), "flexer-arch5", budget=9000)
     schedules = [
-        ScheduleAcross().run(made.in_turn, Context(choices=Remembered(choice))).tile_schedule
+        ScheduleAcross().run(made.in_turn, Context(choose=Remembered(choice))).tile_schedule
         for choice in ((), (0,), (3,), (5,))
     ]
 
