@@ -280,7 +280,7 @@ class _GroupTiler:
             stripe: The stripe.
             kept: The next lines of tensors whose rows are copied behind the chain.
         """
-        if not is_active(chain, stripe):
+        if not is_active(chain[-1].name, stripe):
             return
         yield from self._join_lines(chain)
         yield from self._kept(chain, stripe)

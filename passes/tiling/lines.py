@@ -92,21 +92,21 @@ def _keepers(
     }
 
 
-def is_active(chain: Chain, stripe: Stripe) -> bool:
+def is_active(result: str, stripe: Stripe) -> bool:
     """Whether a chain makes anything in a stripe.
 
     Args:
-        chain: The chain.
+        result: What it makes.
         stripe: The stripe.
     """
-    return chain[-1].name in stripe.made
+    return result in stripe.made
 
 
 def _first_readers(links: Sequence[_Link], stripe: Stripe) -> Mapping[str, int]:
     """Return the first chain that reads each tensor in a stripe."""
     found: dict[str, int] = {}
     for number, link in enumerate(links):
-        if link.result in stripe.made:
+        if is_active(link.result, stripe):
             for name in link.reads:
                 found.setdefault(name, number)
     return found
@@ -284,7 +284,7 @@ class _Round:
         """The first and the last step in which each tensor is read."""
         found: dict[str, tuple[int, int]] = {}
         for number, link in enumerate(self.links):
-            if link.result in self.now.made:
+            if is_active(link.result, self.now):
                 for name in (home_of(self.homes, item).tensor for item in link.reads):
                     found[name] = found.get(name, (2 * number, 0))[0], 2 * number + 1
         return found
@@ -294,6 +294,6 @@ class _Round:
         """The first step in which each tensor is written."""
         found: dict[str, int] = {}
         for number, link in enumerate(self.links):
-            if link.result in self.now.made:
+            if is_active(link.result, self.now):
                 found.setdefault(home_of(self.homes, link.result).tensor, 2 * number + 1)
         return found
