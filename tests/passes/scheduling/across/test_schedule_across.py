@@ -89,8 +89,15 @@ class Remembered:
         return made
 
 
-@pytest.mark.parametrize("name", ["chain", "branches"])
-@pytest.mark.parametrize(("arch", "budget"), PLACES[1:3])
+@pytest.mark.parametrize(
+    ("name", "arch", "budget"),
+    [
+        ("branches", "simba", None),  # one way is best
+        ("chain", "simba", None),
+        ("chain", "flexer-arch1", 12_000),
+        ("residual", "flexer-arch5", 9000),  # as it is
+    ],
+)
 def test_a_choice_that_was_kept_is_followed(name: str, arch: str, budget: int | None):
     made, first = both(NETWORKS[name](), arch, budget=budget), Remembered()
     ScheduleAcross().run(made.in_turn, Context(choose=first))
