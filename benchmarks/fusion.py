@@ -4,11 +4,14 @@
     python -m benchmarks.fusion --network resnet50 --arch simba
     python -m benchmarks.fusion --network efficientnet_b0 vit_tiny bert_tiny --arch simba
     python -m benchmarks.fusion --resume --docs
+    python -m benchmarks.fusion --network vgg16 --arch simba --double-weights
 
 Every program is run and compared with onnxruntime. Every row is written to
 ``benchmarks/results/fusion.csv`` when it is known; ``--resume`` keeps the rows that are there. The
-table is printed; with ``--docs`` two tables are written to ``docs/fusion.md``, too: of the networks
-that are measured by default, and of five others. The exit code is 1 if a program was not verified.
+tables are printed; with ``--docs`` they are written to ``docs/fusion.md``, too: of the networks
+that are measured by default, and of five others. ``--double-weights`` measures machines whose
+largest memory of weights on chip is twice as large, which tells what that memory costs. The exit
+code is 1 if a program was not verified.
 ``benchmarks.fusion_sweep`` plans with scratchpads of many sizes.
 """
 
@@ -17,12 +20,15 @@ import logging
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+from accnn.backend.load import load_architecture
 from accnn.compiler.driver import compile
 from accnn.compiler.options import CompileOptions
+from accnn.ir.arch import Architecture
 from accnn.ir.report import VerificationStatus
+from accnn.ir.workload import Operand
 from accnn.models.session import save_model
 from accnn.models.zoo.build import build
 from accnn.passes.scheduling.fusion import Fuse
@@ -36,6 +42,9 @@ OTHERS = ("yolov2", "efficientnet_b0", "densenet121", "vit_tiny", "bert_tiny")
 TABLES = {"benchmarks.fusion": NETWORKS, "benchmarks.fusion, others": OTHERS}
 """Tables of the document, by the name between which marks they stand."""
 
+DOUBLED = "benchmarks.fusion, doubled"
+"""The table of machines with a larger memory of weights."""
+
 ARCHS = ("simba", "edge-1m", "flexer-arch5")
 _LOG = logging.getLogger("benchmarks.fusion")
 
@@ -46,10 +55,12 @@ class Row:
 
     Attributes:
         network: Name in the zoo.
-        arch: Name in the catalogue.
+        arch: Name in the catalogue, or of such a machine with a larger memory.
         fuse: What may be fused.
         groups: How many groups the plan has.
         offchip_bytes: Moved to and from off-chip memory, simulated [byte].
+        bound_bytes: Proven least of the plans of the same steps, a group being one; 0 where nothing
+            is proven [byte].
         compulsory_bytes: What any plan moves [byte].
         cycles: Simulated [cycle].
         cycles_lower_bound: Roofline of the network [cycle].
@@ -63,6 +74,7 @@ class Row:
     fuse: str
     groups: int
     offchip_bytes: int
+    bound_bytes: int
     compulsory_bytes: int
     cycles: int
     cycles_lower_bound: int
@@ -80,10 +92,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     rows = read_rows(kept, Row) if chosen.resume else []
     known = {(row.network, row.arch, row.fuse) for row in rows}
     for network in chosen.network:
-        for row in _measure(network, chosen.arch, known):
+        for row in _measure(network, list(_cases(chosen)), known):
             rows.append(row)
             write_rows(kept, Row, rows)
-    _LOG.info("%s", markdown(rows))
+    _LOG.info("%s", doubled_markdown(rows) if chosen.double_weights else markdown(rows))
     if chosen.docs:
         DOCS.write_text(with_tables(DOCS.read_text(encoding="utf-8"), rows), encoding="utf-8")
     return 0 if all(row.verified for row in rows) else 1
@@ -93,15 +105,40 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", maxsplit=1)[0])
     parser.add_argument("--network", nargs="+", default=NETWORKS, metavar="NAME")
     parser.add_argument("--arch", nargs="+", default=ARCHS, metavar="NAME")
+    parser.add_argument("--double-weights", action="store_true", help="a larger memory of weights")
     parser.add_argument("--resume", action="store_true", help="keep the rows that are there")
     parser.add_argument("--docs", action="store_true", help="write the table to docs/fusion.md")
     return parser
 
 
-def _measure(network: str, archs: Sequence[str], known: set[tuple[str, str, str]]) -> Iterator[Row]:
+def _cases(chosen: argparse.Namespace) -> Iterator[tuple[Architecture, Fuse]]:
+    """Yield machines, and what may be fused there."""
+    for arch in map(load_architecture, chosen.arch):
+        if chosen.double_weights:
+            yield from ((machine, Fuse.GROUPS) for machine in (arch, with_double_weights(arch)))
+        else:
+            yield from ((arch, fuse) for fuse in Fuse)
+
+
+def with_double_weights(arch: Architecture) -> Architecture:
+    """Return a machine with twice the capacity of the memory that weights come to first.
+
+    Args:
+        arch: The machine.
+    """
+    home = arch.home(Operand.W)
+    doubled = replace(home, capacity=2 * (home.capacity or 0))
+    levels = tuple(doubled if level is home else level for level in arch.levels)
+    return replace(arch, name=f"{arch.name}, 2 x {home.name}", levels=levels)
+
+
+def _measure(
+    network: str,
+    cases: Sequence[tuple[Architecture, Fuse]],
+    known: set[tuple[str, str, str]],
+) -> Iterator[Row]:
     """Yield the rows of a network that are not known yet."""
-    asked = [(arch, fuse) for arch in archs for fuse in Fuse]
-    asked = [item for item in asked if (network, item[0], item[1].value) not in known]
+    asked = [item for item in cases if (network, item[0].name, item[1].value) not in known]
     if not asked:
         return
     with tempfile.TemporaryDirectory() as folder:
@@ -113,17 +150,19 @@ def _measure(network: str, archs: Sequence[str], known: set[tuple[str, str, str]
             yield row
 
 
-def _row(network: str, path: Path, arch: str, fuse: Fuse) -> Row:
+def _row(network: str, path: Path, arch: Architecture, fuse: Fuse) -> Row:
     result = compile(path, arch=arch, options=CompileOptions(fuse=fuse, races=False))
     totals, plan = result.report.totals, result.module.graph_schedule
-    assert plan is not None
+    proof = result.report.graph_schedule
+    assert plan is not None and proof is not None
     planned = [item.seconds for item in result.report.passes if item.name == "schedule-cosma"]
     return Row(
         network=network,
-        arch=arch,
+        arch=arch.name,
         fuse=fuse.value,
         groups=len(plan.groups),
         offchip_bytes=totals.offchip_bytes or 0,
+        bound_bytes=proof.bound_bytes,
         compulsory_bytes=totals.offchip_bytes_compulsory or 0,
         cycles=totals.cycles_simulated or 0,
         cycles_lower_bound=totals.cycles_lower_bound or 0,
@@ -143,15 +182,19 @@ def with_tables(text: str, rows: Sequence[Row]) -> str:
     for name, networks in TABLES.items():
         own = [row for row in rows if row.network in networks]
         text = between_marks(text, name, markdown(own))
-    return text
+    return between_marks(text, DOUBLED, doubled_markdown(rows))
 
 
 def markdown(rows: Sequence[Row]) -> str:
-    """Return the table: MB and millions of cycles without, with epilogues, with groups."""
+    """Return the table: MB and millions of cycles without, with epilogues, with groups.
+
+    Args:
+        rows: What was measured, in the order of the table.
+    """
     lines = [
-        "| network | machine | MB off | epilogues | groups | compulsory "
-        "| Mcycles off | epilogues | groups | roofline | mJ off | groups | verified |\n",
-        "|---|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|---|\n",
+        "| network | machine | MB off | epilogues | groups | bound | compulsory "
+        "| Mcycles off | epilogues | groups | roofline | mJ off | groups | plan [s] | verified |\n",
+        f"|---|---|{12 * '--:|'}---|\n",
     ]
     for network, arch in dict.fromkeys((row.network, row.arch) for row in rows):
         by_fuse = {row.fuse: row for row in rows if (row.network, row.arch) == (network, arch)}
@@ -163,11 +206,43 @@ def markdown(rows: Sequence[Row]) -> str:
             network,
             arch,
             *(f"{row.offchip_bytes / 1e6:.1f}" for row in every),
+            f"{groups.bound_bytes / 1e6:.1f}" if groups.bound_bytes else "-",
             f"{off.compulsory_bytes / 1e6:.1f}",
             *(f"{row.cycles / 1e6:.2f}" for row in every),
             f"{off.cycles_lower_bound / 1e6:.2f}",
             *(f"{row.energy_uj / 1e3:.2f}" for row in (off, groups)),
+            f"{groups.plan_seconds:.0f}",
             "yes" if all(row.verified for row in every) else "**no**",
+        ]
+        lines.append(f"| {' | '.join(cells)} |\n")
+    return "".join(lines)
+
+
+def doubled_markdown(rows: Sequence[Row]) -> str:
+    """Return the table of machines with a larger memory of weights, each beside the usual one.
+
+    Args:
+        rows: What was measured, in the order of the table.
+    """
+    lines = [
+        "| network | machine | MB | doubled | compulsory "
+        "| Mcycles | doubled | roofline | verified |\n",
+        f"|---|---|{6 * '--:|'}---|\n",
+    ]
+    fused = {(row.network, row.arch): row for row in rows if row.fuse == Fuse.GROUPS.value}
+    for (network, arch), doubled in fused.items():
+        usual = fused.get((network, arch.partition(",")[0]))
+        if "," not in arch or usual is None:
+            continue
+        both = (usual, doubled)
+        cells = [
+            network,
+            arch,
+            *(f"{row.offchip_bytes / 1e6:.1f}" for row in both),
+            f"{usual.compulsory_bytes / 1e6:.1f}",
+            *(f"{row.cycles / 1e6:.2f}" for row in both),
+            f"{usual.cycles_lower_bound / 1e6:.2f}",
+            "yes" if all(row.verified for row in both) else "**no**",
         ]
         lines.append(f"| {' | '.join(cells)} |\n")
     return "".join(lines)

@@ -4,7 +4,8 @@ import math
 
 import pytest
 
-from accnn.ir.isa.instructions import Access, Binary, BinaryKind, Convert, Select, Space
+from accnn.ir.errors import SimulationError
+from accnn.ir.isa.instructions import Access, Binary, BinaryKind, Convert, Copy, Select, Space
 from accnn.ir.types import DType
 from accnn.runtime_sim.accesses import Way, touches
 
@@ -53,3 +54,13 @@ def test_a_comparison_writes_a_byte_and_a_cast_what_it_makes() -> None:
         for item in touches(instruction):
             size = read if item.way is Way.READ else written
             assert item.region.bytes == size * math.prod(SHAPE)
+
+
+@pytest.mark.parametrize("strides", [(1,), (1, 1, 1)])
+@pytest.mark.parametrize("field", ["dst", "src"])
+def test_strides_match_the_loops(field: str, strides: tuple[int, ...]) -> None:
+    sides = {"dst": dense(0, 1), "src": dense(1000, 1)}
+    sides[field] = Access(Space.GB, 0, 0, strides)
+
+    with pytest.raises(SimulationError, match=f"has {len(strides)} strides for 2 loops"):
+        touches(Copy(**sides, shape=SHAPE, element_bytes=1))

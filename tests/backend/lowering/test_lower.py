@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from accnn.backend.load import load_architecture
-from accnn.backend.lowering.executable import check_executable
+from accnn.backend.lowering.executable import MOST_QUEUES, check_executable
 from accnn.backend.lowering.lower import lower
 from accnn.ir.errors import ArchitectureError, PassError, VerifyError
 from accnn.ir.graph_schedule import Transfer
@@ -116,6 +116,16 @@ def test_accumulators_of_a_width_without_instructions_are_refused():
     check_executable(load_architecture("simba"))
     with pytest.raises(ArchitectureError, match="eyeriss: accumulators have 16 bits"):
         check_executable(load_architecture("eyeriss"))
+
+
+def test_there_are_as_many_queues_as_waits_can_name():
+    arch = load_architecture("edge-1m")
+    npus = (MOST_QUEUES - 3) // 4
+    most = replace(arch, dma=replace(arch.dma, channels=3), npus=npus * arch.npus)
+
+    check_executable(most)
+    with pytest.raises(ArchitectureError, match="4 DMA channels .* 256 queues"):
+        check_executable(replace(most, dma=replace(most.dma, channels=4)))
 
 
 def test_engines_wait_for_each_other_only_through_other_queues():

@@ -9,11 +9,15 @@ from onnx import TensorProto, helper, numpy_helper
 
 from accnn.compiler.driver import Result, compile
 from accnn.compiler.options import CompileOptions
+from accnn.compiler.pipelines import REWRITES
 from accnn.compiler.verification.carried import carried
 from accnn.compiler.verification.verdict import verify_run
-from accnn.compiler.verification.verify import FOUR_STEPS, verification_inputs
-from accnn.ir.report import VerificationStatus
+from accnn.compiler.verification.verify import FOUR_STEPS, tolerances, verification_inputs
+from accnn.ir.module import Module
+from accnn.ir.report import Verification, VerificationStatus
 from accnn.ir.resources import Constants
+from accnn.passes.manager import run_pipeline
+from accnn.passes.pipeline import Pipeline
 from accnn.runtime_sim.reference.run import run
 from tests.networks import NetworkBuilder, per_tensor
 
@@ -84,7 +88,7 @@ def normalised(x: np.ndarray) -> onnx.ModelProto:
     )
 
 
-def verdict(result: Result, off: float) -> VerificationStatus:
+def verdict(result: Result, off: float) -> Verification:
     """Judge a program whose outputs are off by so much."""
     inputs = verification_inputs(result.network.model, 0, None)
     run = result.simulation
@@ -92,7 +96,7 @@ def verdict(result: Result, off: float) -> VerificationStatus:
     (name,) = run.outputs
     y = run.outputs[name]
     other = replace(run, outputs={name: (y + np.float32(off)).astype(np.float32)})
-    return verify_run(result.network, other, inputs).status
+    return verify_run(result.network, other, inputs)
 
 
 CONSTANT = np.full((1, 12), 1.1)
@@ -113,4 +117,24 @@ def test_normalising_equal_numbers_leaves_rounding_alone(numbers, off: float, st
     """1.1 less the mean of twelve of them is a step or two, divided by the root of 1e-5."""
     result = compile(normalised(numbers), arch="edge-fp32", options=OPTIONS)
 
-    assert verdict(result, off) is status
+    assert verdict(result, off).status is status
+
+
+def test_twice_of_what_is_carried_is_allowed():
+    result = compile(normalised(CONSTANT), arch="edge-fp32", options=OPTIONS)
+    imported = result.network.imported
+    meant = Module(graph=imported.graph, constants=imported.constants)
+    module = run_pipeline(Pipeline(REWRITES), meant).module
+    graph, constants = module.graph, module.constants
+    (name,) = graph.outputs
+    given = {item.name: np.zeros(CONSTANT.shape, np.float32) for item in graph.inputs}
+    exact = run(graph, constants, given)
+    far = carried(graph, graph.ops, exact, [name])[name]
+
+    (check,) = verdict(result, 5e-5).outputs
+
+    own = tolerances(graph)[name]
+    largest = float(np.abs(exact[name]).max())
+    wanted = own.relative * largest + own.absolute + 2 * far
+    assert check.tolerance == pytest.approx(wanted, rel=1e-3)
+    assert far > 10 * own.relative * largest

@@ -190,6 +190,19 @@ def test_one_instruction_that_is_another_is_found(name, number):
         check(scheduled(HALOS), program)
 
 
+def test_the_byte_behind_the_last_tensor_is_of_none():
+    program = program_of(HALOS)
+    last = max(program.symbols, key=lambda item: item.address)
+
+    def behind(item: AnyInstruction) -> AnyInstruction:
+        assert isinstance(item, Copy)
+        end = last.address + last.type.bytes
+        return replace(item, src=replace(item.src, address=end))
+
+    with pytest.raises(VerifyError, match="nothing lies off chip at"):
+        check(scheduled(HALOS), forged(program, Copy, behind))
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [

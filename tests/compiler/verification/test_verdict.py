@@ -14,7 +14,7 @@ from accnn.compiler.options import CompileOptions, VerifyMode
 from accnn.compiler.verification.observe import observed, symbol_of
 from accnn.compiler.verification.verdict import verify_run
 from accnn.compiler.verification.verify import verification_inputs
-from accnn.ir.report import VerificationStatus
+from accnn.ir.report import Verification, VerificationStatus
 
 OFFSET = 1e4
 """So large that what a product rounds away is large beside what is left after the subtraction."""
@@ -51,7 +51,8 @@ def test_what_was_rounded_before_is_not_held_against_an_operator(model: Path):
     assert named["y.softmax.shifted"].max_abs_diff <= named["y.softmax.shifted"].tolerance < 1e-3
 
 
-def test_a_fault_is_found_at_the_operator_that_made_it(model: Path):
+def judged_with_a_fault(model: Path, name: str) -> Verification:
+    """Judge a run of which the first element of a tensor became another one off chip."""
     result = compile(model, arch="edge-fp32", options=OPTIONS)
     lowered = lower(observed(replace(result.module, program=None)))
     constants = result.module.constants.with_arrays(lowered.derived)
@@ -59,12 +60,24 @@ def test_a_fault_is_found_at_the_operator_that_made_it(model: Path):
     inputs = verification_inputs(result.network.model, OPTIONS.seed, None)
     names = result.network.imported.input_names
     run = run_program(module, inputs, names, OPTIONS)
-    symbol = lowered.program.symbol[symbol_of(lowered.program, "y.softmax.shifted") or ""]
+    symbol = lowered.program.symbol[symbol_of(lowered.program, name) or ""]
     dram = run.dram.copy()
     dram[symbol.address : symbol.address + 4] = np.array([-1.0], np.float32).view(np.uint8)
 
     wrong = replace(run, dram=dram)
-    verdict = verify_run(result.network, wrong, inputs, layers=(module, wrong))
+    return verify_run(result.network, wrong, inputs, layers=(module, wrong))
+
+
+def test_a_fault_is_found_at_the_operator_that_made_it(model: Path):
+    verdict = judged_with_a_fault(model, "y.softmax.shifted")
 
     assert verdict.status is VerificationStatus.FAILED
     assert verdict.first_difference == "y.softmax.shifted"
+
+
+def test_an_operator_is_judged_on_what_lies_there(model: Path):
+    verdict = judged_with_a_fault(model, "t")
+
+    wrong = {check.name for check in verdict.outputs if check.mismatches}
+    assert verdict.first_difference == "t"
+    assert wrong == {"t", "y.softmax.shifted"}  # it was made of another t

@@ -63,6 +63,17 @@ def test_counts_what_is_too_far(tolerance: Tolerance, mismatches: int):
     assert (check.elements, check.mismatches, check.max_abs_diff) == (3, mismatches, 2.0)
 
 
+def test_small_numbers_may_be_off_by_a_part_of_their_own():
+    expected = np.array([1e-3, 2e-3], np.float32)
+
+    check = compare(expected * 1.2, expected, "y", tolerance=Tolerance(relative=0.1))
+
+    assert check.mismatches == 1
+    assert (
+        compare(expected * 1.05, expected, "y", tolerance=Tolerance(relative=0.1)).mismatches == 0
+    )
+
+
 def test_infinities_alone_equal_themselves_and_leave_no_room_for_others():
     expected = np.array([np.inf, -np.inf, np.nan], np.float32)
 

@@ -268,6 +268,14 @@ def test_folding_refuses_to_make_huge_constants(sketch):
         import_model(sketch.model({"x": (1, 1)}, out))
 
 
+def test_folding_refuses_to_make_long_ranges(sketch):
+    ends = (sketch.constant(np.array(end)) for end in (0, 2**40, 1))
+    out = sketch.node("Add", "x", sketch.node("Cast", sketch.node("Range", *ends), to=1))
+
+    with pytest.raises(ModelError, match="makes a constant of more than"):
+        import_model(sketch.model({"x": (1,)}, out))
+
+
 @pytest.mark.parametrize("outputs", [1, 2])
 @pytest.mark.parametrize("extra", [(), (0.3,)])
 def test_dropout_vanishes_and_a_mask_that_nobody_reads(sketch, kinds_of, extra, outputs):
@@ -300,6 +308,19 @@ def test_batch_normalisation_after_an_activation_stays(sketch, assert_same, kind
     network = assert_same(sketch.model({"x": (2, 3, 6, 6)}, out), {"x": floats(rng, 2, 3, 6, 6)})
 
     assert kinds_of(network) == ["conv2d", "mul", "add"]
+
+
+@pytest.mark.parametrize("computed", range(4))
+def test_batch_normalisation_by_one_computed_statistic(sketch, assert_same, rng, computed):
+    statistics = [floats(rng, 3), floats(rng, 3), floats(rng, 3), floats(rng, 3) ** 2 + 0.1]
+    names = [
+        "s" if place == computed else sketch.constant(value)
+        for place, value in enumerate(statistics)
+    ]
+    out = sketch.node("BatchNormalization", "x", *names)
+
+    model = sketch.model({"x": (2, 3, 4, 4), "s": (3,)}, out)
+    assert_same(model, {"x": floats(rng, 2, 3, 4, 4), "s": statistics[computed]})
 
 
 @pytest.mark.parametrize("kind", ["Relu", "LeakyRelu"])

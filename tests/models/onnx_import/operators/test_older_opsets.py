@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from accnn.ir.errors import ModelError
 from accnn.models.onnx_import import import_model
 
 
@@ -69,6 +70,13 @@ def test_zero_keeps_an_extent(sketch, opset):
     network = import_model(sketch.model({"x": (2, 3, 4)}, out, opset=opset))
 
     assert network.graph.ops[0].result.type.shape == (2, 12)
+
+
+def test_scales_in_an_attribute_are_refused(sketch):
+    out = sketch.node("Upsample", "x", mode="nearest", scales=[1.0, 1.0, 2.0, 3.0])
+
+    with pytest.raises(ModelError, match="scales as an attribute, which opset 9 made an input"):
+        import_model(sketch.model({"x": (1, 2, 4, 3)}, out, opset=7))
 
 
 @pytest.mark.parametrize("opset", [9, 11, 13])
