@@ -1,5 +1,6 @@
 """Shared fixtures of the test suite."""
 
+import gc
 from collections.abc import Iterator
 
 import pytest
@@ -28,6 +29,12 @@ LONGEST = (
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Begin with the longest files: the processes that share the tests end together then."""
     items.sort(key=lambda item: not str(item.path).endswith(LONGEST))
+
+
+def pytest_collection_finish() -> None:
+    """Let collections of garbage pass by what all tests have in common: thousands of tests."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(autouse=True, scope="session")
