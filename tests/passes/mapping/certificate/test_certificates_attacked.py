@@ -165,6 +165,55 @@ def test_only_the_first_of_the_children_that_add_up_reads_sums_back(work):
     assert 0.95 * best < proven <= best * _ROUNDING
 
 
+def with_a_small_scratchpad(capacity: int) -> Architecture:
+    """Return a machine that has room for a few elements beside an off-chip memory that is dear."""
+    levels = (
+        MemoryLevel(name="dram", holds=OPERANDS, capacity=None, read_energy=100.0),
+        MemoryLevel(name="gb", holds=OPERANDS, capacity=capacity, read_energy=1.0),
+    )
+    return Architecture(name="small", levels=levels, scratchpad="gb")
+
+
+@pytest.mark.parametrize("taps", [2, 3])
+@pytest.mark.parametrize("apart", [3, 4])
+def test_rows_and_columns_are_not_exchanged_where_their_dilations_differ(apart, taps):
+    """Tiles reach along the axis on which windows overlap, whichever it is."""
+    found = []
+    for dilation in ((apart, 1), (1, apart)):
+        problem = MappingProblem(
+            workload=Workload(P=4, Q=4, R=taps, S=taps, dilation=dilation),
+            arch=with_a_small_scratchpad(32),
+            objective=Objective.ENERGY,
+        )
+        found.append((Exhaustive().map(problem).objective, even_space(problem)))
+    (best, across), (same, along) = found
+
+    assert best == same
+    for space in (across, along):
+        assert 0.95 * best < proven_by_the_program(space) <= best * _ROUNDING
+
+
+@pytest.mark.parametrize("work", [Workload(P=8, C=4, K=4), Workload(R=3, P=8, K=4)])
+def test_where_only_even_mappings_are_wanted_the_best_of_them_is_found_and_no_other(work):
+    problem = MappingProblem(
+        workload=work,
+        arch=with_a_small_scratchpad(24),
+        objective=Objective.ENERGY,
+        even=True,
+    )
+    best = Exhaustive().map(problem).objective
+
+    wanted = solve_space(even_space(problem), ProofEffort())
+    any_will_do = solve_space(even_space(replace(problem, even=False)), ProofEffort())
+
+    assert wanted.nest is not None
+    assert wanted.value == pytest.approx(best)
+    for level in problem.arch.levels:
+        starts = {item.start for item in wanted.nest.allocations if item.level == level.name}
+        assert len(starts) == 1
+    assert any_will_do.value < best
+
+
 def test_a_program_that_leaves_out_slow_mappings_proves_nothing_of_them(monkeypatch):
     space = even_space(
         MappingProblem(workload=Workload(R=3, P=8), arch=where_outputs_add_up(shared_port=True))
