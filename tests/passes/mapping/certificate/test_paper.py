@@ -125,6 +125,23 @@ def test_a_third_of_a_memory_that_is_less_than_a_sum_has_room_for_one(place, has
     assert bool(solved(program, {0: place}).values) is has_room
 
 
+@pytest.mark.parametrize(("share", "elements"), [(1.0, 8), (0.5, 4), (0.25, 2), (0.01, 1)])
+def test_inputs_take_no_more_than_their_share_of_their_part_of_a_memory(share, elements):
+    """A third of the memory has eight elements; inputs and weights have as many as channels."""
+    holds = tuple(Operand)
+    levels = (
+        MemoryLevel(name="dram", holds=holds, capacity=None),
+        MemoryLevel(name="gb", holds=holds, capacity=24),
+    )
+    arch = Architecture(name="shared", levels=levels, scratchpad="gb")
+    space = even_space(MappingProblem(workload=Workload(C=16), arch=arch))
+
+    for inside in range(5):
+        program = PaperFormulation(space, PaperWeights(), share)
+        places = {index: 1 if index < inside else ("rank", index) for index in range(4)}
+        assert bool(solved(program, places).values) is (2**inside <= elements)
+
+
 @pytest.mark.parametrize(("below", "kept"), [("gb", "WIO"), ("near", "O"), (None, "WI")])
 def test_matrix_b_has_what_the_level_above_the_network_keeps(below, kept):
     levels = tuple(
