@@ -48,6 +48,17 @@ def test_a_dimension_that_nothing_unrolls_is_not_padded():
     assert all((item.extents[Dim.P], item.extents[Dim.Q]) == (13, 7) for item in found)
 
 
+@pytest.mark.parametrize(
+    ("dim", "other"), [(Dim.P, Dim.Q), (Dim.Q, Dim.P), (Dim.R, Dim.S), (Dim.S, Dim.R)]
+)
+def test_rows_and_columns_that_differ_are_padded_by_themselves(dim: Dim, other: Dim):
+    _, found = padded(Workload().resized({dim: 11, other: 40}), array(4, dim))
+
+    assert found
+    assert found[0].extents[dim] == 12
+    assert all(item.extents[other] == 40 for item in found)
+
+
 def test_no_more_than_two_fifths_are_wasted():
     work = Workload(K=5, P=3)
     _, found = padded(work, array(8))
