@@ -189,6 +189,24 @@ def test_tiles_come_whenever_they_change_or_once_where_all_have_room(capacity, c
         assert found._channel_cycles(cost)[0] == pytest.approx(expected)
 
 
+def test_weights_that_no_tile_on_chip_keeps_lie_whole_in_their_own_memory():
+    """An operation reads them there as if a tile of all of them were kept."""
+    arch = MACHINES["eyeriss"]
+    work = workload(GRAPH.ops[0], GRAPH.types)
+    temporal = {"ab": [Loop(dim, extent) for dim, extent in work.dims.items()]}
+    found = []
+    for bypass in (frozenset(), frozenset({(Operand.W, "wb")})):
+        nest = even_nest(work, arch, temporal, bypass=bypass)
+        found.append(TileBatch(batch_nests([nest]), arch, frozenset()))
+    kept, nowhere = found
+
+    assert len(nowhere.batch.levels[Operand.W]) == 1
+    assert nowhere.operations[0] == kept.operations[0] == 1
+    assert nowhere.operation_cycles[0] == kept.operation_cycles[0]
+    assert nowhere._fill_cycles[0] == kept._fill_cycles[0]
+    assert nowhere._port_cycles[0] == kept._port_cycles[0]
+
+
 @pytest.mark.parametrize(("bandwidth", "waits"), [(32, True), (256, False)])
 def test_operations_that_wait_for_the_place_of_their_sums_are_seen(bandwidth: int, waits: bool):
     """Each reads 14 KiB before it begins, once one of two places for its sums is finished."""
