@@ -53,9 +53,12 @@ kernels: .venv/installed-dev ## compile the kernels to machine code, as first us
 	@echo "==> machine code of the kernels"
 	@folder=$$(mktemp -d); trap 'rm -rf "$$folder"' EXIT; export ACCNN_CACHE="$$folder"; \
 		$(BIN)/acc-map --layer "K=2" --arch simba --mapper salsa >"$$folder/nests" & nests=$$!; \
+		$(BIN)/acc-compile --quiet tests/end_to_end/kept/70000-517/network.onnx --arch simba --mapper output-stationary \
+			--timing network -o "$$folder/mesh.acc" & mesh=$$!; \
 		$(BIN)/acc-zoo --quiet alexnet --image-size 64 -o "$$folder/net.onnx"; \
-		$(BIN)/acc-compile --quiet "$$folder/net.onnx" --arch flexer-arch5 --mapper output-stationary --tiles flexer; \
-		wait $$nests
+		$(BIN)/acc-compile --quiet "$$folder/net.onnx" --arch flexer-arch5 --mapper output-stationary --tiles flexer \
+			-o "$$folder/net.acc"; \
+		wait $$nests; wait $$mesh
 
 browser: .venv/installed-dev ## look at the report in a real browser (installs one, 550 MB)
 	@echo "==> pip install -e '.[browser]' (into .venv), then pytest: the report in a browser"

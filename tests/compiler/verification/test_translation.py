@@ -26,6 +26,7 @@ from accnn.ir.isa.instructions import (
 from accnn.ir.isa.program import Program
 from accnn.ir.module import Module
 from accnn.ir.tiles.events import EventKind
+from accnn.ir.workload import DIMS, Dim
 from tests.end_to_end.faults.networks import CASES, Case, joined, scheduled
 from tests.passes.tiling.fused import attention, bottleneck, compile_fused
 
@@ -188,6 +189,25 @@ def test_one_instruction_that_is_another_is_found(name, number):
 
     with pytest.raises(VerifyError, match=message):
         check(scheduled(HALOS), program)
+
+
+@pytest.mark.parametrize(
+    ("case", "field", "dim"), [(DEEP, "stride", Dim.P), (CASES[6], "dilation", Dim.R)]
+)
+def test_two_rows_are_as_far_apart_as_the_operator_has_them(case, field, dim):
+    program = program_of(case)
+    macs = [
+        item for queue in program.queues for item in queue.instructions if isinstance(item, Mac)
+    ]
+    number = [dict(zip(DIMS, item.extents, strict=True))[dim] for item in macs].index(2)
+
+    def apart(item: AnyInstruction) -> AnyInstruction:
+        assert isinstance(item, Mac)
+        rows, columns = getattr(item.window, field)
+        return replace(item, window=replace(item.window, **{field: (rows + 1, columns)}))
+
+    with pytest.raises(VerifyError, match="its windows move by"):
+        check(scheduled(case), forged(program, Mac, apart, number))
 
 
 def test_the_byte_behind_the_last_tensor_is_of_none():
