@@ -160,3 +160,24 @@ def test_what_lies_in_the_array_does_not_cross_and_old_sums_come_first():
     assert fresh.cycles == fresh.simulated_cycles + fresh.drain_cycles
     assert 0 < fresh.fill_cycles < taken_up.fill_cycles
     assert fresh.drain_cycles > 0
+
+
+@pytest.mark.parametrize("parts", [1, 4])
+def test_children_get_nothing_of_what_the_scratchpad_has_not_got_yet(parts):
+    """With room for one tile there, all inputs cross one link into it, and then one out of it."""
+    arch, nest = machine(), product(near=1)
+    single = replace(arch.levels[1], double_buffered=False)
+    temporal = (Loop(Dim.P, parts), Loop(Dim.P, 16 // parts), Loop(Dim.C, 32))
+    levels = [(W, "dram", 0), (I, "dram", 0), (O, "dram", 0), (I, "gb", 1), (O, "gb", 0)]
+    levels += [(W, "near", 0), (I, "near", 2), (O, "near", 0)]
+    staged = replace(
+        nest,
+        workload=replace(nest.workload, input_bits=64),
+        temporal=temporal,
+        allocations=tuple(Allocation(*item) for item in levels),
+    )
+
+    run = run_nest(staged, replace(arch, levels=(arch.levels[0], single, arch.levels[2])))
+
+    inputs = 16 * 32 * 8  # bytes, one in each flit
+    assert run.cycles >= 2 * inputs
