@@ -11,6 +11,9 @@ from accnn.runtime_sim.simulate import simulate
 from ..programs import convolution
 
 NAMES = (("image/in", "x"), ("y", "y"))
+UNIX = 3
+"""The system whose attributes of files members have, by its number in the format of zip files; only
+with this one are they a mode."""
 
 
 @pytest.fixture
@@ -55,9 +58,10 @@ def test_members_are_files_that_all_may_read_and_the_owner_may_write(package):
     path, *_ = package
 
     with zipfile.ZipFile(path) as archive:
-        modes = {stat.filemode(entry.external_attr >> 16) for entry in archive.infolist()}
+        entries = archive.infolist()
 
-    assert modes == {"?rw-r--r--"}
+    assert {stat.filemode(entry.external_attr >> 16) for entry in entries} == {"?rw-r--r--"}
+    assert {entry.create_system for entry in entries} == {UNIX}
 
 
 def test_a_changed_constant_is_noticed_and_without_the_check_changes_the_result(package):
