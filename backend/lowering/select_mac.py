@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import fields, replace
 from typing import TypeAlias
 
-from ...ir.errors import ModelError, PassError
+from ...ir.errors import ModelError
 from ...ir.isa.instructions import (
     Access,
     Activate,
@@ -102,7 +102,7 @@ def _read_image(site: SelectionSite, box: Box, channels: int) -> Access:
         return site.access(index, box)
     shape = site.type(site.op.operands[0]).shape
     axes = ImageAxes(channels, matrix_axes(site.op.kind, shape))
-    access = site.read(0, _own_box(site, axes, box))
+    access = site.read(0, _own_box(axes, box))
     return replace(access, strides=axes.split(access.strides))
 
 
@@ -116,7 +116,7 @@ def _written_image(site: SelectionSite, box: Box) -> Access:
     if len(site.tile(site.step.out).box) == AXES:
         return site.access(site.step.out, box)
     axes = _result_axes(site)
-    access = site.written(_own_box(site, axes, box))
+    access = site.written(_own_box(axes, box))
     return replace(access, strides=axes.split(access.strides))
 
 
@@ -126,10 +126,9 @@ def _result_axes(site: SelectionSite) -> ImageAxes:
     return ImageAxes(shape[1] // site.op.int("groups", 1), matrix_axes(site.op.kind, shape))
 
 
-def _own_box(site: SelectionSite, axes: ImageAxes, box: Box) -> Box:
+def _own_box(axes: ImageAxes, box: Box) -> Box:
     own = axes.own_box(box)
-    if own is None:
-        raise PassError(f"%{site.op.name}: a tile has parts of the channels of several groups")
+    assert own is not None  # tiling refuses parts of the channels of several groups
     return own
 
 
@@ -207,7 +206,7 @@ def _joined(site: SelectionSite, requant: Requant) -> RequantPair | RequantLooku
         table = site.step.reads[last]
         return RequantLookup(**finishing, table=site.access(table, site.tile(table).box))
     axes = _result_axes(site)
-    other = site.read(last, read.box(_own_box(site, axes, site.step.box)))
+    other = site.read(last, read.box(_own_box(axes, site.step.box)))
     scales, zeros = zip(*map(site.quant, (*op.operands, op.name)), strict=True)
     least, most = clamp_of(op, op.result.type)
     return RequantPair(

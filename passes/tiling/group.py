@@ -41,7 +41,7 @@ from .chains import Chain, chains, inputs_of, passes_on, tiled_operands
 from .collect import TileCollector, cuts
 from .homes import Home, Homes, home_of, homes_of
 from .lines import bytes_of_lines, is_active, keepers
-from .mac import Ranges, mac_operations
+from .mac import Ranges, mac_operations, own_box
 from .residency import Residency
 from .stripes import Stripe, has_lines, read_row_by_row, reads_lines, row_axis, stripes
 from .vector import table_tile
@@ -462,13 +462,7 @@ class _GroupTiler:
         axes = run.tiler.axes(Dim.K)
 
         def own(ranges: Ranges) -> Box:
-            box = axes.own_box(run.tiler.output_box(ranges))
-            if box is None:
-                raise InfeasibleError(
-                    f"the nest of %{head.name} cuts the channels of several groups at once",
-                    hint="use another mapper, or --fuse off",
-                )
-            return box
+            return own_box(head, axes, run.tiler.output_box(ranges))
 
         def finish(sums: int, piece: Ranges, out: Ranges) -> tuple[TileOp, ...]:
             if head.name == self.final:

@@ -19,7 +19,7 @@ from itertools import product
 from typing import TypeAlias
 
 from ...ir.arch import Architecture
-from ...ir.errors import VerifyError
+from ...ir.errors import InfeasibleError, VerifyError
 from ...ir.graph import Graph, Op
 from ...ir.isa.instructions import Space, Unit
 from ...ir.isa.spaces import level_of_space
@@ -272,6 +272,26 @@ class MacTiler:
         return dense_strides(seen), seen
 
 
+def own_box(op: Op, axes: ImageAxes, box: Box) -> Box:
+    """Return a box over ``N G channel row column`` as one over the tensor's own axes.
+
+    Args:
+        op: The operator whose nest has the box.
+        axes: How the array sees the tensor.
+        box: The box.
+
+    Raises:
+        InfeasibleError: It has parts of the channels of several groups.
+    """
+    own = axes.own_box(box)
+    if own is None:
+        raise InfeasibleError(
+            f"the nest of %{op.name} cuts the channels of several groups at once",
+            hint="use another mapper, or --fuse off",
+        )
+    return own
+
+
 def parameter_names(graph: Graph, op: Op) -> tuple[str, ...]:
     """Return the names of the tensors that finishing an operator reads: bias and multiplier.
 
@@ -410,6 +430,9 @@ class MacOperations:
         inputs = self.lines
         if inputs is None:
             inputs = self._tile(Role.I, index[: self.cuts.home_start(Operand.I)], self.tiler.inputs)
+        elif ranges[Dim.G].size > 1:
+            read = tuple(ranges[dim] for dim in (Dim.N, Dim.G, Dim.C, Dim.P, Dim.Q))
+            own_box(self.tiler.op, self.tiler.axes(Dim.C), read)
         weights = self._tile(Role.W, index[: self.cuts.home_start(Operand.W)], self.tiler.weights)
         nest = self._placer.operation(ranges, self.collector.tiles[inputs])
         return self.collector.op(

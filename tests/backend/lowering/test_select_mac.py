@@ -1,25 +1,14 @@
 """Instructions of the MAC array: tiles of convolutions and products, against NumPy's meaning."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
-from accnn.backend.lowering.lower import lower
-from accnn.ir.errors import PassError
 from accnn.ir.graph import Attr
 from accnn.ir.graph_schedule import Group
-from accnn.ir.mapping import Allocation, Loop, SpatialLoop
-from accnn.ir.module import Module
-from accnn.ir.resources import Constants
 from accnn.ir.types import DType, Quantization, TensorType
-from accnn.ir.workload import Dim, Operand
-from accnn.passes.base import Context
-from accnn.passes.scheduling.map_operators import MapOperators
-from accnn.passes.scheduling.static.schedule_tiles import ScheduleTiles
 from tests.backend.lowering.single import Constant, Single, assert_right, drawn, f32, s8
 from tests.networks import NetworkBuilder, per_tensor
-from tests.passes.tiling.fused import compile_fused, planned
+from tests.passes.tiling.fused import compile_fused
 
 QUANT = per_tensor(0.3, 5)
 
@@ -183,40 +172,3 @@ def test_products_of_rows_that_a_stripe_keeps_are_those_of_whole_matrices(rows: 
     compiled = compile_fused(graph, net.data, "edge-1m", groups)
 
     assert compiled.wrong(compiled.run(detect_races=True)) == []
-
-
-def stripes_by_channels(outer: Dim, inner: Dim) -> Module:
-    """Return two operators in stripes; the second one's weights come anew with each outer step.
-
-    Args:
-        outer: Of groups and their channels, the loop outside of the weights on chip.
-        inner: The other one, the loop inside of them.
-    """
-    net = NetworkBuilder()
-    a = net.conv(net.input("x", (1, 8, 4, 5)), "a", 8, 1)
-    graph = net.build(net.conv(a, "b", 8, 1, groups=2))
-    module = planned(graph, "simba", [Group(members=("a", "b"), rows=2)])
-    module = replace(module, constants=Constants(net.data))
-    module = MapOperators(mapper="output-stationary").run(module, Context())
-    a_mapping, b_mapping = module.mappings
-    starts = [("W", "dram", 0), ("W", "wb", 1), ("I", "dram", 0), ("I", "ib", 1)]
-    starts += [("O", "dram", 0), ("O", "ab", 0)]
-    nest = replace(
-        b_mapping.nest,
-        temporal=(Loop(outer, 2), Loop(inner, 2), Loop(Dim.P, 2), Loop(Dim.Q, 5)),
-        spatial=(SpatialLoop(Dim.K, 4, "lane"), SpatialLoop(Dim.C, 2, "mac")),
-        allocations=tuple(Allocation(Operand(name), *rest) for name, *rest in starts),
-    )
-    module = replace(module, mappings=(a_mapping, replace(b_mapping, nest=nest)))
-    module = ScheduleTiles().run(module, Context())
-    module.verify()
-    return module
-
-
-def test_parts_of_the_channels_of_several_groups_at_once_are_refused() -> None:
-    one_group_at_a_time = stripes_by_channels(Dim.G, Dim.C)
-    both_at_once = stripes_by_channels(Dim.C, Dim.G)
-
-    lower(one_group_at_a_time).program.verify()
-    with pytest.raises(PassError, match="%b: a tile has parts of the channels of several groups"):
-        lower(both_at_once)

@@ -13,15 +13,27 @@ from accnn.ir.graph import Attr, Graph, eliminate_dead
 from accnn.ir.graph_schedule import Group
 from accnn.ir.groups import contracted
 from accnn.ir.isa.instructions import Unit
+from accnn.ir.mapping import Allocation, Loop, SpatialLoop
+from accnn.ir.module import Module
 from accnn.ir.tiles.events import TRANSFERS, EventKind
 from accnn.ir.tiles.graph import Role, TileGraph
 from accnn.ir.types import DType
-from accnn.ir.workload import DIMS, Dim
+from accnn.ir.workload import DIMS, Dim, Operand
+from accnn.passes.base import Context
+from accnn.passes.scheduling.map_operators import MapOperators
+from accnn.passes.scheduling.static.schedule_tiles import ScheduleTiles
 from accnn.passes.tiling.stripes import rows_of, stripes, usual_rows
 from tests.flow import Compiled
 from tests.inputs import Array
 from tests.networks import NetworkBuilder, per_tensor
-from tests.passes.tiling.fused import bottleneck, compile_fused, dense_block, fire, inverted
+from tests.passes.tiling.fused import (
+    bottleneck,
+    compile_fused,
+    dense_block,
+    fire,
+    inverted,
+    planned,
+)
 from tests.tiles import tiles_of
 
 MACHINES = ("simba", "edge-1m", "flexer-arch5", "flexer-arch1")
@@ -285,6 +297,46 @@ def test_a_sum_of_a_result_with_itself_is_an_operation_of_its_own():
 
     assert not any(op.joined for op in tiles_of(compiled.module).graph.ops)
     assert compiled.wrong(compiled.run(detect_races=True)) == []
+
+
+def by_parts_of_channels(grouped: str, outer: Dim, inner: Dim) -> Module:
+    """Return the tiles of two operators in stripes, one of them in groups of channels.
+
+    Args:
+        grouped: The operator in groups.
+        outer: Of its groups and a group's channels, the loop outside of the weights on chip.
+        inner: The other one, the loop inside of them.
+    """
+    net = NetworkBuilder()
+    a = net.conv(net.input("x", (1, 8, 4, 5)), "a", 8, 1, groups=2 if grouped == "a" else 1)
+    graph = net.build(net.conv(a, "b", 8, 1, groups=2 if grouped == "b" else 1))
+    module = planned(graph, "simba", [Group(members=("a", "b"), rows=2)])
+    module = MapOperators(mapper="output-stationary").run(module, Context())
+    starts = [("W", "dram", 0), ("W", "wb", 1), ("I", "dram", 0), ("I", "ib", 1)]
+    starts += [("O", "dram", 0), ("O", "ab", int(Dim.K in (outer, inner)))]
+    unrolled = {Dim.K: 4, Dim.C: 4, outer: 2, inner: 2}
+    number = ("a", "b").index(grouped)
+    mapping = module.mappings[number]
+    nest = replace(
+        mapping.nest,
+        temporal=(Loop(outer, 2), Loop(inner, 2), Loop(Dim.P, 2), Loop(Dim.Q, 5)),
+        spatial=(
+            SpatialLoop(Dim.K, unrolled[Dim.K], "lane"),
+            SpatialLoop(Dim.C, unrolled[Dim.C], "mac"),
+        ),
+        allocations=tuple(Allocation(Operand(name), *rest) for name, *rest in starts),
+    )
+    nests = list(module.mappings)
+    nests[number] = replace(mapping, nest=nest)
+    return ScheduleTiles().run(replace(module, mappings=tuple(nests)), Context())
+
+
+@pytest.mark.parametrize(("grouped", "channels"), [("b", Dim.C), ("a", Dim.K)])
+def test_rows_have_all_channels_of_several_groups_or_some_of_one(grouped: str, channels: Dim):
+    by_parts_of_channels(grouped, Dim.G, channels).verify()
+
+    with pytest.raises(InfeasibleError, match=f"nest of %{grouped} cuts the channels of several"):
+        by_parts_of_channels(grouped, channels, Dim.G)
 
 
 def test_a_group_that_does_not_fit_is_refused():
