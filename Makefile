@@ -23,6 +23,9 @@ ARCH ?= simba.toml
 # One thread for each of the processes that run side by side.
 export OMP_NUM_THREADS ?= 1
 
+# Without bytecode each of the many processes that tests start would compile the whole package.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: help venv demo test test-all quick kernels browser fuzz pythons hostile attack mutants lint format types newcomer site wheel clean
 
 help: ## list the commands

@@ -20,6 +20,8 @@ SIMPLE = CompileOptions(mapper="output-stationary", scheduler="in-order", races=
 """Takes no time; with the optimisers, the default, all networks take minutes."""
 QUICK = {("resnet18", "flexer-arch5")}
 """What is compiled by default where there is no time for all."""
+ALIKE = {"resnet34", "vgg16"}
+"""Networks of the operators of others, and more of them, for which there is no time either."""
 
 
 @pytest.fixture(scope="module")
@@ -49,7 +51,7 @@ def pairs() -> Iterator[object]:
     """Yield all networks on all machines; the quick ones are each network once."""
     for number, network in enumerate(SIZES):
         for arch in ARCHS:
-            is_turn = ARCHS[number % len(ARCHS)] == arch
+            is_turn = ARCHS[number % len(ARCHS)] == arch and network not in ALIKE
             for options, is_quick in ((SIMPLE, is_turn), (DEFAULT, (network, arch) in QUICK)):
                 yield pytest.param(
                     network,
