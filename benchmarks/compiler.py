@@ -6,7 +6,8 @@
 ``cold`` begins with an empty folder of answers, ``warm`` compiles the same once more; ``help`` is
 ``acc-compile --help``. Each is a process of its own, as users start it. Seconds of processors are
 those of it and of all processes that it starts (user and system); memory is that of the largest of
-them. The table is printed, and written to ``benchmarks/results/compiler.csv``. Not for Windows.
+them. Python keeps bytecode, whatever the environment says, as it does where a package is installed.
+The table is printed, and written to ``benchmarks/results/compiler.csv``. Not for Windows.
 """
 
 import argparse
@@ -109,10 +110,11 @@ def run_once(network: str, arch: str, run: str, words: Sequence[str], answers: P
         words: Of the command line.
         answers: Folder of remembered answers.
     """
+    given = {"ACCNN_CACHE": str(answers), "OMP_NUM_THREADS": "1", "PYTHONDONTWRITEBYTECODE": ""}
     begin = time.perf_counter()
     child = subprocess.Popen(
         [sys.executable, "-c", _COMMAND.format("acc_compile"), *words],
-        env={**os.environ, "ACCNN_CACHE": str(answers), "OMP_NUM_THREADS": "1"},
+        env={**os.environ, **given},
         stdout=subprocess.DEVNULL,
     )
     _, status, used = os.wait4(child.pid, 0)
