@@ -26,7 +26,7 @@ export OMP_NUM_THREADS ?= 1
 # Without bytecode each of the many processes that tests start would compile the whole package.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help venv demo test test-all quick kernels browser fuzz pythons hostile attack mutants lint format types newcomer site wheel clean
+.PHONY: help venv demo test test-all quick pytest kernels browser fuzz pythons hostile attack mutants lint format types newcomer site wheel clean
 
 help: ## list the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -41,13 +41,16 @@ demo: .venv/installed ## build ResNet-50, compile it for simba.toml, prove the p
 
 test: lint ## lint, types, and all tests but the slow ones
 	@$(MAKE) --no-print-directory --jobs $(JOBS) types kernels
-	@$(MAKE) --no-print-directory quick
+	@$(MAKE) --no-print-directory pytest
 
 test-all: lint types kernels ## the same with the slow tests
 	@echo "==> pytest: all tests, the slow ones too"
 	@$(BIN)/pytest -q -n $(JOBS) -m "slow or not slow"
 
 quick: kernels ## the tests but the slow ones
+	@$(MAKE) --no-print-directory pytest
+
+pytest: .venv/installed-dev
 	@echo "==> pytest: all tests but the slow ones"
 	@$(BIN)/pytest -q -n $(JOBS)
 
