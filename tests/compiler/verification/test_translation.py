@@ -191,6 +191,19 @@ def test_one_instruction_that_is_another_is_found(name, number):
         check(scheduled(HALOS), program)
 
 
+def test_what_is_wrong_comes_before_what_is_right():
+    seen: list[int] = []
+
+    def for_another(item: AnyInstruction) -> AnyInstruction:
+        seen.append(item.op)
+        return replace(item, op=item.op + 1)
+
+    program = forged(program_of(HALOS), Copy, for_another)
+
+    with pytest.raises(VerifyError, match=f"it works for operator {seen[0] + 1}, not {seen[0]}"):
+        check(scheduled(HALOS), program)
+
+
 @pytest.mark.parametrize(
     ("case", "field", "dim"), [(DEEP, "stride", Dim.P), (CASES[6], "dilation", Dim.R)]
 )

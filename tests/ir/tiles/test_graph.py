@@ -60,6 +60,10 @@ def test_a_graph_is_right(what: str) -> None:
 WRONG: dict[str, tuple[Callable[[], TileGraph], str]] = {
     "a tile without axes": (lambda: with_tile(W0, box=(), view=()), "tile 0 of %W is empty"),
     "an axis without indices": (lambda: with_tile(W0, box=(Range(4, 4),)), "tile 0 of %W is empty"),
+    "one of two axes without indices": (
+        lambda: with_tile(W0, box=(Range(3, 4), Range(4, 4)), view=(8, 1)),
+        "tile 0 of %W is empty",
+    ),
     "a view of two axes": (lambda: with_tile(W1, view=(8, 1)), "tile 1 of %W: box and view"),
     "a layout that is none": (lambda: with_tile(W0, layout=1), "tile 0 of %W has no such layout"),
     "a layout below zero": (lambda: with_tile(W0, layout=-1), "tile 0 of %W has no such layout"),
