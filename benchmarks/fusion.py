@@ -45,6 +45,9 @@ TABLES = {"benchmarks.fusion": NETWORKS, "benchmarks.fusion, others": OTHERS}
 DOUBLED = "benchmarks.fusion, doubled"
 """The table of machines with a larger memory of weights."""
 
+_TWICE = "-2x-"
+"""Stands in the name of a machine with a larger memory, before that of the memory."""
+
 ARCHS = ("simba", "edge-1m", "flexer-arch5")
 _LOG = logging.getLogger("benchmarks.fusion")
 
@@ -129,7 +132,7 @@ def with_double_weights(arch: Architecture) -> Architecture:
     home = arch.home(Operand.W)
     doubled = replace(home, capacity=2 * (home.capacity or 0))
     levels = tuple(doubled if level is home else level for level in arch.levels)
-    return replace(arch, name=f"{arch.name}, 2 x {home.name}", levels=levels)
+    return replace(arch, name=f"{arch.name}{_TWICE}{home.name}", levels=levels)
 
 
 def _measure(
@@ -231,8 +234,8 @@ def doubled_markdown(rows: Sequence[Row]) -> str:
     ]
     fused = {(row.network, row.arch): row for row in rows if row.fuse == Fuse.GROUPS.value}
     for (network, arch), doubled in fused.items():
-        usual = fused.get((network, arch.partition(",")[0]))
-        if "," not in arch or usual is None:
+        usual = fused.get((network, arch.partition(_TWICE)[0]))
+        if _TWICE not in arch or usual is None:
             continue
         both = (usual, doubled)
         cells = [

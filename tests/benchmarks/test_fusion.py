@@ -4,7 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from accnn.backend.load import load_architecture
+from accnn.backend.arch_tables import dump_architecture
+from accnn.backend.load import load_architecture, parse_architecture
 from accnn.ir.arch import Architecture
 from accnn.passes.scheduling.fusion import Fuse
 from benchmarks.fusion import (
@@ -85,14 +86,15 @@ def test_the_memory_that_weights_come_to_is_doubled(name: str, level: str, capac
     machine.verify()
     assert machine.level(level).capacity == capacity
     assert others(machine) == others(arch)
-    assert machine.name == f"{name}, 2 x {level}"
+    assert parse_architecture(dump_architecture(machine)) == machine
+    assert machine.name == f"{name}-2x-{level}"
 
 
 def test_a_larger_memory_stands_beside_the_usual_one() -> None:
     usual = replace(ROW, fuse="groups")
-    doubled = replace(usual, arch="simba, 2 x wb", offchip_bytes=1_700_000, cycles=2_000_000)
+    doubled = replace(usual, arch="simba-2x-wb", offchip_bytes=1_700_000, cycles=2_000_000)
 
-    row = "| vgg16 | simba, 2 x wb | 2.0 | 1.7 | 1.0 | 3.00 | 2.00 | 1.50 | yes |"
+    row = "| vgg16 | simba-2x-wb | 2.0 | 1.7 | 1.0 | 3.00 | 2.00 | 1.50 | yes |"
     assert doubled_markdown([usual, doubled]).splitlines()[2:] == [row]
     assert doubled_markdown([doubled]) == doubled_markdown([usual]) == doubled_markdown([])
 

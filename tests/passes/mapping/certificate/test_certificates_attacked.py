@@ -174,6 +174,16 @@ def with_a_small_scratchpad(capacity: int) -> Architecture:
     return Architecture(name="small", levels=levels, scratchpad="gb")
 
 
+@pytest.mark.parametrize("work", [Workload(C=4), Workload(P=8), Workload(C=4, K=4)])
+def test_as_many_cycles_as_there_are_steps_are_a_proof(work):
+    problem = MappingProblem(workload=work, arch=with_a_small_scratchpad(24))
+
+    found = solve_space(even_space(problem), ProofEffort())
+
+    assert found.value == found.bound == work.P * work.C * work.K
+    assert found.proven
+
+
 @pytest.mark.parametrize("taps", [2, 3])
 @pytest.mark.parametrize("apart", [3, 4])
 def test_rows_and_columns_are_not_exchanged_where_their_dilations_differ(apart, taps):
