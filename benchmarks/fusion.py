@@ -9,9 +9,9 @@
 Every program is run and compared with onnxruntime. Every row is written to
 ``benchmarks/results/fusion.csv`` when it is known; ``--resume`` keeps the rows that are there. The
 tables are printed; with ``--docs`` they are written to ``docs/fusion.md``, too: of the networks
-that are measured by default, and of five others. ``--double-weights`` measures machines whose
-largest memory of weights on chip is twice as large, which tells what that memory costs. The exit
-code is 1 if a program was not verified.
+that are measured by default, and of five others. ``--double-weights`` measures each machine as it
+is and with twice the capacity of the memory that weights come to first, which tells what a larger
+one would give. The exit code is 1 if a program was not verified.
 ``benchmarks.fusion_sweep`` plans with scratchpads of many sizes.
 """
 
@@ -94,8 +94,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     kept = RESULTS / "fusion.csv"
     rows = read_rows(kept, Row) if chosen.resume else []
     known = {(row.network, row.arch, row.fuse) for row in rows}
+    cases = tuple(_cases(chosen))
     for network in chosen.network:
-        for row in _measure(network, list(_cases(chosen)), known):
+        for row in _measure(network, cases, known):
             rows.append(row)
             write_rows(kept, Row, rows)
     _LOG.info("%s", doubled_markdown(rows) if chosen.double_weights else markdown(rows))
@@ -204,20 +205,10 @@ def markdown(rows: Sequence[Row]) -> str:
         if set(by_fuse) != {item.value for item in Fuse}:
             continue
         off, epilogues, groups = (by_fuse[item.value] for item in Fuse)
-        every = (off, epilogues, groups)
-        cells = [
-            network,
-            arch,
-            *(f"{row.offchip_bytes / 1e6:.1f}" for row in every),
-            f"{groups.bound_bytes / 1e6:.1f}" if groups.bound_bytes else "-",
-            f"{off.compulsory_bytes / 1e6:.1f}",
-            *(f"{row.cycles / 1e6:.2f}" for row in every),
-            f"{off.cycles_lower_bound / 1e6:.2f}",
-            *(f"{row.energy_uj / 1e3:.2f}" for row in (off, groups)),
-            f"{groups.plan_seconds:.0f}",
-            "yes" if all(row.verified for row in every) else "**no**",
-        ]
-        lines.append(f"| {' | '.join(cells)} |\n")
+        bound = f"{groups.bound_bytes / 1e6:.1f}" if groups.bound_bytes else "-"
+        energies = (f"{row.energy_uj / 1e3:.2f}" for row in (off, groups))
+        seconds = f"{groups.plan_seconds:.0f}"
+        lines.append(_line((off, epilogues, groups), (bound,), (*energies, seconds)))
     return "".join(lines)
 
 
@@ -237,18 +228,31 @@ def doubled_markdown(rows: Sequence[Row]) -> str:
         usual = fused.get((network, arch.partition(_TWICE)[0]))
         if _TWICE not in arch or usual is None:
             continue
-        both = (usual, doubled)
-        cells = [
-            network,
-            arch,
-            *(f"{row.offchip_bytes / 1e6:.1f}" for row in both),
-            f"{usual.compulsory_bytes / 1e6:.1f}",
-            *(f"{row.cycles / 1e6:.2f}" for row in both),
-            f"{usual.cycles_lower_bound / 1e6:.2f}",
-            "yes" if all(row.verified for row in both) else "**no**",
-        ]
-        lines.append(f"| {' | '.join(cells)} |\n")
+        lines.append(_line((usual, doubled)))
     return "".join(lines)
+
+
+def _line(shown: Sequence[Row], least: Sequence[str] = (), others: Sequence[str] = ()) -> str:
+    """Return the line of rows that stand beside each other, named after the last one.
+
+    Args:
+        shown: The rows.
+        least: What stands before the compulsory bytes.
+        others: What stands behind the cycles.
+    """
+    first, last = shown[0], shown[-1]
+    cells = [
+        last.network,
+        last.arch,
+        *(f"{row.offchip_bytes / 1e6:.1f}" for row in shown),
+        *least,
+        f"{first.compulsory_bytes / 1e6:.1f}",
+        *(f"{row.cycles / 1e6:.2f}" for row in shown),
+        f"{first.cycles_lower_bound / 1e6:.2f}",
+        *others,
+        "yes" if all(row.verified for row in shown) else "**no**",
+    ]
+    return f"| {' | '.join(cells)} |\n"
 
 
 if __name__ == "__main__":

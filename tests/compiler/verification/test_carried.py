@@ -9,15 +9,11 @@ from onnx import TensorProto, helper, numpy_helper
 
 from accnn.compiler.driver import Result, compile
 from accnn.compiler.options import CompileOptions
-from accnn.compiler.pipelines import REWRITES
 from accnn.compiler.verification.carried import carried
-from accnn.compiler.verification.verdict import verify_run
+from accnn.compiler.verification.verdict import _as_the_reference_runs_it, verify_run
 from accnn.compiler.verification.verify import FOUR_STEPS, tolerances, verification_inputs
-from accnn.ir.module import Module
 from accnn.ir.report import Verification, VerificationStatus
 from accnn.ir.resources import Constants
-from accnn.passes.manager import run_pipeline
-from accnn.passes.pipeline import Pipeline
 from accnn.runtime_sim.reference.run import run
 from tests.networks import NetworkBuilder, per_tensor
 
@@ -122,9 +118,7 @@ def test_normalising_equal_numbers_leaves_rounding_alone(numbers, off: float, st
 
 def test_twice_of_what_is_carried_is_allowed():
     result = compile(normalised(CONSTANT), arch="edge-fp32", options=OPTIONS)
-    imported = result.network.imported
-    meant = Module(graph=imported.graph, constants=imported.constants)
-    module = run_pipeline(Pipeline(REWRITES), meant).module
+    module = _as_the_reference_runs_it(result.network.imported)
     graph, constants = module.graph, module.constants
     (name,) = graph.outputs
     given = {item.name: np.zeros(CONSTANT.shape, np.float32) for item in graph.inputs}

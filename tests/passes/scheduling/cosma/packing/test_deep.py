@@ -119,13 +119,18 @@ UNPACKABLE = {
 """Bytes that are needed at most, and blocks as digits: first step, last step, bytes."""
 
 
-@pytest.mark.parametrize("budget", list(UNPACKABLE))
-@pytest.mark.parametrize("spare", [0, 1])
-def test_what_has_no_addresses_is_told_from_what_has(budget: int, spare: int):
-    blocks = [
+def unpackable(budget: int) -> list[Block]:
+    """Return blocks that need so many bytes at most, and fit no memory of that size."""
+    return [
         Block(first=int(first), last=int(last), bytes=int(size))
         for first, last, size in UNPACKABLE[budget].split()
     ]
+
+
+@pytest.mark.parametrize("budget", list(UNPACKABLE))
+@pytest.mark.parametrize("spare", [0, 1])
+def test_what_has_no_addresses_is_told_from_what_has(budget: int, spare: int):
+    blocks = unpackable(budget)
     assert peak_bytes(blocks) == budget
 
     addresses, proven = pack_deeply(blocks, budget + spare)

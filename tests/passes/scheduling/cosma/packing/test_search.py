@@ -7,7 +7,7 @@ from accnn.passes.scheduling.cosma.packing import exact
 from accnn.passes.scheduling.cosma.packing.exact import pack
 from accnn.passes.scheduling.cosma.packing.search import _Search, pack_by_search
 from accnn.passes.scheduling.engine.blocks import Block, peak_bytes
-from tests.passes.scheduling.cosma.packing.test_deep import UNPACKABLE
+from tests.passes.scheduling.cosma.packing.test_deep import UNPACKABLE, unpackable
 from tests.passes.scheduling.cosma.packing.test_kernel import cut, drawn, is_right, lowest
 
 
@@ -46,10 +46,7 @@ def test_what_fits_is_not_denied_where_a_part_has_failed_behind_another():
 
 @pytest.mark.parametrize("budget", list(UNPACKABLE))
 def test_with_too_few_nodes_nothing_is_claimed(budget: int):
-    blocks = [
-        Block(first=int(first), last=int(last), bytes=int(size))
-        for first, last, size in UNPACKABLE[budget].split()
-    ]
+    blocks = unpackable(budget)
 
     answers = [pack_by_search(blocks, budget, nodes=nodes) for nodes in (0, 1, 4, 20_000)]
 
