@@ -85,6 +85,14 @@ def is_right(blocks: list[Block], addresses: tuple[int, ...], budget: int) -> bo
     return True
 
 
+def unpackable(budget: int) -> list[Block]:
+    """Return blocks that are never too many at one step, and fit in no order."""
+    return [
+        Block(first=int(first), last=int(last), bytes=int(size))
+        for first, last, size in UNPACKABLE[budget].split()
+    ]
+
+
 def judge(blocks: list[Block], budget: int) -> bool:
     """Pack, compare with all orders, and return whether there are addresses."""
     addresses, proven = pack_deeply(blocks, budget, nodes=NODES)
@@ -105,13 +113,18 @@ def test_the_search_finds_what_some_order_finds(seed: int):
 
 @pytest.mark.parametrize("budget", [4, 6])
 def test_the_search_proves_that_no_order_fits(budget: int):
-    blocks = [
-        Block(first=int(first), last=int(last), bytes=int(size))
-        for first, last, size in UNPACKABLE[budget].split()
-    ]
+    blocks = unpackable(budget)
 
     assert not judge(blocks, budget)
     assert judge(blocks, budget + 1)
+
+
+@pytest.mark.parametrize("budget", [4, 6])
+def test_nothing_is_proven_with_too_few_nodes(budget: int):
+    blocks = unpackable(budget)
+
+    assert pack_deeply(blocks, budget, nodes=32) == (None, False)
+    assert pack_deeply(blocks, budget, nodes=NODES) == (None, True)
 
 
 @pytest.mark.parametrize("first", range(0, 200, 50))
