@@ -137,6 +137,9 @@ def test_the_first_phases_tell_of_all(spatial):
 
     assert part.simulated < part.phases == whole.simulated == 640
     assert part.cycles == pytest.approx(whole.cycles, rel=0.05)
+    few = run_nest(nest, machine(), most=1)
+    assert few.simulated == 16
+    assert few.cycles == pytest.approx(whole.cycles, rel=0.05)
 
 
 def test_a_machine_without_a_mesh_is_refused():
