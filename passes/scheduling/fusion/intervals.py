@@ -3,8 +3,8 @@
 Which intervals of the order to fuse, each with which stripes, is decided by dynamic programming.
 What a group moves and how long it takes is measured by tiling it, which is slow. So a group that
 was not measured counts as what it can be at best, and the program is solved anew until everything
-that it chooses has been measured. That is the best choice of all that was offered, as far as no
-estimate lies above the truth.
+that it chooses has been measured, or choosing from those that were cannot be much worse. That is
+nearly the best choice of all that was offered, as far as no estimate lies above the truth.
 """
 
 import itertools
@@ -55,8 +55,16 @@ _HARDLY, _OTHER_HEIGHT = 0.9, 0.72
 """Parts of what a measured group takes that others are expected to take at least for the same
 steps: larger ones, and those of the same steps with other stripes."""
 
-_EXPECTED = 0.9
-"""Part of what a group is expected to take that counts until it is measured."""
+_EXPECTED, _MOST_EXPECTED = 0.9, 0.97
+"""Part of what a group is expected to take that counts until it is measured: at first, and at most,
+where those that were measured hardly took less than expected."""
+
+_ENOUGH, _LOW = 10, 0.1
+"""Groups that compute, measured before they tell of others, and part of them that may take less
+than is counted then."""
+
+_NEAR = 0.005
+"""By which part the price may lie above the least one that is hoped for."""
 
 _SAVING = 0.95
 """Part of the bytes of its steps that a group of several stripes may move at most. Stripes are for
@@ -95,6 +103,7 @@ class Intervals:
     deadline: Deadline = NEVER
     _known: dict[Group, Cost | None] = field(default_factory=dict[Group, Cost | None])
     _expected: dict[Group, float] = field(default_factory=dict[Group, float])
+    _shares: list[float] = field(default_factory=list[float])
     _fastest: dict[tuple[int, int], float] = field(default_factory=dict[tuple[int, int], float])
     _offers: dict[tuple[int, ...], tuple[tuple[int, Cost], ...]] = field(
         default_factory=dict[tuple[int, ...], tuple[tuple[int, Cost], ...]]
@@ -116,22 +125,45 @@ class Intervals:
                 that is worth the bytes.
         """
         while True:
-            chosen = self._best(may_take_longer)
-            unknown = [item for item in chosen if item[0] not in self._known]
-            stuck = [] if unknown else [item[0] for item in chosen if not self._costs.fits(item[0])]
-            self._known.update(dict.fromkeys(stuck))
-            if not unknown and not stuck:
-                return tuple(group for group, _, _ in chosen)
+            share = None if self._is_closed else self._share
+            least, hoped = self._best(may_take_longer, share)
+            unknown = [item for item in hoped if item[0] not in self._known]
             guessed = [group for group, _, _ in unknown if group not in self._expected]
             self._expected.update((group, self._expects.of(group)) for group in guessed)
-            for group, start, stop in () if guessed else unknown:
-                if self._is_closed:
-                    break
-                costs = self._costs.measured(group, self._expected[group], self._price)
-                found = self._known[group] = min(costs, key=self._price, default=None)
-                if found is not None:
-                    best = self._fastest.get((start, stop), found.cycles)
-                    self._fastest[start, stop] = min(best, found.cycles)
+            if guessed:
+                continue
+            price, chosen = self._best(may_take_longer, None)
+            if unknown and (not self._known or price > (1.0 + _NEAR) * least):
+                self._measure(unknown)
+                continue
+            stuck = [group for group, _, _ in chosen if not self._costs.fits(group)]
+            self._known.update(dict.fromkeys(stuck))
+            if not stuck:
+                return tuple(group for group, _, _ in chosen)
+
+    def _measure(self, asked: Iterable[tuple[Group, int, int]]) -> None:
+        """Tile groups, each with its first step and the one behind its last, while that is open."""
+        for group, start, stop in asked:
+            if self._is_closed:
+                break
+            expected = self._expected[group]
+            costs = self._costs.measured(group, expected, self._price)
+            found = self._known[group] = min(costs, key=self._price, default=None)
+            if found is None:
+                continue
+            self._fastest[start, stop] = min(
+                found.cycles, self._fastest.get((start, stop), found.cycles)
+            )
+            if found.cycles > _LONGER * self.delay.cycles_of(int(found.bytes)):
+                self._shares.append(found.cycles / expected)
+
+    @property
+    def _share(self) -> float:
+        """Part of what a group is expected to take that counts until it is measured."""
+        if len(self._shares) < _ENOUGH:
+            return _EXPECTED
+        low = sorted(self._shares)[int(_LOW * len(self._shares))]
+        return min(max(_EXPECTED, low), _MOST_EXPECTED)
 
     @property
     def _is_closed(self) -> bool:
@@ -173,8 +205,16 @@ class Intervals:
     def _computes(self, cost: Cost) -> bool:
         return cost.cycles > _LONGER * self.delay.cycles_of(int(cost.bytes))
 
-    def _best(self, may_take_longer: bool) -> tuple[tuple[Group, int, int], ...]:
-        """Return the best groups, each with its first step and the one behind its last."""
+    def _best(
+        self, may_take_longer: bool, share: float | None
+    ) -> tuple[float, tuple[tuple[Group, int, int], ...]]:
+        """Return the least price, and the groups with it: first step, and the one behind the last.
+
+        Args:
+            may_take_longer: Whether a group may take longer than its members one by one.
+            share: Part of what they are expected to take that counts of groups that were not
+                measured; ``None`` leaves these out.
+        """
         count = len(self.plan.order)
         best: list[tuple[float, int, Group | None]] = [(0.0, 0, None)]
         for stop in range(1, count + 1):
@@ -184,10 +224,10 @@ class Intervals:
                     break
                 options += [
                     (best[start][0] + self._price(found), start, group)
-                    for group, found in self._offered(start, stop, may_take_longer)
+                    for group, found in self._offered(start, stop, may_take_longer, share)
                 ]
             best.append(min(options, key=lambda item: item[0]))
-        return tuple(reversed(list(_chosen(best))))
+        return best[-1][0], tuple(reversed(list(_chosen(best))))
 
     def _price(self, cost: Cost) -> float:
         """Return bytes and cycles as parts of what the plan without groups costs."""
@@ -258,7 +298,7 @@ class Intervals:
     # -- what groups cost ------------------------------------------------------------------------
 
     def _offered(
-        self, start: int, stop: int, may_take_longer: bool
+        self, start: int, stop: int, may_take_longer: bool, share: float | None
     ) -> Iterator[tuple[Group, Cost]]:
         """Yield the groups of some steps that can be chosen, with what they cost."""
         if stop - start < 2:
@@ -271,12 +311,11 @@ class Intervals:
             return
         members = self.plan.order[start:stop]
         alone = self._together(start, stop)
-        is_closed = self._is_closed
-        least = 0.0 if is_closed else self._least(start, stop)
+        least = 0.0 if share is None else self._least(start, stop)
         for rows, estimate in self._offers[alike]:
             group, rough = Group(members=members, rows=rows), None
-            if not is_closed:
-                expected = _EXPECTED * self._expected.get(group, 0.0)
+            if share is not None:
+                expected = share * self._expected.get(group, 0.0)
                 rough = replace(estimate, cycles=max(least, estimate.cycles, expected))
             found = self._known.get(group, rough)
             if found is None or found.bytes > alone.bytes:

@@ -64,7 +64,8 @@ class LagSearch:
     def options(self, most: int) -> tuple[Lags, ...]:
         """Return the lags that are expected to take less time than none, the best ones first.
 
-        One chain after the other is added, always the one with which all takes least then.
+        One chain after the other is added, always the one with which all takes least then, while
+        the busiest engine waits long enough for that to be worth it.
 
         Args:
             most: How many to return at most.
@@ -74,6 +75,8 @@ class LagSearch:
         expected: dict[Lags, float] = {(): self._expected(())}
         best: Lags = ()
         for _ in range(_DEPTH):
+            if self._least >= _WORTH * expected[best]:
+                break
             added = [tuple(sorted((*best, item))) for item in self.may_lag if item not in best]
             expected.update((item, self._expected(item)) for item in added if item not in expected)
             best = next(filter(self._fits, _sorted(expected)))
@@ -98,11 +101,26 @@ class LagSearch:
 
         Those that are not looked at are taken to go on as the last ones do that are.
         """
-        many = self._makespan(_MANY, behind)
+        return self._continued(lambda stripes: self._makespan(stripes, behind))
+
+    @cached_property
+    def _least(self) -> float:
+        """What the busiest engine is expected to work in all stripes [cycle]."""
+        return self._continued(self._work)
+
+    def _continued(self, time: Callable[[int], float]) -> float:
+        """Return a time of all stripes from that of the first ones [cycle]."""
+        many = time(_MANY)
         if self.stripes <= _MANY:
             return many
-        each = (many - self._makespan(_FEW, behind)) / (_MANY - _FEW)
-        return many + each * (self.stripes - _MANY)
+        return many + (many - time(_FEW)) / (_MANY - _FEW) * (self.stripes - _MANY)
+
+    def _work(self, stripes: int) -> float:
+        """Return what the busiest engine works in some stripes, dealt out evenly [cycle]."""
+        work: dict[Unit, int] = defaultdict(int)
+        for op in self.ordered((), stripes).ops:
+            work[op.unit] += self._durations[_key(op)]
+        return max(work.values()) / self.npus
 
     def _makespan(self, stripes: int, behind: Lags) -> int:
         """Return what the operations of some stripes are expected to take [cycle]."""

@@ -1,5 +1,7 @@
 """Which operators can be members, and what groups are compared with: their members, one by one."""
 
+from dataclasses import replace
+
 import pytest
 
 from accnn.backend.load import load_architecture
@@ -175,3 +177,59 @@ def test_operators_that_are_cut_into_very_many_tiles_are_no_group(alone: int, co
 
     assert len(chosen) == count
     assert bool(traffic.groups) == bool(count)
+
+
+def chain_of(count: int, traffic) -> Intervals:
+    """Return the intervals of filters one behind the other, whose tensors are all streamed."""
+    net = NetworkBuilder()
+    x, names = net.input("x", (1, 8, 16, 16)), [f"f{number}" for number in range(count)]
+    for name in names:
+        x = net.conv(x, name, 8, 3)
+    streams = [
+        Stream(tensor=name, step=at + step, bytes=10**6)
+        for at, name in enumerate(["x", *names])
+        for step in (-1, 0)
+        if 0 <= at + step < count
+    ]
+    plan = GraphSchedule(budget=1 << 16, order=tuple(names), streams=tuple(streams))
+    base = Measured(plan=plan, cost=0, times=(5e5,) * count, prospects=(5e5,) * count)
+    return Intervals(net.build(x), load_architecture("simba"), base, traffic, Delay(bandwidth=20.0))
+
+
+@pytest.mark.parametrize(
+    ("shares", "counted"),
+    [
+        ([1.05] * 9, 0.9),
+        ([1.05] * 10, 0.97),
+        ([0.95] * 10, 0.95),
+        ([0.5] + [0.95] * 9, 0.95),
+        ([0.5, 0.5] + [1.05] * 8, 0.9),
+    ],
+)
+def test_groups_that_were_measured_tell_what_others_take(shares: list[float], counted: float):
+    """Nine in ten took more than what counts of others, which is little until ten were measured."""
+    intervals = chain_of(2, Asked())
+
+    intervals._shares += shares
+
+    assert intervals._share == counted
+
+
+@pytest.mark.parametrize(("cycles", "is_enough"), [(1_762_000, True), (1_900_000, False)])
+def test_what_is_nearly_as_good_as_what_is_hoped_for_is_enough(
+    cycles: int, is_enough: bool, monkeypatch: pytest.MonkeyPatch
+):
+    """A group of all filters is measured first, and others only if it takes longer than hoped."""
+
+    class Timed(Asked):
+        def measure(self, op, resident, planned, given) -> StreamedTraffic:
+            return replace(super().measure(op, resident, planned, given), cycles=cycles)
+
+    monkeypatch.setattr(ExpectedCycles, "of", lambda *_: 1.0)
+    intervals = chain_of(4, Timed())
+
+    (group,) = intervals.groups()
+
+    assert len(group.members) == 4
+    assert (len(intervals._known) == 1) is is_enough
+    assert intervals._shares == [cycles] * len(intervals._known)
