@@ -49,3 +49,14 @@ def test_bytes(sketch, assert_same, kinds_of, rng, kernel, groups, attrs):
     )
     assert kinds_of(network).count("conv2d") == 1
     assert not {"quantize", "dequantize"} & set(kinds_of(network))
+
+
+@pytest.mark.parametrize("kind", ["Conv", "MaxPool", "AveragePool"])
+def test_rows_are_padded_unlike_at_both_ends(sketch, assert_same, rng, kind):
+    more = {} if kind == "Conv" else {"kernel_shape": [4]}
+    weights = [sketch.constant(rng.normal(size=(2, 3, 4)).astype(np.float32))] if not more else []
+    out = sketch.node(kind, "x", *weights, pads=[1, 2], strides=[2], **more)
+
+    assert_same(
+        sketch.model({"x": (2, 3, 9)}, out), {"x": rng.normal(size=(2, 3, 9)).astype(np.float32)}
+    )
