@@ -63,7 +63,7 @@ _ENOUGH, _LOW = 10, 0.1
 """Groups that compute, measured before they tell of others, and part of them that may take less
 than is counted then."""
 
-_NEAR = 0.005
+_NEAR = 0.002
 """By which part the price may lie above the least one that is hoped for."""
 
 _SAVING = 0.95

@@ -64,8 +64,8 @@ class LagSearch:
     def options(self, most: int) -> tuple[Lags, ...]:
         """Return the lags that are expected to take less time than none, the best ones first.
 
-        One chain after the other is added, always the one with which all takes least then, while
-        the busiest engine waits long enough for that to be worth it.
+        One chain after the other is added, always the one with which all takes least then; none
+        where the busiest engine hardly waits.
 
         Args:
             most: How many to return at most.
@@ -73,10 +73,10 @@ class LagSearch:
         if not self.may_lag:
             return ()
         expected: dict[Lags, float] = {(): self._expected(())}
+        if self._least >= _WORTH * expected[()]:
+            return ()
         best: Lags = ()
         for _ in range(_DEPTH):
-            if self._least >= _WORTH * expected[best]:
-                break
             added = [tuple(sorted((*best, item))) for item in self.may_lag if item not in best]
             expected.update((item, self._expected(item)) for item in added if item not in expected)
             best = next(filter(self._fits, _sorted(expected)))
