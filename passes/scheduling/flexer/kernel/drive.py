@@ -88,7 +88,6 @@ def _close(p: TilingArrays, s: ScheduleArrays) -> None:
                 leave_chip(s, subject, npu, place, item[KEPT_FIRST], item[KEPT_LAST])
 
 
-@entry
 def schedule_in_order(
     p: TilingArrays, order: Ints, group: Ints, memory: int, goal: Goal, keep: bool
 ) -> tuple[int, ScheduleArrays]:
@@ -103,27 +102,13 @@ def schedule_in_order(
         keep: Whether to keep events and placements.
 
     Returns:
-        ``DONE``, ``ABORTED`` (beyond the goal's limit) or ``STUCK`` (an operation does not fit).
+        ``DONE``, ``ABORTED`` (beyond the goal's limit) or ``STUCK`` (an operation does not fit);
+        and the schedule.
     """
     s = start(p, keep)
-    _list_uses(p, s, order)
-    position = 0
-    for g in range(group.shape[0]):
-        end = min(order.shape[0], position + group[g])
-        while position < end:
-            for k in range(position, end):
-                s.members[k - position] = order[k]
-            taken = _try_set(p, s, end - position, memory)
-            if taken == 0:
-                return STUCK, s
-            position += taken
-        if is_hopeless(p, s, goal):
-            return ABORTED, s
-    _close(p, s)
-    return (ABORTED if is_hopeless(p, s, goal) else DONE), s
+    return in_order(p, s, order, group, memory, goal), s
 
 
-@entry
 def schedule_freely(p: TilingArrays, choice: Choice, goal: Goal) -> tuple[int, ScheduleArrays]:
     """Schedule operations out of order: in every step the set with the highest priority.
 
@@ -133,9 +118,42 @@ def schedule_freely(p: TilingArrays, choice: Choice, goal: Goal) -> tuple[int, S
         goal: What is minimised.
 
     Returns:
-        ``DONE``, ``ABORTED`` (beyond the goal's limit) or ``STUCK`` (an operation does not fit).
+        ``DONE``, ``ABORTED`` (beyond the goal's limit) or ``STUCK`` (an operation does not fit);
+        and the schedule.
     """
     s = start(p, False)
+    return freely(p, s, choice, goal), s
+
+
+# What takes long returns a number only. While arrays are returned Python runs, which would raise
+# there what a signal asks for, and the interpreter breaks off with a ``SystemError``, or worse.
+
+
+@entry
+def in_order(
+    p: TilingArrays, s: ScheduleArrays, order: Ints, group: Ints, memory: int, goal: Goal
+) -> int:
+    """Schedule operations in a given order; see :func:`schedule_in_order`."""
+    _list_uses(p, s, order)
+    position = 0
+    for g in range(group.shape[0]):
+        end = min(order.shape[0], position + group[g])
+        while position < end:
+            for k in range(position, end):
+                s.members[k - position] = order[k]
+            taken = _try_set(p, s, end - position, memory)
+            if taken == 0:
+                return STUCK
+            position += taken
+        if is_hopeless(p, s, goal):
+            return ABORTED
+    _close(p, s)
+    return ABORTED if is_hopeless(p, s, goal) else DONE
+
+
+@entry
+def freely(p: TilingArrays, s: ScheduleArrays, choice: Choice, goal: Goal) -> int:
+    """Schedule operations out of order; see :func:`schedule_freely`."""
     ops = p.reads.shape[0]
     _list_uses(p, s, np.arange(ops))
     sets = start_sets(p, choice)
@@ -149,11 +167,11 @@ def schedule_freely(p: TilingArrays, choice: Choice, goal: Goal) -> tuple[int, S
                     s.members[0] = o
                     break
             if _try_set(p, s, min(1, ops), choice.memory) == 0:
-                return STUCK, s
+                return STUCK
         if is_hopeless(p, s, goal):
-            return ABORTED, s
+            return ABORTED
     _close(p, s)
-    return (ABORTED if is_hopeless(p, s, goal) else DONE), s
+    return ABORTED if is_hopeless(p, s, goal) else DONE
 
 
 def result_of(state: Any) -> tuple[int, int]:

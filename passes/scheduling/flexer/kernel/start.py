@@ -5,7 +5,7 @@
 
 import numpy as np
 
-from .....ir.compiled import inner, maker
+from .....ir.compiled import entry, inner
 from .arrays import (
     AT,
     BY,
@@ -32,7 +32,7 @@ _EVENT_FIELDS = 6
 _PLACEMENT_FIELDS = 5
 
 
-@maker
+@entry
 def start(p: TilingArrays, keep: bool) -> ScheduleArrays:
     """Return the state before the first operation."""
     ops, tiles, npus = p.reads.shape[0], p.size.shape[0], p.latency.shape[1]
