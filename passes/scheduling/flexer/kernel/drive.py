@@ -106,7 +106,7 @@ def schedule_in_order(
         and the schedule.
     """
     s = start(p, keep)
-    return in_order(p, s, order, group, memory, goal), s
+    return _in_order(p, s, order, group, memory, goal), s
 
 
 def schedule_freely(p: TilingArrays, choice: Choice, goal: Goal) -> tuple[int, ScheduleArrays]:
@@ -122,7 +122,7 @@ def schedule_freely(p: TilingArrays, choice: Choice, goal: Goal) -> tuple[int, S
         and the schedule.
     """
     s = start(p, False)
-    return freely(p, s, choice, goal), s
+    return _freely(p, s, choice, goal), s
 
 
 # What takes long returns a number only. While arrays are returned Python runs, which would raise
@@ -130,7 +130,7 @@ def schedule_freely(p: TilingArrays, choice: Choice, goal: Goal) -> tuple[int, S
 
 
 @entry
-def in_order(
+def _in_order(
     p: TilingArrays, s: ScheduleArrays, order: Ints, group: Ints, memory: int, goal: Goal
 ) -> int:
     """Schedule operations in a given order; see :func:`schedule_in_order`."""
@@ -152,7 +152,7 @@ def in_order(
 
 
 @entry
-def freely(p: TilingArrays, s: ScheduleArrays, choice: Choice, goal: Goal) -> int:
+def _freely(p: TilingArrays, s: ScheduleArrays, choice: Choice, goal: Goal) -> int:
     """Schedule operations out of order; see :func:`schedule_freely`."""
     ops = p.reads.shape[0]
     _list_uses(p, s, np.arange(ops))
