@@ -44,7 +44,12 @@ def small(function: _Function) -> _Function:
 
 
 def entry(function: _Function) -> _Function:
-    """Compile a function that Python calls, and keep it on disk."""
+    """Compile a function that Python calls, and keep it on disk.
+
+    One that takes long returns numbers only, and writes to arrays that it was given. While arrays
+    are returned Python runs: it would raise there what a signal asks for meanwhile, such as Ctrl-C,
+    and break off with a ``SystemError``, or crash.
+    """
     before: str = config.CACHE_DIR  # pyright: ignore
     folder = machine_code_folder(Path(function.__code__.co_filename).parent)
     config.CACHE_DIR = str(folder)  # pyright: ignore[reportAttributeAccessIssue]

@@ -126,16 +126,17 @@ class Intervals:
         """
         while True:
             share = None if self._is_closed else self._share
-            least, hoped = self._best(may_take_longer, share)
-            unknown = [item for item in hoped if item[0] not in self._known]
+            least, chosen = self._best(may_take_longer, share)
+            unknown = [item for item in chosen if item[0] not in self._known]
             guessed = [group for group, _, _ in unknown if group not in self._expected]
             self._expected.update((group, self._expects.of(group)) for group in guessed)
             if guessed:
                 continue
-            price, chosen = self._best(may_take_longer, None)
-            if unknown and (not self._known or price > (1.0 + _NEAR) * least):
-                self._measure(unknown)
-                continue
+            if unknown:
+                price, chosen = self._best(may_take_longer, None)
+                if not self._known or price > (1.0 + _NEAR) * least:
+                    self._measure(unknown)
+                    continue
             stuck = [group for group, _, _ in chosen if not self._costs.fits(group)]
             self._known.update(dict.fromkeys(stuck))
             if not stuck:
@@ -154,7 +155,7 @@ class Intervals:
             self._fastest[start, stop] = min(
                 found.cycles, self._fastest.get((start, stop), found.cycles)
             )
-            if found.cycles > _LONGER * self.delay.cycles_of(int(found.bytes)):
+            if self._computes(found):
                 self._shares.append(found.cycles / expected)
 
     @property

@@ -125,10 +125,6 @@ def schedule_freely(p: TilingArrays, choice: Choice, goal: Goal) -> tuple[int, S
     return _freely(p, s, choice, goal), s
 
 
-# What takes long returns a number only. While arrays are returned Python runs, which would raise
-# there what a signal asks for, and the interpreter breaks off with a ``SystemError``, or worse.
-
-
 @entry
 def _in_order(
     p: TilingArrays, s: ScheduleArrays, order: Ints, group: Ints, memory: int, goal: Goal

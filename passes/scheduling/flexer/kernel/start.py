@@ -32,9 +32,13 @@ _EVENT_FIELDS = 6
 _PLACEMENT_FIELDS = 5
 
 
-@entry
 def start(p: TilingArrays, keep: bool) -> ScheduleArrays:
-    """Return the state before the first operation."""
+    """Return the state before the first operation.
+
+    Args:
+        p: The tiling.
+        keep: Whether to keep events and placements.
+    """
     ops, tiles, npus = p.reads.shape[0], p.size.shape[0], p.latency.shape[1]
     accs, tensors = p.finish.shape[0], p.param_bytes.shape[1]
     events = 16 * ops + 4 * npus * tensors * (1 + accs) if keep else 0
@@ -66,16 +70,22 @@ def start(p: TilingArrays, keep: bool) -> ScheduleArrays:
         np.zeros((events, _EVENT_FIELDS), np.int64),
         np.zeros((events, _PLACEMENT_FIELDS), np.int64),
     )
+    _fill(p, s)
+    return s
+
+
+@entry
+def _fill(p: TilingArrays, s: ScheduleArrays) -> None:
+    """Fill in what is not zero before the first operation."""
     s.segment[0, SIZE] = p.capacity
     s.segment[0, TILE] = -1
     s.scalar[SEGMENTS] = 1
-    for npu in range(npus):
+    for npu in range(s.kept.shape[0]):
         for slot in range(p.slots):
             s.kept[npu, slot] = -1
     _start_tiles(p, s)
-    for o in range(ops):
+    for o in range(p.reads.shape[0]):
         s.scalar[WORK_LEFT] += least_work(p, o)
-    return s
 
 
 @inner

@@ -8,7 +8,7 @@ import pytest
 from accnn.passes.scheduling.cosma.packing.deep import pack_deeply
 from accnn.passes.scheduling.engine.blocks import Block, peak_bytes
 from tests.block_strategies import cut_rectangle
-from tests.passes.scheduling.cosma.packing.test_deep import UNPACKABLE
+from tests.passes.scheduling.cosma.packing.test_deep import unpackable
 
 NODES = 3000
 
@@ -83,14 +83,6 @@ def is_right(blocks: list[Block], addresses: tuple[int, ...], budget: int) -> bo
         if any(one[1] > two[0] for one, two in pairwise(used)):
             return False
     return True
-
-
-def unpackable(budget: int) -> list[Block]:
-    """Return blocks that are never too many at one step, and fit in no order."""
-    return [
-        Block(first=int(first), last=int(last), bytes=int(size))
-        for first, last, size in UNPACKABLE[budget].split()
-    ]
 
 
 def judge(blocks: list[Block], budget: int) -> bool:

@@ -1,16 +1,14 @@
 """Signals that come while a schedule is made."""
 
-import math
 import signal
 
 import numpy as np
 import pytest
 
-from accnn.passes.scheduling.flexer.kernel.arrays import PRODUCT, Choice, Goal, TilingArrays
+from accnn.passes.scheduling.flexer.kernel.arrays import Choice, TilingArrays
 from accnn.passes.scheduling.flexer.kernel.drive import schedule_freely, schedule_in_order
 from tests.passes.scheduling.flexer.plain import random_tiling
-
-ENDLESS = Goal(PRODUCT, 1.0, 1.0, 0.0, math.inf, math.inf, math.inf)
+from tests.passes.scheduling.flexer.test_against_plain import ENDLESS
 
 
 class Stopped(BaseException):
@@ -25,8 +23,11 @@ def repeated(times: int) -> TilingArrays:
 
 
 @pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="there are no timers")
+@pytest.mark.parametrize("after", [0.002, 0.01, 0.02, 0.03])
 @pytest.mark.parametrize("is_free", [False, True])
-def test_what_a_signal_asks_for_is_raised_when_compiled_code_has_ended(is_free: bool):
+def test_what_a_signal_asks_for_is_raised_when_compiled_code_has_ended(is_free: bool, after: float):
+    """Whether it comes while a schedule is begun or made."""
+
     def stop(*_: object) -> None:
         raise Stopped
 
@@ -40,8 +41,8 @@ def test_what_a_signal_asks_for_is_raised_when_compiled_code_has_ended(is_free: 
     schedule(repeated(1))  # compiles
     before = signal.signal(signal.SIGPROF, stop)
     try:
-        signal.setitimer(signal.ITIMER_PROF, 0.02)
         with pytest.raises(Stopped):
+            signal.setitimer(signal.ITIMER_PROF, after)
             schedule(repeated(2_000 if is_free else 100_000))
     finally:
         signal.setitimer(signal.ITIMER_PROF, 0)
