@@ -14,13 +14,28 @@ from ....ir.tiles.events import INWARDS, EventKind
 
 @dataclass(slots=True)
 class Engine:
-    """Cycles during which an engine works: ``starts[k] .. ends[k]``, ascending, never adjacent."""
+    """Cycles during which an engine works: ``starts[k] .. ends[k]``, ascending, never adjacent.
+
+    An engine never gets idle again: where no gap was long enough, none will be. The longest such
+    stretch is kept by length, so that busy engines are not looked through again and again.
+    """
 
     starts: list[int] = field(default_factory=list[int])
     ends: list[int] = field(default_factory=list[int])
+    _without: dict[int, tuple[int, int]] = field(default_factory=dict[int, tuple[int, int]])
 
     def first_gap(self, ready: int, cycles: int) -> int:
         """Return the first cycle from ``ready`` on at which the engine is idle long enough."""
+        low, high = self._without.get(cycles, (ready, ready))
+        if not low <= ready <= high:
+            low = high = ready
+        start = self._first_from(high, cycles)
+        known = self._without.get(cycles, (0, 0))
+        if start - low > known[1] - known[0]:
+            self._without[cycles] = low, start
+        return start
+
+    def _first_from(self, ready: int, cycles: int) -> int:
         number = bisect_right(self.starts, ready)
         start = max(ready, self.ends[number - 1]) if number else ready
         while number < len(self.starts) and self.starts[number] < start + cycles:

@@ -48,7 +48,9 @@ class SearchEffort:
     Attributes:
         tilings: Viable ones.
         pruned: Excluded by their bound alone.
+        skipped: Not tried, for as many operations as allowed were issued.
         static: Schedules in loop order that were begun.
+        ordered: Operations that schedules in an order known beforehand issued.
         free: Schedules out of order that were begun.
         steps: Operations that these scheduled.
         blocks: Schedules of blocks that were begun.
@@ -60,7 +62,9 @@ class SearchEffort:
 
     tilings: int = 0
     pruned: int = 0
+    skipped: int = 0
     static: int = 0
+    ordered: int = 0
     free: int = 0
     steps: int = 0
     blocks: int = 0

@@ -85,6 +85,8 @@ class FlexerOptions:
         far: How many times the lower bounds of cycles and of bytes that is.
         ratio: How far neighbouring tile sizes differ at least.
         steps: Operations that may be scheduled out of order, over all tries for one operator.
+        steps_in_order: Operations that may be issued in orders known beforehand: so many in loop
+            order, and as many in blocks, the most promising tilings first.
         keep_free: Whether to look for the best out-of-order schedule even where it is worse than
             the best static one.
         trade: Whether a schedule may take more cycles, or move more bytes, than the best static one
@@ -104,6 +106,7 @@ class FlexerOptions:
     far: float = 1.05
     ratio: float = 1.5
     steps: int = 8_000
+    steps_in_order: int = 30_000_000
     keep_free: bool = False
     trade: bool = False
     block_orders: int = 480
@@ -117,6 +120,8 @@ class FlexerOptions:
                 raise OptionError(f"{name} is {getattr(self, name)}, must be 1 or more")
         if not 0.0 <= self.weight <= 2.0:
             raise OptionError(f"weight is {self.weight}, must be between 0 and 2")
+        if self.steps_in_order < 0:
+            raise OptionError(f"steps_in_order is {self.steps_in_order}, must be 0 or more")
         if self.ratio < 1.0:
             raise OptionError(f"ratio is {self.ratio}, must be 1 or more")
 

@@ -52,6 +52,7 @@ class ScheduleFlexer(Pass):
     memory: SpaceRule = SpaceRule.BEST
     mapper: str = "output-stationary"
     steps: int = 8_000
+    steps_in_order: int = 30_000_000
     trade: bool = False
     processes: int = 2
 
@@ -70,6 +71,7 @@ class ScheduleFlexer(Pass):
             priority=self.priority,
             memory=self.memory,
             steps=self.steps,
+            steps_in_order=self.steps_in_order,
             trade=self.trade,
         )
 
@@ -169,5 +171,6 @@ def _in_order(module: Module, op: Op, known: KnownSchedules) -> TileSchedule | N
 def _count(found: SearchOutcome, ctx: Context) -> None:
     ctx.counters.add("distinct operators")
     ctx.counters.add("schedules in order", found.effort.static)
+    ctx.counters.add("tilings not tried", found.effort.skipped)
     ctx.counters.add("schedules out of order", found.effort.free + found.effort.blocks)
     ctx.counters.add("won out of order", found.best.scheduler == "flexer")

@@ -31,13 +31,15 @@ _Ranked: TypeAlias = tuple[float, int, TimedTiling, BlockOrder]
 def best_in_blocks(trials: Trials, rows: Rows, limit: float) -> Candidate | None:
     """Return the best schedule below a limit that walks blocks to and fro, ``None`` if none.
 
-    Patterns are tried in the order of their estimates; the best ones with every memory rule.
+    Patterns are tried in the order of their estimates; the best ones with every memory rule. They
+    may issue as many operations as those in loop order.
     """
+    most = trials.effort.ordered + trials.options.steps_in_order
     best: Candidate | None = None
     good: list[_Ranked] = []
     ranked = sorted(_estimated(trials, rows, limit), key=lambda row: row[:2])
     for rank, (value, _, timing, pattern) in enumerate(ranked[: trials.options.block_orders]):
-        if value >= _WORTH * limit:
+        if value >= _WORTH * limit or trials.effort.ordered >= most:
             break
         ends = [
             found
@@ -51,6 +53,8 @@ def best_in_blocks(trials: Trials, rows: Rows, limit: float) -> Candidate | None
                 best, limit = found, found.value
     good.sort(key=lambda row: row[:2])
     for _, _, timing, pattern in good[: trials.options.block_orders // 8]:
+        if trials.effort.ordered >= most:
+            break
         for memory in _OTHER_MEMORIES:
             found = _schedule(trials, timing, pattern, memory, limit, 1.0)
             if found is not None and found.value < limit:

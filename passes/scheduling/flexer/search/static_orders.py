@@ -1,7 +1,8 @@
 """The baseline: the best static order over all tilings, loop orders and rules of memory.
 
 Its innermost loop is unrolled over the NPUs. As its order is known beforehand, it may also give up
-the tile whose next use is furthest away. Nothing is left out but what proven bounds exclude.
+the tile whose next use is furthest away. Nothing is left out but what proven bounds exclude,
+and the least promising tilings once ``steps_in_order`` operations were issued.
 
 Args:
     trials: Schedules tilings.
@@ -30,6 +31,9 @@ def best_static(trials: Trials, rows: Rows, best: Candidate | None) -> Candidate
         limit = math.inf if best is None else best.value
         if bound >= limit:
             trials.effort.pruned += len(rows) - rank
+            break
+        if best is not None and trials.effort.ordered >= trials.options.steps_in_order:
+            trials.effort.skipped += len(rows) - rank
             break
         timing = trials.time(number, tiling)
         if trials.least(number) >= limit:

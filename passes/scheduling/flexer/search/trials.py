@@ -6,7 +6,7 @@ from typing import Any, TypeAlias
 
 from ..bounds import Bound, timed_bound
 from ..candidate import Candidate, SearchEffort
-from ..kernel.arrays import APART, BALANCED, DONE, EAGER, FURTHEST, Goal, Ints, TilingArrays
+from ..kernel.arrays import APART, BALANCED, DONE, EAGER, FURTHEST, ISSUED, Goal, Ints, TilingArrays
 from ..kernel.drive import result_of, schedule_in_order
 from ..kernel.goal import metric
 from ..latency import TileTimer
@@ -125,6 +125,7 @@ class Trials:
             scheduler: Who made the order.
         """
         status, state = schedule_in_order(problem, *sets, memory, goal, False)
+        self.effort.ordered += int(state.scalar[ISSUED])
         if status != DONE:
             self.effort.abandoned += 1
             return None

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from accnn.passes.scheduling.engine.engines import Engine
 
-JOBS = st.lists(st.tuples(st.integers(0, 40), st.integers(1, 6)), max_size=14)
+JOBS = st.lists(st.tuples(st.integers(0, 40), st.integers(1, 6)), max_size=40)
 
 
 @settings(max_examples=100, deadline=None)

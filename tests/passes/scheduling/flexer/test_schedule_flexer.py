@@ -117,6 +117,8 @@ def test_a_workspace_below_one_operation_is_infeasible():
 def test_options_out_of_range_are_rejected():
     with pytest.raises(OptionError, match="weight is 3"):
         ScheduleFlexer(weight=3.0)
+    with pytest.raises(OptionError, match="steps_in_order is -1"):
+        ScheduleFlexer(steps_in_order=-1)
 
 
 def test_every_machine_of_the_paper_loads():

@@ -155,6 +155,21 @@ def test_giving_up_early_does_not_change_the_best_static_order():
     assert metric(ENDLESS, *result_of(state)) == best
 
 
+def test_orders_known_beforehand_are_tried_within_a_number_of_operations():
+    where = site(convolution(14, 96, 96, 3), machine(24000, 4))
+    timer = TileTimer(where.arch)
+    few, many = (
+        Search(where, FlexerOptions(steps=500, steps_in_order=most), timer).run()
+        for most in (1000, 10**9)
+    )
+
+    assert few.effort.skipped > 0 == many.effort.skipped
+    assert few.effort.ordered < 20_000 < many.effort.ordered / 10
+    assert few.static.value >= many.static.value
+    assert few.best.value <= few.static.value
+    schedule_of(few.best, few.bound).verify()
+
+
 def test_more_operations_are_allowed_where_the_bounds_are_far():
     where = site(convolution(8, 64, 64, 3), machine(20000, 2))
     timer = TileTimer(where.arch)
