@@ -23,8 +23,10 @@ from accnn.passes.scheduling.flexer.latency import TileTimer
 from accnn.passes.scheduling.flexer.layer import ConvLayer, layer_of, layer_rows, layer_site
 from accnn.passes.scheduling.flexer.options import FlexerOptions, Metric
 from accnn.passes.scheduling.flexer.problem import dataflows, timed, unrolled
+from accnn.passes.scheduling.flexer.search.block_orders import best_in_blocks
 from accnn.passes.scheduling.flexer.search.search import Search
-from accnn.passes.scheduling.flexer.search.trials import STATIC_MEMORIES
+from accnn.passes.scheduling.flexer.search.static_orders import best_static
+from accnn.passes.scheduling.flexer.search.trials import STATIC_MEMORIES, Trials
 from accnn.passes.scheduling.flexer.search.viable import tile_sizes, viable_tilings
 from tests.passes.scheduling.flexer.exhaustive import compositions, exhaustive_metric
 from tests.passes.scheduling.flexer.sites import convolution, machine, site
@@ -168,6 +170,23 @@ def test_orders_known_beforehand_are_tried_within_a_number_of_operations():
     assert few.static.value >= many.static.value
     assert few.best.value <= few.static.value
     schedule_of(few.best, few.bound).verify()
+
+
+@pytest.mark.parametrize(("most", "blocks"), [(0, 0), (2000, 60), (10**9, 1000)])
+def test_blocks_are_tried_within_as_many_operations_of_their_own(most: int, blocks: int):
+    where = site(convolution(14, 96, 96, 3), machine(24000, 4))
+    trials = Trials(where, FlexerOptions(), TileTimer(where.arch))
+    tilings = viable_tilings(where, max_ops=1100, ratio=1.5)
+    rows = [(0.0, number, tiling) for number, tiling in enumerate(tilings)]
+    static = best_static(trials, rows, None)
+    assert static is not None
+    before = trials.effort.ordered
+
+    trials.options = FlexerOptions(steps_in_order=most)
+    best_in_blocks(trials, rows, static.value)
+
+    assert trials.effort.ordered - before <= most + 4 * 1100
+    assert blocks / 4 <= trials.effort.blocks <= blocks
 
 
 def test_more_operations_are_allowed_where_the_bounds_are_far():
