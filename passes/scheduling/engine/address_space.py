@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ....ir.compiled import entry
+from ....ir.compiled import entry, maker
 from ....ir.isa.instructions import Space
 
 Ints = NDArray[np.int64]
@@ -75,7 +75,9 @@ class AddressSpace:
         self._contents += 1
         self._ends[claim.number] = claim.begin
         self._next_use[claim.number] = next_use
-        self._parts = _claimed(self._parts, low, high, claim.number)
+        parts = np.empty((len(self._parts) + 2, 3), np.int64)
+        count = _claimed(self._parts, low, high, claim.number, parts)
+        self._parts = parts[: int(count)]
         return claim
 
     def use(self, claim: Claim, end: int) -> None:
@@ -142,9 +144,8 @@ class AddressSpace:
 
 
 @entry
-def _claimed(parts: Ints, low: int, high: int, content: int) -> Ints:
-    """Return the parts with a range that has a new content."""
-    found = np.empty((parts.shape[0] + 2, 3), np.int64)
+def _claimed(parts: Ints, low: int, high: int, content: int, found: Ints) -> int:
+    """Write down the parts with a range that has a new content; return how many these are."""
     count, is_new = 0, True
     for k in range(parts.shape[0]):
         start, stop, old = parts[k, 0], parts[k, 1], parts[k, 2]
@@ -161,7 +162,7 @@ def _claimed(parts: Ints, low: int, high: int, content: int) -> Ints:
     if is_new:
         found[count, 0], found[count, 1], found[count, 2] = low, high, content
         count += 1
-    return found[:count]
+    return count
 
 
 @entry
@@ -186,7 +187,7 @@ def _free_at(parts: Ints, ends: Ints, low: int, high: int) -> int:
     return latest
 
 
-@entry
+@maker
 def _walls(parts: Ints, next_use: Ints, blocked: Ints, top: int) -> Ints:
     """Return blocked ranges and live parts, ascending, then the end of the memory."""
     found = np.empty((parts.shape[0] + blocked.shape[0] + 1, 2), np.int64)
