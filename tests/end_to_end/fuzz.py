@@ -8,6 +8,7 @@ import argparse
 import signal
 import sys
 import time
+import traceback
 from collections import Counter
 from collections.abc import Sequence
 from itertools import count
@@ -57,7 +58,8 @@ def _outcome(draw: Draw, patience: float) -> Outcome:
     try:
         return draw.run()
     except _OutOfPatienceError:
-        return Outcome(Verdict.SLOW, f"it took more than {patience:g} s of CPU")
+        where = traceback.format_exc()
+        return Outcome(Verdict.SLOW, f"it took more than {patience:g} s of CPU; then:\n{where}")
     finally:
         signal.setitimer(signal.ITIMER_PROF, 0)
         signal.signal(signal.SIGPROF, before)

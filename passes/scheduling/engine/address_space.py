@@ -138,8 +138,8 @@ class AddressSpace:
     def live(self, low: int, high: int) -> list[int]:
         """Return the numbers of live contents that overlap a range, by address."""
         first = int(_first_beyond(self._parts, low))
-        parts = self._parts[first:].tolist()
-        numbers = [number for start, _, number in parts if start < high]
+        last = first + int(np.searchsorted(self._parts[first:, 0], high))
+        numbers: list[int] = self._parts[first:last, 2].tolist()
         return [number for number in numbers if self._next_use[number] != _LEFT]
 
 

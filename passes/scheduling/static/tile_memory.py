@@ -55,10 +55,14 @@ class Occupant:
 class TileRange:
     """One address range and the tiles in it; local to one scheduling run.
 
+    There may be thousands of tiles, so that what is asked for with every tile is kept up to date.
+
     Attributes:
         base: First byte.
         size: Number of bytes.
         occupants: The tiles that are there now, by tile.
+        unused: Those of them that are not needed again.
+        result_bytes: What results take of it [byte].
         space: Who holds which addresses.
         is_upper_next: Whether the tile that came last lies in the lower half. Sums, which take
             half of their memory at most, change sides, so that the array adds to some while the
@@ -68,9 +72,41 @@ class TileRange:
     base: int
     size: int
     occupants: dict[int, Occupant] = field(default_factory=dict[int, Occupant])
+    unused: dict[int, Occupant] = field(default_factory=dict[int, Occupant])
+    result_bytes: int = 0
     space: AddressSpace = field(default_factory=AddressSpace)
     is_upper_next: bool = True
     _tiles: dict[int, int] = field(default_factory=dict[int, int])
+    _input_bytes: dict[int, int] = field(default_factory=dict[int, int])
+    _until: int = AT_ONCE
+    _due: int = 0
+
+    def input_bytes(self, horizon: int) -> int:
+        """Return what tiles take that operations read up to a position of their order [byte].
+
+        Args:
+            horizon: The position; mostly the one that was asked for before, or the next one.
+        """
+        while self._until < horizon:
+            self._until += 1
+            self._due += self._input_bytes.get(self._until, 0)
+        while self._until > horizon:
+            self._due -= self._input_bytes.get(self._until, 0)
+            self._until -= 1
+        return self._due
+
+    def _count(self, item: Occupant, bytes: int) -> None:
+        """Count the bytes of a tile by when it is needed; no longer, where these are negative."""
+        if item.next_use == NEVER and bytes > 0:
+            self.unused[item.tile] = item
+        else:
+            self.unused.pop(item.tile, None)
+        if item.is_result:
+            self.result_bytes += bytes
+            return
+        self._input_bytes[item.next_use] = self._input_bytes.get(item.next_use, 0) + bytes
+        if item.next_use <= self._until:
+            self._due += bytes
 
     def find(
         self, size: int, *, high: bool, horizon: int, quiet: int = 0
@@ -112,15 +148,20 @@ class TileRange:
         claim = self.space.claim(address, address + size, next_use=next_use)
         self.is_upper_next = 2 * (address - self.base) < self.size
         self._tiles[claim.number] = tile
-        self.occupants[tile] = Occupant(tile, address, size, claim, next_use, is_result)
+        item = Occupant(tile, address, size, claim, next_use, is_result)
+        self.occupants[tile] = item
+        self._count(item, size)
 
     def needed(self, occupant: Occupant, next_use: int) -> None:
         """Note when a tile is needed next."""
+        self._count(occupant, -occupant.bytes)
         occupant.next_use = next_use
+        self._count(occupant, occupant.bytes)
         self.space.needed(occupant.claim, next_use)
 
     def remove(self, occupant: Occupant) -> None:
         """Remove a tile."""
+        self._count(occupant, -occupant.bytes)
         del self.occupants[occupant.tile], self._tiles[occupant.claim.number]
         self.space.leave(occupant.claim)
 
@@ -262,15 +303,8 @@ class TileMemory:
         if tile in self.fixed:
             return True
         item, memory = self.graph.tiles[tile], self.memory(tile, npu)
-        inputs = results = 0
-        for occupant in memory.occupants.values():
-            if occupant.is_result:
-                results += occupant.bytes
-            elif occupant.next_use <= horizon:
-                inputs += occupant.bytes
-        return (
-            inputs + item.occupied + max(results, self._results.get(item.space, 0)) <= memory.size
-        )
+        results = max(memory.result_bytes, self._results.get(item.space, 0))
+        return memory.input_bytes(horizon) + item.occupied + results <= memory.size
 
     def enter(self, tile: int, npu: int, address: int) -> None:
         """Begin the placement of a tile.
@@ -348,7 +382,6 @@ class TileMemory:
         They would neither keep a transfer waiting nor be worth keeping; without this, small tiles
         that are used once pile up until memory is full, and every look for space passes them all.
         """
-        unused = [item for item in memory.occupants.values() if item.next_use == NEVER]
-        for occupant in unused:
+        for occupant in sorted(memory.unused.values(), key=lambda item: item.claim.number):
             if self._last_end(occupant) <= quiet:
                 self._end(memory, owner, occupant)

@@ -1,5 +1,8 @@
 """Placing tiles in an address range, and who makes space."""
 
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
 from accnn.passes.scheduling.engine.address_space import AT_ONCE, NEVER
 from accnn.passes.scheduling.static.tile_memory import TileRange
 
@@ -86,3 +89,30 @@ def test_a_tile_that_left_is_in_nobodys_way():
     assert list(memory.occupants) == [2]
     assert _find(memory, 32, pinned="2") == (100, ())
     assert memory.space.live(100, 132) == []
+
+
+@settings(max_examples=100, deadline=None)
+@given(data=st.data())
+def test_what_is_kept_up_to_date_is_what_counting_gives(data: st.DataObject):
+    memory, uses = TileRange(100, 64), st.sampled_from([AT_ONCE, 0, 1, 2, 5, 9, NEVER])
+    for tile in range(data.draw(st.integers(1, 25))):
+        there = sorted(memory.occupants)
+        what = data.draw(st.sampled_from(["add", "needed", "remove"])) if there else "add"
+        if what == "add":
+            address, size = memory.space.earliest(4, [], 164) or 0, data.draw(st.integers(1, 4))
+            memory.add(tile, address, size, data.draw(uses), is_result=data.draw(st.booleans()))
+        elif what == "needed":
+            memory.needed(memory.occupants[data.draw(st.sampled_from(there))], data.draw(uses))
+        else:
+            memory.remove(memory.occupants[data.draw(st.sampled_from(there))])
+        horizon = data.draw(st.integers(-1, 10))
+
+        items = memory.occupants.values()
+        inputs = [item for item in items if not item.is_result]
+        assert memory.result_bytes == sum(item.bytes for item in items if item.is_result)
+        assert memory.input_bytes(horizon) == sum(
+            item.bytes for item in inputs if item.next_use <= horizon
+        )
+        assert memory.unused == {
+            tile: item for tile, item in memory.occupants.items() if item.next_use == NEVER
+        }
