@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
+import numpy as np
+
 from ....ir.arch import Architecture
 from ....ir.graph_schedule import GraphSchedule
 from ....ir.isa.instructions import Space
@@ -77,7 +79,9 @@ class Allocators:
         space, layout = self._space(memory), self._layout(item, step, memory)
         low, high = layout.place(item, tile.occupied)
         if quiet is not None and space.free_at(low, high) > quiet:
-            walls = sorted((*self._walls(step, tile.space), *layout.beside(item)))
+            fixed = np.array(self._walls(step, tile.space), np.int64).reshape(-1, 2)
+            walls = np.concatenate((fixed, layout.beside(item)))
+            walls = walls[np.argsort(walls[:, 0], kind="stable")]
             other = space.earliest(tile.occupied, walls, self._sizes[tile.space], quiet)
             if other is not None:
                 low, high = other, other + tile.occupied

@@ -13,6 +13,10 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
 
 from ....ir.tiles.events import Placement
 from ....ir.tiles.touches import Accesses
@@ -20,6 +24,9 @@ from ..engine.address_space import AddressSpace, SpaceKey
 
 Ranges = Sequence[tuple[int, int]]
 """First bytes, and those past the last."""
+
+Places: TypeAlias = npt.NDArray[np.int64]
+"""The same as an array."""
 
 
 @dataclass(frozen=True)
@@ -63,17 +70,22 @@ class Layout:
             address = sum(self._range) - address - size
         return address + self.shift, address + self.shift + size
 
-    def beside(self, item: Placement) -> Iterator[tuple[int, int]]:
-        """Yield the places of the tiles that come while a tile is there.
+    def beside(self, item: Placement) -> Places:
+        """Return the places of the tiles that come while a tile is there ``[tiles, 2]``.
 
         Args:
             item: The tile as it was placed.
         """
         low = bisect_left(self._begins, item.first_event)
         high = bisect_right(self._begins, item.last_event)
-        for other in self.tiles[low:high]:
-            if other.item is not item:
-                yield self.place(other.item, other.size)
+        own = next(k for k in range(low, high) if self.tiles[k].item is item)
+        return np.concatenate((self._places[low:own], self._places[own + 1 : high]))
+
+    @cached_property
+    def _places(self) -> Places:
+        """Where all tiles lie; thousands may come while one is there."""
+        places = [self.place(placed.item, placed.size) for placed in self.tiles]
+        return np.array(places, np.int64).reshape(-1, 2)
 
     @cached_property
     def _begins(self) -> tuple[int, ...]:

@@ -98,7 +98,7 @@ class AddressSpace:
         return int(_free_at(self._parts, self._ends, low, high))
 
     def earliest(
-        self, size: int, blocked: Sequence[tuple[int, int]], top: int, quiet: int = 0
+        self, size: int, blocked: Sequence[tuple[int, int]] | Ints, top: int, quiet: int = 0
     ) -> int | None:
         """Return the address of the space that is free first, ``None`` if there is none.
 
