@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks import quality
-from benchmarks.quality import Case, Row, lost, main
+from benchmarks.quality import CASES, Case, Row, lost, main
 from benchmarks.rows import write_rows
 
 ROW = Row(
@@ -23,7 +23,12 @@ ROW = Row(
 )
 
 
-def test_no_program_is_worse_than_before() -> None:
+@pytest.mark.parametrize(
+    "number", [0, 1, *(pytest.param(n, marks=pytest.mark.slow) for n in range(2, len(CASES)))]
+)
+def test_no_program_is_worse_than_before(number: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(quality, "CASES", CASES[number : number + 1])
+
     assert main([]) == 0
 
 

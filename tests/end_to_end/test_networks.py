@@ -72,7 +72,7 @@ def test_small_networks_are_bit_equal(
 
 
 def test_a_float_network_is_quantised_for_an_integer_machine(zoo: Networks):
-    report = assert_verified(zoo("squeezenet"), "edge-1m").report
+    report = assert_verified(zoo("squeezenet"), "edge-1m", SIMPLE).report
 
     assert report.quantization is not None
     assert not report.quantization.calibrated
