@@ -12,8 +12,6 @@ PYTHON ?= $(shell for python in python3.11 python3.12 python3.13 python3; do \
 	>/dev/null 2>&1 && { echo $$python; break; }; done)
 BIN := .venv/bin
 JOBS ?= 2
-# One more than there are processors: tests wait for processes that they start.
-WORKERS ?= 3
 COUNT ?= 1000
 TIME ?=
 SAMPLE ?= 200
@@ -47,14 +45,14 @@ test: lint ## lint, types, and all tests but the slow ones
 
 test-all: lint types kernels ## the same with the slow tests
 	@echo "==> pytest: all tests, the slow ones too"
-	@$(BIN)/pytest -q -n $(WORKERS) -m "slow or not slow"
+	@$(BIN)/pytest -q -n $(JOBS) -m "slow or not slow"
 
 quick: kernels ## the tests but the slow ones
 	@$(MAKE) --no-print-directory pytest
 
 pytest: .venv/installed-dev
 	@echo "==> pytest: all tests but the slow ones"
-	@$(BIN)/pytest -q -n $(WORKERS)
+	@$(BIN)/pytest -q -n $(JOBS)
 
 # Tests that run side by side would each compile them.
 kernels: .venv/installed-dev ## compile the kernels to machine code, as first use would

@@ -78,7 +78,7 @@ class Layout:
         """
         low = bisect_left(self._begins, item.first_event)
         high = bisect_right(self._begins, item.last_event)
-        own = next(k for k in range(low, high) if self.tiles[k].item is item)
+        own = next((k for k in range(low, high) if self.tiles[k].item is item), high)
         return np.concatenate((self._places[low:own], self._places[own + 1 : high]))
 
     @cached_property
