@@ -11,8 +11,10 @@ from ....ir.isa.instructions import Space
 from ....ir.isa.spaces import space_bytes
 from ....ir.tiles.events import Placement
 from ....ir.tiles.touches import Accesses, OnChip, Storage
-from ..engine.address_space import AT_ONCE, AddressSpace, Claim, SpaceKey
-from .layouts import Layout, Ranges
+from ..engine.address_space import AT_ONCE, AddressSpace, Claim, Ints, SpaceKey
+from .layouts import Layout
+
+_NOTHING: Ints = np.empty((0, 2), np.int64)
 
 
 @dataclass
@@ -79,8 +81,7 @@ class Allocators:
         space, layout = self._space(memory), self._layout(item, step, memory)
         low, high = layout.place(item, tile.occupied)
         if quiet is not None and space.free_at(low, high) > quiet:
-            fixed = np.array(self._walls(step, tile.space), np.int64).reshape(-1, 2)
-            walls = np.concatenate((fixed, layout.beside(item)))
+            walls = np.concatenate((self._walls(step, tile.space), layout.beside(item)))
             walls = walls[np.argsort(walls[:, 0], kind="stable")]
             other = space.earliest(tile.occupied, walls, self._sizes[tile.space], quiet)
             if other is not None:
@@ -107,8 +108,8 @@ class Allocators:
         assert workspace is not None, "tiles in the scratchpad have a workspace"
         return workspace.address, workspace.address + workspace.bytes
 
-    def _walls(self, step: int, space: Space) -> Ranges:
-        return self._blocked[step] if space is Space.GB else ()
+    def _walls(self, step: int, space: Space) -> Ints:
+        return self._blocked[step] if space is Space.GB else _NOTHING
 
     def use(self, storage: Storage, end: int) -> None:
         """Note that a content on chip is used until a cycle; nothing, off chip."""
@@ -125,10 +126,10 @@ class Allocators:
         return self._spaces.setdefault(memory, AddressSpace())
 
 
-def _blocked(plan: GraphSchedule) -> Mapping[int, Ranges]:
-    """Return the address ranges that resident tensors hold at each step."""
+def _blocked(plan: GraphSchedule) -> Mapping[int, Ints]:
+    """Return the address ranges that resident tensors hold at each step ``[tensors, 2]``."""
     found: dict[int, list[tuple[int, int]]] = {step: [] for step in range(len(plan.order))}
     for item in plan.residences:
         for step in range(item.first_step, item.last_step + 1):
             found[step].append((item.address, item.address + item.bytes))
-    return {step: tuple(sorted(ranges)) for step, ranges in found.items()}
+    return {step: np.array(item, np.int64).reshape(-1, 2) for step, item in found.items()}

@@ -10,23 +10,15 @@ there: then these still find their places.
 """
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
 from ....ir.tiles.events import Placement
 from ....ir.tiles.touches import Accesses
-from ..engine.address_space import AddressSpace, SpaceKey
-
-Ranges = Sequence[tuple[int, int]]
-"""First bytes, and those past the last."""
-
-Places: TypeAlias = npt.NDArray[np.int64]
-"""The same as an array."""
+from ..engine.address_space import AddressSpace, Ints, SpaceKey
 
 
 @dataclass(frozen=True)
@@ -70,7 +62,7 @@ class Layout:
             address = sum(self._range) - address - size
         return address + self.shift, address + self.shift + size
 
-    def beside(self, item: Placement) -> Places:
+    def beside(self, item: Placement) -> Ints:
         """Return the places of the tiles that come while a tile is there ``[tiles, 2]``.
 
         Args:
@@ -82,7 +74,7 @@ class Layout:
         return np.concatenate((self._places[low:own], self._places[own + 1 : high]))
 
     @cached_property
-    def _places(self) -> Places:
+    def _places(self) -> Ints:
         """Where all tiles lie; thousands may come while one is there."""
         places = [self.place(placed.item, placed.size) for placed in self.tiles]
         return np.array(places, np.int64).reshape(-1, 2)
