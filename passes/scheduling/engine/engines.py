@@ -11,28 +11,45 @@ from ....ir.arch import Architecture
 from ....ir.isa.instructions import Unit
 from ....ir.tiles.events import INWARDS, EventKind
 
+Place = int | tuple[int, bool, int]
+"""What works alone: a length; a transfer: channel, which port, length."""
+
+
+@dataclass(slots=True)
+class _Fruitless:
+    """Stretches of cycles at which nothing of a length can start, the longest for each place.
+
+    An engine never gets idle again: where no gap was long enough, none will be. So busy engines are
+    not looked through again and again.
+    """
+
+    longest: dict[Place, tuple[int, int]] = field(default_factory=dict[Place, tuple[int, int]])
+
+    def around(self, place: Place, ready: int) -> tuple[int, int]:
+        """Return the stretch that holds a cycle: looking can go on at its end."""
+        low, high = self.longest.get(place, (ready, ready))
+        return (low, high) if low <= ready <= high else (ready, ready)
+
+    def keep(self, place: Place, low: int, high: int) -> None:
+        """Keep a stretch if it is longer than the one that is known."""
+        known = self.longest.get(place, (0, 0))
+        if high - low > known[1] - known[0]:
+            self.longest[place] = low, high
+
 
 @dataclass(slots=True)
 class Engine:
-    """Cycles during which an engine works: ``starts[k] .. ends[k]``, ascending, never adjacent.
-
-    An engine never gets idle again: where no gap was long enough, none will be. The longest such
-    stretch is kept by length, so that busy engines are not looked through again and again.
-    """
+    """Cycles during which an engine works: ``starts[k] .. ends[k]``, ascending, never adjacent."""
 
     starts: list[int] = field(default_factory=list[int])
     ends: list[int] = field(default_factory=list[int])
-    _without: dict[int, tuple[int, int]] = field(default_factory=dict[int, tuple[int, int]])
+    _fruitless: _Fruitless = field(default_factory=_Fruitless)
 
     def first_gap(self, ready: int, cycles: int) -> int:
         """Return the first cycle from ``ready`` on at which the engine is idle long enough."""
-        low, high = self._without.get(cycles, (ready, ready))
-        if not low <= ready <= high:
-            low = high = ready
+        low, high = self._fruitless.around(cycles, ready)
         start = self._first_from(high, cycles)
-        known = self._without.get(cycles, (0, 0))
-        if start - low > known[1] - known[0]:
-            self._without[cycles] = low, start
+        self._fruitless.keep(cycles, low, start)
         return start
 
     def _first_from(self, ready: int, cycles: int) -> int:
@@ -74,6 +91,7 @@ class Engines:
     arch: Architecture
     _engines: dict[tuple[Unit, int], Engine] = field(default_factory=dict[tuple[Unit, int], Engine])
     _ports: dict[bool, Engine] = field(default_factory=dict[bool, Engine])
+    _fruitless: _Fruitless = field(default_factory=_Fruitless)
 
     def of(self, unit: Unit, index: int) -> Engine:
         """Return an engine."""
@@ -81,8 +99,7 @@ class Engines:
 
     def port(self, kind: EventKind) -> Engine:
         """Return the port that a transfer takes."""
-        inwards = kind in INWARDS and not self.arch.off_chip.shared_port
-        return self._ports.setdefault(inwards, Engine())
+        return self._ports.setdefault(self._inwards(kind), Engine())
 
     def transfer(self, kind: EventKind, cycles: int, ready: int) -> tuple[int, int]:
         """Put a transfer into the first gap of any channel and, past start-up, of its port.
@@ -137,6 +154,13 @@ class Engines:
 
     def _transfer_gap(self, kind: EventKind, cycles: int, ready: int, channel: int) -> int:
         """Return when a transfer finds both its channel and, past start-up, the port idle."""
+        place = (channel, self._inwards(kind), cycles)
+        low, high = self._fruitless.around(place, ready)
+        start = self._both_idle(kind, cycles, high, channel)
+        self._fruitless.keep(place, low, start)
+        return start
+
+    def _both_idle(self, kind: EventKind, cycles: int, ready: int, channel: int) -> int:
         lead = self.arch.dma.startup
         while True:
             start = self.of(Unit.DMA, channel).first_gap(ready, cycles)
@@ -144,3 +168,6 @@ class Engines:
             if moving == start + lead:
                 return start
             ready = moving - lead
+
+    def _inwards(self, kind: EventKind) -> bool:
+        return kind in INWARDS and not self.arch.off_chip.shared_port

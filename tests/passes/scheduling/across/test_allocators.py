@@ -18,13 +18,18 @@ MODULE = both(chain(), "flexer-arch5", all_off_chip=False).in_turn
 IN_TURN = tiles_of(MODULE)
 
 
-def allocators(*, is_full: bool = False) -> Allocators:
-    """Return empty spaces; if full, a tensor is resident in all of the scratchpad."""
+def allocators(*, is_full: bool = False, spare: int | None = None) -> Allocators:
+    """Return empty spaces; if full, a tensor is resident in all of the scratchpad.
+
+    With ``spare``, the scratchpad ends so many bytes behind what the tiles use.
+    """
     plan, arch = MODULE.graph_schedule, MODULE.arch
     assert plan is not None and arch is not None
     last = len(plan.order) - 1
     everywhere = Residence(tensor="z", first_step=0, last_step=last, address=0, bytes=plan.budget)
     chosen = replace(plan, residences=(everywhere,) if is_full else ())
+    if spare is not None:
+        chosen = replace(chosen, budget=min(plan.budget, used_until() + spare))
     accesses = Accesses(IN_TURN)
     return Allocators(accesses, layouts(accesses), chosen, arch)
 
@@ -32,6 +37,10 @@ def allocators(*, is_full: bool = False) -> Allocators:
 def on_chip() -> list:
     tiles = IN_TURN.graph.tiles
     return [item for item in IN_TURN.placements if tiles[item.tile].space is Space.GB]
+
+
+def used_until() -> int:
+    return max(item.address + IN_TURN.graph.tiles[item.tile].occupied for item in on_chip())
 
 
 def left_behind(item: Placement, end: int, *, is_full: bool = False) -> Allocators:
@@ -82,7 +91,7 @@ def test_tiles_that_keep_their_address_remain_there():
 @given(st.data())
 def test_wherever_tiles_go_all_others_find_their_places(data):
     """Used at random times: no two tiles are at the same bytes while both are there."""
-    space, tiles = allocators(), IN_TURN.graph.tiles
+    space, tiles = allocators(spare=data.draw(st.integers(0, 2000))), IN_TURN.graph.tiles
     there: dict[Placement, range] = {}
     for number, event in enumerate(IN_TURN.events):
         for item in on_chip():
