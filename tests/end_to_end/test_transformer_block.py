@@ -81,16 +81,25 @@ def test_a_transformer_block_verifies(tmp_path: Path, arch: str):
         assert {"gelu", "exp", "reduce_mean", "sqrt"} <= floats
 
 
-@pytest.mark.parametrize("arch", ["simba", pytest.param("flexer-arch5", marks=pytest.mark.slow)])
-def test_normalisations_and_softmax_are_fused_and_verify(tmp_path: Path, arch: str):
-    onnx.save(block(128), tmp_path / "block.onnx")
+@pytest.mark.parametrize(
+    ("tokens", "scratchpad", "arch"),
+    [
+        (48, 16384, "simba"),
+        pytest.param(128, 24576, "simba", marks=pytest.mark.slow),
+        pytest.param(128, 24576, "flexer-arch5", marks=pytest.mark.slow),
+    ],
+)
+def test_normalisations_and_softmax_are_fused_and_verify(
+    tmp_path: Path, tokens: int, scratchpad: int, arch: str
+):
+    onnx.save(block(tokens), tmp_path / "block.onnx")
     found: dict[Fuse, Result] = {}
     for fuse in (Fuse.OFF, Fuse.GROUPS):
         options = CompileOptions(
             cache=None,
             mapper="output-stationary",
             fuse=fuse,
-            scratchpad=24576,
+            scratchpad=scratchpad,
             verify=VerifyMode.LAYERS,
         )
         found[fuse] = compile(tmp_path / "block.onnx", arch=arch, options=options)

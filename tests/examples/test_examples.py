@@ -20,8 +20,8 @@ def test_a_network_is_compiled_and_its_program_runs(
 ):
     monkeypatch.chdir(tmp_path)
 
-    run("compile_resnet.py", "squeezenet", "48", "edge-1m", monkeypatch=monkeypatch)
-    run("run_program.py", "squeezenet.acc/program.acc", monkeypatch=monkeypatch)
+    run("compile_resnet.py", "alexnet", "64", "edge-1m", monkeypatch=monkeypatch)
+    run("run_program.py", "alexnet.acc/program.acc", monkeypatch=monkeypatch)
 
     shown = capsys.readouterr().out
     assert "verified: 0 of 1000 elements differ" in shown
