@@ -137,8 +137,7 @@ class AddressSpace:
 
     def live(self, low: int, high: int) -> list[int]:
         """Return the numbers of live contents that overlap a range, by address."""
-        first = int(_first_beyond(self._parts, low))
-        last = first + int(np.searchsorted(self._parts[first:, 0], high))
+        first, last = _overlapping(self._parts, low, high)
         numbers: list[int] = self._parts[first:last, 2].tolist()
         return [number for number in numbers if self._next_use[number] != _LEFT]
 
@@ -179,11 +178,21 @@ def _first_beyond(parts: Ints, address: int) -> int:
 
 
 @entry
+def _overlapping(parts: Ints, low: int, high: int) -> tuple[int, int]:
+    """Return the first part that overlaps a range, and the one past the last."""
+    first = _first_beyond(parts, low)
+    last = first
+    while last < parts.shape[0] and parts[last, 0] < high:
+        last += 1
+    return first, last
+
+
+@entry
 def _free_at(parts: Ints, ends: Ints, low: int, high: int) -> int:
-    latest, k = 0, _first_beyond(parts, low)
-    while k < parts.shape[0] and parts[k, 0] < high:
+    first, last = _overlapping(parts, low, high)
+    latest = 0
+    for k in range(first, last):
         latest = max(latest, int(ends[parts[k, 2]]))
-        k += 1
     return latest
 
 
