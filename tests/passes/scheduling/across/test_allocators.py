@@ -7,7 +7,9 @@ from hypothesis import strategies as st
 
 from accnn.ir.graph_schedule import Residence
 from accnn.ir.isa.instructions import Space
+from accnn.ir.module import Module
 from accnn.ir.tiles.events import Placement
+from accnn.ir.tiles.schedule import TileSchedule
 from accnn.ir.tiles.touches import Accesses
 from accnn.passes.scheduling.across.allocators import Allocators
 from accnn.passes.scheduling.across.layouts import layouts
@@ -16,31 +18,31 @@ from tests.tiles import tiles_of
 
 MODULE = both(chain(), "flexer-arch5", all_off_chip=False).in_turn
 IN_TURN = tiles_of(MODULE)
+SMALL = both(chain(), "flexer-arch5", budget=9000, all_off_chip=False).in_turn
+"""The same network with so small a scratchpad that dozens of tiles come while one is there."""
 
 
-def allocators(*, is_full: bool = False, spare: int | None = None) -> Allocators:
+def allocators(module: Module = MODULE, *, is_full: bool = False, spare: int = 0) -> Allocators:
     """Return empty spaces; if full, a tensor is resident in all of the scratchpad.
 
-    With ``spare``, the scratchpad ends so many bytes behind what the tiles use.
+    Args:
+        module: Scheduled operator by operator.
+        is_full: Whether nothing is free.
+        spare: By how much the scratchpad is larger than that of the plan [byte].
     """
-    plan, arch = MODULE.graph_schedule, MODULE.arch
+    plan, arch = module.graph_schedule, module.arch
     assert plan is not None and arch is not None
     last = len(plan.order) - 1
     everywhere = Residence(tensor="z", first_step=0, last_step=last, address=0, bytes=plan.budget)
-    chosen = replace(plan, residences=(everywhere,) if is_full else ())
-    if spare is not None:
-        chosen = replace(chosen, budget=min(plan.budget, used_until() + spare))
-    accesses = Accesses(IN_TURN)
+    residences = (everywhere,) if is_full else ()
+    chosen = replace(plan, residences=residences, budget=plan.budget + spare)
+    accesses = Accesses(tiles_of(module))
     return Allocators(accesses, layouts(accesses), chosen, arch)
 
 
-def on_chip() -> list:
-    tiles = IN_TURN.graph.tiles
-    return [item for item in IN_TURN.placements if tiles[item.tile].space is Space.GB]
-
-
-def used_until() -> int:
-    return max(item.address + IN_TURN.graph.tiles[item.tile].occupied for item in on_chip())
+def on_chip(schedule: TileSchedule = IN_TURN) -> list[Placement]:
+    tiles = schedule.graph.tiles
+    return [item for item in schedule.placements if tiles[item.tile].space is Space.GB]
 
 
 def left_behind(item: Placement, end: int, *, is_full: bool = False) -> Allocators:
@@ -91,10 +93,11 @@ def test_tiles_that_keep_their_address_remain_there():
 @given(st.data())
 def test_wherever_tiles_go_all_others_find_their_places(data):
     """Used at random times: no two tiles are at the same bytes while both are there."""
-    space, tiles = allocators(spare=data.draw(st.integers(0, 2000))), IN_TURN.graph.tiles
+    schedule = tiles_of(SMALL)
+    space, tiles = allocators(SMALL, spare=data.draw(st.integers(0, 2000))), schedule.graph.tiles
     there: dict[Placement, range] = {}
-    for number, event in enumerate(IN_TURN.events):
-        for item in on_chip():
+    for number, event in enumerate(schedule.events):
+        for item in on_chip(schedule):
             if item.first_event == number:
                 quiet = data.draw(st.none() | st.integers(0, 9))
                 space.place(item, event.step, 0, quiet)
