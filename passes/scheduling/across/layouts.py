@@ -9,6 +9,7 @@ before left where. A tile may also lie elsewhere by itself, beside all those tha
 there: then these still find their places.
 """
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -62,35 +63,30 @@ class Layout:
         return address + self.shift, address + self.shift + size
 
     def beside(self, item: Placement) -> Ints:
-        """Return the places of the tiles that come while a tile is there, ascending ``[tiles, 2]``.
+        """Return the places of the tiles that come while a tile is there ``[tiles, 2]``.
 
         Args:
             item: The tile as it was placed.
         """
-        others = (item.first_event <= self._begins) & (self._begins <= item.last_event)
-        own = self._numbers.get(id(item))
-        if own is not None:
-            others[own] = False
-        return self._places[others]
-
-    @cached_property
-    def _ascending(self) -> tuple[PlacedTile, ...]:
-        """The tiles by address; thousands may come while one is there, and all ask."""
-        return tuple(sorted(self.tiles, key=lambda placed: self.place(placed.item, placed.size)))
+        low = bisect_left(self._begins, item.first_event)
+        high = bisect_right(self._begins, item.last_event)
+        own = self._numbers.get(id(item), high)
+        return np.concatenate((self._places[low:own], self._places[own + 1 : high]))
 
     @cached_property
     def _places(self) -> Ints:
-        places = [self.place(placed.item, placed.size) for placed in self._ascending]
+        """Where all tiles lie; thousands may come while one is there."""
+        places = [self.place(placed.item, placed.size) for placed in self.tiles]
         return np.array(places, np.int64).reshape(-1, 2)
 
     @cached_property
-    def _begins(self) -> Ints:
-        return np.array([placed.item.first_event for placed in self._ascending], np.int64)
+    def _numbers(self) -> Mapping[int, int]:
+        """Where each tile stands; thousands may come while one is there, and all ask."""
+        return {id(placed.item): number for number, placed in enumerate(self.tiles)}
 
     @cached_property
-    def _numbers(self) -> Mapping[int, int]:
-        """Which tile is which, by identity."""
-        return {id(placed.item): number for number, placed in enumerate(self._ascending)}
+    def _begins(self) -> tuple[int, ...]:
+        return tuple(placed.item.first_event for placed in self.tiles)
 
     @cached_property
     def _range(self) -> tuple[int, int]:

@@ -42,7 +42,7 @@ def test_others_that_come_while_a_tile_is_there_keep_their_places():
     assert LAYOUT.beside(A).tolist() == [[30, 38], [30, 60]]
     assert LAYOUT.beside(B).tolist() == []
     mirrored = Layout(LAYOUT.tiles, is_mirrored=True, shift=30)
-    assert mirrored.beside(A).tolist() == [[40, 70], [62, 70]]
+    assert mirrored.beside(A).tolist() == [[62, 70], [40, 70]]
 
 
 def test_those_count_that_come_before_one_leaves():
