@@ -5,6 +5,8 @@ from collections.abc import Iterator
 
 import pytest
 
+from accnn.compiler.garbage import collect_rarely
+
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
@@ -32,7 +34,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_collection_finish() -> None:
-    """Let collections of garbage pass by what all tests have in common: thousands of tests."""
+    """Let collections of garbage be rare, as commands do, and pass by what all tests have."""
+    collect_rarely()
     gc.collect()
     gc.freeze()
 
