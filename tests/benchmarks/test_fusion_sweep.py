@@ -17,10 +17,10 @@ def test_a_row_for_each_size_and_way_and_a_picture(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(
-        fusion_sweep, "build", lambda name: build(name, image_size=32, width=0.0625, classes=10)
+        fusion_sweep, "build", lambda name: build(name, image_size=64, width=0.0625, classes=10)
     )
     table, picture = tmp_path / "rows.csv", tmp_path / "figures" / "sweep.png"
-    words = ["--network", "squeezenet", "--output", str(table)]
+    words = ["--network", "alexnet", "--output", str(table)]
 
     assert main([*words, "--size", "8192"]) == 0
     first = read_rows(table, Row)
