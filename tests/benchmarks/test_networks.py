@@ -5,6 +5,7 @@ from types import ModuleType
 
 import pytest
 
+from accnn.models.zoo.build import build
 from tests.benchmarks.scripts import load_script
 
 
@@ -14,8 +15,14 @@ def networks() -> ModuleType:
 
 
 def test_a_row_per_network_and_machine(
-    networks: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    networks: ModuleType,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ):
+    monkeypatch.setattr(
+        networks, "build", lambda name, image_size: build(name, image_size=image_size, width=0.125)
+    )
     arguments = ["--network", "alexnet", "--image-size", "64", "--output", str(tmp_path)]
     arguments += ["--mapper", "output-stationary"]
 

@@ -80,8 +80,9 @@ class ShuffleNet:
         return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
 
 
-@pytest.mark.parametrize("verify", [VerifyMode.OUTPUTS, VerifyMode.LAYERS])
-@pytest.mark.parametrize("arch", ["edge-1m", "simba"])
+@pytest.mark.parametrize(
+    ("arch", "verify"), [("edge-1m", VerifyMode.LAYERS), ("simba", VerifyMode.OUTPUTS)]
+)
 def test_a_shufflenet_is_verified(arch: str, verify: VerifyMode) -> None:
     options = CompileOptions(mapper="output-stationary", cache=None, verify=verify)
 

@@ -90,7 +90,8 @@ def test_a_float_network_runs_as_it_is_on_a_float_machine(zoo: Networks):
 @pytest.mark.parametrize(
     ("network", "arch"),
     [
-        ("squeezenet", "simba"),
+        ("resnet18", "flexer-arch5"),
+        pytest.param("squeezenet", "simba", marks=pytest.mark.slow),
         pytest.param("mobilenetv2", "edge-1m", marks=pytest.mark.slow),
     ],
 )

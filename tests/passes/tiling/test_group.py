@@ -34,6 +34,7 @@ from tests.passes.tiling.fused import (
     inverted,
     planned,
 )
+from tests.thinned import thinned
 from tests.tiles import tiles_of
 
 MACHINES = ("simba", "edge-1m", "flexer-arch5", "flexer-arch1")
@@ -139,9 +140,9 @@ def test_fused_networks_compute_the_same(data: st.DataObject, network, arch: str
     check_that_groups_compute_the_same(data, graph, constants, arch, data.draw(groupings(graph)))
 
 
-@pytest.mark.parametrize("arch", MACHINES)
-@pytest.mark.parametrize("rows", [0, 1, 2, 5, 12])
-@pytest.mark.parametrize("network", [bottleneck, inverted])
+@pytest.mark.parametrize(
+    ("network", "arch", "rows"), [*thinned([bottleneck, inverted], MACHINES, [0, 1, 2, 5, 12])]
+)
 def test_inner_tensors_never_leave_the_chip(network, arch: str, rows: int):
     graph, data = network()
 
@@ -188,9 +189,9 @@ def test_weights_come_once_though_the_last_stripe_has_fewer_rows(rows: int):
     assert compiled.wrong(compiled.run(detect_races=True)) == []
 
 
-@pytest.mark.parametrize("arch", MACHINES)
-@pytest.mark.parametrize("late", [False, True])
-@pytest.mark.parametrize("rows", [1, pytest.param(2, marks=pytest.mark.slow), 3])
+@pytest.mark.parametrize(
+    ("arch", "late", "rows"), [*thinned(MACHINES, [False, True], [1, 2, 3], one_in=3)]
+)
 def test_rows_that_a_filter_reads_come_once(arch: str, late: bool, rows: int):
     net = NetworkBuilder()
     x = net.input("x", (1, 8, 79, 80))
@@ -240,10 +241,17 @@ def sums_of(kind: str, *, first: bool, shape: tuple[int, ...]) -> NetworkBuilder
     return net
 
 
-@pytest.mark.parametrize("arch", MACHINES)
-@pytest.mark.parametrize("first", [True, False])
-@pytest.mark.parametrize("kind", ["add", "mul"])
-@pytest.mark.parametrize("shape", [(2, 16, 12, 10), (2, 16, 1, 1), (16, 1, 1), (10,)])
+@pytest.mark.parametrize(
+    ("arch", "first", "kind", "shape"),
+    [
+        *thinned(
+            MACHINES,
+            [True, False],
+            ["add", "mul"],
+            [(2, 16, 12, 10), (2, 16, 1, 1), (16, 1, 1), (10,)],
+        )
+    ],
+)
 def test_what_sums_are_combined_with_takes_no_instruction_of_its_own(arch, first, kind, shape):
     net = sums_of(kind, first=first, shape=shape)
 
@@ -382,9 +390,9 @@ def moved(compiled: Compiled) -> set[str]:
     return {tiles[event.subject].tensor for event in schedule.events if event.kind in TRANSFERS}
 
 
-@pytest.mark.parametrize("arch", MACHINES)
-@pytest.mark.parametrize("rows", [0, 1, 3])
-@pytest.mark.parametrize("network", [fire, dense_block])
+@pytest.mark.parametrize(
+    ("network", "arch", "rows"), [*thinned([fire, dense_block], MACHINES, [0, 1, 3])]
+)
 def test_what_is_joined_never_leaves_the_chip(network, arch: str, rows: int):
     check_that_what_members_hand_on_never_leaves(network, arch, rows)
 

@@ -7,12 +7,14 @@ from accnn.ir.graph_schedule import Group
 from accnn.passes.scheduling.fusion.expected import ExpectedCycles
 from tests.networks import NetworkBuilder, per_tensor
 from tests.passes.tiling.fused import bottleneck, compile_fused, fire, inverted
+from tests.thinned import thinned
 from tests.tiles import tiles_of
 
 
-@pytest.mark.parametrize("rows", [2, 4, 7])
-@pytest.mark.parametrize("arch", ["simba", "edge-1m"])
-@pytest.mark.parametrize("make", [bottleneck, inverted, fire])
+@pytest.mark.parametrize(
+    ("make", "arch", "rows"),
+    [*thinned([bottleneck, inverted, fire], ["simba", "edge-1m"], [2, 4, 7])],
+)
 def test_it_is_near_what_tiles_take(make, arch: str, rows: int):
     graph, data = make(28)
     group = Group(members=tuple(op.name for op in graph.ops), rows=rows)

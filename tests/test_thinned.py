@@ -1,0 +1,24 @@
+"""Which combinations of values remain tests of the default suite."""
+
+from itertools import combinations, product
+
+from tests.thinned import thinned
+
+AXES = ("ab", (1, 2, 3, 4), (False, True))
+
+
+def test_all_combinations_are_there_once_and_some_by_default():
+    found = [*thinned(*AXES)]
+    quick = [item.values for item in found if not item.marks]
+
+    assert [item.values for item in found] == [*product(*AXES)]
+    assert len(quick) == len(found) / 2
+    for one, two in combinations(range(len(AXES)), 2):
+        pairs = {(values[one], values[two]) for values in quick}
+        assert pairs == set(product(AXES[one], AXES[two]))
+
+
+def test_one_in_three():
+    found = [*thinned((1, 2, 3), (4, 5, 6), one_in=3)]
+
+    assert [item.values for item in found if not item.marks] == [(1, 4), (2, 6), (3, 5)]

@@ -1,0 +1,22 @@
+"""Fewer cases by default, where every value of a test would meet every other one."""
+
+from collections.abc import Iterator, Sequence
+from itertools import product
+
+import pytest
+
+
+def thinned(*axes: Sequence[object], one_in: int = 2) -> Iterator[object]:
+    """Yield all combinations of values as parameters of a test; most of them are slow tests.
+
+    Of two of three axes, every value still meets every other one where the third has as many values
+    as combinations are thinned out by.
+
+    Args:
+        axes: The values of each parameter.
+        one_in: Of so many combinations, one remains a test of the default suite.
+    """
+    for numbers in product(*(range(len(axis)) for axis in axes)):
+        values = [axis[number] for axis, number in zip(axes, numbers, strict=True)]
+        marks = pytest.mark.slow if sum(numbers) % one_in else ()
+        yield pytest.param(*values, marks=marks)
