@@ -15,14 +15,20 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 LONGEST = (
+    "end_to_end/test_faults.py",
+    "tiling/test_group.py",
+    "recipes/test_cosa.py",
+    "cli/test_acc_compile.py",
+    "tests/test_docs_commands.py",
+    "benchmarks/test_quality.py",
+    "explain/test_explaining.py",
+    "examples/test_examples.py",
+    "end_to_end/test_mutations.py",
     "end_to_end/test_networks.py",
     "end_to_end/test_draws.py",
-    "end_to_end/test_faults.py",
-    "recipes/test_cosa.py",
-    "recipes/test_in_tiles.py",
-    "flexer/test_kernel.py",
-    "end_to_end/test_mutations.py",
-    "end_to_end/test_computed_operands.py",
+    "models/quantisation/test_quantize.py",
+    "across/test_schedule_across.py",
+    "mutants/test_mutants.py",
 )
 """Files of tests that take longest."""
 

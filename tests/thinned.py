@@ -19,4 +19,5 @@ def thinned(*axes: Sequence[object], one_in: int = 2) -> Iterator[object]:
     for numbers in product(*(range(len(axis)) for axis in axes)):
         values = [axis[number] for axis, number in zip(axes, numbers, strict=True)]
         marks = pytest.mark.slow if sum(numbers) % one_in else ()
-        yield pytest.param(*values, marks=marks)
+        name = "-".join(getattr(value, "__name__", None) or str(value) for value in values)
+        yield pytest.param(*values, marks=marks, id=name)

@@ -13,6 +13,7 @@ from tests.ir.test_report import MINIMAL
 from .draws import Draw, Verdict, check_bounds
 
 SEED, COUNT, PARTS = 20, 32, 4
+QUICK_PARTS = 0, 2
 MORE = 400
 MAPPERS = ("cosa", "loma", "random", "random-pruned", "salsa")
 """Those that take no seconds for small workloads."""
@@ -28,7 +29,12 @@ def verdicts() -> list[Verdict]:
 @pytest.mark.parametrize(
     "numbers",
     [
-        *(range(part, COUNT, PARTS) for part in range(PARTS)),
+        *(range(part, COUNT, PARTS) for part in QUICK_PARTS),
+        *(
+            pytest.param(range(part, COUNT, PARTS), marks=pytest.mark.slow)
+            for part in range(PARTS)
+            if part not in QUICK_PARTS
+        ),
         pytest.param(range(COUNT, MORE), marks=pytest.mark.slow),
     ],
     ids=str,

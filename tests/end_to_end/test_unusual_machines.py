@@ -14,6 +14,7 @@ from accnn.ir.report import VerificationStatus
 from accnn.ir.workload import Operand
 from accnn.passes.scheduling.fusion import Fuse
 from tests.onnx_rows import convolutions_in_a_row
+from tests.thinned import thinned
 
 W, I, O = Operand.W, Operand.I, Operand.O  # noqa: E741 - the field's names
 ROW = ((8, 16, 3, 1), (16, 32, 1, 1), (32, 8, 3, 1))
@@ -42,13 +43,18 @@ def one_memory() -> Architecture:
 
 
 @pytest.mark.parametrize(
-    ("scheduler", "fuse"),
-    [("cosma", Fuse.OFF), ("cosma", Fuse.GROUPS), ("in-order", Fuse.OFF)],
+    ("plan", "scratchpad"),
+    [
+        *thinned(
+            [("cosma", Fuse.OFF), ("cosma", Fuse.GROUPS), ("in-order", Fuse.OFF)],
+            [None, 6000, 20_000],
+        )
+    ],
 )
-@pytest.mark.parametrize("scratchpad", [None, 6000, 20_000])
 def test_sums_have_a_place_where_their_result_lies_in_the_scratchpad(
-    scheduler: str, fuse: Fuse, scratchpad: int | None
+    plan: tuple[str, Fuse], scratchpad: int | None
 ) -> None:
+    scheduler, fuse = plan
     options = replace(
         QUICK, scheduler=scheduler, fuse=fuse, scratchpad=scratchpad, verify="outputs"
     )

@@ -9,6 +9,7 @@ from accnn.ir.types import DType, Quantization, TensorType
 from tests.backend.lowering.single import Constant, Single, assert_right, drawn, f32, s8
 from tests.networks import NetworkBuilder, per_tensor
 from tests.passes.tiling.fused import compile_fused
+from tests.thinned import thinned
 
 QUANT = per_tensor(0.3, 5)
 
@@ -133,8 +134,7 @@ FLOATS = [
 BUDGETS = (None, 900, 600, 400, 250)
 
 
-@pytest.mark.parametrize("arch", ["edge-1m", "simba"])
-@pytest.mark.parametrize("case", CASES, ids=str)
+@pytest.mark.parametrize(("case", "arch"), [*thinned(CASES, ["edge-1m", "simba"])])
 def test_integers_are_exact_however_small_the_tiles(case: Single, arch: str) -> None:
     fits = [assert_right(case, arch, budget) for budget in BUDGETS]
 

@@ -103,7 +103,7 @@ def test_other_floats_are_told():
     assert found.help == Help(in_float32=True)
 
 
-PARTS = 4
+PARTS = 8
 
 
 @pytest.mark.parametrize(
@@ -117,7 +117,7 @@ def test_a_case_of_every_operator_that_has_one(part: int):
     found = [judge(cases[name], MACHINES) for name in list(chosen.values())[part::PARTS]]
 
     assert len(chosen) > 160
-    assert len(found) > 160 // PARTS
+    assert len(found) >= 160 // PARTS
     assert [item for item in found if not item.status.passed] == []
 
 

@@ -18,6 +18,7 @@ from accnn.passes.tiling.residency import Residency, residency, unit_of
 from tests.networks import NetworkBuilder
 from tests.passes.tiling.fused import bottleneck, compile_fused, inverted
 from tests.passes.tiling.test_group import is_closed, networks
+from tests.thinned import thinned
 
 
 def place_of(module: Module, group: Group) -> Residency:
@@ -71,9 +72,10 @@ def test_lines_take_hardly_more_than_is_said(network, rows: int, is_early: bool)
     assert peak(module, group, is_early) <= 1.3 * said
 
 
-@pytest.mark.parametrize("is_early", [False, True])
-@pytest.mark.parametrize("rows", [1, 2, 3, 5])
-@pytest.mark.parametrize("network", [bottleneck, inverted])
+@pytest.mark.parametrize(
+    ("network", "rows", "is_early"),
+    [*thinned([bottleneck, inverted], [1, 2, 3, 5], [False, True])],
+)
 def test_lines_take_what_is_said(network, rows: int, is_early: bool):
     graph, data = network()
     group = Group(members=("a", "b", "c", "y"), rows=rows)

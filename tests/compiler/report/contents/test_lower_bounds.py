@@ -34,7 +34,8 @@ def off_chip_bytes(operator: OperatorReport) -> int:
     ("arch", "mapper"),
     [
         *((arch, "output-stationary") for arch in ("simba", "edge-1m", "flexer-arch5")),
-        *((arch, "cosa") for arch in ("simba", "edge-fp32")),
+        pytest.param("simba", "cosa", marks=pytest.mark.slow),
+        ("edge-fp32", "cosa"),
     ],
 )
 def test_no_operator_beats_its_bounds(tmp_path: Path, arch: str, mapper: str):

@@ -216,7 +216,14 @@ def test_optimal_is_what_lies_within_the_gap_of_what_is_proven(simba, nodes, sta
     assert (result.gap < 0.0041) is (status is MappingStatus.OPTIMAL)
 
 
-@pytest.mark.parametrize("objective", [Objective.LATENCY, Objective.ENERGY, Objective.EDP])
+@pytest.mark.parametrize(
+    "objective",
+    [
+        Objective.LATENCY,
+        pytest.param(Objective.ENERGY, marks=pytest.mark.slow),
+        pytest.param(Objective.EDP, marks=pytest.mark.slow),
+    ],
+)
 def test_without_proof_no_program_is_asked_and_the_bound_is_weaker(simba, monkeypatch, objective):
     work = Workload(R=3, S=3, P=13, Q=13, C=384, K=256)
     problem = MappingProblem(workload=work, arch=simba, objective=objective)

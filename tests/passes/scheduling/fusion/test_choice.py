@@ -14,6 +14,7 @@ from accnn.passes.scheduling.fusion.epilogues import epilogues
 from accnn.passes.scheduling.schedule_cosma import ScheduleCosma
 from tests.networks import NetworkBuilder, per_tensor
 from tests.passes.tiling.fused import bottleneck, fire, inverted
+from tests.thinned import thinned
 
 
 def plan(make, arch: str, fuse: Fuse, scratchpad: str) -> GraphSchedule:
@@ -24,9 +25,10 @@ def plan(make, arch: str, fuse: Fuse, scratchpad: str) -> GraphSchedule:
     return found
 
 
-@pytest.mark.parametrize("make", [bottleneck, inverted])
-@pytest.mark.parametrize("arch", ["simba", "edge-1m"])
-@pytest.mark.parametrize("scratchpad", ["9000", "20000"])
+@pytest.mark.parametrize(
+    ("make", "arch", "scratchpad"),
+    [*thinned([bottleneck, inverted], ["simba", "edge-1m"], ["9000", "20000"])],
+)
 def test_fusing_never_moves_more(make, arch: str, scratchpad: str):
     off, epilogue, groups = (plan(make, arch, fuse, scratchpad) for fuse in Fuse)
 
