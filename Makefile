@@ -40,8 +40,7 @@ demo: .venv/installed ## build ResNet-50, compile it for simba.toml, prove the p
 	@$(BIN)/acc-compile $(NETWORK).onnx --arch $(ARCH)
 
 test: lint ## lint, types, and all tests but the slow ones
-	@$(MAKE) --no-print-directory --jobs $(JOBS) types kernels
-	@$(MAKE) --no-print-directory pytest
+	@$(MAKE) --no-print-directory --jobs $(JOBS) types quick
 
 test-all: lint types kernels ## the same with the slow tests
 	@echo "==> pytest: all tests, the slow ones too"
