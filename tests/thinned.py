@@ -7,7 +7,7 @@ import pytest
 
 
 def thinned(*axes: Sequence[object], one_in: int = 2) -> Iterator[object]:
-    """Yield all combinations of values as parameters of a test; most of them are slow tests.
+    """Yield all combinations of values as parameters of a test; all but some are slow tests.
 
     Of two of three axes, every value still meets every other one where the third has as many values
     as combinations are thinned out by.

@@ -8,6 +8,7 @@ import pytest
 from benchmarks import quality
 from benchmarks.quality import CASES, Case, Row, lost, main
 from benchmarks.rows import write_rows
+from tests.thinned import thinned
 
 ROW = Row(
     network="n",
@@ -23,9 +24,7 @@ ROW = Row(
 )
 
 
-@pytest.mark.parametrize(
-    "number", [0, *(pytest.param(n, marks=pytest.mark.slow) for n in range(1, len(CASES)))]
-)
+@pytest.mark.parametrize("number", [*thinned(range(len(CASES)), one_in=len(CASES))])
 def test_no_program_is_worse_than_before(number: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(quality, "CASES", CASES[number : number + 1])
 

@@ -10,6 +10,7 @@ from onnx import ModelProto, NodeProto, TensorProto, helper, numpy_helper
 import accnn
 from accnn.compiler.options import CompileOptions, VerifyMode
 from accnn.ir.report import VerificationStatus
+from tests.thinned import thinned
 
 GROUPS, SIZE = 4, 24
 
@@ -81,7 +82,8 @@ class ShuffleNet:
 
 
 @pytest.mark.parametrize(
-    ("arch", "verify"), [("edge-1m", VerifyMode.LAYERS), ("simba", VerifyMode.OUTPUTS)]
+    ("arch", "verify"),
+    [*thinned(["edge-1m", "simba"], [VerifyMode.LAYERS, VerifyMode.OUTPUTS])],
 )
 def test_a_shufflenet_is_verified(arch: str, verify: VerifyMode) -> None:
     options = CompileOptions(mapper="output-stationary", cache=None, verify=verify)

@@ -9,11 +9,11 @@ import pytest
 from accnn.ir.errors import VerifyError
 from accnn.ir.report import OperatorReport, Totals
 from tests.ir.test_report import MINIMAL
+from tests.thinned import thinned
 
 from .draws import Draw, Verdict, check_bounds
 
 SEED, COUNT, PARTS = 20, 32, 4
-QUICK_PARTS = 0, 2
 MORE = 400
 MAPPERS = ("cosa", "loma", "random", "random-pruned", "salsa")
 """Those that take no seconds for small workloads."""
@@ -29,12 +29,7 @@ def verdicts() -> list[Verdict]:
 @pytest.mark.parametrize(
     "numbers",
     [
-        *(range(part, COUNT, PARTS) for part in QUICK_PARTS),
-        *(
-            pytest.param(range(part, COUNT, PARTS), marks=pytest.mark.slow)
-            for part in range(PARTS)
-            if part not in QUICK_PARTS
-        ),
+        *thinned([range(part, COUNT, PARTS) for part in range(PARTS)]),
         pytest.param(range(COUNT, MORE), marks=pytest.mark.slow),
     ],
     ids=str,

@@ -70,7 +70,7 @@ class Layout:
         """
         low = bisect_left(self._begins, item.first_event)
         high = bisect_right(self._begins, item.last_event)
-        own = self._numbers.get(id(item), high)
+        own = next((k for k in range(low, high) if self.tiles[k].item is item), high)
         return np.concatenate((self._places[low:own], self._places[own + 1 : high]))
 
     @cached_property
@@ -78,11 +78,6 @@ class Layout:
         """Where all tiles lie; thousands may come while one is there."""
         places = [self.place(placed.item, placed.size) for placed in self.tiles]
         return np.array(places, np.int64).reshape(-1, 2)
-
-    @cached_property
-    def _numbers(self) -> Mapping[int, int]:
-        """Where each tile stands; thousands may come while one is there, and all ask."""
-        return {id(placed.item): number for number, placed in enumerate(self.tiles)}
 
     @cached_property
     def _begins(self) -> tuple[int, ...]:

@@ -11,30 +11,30 @@ from ....ir.arch import Architecture
 from ....ir.isa.instructions import Unit
 from ....ir.tiles.events import INWARDS, EventKind
 
-Place = int | tuple[int, bool, int]
-"""What works alone: a length; a transfer: channel, which port, length."""
+_Work = int | tuple[int, bool, int]
+"""What is to start: its length [cycle], or of a transfer the channel, which port, and the length."""
 
 
 @dataclass(slots=True)
 class _Fruitless:
-    """Stretches of cycles at which nothing of a length can start, the longest for each place.
+    """Stretches of cycles at which some work cannot start, the longest for each.
 
     An engine never gets idle again: where no gap was long enough, none will be. So busy engines are
     not looked through again and again.
     """
 
-    longest: dict[Place, tuple[int, int]] = field(default_factory=dict[Place, tuple[int, int]])
+    longest: dict[_Work, tuple[int, int]] = field(default_factory=dict[_Work, tuple[int, int]])
 
-    def around(self, place: Place, ready: int) -> tuple[int, int]:
+    def around(self, work: _Work, ready: int) -> tuple[int, int]:
         """Return the stretch that holds a cycle: looking can go on at its end."""
-        low, high = self.longest.get(place, (ready, ready))
+        low, high = self.longest.get(work, (ready, ready))
         return (low, high) if low <= ready <= high else (ready, ready)
 
-    def keep(self, place: Place, low: int, high: int) -> None:
+    def keep(self, work: _Work, low: int, high: int) -> None:
         """Keep a stretch if it is longer than the one that is known."""
-        known = self.longest.get(place, (0, 0))
+        known = self.longest.get(work, (0, 0))
         if high - low > known[1] - known[0]:
-            self.longest[place] = low, high
+            self.longest[work] = low, high
 
 
 @dataclass(slots=True)
@@ -154,10 +154,10 @@ class Engines:
 
     def _transfer_gap(self, kind: EventKind, cycles: int, ready: int, channel: int) -> int:
         """Return when a transfer finds both its channel and, past start-up, the port idle."""
-        place = (channel, self._inwards(kind), cycles)
-        low, high = self._fruitless.around(place, ready)
+        work = (channel, self._inwards(kind), cycles)
+        low, high = self._fruitless.around(work, ready)
         start = self._both_idle(kind, cycles, high, channel)
-        self._fruitless.keep(place, low, start)
+        self._fruitless.keep(work, low, start)
         return start
 
     def _both_idle(self, kind: EventKind, cycles: int, ready: int, channel: int) -> int:

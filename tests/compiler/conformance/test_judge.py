@@ -12,6 +12,7 @@ from accnn.compiler.conformance.passed import read_passed
 from accnn.ir.operators.functions import FUNCTIONS, Activation
 from accnn.models.onnx_cases import NodeCase, node_cases
 from tests.compiler.conformance.cases import expecting, relu, right
+from tests.thinned import thinned
 
 MACHINES = Machines()
 
@@ -106,9 +107,7 @@ def test_other_floats_are_told():
 PARTS = 8
 
 
-@pytest.mark.parametrize(
-    "part", [0, *(pytest.param(part, marks=pytest.mark.slow) for part in range(1, PARTS))]
-)
+@pytest.mark.parametrize("part", [*thinned(range(PARTS), one_in=PARTS)])
 def test_a_case_of_every_operator_that_has_one(part: int):
     by_operator = read_passed(Path(__file__).parent / "passed.txt")
     chosen = {name: min(cases, key=len) for name, cases in by_operator.items()}
