@@ -12,7 +12,7 @@ from ....ir.isa.instructions import Unit
 from ....ir.tiles.events import INWARDS, EventKind
 
 _Work = int | tuple[int, bool, int]
-"""What is to start: its length [cycle], or of a transfer the channel, which port, and the length."""
+"""What is to start: its length [cycle], or of a transfer channel, which port, and length."""
 
 
 @dataclass(slots=True)
