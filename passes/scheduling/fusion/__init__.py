@@ -5,6 +5,7 @@
 ``intervals.py``  stretches of a plan's order that would move less as one group
 ``group_costs``   what such a stretch would cost: bytes and cycles, estimated or by its tiles
 ``expected.py``   how long groups are expected to take, by the nests of their members
+``experience.py`` how far from that those were that have been measured
 ``weights_first``  the order that has such stretches where weights are computed
 ``alike.py``      which steps of a plan are alike, so that stretches of them are
 ``choice.py``     plans with groups, which are kept where nothing becomes worse

@@ -196,25 +196,6 @@ def chain_of(count: int, traffic) -> Intervals:
     return Intervals(net.build(x), load_architecture("simba"), base, traffic, Delay(bandwidth=20.0))
 
 
-@pytest.mark.parametrize(
-    ("shares", "counted"),
-    [
-        ([1.05] * 9, 0.9),
-        ([1.05] * 10, 0.97),
-        ([0.95] * 10, 0.95),
-        ([0.5] + [0.95] * 9, 0.95),
-        ([0.5, 0.5] + [1.05] * 8, 0.9),
-    ],
-)
-def test_groups_that_were_measured_tell_what_others_take(shares: list[float], counted: float):
-    """Nine in ten took more than what counts of others, which is little until ten were measured."""
-    intervals = chain_of(2, Asked())
-
-    intervals._shares += shares
-
-    assert intervals._share == counted
-
-
 @pytest.mark.parametrize(("cycles", "is_enough"), [(1_762_000, True), (1_900_000, False)])
 def test_what_is_nearly_as_good_as_what_is_hoped_for_is_enough(
     cycles: int, is_enough: bool, monkeypatch: pytest.MonkeyPatch
@@ -232,4 +213,4 @@ def test_what_is_nearly_as_good_as_what_is_hoped_for_is_enough(
 
     assert len(group.members) == 4
     assert (len(intervals._known) == 1) is is_enough
-    assert intervals._shares == [cycles] * len(intervals._known)
+    assert len(intervals._experience._ratios) == len(intervals._known)
