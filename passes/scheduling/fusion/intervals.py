@@ -67,9 +67,13 @@ bytes: where tensors stay on chip anyway, they hardly ever take less time than w
 _TILES = 3
 """Part of the scratchpad, as its divisor, that tiles of a group are expected to find free."""
 
-_MOST_MEASURED, _MOST_OPERATIONS = 100, 150_000
-"""Groups that are measured, and operations of the tiles that are scheduled for it (about 10,000 for
-usual networks); then only these groups are chosen from."""
+_MOST_MEASURED, _MOST_WITH_HEIGHTS, _MOST_OPERATIONS = 80, 100, 150_000
+"""Groups that are measured, the same with other heights of those that are chosen, and operations
+of the tiles that are scheduled for it (10,000 to 60,000 for usual networks); then only these groups
+are chosen from."""
+
+_OTHER_ROWS = 0.9
+"""Part of what a chosen group with other stripes is expected to take that it may take."""
 
 _MOST_OF_STEPS = 20_000
 """Tile operations of steps one by one beyond which they are not offered as a group: stripes would
@@ -119,7 +123,7 @@ class Intervals:
                 that is worth the bytes.
         """
         while True:
-            share = None if self._is_closed else self._experience.share
+            share = None if self._is_closed(_MOST_MEASURED) else self._experience.share
             least, chosen = self._best(may_take_longer, share)
             unknown = [item for item in chosen if item[0] not in self._known]
             guessed = [group for group, _, _ in unknown if group not in self._expected]
@@ -129,17 +133,43 @@ class Intervals:
             if unknown:
                 price, chosen = self._best(may_take_longer, None)
                 if not self._known or price > (1.0 + _NEAR) * least:
-                    self._measure(unknown)
+                    self._measure(unknown, _MOST_MEASURED)
                     continue
             stuck = [group for group, _, _ in chosen if not self._costs.fits(group)]
             self._known.update(dict.fromkeys(stuck))
-            if not stuck:
+            if not stuck and not self._measure(self._other_heights(chosen), _MOST_WITH_HEIGHTS):
                 return tuple(group for group, _, _ in chosen)
 
-    def _measure(self, asked: Iterable[tuple[Group, int, int]]) -> None:
-        """Tile groups, each with its first step and the one behind its last, while that is open."""
+    def _other_heights(
+        self, chosen: Iterable[tuple[Group, int, int]]
+    ) -> Iterator[tuple[Group, int, int]]:
+        """Yield groups with the same steps as chosen ones, of other stripes, that may be better.
+
+        What heights differ by is mostly how rows can be unrolled, which nests of members tell least
+        of.
+        """
+        for group, start, stop in chosen:
+            found = self._known[group]
+            assert found is not None
+            for rows, estimate in self._offers[self._kinds[start:stop]]:
+                other = replace(group, rows=rows)
+                if other in self._known:
+                    continue
+                self._expected[other] = self._expects.of(other)
+                cycles = max(estimate.cycles, _OTHER_ROWS * self._expected[other])
+                if self._price(replace(estimate, cycles=cycles)) < self._price(found):
+                    yield other, start, stop
+
+    def _measure(self, asked: Iterable[tuple[Group, int, int]], most: int) -> bool:
+        """Tile groups, each with its first step and the one behind its last; whether any were.
+
+        Args:
+            asked: The groups.
+            most: How many may be measured in all.
+        """
+        before = len(self._known)
         for group, start, stop in asked:
-            if self._is_closed:
+            if self._is_closed(most):
                 break
             expected = self._expected[group]
             costs = self._costs.measured(group, expected, self._price)
@@ -151,12 +181,16 @@ class Intervals:
             )
             if self._computes(found):
                 self._experience.note((start, stop), expected, found.cycles)
+        return len(self._known) > before
 
-    @property
-    def _is_closed(self) -> bool:
-        """Whether no more groups are measured."""
+    def _is_closed(self, most: int) -> bool:
+        """Whether no more groups are measured.
+
+        Args:
+            most: How many are.
+        """
         scheduled = self.traffic.operations - self._before
-        is_much = len(self._known) >= _MOST_MEASURED or scheduled >= _MOST_OPERATIONS
+        is_much = len(self._known) >= most or scheduled >= _MOST_OPERATIONS
         return is_much or self.deadline.is_over
 
     @cached_property

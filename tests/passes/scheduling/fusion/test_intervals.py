@@ -11,6 +11,7 @@ from accnn.ir.types import DType
 from accnn.passes.scheduling.cosma.refine import Measured
 from accnn.passes.scheduling.cosma.traffic.delay import Delay
 from accnn.passes.scheduling.cosma.traffic.model import StreamedTraffic
+from accnn.passes.scheduling.fusion import intervals as intervals_module
 from accnn.passes.scheduling.fusion.expected import ExpectedCycles
 from accnn.passes.scheduling.fusion.intervals import Intervals, can_be_member, cycles_alone
 from tests.networks import NetworkBuilder, per_tensor
@@ -148,6 +149,7 @@ def test_a_group_has_the_space_that_its_resident_tensors_leave(
 ):
     """It is tried with all of the space only where cycles can pay for the bytes."""
     monkeypatch.setattr(ExpectedCycles, "of", lambda *_: 1000.0)
+    monkeypatch.setattr(intervals_module, "_MOST_WITH_HEIGHTS", 0)
 
     (group,) = chosen_beside("c", traffic := Asked(slow=slow))
 
@@ -207,6 +209,7 @@ def test_what_is_nearly_as_good_as_what_is_hoped_for_is_enough(
             return replace(super().measure(op, resident, planned, given), cycles=cycles)
 
     monkeypatch.setattr(ExpectedCycles, "of", lambda *_: 1.0)
+    monkeypatch.setattr(intervals_module, "_MOST_WITH_HEIGHTS", 0)
     intervals = chain_of(4, Timed())
 
     (group,) = intervals.groups()
@@ -214,3 +217,39 @@ def test_what_is_nearly_as_good_as_what_is_hoped_for_is_enough(
     assert len(group.members) == 4
     assert (len(intervals._known) == 1) is is_enough
     assert len(intervals._experience._ratios) == len(intervals._known)
+
+
+EXPECTED = {0: 1_500_000, 8: 1_520_000, 4: 1_600_000, 2: 1_700_000}
+"""Cycles that groups of four filters are expected to take, by the height of their stripes."""
+
+
+@pytest.mark.parametrize(
+    ("truth", "rows", "tried"),
+    [
+        ({0: 1_500_000, 8: 1_520_000, 4: 1_400_000, 2: 1_000_000}, 4, {0, 8, 4}),
+        ({0: 1_500_000, 8: 1_510_000, 4: 1_550_000, 2: 1_000_000}, 0, {0, 8, 4}),
+        ({0: 1_550_000, 8: 1_560_000, 4: 1_560_000, 2: 1_200_000}, 2, {0, 8, 4, 2}),
+    ],
+)
+def test_other_heights_of_what_is_chosen_are_tried_where_they_may_be_better(
+    truth: dict[int, int], rows: int, tried: set[int], monkeypatch: pytest.MonkeyPatch
+):
+    """Expectations were right so far, so that other groups are measured only for that."""
+
+    class Timed(Asked):
+        def measure(self, op, resident, planned, given) -> StreamedTraffic:
+            found, group = super().measure(op, resident, planned, given), group_of(op)
+            return found if group is None else replace(found, cycles=truth[group.rows])
+
+    monkeypatch.setattr(
+        ExpectedCycles, "of", lambda _, group: EXPECTED[group.rows] * len(group.members) / 4
+    )
+    monkeypatch.setattr(intervals_module, "_HARDLY", 0.0)
+    intervals = chain_of(4, Timed())
+    for number in range(10, 30):
+        intervals._experience.note((number, number + 1), 100.0, 100.0)
+
+    (group,) = intervals.groups()
+
+    assert (len(group.members), group.rows) == (4, rows)
+    assert {item.rows for item in intervals._known if len(item.members) == 4} == tried
