@@ -65,9 +65,8 @@ kernels: .venv/installed-dev ## compile the kernels to machine code, as first us
 			-o "$$folder/net.acc"; \
 		wait $$nests; wait $$mesh
 
-browser: .venv/installed-dev ## look at the report in a real browser (installs one, 550 MB)
-	@echo "==> pip install -e '.[browser]' (into .venv), then pytest: the report in a browser"
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[browser]'
+browser: .venv/installed-browser ## look at the report in a real browser (installs one, 550 MB)
+	@echo "==> pytest: the report in a browser"
 	@$(BIN)/pytest -q -rs tests/compiler/report/html/test_browser.py
 
 fuzz: .venv/installed-dev ## compile COUNT random networks (or for TIME s, SEED), keep failures in fuzz/
@@ -133,3 +132,8 @@ clean: ## remove what was built; keeps .venv
 	@echo "==> pip install -e '.[dev]' (into .venv)"
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
 	@touch .venv/installed $@
+
+.venv/installed-browser: .venv/installed-dev
+	@echo "==> pip install -e '.[browser]' (into .venv)"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[browser]'
+	@touch $@

@@ -72,8 +72,9 @@ _MOST_MEASURED, _MOST_WITH_HEIGHTS, _MOST_OPERATIONS = 80, 100, 150_000
 of the tiles that are scheduled for it (10,000 to 60,000 for usual networks); then only these groups
 are chosen from."""
 
-_OTHER_ROWS = 0.9
-"""Part of what a chosen group with other stripes is expected to take that it may take."""
+_OTHER_ROWS, _CLEARLY = 0.9, 0.97
+"""Part of what a chosen group with other stripes is expected to take that it may take; and part of
+the price of those that were chosen that others cost at most if they are taken instead."""
 
 _MOST_OF_STEPS = 20_000
 """Tile operations of steps one by one beyond which they are not offered as a group: stripes would
@@ -137,37 +138,46 @@ class Intervals:
                     continue
             stuck = [group for group, _, _ in chosen if not self._costs.fits(group)]
             self._known.update(dict.fromkeys(stuck))
-            if not stuck and not self._measure(self._other_heights(chosen), _MOST_WITH_HEIGHTS):
+            if not stuck and not any(self._other_height_is_better(*item) for item in chosen):
                 return tuple(group for group, _, _ in chosen)
 
-    def _other_heights(
-        self, chosen: Iterable[tuple[Group, int, int]]
-    ) -> Iterator[tuple[Group, int, int]]:
-        """Yield groups with the same steps as chosen ones, of other stripes, that may be better.
+    def _other_height_is_better(self, group: Group, start: int, stop: int) -> bool:
+        """Measure other heights of stripes than a chosen group has; whether one is clearly better.
 
         What heights differ by is mostly how rows can be unrolled, which nests of members tell least
-        of.
-        """
-        for group, start, stop in chosen:
-            found = self._known[group]
-            assert found is not None
-            for rows, estimate in self._offers[self._kinds[start:stop]]:
-                other = replace(group, rows=rows)
-                if other in self._known:
-                    continue
-                self._expected[other] = self._expects.of(other)
-                cycles = max(estimate.cycles, _OTHER_ROWS * self._expected[other])
-                if self._price(replace(estimate, cycles=cycles)) < self._price(found):
-                    yield other, start, stop
+        of. What is not clearly better is not chosen later, either: programs take some per cent more
+        or less than what is measured here, and the one of many that seems best mostly more.
 
-    def _measure(self, asked: Iterable[tuple[Group, int, int]], most: int) -> bool:
-        """Tile groups, each with its first step and the one behind its last; whether any were.
+        Args:
+            group: The group.
+            start: Its first step.
+            stop: The step behind its last.
+        """
+        chosen = self._known[group]
+        assert chosen is not None
+        most, is_better = _CLEARLY * self._price(chosen), False
+        for rows, estimate in self._offers[self._kinds[start:stop]]:
+            other = replace(group, rows=rows)
+            if other in self._known:
+                continue
+            self._expected[other] = self._expects.of(other)
+            cycles = max(estimate.cycles, _OTHER_ROWS * self._expected[other])
+            if self._price(replace(estimate, cycles=cycles)) < most:
+                self._measure([(other, start, stop)], _MOST_WITH_HEIGHTS)
+            found = self._known.get(other)
+            if found is not None and self._price(found) < most:
+                is_better = True
+            elif found is not None:
+                self._known[other] = None
+        return is_better
+
+    def _measure(self, asked: Iterable[tuple[Group, int, int]], most: int) -> None:
+        """Tile groups, each with its first step and the one behind its last, while that is open.
 
         Args:
             asked: The groups.
             most: How many may be measured in all.
         """
-        before = len(self._known)
         for group, start, stop in asked:
             if self._is_closed(most):
                 break
@@ -181,7 +191,6 @@ class Intervals:
             )
             if self._computes(found):
                 self._experience.note((start, stop), expected, found.cycles)
-        return len(self._known) > before
 
     def _is_closed(self, most: int) -> bool:
         """Whether no more groups are measured.

@@ -74,7 +74,7 @@ def test_lines_take_hardly_more_than_is_said(network, rows: int, is_early: bool)
 
 @pytest.mark.parametrize(
     ("network", "rows", "is_early"),
-    [*thinned([bottleneck, inverted], [1, 2, 3, 5], [False, True])],
+    [*thinned([bottleneck, inverted], [1, 2, 3, 5], [False, True], one_in=4)],
 )
 def test_lines_take_what_is_said(network, rows: int, is_early: bool):
     graph, data = network()
