@@ -102,10 +102,9 @@ types: .venv/installed-dev ## pyright, strict
 	@echo "==> pyright: types, strict"
 	@$(BIN)/pyright --warnings
 
-newcomer: .venv/installed-dev ## do what newcomers do: docs/getting-started.md with the built wheel, notebooks
-	@echo "==> docs/getting-started.md with the built wheel, and the longer notebooks"
-	@$(BIN)/pytest -q -n $(JOBS) -m slow tests/test_getting_started.py tests/examples/test_notebooks.py \
-		-k "wheel or notebooks"
+newcomer: .venv/installed-dev ## do what newcomers do: docs/getting-started.md with the built wheel
+	@echo "==> docs/getting-started.md with the built wheel"
+	@$(BIN)/pytest -q -m slow tests/test_getting_started.py -k wheel
 
 site: .venv/installed-dev ## build the documentation site into build/site/html
 	@echo "==> documentation site"

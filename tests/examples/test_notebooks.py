@@ -10,8 +10,6 @@ import pytest
 
 FOLDER = Path(__file__).parents[2] / "examples" / "notebooks"
 NOTEBOOKS = sorted(FOLDER.glob("*.ipynb"))
-LONGER = ("only_cosa", "own_machine", "two_machines")
-"""Those that search for more than a few seconds; continuous integration runs them, too."""
 
 
 def read(path: Path) -> dict[str, Any]:
@@ -43,13 +41,7 @@ def test_there_is_one_for_each_task() -> None:
     assert [path.stem for path in NOTEBOOKS] == tasks
 
 
-@pytest.mark.parametrize(
-    "path",
-    [
-        pytest.param(path, marks=[pytest.mark.slow] if path.stem in LONGER else [], id=path.stem)
-        for path in NOTEBOOKS
-    ],
-)
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_it_runs(
     path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
