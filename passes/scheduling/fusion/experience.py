@@ -66,19 +66,25 @@ class Experience:
             span: Its steps.
             expected: What its members' nests take [cycle].
         """
-        return expected + _LASTING * self._longer(span, 1)
-
-    def _most(self, span: Span) -> float:
-        """Return the most that disjoint groups took longer than expected, of those in a span."""
-        if span not in self._inside:
-            self._inside[span] = self._longer(span, 0)
-        return self._inside[span]
-
-    def _longer(self, span: Span, skipped: int) -> float:
-        """Return the same of those that do not begin in the first steps, if they end with it."""
         start, stop = span
+        return expected + _LASTING * self._longest(start, stop, last_from=start + 1)
+
+    def _most(self, start: int, stop: int) -> float:
+        """Return the most that disjoint groups of some steps took longer than expected."""
+        if (start, stop) not in self._inside:
+            self._inside[start, stop] = self._longest(start, stop, last_from=start)
+        return self._inside[start, stop]
+
+    def _longest(self, start: int, stop: int, *, last_from: int) -> float:
+        """Return the same where a group that ends with the last step may not begin too soon.
+
+        Args:
+            start: First step.
+            stop: The step behind the last.
+            last_from: First step of such a group at the soonest.
+        """
         if stop <= start:
             return 0.0
         ending = self._beyond.get(stop, {}).items()
-        ways = (self._most((start, at)) + more for at, more in ending if at >= start + skipped)
-        return max(self._most((start, stop - 1)), *ways, 0.0)
+        ways = (self._most(start, at) + more for at, more in ending if at >= last_from)
+        return max(self._most(start, stop - 1), *ways, 0.0)

@@ -23,6 +23,7 @@ from accnn.passes.mapping.recipes.output_stationary import map_output_stationary
 from accnn.passes.mapping.registry import find_mapper
 from accnn.passes.mapping.search.even.space import even_space
 from accnn.passes.mip.model import MipLimits, MipStatus
+from tests.thinned import thinned
 
 CONV = Workload(R=3, S=3, P=7, Q=7, C=512, K=512)
 
@@ -218,11 +219,7 @@ def test_optimal_is_what_lies_within_the_gap_of_what_is_proven(simba, nodes, sta
 
 @pytest.mark.parametrize(
     "objective",
-    [
-        Objective.LATENCY,
-        pytest.param(Objective.ENERGY, marks=pytest.mark.slow),
-        pytest.param(Objective.EDP, marks=pytest.mark.slow),
-    ],
+    [*thinned([Objective.LATENCY, Objective.ENERGY, Objective.EDP], one_in=3)],
 )
 def test_without_proof_no_program_is_asked_and_the_bound_is_weaker(simba, monkeypatch, objective):
     work = Workload(R=3, S=3, P=13, Q=13, C=384, K=256)

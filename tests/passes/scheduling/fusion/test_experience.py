@@ -12,7 +12,7 @@ SPANS = st.tuples(st.integers(0, 7), st.integers(1, 4)).map(lambda item: (item[0
 MEASURED = st.dictionaries(SPANS, st.integers(-50, 50), max_size=6)
 
 
-def told(measured: dict[Span, int]) -> Experience:
+def experience_of(measured: dict[Span, int]) -> Experience:
     found = Experience()
     for span, more in measured.items():
         found.note(span, 100.0, 100.0 + more)
@@ -31,13 +31,13 @@ def test_what_disjoint_groups_inside_took_longer_is_added(measured: dict[Span, i
     sets = (some for size in range(len(inside) + 1) for some in combinations(inside, size))
     most = max(sum(map(measured.__getitem__, some)) for some in sets if are_disjoint(some))
 
-    foreseen = told(measured).foreseen(asked, 1000.0)
+    foreseen = experience_of(measured).foreseen(asked, 1000.0)
 
     assert foreseen == pytest.approx(1000.0 + 0.9 * most)
 
 
 def test_of_several_heights_the_fastest_counts():
-    found = told({(2, 4): 40})
+    found = experience_of({(2, 4): 40})
     found.note((2, 4), 100.0, 110.0)
     found.note((2, 4), 100.0, 130.0)
 

@@ -216,6 +216,7 @@ def test_what_is_nearly_as_good_as_what_is_hoped_for_is_enough(
 
     assert len(group.members) == 4
     assert (len(intervals._known) == 1) is is_enough
+    assert intervals._experience._ratios[0] == cycles
     assert len(intervals._experience._ratios) == len(intervals._known)
 
 
