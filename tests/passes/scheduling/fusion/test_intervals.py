@@ -255,3 +255,4 @@ def test_other_heights_of_what_is_chosen_are_taken_where_they_are_clearly_better
 
     assert (len(group.members), group.rows) == (4, rows)
     assert {item.rows for item in intervals._known if len(item.members) == 4} == tried
+    assert intervals.groups() == (group,)
