@@ -44,7 +44,7 @@ test: lint ## lint, types, and all tests but the slow ones
 
 test-all: lint types kernels ## the same with the slow tests
 	@echo "==> pytest: all tests, the slow ones too"
-	@$(BIN)/pytest -q -n $(JOBS) -m "slow or not slow"
+	@ACCNN_ALL_EXAMPLES=1 $(BIN)/pytest -q -n $(JOBS) -m "slow or not slow"
 
 quick: kernels ## the tests but the slow ones
 	@$(MAKE) --no-print-directory pytest

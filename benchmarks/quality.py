@@ -53,9 +53,9 @@ class Case:
 
 
 CASES = (
+    Case("resnet18", 32, "flexer-arch5", width=0.125, tiles="flexer"),
     Case("squeezenet", 48, "simba", width=0.25),
     Case("resnet18", 32, "simba", width=0.125, mapper="cosa"),
-    Case("resnet18", 32, "flexer-arch5", width=0.125, tiles="flexer"),
     Case("bert_tiny", 16, "edge-1m"),
 )
 

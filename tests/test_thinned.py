@@ -2,7 +2,9 @@
 
 from itertools import combinations, product
 
-from tests.thinned import thinned
+import pytest
+
+from tests.thinned import examples, thinned
 
 AXES = ("ab", (1, 2, 3, 4), (False, True))
 
@@ -22,3 +24,11 @@ def test_one_in_three():
     found = [*thinned((1, 2, 3), (4, 5, 6), one_in=3)]
 
     assert [item.values for item in found if not item.marks] == [(1, 4), (2, 6), (3, 5)]
+
+
+def test_half_of_the_examples_and_one_at_least(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.delenv("ACCNN_ALL_EXAMPLES", raising=False)
+    assert [examples(count) for count in (1, 2, 5, 40)] == [1, 1, 3, 20]
+
+    monkeypatch.setenv("ACCNN_ALL_EXAMPLES", "1")
+    assert examples(40) == 40

@@ -1,5 +1,6 @@
-"""Fewer cases by default, where every value of a test would meet every other one."""
+"""Fewer cases by default: of the values of a test's parameters, and of a test's examples."""
 
+import os
 from collections.abc import Iterator, Sequence
 from itertools import product
 
@@ -21,3 +22,11 @@ def thinned(*axes: Sequence[object], one_in: int = 2) -> Iterator[object]:
         marks = pytest.mark.slow if sum(numbers) % one_in else ()
         name = "-".join(getattr(value, "__name__", None) or str(value) for value in values)
         yield pytest.param(*values, marks=marks, id=name)
+
+
+def examples(count: int) -> int:
+    """Return how many of its examples a test takes: all where slow tests run, too, else the half.
+
+    ``make test-all`` sets ``ACCNN_ALL_EXAMPLES``.
+    """
+    return count if os.environ.get("ACCNN_ALL_EXAMPLES") else (count + 1) // 2

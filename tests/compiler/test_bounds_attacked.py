@@ -14,6 +14,7 @@ from accnn.passes.analysis.bounds import OffChipBytes
 from accnn.passes.analysis.compulsory import compulsory_network_bytes
 from tests.flow import Compiled, compile_graph
 from tests.networks import NetworkBuilder, per_tensor
+from tests.thinned import examples
 from tests.tiles import tiles_of
 
 KERNELS = ((1, 1), (1, 2), (1, 3), (3, 1), (3, 2), (2, 3))
@@ -74,7 +75,7 @@ attack = settings(
 )
 
 
-@settings(attack, max_examples=60)
+@settings(attack, max_examples=examples(60))
 @given(
     networks(),
     st.sampled_from(("edge-1m", "simba", "flexer-arch5")),

@@ -21,10 +21,10 @@ from tests.end_to_end.faults.fault import ROOT, Exam, Fault, Judge
 from tests.end_to_end.faults.run import RIGHT, SAME
 from tests.end_to_end.faults.table import rows
 
-FEW = 3
+FEW = 1
 """Exams of every judge, each with one fault, where there is no time for all."""
 
-SAMPLE = 4
+SAMPLE = 2
 """Of these, one in so many is also planted without its fault."""
 
 Said = Mapping[str, object]

@@ -17,10 +17,11 @@ from tests.end_to_end.faults.networks import CASES, Case, scheduled
 from tests.end_to_end.predicted import Account, counted, descriptor_difference, difference
 from tests.nest_strategies import architectures, inner_nests
 from tests.passes.scheduling.timing.operators import alone
+from tests.thinned import examples
 from tests.tiles import by_themselves
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(st.data())
 def test_a_descriptor_costs_what_the_simulator_derives(data: st.DataObject):
     """Steps, fill, drain, what the slowest port takes, accesses of every memory, energy."""

@@ -7,6 +7,7 @@ from accnn.ir.errors import InfeasibleError
 from accnn.ir.types import DType
 from tests.flow import compile_graph
 from tests.networks import NetworkBuilder, per_tensor
+from tests.thinned import examples
 
 ARCHS = ("simba", "edge-1m", "flexer-arch5", "gpu-k80")
 SCALES = (0.02, 0.05, 0.11)
@@ -144,7 +145,7 @@ BUDGETS = st.one_of(st.none(), st.integers(300, 40_000))
 SLOW_IS_FINE = [HealthCheck.too_slow, HealthCheck.data_too_large]
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=SLOW_IS_FINE)
+@settings(max_examples=examples(60), deadline=None, suppress_health_check=SLOW_IS_FINE)
 @given(networks(), st.sampled_from(ARCHS), BUDGETS, st.integers(0, 9))
 def test_random_networks_equal_numpy(network, arch: str, budget: int | None, order: int):
     check(network, arch, budget, order)

@@ -12,6 +12,7 @@ import accnn
 from accnn.compiler.options import CompileOptions, VerifyMode
 from accnn.ir.errors import InfeasibleError
 from accnn.ir.report import VerificationStatus
+from tests.thinned import examples
 
 from .onnx_strategies import onnx_networks
 
@@ -27,7 +28,7 @@ CHOICES = st.builds(
 
 @pytest.mark.parametrize("arch", ["simba", "flexer-arch5", "edge-fp32"])
 @settings(
-    max_examples=5,
+    max_examples=examples(5),
     deadline=None,
     derandomize=True,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],

@@ -14,6 +14,7 @@ from accnn.passes.analysis.cost import evaluate
 from accnn.passes.mapping.recipes.output_stationary import map_output_stationary
 from accnn.runtime_sim.array.counts import Side
 from tests.runtime_sim.execution import run_nest
+from tests.thinned import examples
 
 from ..nest_strategies import architectures, nests
 
@@ -76,7 +77,7 @@ def check_ports(run, arch, cost):
         assert port.bits == most, port
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(st.data())
 def test_counts_equal_the_cost_model_and_values_the_reference(data):
     arch = data.draw(architectures())
@@ -94,7 +95,7 @@ def test_counts_equal_the_cost_model_on_many_nests(data):
     check(nest, arch)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(st.data())
 def test_a_buffer_overflows_exactly_where_the_nest_does_not_fit(data):
     arch = data.draw(architectures())

@@ -8,13 +8,14 @@ from hypothesis import given, settings
 from accnn.backend.binary.encode import decode, encode
 from accnn.ir.errors import InputError, VerifyError
 from accnn.ir.isa.instructions import Copy, Space, Sync
+from tests.thinned import examples
 
 from ...programs import any_programs, at, convolution, with_stream
 
 HEADER = 16
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(any_programs())
 def test_decode_inverts_encode(built):
     content = encode(built)

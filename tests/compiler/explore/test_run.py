@@ -66,7 +66,10 @@ def test_processes_change_no_result(tmp_path: Path, processes: int):
     assert content == run_small(study, tmp_path / "b.db").content()
 
 
-@pytest.mark.parametrize("text", [STUDY, BAYESIAN], ids=["grid", "bayesian"])
+@pytest.mark.parametrize(
+    "text",
+    [pytest.param(STUDY, id="grid"), pytest.param(BAYESIAN, id="bayesian", marks=pytest.mark.slow)],
+)
 def test_killed_at_random_moments_it_resumes_to_the_same_content(tmp_path: Path, text: str):
     study = small_study(tmp_path, text)
     whole = run_small(study, tmp_path / "whole.db").content()

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from accnn.ir.errors import AccnnError, ParseError, VerifyError
 from accnn.ir.text.parser import parse_module
+from tests.thinned import examples
 
 from .test_flow import NET
 
@@ -96,7 +97,7 @@ def damaged(draw):
     return "".join(pieces)
 
 
-@settings(max_examples=150, deadline=None, database=None)
+@settings(max_examples=examples(150), deadline=None, database=None)
 @given(damaged())
 def test_damage_is_refused_with_a_position(text: str) -> None:
     try:

@@ -11,13 +11,14 @@ from accnn.ir.text.parser import parse_program
 from accnn.ir.text.printing.program import print_program
 from accnn.runtime_sim.simulate import simulate
 from tests.programs import any_programs, convolution, convolution_reference
+from tests.thinned import examples
 
 
 def text_of(program: Program) -> str:
     return "".join(print_program(program))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(any_programs())
 def test_parsing_inverts_printing(built):
     text = text_of(built)

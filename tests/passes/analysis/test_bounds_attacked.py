@@ -14,6 +14,7 @@ from accnn.passes.analysis.bounds import (
 )
 from accnn.passes.analysis.cost import evaluate
 from accnn.passes.analysis.unrolled_steps import fewest_steps
+from tests.thinned import examples
 
 from ...nest_strategies import architectures, nests
 
@@ -40,7 +41,7 @@ def assert_no_bound_is_beaten(nest, arch, resident):
     assert compulsory_bytes(nest.workload, resident) <= cost.offchip_bytes
 
 
-@settings(max_examples=300, deadline=None, derandomize=True)
+@settings(max_examples=examples(300), deadline=None, derandomize=True)
 @given(mapped())
 def test_no_nest_beats_a_bound(case):
     assert_no_bound_is_beaten(*case)

@@ -18,6 +18,7 @@ from accnn.passes.pipeline import Pipeline
 from accnn.runtime_sim.reference.run import run
 from tests.inputs import Array, random_inputs
 from tests.networks import NetworkBuilder, per_tensor
+from tests.thinned import examples
 
 
 def reshape(net: NetworkBuilder, x: str, name: str, *shape: int) -> str:
@@ -180,7 +181,7 @@ def networks(draw: st.DrawFn) -> tuple[Graph, Mapping[str, Array]]:
     return graph, {value.name: net.data[value.name] for value in graph.constants}
 
 
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=examples(150))
 @given(networks())
 def test_random_networks_compute_the_same_and_reshape_no_more(network):
     graph, data = network

@@ -13,6 +13,7 @@ from accnn.passes.base import Context
 from accnn.passes.graph.fuse_tables import FuseTables
 from accnn.runtime_sim.reference.run import run
 from tests.networks import NetworkBuilder, per_tensor
+from tests.thinned import examples
 
 BOUNDS: dict[str, Attr] = {"qlo": -100, "qhi": 90}
 
@@ -91,7 +92,7 @@ def test_what_is_no_function_of_one_byte_remains(case: str):
     assert after.ops == graph.ops
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=examples(60))
 @given(st.data())
 def test_random_networks_of_bytes_compute_the_same(data: st.DataObject):
     net, x = start()

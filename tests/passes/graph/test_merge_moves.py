@@ -17,6 +17,7 @@ from accnn.passes.pipeline import Pipeline
 from accnn.runtime_sim.reference.run import run
 from tests.inputs import random_inputs
 from tests.networks import NetworkBuilder
+from tests.thinned import examples
 
 Move = tuple[str, dict[str, Attr]]
 
@@ -128,7 +129,7 @@ def rows_of_moves(draw: st.DrawFn) -> Graph:
     return moved(first, moves)
 
 
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=examples(200))
 @given(rows_of_moves())
 def test_random_moves_make_the_same(graph: Graph):
     assert len(merged(graph).ops) <= len(graph.ops)

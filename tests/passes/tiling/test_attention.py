@@ -23,7 +23,7 @@ from tests.passes.tiling.test_group import (
     check_that_what_members_hand_on_never_leaves,
     groupings,
 )
-from tests.thinned import thinned
+from tests.thinned import examples, thinned
 from tests.tiles import tiles_of
 
 
@@ -67,7 +67,7 @@ def networks(draw: st.DrawFn) -> tuple[Graph, Mapping[str, Array]]:
     return graph, {value.name: net.data[value.name] for value in graph.constants}
 
 
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=examples(40))
 @given(st.data(), networks(), st.sampled_from(MACHINES))
 def test_fused_products_compute_the_same(data: st.DataObject, network, arch: str):
     graph, constants = network

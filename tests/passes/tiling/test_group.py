@@ -34,7 +34,7 @@ from tests.passes.tiling.fused import (
     inverted,
     planned,
 )
-from tests.thinned import thinned
+from tests.thinned import examples, thinned
 from tests.tiles import tiles_of
 
 MACHINES = ("simba", "edge-1m", "flexer-arch5", "flexer-arch1")
@@ -133,7 +133,7 @@ def check_that_groups_compute_the_same(
     assert compiled.wrong(compiled.run(detect_races=True)) == []
 
 
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=examples(40))
 @given(st.data(), networks(), st.sampled_from(MACHINES))
 def test_fused_networks_compute_the_same(data: st.DataObject, network, arch: str):
     graph, constants = network

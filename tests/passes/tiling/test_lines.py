@@ -18,7 +18,7 @@ from accnn.passes.tiling.residency import Residency, residency, unit_of
 from tests.networks import NetworkBuilder
 from tests.passes.tiling.fused import bottleneck, compile_fused, inverted
 from tests.passes.tiling.test_group import is_closed, networks
-from tests.thinned import thinned
+from tests.thinned import examples, thinned
 
 
 def place_of(module: Module, group: Group) -> Residency:
@@ -54,7 +54,7 @@ def peak(module: Module, group: Group, is_early: bool) -> int:
     return max(accumulate(changes))
 
 
-@settings(deadline=None, max_examples=30)
+@settings(deadline=None, max_examples=examples(30))
 @given(networks(), st.integers(1, 6), st.booleans())
 def test_lines_take_hardly_more_than_is_said(network, rows: int, is_early: bool):
     graph, data = network

@@ -28,6 +28,7 @@ from tests.passes.tiling.test_group import (
     groupings,
     moved,
 )
+from tests.thinned import examples
 from tests.tiles import tiles_of
 
 KINDS = ("softmax", "normalised", "dense", "add", "mul", "max", "erf")
@@ -81,7 +82,7 @@ def reduced(net: NetworkBuilder, kind: str, floats: str, name: str, axis: int) -
     return net.op("quantize", (floats,), name, quant=per_tensor(0.02, 7))
 
 
-@settings(deadline=None, max_examples=25)
+@settings(deadline=None, max_examples=examples(25))
 @given(st.data(), networks(), st.sampled_from(MACHINES))
 def test_fused_rows_compute_the_same(data: st.DataObject, network, arch: str):
     graph, constants = network

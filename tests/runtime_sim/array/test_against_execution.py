@@ -16,6 +16,7 @@ from accnn.runtime_sim.array.counts import Side
 from accnn.runtime_sim.array.run import run_on
 from tests.runtime_sim.execution import run_nest
 from tests.runtime_sim.nest_geometry import NestGeometry
+from tests.thinned import examples
 
 from ...nest_strategies import architectures, inner_nests
 from ..test_execution import reference, tensors
@@ -112,7 +113,7 @@ def check(nest, arch, *, accumulate):
     return derived
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(st.data())
 def test_counts_and_times_equal_those_of_an_execution(data):
     arch = data.draw(architectures())

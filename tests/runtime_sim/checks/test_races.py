@@ -16,6 +16,7 @@ from accnn.runtime_sim.accesses import touches
 from accnn.runtime_sim.checks import races
 from accnn.runtime_sim.checks.races import Overlaps
 from accnn.runtime_sim.simulate import simulate
+from tests.thinned import examples
 
 from ...programs import machine, program, symbol
 
@@ -98,7 +99,7 @@ def has_race(built):
     return False
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(programs(), st.none() | st.integers(0, 5), st.sampled_from([1, 2, 256]))
 def test_a_race_is_found_if_and_only_if_there_is_one(built, seed, at_once):
     """Also if instructions are compared one by one, and what all know is forgotten at once."""

@@ -14,6 +14,7 @@ from accnn.ir.workload import Dim, Operand, Workload
 from accnn.runtime_sim.array.counts import Side, count_accesses
 from accnn.runtime_sim.array.nest import ArrayNest
 from accnn.runtime_sim.noc.nest_traffic import run_nest
+from tests.thinned import examples
 
 from ...nest_strategies import nests
 from .nests import I, O, W, machine
@@ -25,7 +26,7 @@ def kept_near(nest):
 
 
 @given(st.data())
-@settings(max_examples=40, deadline=None)  # the first one compiles
+@settings(max_examples=examples(40), deadline=None)  # the first one compiles
 def test_children_get_and_send_what_the_counts_say(data):
     arch = machine()
     nest = data.draw(nests(arch).filter(kept_near))

@@ -22,6 +22,7 @@ from accnn.runtime_sim.timing.interleaving import random_steps
 from accnn.runtime_sim.timing.ports import ports_of
 from accnn.runtime_sim.timing.sharing import FULL, fair_rates
 from accnn.runtime_sim.trace import write_trace
+from tests.thinned import examples
 
 from ...programs import at, machine, program
 from ..step_by_step import retirements
@@ -83,7 +84,7 @@ def programs(draw):
     return program(streams, arch=arch), [[*wants, halt] for wants in wanted.values()]
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(programs())
 def test_all_retire_when_the_oracle_says(case):
     built, work = case
@@ -116,7 +117,7 @@ def test_what_others_leave_of_a_port_is_not_rounded_away():
     assert {name: ends[name] for name in asked} == {"dma0": 35, "mx0": 35, "ld0": 7}
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(programs())
 def test_no_port_moves_more_than_its_bandwidth(case):
     """Between any beginning and any end, what lies in between fits through every port."""
@@ -139,7 +140,7 @@ def test_no_port_moves_more_than_its_bandwidth(case):
             assert moved == 0 or moved <= Fraction(spec.bandwidth) * (last - first) + rounding
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(programs())
 def test_stalls_are_what_is_beyond_the_lone_duration(case):
     built, work = case
@@ -158,7 +159,7 @@ def test_stalls_are_what_is_beyond_the_lone_duration(case):
             }
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(
     st.lists(st.dictionaries(st.integers(0, 4), st.integers(1, 1 << 40), max_size=3), max_size=7)
 )

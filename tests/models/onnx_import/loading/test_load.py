@@ -12,6 +12,7 @@ from onnx import TensorProto, helper, numpy_helper
 
 from accnn.ir.errors import ModelError, OptionError
 from accnn.models.onnx_import import import_model, load_model
+from tests.thinned import examples
 
 
 def model(shape=(1, 3, 8, 8)):
@@ -361,9 +362,9 @@ def _attempt(path: Path, blob: bytes) -> None:
 
 def test_truncations_and_flipped_bytes_raise_nothing_but_model_errors(saved):
     whole, dice = saved.read_bytes(), random.Random(5)
-    for _ in range(75):
+    for _ in range(examples(75)):
         _attempt(saved, whole[: dice.randrange(len(whole))])
-    for _ in range(150):
+    for _ in range(examples(150)):
         blob = bytearray(whole)
         for _ in range(dice.randrange(1, 4)):
             blob[dice.choice((dice.randrange(len(blob)), dice.randrange(60)))] = dice.randrange(256)

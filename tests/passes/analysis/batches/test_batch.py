@@ -17,6 +17,7 @@ from accnn.passes.analysis.batches.nest_batch import batch_nests
 from accnn.passes.analysis.cost import evaluate
 from accnn.passes.mapping.problem import MappingProblem
 from accnn.passes.mapping.recipes.output_stationary import map_output_stationary
+from tests.thinned import examples
 
 from ....nest_strategies import architectures, nests
 
@@ -44,7 +45,7 @@ def test_a_batch_and_what_it_computed_go_with_the_last_reference():
         gc.enable()
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(st.data())
 def test_batch_equals_scalar_to_the_last_digit(data):
     arch = data.draw(architectures())
@@ -77,7 +78,7 @@ def test_batch_equals_scalar_to_the_last_digit(data):
     assert cost.fits[0] == fits(first, arch, placement)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(st.data())
 def test_batch_knows_what_fits(data):
     arch = data.draw(architectures(capacity=data.draw(st.integers(2, 60))))
@@ -86,7 +87,7 @@ def test_batch_knows_what_fits(data):
     assert evaluate_batch(batch_nests([nest]), arch).fits[0] == fits(nest, arch)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(st.data())
 def test_every_tile_has_the_elements_that_its_nest_says(data):
     arch = data.draw(architectures())

@@ -21,6 +21,7 @@ from accnn.passes.mapping.search.even.draws import draw_uniform
 from accnn.passes.mapping.search.even.local_search import polish
 from accnn.passes.mapping.search.even.space import even_space, with_all_orders
 from accnn.passes.mip.model import MipLimits
+from tests.thinned import examples
 
 from ....nest_strategies import architectures
 
@@ -76,7 +77,7 @@ def assert_no_mapping_beats_a_bound(space, objective):
     assert solve_space(space, ProofEffort()).bound <= found
 
 
-@settings(max_examples=15, deadline=None, derandomize=True)
+@settings(max_examples=examples(15), deadline=None, derandomize=True)
 @given(spaces(), st.sampled_from(SEARCHED))
 def test_no_even_mapping_is_below_a_certificate(space, objective):
     assert_no_mapping_beats_a_bound(space, objective)

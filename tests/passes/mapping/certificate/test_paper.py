@@ -18,6 +18,7 @@ from accnn.passes.mapping.certificate.paper import (
 from accnn.passes.mapping.problem import MappingProblem
 from accnn.passes.mapping.search.even.space import even_space
 from accnn.passes.mip.model import MipLimits
+from tests.thinned import examples
 
 from .test_certificates_attacked import spaces
 from .test_single_mappings import QUICK
@@ -87,7 +88,7 @@ def streamed_past_the_scratchpad():
     return even_space(problem)
 
 
-@settings(max_examples=60, deadline=None, derandomize=True, phases=QUICK)
+@settings(max_examples=examples(60), deadline=None, derandomize=True, phases=QUICK)
 @given(spaces(), st.integers(0, 99), st.sampled_from((0.3, 1.0)))
 @example(streamed_past_the_scratchpad(), 2, 1.0)
 @example(streamed_past_the_scratchpad(), 3, 1.0)

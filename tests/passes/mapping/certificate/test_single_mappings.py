@@ -21,6 +21,7 @@ from accnn.passes.mapping.problem import SEARCHED, MappingProblem, Objective
 from accnn.passes.mapping.search.even.draws import draw_uniform
 from accnn.passes.mapping.search.even.space import even_from_factors, even_space, with_all_orders
 from accnn.passes.mip.model import MipLimits
+from tests.thinned import examples
 
 from .test_certificates_attacked import minimising, spaces
 
@@ -89,7 +90,7 @@ def mirrored(space, one):
     return replace(one, temporal=one.temporal[:, :, columns], spatial=one.spatial[:, pairs])
 
 
-@settings(max_examples=40, deadline=None, derandomize=True, phases=QUICK)
+@settings(max_examples=examples(40), deadline=None, derandomize=True, phases=QUICK)
 @given(spaces(), st.sampled_from(SEARCHED), st.integers(0, 99))
 def test_the_program_says_what_the_cost_model_says(space, objective, seed):
     space = minimising(space, objective)
@@ -104,7 +105,7 @@ def test_the_program_says_what_the_cost_model_says(space, objective, seed):
         assert CLOSE[objective] * counts <= found <= counts * (1.0 + 1e-6)
 
 
-@settings(max_examples=25, deadline=None, derandomize=True, phases=QUICK)
+@settings(max_examples=examples(25), deadline=None, derandomize=True, phases=QUICK)
 @given(
     spaces(),
     st.sampled_from([(2, 1), (1, 3), (3, 2)]),
@@ -153,7 +154,7 @@ def hardly_bounded(draw):
     )
 
 
-@settings(max_examples=300, deadline=None, derandomize=True, phases=QUICK)
+@settings(max_examples=examples(300), deadline=None, derandomize=True, phases=QUICK)
 @given(hardly_bounded(), st.integers(0, 99))
 def test_loops_of_levels_that_are_left_out_take_as_long_further_out(arch, seed):
     problem = MappingProblem(workload=Workload(P=4, C=6, K=4, N=2), arch=arch)

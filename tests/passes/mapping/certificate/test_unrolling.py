@@ -8,6 +8,7 @@ from accnn.ir.workload import OPERANDS, REDUCTION, Dim, Operand, Workload
 from accnn.passes.mapping.certificate.unrolling import least_steps
 from accnn.passes.mapping.problem import MappingProblem
 from accnn.passes.mapping.recipes.drawn import Exhaustive
+from tests.thinned import examples
 
 PLACES = ("gb", "wb", "ib", "ab")
 SLOW = st.sampled_from((None, 0.5, 1.5))
@@ -50,7 +51,7 @@ def arrays(draw):
     )
 
 
-@settings(max_examples=60, deadline=None, derandomize=True, phases=[Phase.generate])
+@settings(max_examples=examples(60), deadline=None, derandomize=True, phases=[Phase.generate])
 @given(arrays(), st.sampled_from([{"K": 12}, {"C": 6, "K": 2}, {"P": 4, "C": 3}, {"K": 5, "R": 3}]))
 def test_the_bound_is_what_the_best_unrolling_takes(arch, extents):
     problem = MappingProblem(workload=Workload(**extents), arch=arch, padding=False)

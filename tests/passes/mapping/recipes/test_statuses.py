@@ -26,6 +26,7 @@ from accnn.passes.mapping.search.orders.engine import SearchOptions
 from accnn.passes.mapping.search.orders.selection import Rounds
 from accnn.passes.mapping.search.orders.spatial import all_unrollings, dataflow_unrolling
 from accnn.passes.mapping.search.uneven import improve_unevenly
+from tests.thinned import examples
 
 SIMBA = load_architecture("simba.toml")
 NARROW = Workload(K=7)
@@ -85,7 +86,7 @@ def padded(extent):
     return {**NARROW.dims, Dim.K: extent}
 
 
-@settings(max_examples=60, deadline=None, derandomize=True, phases=[Phase.generate])
+@settings(max_examples=examples(60), deadline=None, derandomize=True, phases=[Phase.generate])
 @given(st.data())
 def test_the_best_of_all_spaces_is_kept_with_the_least_of_their_bounds(data):
     own, searched, *tried = (

@@ -14,6 +14,7 @@ from accnn.ir.tiles.touches import Accesses
 from accnn.passes.scheduling.across.allocators import Allocators
 from accnn.passes.scheduling.across.layouts import layouts
 from tests.passes.scheduling.across.joint import both, chain
+from tests.thinned import examples
 from tests.tiles import tiles_of
 
 MODULE = both(chain(), "flexer-arch5", all_off_chip=False).in_turn
@@ -89,7 +90,7 @@ def test_tiles_that_keep_their_address_remain_there():
     assert space.moved(item) == item
 
 
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=examples(40))
 @given(st.data())
 def test_wherever_tiles_go_all_others_find_their_places(data):
     """Used at random times: no two tiles are at the same bytes while both are there."""

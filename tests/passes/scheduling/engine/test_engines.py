@@ -10,11 +10,12 @@ from accnn.backend.load import load_architecture
 from accnn.ir.arch import Architecture
 from accnn.ir.tiles.events import EventKind
 from accnn.passes.scheduling.engine.engines import Engine, Engines
+from tests.thinned import examples
 
 JOBS = st.lists(st.tuples(st.integers(0, 20), st.integers(1, 4), st.booleans()), max_size=40)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(jobs=JOBS)
 def test_work_goes_into_the_first_gap_that_is_long_enough(jobs: list[tuple[int, int, bool]]):
     engine, busy = Engine(), [False] * 400
@@ -50,7 +51,7 @@ TRANSFERS = st.lists(
 )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(
     transfers=TRANSFERS,
     startup=st.integers(0, 2),

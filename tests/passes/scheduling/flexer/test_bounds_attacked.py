@@ -21,6 +21,7 @@ from accnn.passes.scheduling.flexer.search.search import Search
 from accnn.passes.scheduling.map_operators import MapOperators
 from accnn.passes.scheduling.static.schedule_tiles import schedule_operator
 from tests.passes.scheduling.flexer.sites import alone, convolution, machine, site
+from tests.thinned import examples
 
 
 def drawn_schedules(net, arch, count=6):
@@ -47,7 +48,7 @@ def assert_no_schedule_beats_the_bound(net, arch):
         assert schedule.transferred_bytes >= bound.bytes
 
 
-@settings(max_examples=15, deadline=None, derandomize=True)
+@settings(max_examples=examples(15), deadline=None, derandomize=True)
 @given(
     capacity=st.sampled_from((8000, 30000, 120000)),
     size=st.integers(4, 10),

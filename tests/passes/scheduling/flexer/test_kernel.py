@@ -28,6 +28,7 @@ from accnn.runtime_sim.simulate import simulate
 from tests.flow import random_inputs
 from tests.networks import NetworkBuilder
 from tests.passes.scheduling.flexer.sites import alone, convolution, machine, site
+from tests.thinned import examples
 
 ENDLESS = FlexerOptions().goal(math.inf)
 
@@ -77,7 +78,7 @@ def judge(net: NetworkBuilder, capacity: int, npus: int, schedule: TileSchedule)
     assert schedule.transferred_bytes == result.total.off_chip_bytes
 
 
-@settings(max_examples=12, deadline=None, derandomize=True)
+@settings(max_examples=examples(12), deadline=None, derandomize=True)
 @given(data=st.data())
 def test_predicted_times_are_the_simulators_and_results_are_exact(data: st.DataObject):
     kernel, stride = data.draw(st.sampled_from([(1, 1), (3, 1), (3, 2)]))
@@ -118,9 +119,9 @@ def test_partial_sums_that_leave_are_retrieved(groups: int):
     spilling = [
         item for item in every if any(event.kind is EventKind.SPILL for event in item.events)
     ]
-    for schedule in every[::15]:
+    for schedule in every[:: 30 // examples(2)]:
         judge(net, capacity, 2, schedule)
-    for schedule in spilling[:2]:
+    for schedule in spilling[: examples(2)]:
         judge(net, capacity, 2, schedule)
     assert bool(spilling) == (groups == 1)
 
@@ -147,7 +148,7 @@ def test_an_operation_that_just_fits_is_never_stuck(capacity: int):
     tilings = viable_tilings(where, max_ops=100, reach=1)
     largest = max(int(tiling.tile_bytes.max()) for tiling in tilings)
     tight = [tiling for tiling in tilings if int(tiling.tile_bytes.max()) == largest]
-    for tiling in tight[:2]:
+    for tiling in tight[: examples(2)]:
         for schedule in schedules(timed(tiling, timer), FlexerOptions()):
             schedule.verify()
 

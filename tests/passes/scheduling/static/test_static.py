@@ -21,6 +21,7 @@ from accnn.passes.scheduling.static.static import (
 from tests.flow import compile_graph
 from tests.networks import NetworkBuilder
 from tests.passes.tiling.fused import compile_fused
+from tests.thinned import examples
 from tests.tiles import tiles_of
 from tests.timed import program_cycles
 
@@ -188,7 +189,7 @@ def test_what_does_not_fit_is_told_with_its_terms():
     assert ("I of %I", 64) in caught.value.shortage.terms
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 @given(
     st.integers(1, 24),
     st.integers(1, 24),

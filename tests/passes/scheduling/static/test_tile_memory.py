@@ -5,6 +5,7 @@ from hypothesis import strategies as st
 
 from accnn.passes.scheduling.engine.address_space import AT_ONCE, NEVER
 from accnn.passes.scheduling.static.tile_memory import TileRange
+from tests.thinned import examples
 
 
 def _memory(*occupants: tuple[int, int, int]) -> TileRange:
@@ -91,7 +92,7 @@ def test_a_tile_that_left_is_in_nobodys_way():
     assert memory.space.live(100, 132) == []
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(data=st.data())
 def test_what_is_kept_up_to_date_is_what_counting_gives(data: st.DataObject):
     memory, uses = TileRange(100, 64), st.sampled_from([AT_ONCE, 0, 1, 2, 5, 9, NEVER])

@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from accnn.passes.scheduling.timing.clock import Clock, Share, Span, Task, fair_speeds
+from tests.thinned import examples
 
 PORTS = 3
 
@@ -122,7 +123,7 @@ def runs(draw: st.DrawFn) -> tuple[list[list[Task]], list[bool]]:
     return queues, [draw(st.booleans()) for _ in range(count)]
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(runs())
 def test_it_tells_the_times_that_looking_at_every_cycle_tells(
     run: tuple[list[list[Task]], list[bool]],

@@ -20,6 +20,7 @@ from accnn.passes.mapping.problem import SEARCHED, MappingProblem, Objective, Ru
 from accnn.passes.mapping.search.orders.allocation import allocate
 from accnn.passes.mapping.search.orders.loops import loop_prime_factors
 from accnn.passes.mapping.search.orders.machine import UnrolledProblem
+from tests.thinned import examples
 
 ARCHS = ("simba", "eyeriss", "edge-1m", "gpu-k80", "flexer-arch1")
 
@@ -94,7 +95,7 @@ def draw_order(rng, problem):
 @pytest.mark.parametrize("even", [False, True], ids=["uneven", "even"])
 @pytest.mark.parametrize("objective", SEARCHED)
 @given(seed=st.integers(0, 10**9))
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 def test_an_allocated_order_is_a_valid_nest_with_the_cost_models_value(
     objective, even, greedy, seed
 ):

@@ -10,6 +10,7 @@ from accnn.passes.scheduling.cosma.packing.deep import pack_deeply
 from accnn.passes.scheduling.cosma.packing.exact import pack
 from accnn.passes.scheduling.engine.blocks import Block, peak_bytes
 from tests.block_strategies import block_lists
+from tests.thinned import examples
 
 MINIMALLOC = Path(__file__).parents[4] / "data" / "minimalloc"
 CAPACITY = 1_048_576
@@ -100,7 +101,7 @@ def full_block_lists(draw: st.DrawFn) -> tuple[list[Block], int]:
     return found + fillers, budget
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(full_block_lists(), st.integers(0, 1))
 def test_the_search_is_exact_where_no_byte_is_left(case: tuple[list[Block], int], extra: int):
     blocks, budget = case

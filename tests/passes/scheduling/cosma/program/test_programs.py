@@ -18,6 +18,7 @@ from accnn.passes.scheduling.cosma.search.divide import divide
 from accnn.passes.scheduling.cosma.search.moves import MoveTable
 from accnn.passes.scheduling.cosma.search.peak import least_peak
 from accnn.passes.scheduling.cosma.solve import CosmaOptions, PlanEngine, PlanOrder, solve
+from tests.thinned import examples
 
 from ..oracle import brute_force, problems
 
@@ -37,7 +38,7 @@ def test_the_reduced_program_chooses_options_as_brute_force_does(problem: PlanPr
     assert solve_reduced(problem.restrict_menus()).cost == brute_force(problem)
 
 
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=examples(12), deadline=None)
 @given(problems(most=5, slack=1))
 def test_the_literal_program_never_beats_the_reduced_one(problem: PlanProblem):
     reduced, literal = solve_reduced(problem), solve_literal(problem)
@@ -75,7 +76,7 @@ def test_a_known_plan_is_taken_where_it_is_optimal(problem: PlanProblem):
         assert (found.plan is known) == (known.cost == found.cost)
 
 
-@settings(max_examples=5, deadline=None)
+@settings(max_examples=examples(5), deadline=None)
 @given(problems(most=4, slack=2))
 def test_cbc_agrees_with_highs_on_addresses(problem: PlanProblem):
     highs, cbc = (solve_literal(problem, solver=solver, same=True) for solver in Solver)

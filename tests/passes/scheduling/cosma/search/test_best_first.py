@@ -7,11 +7,12 @@ from accnn.passes.scheduling.cosma.problem import Operation, PlanProblem, Tensor
 from accnn.passes.scheduling.cosma.search.best_first import beam_search, search
 from accnn.passes.scheduling.cosma.search.bounds import WallBound
 from accnn.passes.scheduling.cosma.search.moves import MoveTable
+from tests.thinned import examples
 
 from ..oracle import brute_force, corridors, forks, problems
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(problems(most=6))
 def test_the_search_finds_what_brute_force_finds(problem: PlanProblem):
     result = search(MoveTable(problem))
@@ -26,7 +27,7 @@ def test_the_search_finds_what_brute_force_finds_on_larger_graphs(problem: PlanP
     assert search(MoveTable(problem)).cost == brute_force(problem)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(problems(most=5, menus=True))
 def test_the_search_chooses_options_as_brute_force_does(problem: PlanProblem):
     assert search(MoveTable(problem)).cost == brute_force(problem)
@@ -51,7 +52,7 @@ def test_the_bound_of_the_walls_never_exceeds_the_optimum(problem: PlanProblem):
     assert_no_plan_beats_the_walls(problem)
 
 
-@settings(max_examples=100, deadline=None, derandomize=True)
+@settings(max_examples=examples(100), deadline=None, derandomize=True)
 @given(forks())
 def test_what_several_operators_need_again_behind_a_wall_is_fetched_once(problem: PlanProblem):
     assert WallBound(MoveTable(problem))(MoveTable(problem).start()) <= brute_force(problem)

@@ -9,6 +9,7 @@ from accnn.passes.scheduling.cosma import solve as solving
 from accnn.passes.scheduling.cosma.problem import PlanProblem
 from accnn.passes.scheduling.cosma.solve import CosmaOptions, PlanEngine, solve
 from tests.passes.scheduling.cosma.oracle import brute_force, problems, random_plan
+from tests.thinned import examples
 
 _WALKS = 30
 
@@ -25,7 +26,7 @@ def assert_no_plan_beats_the_bound(problem: PlanProblem, options: CosmaOptions) 
     assert solution.bound <= solution.cost
 
 
-@settings(max_examples=40, deadline=None, derandomize=True)
+@settings(max_examples=examples(40), deadline=None, derandomize=True)
 @given(problems(most=7, slack=3))
 def test_no_plan_of_whole_tensors_beats_a_bound(problem: PlanProblem):
     for nodes in (3, 100_000):
@@ -34,7 +35,7 @@ def test_no_plan_of_whole_tensors_beats_a_bound(problem: PlanProblem):
         )
 
 
-@settings(max_examples=40, deadline=None, derandomize=True)
+@settings(max_examples=examples(40), deadline=None, derandomize=True)
 @given(problems(most=5, menus=True))
 def test_no_plan_of_a_menu_beats_a_bound(problem: PlanProblem):
     for nodes in (3, 100_000):

@@ -6,11 +6,12 @@ from accnn.passes.scheduling.cosma.problem import PlanProblem, problem_of
 from accnn.passes.scheduling.cosma.search.best_first import search
 from accnn.passes.scheduling.cosma.search.divide import break_nodes, divide, join
 from accnn.passes.scheduling.cosma.search.moves import MoveTable
+from tests.thinned import examples
 
 from ..oracle import problems
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(problems(most=8))
 def test_pieces_cost_what_the_whole_costs(problem: PlanProblem):
     pieces = divide(problem)

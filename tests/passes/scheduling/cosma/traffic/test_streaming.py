@@ -24,7 +24,7 @@ def _with_scratchpad(size: int) -> Architecture:
     return replace(SIMBA, levels=levels)
 
 
-@pytest.mark.parametrize("network", [resnet50, lraspp, vit])
+@pytest.mark.parametrize("network", [resnet50, lraspp, pytest.param(vit, marks=pytest.mark.slow)])
 def test_a_larger_scratchpad_never_moves_more(network):
     graph = network()
     sizes = [1 << power for power in range(14, 23, 2)]
