@@ -23,6 +23,9 @@ ARCH ?= simba.toml
 # One thread for each of the processes that run side by side.
 export OMP_NUM_THREADS ?= 1
 
+# Sources of what is compiled to machine code.
+KERNELS := ir/compiled.py $(shell grep -rl "compiled import" --include=*.py passes runtime_sim)
+
 # Without bytecode each of the many processes that tests start would compile the whole package.
 unexport PYTHONDONTWRITEBYTECODE
 
@@ -53,8 +56,10 @@ pytest: .venv/installed-dev
 	@echo "==> pytest: all tests but the slow ones"
 	@$(BIN)/pytest -q -n $(JOBS)
 
+kernels: .venv/compiled ## compile the kernels to machine code, as first use would
+
 # Tests that run side by side would each compile them.
-kernels: .venv/installed-dev ## compile the kernels to machine code, as first use would
+.venv/compiled: $(KERNELS) | .venv/installed-dev
 	@echo "==> machine code of the kernels"
 	@folder=$$(mktemp -d); trap 'rm -rf "$$folder"' EXIT; export ACCNN_CACHE="$$folder"; \
 		$(BIN)/acc-map --layer "K=2" --arch simba --mapper salsa >"$$folder/nests" & nests=$$!; \
@@ -64,6 +69,7 @@ kernels: .venv/installed-dev ## compile the kernels to machine code, as first us
 		$(BIN)/acc-compile --quiet "$$folder/net.onnx" --arch flexer-arch5 --mapper output-stationary --tiles flexer \
 			-o "$$folder/net.acc"; \
 		wait $$nests; wait $$mesh
+	@touch $@
 
 browser: .venv/installed-browser ## look at the report in a real browser (installs one, 550 MB)
 	@echo "==> pytest: the report in a browser"
@@ -102,7 +108,7 @@ types: .venv/installed-dev ## pyright, strict
 	@echo "==> pyright: types, strict"
 	@$(BIN)/pyright --warnings
 
-newcomer: .venv/installed-dev ## do what newcomers do: docs/getting-started.md with the built wheel
+newcomer: kernels ## do what newcomers do: docs/getting-started.md with the built wheel
 	@echo "==> docs/getting-started.md with the built wheel"
 	@$(BIN)/pytest -q -m slow tests/test_getting_started.py -k wheel
 

@@ -7,7 +7,9 @@ import shutil
 import subprocess
 import sys
 import tomllib
+from collections.abc import Mapping
 from importlib.metadata import Distribution, distribution
+from itertools import chain
 from pathlib import Path
 
 import pytest
@@ -71,14 +73,24 @@ def link(packages: dict[str, Distribution], folder: Path) -> None:
                 target.symlink_to(Path(str(package.locate_file(top))).resolve())
 
 
-def follow(folder: Path, python: str, before_install: str = "", **settings: str) -> str:
-    """Follow the page in a shell that inherits next to nothing, and return what it says."""
+def follow(
+    folder: Path, python: str, after: Mapping[str, str] | None = None, **settings: str
+) -> str:
+    """Follow the page in a shell that inherits next to nothing, and return what it says.
+
+    Args:
+        folder: Where.
+        python: What ``python3`` means there.
+        after: What else is done, after the command of a name.
+        settings: Variables of the environment.
+    """
     (folder / "bin").mkdir()
     start = folder / "bin" / "python3"
     start.write_text(f'#!/bin/sh\nexec {shlex.quote(python)} "$@"\n')
     start.chmod(0o755)
-    first, *others = commands()
-    script = "\n".join(("set -e", first, before_install, *others))
+    also = after or {}
+    steps = ((line, also.get(line.split()[0], "")) for line in commands())
+    script = "\n".join(("set -e", *chain.from_iterable(steps)))
     environment = {
         "PATH": f"{folder / 'bin'}:/usr/bin:/bin",
         "HOME": str(folder),
@@ -115,17 +127,19 @@ def test_the_files_of_the_page_make_a_verified_program(
 
 @pytest.mark.slow
 def test_the_wheel_needs_no_more_than_it_says(tmp_path: Path) -> None:
-    """Run by continuous integration; compiling all kernels anew takes most of its minutes."""
+    """Run by continuous integration, with the machine code of the kernels of the sources."""
     place = tmp_path / "empty"
     place.mkdir()
     shutil.copy(build(tmp_path / "made"), place)
     write_files(place)
     link(needed(), tmp_path / "packages")
     (tmp_path / "linked.pth").write_text(f"{tmp_path / 'packages'}\n")
-    show = f"cp {shlex.quote(str(tmp_path / 'linked.pth'))} env/lib/python3*/site-packages/"
+    site = "env/lib/python3*/site-packages"
+    show = f"cp {shlex.quote(str(tmp_path / 'linked.pth'))} {site}/"
+    lend = f"PYTHONPATH={ROOT} {sys.executable} -m tests.machine_code {site}/accnn"
     offline = {"PIP_NO_INDEX": "1", "PIP_CONFIG_FILE": os.devnull}
 
-    assert VERIFIED in follow(place, sys.executable, show, **offline)
+    assert VERIFIED in follow(place, sys.executable, {"python3": show, "pip": lend}, **offline)
 
 
 @pytest.mark.slow
