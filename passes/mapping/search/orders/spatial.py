@@ -1,17 +1,23 @@
 """Spatial mappings to search orders for: by the machine's dataflow, or all maximal ones."""
 
-import itertools
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
+from typing import Any
+
+import numpy as np
 
 from .....ir.arch import Architecture, Fanout, MemoryLevel
 from .....ir.mapping import SpatialLoop
 from .....ir.workload import DIMS, OPERANDS, REDUCTION, RELEVANT, Dim, Operand, Workload
+from ....analysis.batches.nest_batch import Floats, Ints
 from ...problem import MappingProblem, Objective
 
 Unrolling = tuple[SpatialLoop, ...]
-_Left = dict[Dim, int]
+
+_MOST = 2**62
+"""Beyond it numbers of 64 bits overflow, and no extent lies."""
+_NUMBER = {dim: number for number, dim in enumerate(DIMS)}
 
 
 def dataflow_unrolling(workload: Workload, arch: Architecture) -> Unrolling:
@@ -71,36 +77,72 @@ def least_price(
         padding: As in :func:`all_unrollings`.
         beam: As in :func:`all_unrollings`.
     """
-    price = _Price(problem.workload, problem.arch, problem.objective)
-    return price.of(*_unrollings_of(problem, padding, beam)[0])
+    return _unrollings_of(problem, padding, beam)[0][1]
 
 
 def _unrollings_of(
     problem: MappingProblem, padding: bool, beam: int | None
-) -> Sequence[tuple[Unrolling, _Left]]:
+) -> Sequence[tuple[Unrolling, float]]:
     return _unrollings(problem.workload, problem.arch, problem.objective, padding, beam)
 
 
 @lru_cache(maxsize=64)
 def _unrollings(
     workload: Workload, arch: Architecture, objective: Objective, padding: bool, beam: int | None
-) -> Sequence[tuple[Unrolling, _Left]]:
-    """Return the unrollings in which no loop can be made longer, cheapest first.
+) -> Sequence[tuple[Unrolling, float]]:
+    """Return the unrollings in which no loop can be made longer and their prices, cheapest first.
 
     Problems that differ in capacities and resident operands alone have the same ones.
     """
     price = _Price(workload, arch, objective)
-    states: list[tuple[Unrolling, _Left]] = [((), dict(workload.dims))]
-    for fanout in reversed(arch.fanouts):
-        grown: dict[Unrolling, _Left] = {}
-        for unrolling, left in states:
-            size = _left_of(arch, fanout, unrolling)
-            for own in _maximal(left, fanout, size, padding):
-                loops = tuple(_loop(dim, extent, fanout.name) for dim, extent in own.items())
-                rest = left | {dim: -(-left[dim] // extent) for dim, extent in own.items()}
-                grown[loops + unrolling] = rest
-        states = _cheapest(grown, price, beam)
-    return states
+    kind = _integers(workload, arch)
+    extents: Ints = np.ones((1, len(arch.fanouts), len(DIMS)), kind)
+    left: Ints = np.array([[workload.dims[dim] for dim in DIMS]], kind)
+    for number in reversed(range(len(arch.fanouts))):
+        grown = [_grown(arch, number, *state, padding) for state in zip(extents, left, strict=True)]
+        extents, left = (np.concatenate(parts) for parts in zip(*grown, strict=True))
+        rows = _cheapest(price.of(extents, left), extents, arch, beam)
+        extents, left = extents[rows], left[rows]
+    costs = price.of(extents, left)
+    return [(_loops(arch, own), float(cost)) for own, cost in zip(extents, costs, strict=True)]
+
+
+def _integers(workload: Workload, arch: Architecture) -> np.dtype[Any]:
+    """Return the type of numbers that hold all steps of all children: Python's if need be."""
+    steps = math.prod(workload.dims.values())
+    children = math.prod(fanout.size for fanout in arch.fanouts)
+    return np.dtype(np.int64 if steps * children < _MOST else object)
+
+
+def _grown(
+    arch: Architecture, number: int, extents: Ints, left: Ints, padding: bool
+) -> tuple[Ints, Ints]:
+    """Return the ways to unroll one more fan-out, ``[ways, fanouts, dims]``, and what they leave.
+
+    Args:
+        arch: The machine.
+        number: Of the fan-out.
+        extents: Of loops that are unrolled already, ``[fanouts, dims]``.
+        left: Extents that these leave, ``[dims]``.
+        padding: As in :func:`all_unrollings`.
+    """
+    fanout = arch.fanouts[number]
+    size = _left_of(arch, fanout, _loops(arch, extents))
+    usable = tuple(map(_NUMBER.__getitem__, _usable(fanout)))
+    ways = _maximal(usable, tuple(left[list(usable)].tolist()), size, padding)
+    grown = np.repeat(extents[np.newaxis], len(ways), axis=0)
+    grown[:, number] = ways
+    return grown, -(-left // ways)
+
+
+def _loops(arch: Architecture, extents: Ints) -> Unrolling:
+    """Return the loops of extents above one, ``[fanouts, dims]``, outermost fan-out first."""
+    return tuple(
+        _loop(dim, extent, fanout.name)
+        for fanout, own in zip(arch.fanouts, extents.tolist(), strict=True)
+        for dim in fanout.dims
+        if (extent := own[_NUMBER[dim]]) > 1
+    )
 
 
 @lru_cache(maxsize=1024)
@@ -109,15 +151,11 @@ def _loop(dim: Dim, extent: int, fanout: str) -> SpatialLoop:
     return SpatialLoop(dim, extent, fanout)
 
 
-def _cheapest(
-    states: Mapping[Unrolling, _Left], price: "_Price", beam: int | None
-) -> list[tuple[Unrolling, _Left]]:
-    """Return the cheapest states in order, ties by dimensions and extents; only few are sorted."""
-    prices = [price.of(*item) for item in states.items()]
-    most = sorted(prices)[:beam][-1]
-    some = ((cost, item) for cost, item in zip(prices, states.items(), strict=True) if cost <= most)
-    ordered = sorted(some, key=lambda pair: (pair[0], _key(pair[1][0])))
-    return [item for _, item in ordered[:beam]]
+def _cheapest(costs: Floats, extents: Ints, arch: Architecture, beam: int | None) -> list[int]:
+    """Return the cheapest rows in order, ties by dimensions and extents; only few are sorted."""
+    most = np.sort(costs)[:beam][-1]
+    keys = {row: _key(_loops(arch, extents[row])) for row in np.flatnonzero(costs <= most).tolist()}
+    return sorted(keys, key=lambda row: (costs[row], keys[row]))[:beam]
 
 
 class _Price:
@@ -134,35 +172,40 @@ class _Price:
         self.bits[Operand.O] = max(self.bits[Operand.O], arch.accumulator_bits)
         self.energy = [self._energy(*item) for item in innermost.items()]
         self.cycles = [self._cycles(*item) for item in innermost.items()]
-        self.joined = {
-            (fanout.name, dim): tuple(
-                (number, dim not in RELEVANT[operand] and _joins(operand, fanout))
-                for number, (operand, level) in enumerate(innermost.items())
-                if fanout in arch.fanouts_beneath(level.name)
-            )
-            for fanout in arch.fanouts
-            for dim in DIMS
-        }
+        shape = len(OPERANDS), len(arch.fanouts), len(DIMS)
+        self.copies, self.sharing = np.zeros(shape, bool), np.zeros(shape, bool)
+        for number, (operand, level) in enumerate(innermost.items()):
+            beneath = arch.fanouts_beneath(level.name)
+            for column, fanout in enumerate(arch.fanouts):
+                shared = [dim not in RELEVANT[operand] and _joins(operand, fanout) for dim in DIMS]
+                self.sharing[number, column] = fanout in beneath and np.array(shared)
+                self.copies[number, column] = fanout in beneath and ~np.array(shared)
 
-    def of(self, unrolling: Unrolling, left: _Left) -> float:
-        """Return cycles, energy or their product; a lower bound where all fan-outs are decided."""
-        steps, width = math.prod(left.values()), 1
-        copies, sharing = [1] * len(OPERANDS), [1] * len(OPERANDS)
-        for loop in unrolling:
-            width *= loop.extent
-            for number, joins in self.joined[loop.fanout, loop.dim]:
-                counted = sharing if joins else copies
-                counted[number] *= loop.extent
-        slowest = max(1.0, *(many * own for many, own in zip(copies, self.cycles, strict=True)))
-        each = (own / many for own, many in zip(self.energy, sharing, strict=True))
-        energy = sum(each, start=self.arch.mac_energy)
+    def of(self, extents: Ints, left: Ints) -> Floats:
+        """Return cycles, energy or their product; a lower bound where all fan-outs are decided.
+
+        Args:
+            extents: Of unrolled loops, ``[B, fanouts, dims]``.
+            left: Extents that these leave, ``[B, dims]``.
+        """
+        steps, width = left.prod(axis=1), extents.prod(axis=(1, 2))
+        slowest: Floats = np.ones(len(left))
+        energy: Floats = np.full(len(left), self.arch.mac_energy)
+        for number in range(len(OPERANDS)):
+            copies, sharing = (
+                np.where(counted[number], extents, 1).prod(axis=(1, 2))
+                for counted in (self.copies, self.sharing)
+            )
+            slowest = np.maximum(slowest, copies * self.cycles[number])
+            energy = energy + self.energy[number] / sharing
         match self.objective:
             case Objective.LATENCY | Objective.NETWORK:
-                return steps * slowest
+                cost = steps * slowest
             case Objective.ENERGY:
-                return steps * width * energy
+                cost = steps * width * energy
             case Objective.EDP:
-                return steps * slowest * steps * width * energy
+                cost = steps * slowest * steps * width * energy
+        return cost.astype(float)
 
     def _energy(self, operand: Operand, level: MemoryLevel) -> float:
         energy = level.read_energy + (level.write_energy if operand is Operand.O else 0.0)
@@ -183,7 +226,7 @@ def _joins(operand: Operand, fanout: Fanout) -> bool:
 
 
 def _key(unrolling: Unrolling) -> tuple[tuple[str, int, int], ...]:
-    return tuple((loop.fanout, DIMS.index(loop.dim), loop.extent) for loop in unrolling)
+    return tuple((loop.fanout, _NUMBER[loop.dim], loop.extent) for loop in unrolling)
 
 
 def _usable(fanout: Fanout) -> list[Dim]:
@@ -204,6 +247,7 @@ def _largest_divisor(extent: int, size: int) -> int:
     return max(item for item in range(1, min(extent, size) + 1) if extent % item == 0)
 
 
+@lru_cache(maxsize=4096)
 def _extents(extent: int, size: int, padding: bool) -> tuple[int, ...]:
     """Return the extents of a loop that make sense, ascending; one is always among them."""
     most = min(extent, size)
@@ -217,30 +261,27 @@ def _least(extent: int, unrolled: int) -> int:
     return math.ceil(extent / math.ceil(extent / unrolled))
 
 
-def _maximal(
-    left: Mapping[Dim, int], fanout: Fanout, size: int, padding: bool
-) -> Iterator[Mapping[Dim, int]]:
-    """Yield the ways to fill a fan-out in which no extent can grow.
+@lru_cache(maxsize=4096)
+def _maximal(dims: tuple[int, ...], left: tuple[int, ...], size: int, padding: bool) -> Ints:
+    """Return the ways to fill a fan-out in which no extent can grow, ``[ways, dims]``.
 
     What is left to a dimension is rounded down dimension by dimension, so that a few ways are
     among them that could still grow: for energy, these are often better than those that cannot.
+
+    Args:
+        dims: Numbers of the dimensions that it unrolls.
+        left: Their extents.
+        size: Its children.
+        padding: As in :func:`all_unrollings`.
     """
-    dims = [dim for dim in _usable(fanout) if left[dim] > 1]
-    choices = {dim: _extents(left[dim], size, padding) for dim in dims}
-    longer = {
-        (dim, extent): following
-        for dim, own in choices.items()
-        for extent, following in itertools.pairwise(own)
-    }
-
-    def extend(
-        rest: Sequence[Dim], chosen: tuple[tuple[Dim, int], ...], space: int
-    ) -> Iterator[Mapping[Dim, int]]:
-        if not rest:
-            if all(longer.get(item, math.inf) > item[1] * space for item in chosen):
-                yield {dim: extent for dim, extent in chosen if extent > 1}
-            return
-        for extent in itertools.takewhile(lambda item: item <= space, choices[rest[0]]):
-            yield from extend(rest[1:], (*chosen, (rest[0], extent)), space // extent)
-
-    yield from extend(dims, (), size)
+    ways = np.ones((1, len(DIMS)), np.int64)
+    longer = np.full((1, len(DIMS)), _MOST)
+    space = np.array([size])
+    for dim, extent in zip(dims, left, strict=True):
+        own = _extents(extent, size, padding)
+        rows, columns = np.nonzero(np.array(own) <= space[:, np.newaxis])
+        ways, longer = ways[rows], longer[rows]
+        ways[:, dim] = np.array(own)[columns]
+        longer[:, dim] = np.array((*own[1:], _MOST))[columns]
+        space = space[rows] // ways[:, dim]
+    return ways[(longer > ways * space[:, np.newaxis]).all(axis=1)]

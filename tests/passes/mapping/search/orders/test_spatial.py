@@ -9,7 +9,11 @@ from accnn.ir.errors import InfeasibleError, VerifyError
 from accnn.ir.mapping import Loop, SpatialLoop, even_nest
 from accnn.ir.workload import Dim, Workload
 from accnn.passes.mapping.problem import MappingProblem
-from accnn.passes.mapping.search.orders.spatial import all_unrollings, dataflow_unrolling
+from accnn.passes.mapping.search.orders.spatial import (
+    all_unrollings,
+    dataflow_unrolling,
+    least_price,
+)
 
 EYERISS = load_architecture("eyeriss.toml")
 WORKLOAD = Workload(R=3, P=7, Q=7, C=6, K=10)
@@ -88,6 +92,15 @@ def test_a_beam_keeps_the_first_ones():
 def test_a_workload_of_one_step_is_not_unrolled():
     assert all_unrollings(MappingProblem(workload=Workload(), arch=EYERISS)) == ((),)
     assert dataflow_unrolling(Workload(), EYERISS) == ()
+
+
+def test_the_largest_workloads_overflow_no_number():
+    workload = Workload(P=2**31 - 1, Q=2**31 - 1, K=64, C=8)
+
+    found = least_price(MappingProblem(workload=workload, arch=EYERISS), padding=True, beam=24)
+
+    children = math.prod(fanout.size for fanout in EYERISS.fanouts)
+    assert found >= math.prod(workload.dims.values()) / children
 
 
 def single(name):
