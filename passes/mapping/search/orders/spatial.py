@@ -175,11 +175,10 @@ class _Price:
         shape = len(OPERANDS), len(arch.fanouts), len(DIMS)
         self.copies, self.sharing = np.zeros(shape, bool), np.zeros(shape, bool)
         for number, (operand, level) in enumerate(innermost.items()):
-            beneath = arch.fanouts_beneath(level.name)
-            for column, fanout in enumerate(arch.fanouts):
+            for fanout in arch.fanouts_beneath(level.name):
+                at = number, arch.fanouts.index(fanout)
                 shared = [dim not in RELEVANT[operand] and _joins(operand, fanout) for dim in DIMS]
-                self.sharing[number, column] = fanout in beneath and np.array(shared)
-                self.copies[number, column] = fanout in beneath and ~np.array(shared)
+                self.sharing[at], self.copies[at] = shared, np.logical_not(shared)
 
     def of(self, extents: Ints, left: Ints) -> Floats:
         """Return cycles, energy or their product; a lower bound where all fan-outs are decided.
