@@ -13,6 +13,7 @@ from benchmarks.rows import read_rows
 ROW = Row(network="n", scratchpad=1, fuse="off", bytes=300, compulsory=100, cpu_seconds=0.0)
 
 
+@pytest.mark.slow
 def test_a_row_for_each_size_and_way_and_a_picture(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

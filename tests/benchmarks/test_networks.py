@@ -14,6 +14,7 @@ def networks() -> ModuleType:
     return load_script("networks")
 
 
+@pytest.mark.slow
 def test_a_row_per_network_and_machine(
     networks: ModuleType,
     tmp_path: Path,

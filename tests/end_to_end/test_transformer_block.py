@@ -84,7 +84,7 @@ def test_a_transformer_block_verifies(tmp_path: Path, arch: str):
 @pytest.mark.parametrize(
     ("tokens", "scratchpad", "arch"),
     [
-        (48, 16384, "simba"),
+        pytest.param(48, 16384, "simba", marks=pytest.mark.slow),
         pytest.param(128, 24576, "simba", marks=pytest.mark.slow),
         pytest.param(128, 24576, "flexer-arch5", marks=pytest.mark.slow),
     ],
