@@ -23,8 +23,9 @@ ARCH ?= simba.toml
 # One thread for each of the processes that run side by side.
 export OMP_NUM_THREADS ?= 1
 
-# Sources of what is compiled to machine code.
-KERNELS := ir/compiled.py $(shell grep -rl "compiled import" --include=*.py passes runtime_sim)
+# What machine code depends on: all sources of a folder in which anything is compiled.
+KERNELS := ir/compiled.py $(wildcard $(addsuffix *.py,$(sort $(dir \
+	$(shell grep -rl "compiled import" --include=*.py passes runtime_sim)))))
 
 # Without bytecode each of the many processes that tests start would compile the whole package.
 unexport PYTHONDONTWRITEBYTECODE

@@ -6,11 +6,12 @@ Compiling all kernels anew takes two minutes. Numba keeps machine code below a d
 its sources, and believes what is as old as they are.
 """
 
-import hashlib
 import shutil
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+
+from numba.core.caching import UserProvidedCacheLocator
 
 from accnn.ir.compiled import machine_code_folder
 
@@ -19,7 +20,7 @@ ROOT = Path(__file__).parents[1]
 
 def kept_for(folder: Path) -> str:
     """Return how Numba calls the folder for machine code of the sources of a folder."""
-    return f"{folder.name}_{hashlib.sha1(str(folder).encode()).hexdigest()}"
+    return UserProvidedCacheLocator.get_suitable_cache_subpath(folder / "any.py")
 
 
 def lend(package: Path) -> Iterator[str]:

@@ -98,12 +98,13 @@ def _unrollings(
     kind = _integers(workload, arch)
     extents: Ints = np.ones((1, len(arch.fanouts), len(DIMS)), kind)
     left: Ints = np.array([[workload.dims[dim] for dim in DIMS]], kind)
+    costs = price.of(extents, left)
     for number in reversed(range(len(arch.fanouts))):
         grown = [_grown(arch, number, *state, padding) for state in zip(extents, left, strict=True)]
         extents, left = (np.concatenate(parts) for parts in zip(*grown, strict=True))
-        rows = _cheapest(price.of(extents, left), extents, arch, beam)
-        extents, left = extents[rows], left[rows]
-    costs = price.of(extents, left)
+        costs = price.of(extents, left)
+        rows = _cheapest(costs, extents, arch, beam)
+        extents, left, costs = extents[rows], left[rows], costs[rows]
     return [(_loops(arch, own), float(cost)) for own, cost in zip(extents, costs, strict=True)]
 
 

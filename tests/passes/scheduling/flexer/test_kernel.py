@@ -119,7 +119,7 @@ def test_partial_sums_that_leave_are_retrieved(groups: int):
     spilling = [
         item for item in every if any(event.kind is EventKind.SPILL for event in item.events)
     ]
-    for schedule in every[:: 30 // examples(2)]:
+    for schedule in every[:: 30 // examples(2)]:  # one in 15, or in 30
         judge(net, capacity, 2, schedule)
     for schedule in spilling[: examples(2)]:
         judge(net, capacity, 2, schedule)
