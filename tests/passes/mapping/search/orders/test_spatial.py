@@ -8,7 +8,8 @@ from accnn.backend.load import load_architecture
 from accnn.ir.errors import InfeasibleError, VerifyError
 from accnn.ir.mapping import Loop, SpatialLoop, even_nest
 from accnn.ir.workload import Dim, Workload
-from accnn.passes.mapping.problem import MappingProblem
+from accnn.passes.mapping.problem import MappingProblem, Objective
+from accnn.passes.mapping.recipes.output_stationary import OutputStationary
 from accnn.passes.mapping.search.orders.spatial import (
     all_unrollings,
     dataflow_unrolling,
@@ -101,6 +102,15 @@ def test_the_largest_workloads_overflow_no_number():
 
     children = math.prod(fanout.size for fanout in EYERISS.fanouts)
     assert found >= math.prod(workload.dims.values()) / children
+
+
+@pytest.mark.parametrize("objective", [Objective.LATENCY, Objective.ENERGY, Objective.EDP])
+@pytest.mark.parametrize("name", ["eyeriss", "gpu-k80", "edge-1m"])
+def test_no_nest_costs_less_than_the_steps_of_the_cheapest_unrolling(name, objective):
+    for workload in (WORKLOAD, Workload(R=3, S=3, P=14, Q=14, C=64, K=96), Workload(C=512, K=100)):
+        problem = MappingProblem(workload=workload, arch=single(name), objective=objective)
+
+        assert least_price(problem, padding=True) <= OutputStationary().map(problem).objective
 
 
 def single(name):
