@@ -7,17 +7,27 @@ are full and the array is free, and ends its tasks in order. Tasks wait for the 
 From begin (or after the start-up) to done a task moves its bytes. Those that ask a port for more
 than it has share it: all slow down alike until every port has enough, but no more than the ports
 that they use make them (max-min fairness). Speeds change when some task begins or is done. Tasks
-begin and are done at whole cycles.
+begin and are done at whole cycles. The loops are compiled.
 
 References:
     Bertsekas, Gallager: Data Networks, 2nd edition, 1992, section 6.5.2 (max-min flow control).
 """
 
+# Numba's compiled functions take scalars of NumPy, and give them back.
+# pyright: reportArgumentType=false, reportReturnType=false
+
 import math
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
-from heapq import heappop, heappush
+from collections.abc import Sequence
+from itertools import accumulate, pairwise
 from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ....ir.compiled import entry, inner, maker
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
 
 _ERROR = 1e-6
 """What floats may add to an exact number of cycles."""
@@ -25,7 +35,22 @@ _ERROR = 1e-6
 _OVER = 1.0 + 1e-9
 """A port that is asked for more has too little."""
 
-_NEVER = math.inf
+_NEVER = 1 << 62
+
+_AHEAD, _LENGTH, _AFTER = range(3)
+"""Columns of tasks."""
+
+_START, _BEGIN, _DONE, _END = range(4)
+"""Columns of spans."""
+
+_REST, _SPEED = range(2)
+"""Columns of what moves bytes: what is left of it at full speed [cycle]; its speed, above 0 up to
+1, or 0 while nothing is moved."""
+
+_STARTED, _RIPE, _BEGUN, _LEFT, _ENDED, _RIPE_AT, _SINCE, _FINISH, _PIPELINED = range(9)
+"""Columns of queues. How many of their first tasks have started, are past start-up or fill, have
+begun, are done, have ended; when the last one that has started is ripe; from when on the one that
+moves bytes has its speed, and when it is done at this speed; whether the queue is pipelined."""
 
 
 class Share(NamedTuple):
@@ -62,217 +87,315 @@ class Span(NamedTuple):
     end: int
 
 
-@dataclass(slots=True)
-class _Line:
-    """A queue under way; counts of its first tasks that have come so far, and their times.
+class Shares(NamedTuple):
+    """What tasks take of ports at full speed.
 
     Attributes:
-        tasks: The queue.
-        pipelined: Whether the next one starts when one has begun.
-        ripe: Those that are past start-up or fill.
-        left: Of the task that moves bytes, what is left at full speed at ``since`` [cycle].
-        speed: Its speed since then, above 0 up to 1; 0 while nothing is moved.
-        finish: When it is done at this speed [cycle].
+        first: Of each task, which entry is its first one, and how many there are in all.
+        port: Of each entry.
+        part: Of each entry, above 0 up to 1.
     """
 
-    tasks: Sequence[Task]
-    pipelined: bool
-    starts: list[int] = field(default_factory=list[int])
-    begins: list[int] = field(default_factory=list[int])
-    dones: list[int] = field(default_factory=list[int])
-    ends: list[int] = field(default_factory=list[int])
-    ripe: int = 0
-    left: float = 0.0
-    since: int = 0
-    speed: float = 0.0
-    finish: float = _NEVER
-
-    @property
-    def is_moving(self) -> bool:
-        """Whether a task has begun and is not done."""
-        return len(self.begins) > len(self.dones)
-
-    def upcoming(self, ended: int) -> Task | None:
-        """Return the next task if it has its turn; others may still keep it waiting.
-
-        Args:
-            ended: How many of the queue's tasks have ended.
-        """
-        started = len(self.starts)
-        free = len(self.begins) if self.pipelined else ended
-        return self.tasks[started] if started == free and started < len(self.tasks) else None
-
-    @property
-    def is_ripe(self) -> bool:
-        """Whether the next task can begin."""
-        return len(self.begins) < self.ripe and not self.is_moving
-
-    def set_speed(self, speed: float, now: int) -> None:
-        """Go on at another speed."""
-        self.left -= (now - self.since) * self.speed
-        self.since, self.speed = now, speed
-        self.finish = now + max(0, math.ceil(self.left / speed - _ERROR))
+    first: Ints
+    port: Ints
+    part: Floats
 
 
-@dataclass(slots=True)
-class Clock:
-    """Runs queues of tasks; local to one run.
+class _Queues(NamedTuple):
+    """All queues under way, one task after the other.
 
     Attributes:
+        first: Which task is the first one of each queue, and how many there are in all.
+        tasks: A row for each.
+        waits_from: Of each task, which wait is its first one, and how many there are in all.
+        waits: Rows of a queue, and how many of its first tasks must have ended.
+        shares: Of each task.
+        lines: A row for each queue.
+        moving: A row for each queue, of its task that moves bytes.
+        asked: What is asked of each port.
+        spans: When each task runs.
+    """
+
+    first: Ints
+    tasks: Ints
+    waits_from: Ints
+    waits: Ints
+    shares: Shares
+    lines: Ints
+    moving: Floats
+    asked: Floats
+    spans: Ints
+
+
+def run_queues(
+    queues: Sequence[Sequence[Task]], pipelined: Sequence[bool], ports: int
+) -> list[list[Span]]:
+    """Return when the tasks of each queue run.
+
+    Args:
         queues: The tasks of each queue, in order.
         pipelined: For each queue, whether fill and drain hide behind its other tasks.
         ports: How many ports there are.
-    """
 
-    queues: Sequence[Sequence[Task]]
-    pipelined: Sequence[bool]
-    ports: int
-    _lines: list[_Line] = field(default_factory=list[_Line])
-    _ended: list[int] = field(default_factory=list[int])
-    _heap: list[tuple[int, int, bool]] = field(default_factory=list[tuple[int, int, bool]])
-    _asked: list[float] = field(default_factory=list[float])
-    _is_slow: bool = False
-    _speeds: dict[tuple[tuple[Share, ...], ...], list[float]] = field(
-        default_factory=dict[tuple[tuple[Share, ...], ...], list[float]]
+    Raises:
+        ValueError: Queues wait for each other.
+    """
+    tasks = [task for queue in queues for task in queue]
+    lines = np.zeros((len(queues), 9), np.int64)
+    lines[:, _RIPE_AT] = lines[:, _FINISH] = _NEVER
+    lines[:, _PIPELINED] = pipelined
+    first = _firsts(queues)
+    state = _Queues(
+        first=first,
+        tasks=_rows([(task.ahead, task.length, task.after) for task in tasks], 3),
+        waits_from=_firsts([task.waits for task in tasks]),
+        waits=_rows([wait for task in tasks for wait in task.waits], 2),
+        shares=shares_of([task.shares for task in tasks]),
+        lines=lines,
+        moving=np.zeros((len(queues), 2)),
+        asked=np.zeros(ports),
+        spans=np.zeros((len(tasks), 4), np.int64),
+    )
+    if not _run(state):
+        raise ValueError("queues wait for each other")
+    spans = list(map(Span._make, state.spans.tolist()))
+    return [spans[low:high] for low, high in pairwise(first)]
+
+
+def shares_of(tasks: Sequence[Sequence[Share]]) -> Shares:
+    """Return the shares of tasks as arrays.
+
+    Args:
+        tasks: The shares of each.
+    """
+    entries = [share for shares in tasks for share in shares]
+    return Shares(
+        first=_firsts(tasks),
+        port=np.array([share.port for share in entries], np.int64),
+        part=np.array([share.part for share in entries], np.float64),
     )
 
-    def run(self) -> list[list[Span]]:
-        """Return when the tasks of each queue run.
 
-        Raises:
-            ValueError: Queues wait for each other.
-        """
-        self._lines = [
-            _Line(tasks, pipelined)
-            for tasks, pipelined in zip(self.queues, self.pipelined, strict=True)
-        ]
-        self._asked = [0.0] * self.ports
-        self._ended = [0] * len(self.queues)
-        now = 0
-        while True:
-            self._settle(now)
-            finish = min([line.finish for line in self._lines], default=_NEVER)
-            upcoming = min(finish, self._heap[0][0]) if self._heap else finish
-            if upcoming == _NEVER:
-                break
-            now = int(upcoming)
-        if self._ended != [len(tasks) for tasks in self.queues]:
-            raise ValueError("queues wait for each other")
-        return [
-            [Span(*times) for times in zip(*spans, strict=True)]
-            for spans in ((line.starts, line.begins, line.dones, line.ends) for line in self._lines)
-        ]
+def _firsts(items: Sequence[Sequence[object]]) -> Ints:
+    """Return where each sequence begins if one follows the other, and where the last one ends."""
+    return np.fromiter(accumulate(map(len, items), initial=0), np.int64, len(items) + 1)
 
-    def _settle(self, now: int) -> None:
-        """Let everything happen that happens at a time; then share the ports."""
-        changed = False
-        for number, line in enumerate(self._lines):
-            if line.finish <= now:
-                self._complete(number, line, now)
-                changed = True
+
+def _rows(rows: Sequence[tuple[int, ...]], width: int) -> Ints:
+    return np.array(rows, np.int64).reshape(-1, width)
+
+
+@entry
+def _run(q: _Queues) -> bool:
+    """Run all tasks; whether they come to an end."""
+    is_slow = False
+    now = 0
+    while now < _NEVER:
+        changed = _complete(q, now)
         goes_on = True
         while goes_on:
-            while self._is_due(now):
-                _, number, has_ended = heappop(self._heap)
-                if has_ended:
-                    self._ended[number] += 1
-                else:
-                    self._lines[number].ripe += 1
-            for number, line in enumerate(self._lines):
-                while line.is_ripe:
-                    changed |= self._begin(number, line, now)
-            goes_on = self._start_all(now) or self._is_due(now)
+            _pass_time(q, now)
+            changed |= _begin_all(q, now)
+            goes_on = _start_all(q, now) or _next_ripe_or_end(q) == now
         if changed:
-            self._share(now)
-
-    def _is_due(self, now: int) -> bool:
-        return bool(self._heap) and self._heap[0][0] == now
-
-    def _start_all(self, now: int) -> bool:
-        """Start what can start; return whether anything did."""
-        found = False
-        for number, line in enumerate(self._lines):
-            task = line.upcoming(self._ended[number])
-            if task is not None and self._has_seen(task.waits):
-                line.starts.append(now)
-                heappush(self._heap, (now + task.ahead, number, False))
-                found = True
-        return found
-
-    def _has_seen(self, waits: Iterable[tuple[int, int]]) -> bool:
-        """Whether all that a task waits for has ended; a loop, as nothing is asked more often."""
-        ended = self._ended
-        for queue, count in waits:  # noqa: SIM110
-            if ended[queue] < count:
-                return False
-        return True
-
-    def _begin(self, number: int, line: _Line, now: int) -> bool:
-        """Begin a task; return whether it takes time."""
-        task = line.tasks[len(line.begins)]
-        line.begins.append(now)
-        if not task.length:
-            self._leave(number, line, now)
+            is_slow = _share(q, now, is_slow)
+        now = min(_next_ripe_or_end(q), _next_finish(q))
+    for queue in range(len(q.lines)):
+        if q.lines[queue, _ENDED] < q.first[queue + 1] - q.first[queue]:
             return False
-        line.left, line.since, line.speed = float(task.length), now, 1.0
-        line.finish = now + task.length
-        for port, part in task.shares:
-            self._asked[port] += part
-        return True
-
-    def _complete(self, number: int, line: _Line, now: int) -> None:
-        for port, part in line.tasks[len(line.dones)].shares:
-            self._asked[port] -= part
-        line.speed, line.finish = 0.0, _NEVER
-        self._leave(number, line, now)
-
-    def _leave(self, number: int, line: _Line, now: int) -> None:
-        after = line.tasks[len(line.dones)].after
-        line.dones.append(now)
-        line.ends.append(max([now + after, *line.ends[-1:]]))
-        heappush(self._heap, (line.ends[-1], number, True))
-
-    def _share(self, now: int) -> None:
-        """Set all speeds anew."""
-        is_over = any(asked > _OVER for asked in self._asked)
-        if not is_over and not self._is_slow:
-            return
-        self._is_slow = is_over
-        moving = [line for line in self._lines if line.is_moving]
-        active = tuple(line.tasks[len(line.dones)].shares for line in moving)
-        speeds = self._speeds.get(active)
-        if speeds is None:
-            speeds = self._speeds[active] = fair_speeds(active, self.ports)
-        for line, speed in zip(moving, speeds, strict=True):
-            if speed != line.speed:
-                line.set_speed(speed, now)
+    return True
 
 
-def fair_speeds(active: Sequence[tuple[Share, ...]], ports: int) -> list[float]:
-    """Return the speed of each active task, above 0 up to 1.
+@inner
+def _next_ripe_or_end(q: _Queues) -> int:
+    """Return when the next task is ripe, or ends."""
+    found = _NEVER
+    for queue in range(len(q.lines)):
+        found = min(found, q.lines[queue, _RIPE_AT], _next_end(q, queue))
+    return found
+
+
+@inner
+def _next_end(q: _Queues, queue: int) -> int:
+    """Return when the next task of a queue ends that is done."""
+    line = q.lines[queue]
+    if line[_ENDED] == line[_LEFT]:
+        return _NEVER
+    return q.spans[q.first[queue] + line[_ENDED], _END]
+
+
+@inner
+def _next_finish(q: _Queues) -> int:
+    """Return when the next task is done that moves bytes."""
+    found = _NEVER
+    for queue in range(len(q.lines)):
+        found = min(found, q.lines[queue, _FINISH])
+    return found
+
+
+@inner
+def _complete(q: _Queues, now: int) -> bool:
+    """End the moves of tasks that are done; whether there are any."""
+    found = False
+    for queue in range(len(q.lines)):
+        line = q.lines[queue]
+        if line[_FINISH] <= now:
+            task = q.first[queue] + line[_LEFT]
+            _take(q.shares, task, q.asked, -1.0)
+            line[_FINISH] = _NEVER
+            q.moving[queue, _SPEED] = 0.0
+            _leave(q, queue, now)
+            found = True
+    return found
+
+
+@inner
+def _leave(q: _Queues, queue: int, now: int) -> None:
+    """Note that a task is done, and when it will end."""
+    line = q.lines[queue]
+    task = q.first[queue] + line[_LEFT]
+    end = now + q.tasks[task, _AFTER]
+    if line[_LEFT]:
+        end = max(end, q.spans[task - 1, _END])
+    q.spans[task, _DONE], q.spans[task, _END] = now, end
+    line[_LEFT] += 1
+
+
+@inner
+def _pass_time(q: _Queues, now: int) -> None:
+    """Note which tasks are ripe by now, and which have ended."""
+    for queue in range(len(q.lines)):
+        line = q.lines[queue]
+        if line[_RIPE_AT] <= now:
+            line[_RIPE] += 1
+            line[_RIPE_AT] = _NEVER
+        while _next_end(q, queue) <= now:
+            line[_ENDED] += 1
+
+
+@inner
+def _begin_all(q: _Queues, now: int) -> bool:
+    """Begin what is ripe, where no task moves bytes; whether any takes time."""
+    found = False
+    for queue in range(len(q.lines)):
+        line = q.lines[queue]
+        if line[_BEGUN] < line[_RIPE] and line[_BEGUN] == line[_LEFT]:
+            found |= _begin(q, queue, now)
+    return found
+
+
+@inner
+def _begin(q: _Queues, queue: int, now: int) -> bool:
+    """Begin a task; whether it takes time."""
+    line = q.lines[queue]
+    task = q.first[queue] + line[_BEGUN]
+    q.spans[task, _BEGIN] = now
+    line[_BEGUN] += 1
+    length = q.tasks[task, _LENGTH]
+    if length == 0:
+        _leave(q, queue, now)
+        return False
+    q.moving[queue, _REST], q.moving[queue, _SPEED] = length, 1.0
+    line[_SINCE], line[_FINISH] = now, now + length
+    _take(q.shares, task, q.asked, 1.0)
+    return True
+
+
+@inner
+def _start_all(q: _Queues, now: int) -> bool:
+    """Start what has its turn, and for which all has ended that it waits for; whether any has."""
+    found = False
+    for queue in range(len(q.lines)):
+        line = q.lines[queue]
+        free = line[_BEGUN] if line[_PIPELINED] else line[_ENDED]
+        task = q.first[queue] + line[_STARTED]
+        if line[_STARTED] == free and task < q.first[queue + 1] and _has_seen(q, task):
+            q.spans[task, _START] = now
+            line[_RIPE_AT] = now + q.tasks[task, _AHEAD]
+            line[_STARTED] += 1
+            found = True
+    return found
+
+
+@inner
+def _has_seen(q: _Queues, task: int) -> bool:
+    """Whether all that a task waits for has ended."""
+    for wait in range(q.waits_from[task], q.waits_from[task + 1]):
+        queue, count = q.waits[wait]
+        if q.lines[queue, _ENDED] < count:
+            return False
+    return True
+
+
+@maker
+def _share(q: _Queues, now: int, was_slow: bool) -> bool:
+    """Set all speeds anew; whether some port has too little."""
+    is_slow = False
+    for asked in q.asked:
+        is_slow |= asked > _OVER
+    if is_slow or was_slow:
+        lines = q.lines
+        moving = np.flatnonzero(lines[:, _BEGUN] > lines[:, _LEFT])
+        speeds = np.ones(len(moving))
+        fair_speeds(q.shares, q.first[moving] + lines[moving, _LEFT], speeds, len(q.asked))
+        for number, queue in enumerate(moving):
+            _set_speed(q, queue, now, speeds[number])
+    return is_slow
+
+
+@inner
+def _set_speed(q: _Queues, queue: int, now: int, speed: float) -> None:
+    """Let the task of a queue that moves bytes go on at another speed."""
+    line, moving = q.lines[queue], q.moving[queue]
+    if speed != moving[_SPEED]:
+        moving[_REST] -= (now - line[_SINCE]) * moving[_SPEED]
+        moving[_SPEED], line[_SINCE] = speed, now
+        line[_FINISH] = now + max(0, math.ceil(moving[_REST] / speed - _ERROR))
+
+
+@entry
+def fair_speeds(shares: Shares, active: Ints, speeds: Floats, ports: int) -> None:
+    """Find the speed of each active task, above 0 up to 1.
 
     All rise together; where a port is full, those that use it remain, and the others go on.
 
     Args:
-        active: What each takes of the ports at full speed.
+        shares: Of all tasks.
+        active: Numbers of those that are active.
+        speeds: Where their speeds go; 1 at first.
         ports: How many ports there are.
     """
-    speeds = [1.0] * len(active)
-    left = [1.0] * ports
-    rising = set(range(len(active)))
-    while rising:
-        asked = [0.0] * ports
-        for number in sorted(rising):
-            for port, part in active[number]:
-                asked[port] += part
-        level = min((left[port] / asked[port] for port in range(ports) if asked[port]), default=1.0)
+    left, rising = np.ones(ports), np.ones(len(active), np.bool_)
+    while rising.any():
+        asked = np.zeros(ports)
+        for task in active[rising]:
+            _take(shares, task, asked, 1.0)
+        level, highest = 1.0, np.full(ports, math.inf)
+        for port in range(ports):
+            if asked[port] > 0.0:
+                highest[port] = left[port] / asked[port]
+                level = min(level, highest[port])
         if level >= 1.0 / _OVER:
             break
-        full = {p for p in range(ports) if asked[p] and left[p] / asked[p] <= level * _OVER}
-        stopped = [n for n in sorted(rising) if any(port in full for port, _ in active[n])]
-        for number in stopped:
-            speeds[number] = level
-            for port, part in active[number]:
-                left[port] -= part * level
-        rising.difference_update(stopped)
-    return speeds
+        is_full = highest <= level * _OVER
+        for number, task in enumerate(active):
+            if rising[number] and _uses(shares, task, is_full):
+                speeds[number] = level
+                rising[number] = False
+                _take(shares, task, left, -level)
+
+
+@inner
+def _take(shares: Shares, task: int, ports: Floats, speed: float) -> None:
+    """Add what a task takes of the ports at a speed."""
+    for share in range(shares.first[task], shares.first[task + 1]):
+        ports[shares.port[share]] += shares.part[share] * speed
+
+
+@inner
+def _uses(shares: Shares, task: int, ports: NDArray[np.bool_]) -> bool:
+    """Whether a task takes anything of some ports."""
+    for share in range(shares.first[task], shares.first[task + 1]):
+        if ports[shares.port[share]]:
+            return True
+    return False

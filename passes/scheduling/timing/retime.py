@@ -10,7 +10,7 @@ from ....ir.tiles.events import Event
 from ....ir.tiles.hazards import ScheduleHazards, waits_for
 from ....ir.tiles.schedule import TileSchedule
 from ....ir.tiles.touches import Accesses
-from .clock import Clock, Share, Span, Task
+from .clock import Share, Span, Task, run_queues
 from .work import Work, Works
 from .work_bound import work_bound
 
@@ -95,7 +95,7 @@ class _Retiming:
     def finish(self) -> TileSchedule:
         """Return the schedule with its times and its bound."""
         pipelined = [unit is Unit.MX for unit, _ in self.queues]
-        spans = Clock(self.tasks, pipelined, len(self.ports)).run()
+        spans = run_queues(self.tasks, pipelined, len(self.ports))
         events: list[Event] = list(self.schedule.events)
         for queue, numbers in enumerate(self.members):
             for number, span in zip(numbers, spans[queue], strict=True):

@@ -40,7 +40,7 @@ from accnn.passes.scheduling.check import check_schedule
 from accnn.passes.scheduling.map_operators import MapOperators
 from accnn.passes.scheduling.schedule_in_order import ScheduleInOrder
 from accnn.passes.scheduling.static.schedule_tiles import ScheduleTiles
-from accnn.passes.scheduling.timing.clock import Clock, Share, fair_speeds
+from accnn.passes.scheduling.timing.clock import Share, run_queues
 from accnn.passes.scheduling.timing.spread import link_loads
 from accnn.passes.tiling.inner_nest import managed_bytes
 from accnn.runtime_sim.array.run import run_on
@@ -78,6 +78,7 @@ from tests.passes.scheduling.timing.test_clock import (
     every_cycle,
     exact_speeds,
     runs,
+    speeds_of,
 )
 from tests.passes.tiling.fused import (
     attention,
@@ -232,12 +233,12 @@ _SHARES = st.sets(st.integers(0, PORTS - 1)).flatmap(
 
 
 def _same_speeds(active: list[tuple[Share, ...]]) -> None:
-    assert fair_speeds(active, PORTS) == pytest.approx([*map(float, exact_speeds(active))])
+    assert speeds_of(active) == pytest.approx([*map(float, exact_speeds(active))])
 
 
 def _clock() -> None:
     def check(run: tuple[Any, Any]) -> None:
-        assert Clock(*run, PORTS).run() == every_cycle(*run)
+        assert run_queues(*run, PORTS) == every_cycle(*run)
 
     _drawn(check, 120, runs())
     _drawn(_same_speeds, 400, st.lists(_SHARES, min_size=1, max_size=5))

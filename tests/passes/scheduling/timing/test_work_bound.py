@@ -9,7 +9,7 @@ import pytest
 from accnn.backend.load import load_architecture
 from accnn.ir.isa.instructions import Unit
 from accnn.ir.proof import Scope
-from accnn.passes.scheduling.timing.clock import Clock, Share, Task
+from accnn.passes.scheduling.timing.clock import Share, Task, run_queues
 from accnn.passes.scheduling.timing.retime import lone_works, timed
 from accnn.passes.scheduling.timing.work import Works
 from tests.flow import compile_graph
@@ -48,7 +48,7 @@ def relaxed_makespan(tasks, ports, arch, rng):
         first = min(((unit, index) for index in range(count)), key=busy.__getitem__)
         queues.setdefault(first, []).append(task)
         busy[first] += task.ahead + task.length
-    spans = Clock(list(queues.values()), [False] * len(queues), ports).run()
+    spans = run_queues(list(queues.values()), [False] * len(queues), ports)
     return max(span.end for line in spans for span in line)
 
 
