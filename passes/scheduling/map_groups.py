@@ -7,7 +7,7 @@ lines leave is known roughly, so that a nest is asked for less and less until al
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache
+from functools import cached_property
 
 from ...ir.arch import Architecture
 from ...ir.errors import InfeasibleError
@@ -72,19 +72,6 @@ def problem_on(
     return problem if problem.needs_workspace else replace(problem, workspace=None)
 
 
-@dataclass(frozen=True, eq=False)
-class _SameGraph:
-    """A network, the same as another only if it is that one: to compare all parts takes long."""
-
-    graph: Graph
-
-    def __hash__(self) -> int:
-        return id(self.graph)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _SameGraph) and self.graph is other.graph
-
-
 def line_bytes(graph: Graph, group: Group, resident: Iterable[str] = ()) -> int:
     """Return what the lines of a group take at most, if no chain lags [byte].
 
@@ -93,14 +80,7 @@ def line_bytes(graph: Graph, group: Group, resident: Iterable[str] = ()) -> int:
         group: The group.
         resident: Tensors that lie whole on chip, elsewhere.
     """
-    read = {name for member in group.members for name in graph.producer[member].inputs}
-    return _line_bytes(_SameGraph(graph), group, frozenset(read.intersection(resident)))
-
-
-@lru_cache(maxsize=4096)
-def _line_bytes(seen: _SameGraph, group: Group, resident: frozenset[str]) -> int:
-    """Return the bytes of lines; who chooses groups asks about the same ones several times."""
-    return bytes_of_lines(seen.graph, group.members, group.rows, resident)
+    return bytes_of_lines(graph, group.members, group.rows, resident)
 
 
 def rows_of_nests(graph: Graph, group: Group, arch: Architecture) -> Mapping[str, int]:

@@ -9,10 +9,10 @@ other chains have yet to make. Otherwise it is copied once, when new lines begin
 that have concatenations in place.
 """
 
-from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from itertools import accumulate
+from functools import cached_property, lru_cache
+from itertools import accumulate, pairwise
 
 from ...ir.graph import Graph
 from ...ir.tiles.graph import Range
@@ -116,7 +116,7 @@ def bytes_of_lines(
     graph: Graph,
     members: Sequence[str],
     rows: int,
-    resident: Collection[str] = (),
+    resident: Iterable[str] = (),
     *,
     is_early: bool = True,
 ) -> int:
@@ -132,34 +132,72 @@ def bytes_of_lines(
         resident: Inputs that lie whole on chip, elsewhere.
         is_early: Whether rows that are kept are copied as soon as lines have been read.
     """
+    read = {name for member in members for name in graph.producer[member].inputs}
+    beside = frozenset(read.intersection(resident))
+    return _bytes_of_lines(_SameGraph(graph), tuple(members), rows, beside, is_early)
+
+
+@dataclass(frozen=True, eq=False)
+class _SameGraph:
+    """A network, the same as another only if it is that one: to compare all parts takes long."""
+
+    graph: Graph
+
+    def __hash__(self) -> int:
+        return id(self.graph)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _SameGraph) and self.graph is other.graph
+
+
+@lru_cache(maxsize=4096)
+def _bytes_of_lines(
+    seen: _SameGraph, members: tuple[str, ...], rows: int, resident: frozenset[str], is_early: bool
+) -> int:
+    """Return the bytes of lines; who chooses groups asks about the same ones several times."""
+    graph = seen.graph
     parts = chains(graph, members)
     if len(parts) == 1 and not rows:
         return 0
-    homes = homes_of(graph, members)
-    row_bytes = _row_bytes(graph, parts, {*homes, *resident, members[-1]})
+    row_bytes = _row_bytes(graph, parts, {*homes_of(graph, members), *resident, members[-1]})
     ops = [graph.producer[name] for name in members]
     by_row = read_row_by_row(graph, ops, row_bytes.keys() - set(members))
-    rounds, links = stripes(graph, members, rows), _links(parts)
+    rounds = _rounds(seen, members, rows, is_early)
+    return max(item.most_bytes(row_bytes, by_row) for item in rounds)
+
+
+@lru_cache(maxsize=16)
+def _rounds(
+    seen: _SameGraph, members: tuple[str, ...], rows: int, is_early: bool
+) -> tuple["_Round", ...]:
+    """Return the stripes of a group that differ; soon asked for again, with others resident."""
+    links, homes = _links(chains(seen.graph, members)), homes_of(seen.graph, members)
+    every = stripes(seen.graph, members, rows)
+    around = (None, *every, None)
+    pairs = [_places(*pair) for pair in pairwise(around)]
     distinct: dict[Hashable, _Round] = {}
     known: dict[str, Range] = {}
-    for three in zip((None, *rounds), rounds, (*rounds[1:], None), strict=False):
-        left = {name: rows.size for name, rows in known.items() if name not in three[1].lines}
-        known |= three[1].lines
-        key = (*map(_sizes, three), *sorted(left.items()))
-        distinct.setdefault(key, _Round(links, homes, is_early, left, *three))
-    return max(item.most_bytes(row_bytes, by_row) for item in distinct.values())
+    for number, now in enumerate(every):
+        left = {name: rows.size for name, rows in known.items() if name not in now.lines}
+        known |= now.lines
+        key = (pairs[number], pairs[number + 1], *sorted(left.items()))
+        if key not in distinct:
+            before, _, then = around[number : number + 3]
+            distinct[key] = _Round(links, homes, is_early, left, before, now, then)
+    return tuple(distinct.values())
 
 
-def _sizes(stripe: Stripe | None) -> tuple[object, ...]:
-    """Return what tells stripes apart, wherever they are."""
-    if stripe is None:
-        return ()
-    at = min(rows.start for rows in stripe.made.values())
-    made, lines = (
-        tuple((name, rows.start - at, rows.size) for name, rows in sorted(part.items()))
-        for part in (stripe.made, stripe.lines)
-    )
-    return made, lines
+def _places(now: Stripe | None, then: Stripe | None) -> Hashable:
+    """Return what tells two stripes in a row from others, wherever they are in their tensors."""
+    found: list[Hashable] = [now is None]
+    origins: dict[str, int] = {}
+    for stripe in filter(None, (now, then)):
+        for part in (stripe.made, stripe.lines):
+            for name, rows in part.items():
+                origin = origins.setdefault(name, rows.start)
+                found.append((name, rows.start - origin, rows.stop - origin))
+            found.append(None)
+    return tuple(found)
 
 
 def _row_bytes(graph: Graph, parts: Sequence[Chain], without: Collection[str]) -> Mapping[str, int]:

@@ -11,7 +11,7 @@ next and lack yet, each row once: a filter's *halo* is kept from stripe to strip
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from ...ir.graph import Graph, Op
 from ...ir.operators.families.moves import joins_channels
@@ -194,65 +194,79 @@ def _union(first: Range | None, second: Range) -> Range:
     return Range(min(first.start, second.start), max(first.stop, second.stop))
 
 
+@dataclass(frozen=True, slots=True)
+class _Member:
+    """What stripes see of a member.
+
+    Attributes:
+        name: Of its result.
+        rows: How many that has.
+        reads: Tells the rows that it reads from those that it makes.
+        places: What makes each tensor that it reads, or has it in place.
+    """
+
+    name: str
+    rows: int
+    reads: Callable[[Range], Lines]
+    places: Mapping[str, str]
+
+    def needs(self, made: Range) -> list[tuple[str, Range]]:
+        """Return the rows that it reads, of what makes them or has them in place."""
+        return [(self.places[name], rows) for name, rows in self.reads(made).items()]
+
+
+def _member(graph: Graph, op: Op, homes: Homes) -> _Member:
+    """Return what stripes see of a member.
+
+    Args:
+        graph: The network.
+        op: The member.
+        homes: What lies in place in concatenations: who else reads it reads those.
+    """
+    own = home_of(homes, op.name).tensor
+    found = {name: home_of(homes, name).tensor for name in op.inputs}
+    places = {name: name if home == own else home for name, home in found.items()}
+    return _Member(op.name, rows_of(op.result.type), rows_read(graph, op), places)
+
+
 @dataclass
 class _Rounds:
     """Works out one round after the other; local to one call.
 
     Attributes:
-        graph: The network.
-        ops: The members.
-        homes: What lies in place in concatenations: who else reads it reads those.
+        members: In reversed order.
         made: Rows made so far, by member.
     """
 
-    graph: Graph
-    ops: Sequence[Op]
-    homes: Homes
-    made: dict[str, int] = field(default_factory=dict[str, int])
-
-    def __post_init__(self) -> None:
-        self._reads = {op.name: rows_read(self.graph, op) for op in self.ops}
-        self._places = {op.name: self._places_of(op) for op in self.ops}
-
-    def _places_of(self, op: Op) -> Mapping[str, str]:
-        """Return what makes each tensor that an operator reads, or has it in place."""
-        own = home_of(self.homes, op.name).tensor
-        homes = {name: home_of(self.homes, name).tensor for name in op.inputs}
-        return {name: name if home == own else home for name, home in homes.items()}
+    members: Sequence[_Member]
+    made: dict[str, int]
 
     def next(self, last: int) -> Stripe:
         """Return the round that makes the rows of the last result below ``last``."""
-        final = self.ops[-1].name
-        wanted: dict[str, Range] = {final: Range(self.made.get(final, 0), last)}
+        final = self.members[0].name
+        wanted: dict[str, Range] = {final: Range(self.made[final], last)}
         lowest: dict[str, int] = {}
         made: dict[str, Range] = {}
         lines: dict[str, Range] = {}
-        for op in reversed(self.ops):
-            before = self.made.get(op.name, 0)
-            rows = wanted.get(op.name)
+        for member in self.members:
+            name = member.name
+            before, rows = self.made[name], wanted.get(name)
             if rows is None or rows.stop <= before:
-                self._pause(op, before, lowest)
+                self._pause(member, before, lowest)
                 continue
-            kept = min(rows.start, lowest.get(op.name, rows.start))
-            made[op.name] = Range(max(before, kept), rows.stop)
-            lines[op.name] = Range(kept, rows.stop)
-            for name, needed in self._needed(op, made[op.name]):
-                wanted[name] = _union(wanted.get(name), needed)
-        self.made.update((name, rows.stop) for name, rows in made.items())
-        own = {op.name for op in self.ops}
-        lines.update((name, rows) for name, rows in wanted.items() if name not in own)
+            kept = min(rows.start, lowest.get(name, rows.start))
+            made[name] = Range(max(before, kept), rows.stop)
+            lines[name] = Range(kept, rows.stop)
+            self.made[name] = rows.stop
+            for operand, needed in member.needs(made[name]):
+                wanted[operand] = _union(wanted.get(operand), needed)
+        lines.update((name, rows) for name, rows in wanted.items() if name not in self.made)
         return Stripe(made, lines)
 
-    def _needed(self, op: Op, made: Range) -> Iterator[tuple[str, Range]]:
-        """Yield the rows that an operator reads, of what makes them or has them in place."""
-        places = self._places[op.name]
-        for name, rows in self._reads[op.name](made).items():
-            yield places[name], rows
-
-    def _pause(self, op: Op, before: int, lowest: dict[str, int]) -> None:
-        """Note what an operator that makes nothing now needs for its next row."""
-        if before < rows_of(op.result.type):
-            for name, rows in self._needed(op, Range(before, before + 1)):
+    def _pause(self, member: _Member, before: int, lowest: dict[str, int]) -> None:
+        """Note what a member that makes nothing now needs for its next row."""
+        if before < member.rows:
+            for name, rows in member.needs(Range(before, before + 1)):
                 lowest[name] = min(lowest.get(name, rows.start), rows.start)
 
 
@@ -264,9 +278,10 @@ def stripes(graph: Graph, members: Sequence[str], rows: int) -> tuple[Stripe, ..
         members: Names of its operators, in execution order.
         rows: Rows of the last result that a round makes; 0: all.
     """
-    ops = tuple(graph.producer[name] for name in members)
-    total = rows_of(ops[-1].result.type)
-    run = _Rounds(graph, ops, homes_of(graph, members))
+    homes = homes_of(graph, members)
+    ops = [graph.producer[name] for name in reversed(members)]
+    run = _Rounds([_member(graph, op, homes) for op in ops], dict.fromkeys(members, 0))
+    total = rows_of(ops[0].result.type)
     return tuple(run.next(last) for last in _ends(total, rows or total))
 
 

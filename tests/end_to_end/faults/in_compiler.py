@@ -267,8 +267,8 @@ _TILES = (
     Fault(
         "a stripe begins one row late",
         "passes/tiling/stripes.py",
-        "made[op.name] = Range(max(before, kept), rows.stop)",
-        "made[op.name] = Range(max(before, kept) + (before > 1), rows.stop)",
+        "made[name] = Range(max(before, kept), rows.stop)",
+        "made[name] = Range(max(before, kept) + (before > 1), rows.stop)",
         Exam.FUSED,
     ),
     Fault(
