@@ -2,19 +2,20 @@
 
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import ClassVar
+from typing import ClassVar, TypeAlias
 
 from ....ir.errors import InfeasibleError, VerifyError
 from ....ir.graph import Op
+from ....ir.graph_schedule import GraphSchedule
 from ....ir.isa.instructions import Space
 from ....ir.isa.spaces import level_of_space, space_bytes
 from ....ir.module import Module, Stage
 from ....ir.ops import is_mac
 from ....ir.tiles.graph import TileGraph
 from ....ir.tiles.schedule import TileSchedule
-from ...base import Context, Pass, require_arch
+from ...base import Choice, Context, Pass, require_arch
 from ...tiling.group import GroupTiles
 from ...tiling.inner_nest import managed_bytes
 from ...tiling.mac import tile_mac
@@ -30,6 +31,10 @@ _MOST_LAGS = 4
 
 _MOST_OF_SOME = 2
 """The same where only some stripes are scheduled, for an estimate."""
+
+
+Way: TypeAlias = tuple[bool, Lags]
+"""How a group is scheduled: whether rows are kept early, and which chains lag."""
 
 
 @dataclass(frozen=True)
@@ -51,15 +56,83 @@ class ScheduleTiles(Pass):
         """Return the module with its tile schedule."""
         plan = module.graph_schedule
         assert plan is not None
-        schedules: list[TileSchedule] = []
-        known = ctx.notes.of(KnownSchedules)
-        for step, name in enumerate(plan.order):
-            ctx.progress("tiles", step, len(plan.order))
-            op = unit_of(module.graph, plan, name)
-            schedules.append(known.of(module, op, schedule_operator))
-        found = join(module, schedules, "static")
+        if plan.groups:
+            found = ctx.choose(
+                self,
+                module,
+                ctx.seed,
+                lambda choice: _in_turn(module, ctx, _Lagging(plan, _ways(choice))),
+                lambda: _searched(module, ctx, _Lagging(plan)),
+            )
+        else:
+            found = _in_turn(module, ctx, _Lagging(plan))
         ctx.counters.add("events", len(found.events))
         return replace(module, tile_schedule=found)
+
+
+def _searched(module: Module, ctx: Context, lagging: "_Lagging") -> tuple[Choice, TileSchedule]:
+    found = _in_turn(module, ctx, lagging)
+    return lagging.choice, found
+
+
+def _in_turn(module: Module, ctx: Context, lagging: "_Lagging") -> TileSchedule:
+    """Return the schedule of all operators, one after the other."""
+    plan = module.graph_schedule
+    assert plan is not None
+    schedules: list[TileSchedule] = []
+    known = ctx.notes.of(KnownSchedules)
+    for step, name in enumerate(plan.order):
+        ctx.progress("tiles", step, len(plan.order))
+        op = unit_of(module.graph, plan, name)
+        schedules.append(known.of(module, op, lagging.schedule))
+    return join(module, schedules, "static")
+
+
+@dataclass(frozen=True)
+class _Lagging:
+    """Schedules operators, and groups with the chains lagging that did so before.
+
+    Attributes:
+        plan: Of the network.
+        before: How groups were scheduled before, by their steps.
+        ways: How they are now.
+    """
+
+    plan: GraphSchedule
+    before: Mapping[int, Way] = field(default_factory=dict[int, Way])
+    ways: dict[int, Way] = field(default_factory=dict[int, Way])
+
+    def schedule(self, module: Module, op: Op) -> TileSchedule:
+        """Return the tiles of one operator by themselves; as :func:`schedule_operator` does."""
+        if self.plan.group(op.name) is None:
+            return schedule_operator(module, op)
+        group, step = GroupSchedules(module, op), self.plan.step_of[op.name]
+        if step in self.before:
+            with suppress(InfeasibleError):
+                return group.in_way(self.before[step])
+        found, self.ways[step] = group.best
+        return found
+
+    @property
+    def choice(self) -> Choice:
+        """The ways as numbers: step, whether rows are kept early, how many chains lag, and they."""
+        found: list[int] = []
+        for step, (is_early, behind) in self.ways.items():
+            found += [step, int(is_early), len(behind), *behind]
+        return tuple(found)
+
+
+def _ways(choice: Choice) -> Mapping[int, Way]:
+    """Return the ways of groups that a choice stands for, as far as it is one."""
+    found: dict[int, Way] = {}
+    rest = list(choice)
+    while len(rest) >= 3:
+        step, is_early, count, *rest = rest
+        if not 0 <= count <= len(rest):
+            break
+        found[step] = bool(is_early), tuple(rest[:count])
+        rest = rest[count:]
+    return found
 
 
 def schedule_operator(module: Module, op: Op) -> TileSchedule:
@@ -79,7 +152,7 @@ def schedule_operator(module: Module, op: Op) -> TileSchedule:
     if plan.group(op.name) is None:
         place = residency(module.graph, plan, op)
         return schedule_static(tile_operator(module, op, place), arch, _ranges(module, op, place))
-    return best_of(GroupSchedules(module, op).all)
+    return GroupSchedules(module, op).best[0]
 
 
 def schedule_in_turn(module: Module, op: Op) -> TileSchedule:
@@ -167,8 +240,33 @@ class GroupSchedules:
         Raises:
             InfeasibleError: Not even the one fits in which none does.
         """
+        return self.best[1][1]
+
+    @property
+    def best(self) -> tuple[TileSchedule, Way]:
+        """The best schedule, and how it was made.
+
+        Raises:
+            InfeasibleError: Not even the one fits in which no chain lags.
+        """
         best = best_of(self.all)
-        return next(behind for behind, schedule in self.by_lag.items() if schedule is best)
+        behind = next(behind for behind, schedule in self.by_lag.items() if schedule is best)
+        return best, (self._tiles.is_early, behind)
+
+    def in_way(self, way: Way) -> TileSchedule:
+        """Return the schedule that is made in a certain way.
+
+        Args:
+            way: The way.
+
+        Raises:
+            InfeasibleError: It does not fit, or the group has no such chains.
+        """
+        is_early, behind = way
+        tiles = replace(self._group_tiles, is_early=is_early)
+        if not set(behind) <= set(tiles.may_lag):
+            raise InfeasibleError(f"there are no chains {behind} that can lag in %{self.op.name}")
+        return self._late(tiles, behind)
 
     @property
     def _promising(self) -> tuple[Lags, ...]:

@@ -17,6 +17,7 @@ from accnn.passes.base import Choice, Context
 from accnn.passes.scheduling.across.schedule_across import ScheduleAcross
 from tests.networks import NetworkBuilder, per_tensor, residual_network
 from tests.passes.scheduling.across.joint import Both, both, branches, chain
+from tests.remembered import Remembered
 from tests.thinned import thinned
 from tests.tiles import tiles_of
 from tests.timed import program_cycles
@@ -73,21 +74,6 @@ def test_a_network_is_exact_predicted_and_not_slower(name: str, place: tuple[str
     assert made.schedule.cycles == told(made.across)
     assert made.schedule.cycles <= told(made.in_turn)
     assert 0 < made.schedule.cycles_lower_bound <= made.schedule.cycles
-
-
-class Remembered:
-    """A choice in memory, and those that were found since; a chooser."""
-
-    def __init__(self, choice: Choice | None = None) -> None:
-        self.choice = choice
-        self.kept: list[Choice] = []
-
-    def __call__(self, item, module, seed, follow, search):
-        made = None if self.choice is None else follow(self.choice)
-        if made is None:
-            choice, made = search()
-            self.kept.append(choice)
-        return made
 
 
 @pytest.mark.parametrize(
