@@ -134,9 +134,10 @@ clean: ## remove what was built; keeps .venv
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e .
 	@touch $@
 
+# Byte code of what is used is written on first use: of all that is installed it would take longer.
 .venv/installed-dev: pyproject.toml | .venv/bin/python
 	@echo "==> pip install -e '.[dev]' (into .venv)"
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile -e '.[dev]'
 	@touch .venv/installed $@
 
 .venv/installed-browser: .venv/installed-dev
