@@ -8,7 +8,6 @@ from typing import ClassVar, TypeAlias
 
 from ....ir.errors import InfeasibleError, VerifyError
 from ....ir.graph import Op
-from ....ir.graph_schedule import GraphSchedule
 from ....ir.isa.instructions import Space
 from ....ir.isa.spaces import level_of_space, space_bytes
 from ....ir.module import Module, Stage
@@ -56,70 +55,77 @@ class ScheduleTiles(Pass):
         """Return the module with its tile schedule."""
         plan = module.graph_schedule
         assert plan is not None
+        network = _Network(module, ctx)
         if plan.groups:
-            found = ctx.choose(
-                self,
-                module,
-                ctx.seed,
-                lambda choice: _in_turn(module, ctx, _Lagging(plan, _ways(choice))),
-                lambda: _searched(module, ctx, _Lagging(plan)),
-            )
+            found = ctx.choose(self, module, ctx.seed, network.follow, network.search)
         else:
-            found = _in_turn(module, ctx, _Lagging(plan))
+            found = network.in_turn()
         ctx.counters.add("events", len(found.events))
         return replace(module, tile_schedule=found)
 
 
-def _searched(module: Module, ctx: Context, lagging: "_Lagging") -> tuple[Choice, TileSchedule]:
-    found = _in_turn(module, ctx, lagging)
-    return lagging.choice, found
-
-
-def _in_turn(module: Module, ctx: Context, lagging: "_Lagging") -> TileSchedule:
-    """Return the schedule of all operators, one after the other."""
-    plan = module.graph_schedule
-    assert plan is not None
-    schedules: list[TileSchedule] = []
-    known = ctx.notes.of(KnownSchedules)
-    for step, name in enumerate(plan.order):
-        ctx.progress("tiles", step, len(plan.order))
-        op = unit_of(module.graph, plan, name)
-        schedules.append(known.of(module, op, lagging.schedule))
-    return join(module, schedules, "static")
-
-
-@dataclass(frozen=True)
-class _Lagging:
-    """Schedules operators, and groups with the chains lagging that did so before.
+@dataclass
+class _Network:
+    """Schedules the operators of a network in turn; local to one run of the pass.
 
     Attributes:
-        plan: Of the network.
-        before: How groups were scheduled before, by their steps.
+        module: The network with its plan and its loop nests.
+        ctx: Of the run.
+        known: How groups were scheduled before, by their steps.
         ways: How they are now.
     """
 
-    plan: GraphSchedule
-    before: Mapping[int, Way] = field(default_factory=dict[int, Way])
+    module: Module
+    ctx: Context
+    known: Mapping[int, Way] = field(default_factory=dict[int, Way])
     ways: dict[int, Way] = field(default_factory=dict[int, Way])
 
-    def schedule(self, module: Module, op: Op) -> TileSchedule:
-        """Return the tiles of one operator by themselves; as :func:`schedule_operator` does."""
-        if self.plan.group(op.name) is None:
+    def search(self) -> tuple[Choice, TileSchedule]:
+        """Return the schedule of the network, and which chains of its groups lag.
+
+        A choice tells of each distinct group its step, whether rows are kept early, how many chains
+        lag, and which ones.
+        """
+        found, choice = self.in_turn(), list[int]()
+        for step, (is_early, behind) in self.ways.items():
+            choice += [step, int(is_early), len(behind), *behind]
+        return tuple(choice), found
+
+    def follow(self, choice: Choice) -> TileSchedule | None:
+        """Return the schedule of a choice; ``None`` if it does not tell the ways of all groups.
+
+        Args:
+            choice: As :meth:`search` gives it.
+        """
+        self.known = _ways(choice)
+        found = self.in_turn()
+        return found if self.known == self.ways else None
+
+    def in_turn(self) -> TileSchedule:
+        """Return the schedule of all operators, one after the other."""
+        plan = self.module.graph_schedule
+        assert plan is not None
+        schedules: list[TileSchedule] = []
+        made = self.ctx.notes.of(KnownSchedules)
+        for step, name in enumerate(plan.order):
+            self.ctx.progress("tiles", step, len(plan.order))
+            op = unit_of(self.module.graph, plan, name)
+            schedules.append(made.of(self.module, op, self._schedule))
+        return join(self.module, schedules, "static")
+
+    def _schedule(self, module: Module, op: Op) -> TileSchedule:
+        """Return the tiles of one operator by themselves; of a group as before, where that fits."""
+        plan = module.graph_schedule
+        assert plan is not None
+        if plan.group(op.name) is None:
             return schedule_operator(module, op)
-        group, step = GroupSchedules(module, op), self.plan.step_of[op.name]
-        if step in self.before:
+        group, step = GroupSchedules(module, op), plan.step_of[op.name]
+        if step in self.known:
             with suppress(InfeasibleError):
-                return group.in_way(self.before[step])
+                self.ways[step] = self.known[step]
+                return group.in_way(self.known[step])
         found, self.ways[step] = group.best
         return found
-
-    @property
-    def choice(self) -> Choice:
-        """The ways as numbers: step, whether rows are kept early, how many chains lag, and they."""
-        found: list[int] = []
-        for step, (is_early, behind) in self.ways.items():
-            found += [step, int(is_early), len(behind), *behind]
-        return tuple(found)
 
 
 def _ways(choice: Choice) -> Mapping[int, Way]:

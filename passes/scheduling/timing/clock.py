@@ -196,10 +196,10 @@ def _run(q: _Queues) -> bool:
         while goes_on:
             _pass_time(q, now)
             changed |= _begin_all(q, now)
-            goes_on = _start_all(q, now) or _next_ripe_or_end(q) == now
+            goes_on = _start_all(q, now) or _next_change(q) == now
         if changed:
             is_slow = _share(q, now, is_slow)
-        now = min(_next_ripe_or_end(q), _next_finish(q))
+        now = _next_change(q)
     for queue in range(len(q.lines)):
         if q.lines[queue, _ENDED] < q.first[queue + 1] - q.first[queue]:
             return False
@@ -207,11 +207,12 @@ def _run(q: _Queues) -> bool:
 
 
 @inner
-def _next_ripe_or_end(q: _Queues) -> int:
-    """Return when the next task is ripe, or ends."""
+def _next_change(q: _Queues) -> int:
+    """Return when the next task is ripe, done or ends."""
     found = _NEVER
     for queue in range(len(q.lines)):
-        found = min(found, q.lines[queue, _RIPE_AT], _next_end(q, queue))
+        line = q.lines[queue]
+        found = min(found, line[_RIPE_AT], line[_FINISH], _next_end(q, queue))
     return found
 
 
@@ -222,15 +223,6 @@ def _next_end(q: _Queues, queue: int) -> int:
     if line[_ENDED] == line[_LEFT]:
         return _NEVER
     return q.spans[q.first[queue] + line[_ENDED], _END]
-
-
-@inner
-def _next_finish(q: _Queues) -> int:
-    """Return when the next task is done that moves bytes."""
-    found = _NEVER
-    for queue in range(len(q.lines)):
-        found = min(found, q.lines[queue, _FINISH])
-    return found
 
 
 @inner

@@ -11,6 +11,7 @@ from accnn.ir.errors import InfeasibleError
 from accnn.ir.graph_schedule import Group
 from accnn.ir.module import Module
 from accnn.ir.tiles.graph import Role, TileGraph
+from accnn.passes.tiling import lines
 from accnn.passes.tiling.chains import chains
 from accnn.passes.tiling.group import GroupTiles
 from accnn.passes.tiling.lines import bytes_of_lines
@@ -39,8 +40,8 @@ def peak(module: Module, group: Group, is_early: bool) -> int:
     """Return the most bytes of lines at a time, each from its first operation to its last."""
     graph, tiles = module.graph, in_turn(module, group, is_early)
     parts = chains(graph, group.members)
-    lines = {chain[-1].name for chain in parts[:-1]}
-    lines |= {name for chain in parts for name in chain[0].inputs if not graph.is_constant(name)}
+    kept = {chain[-1].name for chain in parts[:-1]}
+    kept |= {name for chain in parts for name in chain[0].inputs if not graph.is_constant(name)}
     lives: dict[int, tuple[int, int]] = {}
     for number, op in enumerate(tiles.ops):
         for tile in (*op.reads, op.out):
@@ -48,7 +49,7 @@ def peak(module: Module, group: Group, is_early: bool) -> int:
     changes = [0] * (len(tiles.ops) + 1)
     for index, (first, last) in lives.items():
         tile = tiles.tiles[index]
-        if tile.tensor in lines and tile.role in (Role.INNER, Role.I) and not tile.is_resident:
+        if tile.tensor in kept and tile.role in (Role.INNER, Role.I) and not tile.is_resident:
             changes[first] += tile.bytes
             changes[last + 1] -= tile.bytes
     return max(accumulate(changes))
@@ -85,6 +86,28 @@ def test_lines_take_what_is_said(network, rows: int, is_early: bool):
     said = bytes_of_lines(graph, group.members, rows, addresses, is_early=is_early)
 
     assert said == peak(module, group, is_early)
+
+
+@settings(deadline=None, max_examples=examples(200))
+@given(networks(), st.integers(1, 3), st.booleans())
+def test_stripes_that_are_left_out_need_what_some_other_one_does(
+    network, rows: int, is_early: bool
+):
+    graph, _ = network
+    members = tuple(op.name for op in graph.ops)
+    if len(members) < 2 or not is_closed(graph, Group(members=members, rows=rows)):
+        return
+    sizes = {name: 3**number for number, name in enumerate(graph.types)}
+
+    def needed() -> set[int]:
+        rounds = lines._rounds.__wrapped__(lines._SameGraph(graph), members, rows, is_early)
+        return {item.most_bytes(sizes, ()) for item in rounds}
+
+    said = needed()
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(lines, "_places", lambda *_: object())  # all of them differ
+        assert needed() == said
 
 
 def test_lines_that_have_been_read_end():

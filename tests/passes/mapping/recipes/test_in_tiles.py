@@ -143,10 +143,7 @@ def test_energy_is_kept_where_it_is_the_objective():
 
 
 @pytest.mark.parametrize(
-    ("layer", "objective"),
-    [
-        *thinned([(64, 64, 1, 28), (24, 40, 3, 14)], SEARCHED),
-    ],
+    ("layer", "objective"), [*thinned([(64, 64, 1, 28), (24, 40, 3, 14)], SEARCHED)]
 )
 def test_the_bound_is_what_the_mapper_proved_of_the_same_function(layer, objective):
     _, problem = planned("simba", *layer)

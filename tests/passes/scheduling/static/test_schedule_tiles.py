@@ -52,9 +52,11 @@ def test_some_choice_has_a_chain_that_lags():
 
 @pytest.mark.parametrize("choice", [(), (0, 1), (0, 0, 9), (0, 0, -1), (0, 0, 1, 99), (7, 0, 0)])
 def test_what_is_no_choice_for_a_group_is_searched_for(choice: Choice):
-    module = fused("bottleneck", 1)
+    module, first, chooser = fused("bottleneck", 1), Remembered(), Remembered(choice)
+    ScheduleTiles().run(module, Context(choose=first))
 
-    assert ScheduleTiles().run(module, Context(choose=Remembered(choice))) == module
+    assert ScheduleTiles().run(module, Context(choose=chooser)) == module
+    assert chooser.kept == first.kept
 
 
 def test_choices_lead_to_their_own_schedules():
