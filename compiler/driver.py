@@ -39,7 +39,6 @@ from .report.contents.findings import Findings
 from .report.contents.report import build_report
 from .report.notebook import operator_frame, report_html
 from .stopwatch import Observer, Stopwatch, unobserved
-from .stores.choices import ChoiceMemory
 from .stores.inventory import limited
 from .stores.mappings import MappingCache
 from .stores.networks import QuantisedNetworks
@@ -182,7 +181,6 @@ def _compile(
             progress=watch.progress,
             solve_jobs=CachedSolver(cache, chosen.processes, pool),
             run_pass=PassMemory(store),
-            choose=ChoiceMemory(store),
             deadline=deadline,
         )
         outcome = run_pipeline(passes, module, context, instruments=(*watchers, *instruments))

@@ -115,48 +115,6 @@ def run_anew(item: "Pass", module: Module, ctx: "Context") -> Module:
     return item.run(module, ctx)
 
 
-Choice: TypeAlias = tuple[int, ...]
-"""What a pass chose, by numbers that mean something to this pass alone."""
-
-
-class Chooser(Protocol):
-    """Lets a pass choose; the compiler's recalls what it chose for the same module before.
-
-    It is for a pass whose result takes longer to read than to make, and much longer to find.
-    """
-
-    def __call__(
-        self,
-        item: "Pass",
-        module: Module,
-        seed: int,
-        follow: Callable[[Choice], T | None],
-        search: Callable[[], tuple[Choice, T]],
-    ) -> T:
-        """Return what the pass makes."""
-        ...
-
-
-def choose_anew(
-    item: "Pass",
-    module: Module,
-    seed: int,
-    follow: Callable[[Choice], T | None],
-    search: Callable[[], tuple[Choice, T]],
-) -> T:
-    """Search; a :class:`Chooser`.
-
-    Args:
-        item: The pass.
-        module: What it is run on.
-        seed: Of everything that is random.
-        follow: Makes the same as the search that gave a choice; ``None`` for what is no choice.
-        search: Finds a choice and what comes of it.
-    """
-    del item, module, seed, follow
-    return search()[1]
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Context:
     """What a pass gets beside the module.
@@ -168,7 +126,6 @@ class Context:
         solve_jobs: Answers questions to mappers.
         notes: What passes remember for each other.
         run_pass: Runs the passes.
-        choose: Lets passes choose.
         deadline: When passes that search for long take what they have.
     """
 
@@ -178,7 +135,6 @@ class Context:
     solve_jobs: JobSolver = solve_in_turn
     notes: Notes = field(default_factory=Notes)
     run_pass: PassRunner = run_anew
-    choose: Chooser = choose_anew
     deadline: Deadline = NEVER
 
     def with_counters(self, counters: Counters) -> "Context":

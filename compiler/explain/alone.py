@@ -23,7 +23,6 @@ from ..driver import constants_of
 from ..mapping.solve import CachedSolver
 from ..options import CompileOptions
 from ..pipelines import chosen_pipeline
-from ..stores.choices import ChoiceMemory
 from ..stores.mappings import MappingCache
 from ..stores.passes import PassMemory
 from ..stores.store import Store
@@ -103,7 +102,6 @@ def run_alone(
             None if options.cache is None else MappingCache(options.cache), options.processes
         ),
         run_pass=PassMemory(store),
-        choose=ChoiceMemory(store),
     )
     begun = Module(graph=graph, arch=arch, constants=constants)
     compiled = run_pipeline(_after_rewrites(options), begun, context).module

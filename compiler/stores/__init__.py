@@ -4,6 +4,5 @@
 - ``inventory``: what lies there, and what goes where it is too much;
 - ``mappings``: loop nests;
 - ``passes``: what slow passes made of a module;
-- ``choices``: what others chose, whose results take longer to read than to make;
 - ``networks``: quantised networks.
 """

@@ -24,7 +24,6 @@ class EntryKind(StrEnum):
 
     NEST = "loop nests"
     PASS = "results of passes"
-    CHOICE = "choices of passes"
     NETWORK = "quantised networks"
     PARTIAL = "unfinished"
     CODE = "machine code"
@@ -33,8 +32,9 @@ class EntryKind(StrEnum):
 _ANSWER = re.compile(r"[0-9a-f]{62}(?P<suffix>(?:\.[a-z]+)+)|tmp\w+(?P<partial>\.tmp)")
 _KINDS = {
     ".json": EntryKind.NEST,
-    ".pass.json": EntryKind.PASS,
-    ".choice.json": EntryKind.CHOICE,
+    ".pass": EntryKind.PASS,
+    ".pass.json": EntryKind.PASS,  # of earlier versions
+    ".choice.json": EntryKind.PASS,
     ".quantised": EntryKind.NETWORK,
     ".tmp": EntryKind.PARTIAL,
 }

@@ -8,33 +8,35 @@ data cannot matter. What is recalled is verified as if it were new.
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
-from ...ir.codec.json_codec import dump_json, parse_json
+from ...ir.codec.column_codec import dump_columns, parse_columns
 from ...ir.errors import AccnnError, ParseError
 from ...ir.graph_schedule import GraphSchedule
 from ...ir.module import Mapping, Module, Stage
 from ...ir.plugins import plugin_packages
 from ...ir.resources import Constants
 from ...ir.text.printer import print_module
+from ...ir.tiles.schedule import TileSchedule
 from ...passes.base import CUT_SHORT, SECONDS_OF, STOOD_IN, Context, Counters, Pass, without
 from ...passes.pipeline import print_pass
 from .store import Store, code_version, digest_of, package_version
 
 _DECIDING = ("ir", "passes")
 _PACKAGES = ("accnn", "mip", "highspy", "numpy", "numba")
-_SUFFIX = ".pass.json"
-_KEPT = frozenset({Stage.GRAPH_SCHEDULE, Stage.MAPPINGS})
-"""Stages that can be recalled; others take longer to read than to make."""
+_SUFFIX = ".pass"
+_KEPT = frozenset({Stage.GRAPH_SCHEDULE, Stage.MAPPINGS, Stage.TILE_SCHEDULE})
+"""Stages that can be recalled."""
 
 Counted: TypeAlias = tuple[tuple[str, int | float], ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Made:
+class Made:
     """What a pass made."""
 
     counters: Counted = ()
     graph_schedule: GraphSchedule | None = None
     mappings: tuple[Mapping, ...] = ()
+    tile_schedule: TileSchedule | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,25 +53,29 @@ class PassMemory:
         """Return the module after the pass."""
         if self.store is None or not item.is_slow or not item.gives <= _KEPT:
             return item.run(module, ctx)
-        bare = replace(without(module, item.gives | item.drops()), constants=Constants())
+        made_anew = item.gives - item.needs | item.drops()
+        bare = replace(without(module, made_anew), constants=Constants())
         key = key_of(item, bare, ctx.seed)
         made = self._recalled(self.store, key, item, bare)
         if made is None:
             made = _made(item.run(bare, ctx), item, ctx.counters)
             if not {CUT_SHORT, STOOD_IN} & set(dict(made.counters)):  # another run does better
-                self.store.write(key, _SUFFIX, dump_json(made).encode())
+                self.store.write(key, _SUFFIX, dump_columns(made))
         else:
             for name, value in made.counters:
                 ctx.counters.add(name, value)
-        return replace(module, **_stages(made, item))
+        stages = _stages(made, item)
+        if all(getattr(module, name) == stage for name, stage in stages.items()):
+            return module
+        return replace(module, **stages)
 
-    def _recalled(self, store: Store, key: str, item: Pass, bare: Module) -> _Made | None:
+    def _recalled(self, store: Store, key: str, item: Pass, bare: Module) -> Made | None:
         """Return what is known to come of a module, if it can be read and stands the check."""
-        text = store.read(key, _SUFFIX)
-        if text is None:
+        kept = store.read(key, _SUFFIX)
+        if kept is None:
             return None
         try:
-            made = parse_json(text.decode(), _Made)
+            made = parse_columns(kept, Made)
             item.check(replace(bare, **_stages(made, item)))
         except (AccnnError, ParseError, ValueError) as error:
             store.refuse(key, _SUFFIX, error)
@@ -86,15 +92,17 @@ def key_of(item: Pass, bare: Module, seed: int) -> str:
         seed: Of everything that is random.
     """
     others = map(package_version, sorted(plugin_packages()))
-    version = code_version(_DECIDING, _PACKAGES)
+    version, tiles = code_version(_DECIDING, _PACKAGES), bare.tile_schedule
+    if tiles is not None:  # columns take less time than text
+        bare, version = replace(bare, tile_schedule=None), version + dump_columns(tiles).hex()
     return digest_of(print_pass(item), print_module(bare), str(seed), version, *others)
 
 
-def _made(after: Module, item: Pass, counters: Counters) -> _Made:
+def _made(after: Module, item: Pass, counters: Counters) -> Made:
     counted = tuple(item for item in counters.values if not item[0].startswith(SECONDS_OF))
-    made = _Made(counters=counted)
+    made = Made(counters=counted)
     return replace(made, **{stage.value: getattr(after, stage.value) for stage in item.gives})
 
 
-def _stages(made: _Made, item: Pass) -> dict[str, object]:
+def _stages(made: Made, item: Pass) -> dict[str, object]:
     return {stage.value: getattr(made, stage.value) for stage in item.gives}

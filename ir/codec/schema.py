@@ -93,12 +93,16 @@ class Column:
 
 @cache
 def columns(kind: type) -> tuple[Column, ...]:
-    """Return the fields of a dataclass, in order.
+    """Return the fields of a dataclass or of a range, in order.
 
     Raises:
         TypeError: An annotation has no written form; a mistake in the dataclass.
     """
     hints = typing.get_type_hints(kind)
+    if kind is Range:
+        defaults = Range._field_defaults
+        names = ((name, defaults.get(name, MISSING)) for name in Range._fields)
+        return tuple(Column(name, shape_of(hints[name]), default) for name, default in names)
     return tuple(
         Column(item.name, shape_of(hints[item.name]), item.default, item.compare)
         for item in fields(kind)

@@ -116,12 +116,16 @@ class TileSchedule(TileEvents):
         return {step: tuple(numbers) for step, numbers in found.items()}
 
     def verify(self) -> None:
-        """Replay the schedule.
+        """Replay the schedule, once: it never changes.
 
         Raises:
             VerifyError: Names the event or placement that breaks a rule, or the claim without its
                 proof.
         """
+        _ = self._is_valid
+
+    @cached_property
+    def _is_valid(self) -> bool:
         verify_proof(
             f"tiles of {' '.join(self.graph.operators)}",
             self.cycles,
@@ -139,6 +143,7 @@ class TileSchedule(TileEvents):
         verify_exclusive(self)
         verify_no_overlap(self)
         Replay(self).run()
+        return True
 
     def _verify_step(self, number: int, event: Event) -> None:
         """Check that an event works for an operator that there is, and for that of its tiles."""

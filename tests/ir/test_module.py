@@ -8,6 +8,7 @@ from accnn.ir.errors import VerifyError
 from accnn.ir.graph import Graph, Value
 from accnn.ir.module import Module, Stage
 from accnn.ir.ops import make_op
+from accnn.ir.tiles.replay import Replay
 from accnn.ir.tiles.schedule import TileSchedule
 from accnn.ir.types import DType, TensorType
 from tests.flow import compile_graph
@@ -32,25 +33,37 @@ class TestVerifyingWhatIsKnown:
     def replays(self, monkeypatch: pytest.MonkeyPatch) -> list[TileSchedule]:
         """The schedules that are replayed."""
         found: list[TileSchedule] = []
-        monkeypatch.setattr(TileSchedule, "verify", lambda self: found.append(self))
+        monkeypatch.setattr(Replay, "run", lambda self: found.append(self.schedule))
         return found
 
     @pytest.fixture
     def planned(self) -> Module:
         return compile_graph(*residual_network(), "edge-1m").module
 
-    def test_a_schedule_that_is_known_to_be_valid_is_replayed_once(self, planned, replays):
-        planned.verify()
-        replace(planned, program=None).verify(known=planned)
+    def test_a_schedule_is_replayed_once(self, planned, replays):
+        other = replace(planned, tile_schedule=replace(planned.tile_schedule))
 
-        assert replays == [planned.tile_schedule]
+        other.verify()
+        replace(other, program=None).verify()
+
+        assert len(replays) == 1
+        assert replays[0] is other.tile_schedule
 
     def test_another_schedule_is_replayed_though_it_is_equal(self, planned, replays):
         other = replace(planned, tile_schedule=replace(planned.tile_schedule))
 
+        planned.verify()
         other.verify(known=planned)
 
-        assert replays == [other.tile_schedule]
+        assert replays[-1] is other.tile_schedule
+
+    def test_a_schedule_that_is_wrong_is_refused_each_time(self, planned):
+        events = planned.tile_schedule.events[1:]
+        damaged = replace(planned.tile_schedule, events=events)
+
+        for _ in range(2):
+            with pytest.raises(VerifyError):
+                damaged.verify()
 
     def test_a_graph_that_is_known_to_be_valid_is_looked_at_once(self, planned, monkeypatch):
         seen: list[Graph] = []

@@ -23,7 +23,6 @@ from ....passes.registry import PASSES, pipeline, plugin_passes
 from ...mapping.pool import WorkerPool
 from ...mapping.solve import CachedSolver, cores
 from ...pipelines import pipeline_text
-from ...stores.choices import ChoiceMemory
 from ...stores.inventory import limited
 from ...stores.mappings import MappingCache
 from ...stores.passes import PassMemory
@@ -110,7 +109,6 @@ class _Job:
                 seed=self.seed,
                 solve_jobs=CachedSolver(MappingCache(folder), cores(), pool),
                 run_pass=PassMemory(Store(folder)),
-                choose=ChoiceMemory(Store(folder)),
             )
             outcome = run_pipeline(
                 self.pipeline, self.module, context, instruments=watchers, verify_each=verify_each

@@ -1,7 +1,7 @@
 """Pass: let engines that wait in one operator work for the next ones."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import cached_property
 from itertools import pairwise
 from typing import ClassVar
 
@@ -10,7 +10,7 @@ from ....ir.isa.instructions import Space, Unit
 from ....ir.isa.spaces import level_of_space
 from ....ir.module import Module, Stage
 from ....ir.tiles.schedule import TileSchedule
-from ...base import CUT_SHORT, Choice, Context, Pass, require_arch
+from ...base import CUT_SHORT, Context, Pass, require_arch
 from ...tiling.inner_nest import managed_bytes
 from ..timing.retime import timed
 from ..timing.work_bound import are_alike
@@ -20,7 +20,6 @@ _MOVING = (frozenset[Space](), frozenset(Space) - {Space.WB}, frozenset(Space))
 """Where single tiles may lie elsewhere, all of which are tried: nowhere, everywhere but with the
 weights, everywhere. Each is the best one of some networks."""
 
-_FREE = frozenset[Unit]()
 _ORDERED = (frozenset(Unit) - {Unit.DMA}, frozenset(Unit))
 """Which engines keep the order that events have in their operator, beside none of them."""
 
@@ -47,6 +46,7 @@ class ScheduleAcross(Pass):
     name: ClassVar[str] = "schedule-across"
     needs: ClassVar[frozenset[Stage]] = frozenset({Stage.GRAPH_SCHEDULE, Stage.TILE_SCHEDULE})
     gives: ClassVar[frozenset[Stage]] = frozenset({Stage.TILE_SCHEDULE})
+    is_slow: ClassVar[bool] = True
 
     def run(self, module: Module, ctx: Context) -> Module:
         """Return the module with the fastest schedule; the same if none is faster than in turn."""
@@ -59,8 +59,7 @@ class ScheduleAcross(Pass):
         if ctx.deadline.is_over:
             ctx.counters.add(CUT_SHORT)
             return module
-        ways = Ways(InTurn(in_turn, plan, arch))
-        schedule = ctx.choose(self, module, ctx.seed, ways.follow, ways.search)
+        schedule = Ways(InTurn(in_turn, plan, arch)).fastest()
         ctx.counters.add("cycles in turn", in_turn.cycles)
         ctx.counters.add("cycles across", schedule.cycles)
         return module if schedule is in_turn else replace(module, tile_schedule=schedule)
@@ -78,58 +77,30 @@ def _are_shared(module: Module, arch: Architecture) -> bool:
 class Ways:
     """The ways to insert the events of a schedule.
 
-    A choice is no number, where the schedule is best as it is, or that of a way.
-
     Attributes:
         given: The schedule, layer by layer.
     """
 
     given: InTurn
 
-    @cached_property
-    def all(self) -> tuple[InsertionPolicy, ...]:
-        """The ways, those first that keep no order."""
+    @property
+    def _free(self) -> Iterator[InsertionPolicy]:
+        """The ways that keep no order."""
         arch = self.given.arch
         deals = (False, True) if are_alike(arch) and len(arch.npus) > 1 else (False,)
-        return tuple(
-            InsertionPolicy(moving=moving, ordered=ordered, deal=deal)
-            for ordered in (_FREE, *_ORDERED)
-            for deal in deals
-            for moving in _MOVING
-        )
+        for deal in deals:
+            yield from (InsertionPolicy(moving=moving, deal=deal) for moving in _MOVING)
 
-    def search(self) -> tuple[Choice, TileSchedule]:
-        """Return the fastest of the schedule and of the most promising ways, and its choice.
+    def fastest(self) -> TileSchedule:
+        """Return the fastest of the schedule and of the most promising ways.
 
         Insertion tells about how fast its result is. The clock tells exactly, but takes longer.
         """
-        free = {item: insert(self.given, item) for item in self.all if not item.ordered}
+        free = {item: insert(self.given, item) for item in self._free}
         by_promise = sorted(free, key=lambda item: (free[item].cycles, -len(item.moving)))
-        found = {item: free[item] for item in by_promise[:_TIMED]}
+        found = [free[item] for item in by_promise[:_TIMED]]
         for policy in by_promise[:_TIMED]:
-            for ordered in _ORDERED:
-                other = replace(policy, ordered=ordered)
-                found[other] = insert(self.given, other)
-        distinct: dict[object, tuple[Choice, TileSchedule]] = {}
-        for policy, item in found.items():
-            choice = (self.all.index(policy),)
-            distinct.setdefault((item.events, item.placements), (choice, item))
-        timed_ones = ((choice, self._timed(item)) for choice, item in distinct.values())
-        return min([((), self.given.schedule), *timed_ones], key=lambda item: item[1].cycles)
-
-    def follow(self, choice: Choice) -> TileSchedule | None:
-        """Return the schedule of a choice; ``None`` if it is that of no way.
-
-        Args:
-            choice: As :meth:`search` gives it.
-        """
-        match choice:
-            case ():
-                return self.given.schedule
-            case (number,) if 0 <= number < len(self.all):
-                return self._timed(insert(self.given, self.all[number]))
-            case _:
-                return None
-
-    def _timed(self, schedule: TileSchedule) -> TileSchedule:
-        return timed(schedule, self.given.arch)
+            found += [insert(self.given, replace(policy, ordered=item)) for item in _ORDERED]
+        distinct = {(item.events, item.placements): item for item in reversed(found)}
+        timed_ones = (timed(item, self.given.arch) for item in reversed(distinct.values()))
+        return min([self.given.schedule, *timed_ones], key=lambda item: item.cycles)

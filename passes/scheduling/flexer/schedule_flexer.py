@@ -45,6 +45,7 @@ class ScheduleFlexer(Pass):
     name: ClassVar[str] = "schedule-flexer"
     needs: ClassVar[frozenset[Stage]] = frozenset({Stage.GRAPH_SCHEDULE, Stage.MAPPINGS})
     gives: ClassVar[frozenset[Stage]] = frozenset({Stage.TILE_SCHEDULE})
+    is_slow: ClassVar[bool] = True
 
     metric: Metric = Metric.PRODUCT
     weight: float = 1.0

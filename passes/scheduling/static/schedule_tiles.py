@@ -2,9 +2,9 @@
 
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import ClassVar, TypeAlias
+from typing import ClassVar
 
 from ....ir.errors import InfeasibleError, VerifyError
 from ....ir.graph import Op
@@ -14,7 +14,7 @@ from ....ir.module import Module, Stage
 from ....ir.ops import is_mac
 from ....ir.tiles.graph import TileGraph
 from ....ir.tiles.schedule import TileSchedule
-from ...base import Choice, Context, Pass, require_arch
+from ...base import Context, Pass, require_arch
 from ...tiling.group import GroupTiles
 from ...tiling.inner_nest import managed_bytes
 from ...tiling.mac import tile_mac
@@ -32,10 +32,6 @@ _MOST_OF_SOME = 2
 """The same where only some stripes are scheduled, for an estimate."""
 
 
-Way: TypeAlias = tuple[bool, Lags]
-"""How a group is scheduled: whether rows are kept early, and which chains lag."""
-
-
 @dataclass(frozen=True)
 class ScheduleTiles(Pass):
     """Cut every operator along its loop nest and schedule its tiles in that order.
@@ -50,95 +46,21 @@ class ScheduleTiles(Pass):
     name: ClassVar[str] = "schedule-tiles"
     needs: ClassVar[frozenset[Stage]] = frozenset({Stage.GRAPH_SCHEDULE, Stage.MAPPINGS})
     gives: ClassVar[frozenset[Stage]] = frozenset({Stage.TILE_SCHEDULE})
+    is_slow: ClassVar[bool] = True
 
     def run(self, module: Module, ctx: Context) -> Module:
         """Return the module with its tile schedule."""
         plan = module.graph_schedule
         assert plan is not None
-        network = _Network(module, ctx)
-        if plan.groups:
-            found = ctx.choose(self, module, ctx.seed, network.follow, network.search)
-        else:
-            found = network.in_turn()
+        schedules: list[TileSchedule] = []
+        known = ctx.notes.of(KnownSchedules)
+        for step, name in enumerate(plan.order):
+            ctx.progress("tiles", step, len(plan.order))
+            op = unit_of(module.graph, plan, name)
+            schedules.append(known.of(module, op, schedule_operator))
+        found = join(module, schedules, "static")
         ctx.counters.add("events", len(found.events))
         return replace(module, tile_schedule=found)
-
-
-@dataclass
-class _Network:
-    """Schedules the operators of a network in turn; local to one run of the pass.
-
-    Attributes:
-        module: The network with its plan and its loop nests.
-        ctx: Of the run.
-        known: How groups were scheduled before, by their steps.
-        ways: How they are now.
-    """
-
-    module: Module
-    ctx: Context
-    known: Mapping[int, Way] = field(default_factory=dict[int, Way])
-    ways: dict[int, Way] = field(default_factory=dict[int, Way])
-
-    def search(self) -> tuple[Choice, TileSchedule]:
-        """Return the schedule of the network, and which chains of its groups lag.
-
-        A choice tells of each distinct group its step, whether rows are kept early, how many chains
-        lag, and which ones.
-        """
-        found, choice = self.in_turn(), list[int]()
-        for step, (is_early, behind) in self.ways.items():
-            choice += [step, int(is_early), len(behind), *behind]
-        return tuple(choice), found
-
-    def follow(self, choice: Choice) -> TileSchedule | None:
-        """Return the schedule of a choice; ``None`` if it does not tell the ways of all groups.
-
-        Args:
-            choice: As :meth:`search` gives it.
-        """
-        self.known = _ways(choice)
-        found = self.in_turn()
-        return found if self.known == self.ways else None
-
-    def in_turn(self) -> TileSchedule:
-        """Return the schedule of all operators, one after the other."""
-        plan = self.module.graph_schedule
-        assert plan is not None
-        schedules: list[TileSchedule] = []
-        made = self.ctx.notes.of(KnownSchedules)
-        for step, name in enumerate(plan.order):
-            self.ctx.progress("tiles", step, len(plan.order))
-            op = unit_of(self.module.graph, plan, name)
-            schedules.append(made.of(self.module, op, self._schedule))
-        return join(self.module, schedules, "static")
-
-    def _schedule(self, module: Module, op: Op) -> TileSchedule:
-        """Return the tiles of one operator by themselves; of a group as before, where that fits."""
-        plan = module.graph_schedule
-        assert plan is not None
-        if plan.group(op.name) is None:
-            return schedule_operator(module, op)
-        group, step = GroupSchedules(module, op), plan.step_of[op.name]
-        if step in self.known:
-            with suppress(InfeasibleError):
-                self.ways[step] = self.known[step]
-                return group.in_way(self.known[step])
-        found, self.ways[step] = group.best
-        return found
-
-
-def _ways(choice: Choice) -> Mapping[int, Way]:
-    """Return the ways of groups that a choice stands for, as far as it is one."""
-    found: dict[int, Way] = {}
-    rest = list(choice)
-    while len(rest) >= 3:
-        step, is_early, count, *rest = rest
-        if not 0 <= count <= len(rest):
-            break
-        found[step] = bool(is_early), tuple(rest[:count])
-        rest = rest[count:]
-    return found
 
 
 def schedule_operator(module: Module, op: Op) -> TileSchedule:
@@ -158,7 +80,7 @@ def schedule_operator(module: Module, op: Op) -> TileSchedule:
     if plan.group(op.name) is None:
         place = residency(module.graph, plan, op)
         return schedule_static(tile_operator(module, op, place), arch, _ranges(module, op, place))
-    return GroupSchedules(module, op).best[0]
+    return best_of(GroupSchedules(module, op).all)
 
 
 def schedule_in_turn(module: Module, op: Op) -> TileSchedule:
@@ -246,33 +168,8 @@ class GroupSchedules:
         Raises:
             InfeasibleError: Not even the one fits in which none does.
         """
-        return self.best[1][1]
-
-    @property
-    def best(self) -> tuple[TileSchedule, Way]:
-        """The best schedule, and how it was made.
-
-        Raises:
-            InfeasibleError: Not even the one fits in which no chain lags.
-        """
         best = best_of(self.all)
-        behind = next(behind for behind, schedule in self.by_lag.items() if schedule is best)
-        return best, (self._tiles.is_early, behind)
-
-    def in_way(self, way: Way) -> TileSchedule:
-        """Return the schedule that is made in a certain way.
-
-        Args:
-            way: The way.
-
-        Raises:
-            InfeasibleError: It does not fit, or the group has no such chains.
-        """
-        is_early, behind = way
-        tiles = replace(self._group_tiles, is_early=is_early)
-        if not set(behind) <= set(tiles.may_lag):
-            raise InfeasibleError(f"there are no chains {behind} that can lag in %{self.op.name}")
-        return self._late(tiles, behind)
+        return next(behind for behind, schedule in self.by_lag.items() if schedule is best)
 
     @property
     def _promising(self) -> tuple[Lags, ...]:

@@ -63,7 +63,7 @@ def test_the_folder_follows_the_environment(tmp_path: Path, monkeypatch: pytest.
 
 
 def test_every_kind_is_told_and_what_is_foreign_is_not(base: Path):
-    for suffix in (".json", ".pass.json", ".choice.json", ".quantised"):
+    for suffix in (".json", ".pass", ".pass.json", ".choice.json", ".quantised"):
         fill(1, suffix)
     (base / "mappings/cd").mkdir()
     (base / "numba-0/deep").mkdir(parents=True)
@@ -76,7 +76,7 @@ def test_every_kind_is_told_and_what_is_foreign_is_not(base: Path):
     found = cache_entries()
 
     assert {entry.kind for entry in found} == set(EntryKind)
-    assert sorted(entry.bytes for entry in found) == [2, 2, 10, 10, 10, 10]
+    assert sorted(entry.bytes for entry in found) == [2, 2, 10, 10, 10, 10, 10]
     assert set(delete(found)) == set(found)
     assert sorted(str(path.relative_to(base)) for path in base.rglob("*") if path.is_file()) == (
         sorted(FOREIGN)

@@ -1,9 +1,10 @@
 """What a slow pass made is recalled for the same stages, options and seed, and verified."""
 
-import dataclasses
-import json
 import logging
-from dataclasses import dataclass
+import os
+import subprocess
+import sys
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import ClassVar
 
@@ -11,18 +12,24 @@ import numpy as np
 import pytest
 
 from accnn.backend.load import load_architecture
-from accnn.compiler.stores.passes import PassMemory, key_of
+from accnn.compiler.stores.passes import Made, PassMemory, key_of
 from accnn.compiler.stores.store import Store, code_version, package_version
+from accnn.ir.codec.column_codec import dump_columns, parse_columns
 from accnn.ir.graph import Graph, Value
 from accnn.ir.module import Module
 from accnn.ir.ops import make_op
 from accnn.ir.resources import Constants
 from accnn.ir.types import DType, TensorType
-from accnn.passes.base import CUT_SHORT, SECONDS_OF, STOOD_IN, Context, Counters
+from accnn.passes.base import CUT_SHORT, SECONDS_OF, STOOD_IN, Context, Counters, Pass
 from accnn.passes.manager import run_pipeline
 from accnn.passes.pipeline import Pipeline
+from accnn.passes.scheduling.across.schedule_across import ScheduleAcross
+from accnn.passes.scheduling.flexer.schedule_flexer import ScheduleFlexer
 from accnn.passes.scheduling.schedule_cosma import ScheduleCosma
 from accnn.passes.scheduling.schedule_in_order import ScheduleInOrder
+from accnn.passes.scheduling.static.schedule_tiles import ScheduleTiles
+from tests.flow import compile_graph
+from tests.networks import residual_network
 
 ROOT = Path(__file__).parents[3]
 ARCH = load_architecture("edge-fp32")
@@ -102,9 +109,7 @@ def test_what_another_run_does_better_is_not_kept(tmp_path, counter, files):
 
 
 def test_constants_are_withheld_and_come_back(tmp_path):
-    given = dataclasses.replace(
-        module(), constants=Constants().with_arrays({"w": np.zeros(3, np.float32)})
-    )
+    given = replace(module(), constants=Constants().with_arrays({"w": np.zeros(3, np.float32)}))
 
     after, _ = counted(PassMemory(Store(tmp_path)), given)
 
@@ -117,7 +122,7 @@ def test_stages_options_and_seed_change_the_key():
         key_of(Slow(), module(), 1),
         key_of(Slow(), module(13), 0),
         key_of(Slow(scratchpad="64K"), module(), 0),
-        key_of(Slow(), dataclasses.replace(module(), arch=load_architecture("simba")), 0),
+        key_of(Slow(), replace(module(), arch=load_architecture("simba")), 0),
     }
 
     assert len(keys) == 5
@@ -176,8 +181,8 @@ def test_quick_passes_and_those_without_a_store_run_each_time(tmp_path, memory):
 def test_a_damaged_entry_is_made_anew(tmp_path, caplog):
     memory = PassMemory(Store(tmp_path))
     first, _ = counted(memory, module())
-    (entry,) = tmp_path.rglob("*.pass.json")
-    entry.write_text("{")
+    (entry,) = tmp_path.rglob("*.pass")
+    entry.write_bytes(entry.read_bytes()[:-1])
 
     with caplog.at_level(logging.WARNING):
         again, counters = counted(memory, module())
@@ -192,14 +197,108 @@ def test_a_plan_that_is_wrong_is_made_anew(tmp_path, caplog):
     ctx = Context(run_pass=PassMemory(Store(tmp_path)))
     pipeline = Pipeline((ScheduleCosma(rounds=0),))
     first = run_pipeline(pipeline, module(), ctx).module
-    (entry,) = tmp_path.rglob("*.pass.json")
-    kept = json.loads(entry.read_text())
-    kept["graph_schedule"]["loads"] = []
-    kept["graph_schedule"]["streams"] = []
-    entry.write_text(json.dumps(kept))
+    (entry,) = tmp_path.rglob("*.pass")
+    kept = parse_columns(entry.read_bytes(), Made)
+    plan = replace(kept.graph_schedule, loads=(), streams=())
+    entry.write_bytes(dump_columns(replace(kept, graph_schedule=plan)))
 
     with caplog.at_level(logging.WARNING):
         again = run_pipeline(pipeline, module(), ctx).module
 
     assert again == first
     assert "solving anew" in caplog.text
+
+
+SCHEDULERS = {
+    "simba": ScheduleTiles(),
+    "edge-1m": ScheduleAcross(),
+    "flexer-arch5": ScheduleFlexer(steps=100_000),
+}
+"""A machine for each pass that schedules tiles."""
+
+
+def scheduled(arch: str) -> Module:
+    """Return a network up to its tile schedule."""
+    compiled = compile_graph(*residual_network(), arch, all_off_chip=False).module
+    return replace(compiled, program=None)
+
+
+def tiled(item: Pass, given: Module, folder: Path) -> tuple[Module, dict[str, float]]:
+    counters = Counters()
+    memory = PassMemory(Store(folder))
+    return memory(item, given, Context(counters=counters)), dict(counters.values)
+
+
+@pytest.mark.parametrize("arch", [*SCHEDULERS])
+def test_tiles_are_scheduled_once(arch: str, tmp_path, monkeypatch):
+    item, given = SCHEDULERS[arch], scheduled(arch)
+    first, counters = tiled(item, given, tmp_path)
+    monkeypatch.setattr(type(item), "run", lambda *_: pytest.fail("it runs again"))
+
+    again, recalled = tiled(item, given, tmp_path)
+
+    again.verify()
+    assert first.tile_schedule is not None
+    assert (again, recalled) == (first, counters)
+
+
+def test_where_nothing_changes_the_module_is_the_same(tmp_path):
+    given = scheduled("simba")
+    assert ScheduleTiles().run(given, Context()) == given
+
+    for _ in range(2):
+        assert tiled(ScheduleTiles(), given, tmp_path)[0] is given
+
+
+def test_the_schedule_of_tiles_changes_the_key_where_a_pass_reads_it():
+    given = scheduled("edge-1m")
+    schedule = given.tile_schedule
+    assert schedule is not None
+    other = replace(given, tile_schedule=replace(schedule, events=schedule.events[:-1]))
+
+    assert key_of(ScheduleAcross(), other, 0) != key_of(ScheduleAcross(), given, 0)
+
+
+@pytest.mark.parametrize("item", [ScheduleTiles(), ScheduleFlexer(steps=100_000)])
+def test_a_schedule_that_is_replaced_does_not_matter(item: Pass, tmp_path):
+    given = scheduled("edge-1m")
+    tiled(item, replace(given, tile_schedule=None), tmp_path)
+
+    tiled(item, given, tmp_path)
+
+    assert len([*tmp_path.rglob("*.pass")]) == 1
+
+
+def test_a_schedule_that_is_wrong_is_made_anew(tmp_path, caplog):
+    """It can be read, but the verifier finds that a tile is never computed."""
+    given = replace(scheduled("simba"), tile_schedule=None)
+    first, _ = tiled(ScheduleTiles(), given, tmp_path)
+    (entry,) = tmp_path.rglob("*.pass")
+    kept = parse_columns(entry.read_bytes(), Made)
+    assert kept.tile_schedule is not None
+    fewer = replace(kept.tile_schedule, events=kept.tile_schedule.events[:-1])
+    entry.write_bytes(dump_columns(replace(kept, tile_schedule=fewer)))
+
+    with caplog.at_level(logging.WARNING):
+        again, _ = tiled(ScheduleTiles(), given, tmp_path)
+
+    assert again == first
+    assert "solving anew" in caplog.text
+    assert parse_columns(entry.read_bytes(), Made) == kept
+
+
+def test_the_key_does_not_depend_on_the_seed_of_hashes():
+    text = f"from {__name__} import *; print(key_of(ScheduleAcross(), scheduled('edge-1m'), 0))"
+    keys = {
+        subprocess.run(
+            [sys.executable, "-c", text],
+            env={**os.environ, "PYTHONHASHSEED": seed},
+            cwd=ROOT,
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for seed in "12"
+    }
+
+    assert len(keys) == 1

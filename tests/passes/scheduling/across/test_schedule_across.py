@@ -13,11 +13,10 @@ from accnn.ir.text.parser import parse_module
 from accnn.ir.text.printer import print_module
 from accnn.ir.tiles.events import Event, EventKind
 from accnn.ir.tiles.schedule import TileSchedule
-from accnn.passes.base import Choice, Context
+from accnn.passes.base import Context
 from accnn.passes.scheduling.across.schedule_across import ScheduleAcross
 from tests.networks import NetworkBuilder, per_tensor, residual_network
 from tests.passes.scheduling.across.joint import Both, both, branches, chain
-from tests.remembered import Remembered
 from tests.thinned import thinned
 from tests.tiles import tiles_of
 from tests.timed import program_cycles
@@ -74,44 +73,6 @@ def test_a_network_is_exact_predicted_and_not_slower(name: str, place: tuple[str
     assert made.schedule.cycles == told(made.across)
     assert made.schedule.cycles <= told(made.in_turn)
     assert 0 < made.schedule.cycles_lower_bound <= made.schedule.cycles
-
-
-@pytest.mark.parametrize(
-    ("name", "arch", "budget"),
-    [
-        ("branches", "simba", None),  # one way is best
-        ("chain", "simba", None),
-        ("chain", "flexer-arch1", 12_000),
-        ("residual", "flexer-arch5", 9000),  # as it is
-    ],
-)
-def test_a_choice_that_was_kept_is_followed(name: str, arch: str, budget: int | None):
-    made, first = both(NETWORKS[name](), arch, budget=budget), Remembered()
-    ScheduleAcross().run(made.in_turn, Context(choose=first))
-    (choice,) = first.kept
-    again = Remembered(choice)
-
-    assert ScheduleAcross().run(made.in_turn, Context(choose=again)) == made.across
-    assert again.kept == []
-
-
-@pytest.mark.parametrize("choice", [(-1,), (99,), (0, 1)])
-def test_a_choice_of_no_way_is_made_anew(choice: Choice):
-    made, chooser = both(chain(), "flexer-arch5"), Remembered(choice)
-
-    assert ScheduleAcross().run(made.in_turn, Context(choose=chooser)) == made.across
-    assert len(chooser.kept) == 1
-
-
-def test_choices_lead_to_their_own_schedules():
-    made = both(branches(), "flexer-arch5", budget=9000)
-    schedules = [
-        ScheduleAcross().run(made.in_turn, Context(choose=Remembered(choice))).tile_schedule
-        for choice in ((), (0,), (3,), (5,))
-    ]
-
-    assert schedules[0] is made.in_turn.tile_schedule
-    assert len({None if item is None else item.events for item in schedules}) > 2
 
 
 def test_npus_may_differ():
