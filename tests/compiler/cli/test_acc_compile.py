@@ -608,7 +608,11 @@ def test_a_disk_that_refuses_leaves_no_part(monkeypatch: pytest.MonkeyPatch):
     assert names() == {"tiny.onnx"}
 
 
-def test_a_crash_of_a_pass_leaves_what_reproduces_it(monkeypatch: pytest.MonkeyPatch):
+def test_a_crash_of_a_pass_leaves_what_reproduces_it(
+    tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("ACCNN_CACHE", str(tmp_path_factory.mktemp("cache")))
+
     def crash(*_: object) -> None:
         raise ZeroDivisionError("no tile")
 
