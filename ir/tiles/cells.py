@@ -6,6 +6,7 @@ Elements that lie in the same written boxes are one *cell*: a box that is writte
 cells, and a box that is read waits for the cells that it meets. That is as exact as elements are.
 """
 
+import math
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -76,8 +77,8 @@ class TensorCells:
         if tile.tensor not in self._written:
             return (0,)
         key = tile.tensor, region_of(tile)
+        labels, count = self._cut(tile.tensor)
         if key not in self._known:
-            labels, count = self._cut(tile.tensor)
             is_met = np.zeros(count, np.bool_)
             is_met[key[1].within(labels)] = True
             self._known[key] = tuple(np.flatnonzero(is_met).tolist())
@@ -86,7 +87,11 @@ class TensorCells:
     def _cut(self, tensor: str) -> tuple[_Labels, int]:
         if tensor not in self._labels:
             regions = self._written.get(tensor, ())
-            self._labels[tensor] = cut(self.elements[tensor], regions)
+            labels, _ = self._labels[tensor] = cut(self.elements[tensor], regions)
+            covered = sum(math.prod(region.shape) for region in regions)
+            if covered == np.count_nonzero(labels):  # they are disjoint, and each is a cell
+                numbered = enumerate(regions, start=1)
+                self._known.update(((tensor, region), (cell,)) for cell, region in numbered)
         return self._labels[tensor]
 
 

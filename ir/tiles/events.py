@@ -2,9 +2,10 @@
 
 from collections import defaultdict
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cached_property
+from typing import Any, Self
 
 from ..isa.instructions import Unit
 from .cells import TensorCells
@@ -135,6 +136,16 @@ class TileEvents:
     def cells(self) -> TensorCells:
         """The parts of tensors that are written at once."""
         return TensorCells(self.graph)
+
+    def rescheduled(self, **changes: Any) -> Self:
+        """Return other events on the same tiles; as ``replace``, but what is known of cells stays.
+
+        Args:
+            changes: Fields, but not ``graph``.
+        """
+        found = replace(self, **changes)
+        vars(found)["cells"] = self.cells
+        return found
 
     @cached_property
     def placements_of(self) -> Mapping[int, tuple[Placement, ...]]:

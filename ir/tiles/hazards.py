@@ -16,7 +16,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from operator import attrgetter
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from ..isa.instructions import Space
 from .cells import Cells
@@ -162,11 +162,8 @@ class HazardTracker:
         return block
 
 
-class _Met(NamedTuple):
-    """A content that an event touches, and the cells of it; all of it if ``None``."""
-
-    content: PlacedContent
-    cells: Cells | None
+_Met: TypeAlias = tuple[PlacedContent, Cells | None]
+"""A content that an event touches, and the cells of it; all of it if ``None``."""
 
 
 class NextEvent(NamedTuple):
@@ -235,7 +232,7 @@ class ScheduleHazards:
             content.note_write(queue, tick, event.author, cells)
 
     def _met(self, touches: Iterable[Touch]) -> list[_Met]:
-        return [_Met(self._content(touch.storage), touch.cells) for touch in touches]
+        return [(self._content(storage), cells) for storage, cells in touches]
 
     def _content(self, storage: Storage) -> PlacedContent:
         found = self._contents.get(storage)

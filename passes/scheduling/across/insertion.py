@@ -259,8 +259,7 @@ class _Insertion:
             )
             for item, numbers in self.touching.items()
         ]
-        return replace(
-            self.given.schedule,
+        return self.given.schedule.rescheduled(
             scheduler="across",
             events=tuple(self.events[number] for number in order),
             placements=tuple(sorted(placements, key=lambda item: item.first_event)),

@@ -1,13 +1,13 @@
 """Tell when the events of a schedule run on the machine: waits, work and the clock."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from ....ir.arch import Architecture
 from ....ir.isa.instructions import Unit
 from ....ir.proof import Scope
 from ....ir.tiles.events import Event
-from ....ir.tiles.hazards import ScheduleHazards, waits_for
+from ....ir.tiles.hazards import ScheduleHazards
 from ....ir.tiles.schedule import TileSchedule
 from ....ir.tiles.touches import Accesses
 from .clock import Share, Span, Task, run_queues
@@ -71,11 +71,12 @@ class _Retiming:
             self.tasks.append([])
             self.members.append([])
         upcoming = self.hazards.before(number)
-        waits = tuple(sorted(waits_for((upcoming.waits,), queue).items()))
+        upcoming.waits.pop(queue, None)  # a queue is in order anyway
+        waits = tuple(sorted(upcoming.waits.items()))
         work = self.works.of(event, memory_owner(self.hazards.accesses, number))
         self.members[queue].append(number)
         self.asked.append((event.unit, work))
-        self.tasks[queue].append(self._task(work)._replace(waits=waits))
+        self.tasks[queue].append(Task(waits, *self._task(work)[1:]))
         self.hazards.note(upcoming, queue, len(self.tasks[queue]))
 
     def _task(self, work: Work) -> Task:
@@ -100,12 +101,12 @@ class _Retiming:
         for queue, numbers in enumerate(self.members):
             for number, span in zip(numbers, spans[queue], strict=True):
                 events[number] = _at(events[number], span)
-        found = replace(self.schedule, events=tuple(events), cycles=last_end(events))
+        found = self.schedule.rescheduled(events=tuple(events), cycles=last_end(events))
         if found.scope is Scope.ALL_SCHEDULES:
             return found
         bound = work_bound(self.asked, self.works)
         scope = Scope.GIVEN_EVENTS if bound else None
-        return replace(found, cycles_lower_bound=bound, scope=scope)
+        return found.rescheduled(cycles_lower_bound=bound, scope=scope)
 
 
 def _at(event: Event, span: Span) -> Event:

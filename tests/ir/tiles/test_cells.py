@@ -76,3 +76,21 @@ def test_disjoint_tiles_are_cells_of_their_own():
     regions = [Region(0, (3,), (1,)), Region(3, (3,), (1,))]
 
     assert cut(6, regions)[0].tolist() == [1, 1, 1, 2, 2, 2]
+
+
+def test_disjoint_boxes_are_cells_of_their_own():
+    """One that lies within another is not: the other one is two cells then."""
+    inner, outer, apart = (
+        (Range(0, 2), Range(0, 2)),
+        (Range(0, 4), Range(0, 3)),
+        (Range(0, 4), Range(3, 6)),
+    )
+    tiles = tuple(tile(Role.O, box, (COLUMNS, 1)) for box in (outer, apart, inner))
+
+    def cells(count: int) -> list[tuple[int, ...]]:
+        ops = tuple(operation(number) for number in range(count))
+        found = TensorCells(TileGraph(operators=("op",), tiles=tiles, ops=ops))
+        return [found.of(number) for number in range(count)]
+
+    assert cells(2) == [(1,), (2,)]
+    assert cells(3) == [(1, 3), (2,), (3,)]
