@@ -1,8 +1,7 @@
 """Pass: let engines that wait in one operator work for the next ones."""
 
-from collections.abc import Iterator
+import itertools
 from dataclasses import dataclass, replace
-from itertools import pairwise
 from typing import ClassVar
 
 from ....ir.arch import Architecture
@@ -20,11 +19,11 @@ _MOVING = (frozenset[Space](), frozenset(Space) - {Space.WB}, frozenset(Space))
 """Where single tiles may lie elsewhere, all of which are tried: nowhere, everywhere but with the
 weights, everywhere. Each is the best one of some networks."""
 
-_ORDERED = (frozenset(Unit) - {Unit.DMA}, frozenset(Unit))
-"""Which engines keep the order that events have in their operator, beside none of them."""
+_ORDERED = frozenset({Unit.VX, Unit.ST})
+"""Which engines keep the order that events have in their operator, where any does."""
 
 _TIMED = 2
-"""Of the places that tiles may have, so many are tried with each order, and timed by the clock."""
+"""Of the places that tiles may have, so many are tried in order, too, and timed by the clock."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +51,7 @@ class ScheduleAcross(Pass):
         """Return the module with the fastest schedule; the same if none is faster than in turn."""
         arch, plan, in_turn = require_arch(module), module.graph_schedule, module.tile_schedule
         assert plan is not None and in_turn is not None
-        if any(before.step > after.step for before, after in pairwise(in_turn.events)):
+        if any(before.step > after.step for before, after in itertools.pairwise(in_turn.events)):
             return module
         if _are_shared(module, arch):
             return module
@@ -84,12 +83,12 @@ class Ways:
     given: InTurn
 
     @property
-    def _free(self) -> Iterator[InsertionPolicy]:
+    def _free(self) -> tuple[InsertionPolicy, ...]:
         """The ways that keep no order."""
         arch = self.given.arch
         deals = (False, True) if are_alike(arch) and len(arch.npus) > 1 else (False,)
-        for deal in deals:
-            yield from (InsertionPolicy(moving=moving, deal=deal) for moving in _MOVING)
+        ways = itertools.product(deals, _MOVING)
+        return tuple(InsertionPolicy(moving=moving, deal=deal) for deal, moving in ways)
 
     def fastest(self) -> TileSchedule:
         """Return the fastest of the schedule and of the most promising ways.
@@ -99,8 +98,8 @@ class Ways:
         free = {item: insert(self.given, item) for item in self._free}
         by_promise = sorted(free, key=lambda item: (free[item].cycles, -len(item.moving)))
         found = [free[item] for item in by_promise[:_TIMED]]
-        for policy in by_promise[:_TIMED]:
-            found += [insert(self.given, replace(policy, ordered=item)) for item in _ORDERED]
+        in_order = (replace(policy, ordered=_ORDERED) for policy in by_promise[:_TIMED])
+        found += [insert(self.given, policy) for policy in in_order]
         distinct = {(item.events, item.placements): item for item in reversed(found)}
         timed_ones = (timed(item, self.given.arch) for item in reversed(distinct.values()))
         return min([self.given.schedule, *timed_ones], key=lambda item: item.cycles)
