@@ -138,7 +138,7 @@ class TileEvents:
         return TensorCells(self.graph)
 
     def rescheduled(self, **changes: Any) -> Self:
-        """Return other events on the same tiles; as ``replace``, but what is known of cells stays.
+        """Return other events on the same tiles; as ``replace``, but cells are known already.
 
         Args:
             changes: Fields, but not ``graph``.
