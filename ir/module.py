@@ -146,6 +146,8 @@ class Module:
                 item.nest.verify(self.arch.for_every_npu)
         if self.tile_schedule is not None:
             self.tile_schedule.verify()
+            if self.arch is not None:
+                self.tile_schedule.verify_engines(self.arch)
             for tensor in self.tile_schedule.graph.preloaded:
                 raise VerifyError(f"nothing brings %{tensor} on chip")
             if self.graph_schedule is not None:

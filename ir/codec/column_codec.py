@@ -59,7 +59,7 @@ def parse_columns(data: bytes, kind: type[T]) -> T:
     """
     try:
         (value,) = _records(json.loads(zlib.decompress(data)), kind, 1)
-    except (zlib.error, ValueError, TypeError, LookupError) as error:
+    except (zlib.error, ValueError, TypeError, LookupError, RecursionError) as error:
         raise ParseError(f"no columns of {kind.__name__}: {error}") from None
     return cast("T", value)
 

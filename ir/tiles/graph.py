@@ -286,6 +286,8 @@ class TileGraph:
                 raise VerifyError(f"tile operation {number} uses a tile that does not exist")
             if any(not 0 <= item < len(self.nests) for item in op.nests):
                 raise VerifyError(f"tile operation {number} has a nest that does not exist")
+            if op.accumulates and len(op.box) != len(DIMS):
+                raise VerifyError(f"tile operation {number} has {len(op.box)} ranges for the array")
             if op.accumulates and not _covers(self.tiles[op.out].box, op.sums):
                 raise VerifyError(f"tile operation {number} adds outside of tile {op.out}")
             if op.accumulates != (self.tiles[op.out].role is Role.PSUM):

@@ -14,10 +14,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+from ..arch import Architecture
 from ..errors import VerifyError
+from ..isa.instructions import Unit
 from ..notebook import Cell, table_html
 from ..proof import Scope, verify_proof
-from .events import TRANSFERS, Event, TileEvents
+from .events import TRANSFERS, Event, Placement, TileEvents
 from .occupancy import verify_exclusive, verify_no_overlap
 from .replay import Replay
 
@@ -139,11 +141,62 @@ class TileSchedule(TileEvents):
             raise VerifyError("operators by themselves are not those of the tile graph")
         self.graph.verify()
         for number, event in enumerate(self.events):
+            self._verify_subject(number, event)
             self._verify_step(number, event)
+        for item in self.placements:
+            self._verify_span(item)
         verify_exclusive(self)
         verify_no_overlap(self)
         Replay(self).run()
         return True
+
+    def verify_engines(self, arch: Architecture) -> None:
+        """Check that a machine has the engines and memories that events and tiles are on.
+
+        Args:
+            arch: The machine.
+
+        Raises:
+            VerifyError: Names the event, placement or operation.
+        """
+        npus, channels = len(arch.npus), arch.dma.channels
+        for number, event in enumerate(self.events):
+            if event.index >= (channels if event.unit is Unit.DMA else npus):
+                raise VerifyError(
+                    f"event {number} ({event.kind}) runs on {event.unit}{event.index}, which "
+                    f"{arch.name} lacks"
+                )
+        for item in self.placements:
+            if item.npu >= npus:
+                raise VerifyError(f"tile {item.tile} is placed on npu {item.npu} of {npus}")
+        for number, op in enumerate(self.graph.ops):
+            if op.accumulates and len(op.nests) != npus:
+                raise VerifyError(
+                    f"tile operation {number} has {len(op.nests)} nests for {npus} NPUs"
+                )
+
+    def _verify_subject(self, number: int, event: Event) -> None:
+        """Check that what an event moves or executes is there, and made for its engine."""
+        is_transfer = event.kind in TRANSFERS
+        count = len(self.graph.tiles if is_transfer else self.graph.ops)
+        if not 0 <= event.subject < count:
+            what = "tile" if is_transfer else "tile operation"
+            raise VerifyError(f"event {number} ({event.kind}): there is no {what} {event.subject}")
+        unit = Unit.DMA if is_transfer else self.graph.ops[event.subject].unit
+        if event.unit is not unit or event.index < 0:
+            raise VerifyError(
+                f"event {number} ({event.kind}) runs on {event.unit}{event.index}, not on {unit}"
+            )
+
+    def _verify_span(self, item: Placement) -> None:
+        """Check that what a placement names is there."""
+        if not 0 <= item.tile < len(self.graph.tiles):
+            raise VerifyError(f"a placement is of tile {item.tile}, which does not exist")
+        if not 0 <= item.first_event <= item.last_event < len(self.events) or item.npu < 0:
+            raise VerifyError(
+                f"tile {item.tile} is placed on npu {item.npu} for events {item.first_event} to "
+                f"{item.last_event} of {len(self.events)}"
+            )
 
     def _verify_step(self, number: int, event: Event) -> None:
         """Check that an event works for an operator that there is, and for that of its tiles."""

@@ -23,6 +23,12 @@ def module(kind: str, *operands: str) -> Module:
     return Module(graph=Graph(name="g", inputs=inputs, constants=(), ops=(op,), outputs=("y",)))
 
 
+def with_first(value, name: str, **changes):
+    """Return a value whose first item in a field is another one."""
+    first, *rest = getattr(value, name)
+    return replace(value, **{name: (replace(first, **changes), *rest)})
+
+
 def test_a_graph_without_operators_of_the_mac_array_needs_no_mappings():
     assert Stage.MAPPINGS in module("relu", "x").stages
     assert Stage.MAPPINGS not in module("dense", "x", "w").stages
@@ -64,6 +70,30 @@ class TestVerifyingWhatIsKnown:
         for _ in range(2):
             with pytest.raises(VerifyError):
                 damaged.verify()
+
+    @pytest.mark.parametrize(
+        ("changed", "message"),
+        [
+            (lambda item: with_first(item, "events", index=2), "runs on dma2, which edge-1m lacks"),
+            (lambda item: with_first(item, "placements", npu=1), "is placed on npu 1 of 1"),
+            (
+                lambda item: replace(item, graph=with_first(item.graph, "ops", nests=())),
+                "tile operation 0 has 0 nests for 1 NPUs",
+            ),
+        ],
+    )
+    def test_a_schedule_is_for_the_machine(self, planned, replays, changed, message):
+        schedule = changed(planned.tile_schedule)
+
+        with pytest.raises(VerifyError, match=message):
+            schedule.verify_engines(planned.arch)
+        planned.tile_schedule.verify_engines(planned.arch)
+
+    def test_a_module_has_the_engines_of_its_schedule(self, planned):
+        fewer = replace(planned.arch, dma=replace(planned.arch.dma, channels=1))
+
+        with pytest.raises(VerifyError, match="runs on dma1, which edge-1m lacks"):
+            replace(planned, arch=fewer, program=None).verify()
 
     def test_a_graph_that_is_known_to_be_valid_is_looked_at_once(self, planned, monkeypatch):
         seen: list[Graph] = []

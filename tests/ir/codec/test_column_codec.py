@@ -188,7 +188,7 @@ def test_columns_of_something_else_are_refused(
         parse_columns(packed(columns), Sheet)
 
 
-@pytest.mark.parametrize("data", [b"[]", b"1", b"null", b'{"a": 1}', b"{", b"\xff"])
+@pytest.mark.parametrize("data", [b"[]", b"1", b"null", b'{"a": 1}', b"{", b"\xff", b"[" * 99999])
 def test_what_is_no_column_is_refused(data: bytes) -> None:
     with pytest.raises(ParseError, match="no columns of Sheet"):
         parse_columns(zlib.compress(data), Sheet)

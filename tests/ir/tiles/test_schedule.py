@@ -345,6 +345,26 @@ DAMAGE: dict[str, tuple[Callable[[], TileSchedule], str]] = {
         lambda: with_tile(I0, address=0),
         "overlap at cycle",
     ),
+    "a transfer of a tile that is none": (
+        lambda: with_event(0, subject=99),
+        r"event 0 \(load\): there is no tile 99",
+    ),
+    "a transfer of the last tile but one": (lambda: with_event(0, subject=-2), "no tile -2"),
+    "an operation that is none": (
+        lambda: with_event(2, subject=3),
+        r"event 2 \(compute\): there is no tile operation 3",
+    ),
+    "an operation on another engine": (
+        lambda: with_event(2, unit=Unit.VX),
+        r"event 2 \(compute\) runs on vx0, not on mx",
+    ),
+    "a transfer on an array": (lambda: with_event(0, unit=Unit.MX), "runs on mx0, not on dma"),
+    "an engine before the first": (lambda: with_event(0, index=-1), "runs on dma-1, not on dma"),
+    "a placement of no tile": (lambda: with_place(0, tile=-1), "a placement is of tile -1"),
+    "a placement from no event on": (lambda: with_place(0, first_event=-1), "events -1 to"),
+    "a placement until no event": (lambda: with_place(0, last_event=99), "events 0 to 99 of"),
+    "a placement that ends first": (lambda: with_place(0, first_event=3, last_event=2), "3 to 2"),
+    "a placement on no npu": (lambda: with_place(0, npu=-1), "is placed on npu -1"),
     "an event of nobody": (
         lambda: with_event(2, step=1),
         "event 2 works for operator 1, which is none",
