@@ -1,6 +1,7 @@
 """Text to a module: the inverse of ``printer.print_module``."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import cache
 from typing import Protocol, TypeVar, cast
 
@@ -145,7 +146,7 @@ def _verify(
 
 
 def _guilty(module: Module) -> str:
-    """Keyword of the stage that is not valid by itself; the mappings are where none is."""
+    """Keyword of the first stage that is not valid with those before it."""
     stages: dict[str, Verifiable | None] = {
         "arch": module.arch,
         "graph_schedule": module.graph_schedule,
@@ -157,7 +158,8 @@ def _guilty(module: Module) -> str:
     for keyword, value in stages.items():
         if value is not None and not _is_valid(value):
             return keyword
-    return "mapping"
+    before = replace(module, tile_schedule=None, program=None)
+    return "tile_schedule" if _is_valid(before) else "mapping"
 
 
 def _is_valid(value: Verifiable) -> bool:

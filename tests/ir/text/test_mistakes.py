@@ -1,6 +1,7 @@
 """Damaged text is refused with a position, never with an error of Python."""
 
 import re
+from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
@@ -8,6 +9,9 @@ from hypothesis import strategies as st
 
 from accnn.ir.errors import AccnnError, ParseError, VerifyError
 from accnn.ir.text.parser import parse_module
+from accnn.ir.text.printer import print_module
+from tests.flow import compile_graph
+from tests.networks import residual_network
 from tests.thinned import examples
 
 from .test_flow import NET
@@ -143,3 +147,25 @@ def test_each_mistake_has_its_message(old: str, new: str, message: str) -> None:
 
     with pytest.raises(ParseError, match=message):
         parse_module(TEXT.replace(old, new, 1))
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"subject": 9999}, r"event 0 \(load\): there is no tile 9999"),
+        ({"index": 7}, r"event 0 \(load\) runs on dma7, which simba lacks"),
+    ],
+)
+def test_a_schedule_of_what_is_not_there_is_refused_where_it_stands(
+    changes: dict[str, int], message: str
+) -> None:
+    module = compile_graph(*residual_network(), "simba", all_off_chip=False).module
+    schedule = module.tile_schedule
+    assert schedule is not None
+    first, *others = schedule.events
+    damaged = replace(schedule, events=(replace(first, **changes), *others))
+    text = print_module(replace(module, tile_schedule=damaged, program=None))
+    line = 1 + text[: text.index("\ntile_schedule {")].count("\n") + 1
+
+    with pytest.raises(VerifyError, match=f"net.ir:{line}:1: {message}"):
+        parse_module(text, source="net.ir", verify=True)
