@@ -112,7 +112,8 @@ def test_what_is_written_is_read_back(sheet: Sheet) -> None:
     again = parse_columns(dump_columns(sheet), Sheet)
 
     assert again == sheet
-    assert repr(again) == repr(sheet) or again.by_name == sheet.by_name  # 1, 1.0 and True differ
+    unordered = {"by_name": {}}
+    assert repr(replace(again, **unordered)) == repr(replace(sheet, **unordered))  # 1 is not 1.0
     assert dump_columns(again) == dump_columns(sheet)
 
 
