@@ -58,7 +58,7 @@ class ScheduleAcross(Pass):
         if ctx.deadline.is_over:
             ctx.counters.add(CUT_SHORT)
             return module
-        schedule = Ways(InTurn(in_turn, plan, arch)).fastest()
+        schedule = _fastest(InTurn(in_turn, plan, arch))
         ctx.counters.add("cycles in turn", in_turn.cycles)
         ctx.counters.add("cycles across", schedule.cycles)
         return module if schedule is in_turn else replace(module, tile_schedule=schedule)
@@ -72,34 +72,23 @@ def _are_shared(module: Module, arch: Architecture) -> bool:
     return any(managed_bytes(nest, arch, level) for nest in nests for level in levels)
 
 
-@dataclass(frozen=True)
-class Ways:
-    """The ways to insert the events of a schedule.
+def _fastest(given: InTurn) -> TileSchedule:
+    """Return the fastest of a schedule, layer by layer, and of the most promising ways to insert.
 
-    Attributes:
-        given: The schedule, layer by layer.
+    Insertion tells about how fast its result is. The clock tells exactly, but takes longer.
     """
+    free = {item: insert(given, item) for item in _free_ways(given.arch)}
+    by_promise = sorted(free, key=lambda item: (free[item].cycles, -len(item.moving)))
+    found = [free[item] for item in by_promise[:_TIMED]]
+    in_order = (replace(policy, ordered=_ORDERED) for policy in by_promise[:_TIMED])
+    found += [insert(given, policy) for policy in in_order]
+    distinct = {(item.events, item.placements): item for item in found}
+    timed_ones = (timed(item, given.arch) for item in distinct.values())
+    return min([given.schedule, *timed_ones], key=lambda item: item.cycles)
 
-    given: InTurn
 
-    @property
-    def _free(self) -> tuple[InsertionPolicy, ...]:
-        """The ways that keep no order."""
-        arch = self.given.arch
-        deals = (False, True) if are_alike(arch) and len(arch.npus) > 1 else (False,)
-        ways = itertools.product(deals, _MOVING)
-        return tuple(InsertionPolicy(moving=moving, deal=deal) for deal, moving in ways)
-
-    def fastest(self) -> TileSchedule:
-        """Return the fastest of the schedule and of the most promising ways.
-
-        Insertion tells about how fast its result is. The clock tells exactly, but takes longer.
-        """
-        free = {item: insert(self.given, item) for item in self._free}
-        by_promise = sorted(free, key=lambda item: (free[item].cycles, -len(item.moving)))
-        found = [free[item] for item in by_promise[:_TIMED]]
-        in_order = (replace(policy, ordered=_ORDERED) for policy in by_promise[:_TIMED])
-        found += [insert(self.given, policy) for policy in in_order]
-        distinct = {(item.events, item.placements): item for item in reversed(found)}
-        timed_ones = (timed(item, self.given.arch) for item in reversed(distinct.values()))
-        return min([self.given.schedule, *timed_ones], key=lambda item: item.cycles)
+def _free_ways(arch: Architecture) -> tuple[InsertionPolicy, ...]:
+    """Return the ways to insert that keep no order."""
+    deals = (False, True) if are_alike(arch) and len(arch.npus) > 1 else (False,)
+    ways = itertools.product(deals, _MOVING)
+    return tuple(InsertionPolicy(moving=moving, deal=deal) for deal, moving in ways)

@@ -7,7 +7,7 @@ from ....ir.arch import Architecture
 from ....ir.isa.instructions import Unit
 from ....ir.proof import Scope
 from ....ir.tiles.events import Event
-from ....ir.tiles.hazards import ScheduleHazards
+from ....ir.tiles.hazards import ScheduleHazards, waits_for
 from ....ir.tiles.schedule import TileSchedule
 from ....ir.tiles.touches import Accesses
 from .clock import Share, Span, Task, run_queues
@@ -71,11 +71,11 @@ class _Retiming:
             self.tasks.append([])
             self.members.append([])
         upcoming = self.hazards.before(number)
-        upcoming.waits.pop(queue, None)  # a queue is in order anyway
-        waits = tuple(sorted(upcoming.waits.items()))
+        waits = tuple(sorted(waits_for((upcoming.waits,), queue).items()))
         work = self.works.of(event, memory_owner(self.hazards.accesses, number))
         self.members[queue].append(number)
         self.asked.append((event.unit, work))
+        # as `_replace` would, but for many events
         self.tasks[queue].append(Task(waits, *self._task(work)[1:]))
         self.hazards.note(upcoming, queue, len(self.tasks[queue]))
 
