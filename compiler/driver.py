@@ -180,6 +180,7 @@ def _compile(
             seed=chosen.seed,
             progress=watch.progress,
             solve_jobs=CachedSolver(cache, chosen.processes, pool),
+            helpers=pool.help,
             run_pass=PassMemory(store),
             deadline=deadline,
         )

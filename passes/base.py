@@ -25,6 +25,7 @@ from ..ir.arch import Architecture
 from ..ir.errors import VerifyError
 from ..ir.module import Module, Stage
 from .deadline import NEVER, Deadline
+from .helpers import Helpers, nobody
 from .mapping.jobs import JobSolver, solve_in_turn
 
 T = TypeVar("T")
@@ -124,6 +125,7 @@ class Context:
         counters: Where the pass tells what it did.
         progress: Where a long pass tells how far it is.
         solve_jobs: Answers questions to mappers.
+        helpers: Other processes that answer what will be asked.
         notes: What passes remember for each other.
         run_pass: Runs the passes.
         deadline: When passes that search for long take what they have.
@@ -133,6 +135,7 @@ class Context:
     counters: Counters = field(default_factory=Counters)
     progress: Progress = silent
     solve_jobs: JobSolver = solve_in_turn
+    helpers: Helpers = nobody
     notes: Notes = field(default_factory=Notes)
     run_pass: PassRunner = run_anew
     deadline: Deadline = NEVER

@@ -12,7 +12,7 @@ from ...ir.proof import gap_of
 from ...ir.workload import Operand
 from ...passes.analysis.compulsory import compulsory_network_bytes
 from ...passes.analysis.cost import evaluate
-from ...passes.scheduling.cosma.traffic.tiled import tiled_traffic
+from ...passes.scheduling.cosma.traffic.tiled import Terms, TiledTraffic
 from ...passes.scheduling.fusion import Fuse
 from ...passes.scheduling.fusion.borders import Border, borders
 from ..driver import Result
@@ -128,9 +128,8 @@ def _borders(result: Result, name: str) -> tuple[Border, ...]:
     has_chosen = options.scheduler == "cosma" and options.pipeline is None
     if plan is None or not has_chosen or options.fuse is not Fuse.GROUPS:
         return ()
-    traffic = tiled_traffic(
-        module.graph, result.arch, objective=options.objective, seed=options.seed
-    )
+    terms = Terms(module.graph, result.arch, objective=options.objective, seed=options.seed)
+    traffic = TiledTraffic(terms)
     return borders(module.graph, result.arch, plan, plan.step_of[name], traffic)
 
 

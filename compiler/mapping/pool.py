@@ -4,15 +4,20 @@ A solver may crash, or be ended by a system that has no memory left. What it was
 of the job's stand-in, in a new process; where there is none, that is an error.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, field
 from queue import SimpleQueue
 from threading import Lock
+from typing import TypeVar
 
 from ...ir.errors import PassError
+from ...passes.helpers import HelperQuestion, nobody
 from ...passes.mapping.jobs import Answer, MapJob, StandInJob
 from .process import ProcessDied, WorkerProcess
+
+T = TypeVar("T")
+A = TypeVar("A")
 
 
 def solve_side_by_side(jobs: Sequence[MapJob], processes: int) -> Iterator[tuple[MapJob, Answer]]:
@@ -68,11 +73,43 @@ class WorkerPool:
         Raises:
             PassError: A process died, and nobody stands in for its mapper.
         """
-        while self.size < min(self.processes, len(jobs)):
+        yield from self._each(jobs, self.solve)
+
+    def help(self, questions: Sequence[HelperQuestion]) -> tuple[object | None, ...]:
+        """Answer questions; ``None`` where a process ended; see :data:`~...helpers.Helpers`.
+
+        Args:
+            questions: The questions.
+        """
+        if self.processes < 2:
+            return nobody(questions)
+        numbered = tuple(enumerate(questions))
+        answers = self._each(numbered, lambda item: self._attempt(item[1]))
+        found = {number: answer for (number, _), answer in answers}
+        return tuple(found[number] for number, _ in numbered)
+
+    def _attempt(self, question: HelperQuestion) -> object | None:
+        process = self.idle.get()
+        try:
+            return process.ask(question)
+        except ProcessDied:
+            process = self._new()
+            return None
+        finally:
+            self.idle.put(process)
+
+    def _each(self, items: Sequence[T], work: Callable[[T], A]) -> Iterator[tuple[T, A]]:
+        """Yield items with what is made of them, in the order in which it is; see ``answers``.
+
+        Args:
+            items: What to work on.
+            work: Lets a process work on one of them.
+        """
+        while self.size < min(self.processes, len(items)):
             self.idle.put(self._new())
             self.size += 1
         with ThreadPoolExecutor(self.processes) as threads:
-            running = {threads.submit(self.solve, job): job for job in jobs}
+            running = {threads.submit(work, item): item for item in items}
             try:
                 for future in as_completed(running):
                     yield running[future], future.result()

@@ -20,8 +20,8 @@ from .check import check_schedule
 from .cosma.budgets import requested_budget
 from .cosma.schedule import schedule_cosma
 from .cosma.solve import CosmaOptions, PlanEngine, PlanOrder
-from .cosma.traffic.model import TrafficModel
-from .cosma.traffic.tiled import tiled_traffic
+from .cosma.traffic.model import at_its_time
+from .cosma.traffic.tiled import Terms, TiledTraffic
 from .fusion import Fuse
 
 
@@ -73,13 +73,15 @@ class ScheduleCosma(Pass):
         budget = requested_budget(
             self.scratchpad, module.graph, arch, include_parameters=self.parameters
         )
+        exact = self._exact(module, ctx) if self.rounds and self.streaming else None
         plan = schedule_cosma(
             module.graph,
             arch,
             budget=budget,
             include_parameters=self.parameters,
             streaming=self.streaming,
-            exact=self._exact(module, ctx) if self.rounds and self.streaming else None,
+            exact=exact,
+            ahead=at_its_time if exact is None else exact.ahead,
             rounds=self.rounds,
             latency=self.latency,
             fuse=self.fuse,
@@ -109,14 +111,15 @@ class ScheduleCosma(Pass):
         assert module.graph_schedule is not None
         check_schedule(module.graph, module.graph_schedule, require_arch(module))
 
-    def _exact(self, module: Module, ctx: Context) -> TrafficModel:
-        return tiled_traffic(
+    def _exact(self, module: Module, ctx: Context) -> TiledTraffic:
+        terms = Terms(
             module.graph,
             require_arch(module),
             mapper=self.mapper,
             objective=self.objective,
             seed=ctx.seed,
         )
+        return TiledTraffic(terms, ctx.helpers, ctx.deadline)
 
 
 def _check_constants(graph: Graph, arch: Architecture) -> None:

@@ -108,6 +108,7 @@ class _Job:
             context = Context(
                 seed=self.seed,
                 solve_jobs=CachedSolver(MappingCache(folder), cores(), pool),
+                helpers=pool.help,
                 run_pass=PassMemory(Store(folder)),
             )
             outcome = run_pipeline(

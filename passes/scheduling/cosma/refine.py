@@ -20,7 +20,7 @@ from ...analysis.compulsory import compulsory_network_bytes
 from ...deadline import NEVER, Deadline
 from ...tiling.residency import unit_of
 from .traffic.delay import NO_DELAY, Delay
-from .traffic.model import StreamedTraffic, TrafficModel
+from .traffic.model import Ahead, Asked, StreamedTraffic, TrafficModel, at_its_time
 from .workspaces import grown
 
 _NEAR = 1.08
@@ -28,6 +28,10 @@ _NEAR = 1.08
 
 _MANY = 20_000
 """Operations of tiles that take seconds to schedule, and hardly depend on a little more space."""
+
+_WORTH_HELPERS = 2_000
+"""Operations of all tiles that were scheduled from which on answers are asked for ahead: what takes
+fewer is done before a process has started."""
 
 _PATIENCE = 2
 """Rounds in vain after which plans that cannot be proven are no longer looked for."""
@@ -53,13 +57,21 @@ class CorrectedTraffic:
         fast: Answers everything, roughly.
         exact: Answers slowly what it is asked.
         delay: Tells which cycles are those of computation.
+        ahead: Tells ``exact`` what it will be asked.
 
     Attributes:
         learnt: How many answers were not known before.
         operations: Of all tiles that were scheduled for answers.
     """
 
-    def __init__(self, fast: TrafficModel, exact: TrafficModel, delay: Delay = NO_DELAY) -> None:
+    def __init__(
+        self,
+        fast: TrafficModel,
+        exact: TrafficModel,
+        delay: Delay = NO_DELAY,
+        ahead: Ahead = at_its_time,
+    ) -> None:
+        self._ahead = ahead
         self._delay = delay
         self._fast = fast
         self._exact = exact
@@ -121,6 +133,17 @@ class CorrectedTraffic:
         if found is not None:
             self._remember(identity, resident, given, found)
         return found
+
+    def ahead(self, asked: Sequence[Asked]) -> None:
+        """Tell the exact model what it will be asked, if that takes long for this network.
+
+        Args:
+            asked: Operators, their resident tensors, and the workspaces that they have.
+        """
+        if self.operations >= _WORTH_HELPERS:
+            self._ahead(
+                [item for item in asked if self._large(identity_of(item[0]), *item[1:]) is None]
+            )
 
     def _large(
         self, identity: Hashable, resident: frozenset[str], given: int
@@ -242,15 +265,17 @@ def measured_plan(
         whole[item.step] += item.bytes
     times: list[float] = []
     prospects: list[float] = []
+    asked: list[Asked] = []
     for step, name in enumerate(plan.order):
-        op = unit_of(graph, plan, name)
-        room = plan.workspace(step)
-        planned = 0 if room is None else room.bytes
+        op, room, given = unit_of(graph, plan, name), plan.workspace(step), 0
         if room is not None:
-            room = grown(plan, room)
-            workspaces.append(room)
-        given = 0 if room is None else room.bytes
-        moved = traffic.measure(op, residents(op, plan, step), planned, given)
+            workspaces.append(grown(plan, room))
+            given = workspaces[-1].bytes
+        asked.append((op, residents(op, plan, step), given))
+    traffic.ahead(asked)
+    for step, (op, resident, given) in enumerate(asked):
+        room = plan.workspace(step)
+        moved = traffic.measure(op, resident, 0 if room is None else room.bytes, given)
         if moved is None:
             is_possible = False
             continue

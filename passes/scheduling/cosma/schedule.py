@@ -20,7 +20,7 @@ from .refine import CorrectedTraffic, Measured, refine
 from .smallest import explained_shortage
 from .solve import CosmaOptions, PlanEngine, PlanOrder, solve
 from .traffic.delay import NO_DELAY, delay_on
-from .traffic.model import TrafficModel
+from .traffic.model import Ahead, TrafficModel, at_its_time
 from .traffic.streaming import analytic_traffic
 from .workspaces import grow_workspaces
 
@@ -44,6 +44,7 @@ def schedule_cosma(
     include_parameters: bool = False,
     streaming: bool = True,
     exact: TrafficModel | None = None,
+    ahead: Ahead = at_its_time,
     rounds: int = 12,
     latency: float = 0.0,
     fuse: Fuse = Fuse.OFF,
@@ -63,6 +64,7 @@ def schedule_cosma(
         exact: Tells what an operator moves off chip with given tensors resident and a given
             workspace, where an analytic model only estimates it; the options that a plan relies
             on are measured with it, and the bytes of the plan are measured ones.
+        ahead: Tells ``exact`` what it will be asked.
         rounds: How often to plan where ``exact`` is given.
         latency: Where ``exact`` is given, the weight of cycles: from 0, bytes alone count, to 1,
             cycles alone count.
@@ -120,7 +122,7 @@ def schedule_cosma(
         raise explained_shortage(error, arch.scratchpad, room, sized) from None
     if exact is None:
         return grow_workspaces(plan_with(graph, fast)[0])
-    corrected = CorrectedTraffic(fast, exact, delay)
+    corrected = CorrectedTraffic(fast, exact, delay, ahead)
 
     def planned(
         groups: tuple[Group, ...], in_order: tuple[str, ...] | None = None

@@ -13,7 +13,7 @@ from ....ir.graph_schedule import GraphSchedule, Group
 from ....ir.groups import group_op
 from ..cosma.refine import CorrectedTraffic
 from ..cosma.traffic.delay import Delay
-from ..cosma.traffic.model import StreamedTraffic, TrafficModel
+from ..cosma.traffic.model import Asked, StreamedTraffic, TrafficModel
 from ..map_groups import line_bytes
 
 LINES = 0.92
@@ -90,14 +90,32 @@ class GroupCosts:
             price(Cost(rough.bytes, max(rough.cycles, expected))) < price(found)
         )
 
+    def measured_ahead(self, groups: Iterable[Group]) -> None:
+        """Tell which groups will be measured.
+
+        Args:
+            groups: The groups.
+        """
+        self.traffic.ahead([self._question(item, self._resident(item)) for item in groups])
+
     def fits(self, group: Group) -> bool:
         """Whether the tiles of a group fit the scratchpad where nothing is resident.
 
         Args:
             group: The group.
         """
-        op = group_op(self.graph, group)
-        return self._tiled(op, _NOTHING, self.plan.budget) is not None
+        return self._tiled(*self._alone(group)) is not None
+
+    def fits_ahead(self, groups: Iterable[Group]) -> None:
+        """Tell of which groups it will be asked whether they fit.
+
+        Args:
+            groups: The groups.
+        """
+        self.traffic.ahead([self._alone(item) for item in groups])
+
+    def _alone(self, group: Group) -> Asked:
+        return group_op(self.graph, group), _NOTHING, self.plan.budget
 
     def kept(self, members: tuple[str, ...]) -> Mapping[str, int]:
         """Return the bytes of what the plan keeps on chip beside a group or hands to it.
@@ -138,16 +156,31 @@ class GroupCosts:
         leave the chip and come back. What the plan keeps of its own tensors and is given up here is
         moved once more by whoever else uses it.
         """
-        given_up, kept = self._own(group) - here, self.kept(group.members)
-        left = {name: size for name, size in kept.items() if name not in given_up}
-        found = model(group_op(self.graph, group), here, self._space(group, left))
+        found = model(*self._question(group, here))
         if found is None:
             return None
+        kept, left = self.kept(group.members), self._left(group, here)
         again = sum(kept.values()) - sum(left.values())
         again += 2 * max(0, self._needed(group, left) + sum(left.values()) - self.plan.budget)
-        whole = self._moved_whole(group, given_up) + again
+        whole = self._moved_whole(group, self._own(group) - here) + again
         cycles = max(found.cycles, self.delay.cycles_of(found.total))
         return Cost(found.total + whole, cycles + self.delay.cycles_of(whole))
+
+    def _question(self, group: Group, here: frozenset[str]) -> Asked:
+        """Return what a model is asked about a group where some of its tensors are resident."""
+        space = self._space(group, self._left(group, here))
+        return group_op(self.graph, group), here, space
+
+    def _left(self, group: Group, here: frozenset[str]) -> Mapping[str, int]:
+        """Return what the plan keeps beside a group but for tensors of its own [byte].
+
+        Args:
+            group: The group.
+            here: Those of its own that are resident nevertheless.
+        """
+        given_up = self._own(group) - here
+        kept = self.kept(group.members)
+        return {name: size for name, size in kept.items() if name not in given_up}
 
     def _moved_whole(self, group: Group, given_up: frozenset[str]) -> int:
         """Return what the plan moves beside a group, but for tensors that are given up [byte]."""

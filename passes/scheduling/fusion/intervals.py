@@ -11,6 +11,7 @@ import itertools
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import TypeAlias
 
 from ....ir.arch import Architecture
 from ....ir.graph import Graph, Op
@@ -81,6 +82,10 @@ _MOST_OF_STEPS = 20_000
 have more, and take minutes to measure."""
 
 
+_Placed: TypeAlias = tuple[Group, int, int]
+"""A group, its first step, and the one behind its last."""
+
+
 @dataclass
 class Intervals:
     """The intervals of one plan without groups; local to one choice.
@@ -137,6 +142,7 @@ class Intervals:
                 if not self._known or price > (1.0 + _NEAR) * least:
                     self._measure(unknown, _MOST_MEASURED)
                     continue
+            self._ask_ahead(chosen)
             stuck = [group for group, _, _ in chosen if not self._costs.fits(group)]
             self._known.update(dict.fromkeys(stuck))
             if not stuck and not any(self._other_height_is_better(*item) for item in chosen):
@@ -154,26 +160,43 @@ class Intervals:
             start: Its first step.
             stop: The step behind its last.
         """
-        chosen = self._known[group]
-        assert chosen is not None
+        is_better = False
+        for item in self._other_heights(group, start, stop):
+            self._measure([item], _MOST_WITH_HEIGHTS)
+            found = self._known.get(item[0])
+            if found is None:
+                continue
+            if self._price(found) < self._clearly_better(group):
+                is_better = True
+            else:
+                self._known[item[0]] = None
+        return is_better
+
+    def _other_heights(self, group: Group, start: int, stop: int) -> tuple[_Placed, ...]:
+        """Return a group with other heights that may be clearly better and were not measured.
+
+        Args:
+            group: The group.
+            start: Its first step.
+            stop: The step behind its last.
+        """
         if self._is_closed(_MOST_WITH_HEIGHTS):
-            return False
-        most, is_better = _CLEARLY * self._price(chosen), False
+            return ()
+        found: list[_Placed] = []
         for rows, estimate in self._offers[self._kinds[start:stop]]:
             other = replace(group, rows=rows)
             if other in self._known:
                 continue
             cycles = max(estimate.cycles, _OTHER_ROWS * self._expect(other))
-            if self._price(replace(estimate, cycles=cycles)) < most:
-                self._measure([(other, start, stop)], _MOST_WITH_HEIGHTS)
-            found = self._known.get(other)
-            if found is None:
-                continue
-            if self._price(found) < most:
-                is_better = True
-            else:
-                self._known[other] = None
-        return is_better
+            if self._price(replace(estimate, cycles=cycles)) < self._clearly_better(group):
+                found.append((other, start, stop))
+        return tuple(found)
+
+    def _clearly_better(self, group: Group) -> float:
+        """Return the price of what is clearly better than a group that was measured."""
+        chosen = self._known[group]
+        assert chosen is not None
+        return _CLEARLY * self._price(chosen)
 
     def _expect(self, group: Group) -> float:
         """Return what the nests of a group's members take, worked out once [cycle]."""
@@ -181,13 +204,21 @@ class Intervals:
             self._expected[group] = self._expects.of(group)
         return self._expected[group]
 
-    def _measure(self, asked: Iterable[tuple[Group, int, int]], most: int) -> None:
-        """Tile groups, each with its first step and the one behind its last, while that is open.
+    def _ask_ahead(self, chosen: Sequence[_Placed]) -> None:
+        """Tell what will be asked of groups that are chosen."""
+        self._costs.fits_ahead(group for group, _, _ in chosen)
+        others = (other for item in chosen for other in self._other_heights(*item))
+        self._costs.measured_ahead(group for group, _, _ in others)
+
+    def _measure(self, asked: Sequence[_Placed], most: int) -> None:
+        """Tile groups while that is open.
 
         Args:
             asked: The groups.
             most: How many may be measured in all.
         """
+        left = 0 if self._is_closed(most) else most - len(self._known)
+        self._costs.measured_ahead(group for group, _, _ in asked[:left])
         for group, start, stop in asked:
             if self._is_closed(most):
                 break
@@ -247,7 +278,7 @@ class Intervals:
 
     def _best(
         self, may_take_longer: bool, share: float | None
-    ) -> tuple[float, tuple[tuple[Group, int, int], ...]]:
+    ) -> tuple[float, tuple[_Placed, ...]]:
         """Return the least price, and the groups with it: first step, and the one behind the last.
 
         Args:
@@ -390,7 +421,7 @@ class Intervals:
 
 def _chosen(
     best: Sequence[tuple[float, int, Group | None]],
-) -> Iterator[tuple[Group, int, int]]:
+) -> Iterator[_Placed]:
     """Yield the groups that the program chose, the last one first."""
     stop = len(best) - 1
     while stop:

@@ -1,4 +1,6 @@
 import dataclasses
+import os
+from dataclasses import dataclass
 
 import pytest
 
@@ -56,6 +58,38 @@ def test_processes_answer_several_sequences_of_questions():
         assert len(pool.started) == 2
         assert pool.idle.qsize() == 2
     assert pool.is_stopped
+
+
+@dataclass(frozen=True)
+class Doubling:
+    """Asks for the double of a number; of a negative one, the process ends."""
+
+    number: int
+
+    def answer(self) -> int:
+        if self.number < 0:
+            os._exit(7)
+        return 2 * self.number
+
+
+def test_helpers_answer_in_order():
+    with WorkerPool(2) as pool:
+        assert pool.help([Doubling(number) for number in range(7)]) == tuple(range(0, 14, 2))
+        assert len(pool.started) == 2
+
+
+def test_a_helper_that_dies_leaves_its_question_and_another_takes_its_place():
+    with WorkerPool(2) as pool:
+        assert pool.help([*map(Doubling, (1, -1, 2, -1, 3))]) == (2, None, 4, None, 6)
+        assert len(pool.started) == 4
+        assert pool.idle.qsize() == 2
+        assert pool.help([Doubling(4), Doubling(4)]) == (8, 8)
+
+
+def test_nobody_helps_where_there_is_one_process():
+    with WorkerPool(1) as pool:
+        assert pool.help([Doubling(1), Doubling(2)]) == (None, None)
+        assert pool.started == []
 
 
 def test_a_sequence_that_is_broken_off_ends_all_processes():

@@ -8,7 +8,7 @@ from accnn.ir.graph_schedule import Group
 from accnn.ir.groups import contracted
 from accnn.ir.types import DType
 from accnn.passes.scheduling.cosma.traffic import tiled as module
-from accnn.passes.scheduling.cosma.traffic.tiled import tiled_traffic
+from accnn.passes.scheduling.cosma.traffic.tiled import Terms, TiledTraffic
 from accnn.passes.scheduling.likeness import Likenesses
 from tests.networks import NetworkBuilder, per_tensor
 
@@ -82,13 +82,13 @@ def test_one_is_measured_for_all_that_are_alike(monkeypatch, streamed):
         return schedule(found, op)
 
     monkeypatch.setattr(module, "schedule_operator", counted)
-    model = tiled_traffic(graph, arch)
+    model = TiledTraffic(Terms(graph, arch))
     found = {}
     for name in ("z", "b", "a"):
         op = graph.producer[name]
         resident = {"operand": {name}, "result": {op.operands[0]}, "both": set()}[streamed]
         found[name] = model(op, frozenset(resident), WORKSPACE)
-        alone = tiled_traffic(graph, arch)(op, frozenset(resident), WORKSPACE)
+        alone = TiledTraffic(Terms(graph, arch))(op, frozenset(resident), WORKSPACE)
         assert found[name] == alone
 
     assert asked == ["z", "z", "b", "a"]  # twice by the model of one operator alone

@@ -1,6 +1,6 @@
 """What an operator moves off chip, and who tells that."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TypeAlias
@@ -38,3 +38,17 @@ class StreamedTraffic:
 TrafficModel: TypeAlias = Callable[[Op, frozenset[str], int], StreamedTraffic | None]
 """From an operator, its resident tensors and a workspace [byte] to the traffic, or ``None``
 where not even one tile fits the workspace."""
+
+Asked: TypeAlias = tuple[Op, frozenset[str], int]
+"""What a traffic model is asked: an operator, its resident tensors, a workspace [byte]."""
+
+Ahead: TypeAlias = Callable[[Sequence[Asked]], None]
+"""Tells a traffic model what it will be asked, so that it can find several answers at once."""
+
+
+def at_its_time(asked: Sequence[Asked]) -> None:
+    """Find no answer before it is asked for; an :data:`Ahead`.
+
+    Args:
+        asked: What will be asked.
+    """

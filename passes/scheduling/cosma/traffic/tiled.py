@@ -6,8 +6,9 @@ come as the mapper finds them, and improved for tiles, whichever are better sche
 
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from dataclasses import replace
-from functools import partial
+from dataclasses import dataclass, replace
+from functools import lru_cache, partial
+from typing import TypeAlias
 
 from .....ir.arch import Architecture
 from .....ir.errors import InfeasibleError
@@ -18,6 +19,8 @@ from .....ir.module import Module
 from .....ir.tiles.events import TRANSFERS
 from .....ir.tiles.schedule import TileSchedule
 from ....base import Context
+from ....deadline import NEVER, Deadline
+from ....helpers import Helpers, nobody
 from ....mapping.mapper import Mapper, MappingResult
 from ....mapping.problem import MappingProblem, Objective
 from ....mapping.recipes.in_tiles import InTiles, in_tiles
@@ -28,7 +31,7 @@ from ...map_groups import GroupMapping, Solve, mapping_of
 from ...map_operators import MapOperators
 from ...static.schedule_tiles import GroupSchedules, schedule_operator
 from ...static.static import best_of
-from .model import StreamedTraffic, TrafficModel
+from .model import Asked, StreamedTraffic
 
 Count = Callable[[TileSchedule], StreamedTraffic]
 """Counts what a schedule moves and takes."""
@@ -37,74 +40,161 @@ _FEW, _SEVERAL = 4, 10
 """Stripes of a group that are scheduled: the rest is taken to go on as these do."""
 
 
-def tiled_traffic(
-    graph: Graph,
-    arch: Architecture,
-    *,
-    mapper: str = "output-stationary",
-    objective: Objective = Objective.LATENCY,
-    seed: int = 0,
-) -> TrafficModel:
-    """Return the traffic model that maps and tiles each operator as the compiler will.
+_Key: TypeAlias = tuple[int, frozenset[int], int]
+"""What answers depend on: a likeness, where residents stand among its tensors, the workspace."""
 
-    Results are remembered, for operators that are alike too, and equal questions to the mapper are
-    asked once.
 
-    Args:
+@dataclass(frozen=True)
+class Terms:
+    """What decides the traffic of an operator beside its residents and its workspace.
+
+    Attributes:
         graph: The network; its operators must be known to the compiler.
         arch: The accelerator.
         mapper: Name of the mapper.
         objective: What the mapper minimises.
         seed: Of the mapper.
     """
-    known: dict[tuple[int, frozenset[int], int], tuple[Likeness, StreamedTraffic | None]] = {}
-    likenesses = Likenesses(graph)
-    mapped: dict[tuple[Mapper, MappingProblem], MappingResult] = {}
-    finder = MapOperators(mapper=mapper, objective=objective)
-    context = Context(seed=seed)
-    own, npus = find_mapper(mapper), len(arch.npus)
-    plain = in_tiles(own, npus)
-    mappers = dict.fromkeys((plain, InTiles(mapper=own, npus=npus)))
 
-    def solved(
-        asked: Sequence[tuple[MappingProblem, str]], who: Mapper = plain
-    ) -> Mapping[MappingProblem, MappingResult]:
+    graph: Graph
+    arch: Architecture
+    mapper: str = "output-stationary"
+    objective: Objective = Objective.LATENCY
+    seed: int = 0
+
+
+class TiledTraffic:
+    """The traffic model that maps and tiles each operator as the compiler will.
+
+    Results are remembered, for operators that are alike too, and equal questions to the mapper are
+    asked once.
+
+    Args:
+        terms: What decides the traffic.
+        helpers: Who answers what is asked ahead.
+        deadline: When these begin with no further answer.
+    """
+
+    def __init__(self, terms: Terms, helpers: Helpers = nobody, deadline: Deadline = NEVER) -> None:
+        self._terms = terms
+        self._deadline = deadline
+        self._helpers = helpers
+        self._known: dict[_Key, tuple[Likeness, StreamedTraffic | None]] = {}
+        self._likenesses = Likenesses(terms.graph)
+        self._mapped: dict[tuple[Mapper, MappingProblem], MappingResult] = {}
+        self._finder = MapOperators(mapper=terms.mapper, objective=terms.objective)
+        own, npus = find_mapper(terms.mapper), len(terms.arch.npus)
+        self._plain = in_tiles(own, npus)
+        mappers = dict.fromkeys((self._plain, InTiles(mapper=own, npus=npus)))
+        self._solvers = tuple(partial(self._solved, who=who) for who in mappers)
+
+    def __call__(self, op: Op, resident: frozenset[str], workspace: int) -> StreamedTraffic | None:
+        """Return what an operator moves and takes; a :data:`~.model.TrafficModel`.
+
+        Args:
+            op: The operator, or the one that stands for a group.
+            resident: Its resident tensors.
+            workspace: What its tiles have [byte].
+
+        Returns:
+            ``None`` where the tiles do not fit.
+        """
+        key, like = self._key(op, resident, workspace)
+        if key not in self._known:
+            self._known[key] = like, self._measured(op, resident, workspace)
+        first, found = self._known[key]
+        return found if found is None or first is like else _renamed(found, first, like)
+
+    def ahead(self, asked: Sequence[Asked]) -> None:
+        """Let helpers find what is not known of several questions; an :data:`~.model.Ahead`.
+
+        Args:
+            asked: The questions.
+        """
+        unknown: dict[_Key, tuple[Likeness, _Question]] = {}
         for item in asked:
-            if (who, item[0]) not in mapped:
-                found = finder.solve((item,), arch, context, who)
-                mapped[who, item[0]] = found[item[0]]
-        return {problem: mapped[who, problem] for problem, _ in asked}
+            key, like = self._key(*item)
+            if key not in self._known:
+                unknown.setdefault(key, (like, _Question(self._terms, *item, self._deadline)))
+        if len(unknown) < 2:
+            return
+        answers = self._helpers([question for _, question in unknown.values()])
+        for (key, (like, _)), found in zip(unknown.items(), answers, strict=True):
+            if isinstance(found, _Answer):
+                self._known[key] = like, found.traffic
 
-    solvers = [partial(solved, who=who) for who in mappers]
+    def _key(self, op: Op, resident: frozenset[str], workspace: int) -> tuple[_Key, Likeness]:
+        like = self._likenesses.of(op)
+        return (like.number, like.places(resident), workspace), like
 
-    def scheduled(op: Op, module: Module, plan: GraphSchedule) -> TileSchedule:
-        problems = finder.problems(graph, plan, arch, seed)
-        found = solved([(problem, name) for name, problem in problems])
+    def _measured(self, op: Op, resident: frozenset[str], workspace: int) -> StreamedTraffic | None:
+        terms = self._terms
+        plan = _plan_of_one(terms.graph, op, resident, workspace)
+        module = Module(graph=terms.graph, arch=terms.arch, graph_schedule=plan)
+        group = group_of(op)
+        counted = partial(_counted, terms.graph, op, resident=resident, workspace=workspace)
+        try:
+            if group is None:
+                return counted(self._scheduled(op, module, plan))
+            asked = GroupMapping(module, group, terms.objective, terms.seed)
+            return _of_group(asked, self._solvers, self._solved, op, counted)
+        except InfeasibleError:
+            return None
+
+    def _scheduled(self, op: Op, module: Module, plan: GraphSchedule) -> TileSchedule:
+        terms = self._terms
+        problems = self._finder.problems(terms.graph, plan, terms.arch, terms.seed)
+        found = self._solved([(problem, name) for name, problem in problems])
         nests = tuple(mapping_of(name, found[problem]) for name, problem in problems)
         return schedule_operator(replace(module, mappings=nests), op)
 
-    def measure(op: Op, resident: frozenset[str], workspace: int) -> StreamedTraffic:
-        plan = _plan_of_one(graph, op, resident, workspace)
-        module = Module(graph=graph, arch=arch, graph_schedule=plan)
-        group = group_of(op)
-        counted = partial(_counted, graph, op, resident=resident, workspace=workspace)
-        if group is None:
-            return counted(scheduled(op, module, plan))
-        asked = GroupMapping(module, group, objective, seed)
-        return _of_group(asked, solvers, solved, op, counted)
+    def _solved(
+        self, asked: Sequence[tuple[MappingProblem, str]], who: Mapper | None = None
+    ) -> Mapping[MappingProblem, MappingResult]:
+        mapper, context = who or self._plain, Context(seed=self._terms.seed)
+        for item in asked:
+            if (mapper, item[0]) not in self._mapped:
+                found = self._finder.solve((item,), self._terms.arch, context, mapper)
+                self._mapped[mapper, item[0]] = found[item[0]]
+        return {problem: self._mapped[mapper, problem] for problem, _ in asked}
 
-    def model(op: Op, resident: frozenset[str], workspace: int) -> StreamedTraffic | None:
-        like = likenesses.of(op)
-        key = like.number, like.places(resident), workspace
-        if key not in known:
-            try:
-                known[key] = like, measure(op, resident, workspace)
-            except InfeasibleError:
-                known[key] = like, None
-        first, found = known[key]
-        return found if found is None or first is like else _renamed(found, first, like)
 
-    return model
+@dataclass(frozen=True)
+class _Answer:
+    """What an operator moves and takes; ``None`` where the tiles do not fit."""
+
+    traffic: StreamedTraffic | None
+
+
+@dataclass(frozen=True)
+class _Question:
+    """What :class:`TiledTraffic` is asked, with all that decides the answer.
+
+    Attributes:
+        terms: What decides the traffic beside the others.
+        op: The operator, or the one that stands for a group.
+        resident: Its resident tensors.
+        workspace: What its tiles have [byte].
+        deadline: When it is not answered any more.
+    """
+
+    terms: Terms
+    op: Op
+    resident: frozenset[str]
+    workspace: int
+    deadline: Deadline
+
+    def answer(self) -> _Answer | None:
+        """Return the answer, with all that this process has found for the same terms before."""
+        if self.deadline.is_over:
+            return None
+        return _Answer(_traffic_of(self.terms)(self.op, self.resident, self.workspace))
+
+
+@lru_cache(maxsize=1)
+def _traffic_of(terms: Terms) -> TiledTraffic:
+    """Return the traffic model of a helper, which remembers what it has found."""
+    return TiledTraffic(terms)
 
 
 def _of_group(

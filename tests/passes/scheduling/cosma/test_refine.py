@@ -32,6 +32,24 @@ class Measuring:
         )
 
 
+def test_what_is_asked_is_told_ahead_where_tiles_are_many():
+    """What took very many operations stands for more space, and is not asked again."""
+    told: list[int] = []
+    exact = Measuring(1000)
+    traffic = CorrectedTraffic(rough, exact, ahead=lambda asked: told.extend(n for *_, n in asked))
+
+    for space in (1000, 1100):
+        traffic.ahead([(OP, NOTHING, space)])
+        traffic.measure(OP, NOTHING, space, space)
+    assert told == []
+    traffic.ahead([(OP, NOTHING, 1200)])
+    exact.operations = 30_000
+    traffic.measure(OP, NOTHING, 1200, 1200)
+    traffic.ahead([(OP, NOTHING, 1300), (OP, NOTHING, 900)])
+
+    assert told == [1200, 900]
+
+
 def rough(op: Op, resident: frozenset[str], workspace: int) -> StreamedTraffic:
     return StreamedTraffic(activations=(("x", 1),), constants=0, workspace=workspace)
 

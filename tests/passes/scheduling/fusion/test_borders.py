@@ -9,7 +9,7 @@ from accnn.ir.graph import Graph
 from accnn.ir.graph_schedule import GraphSchedule, Group
 from accnn.ir.module import Module
 from accnn.passes.base import Context
-from accnn.passes.scheduling.cosma.traffic.tiled import tiled_traffic
+from accnn.passes.scheduling.cosma.traffic.tiled import Terms, TiledTraffic
 from accnn.passes.scheduling.fusion import Fuse
 from accnn.passes.scheduling.fusion.borders import Border, Obstacle, StepEstimate, borders
 from accnn.passes.scheduling.fusion.group_costs import LINES
@@ -39,7 +39,7 @@ def plan_of(graph: Graph, scratchpad: str = "20000", fuse: Fuse = Fuse.OFF) -> G
 
 def borders_of(graph: Graph, plan: GraphSchedule, step: int = 0) -> tuple[Border, ...]:
     arch = load_architecture(ARCH)
-    return borders(graph, arch, plan, step, tiled_traffic(graph, arch))
+    return borders(graph, arch, plan, step, TiledTraffic(Terms(graph, arch)))
 
 
 def test_an_operator_that_can_be_no_member_is_named():

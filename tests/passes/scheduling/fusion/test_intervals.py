@@ -104,13 +104,19 @@ class Asked:
         self.alone = alone
         self.asked: list[tuple[frozenset[str], int]] = []
         self.groups: list[str] = []
+        self.measured: list[tuple[Group, frozenset[str], int]] = []
+        self.announced: list[tuple[Group, frozenset[str], int]] = []
 
     def __call__(self, op, resident, workspace) -> StreamedTraffic:
         return StreamedTraffic(activations=(), constants=10, workspace=workspace, cycles=1)
 
+    def ahead(self, asked) -> None:
+        self.announced += [(group_of(op), resident, given) for op, resident, given in asked]
+
     def measure(self, op, resident, planned, given) -> StreamedTraffic:
         moved = 10
-        if group_of(op) is not None:
+        if (group := group_of(op)) is not None:
+            self.measured.append((group, resident, given))
             self.groups.append(op.name)
             self.operations, moved = self.operations + self.each, self.moved
             if op.name == "c":
@@ -171,6 +177,14 @@ def test_no_more_groups_are_measured_where_their_tiles_are_very_many(each: int, 
 
     assert chosen == ()
     assert set(traffic.groups) == measured
+
+
+@pytest.mark.parametrize("each", [10, 1_000_000])
+def test_what_is_measured_is_announced_before(each: int):
+    """So that other processes can find it; where no more is measured, nothing more is announced."""
+    chosen_beside("other", traffic := Asked(each=each, moved=10**8))
+
+    assert set(traffic.announced) == set(traffic.measured)
 
 
 @pytest.mark.parametrize(("alone", "count"), [(9_000, 1), (11_000, 0)])
@@ -247,7 +261,7 @@ def test_other_heights_of_what_is_chosen_are_taken_where_they_are_clearly_better
         ExpectedCycles, "of", lambda _, group: EXPECTED[group.rows] * len(group.members) / 4
     )
     monkeypatch.setattr(intervals_module, "_HARDLY", 0.0)
-    intervals = chain_of(4, Timed())
+    intervals = chain_of(4, traffic := Timed())
     for number in range(10, 30):
         intervals._experience.note((number, number + 1), 100.0, 100.0)
 
@@ -255,4 +269,5 @@ def test_other_heights_of_what_is_chosen_are_taken_where_they_are_clearly_better
 
     assert (len(group.members), group.rows) == (4, rows)
     assert {item.rows for item in intervals._known if len(item.members) == 4} == tried
+    assert set(traffic.announced) == set(traffic.measured)
     assert intervals.groups() == (group,)

@@ -1,5 +1,10 @@
-"""What groups of many stripes move and take: told by the first ones, near what all of them do."""
+"""What groups of many stripes move and take: told by the first ones, near what all of them do.
 
+And what other processes find of it.
+"""
+
+import pickle
+from collections.abc import Sequence
 from functools import partial
 
 import pytest
@@ -9,10 +14,12 @@ from accnn.ir.graph_schedule import GraphSchedule, Group, Workspace
 from accnn.ir.groups import group_op
 from accnn.ir.module import Module
 from accnn.passes.base import Context
+from accnn.passes.deadline import Deadline
+from accnn.passes.helpers import HelperQuestion
 from accnn.passes.mapping.problem import Objective
 from accnn.passes.mapping.recipes.in_tiles import InTiles, in_tiles
 from accnn.passes.mapping.recipes.output_stationary import OutputStationary
-from accnn.passes.scheduling.cosma.traffic.tiled import tiled_traffic
+from accnn.passes.scheduling.cosma.traffic.tiled import Terms, TiledTraffic
 from accnn.passes.scheduling.map_groups import GroupMapping
 from accnn.passes.scheduling.map_operators import MapOperators
 from tests.networks import NetworkBuilder
@@ -39,7 +46,7 @@ def test_the_first_stripes_tell_of_all(network):
     group = Group(members=members, rows=1)
     budget = SIMBA.scratchpad_level.capacity
 
-    found = tiled_traffic(graph, SIMBA)(group_op(graph, group), frozenset(), budget)
+    found = TiledTraffic(Terms(graph, SIMBA))(group_op(graph, group), frozenset(), budget)
 
     assert found is not None
     plan = GraphSchedule(
@@ -58,3 +65,88 @@ def test_the_first_stripes_tell_of_all(network):
     best = min(whole, key=lambda item: item.cycles * item.transferred_bytes)
     assert found.cycles == pytest.approx(best.cycles, rel=0.05)
     assert found.total == pytest.approx(best.transferred_bytes, rel=0.1)
+
+
+class Elsewhere:
+    """Helpers that answer all questions but those of some places, as another process would.
+
+    Args:
+        left: Places of questions that they leave.
+    """
+
+    def __init__(self, left: Sequence[int] = ()) -> None:
+        self.left = left
+        self.asked = 0
+
+    def __call__(self, questions: Sequence[HelperQuestion]) -> tuple[object | None, ...]:
+        self.asked += len(questions)
+        sent = [pickle.loads(pickle.dumps(item)) for item in questions]
+        answers = (None if at in self.left else item.answer() for at, item in enumerate(sent))
+        return tuple(pickle.loads(pickle.dumps(item)) for item in answers)
+
+
+def alike():
+    """Two filters that are alike, another one, and what is asked of them."""
+    net = NetworkBuilder()
+    a = net.conv(net.input("x", (1, 16, 12, 12)), "a", 16, 3)
+    graph = net.build(net.conv(net.conv(a, "b", 16, 3), "c", 8, 3))
+    group = group_op(graph, Group(members=("a", "b"), rows=4))
+    a, b, c = graph.ops
+    nothing = frozenset[str]()
+    spaces = [(op, nothing, 30_000) for op in (a, b, c, group)]
+    return graph, [*spaces, (a, frozenset({"x"}), 30_000), (a, nothing, 10)]
+
+
+def counted(monkeypatch: pytest.MonkeyPatch, traffic: TiledTraffic) -> list[str]:
+    """Return the operators that a model measures itself, as it goes."""
+    found: list[str] = []
+    measured = traffic._measured
+
+    def noting(op, resident, workspace):
+        found.append(op.name)
+        return measured(op, resident, workspace)
+
+    monkeypatch.setattr(traffic, "_measured", noting)
+    return found
+
+
+@pytest.mark.parametrize(("left", "own"), [((), []), ((0, 2), ["a", "b"]), ((4,), ["a"])])
+def test_who_answers_changes_no_answer(
+    left: tuple[int, ...], own: list[str], monkeypatch: pytest.MonkeyPatch
+):
+    """Filters that are alike are asked about once; what nobody answers is found here."""
+    graph, asked = alike()
+    alone = TiledTraffic(Terms(graph, SIMBA))
+    helped = TiledTraffic(Terms(graph, SIMBA), helpers := Elsewhere(left))
+    here = counted(monkeypatch, helped)
+
+    helped.ahead(asked)
+
+    assert helpers.asked == 5
+    assert [helped(*item) for item in asked] == [alone(*item) for item in asked]
+    assert here == own
+    assert helped(*asked[-1]) is None
+    helped.ahead(asked)
+    assert helpers.asked == 5
+
+
+def test_a_single_question_is_answered_here():
+    graph, asked = alike()
+    traffic = TiledTraffic(Terms(graph, SIMBA), helpers := Elsewhere())
+
+    traffic.ahead(asked[:2])  # these are alike
+
+    assert helpers.asked == 0
+
+
+def test_helpers_begin_with_nothing_once_the_deadline_is_over(monkeypatch: pytest.MonkeyPatch):
+    graph, asked = alike()
+    over = Deadline.after(0.0)
+    traffic = TiledTraffic(Terms(graph, SIMBA), helpers := Elsewhere(), over)
+    here = counted(monkeypatch, traffic)
+
+    traffic.ahead(asked)
+    traffic(*asked[0])
+
+    assert helpers.asked == 5
+    assert here == ["a"]
