@@ -72,7 +72,8 @@ class CompileOptions:
             tiles are what was found by then, and the report says so. What comes out depends on how
             fast the computer is; ``None``, by default, lets no clock decide.
         cache: Folder of loop nests found earlier; ``None`` maps everything anew.
-        processes: Processes that look for loop nests; no figure but seconds depends on it.
+        processes: Processes that look for loop nests and measure groups; no figure but seconds
+            depends on it.
     """
 
     mapper: str = "cosa"

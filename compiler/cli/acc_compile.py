@@ -202,7 +202,9 @@ def acc_compile(
     ] = False,
     processes: Annotated[
         int | None,
-        typer.Option(metavar="N", help="Processes that look for loop nests; all cores if absent."),
+        typer.Option(
+            metavar="N", help="Processes that look for loop nests and groups; all cores if absent."
+        ),
     ] = None,
     explain: Annotated[
         str | None,

@@ -175,12 +175,15 @@ class Intervals:
     def _other_heights(self, group: Group, start: int, stop: int) -> tuple[_Placed, ...]:
         """Return a group with other heights that may be clearly better and were not measured.
 
+        A group that was chosen to make all rows at once has none: what estimates promise of stripes
+        there was never kept (they took 5 to 39 % more on flexer-arch5).
+
         Args:
             group: The group.
             start: Its first step.
             stop: The step behind its last.
         """
-        if self._is_closed(_MOST_WITH_HEIGHTS):
+        if not group.rows or self._is_closed(_MOST_WITH_HEIGHTS):
             return ()
         found: list[_Placed] = []
         for rows, estimate in self._offers[self._kinds[start:stop]]:
