@@ -78,10 +78,12 @@ class WorkerPool:
     def help(self, questions: Sequence[HelperQuestion]) -> tuple[object | None, ...]:
         """Answer questions; ``None`` where a process ended; see :data:`~...helpers.Helpers`.
 
+        After one has ended so, no others help: there may be too little memory for several.
+
         Args:
             questions: The questions.
         """
-        if self.processes < 2:
+        if self.processes < 2 or len(self.started) > self.size:
             return nobody(questions)
         numbered = tuple(enumerate(questions))
         answers = self._each(numbered, lambda item: self._attempt(item[1]))

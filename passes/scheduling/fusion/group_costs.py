@@ -96,7 +96,7 @@ class GroupCosts:
         Args:
             groups: The groups.
         """
-        self.traffic.ahead([self._question(item, self._resident(item)) for item in groups])
+        self.traffic.ahead([self._beside(item) for item in groups])
 
     def fits(self, group: Group) -> bool:
         """Whether the tiles of a group fit the scratchpad where nothing is resident.
@@ -156,31 +156,22 @@ class GroupCosts:
         leave the chip and come back. What the plan keeps of its own tensors and is given up here is
         moved once more by whoever else uses it.
         """
-        found = model(*self._question(group, here))
+        given_up, kept = self._own(group) - here, self.kept(group.members)
+        left = _without(kept, given_up)
+        found = model(group_op(self.graph, group), here, self._space(group, left))
         if found is None:
             return None
-        kept, left = self.kept(group.members), self._left(group, here)
         again = sum(kept.values()) - sum(left.values())
         again += 2 * max(0, self._needed(group, left) + sum(left.values()) - self.plan.budget)
-        whole = self._moved_whole(group, self._own(group) - here) + again
+        whole = self._moved_whole(group, given_up) + again
         cycles = max(found.cycles, self.delay.cycles_of(found.total))
         return Cost(found.total + whole, cycles + self.delay.cycles_of(whole))
 
-    def _question(self, group: Group, here: frozenset[str]) -> Asked:
-        """Return what a model is asked about a group where some of its tensors are resident."""
-        space = self._space(group, self._left(group, here))
-        return group_op(self.graph, group), here, space
-
-    def _left(self, group: Group, here: frozenset[str]) -> Mapping[str, int]:
-        """Return what the plan keeps beside a group but for tensors of its own [byte].
-
-        Args:
-            group: The group.
-            here: Those of its own that are resident nevertheless.
-        """
-        given_up = self._own(group) - here
-        kept = self.kept(group.members)
-        return {name: size for name, size in kept.items() if name not in given_up}
+    def _beside(self, group: Group) -> Asked:
+        """Return what is asked about a group where its tensors are as the plan has them."""
+        here = self._resident(group)
+        left = _without(self.kept(group.members), self._own(group) - here)
+        return group_op(self.graph, group), here, self._space(group, left)
 
     def _moved_whole(self, group: Group, given_up: frozenset[str]) -> int:
         """Return what the plan moves beside a group, but for tensors that are given up [byte]."""
@@ -203,3 +194,8 @@ class GroupCosts:
     def _needed(self, group: Group, kept: Iterable[str]) -> int:
         """Return what lines and tiles of a group need beside tensors that are kept [byte]."""
         return round(line_bytes(self.graph, group, kept) / LINES)
+
+
+def _without(kept: Mapping[str, int], given_up: frozenset[str]) -> Mapping[str, int]:
+    """Return the bytes of the tensors that are not given up."""
+    return {name: size for name, size in kept.items() if name not in given_up}
