@@ -157,7 +157,7 @@ class GroupCosts:
         moved once more by whoever else uses it.
         """
         given_up, kept = self._own(group) - here, self.kept(group.members)
-        left = _without(kept, given_up)
+        left = {name: size for name, size in kept.items() if name not in given_up}
         found = model(group_op(self.graph, group), here, self._space(group, left))
         if found is None:
             return None
@@ -169,9 +169,8 @@ class GroupCosts:
 
     def _beside(self, group: Group) -> Asked:
         """Return what is asked about a group where its tensors are as the plan has them."""
-        here = self._resident(group)
-        left = _without(self.kept(group.members), self._own(group) - here)
-        return group_op(self.graph, group), here, self._space(group, left)
+        space = self._space(group, self.kept(group.members))
+        return group_op(self.graph, group), self._resident(group), space
 
     def _moved_whole(self, group: Group, given_up: frozenset[str]) -> int:
         """Return what the plan moves beside a group, but for tensors that are given up [byte]."""
@@ -194,8 +193,3 @@ class GroupCosts:
     def _needed(self, group: Group, kept: Iterable[str]) -> int:
         """Return what lines and tiles of a group need beside tensors that are kept [byte]."""
         return round(line_bytes(self.graph, group, kept) / LINES)
-
-
-def _without(kept: Mapping[str, int], given_up: frozenset[str]) -> Mapping[str, int]:
-    """Return the bytes of the tensors that are not given up."""
-    return {name: size for name, size in kept.items() if name not in given_up}

@@ -163,6 +163,8 @@ def test_a_group_has_the_space_that_its_resident_tensors_leave(
     beside, alone = (frozenset({"c"}), (1 << 16) - 16 * 28 * 28), (frozenset[str](), 1 << 16)
     at_last = [alone]  # whether it fits at all
     assert traffic.asked == [beside, *([alone] if is_tried else []), *at_last]
+    announced = {(resident, space) for group, resident, space in traffic.announced}
+    assert {beside, alone} == announced
 
 
 def test_what_else_is_kept_on_chip_takes_space_as_well():

@@ -15,7 +15,7 @@ from accnn.ir.groups import group_op
 from accnn.ir.module import Module
 from accnn.passes.base import Context
 from accnn.passes.deadline import Deadline
-from accnn.passes.helpers import HelperQuestion
+from accnn.passes.helpers import HelperQuestion, nobody
 from accnn.passes.mapping.problem import Objective
 from accnn.passes.mapping.recipes.in_tiles import InTiles, in_tiles
 from accnn.passes.mapping.recipes.output_stationary import OutputStationary
@@ -128,6 +128,21 @@ def test_who_answers_changes_no_answer(
     assert helped(*asked[-1]) is None
     helped.ahead(asked)
     assert helpers.asked == 5
+
+
+def test_a_helper_remembers_what_it_was_asked(monkeypatch: pytest.MonkeyPatch):
+    graph, asked = alike()
+    sent: list[HelperQuestion] = []
+
+    def keeping(questions: Sequence[HelperQuestion]) -> tuple[None, ...]:
+        sent.extend(questions)
+        return nobody(questions)
+
+    TiledTraffic(Terms(graph, SIMBA), keeping).ahead(asked[1:3])
+    first = [item.answer() for item in sent]
+    monkeypatch.setattr(TiledTraffic, "_measured", None)
+
+    assert [item.answer() for item in pickle.loads(pickle.dumps(sent))] == first
 
 
 def test_a_single_question_is_answered_here():
