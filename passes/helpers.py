@@ -1,8 +1,9 @@
-"""Questions that other processes may answer, while or before they are asked here.
+"""Questions that other processes may answer before they are asked here.
 
-    asked ahead    A B C      ->    helpers     B:.....
-                                    this one    A:... C:....
-    asked          A, B, C    ->    known
+::
+
+    asked ahead    A B C          ->    one helper A.. C...., another one B.....
+    asked          A, then B, C   ->    known
 
 Who is asked ahead decides no result: what no helper answered is worked out where it is needed.
 """

@@ -1,4 +1,4 @@
-"""Several processes that answer questions to mappers side by side.
+"""Several processes that answer questions side by side: those to mappers, and others ahead.
 
 A solver may crash, or be ended by a system that has no memory left. What it was asked is then asked
 of the job's stand-in, in a new process; where there is none, that is an error.
@@ -85,10 +85,9 @@ class WorkerPool:
         """
         if self.processes < 2 or len(self.started) > self.size:
             return nobody(questions)
-        numbered = tuple(enumerate(questions))
-        answers = self._each(numbered, lambda item: self._attempt(item[1]))
-        found = {number: answer for (number, _), answer in answers}
-        return tuple(found[number] for number, _ in numbered)
+        numbers = range(len(questions))
+        found = dict(self._each(numbers, lambda number: self._attempt(questions[number])))
+        return tuple(map(found.__getitem__, numbers))
 
     def _attempt(self, question: HelperQuestion) -> object | None:
         process = self.idle.get()
