@@ -25,8 +25,8 @@ def thinned(*axes: Sequence[object], one_in: int = 2) -> Iterator[object]:
 
 
 def examples(count: int) -> int:
-    """Return how many of its examples a test takes: all where slow tests run, too, else the half.
+    """Return how many of its examples a test takes: all where slow tests run, too, else a third.
 
     ``make test-all`` sets ``ACCNN_ALL_EXAMPLES``.
     """
-    return count if os.environ.get("ACCNN_ALL_EXAMPLES") else (count + 1) // 2
+    return count if os.environ.get("ACCNN_ALL_EXAMPLES") else -(-count // 3)

@@ -73,7 +73,7 @@ def verified(model: Model, arch: str, folder: Path) -> int:
 @pytest.mark.parametrize(
     ("count", "arch"),
     [
-        (80, "edge-1m"),
+        (40, "edge-1m"),
         pytest.param(400, "edge-1m", marks=pytest.mark.slow),
         pytest.param(400, "edge-fp32", marks=pytest.mark.slow),
     ],

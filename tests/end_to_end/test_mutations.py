@@ -28,6 +28,7 @@ from accnn.runtime_sim.functional import mac
 from accnn.runtime_sim.simulate import simulate
 from tests.flow import Compiled, compile_graph
 from tests.networks import NetworkBuilder, per_tensor, residual_network
+from tests.thinned import examples, thinned
 
 Place = tuple[int, int]
 """Queue and position of an instruction."""
@@ -57,7 +58,7 @@ PLANS = {
 """Machine, who plans the scratchpad, and its size [byte]: tensors stay, stream and are moved."""
 
 
-@pytest.fixture(scope="module", params=PLANS)
+@pytest.fixture(scope="module", params=[*thinned([*PLANS], one_in=3)])
 def compiled(request: pytest.FixtureRequest) -> Compiled:
     arch, scheduler, budget = PLANS[request.param]
     found = compile_graph(*unpadded_network(), arch, budget=budget, scheduler=scheduler)
@@ -295,7 +296,7 @@ MUTATIONS: dict[str, tuple[type[AnyInstruction], Callable[[AnyInstruction], obje
 def test_a_changed_instruction_is_caught(what: str, compiled: Compiled):
     kind, mutate = MUTATIONS[what]
     everywhere = places(compiled.program, kind)
-    chosen = random.Random(2).sample(everywhere, min(6, len(everywhere)))
+    chosen = random.Random(2).sample(everywhere, min(examples(6), len(everywhere)))
     mutants = [
         (place, with_instruction(compiled.program, place, mutant))
         for place in chosen

@@ -20,7 +20,7 @@ SIMPLE = CompileOptions(mapper="output-stationary", scheduler="in-order", races=
 """Takes no time; with the optimisers, the default, all networks take minutes."""
 QUICK = {("resnet18", "flexer-arch5")}
 """What is compiled by default where there is no time for all."""
-ALIKE = {"darknet19", "resnet34", "resnet50", "vgg16"}
+ALIKE = {"alexnet", "darknet19", "resnet34", "resnet50", "vgg16"}
 """Networks of the operators of others, and more of them, for which there is no time either."""
 
 

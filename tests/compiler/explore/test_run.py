@@ -21,6 +21,7 @@ from tests.exploring import (
     run_small,
     small_study,
 )
+from tests.thinned import examples
 
 BAYESIAN = STUDY + '[search]\nmethod = "bayesian"\npoints = 7\nbatch = 3\nseed = 5\n'
 RANDOM = STUDY + '[search]\nmethod = "random"\npoints = 5\nseed = 3\n'
@@ -74,7 +75,7 @@ def test_killed_at_random_moments_it_resumes_to_the_same_content(tmp_path: Path,
     study = small_study(tmp_path, text)
     whole = run_small(study, tmp_path / "whole.db").content()
     draw = random.Random(11)
-    kills = 0
+    kills, enough = 0, examples(21)
 
     for number in range(200):
         file = tmp_path / f"{number // 8}.db"
@@ -82,10 +83,10 @@ def test_killed_at_random_moments_it_resumes_to_the_same_content(tmp_path: Path,
         kills += killed
         if number % 8 == 7:
             assert run_small(study, file).content() == whole
-        if kills >= 21 and number % 8 == 7:
+        if kills >= enough and number % 8 == 7:
             break
 
-    assert kills >= 20
+    assert kills >= enough
 
 
 def _run_and_kill(study, file: Path, seconds: float) -> bool:

@@ -28,15 +28,15 @@ from tests.passes.tiling.test_group import (
     groupings,
     moved,
 )
-from tests.thinned import examples
+from tests.thinned import examples, thinned
 from tests.tiles import tiles_of
 
 KINDS = ("softmax", "normalised", "dense", "add", "mul", "max", "erf")
 
 
-@pytest.mark.parametrize("arch", MACHINES)
-@pytest.mark.parametrize("rows", [0, 1, 5])
-@pytest.mark.parametrize("network", [perceptron, shares])
+@pytest.mark.parametrize(
+    ("network", "arch", "rows"), [*thinned([perceptron, shares], MACHINES, [0, 1, 5])]
+)
 def test_rows_that_are_reduced_never_leave_the_chip(network, arch: str, rows: int):
     check_that_what_members_hand_on_never_leaves(network, arch, rows)
 
