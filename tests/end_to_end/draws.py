@@ -303,7 +303,7 @@ def _brief(item: Pass) -> Pass:
     """Return a pass that takes little time: Flexer maps thousands of tiles."""
     if not isinstance(item, ScheduleFlexer):
         return item
-    return replace(item, processes=1, steps=500, mapper=QUICK_MAPPER)
+    return replace(item, steps=500, mapper=QUICK_MAPPER)
 
 
 def _solve_briefly(jobs: Sequence[MapJob], progress: Progress) -> tuple[Answer, ...]:

@@ -36,7 +36,7 @@ class ScheduleFlexer(Pass):
     Other operators, those whose weights do not pass through the scratchpad, and those whose
     workspace does not hold their accumulators, keep the order of their loop nest; so do operators,
     and networks, that are better that way: the schedule of ``schedule-tiles`` is never better. Of
-    operators that differ only in names and addresses one is searched, on several cores.
+    operators that differ only in names and addresses one is searched.
 
     References:
         Min, Kwon, Egger: Flexer: Out-of-Order Scheduling for Multi-NPUs. CGO 2023.
@@ -55,7 +55,6 @@ class ScheduleFlexer(Pass):
     steps: int = 8_000
     steps_in_order: int = 30_000_000
     trade: bool = False
-    processes: int = 2
 
     def __post_init__(self) -> None:
         self.options()
@@ -143,7 +142,7 @@ class ScheduleFlexer(Pass):
         for site in sites:
             distinct.setdefault(likeness(site), site)
         answers = search_all(
-            tuple(distinct.values()), self.options(), self.mapper, self.processes, deadline
+            tuple(distinct.values()), self.options(), self.mapper, ctx.helpers, deadline
         )
         for found in answers:
             if found is not None:

@@ -1,63 +1,83 @@
-"""Search several operators at once; the number of processes does not change what is found."""
+"""Search several operators, side by side where helpers do; who searches changes nothing found."""
 
-import multiprocessing
-import os
 from collections.abc import Sequence
-from concurrent.futures import ProcessPoolExecutor
-from functools import partial
+from dataclasses import dataclass
+from functools import lru_cache
 
+from ....ir.arch import Architecture
 from ....ir.errors import InfeasibleError
 from ...deadline import NEVER, Deadline
+from ...helpers import Helpers, nobody
 from .candidate import SearchOutcome
 from .latency import TileTimer
 from .options import FlexerOptions
 from .search.search import Search
 from .site import Site
 
-_WORTH_PROCESSES = 4
+_WORTH_HELPERS = 4
 """Fewer operators are searched in this process."""
+
+
+@dataclass(frozen=True)
+class _Answer:
+    """What was found for an operator; ``None`` where no tiling fits its workspace."""
+
+    found: SearchOutcome | None
+
+
+@dataclass(frozen=True)
+class _Question:
+    """An operator to search, with all that decides what is found.
+
+    Attributes:
+        site: The operator.
+        options: Of the search.
+        mapper: Name of the mapper of single tiles.
+        deadline: When no other search begins.
+    """
+
+    site: Site
+    options: FlexerOptions
+    mapper: str
+    deadline: Deadline
+
+    def answer(self) -> _Answer | None:
+        """Return what is found; tiles that this process has timed before are known."""
+        if self.deadline.is_over:
+            return None
+        timer = _timer(self.site.arch, self.mapper)
+        try:
+            return _Answer(Search(self.site, self.options, timer).run())
+        except InfeasibleError:
+            return _Answer(None)
+
+
+@lru_cache(maxsize=1)
+def _timer(arch: Architecture, mapper: str) -> TileTimer:
+    """Return what times the tiles of all operators of a network, and remembers them."""
+    return TileTimer(arch, mapper)
 
 
 def search_all(
     sites: Sequence[Site],
     options: FlexerOptions,
     mapper: str,
-    processes: int,
+    helpers: Helpers = nobody,
     deadline: Deadline = NEVER,
 ) -> tuple[SearchOutcome | None, ...]:
     """Return what was found for each operator, ``None`` where no tiling fits its workspace.
-
-    The first one is searched in this process, so that others find the kernel compiled.
 
     Args:
         sites: The operators.
         options: Of the searches.
         mapper: Name of the mapper of single tiles.
-        processes: Processes at most; where the system cannot fork, one.
+        helpers: Search some of them where there are several.
         deadline: When no other search begins: ``None`` for those that have not begun.
     """
-    search = partial(_search, options=options, mapper=mapper, deadline=deadline)
-    width = min(processes, len(sites) - 1, os.cpu_count() or 1)
-    can_fork = "fork" in multiprocessing.get_all_start_methods()
-    if len(sites) < _WORTH_PROCESSES or width < 2 or not can_fork:
-        timer = TileTimer(sites[0].arch, mapper) if sites else None
-        return tuple(search(site, timer=timer) for site in sites)
-    first = search(sites[0])
-    with ProcessPoolExecutor(width, mp_context=multiprocessing.get_context("fork")) as pool:
-        return (first, *pool.map(search, sites[1:]))
-
-
-def _search(
-    site: Site,
-    *,
-    options: FlexerOptions,
-    mapper: str,
-    deadline: Deadline,
-    timer: TileTimer | None = None,
-) -> SearchOutcome | None:
-    if deadline.is_over:
-        return None
-    try:
-        return Search(site, options, timer or TileTimer(site.arch, mapper)).run()
-    except InfeasibleError:
-        return None
+    questions = [_Question(site, options, mapper, deadline) for site in sites]
+    asked = helpers if len(questions) >= _WORTH_HELPERS else nobody
+    answers = (
+        found if isinstance(found, _Answer) else question.answer()
+        for question, found in zip(questions, asked(questions), strict=True)
+    )
+    return tuple(None if item is None else item.found for item in answers)

@@ -13,14 +13,21 @@ from accnn.ir.isa.instructions import Unit
 from accnn.ir.module import Module
 from accnn.ir.resources import Constants
 from accnn.passes.base import Context
+from accnn.passes.deadline import Deadline
 from accnn.passes.manager import run_pipeline
 from accnn.passes.pipeline import Pipeline
+from accnn.passes.scheduling.flexer.candidate import SearchOutcome
+from accnn.passes.scheduling.flexer.options import FlexerOptions
 from accnn.passes.scheduling.flexer.schedule_flexer import ScheduleFlexer
+from accnn.passes.scheduling.flexer.search.search import Search
+from accnn.passes.scheduling.flexer.side_by_side import search_all
+from accnn.passes.scheduling.flexer.site import Site
 from accnn.passes.scheduling.map_operators import MapOperators
 from accnn.passes.scheduling.schedule_in_order import ScheduleInOrder
+from tests.elsewhere import Elsewhere
 from tests.flow import compile_graph
 from tests.networks import residual_network
-from tests.passes.scheduling.flexer.sites import alone, convolution, machine
+from tests.passes.scheduling.flexer.sites import alone, convolution, machine, site
 from tests.thinned import thinned
 from tests.tiles import tiles_of
 
@@ -82,18 +89,47 @@ def test_a_network_on_npus_of_different_size_is_exact(tmp_path: Path, budget: in
     assert compiled.wrong(compiled.run(detect_races=True)) == []
 
 
-def test_the_number_of_processes_changes_nothing():
+@pytest.mark.parametrize("left", [(), (0, 3)])
+def test_who_searches_changes_nothing(left: tuple[int, ...], monkeypatch: pytest.MonkeyPatch):
+    """What helpers leave is searched here, and nothing twice."""
     graph, data = residual_network()
-    arch = load_architecture("flexer-arch1")
     steps = Pipeline((ScheduleInOrder(), MapOperators(mapper="output-stationary")))
-    source = Module(graph=graph, arch=arch, constants=Constants(data))
-    module = run_pipeline(steps, source).module
-    alone, together = (
-        ScheduleFlexer(steps=200, processes=processes).run(module, Context()).tile_schedule
-        for processes in (1, 2)
+    arch = load_architecture("flexer-arch1")
+    module = run_pipeline(steps, Module(graph=graph, arch=arch, constants=Constants(data))).module
+    scheduler = ScheduleFlexer(steps=200)
+    alone = scheduler.run(module, Context()).tile_schedule
+    here = counted(monkeypatch)
+    helpers = Elsewhere(left)
+
+    helped = scheduler.run(module, Context(helpers=helpers)).tile_schedule
+
+    assert helped == alone
+    assert helpers.asked >= 4
+    assert len(here) == helpers.asked
+
+
+def counted(monkeypatch: pytest.MonkeyPatch) -> list[Site]:
+    """Return the operators that are searched, as that goes."""
+    found: list[Site] = []
+    run = Search.run
+
+    def noting(search: Search) -> SearchOutcome:
+        found.append(search.site)
+        return run(search)
+
+    monkeypatch.setattr(Search, "run", noting)
+    return found
+
+
+def test_helpers_begin_no_search_once_the_deadline_is_over():
+    sites = [site(convolution(7, 32, 32, 1), machine(16384))] * 4
+
+    found = search_all(
+        sites, FlexerOptions(), "output-stationary", helpers := Elsewhere(), Deadline.after(0.0)
     )
 
-    assert alone == together
+    assert helpers.asked == 4
+    assert found == (None,) * 4
 
 
 def test_the_same_decisions_serve_equal_operators():

@@ -22,6 +22,7 @@ from accnn.passes.mapping.recipes.output_stationary import OutputStationary
 from accnn.passes.scheduling.cosma.traffic.tiled import Terms, TiledTraffic
 from accnn.passes.scheduling.map_groups import GroupMapping
 from accnn.passes.scheduling.map_operators import MapOperators
+from tests.elsewhere import Elsewhere
 from tests.networks import NetworkBuilder
 
 SIMBA = load_architecture("simba")
@@ -67,24 +68,6 @@ def test_the_first_stripes_tell_of_all(network):
     assert found.total == pytest.approx(best.transferred_bytes, rel=0.1)
 
 
-class Elsewhere:
-    """Helpers that answer all questions but those of some places, as another process would.
-
-    Args:
-        left: Places of questions that they leave.
-    """
-
-    def __init__(self, left: Sequence[int] = ()) -> None:
-        self.left = left
-        self.asked = 0
-
-    def __call__(self, questions: Sequence[HelperQuestion]) -> tuple[object | None, ...]:
-        self.asked += len(questions)
-        sent = [pickle.loads(pickle.dumps(item)) for item in questions]
-        answers = (None if at in self.left else item.answer() for at, item in enumerate(sent))
-        return tuple(pickle.loads(pickle.dumps(item)) for item in answers)
-
-
 def alike():
     """Two filters that are alike, another one, and what is asked of them."""
     net = NetworkBuilder()
@@ -94,7 +77,7 @@ def alike():
     a, b, c = graph.ops
     nothing = frozenset[str]()
     spaces = [(op, nothing, 30_000) for op in (a, b, c, group)]
-    return graph, [*spaces, (a, frozenset({"x"}), 30_000), (a, nothing, 10)]
+    return graph, [*spaces, (a, frozenset({"x"}), 30_000), (a, nothing, 2)]
 
 
 def counted(monkeypatch: pytest.MonkeyPatch, traffic: TiledTraffic) -> list[str]:
