@@ -17,6 +17,7 @@ from ..cosma.refine import CorrectedTraffic, Measured
 from ..cosma.traffic.delay import Delay
 from . import Fuse
 from .epilogues import epilogues
+from .heights import Heights
 from .intervals import Intervals, cycles_alone
 from .weights_first import weights_first
 
@@ -58,6 +59,9 @@ def fused_plan(
         chosen = dict.fromkeys(intervals.groups(may_take_longer=item) for item in (True, False))
         plans = [_best_with(planned, plain, groups) for groups in chosen]
         best = min(plans, key=lambda item: _price(plain, item))
+        groups = Heights(graph, best, traffic, delay).better()
+        if groups != best.plan.groups:
+            best = _better(plain, best, _plan(planned, groups))
     joined = epilogues(graph, arch)
     if best is plain and joined and not deadline.is_over:
         best = _better(plain, plain, _plan(planned, joined))

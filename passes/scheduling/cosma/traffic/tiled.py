@@ -15,6 +15,7 @@ from .....ir.errors import InfeasibleError
 from .....ir.graph import Graph, Op
 from .....ir.graph_schedule import GraphSchedule, Residence, Workspace
 from .....ir.groups import group_of
+from .....ir.module import Mapping as OperatorMapping
 from .....ir.module import Module
 from .....ir.tiles.events import TRANSFERS
 from .....ir.tiles.schedule import TileSchedule
@@ -142,11 +143,27 @@ class TiledTraffic:
             return None
 
     def _scheduled(self, op: Op, module: Module, plan: GraphSchedule) -> TileSchedule:
+        """Return the tiles of an operator by the nests that are better scheduled.
+
+        Raises:
+            InfeasibleError: They do not fit, whichever nests are taken.
+        """
         terms = self._terms
         problems = self._finder.problems(terms.graph, plan, terms.arch, terms.seed)
-        found = self._solved([(problem, name) for name, problem in problems])
-        nests = tuple(mapping_of(name, found[problem]) for name, problem in problems)
-        return schedule_operator(replace(module, mappings=nests), op)
+        asked = [(problem, name) for name, problem in problems]
+        known: dict[tuple[OperatorMapping, ...], TileSchedule] = {}
+        complaint: InfeasibleError | None = None
+        for solve in self._solvers:
+            try:
+                found = solve(asked)
+                nests = tuple(mapping_of(name, found[problem]) for name, problem in problems)
+                if nests not in known:
+                    known[nests] = schedule_operator(replace(module, mappings=nests), op)
+            except InfeasibleError as error:
+                complaint = complaint or error
+        if complaint is not None and not known:
+            raise complaint
+        return best_of(known.values())
 
     def _solved(
         self, asked: Sequence[tuple[MappingProblem, str]], who: Mapper | None = None
