@@ -1,7 +1,7 @@
 """The traffic of an operator as compiled: map it, cut it into tiles, count what these transfer.
 
-Of a fused group with many stripes the first ones are tiled; the others go on as these do. Its nests
-come as the mapper finds them, and improved for tiles, whichever are better scheduled.
+Nests come as the mapper finds them, and improved for tiles, whichever are better scheduled. Of a
+fused group with many stripes the first ones are tiled; the others go on as these do.
 """
 
 from collections import defaultdict

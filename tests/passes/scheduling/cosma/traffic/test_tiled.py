@@ -10,6 +10,7 @@ from functools import partial
 import pytest
 
 from accnn.backend.load import load_architecture
+from accnn.ir.errors import InfeasibleError
 from accnn.ir.graph_schedule import GraphSchedule, Group, Workspace
 from accnn.ir.groups import group_op
 from accnn.ir.module import Module
@@ -19,6 +20,7 @@ from accnn.passes.helpers import HelperQuestion, nobody
 from accnn.passes.mapping.problem import Objective
 from accnn.passes.mapping.recipes.in_tiles import InTiles, in_tiles
 from accnn.passes.mapping.recipes.output_stationary import OutputStationary
+from accnn.passes.scheduling.cosma.traffic.model import StreamedTraffic
 from accnn.passes.scheduling.cosma.traffic.tiled import Terms, TiledTraffic
 from accnn.passes.scheduling.map_groups import GroupMapping
 from accnn.passes.scheduling.map_operators import MapOperators
@@ -66,6 +68,49 @@ def test_the_first_stripes_tell_of_all(network):
     best = min(whole, key=lambda item: item.cycles * item.transferred_bytes)
     assert found.cycles == pytest.approx(best.cycles, rel=0.05)
     assert found.total == pytest.approx(best.transferred_bytes, rel=0.1)
+
+
+def wide():
+    """A filter whose weights come three times with the nest of the greedy mapper."""
+    net = NetworkBuilder()
+    graph = net.build(net.conv(net.input("x", (1, 128, 28, 28)), "a", 128, 3))
+    return graph, graph.ops[0], frozenset({"x", "a"}), 61_440
+
+
+def refused(asked):
+    raise InfeasibleError("nothing fits")
+
+
+def test_whole_operators_have_the_nests_that_are_better_scheduled():
+    graph, *asked = wide()
+    traffic = TiledTraffic(Terms(graph, load_architecture("flexer-arch5")))
+    plain, improved = traffic._solvers
+    found: list[StreamedTraffic] = []
+    for solvers in (
+        (plain,),
+        (improved,),
+        (plain, improved),
+        (refused, plain),
+        (improved, refused),
+    ):
+        traffic._solvers, traffic._known = solvers, {}
+        measured = traffic(*asked)
+        assert measured is not None
+        found.append(measured)
+    greedy, better, *both, first, second = found
+
+    assert greedy.constants > 2 * better.constants
+    assert better.cycles <= greedy.cycles
+    assert both == [better]
+    assert (first, second) == (greedy, better)
+
+
+def test_what_no_nest_fits_has_no_traffic():
+    graph, *asked = wide()
+    traffic = TiledTraffic(Terms(graph, load_architecture("flexer-arch5")))
+    traffic._solvers = (refused, refused)
+
+    assert traffic(*asked) is None
 
 
 def alike():
