@@ -1,6 +1,5 @@
 """Pass: find a loop nest for every operator of the MAC array."""
 
-from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -13,11 +12,8 @@ from ...ir.graph_schedule import GraphSchedule, Group
 from ...ir.module import Mapping as OperatorMapping
 from ...ir.module import Module, Stage
 from ...ir.ops import workload
-from ...ir.tiles.events import INWARDS, TRANSFERS
 from ...ir.tiles.schedule import TileSchedule
 from ...ir.workload import Operand
-from ..analysis.batches.tile_batch import TRAFFIC_PRICE
-from ..analysis.traffic import Direction, level_bandwidth
 from ..base import CUT_SHORT, SECONDS_OF, STOOD_IN, Context, Pass, require_arch
 from ..mapping.jobs import MAPPER_DIED, MapJob, Progress, unobserved
 from ..mapping.mapper import Mapper, MappingResult, MappingStatus
@@ -44,8 +40,8 @@ class MapOperators(Pass):
         graph_schedule    ->    mappings: one nest per convolution or product
 
     Equal workloads under equal conditions are mapped once. Where cycles are minimised by a mapper
-    that has a stand-in, that one competes: its nest is taken if its tiles are scheduled in fewer
-    cycles.
+    that has a stand-in, that one competes: its nest is taken if its tiles are better scheduled,
+    cycles and bytes alike.
     """
 
     name: ClassVar[str] = "map-operators"
@@ -121,8 +117,7 @@ class MapOperators(Pass):
         asked = GroupMapping(module, group, self.objective, ctx.seed, in_turn)
         found: list[tuple[int, tuple[OperatorMapping, ...]]] = []
         complaint: InfeasibleError | None = None
-        planned = InTiles(mapper=own.stand_in, npus=npus)
-        for mapper in dict.fromkeys((in_tiles(own, npus), *stand_ins(own, npus), planned)):
+        for mapper in dict.fromkeys((in_tiles(own, npus), *stand_ins(own, npus))):
             try:
                 nests, schedule = asked.best(partial(self.timed, arch, ctx, mapper), guide)
                 found.append((rating(schedule.cycles, schedule.transferred_bytes), nests))
@@ -250,15 +245,15 @@ class MapOperators(Pass):
 def stand_ins(mapper: Mapper, npus: int) -> tuple[Mapper, Mapper]:
     """Return who stands in for a mapper in whole networks: nests as they are, and improved.
 
-    Its unrollings alone are improved: others are those of the mapper itself, and what they promise
-    is an estimate. So both are there to be scheduled.
+    What improved ones promise is an estimate, so both are there to be scheduled. The plan was made
+    with the better of them.
 
     Args:
         mapper: The mapper.
         npus: Among how many NPUs the work is shared.
     """
     rival = mapper.stand_in
-    return in_tiles(rival, npus), InTiles(mapper=rival, npus=npus, promising=0)
+    return in_tiles(rival, npus), InTiles(mapper=rival, npus=npus)
 
 
 def _job(problem: MappingProblem, mapper: Mapper, ctx: Context) -> MapJob:
@@ -281,10 +276,9 @@ def winner(
     second: OperatorMapping,
     make: Make = schedule_operator,
 ) -> OperatorMapping:
-    """Return the mapping whose tile schedule is shorter, the first one of equals.
+    """Return the mapping whose tile schedule is better, the first one of equals.
 
-    What a schedule transfers counts a little, as for the mappers
-    (:data:`~...analysis.batches.tile_batch.TRAFFIC_PRICE`).
+    Cycles and bytes count alike, as in the plan: it stands on what the better of such nests move.
 
     Args:
         module: With a graph schedule.
@@ -298,23 +292,19 @@ def winner(
     if first.nest == second.nest:
         return first
     one, other = scheduled_tiles(module, first, make), scheduled_tiles(module, second, make)
-    arch = require_arch(module)
-    if other is None or (one is not None and _price(one, arch) <= _price(other, arch)):
+    if other is None or (one is not None and _rating(one) <= _rating(other)):
         return first
-    fate = "cannot be scheduled" if one is None else f"take {one.cycles} cycles"
-    note = f"its tiles take {other.cycles} cycles, those of the nest by {first.mapper} {fate}"
+    fate = "cannot be scheduled" if one is None else _told(one)
+    note = f"its tiles {_told(other)}, those of the nest by {first.mapper} {fate}"
     return replace(second, note=note)
 
 
-def _price(schedule: TileSchedule, arch: Architecture) -> float:
-    sizes: Counter[float | None] = Counter()
-    for event in schedule.events:
-        if event.kind in TRANSFERS:
-            way = Direction.READ if event.kind in INWARDS else Direction.WRITE
-            bandwidth = level_bandwidth(arch.off_chip, way)
-            sizes[bandwidth] += schedule.graph.tiles[event.subject].bytes
-    moving = sum(size / bandwidth for bandwidth, size in sizes.items() if bandwidth is not None)
-    return schedule.cycles + TRAFFIC_PRICE * moving
+def _told(schedule: TileSchedule) -> str:
+    return f"take {schedule.cycles} cycles and move {schedule.transferred_bytes} bytes"
+
+
+def _rating(schedule: TileSchedule) -> int:
+    return rating(schedule.cycles, schedule.transferred_bytes)
 
 
 def scheduled_tiles(

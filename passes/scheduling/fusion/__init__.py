@@ -9,7 +9,7 @@
 ``weights_first``  the order that has such stretches where weights are computed
 ``alike.py``      which steps of a plan are alike, so that stretches of them are
 ``choice.py``     plans with groups, which are kept where nothing becomes worse
-``heights.py``    other stripes, where they are better beside what such a plan keeps on chip
+``variants.py``   other stripes and orders, where they are better at their place in such a plan
 ``borders.py``    why steps of a plan are not one group
 ================  ===============================================================================
 

@@ -17,8 +17,8 @@ from ..cosma.refine import CorrectedTraffic, Measured
 from ..cosma.traffic.delay import Delay
 from . import Fuse
 from .epilogues import epilogues
-from .heights import Heights
 from .intervals import Intervals, cycles_alone
+from .variants import Variants
 from .weights_first import weights_first
 
 _MOST_ATTEMPTS = 16
@@ -59,7 +59,7 @@ def fused_plan(
         chosen = dict.fromkeys(intervals.groups(may_take_longer=item) for item in (True, False))
         plans = [_best_with(planned, plain, groups) for groups in chosen]
         best = min(plans, key=lambda item: _price(plain, item))
-        groups = Heights(graph, best, traffic, delay).better()
+        groups = Variants(graph, best, traffic, delay).better()
         if groups != best.plan.groups:
             best = _better(plain, best, _plan(planned, groups))
     joined = epilogues(graph, arch)

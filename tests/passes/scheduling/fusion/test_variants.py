@@ -1,4 +1,4 @@
-"""Groups of a plan get other stripes where these cost less at their place, and only there."""
+"""Groups of a plan get other stripes and orders where these cost less at their place."""
 
 from dataclasses import replace
 
@@ -10,7 +10,7 @@ from accnn.passes.scheduling.cosma.refine import CorrectedTraffic, Measured
 from accnn.passes.scheduling.cosma.traffic.delay import Delay
 from accnn.passes.scheduling.cosma.traffic.model import StreamedTraffic
 from accnn.passes.scheduling.fusion import Fuse
-from accnn.passes.scheduling.fusion.heights import Heights
+from accnn.passes.scheduling.fusion.variants import Variants, orders
 from accnn.passes.scheduling.fusion.intervals import Intervals
 from tests.passes.scheduling.fusion.test_choice import plan
 from tests.passes.tiling.fused import inverted
@@ -68,7 +68,7 @@ def base(rows: int, kept: tuple[str, ...] = ()) -> Measured:
 def better(exact: Told, plan: Measured) -> int:
     """Return the height that the group of a plan gets."""
     traffic = CorrectedTraffic(lambda *_: None, exact)
-    (found,) = Heights(GRAPH, plan, traffic, Delay(bandwidth=10.0)).better()
+    (found,) = Variants(GRAPH, plan, traffic, Delay(bandwidth=10.0)).better()
     assert found.members == MEMBERS
     return found.rows
 
@@ -110,7 +110,7 @@ def test_a_plan_gets_better_heights(monkeypatch: pytest.MonkeyPatch):
     low = Group(members=MEMBERS, rows=1)
     monkeypatch.setattr(Intervals, "groups", lambda self, **_: (low,))
     found = plan(inverted, "flexer-arch5", Fuse.GROUPS, "16000")
-    monkeypatch.setattr(Heights, "better", lambda self: self.base.plan.groups)
+    monkeypatch.setattr(Variants, "better", lambda self: self.base.plan.groups)
     left = plan(inverted, "flexer-arch5", Fuse.GROUPS, "16000")
 
     assert left.groups == (low,)
