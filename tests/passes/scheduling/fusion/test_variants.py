@@ -10,10 +10,10 @@ from accnn.passes.scheduling.cosma.refine import CorrectedTraffic, Measured
 from accnn.passes.scheduling.cosma.traffic.delay import Delay
 from accnn.passes.scheduling.cosma.traffic.model import StreamedTraffic
 from accnn.passes.scheduling.fusion import Fuse
-from accnn.passes.scheduling.fusion.variants import Variants, orders
 from accnn.passes.scheduling.fusion.intervals import Intervals
+from accnn.passes.scheduling.fusion.variants import Variants, orders
 from tests.passes.scheduling.fusion.test_choice import plan
-from tests.passes.tiling.fused import inverted
+from tests.passes.tiling.fused import dense_block, fire, inverted
 
 GRAPH, _ = inverted(28)
 MEMBERS = tuple(op.name for op in GRAPH.ops)
@@ -117,3 +117,48 @@ def test_a_plan_gets_better_heights(monkeypatch: pytest.MonkeyPatch):
     assert [replace(group, rows=1) for group in found.groups] == [low]
     assert found.groups[0].rows > 1
     assert found.objective < left.objective
+
+
+FIRE, _ = fire()
+SMALL_FIRST = ("a", "narrow", "wide", "looked", "joined", "y")
+LARGE_FIRST = ("a", "wide", "looked", "narrow", "joined", "y")
+
+
+@pytest.mark.parametrize("members", [SMALL_FIRST, LARGE_FIRST])
+def test_of_branches_the_one_of_most_work_comes_first_or_last(members: tuple[str, ...]):
+    """What finishes tiles stays behind the one whose tiles they are."""
+    assert orders(FIRE, members) == (LARGE_FIRST, SMALL_FIRST)
+
+
+def test_a_chain_has_one_order():
+    assert orders(GRAPH, MEMBERS) == (MEMBERS,)
+
+
+def test_orders_have_what_members_read_before_them():
+    graph, _ = dense_block()
+    members = tuple(op.name for op in graph.ops)
+
+    for order in orders(graph, members):
+        assert sorted(order) == sorted(members)
+        assert order[-1] == members[-1]
+        for place, name in enumerate(order):
+            made = {other for other in graph.producer[name].inputs if other in members}
+            assert made <= set(order[:place])
+
+
+@pytest.mark.parametrize(("cycles", "is_better"), [(900, True), (1000, False), (1100, False)])
+def test_a_better_order_is_taken(cycles: int, is_better: bool):
+    took = {LARGE_FIRST: cycles, SMALL_FIRST: 1000}
+
+    def exact(op: Op, resident: frozenset[str], workspace: int) -> StreamedTraffic:
+        return StreamedTraffic(
+            activations=(), constants=0, workspace=workspace, cycles=took[op.attr("members")]
+        )
+
+    group = Group(members=SMALL_FIRST, rows=3)
+    found = replace(base(7), plan=replace(base(7).plan, order=(group.name,), groups=(group,)))
+    traffic = CorrectedTraffic(lambda *_: None, exact)
+
+    (better,) = Variants(FIRE, found, traffic, Delay(bandwidth=10.0)).better()
+
+    assert better == (replace(group, members=LARGE_FIRST) if is_better else group)
