@@ -73,7 +73,7 @@ _MOST_MEASURED, _MOST_WITH_HEIGHTS, _MOST_OPERATIONS = 80, 100, 150_000
 of the tiles that are scheduled for it (10,000 to 60,000 for usual networks); then only these groups
 are chosen from."""
 
-_OTHER_ROWS, _CLEARLY = 0.9, 0.97
+_OTHER_ROWS, CLEARLY = 0.9, 0.97
 """Part of what a chosen group with other stripes is expected to take that it may take; and part of
 the price of those that were chosen that others cost at most if they are taken instead."""
 
@@ -199,7 +199,7 @@ class Intervals:
         """Return the price of what is clearly better than a group that was measured."""
         chosen = self._known[group]
         assert chosen is not None
-        return _CLEARLY * self._price(chosen)
+        return CLEARLY * self._price(chosen)
 
     def _expect(self, group: Group) -> float:
         """Return what the nests of a group's members take, worked out once [cycle]."""

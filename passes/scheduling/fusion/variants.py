@@ -22,7 +22,7 @@ from ...tiling.chains import Chain, chains, inputs_of
 from ..cosma.refine import CorrectedTraffic, Measured, residents
 from ..cosma.traffic.delay import Delay
 from ..cosma.traffic.model import Asked, StreamedTraffic
-from .intervals import with_largest_stripes
+from .intervals import CLEARLY, with_largest_stripes
 
 _WORTH_TRYING = 0.005
 """Part of a plan's bytes that a group has to move beyond what it must before others are tried."""
@@ -54,8 +54,10 @@ class Variants:
         return tuple(map(self._best, offered.values()))
 
     def _best(self, offered: Sequence[Group]) -> Group:
-        """Return the one that costs least, the first of equals."""
-        return min(offered, key=self._cost) if len(offered) > 1 else offered[0]
+        """Return the one that costs least, if it is clearly better than the first one."""
+        own, *others = offered
+        best = min(others, key=self._cost, default=own)
+        return best if others and self._cost(best) < CLEARLY * self._cost(own) else own
 
     def _heights(self, group: Group) -> Iterator[Group]:
         """Yield other stripes that fit, but none where hardly anything moves in vain."""
