@@ -294,12 +294,12 @@ def winner(
     one, other = scheduled_tiles(module, first, make), scheduled_tiles(module, second, make)
     if other is None or (one is not None and _rating(one) <= _rating(other)):
         return first
-    fate = "cannot be scheduled" if one is None else _told(one)
-    note = f"its tiles {_told(other)}, those of the nest by {first.mapper} {fate}"
+    fate = "cannot be scheduled" if one is None else _account(one)
+    note = f"its tiles {_account(other)}, those of the nest by {first.mapper} {fate}"
     return replace(second, note=note)
 
 
-def _told(schedule: TileSchedule) -> str:
+def _account(schedule: TileSchedule) -> str:
     return f"take {schedule.cycles} cycles and move {schedule.transferred_bytes} bytes"
 
 
