@@ -59,7 +59,7 @@ def fused_plan(
         chosen = dict.fromkeys(intervals.groups(may_take_longer=item) for item in (True, False))
         plans = [_best_with(planned, plain, groups) for groups in chosen]
         best = min(plans, key=lambda item: _price(plain, item))
-        groups = Variants(graph, best, traffic, delay).better()
+        groups = Variants(graph, best, traffic, delay, deadline).better()
         if groups != best.plan.groups:
             best = _better(plain, best, _plan(planned, groups))
     joined = epilogues(graph, arch)

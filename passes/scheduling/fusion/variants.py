@@ -18,6 +18,7 @@ from ....ir.graph import Graph
 from ....ir.graph_schedule import Group
 from ....ir.groups import group_op
 from ....ir.ops import workload
+from ...deadline import NEVER, Deadline
 from ...tiling.chains import Chain, chains, inputs_of
 from ..cosma.refine import CorrectedTraffic, Measured, residents
 from ..cosma.traffic.delay import Delay
@@ -37,27 +38,34 @@ class Variants:
         base: The plan.
         traffic: Tells what groups move.
         delay: Tells how long transfers take.
+        deadline: When nothing else is measured.
     """
 
     graph: Graph
     base: Measured
     traffic: CorrectedTraffic
     delay: Delay
+    deadline: Deadline = NEVER
 
     def better(self) -> tuple[Group, ...]:
         """Return the groups of the plan, each as it is best where it stands."""
-        offered = {
-            group: (group, *self._heights(group), *self._orders(group))
-            for group in self.base.plan.groups
-        }
-        self.traffic.ahead([self._asked(item) for some in offered.values() for item in some])
-        return tuple(map(self._best, offered.values()))
+        offered = [self._offered(group) for group in self.base.plan.groups]
+        self.traffic.ahead([self._asked(item) for _, *others in offered for item in others])
+        return tuple(map(self._best, offered))
+
+    def _offered(self, group: Group) -> tuple[Group, ...]:
+        """Return a group and what it could be instead."""
+        if self.deadline.is_over:
+            return (group,)
+        return (group, *self._heights(group), *self._orders(group))
 
     def _best(self, offered: Sequence[Group]) -> Group:
         """Return the one that costs least, if it is clearly better than the first one."""
         own, *others = offered
-        best = min(others, key=self._cost, default=own)
-        return best if others and self._cost(best) < CLEARLY * self._cost(own) else own
+        if not others or self.deadline.is_over:
+            return own
+        best = min(others, key=self._cost)
+        return best if self._cost(best) < CLEARLY * self._cost(own) else own
 
     def _heights(self, group: Group) -> Iterator[Group]:
         """Yield other stripes that fit, but none where hardly anything moves in vain."""

@@ -6,6 +6,7 @@ import pytest
 
 from accnn.ir.graph import Op
 from accnn.ir.graph_schedule import GraphSchedule, Group, Residence, Workspace
+from accnn.passes.deadline import Deadline
 from accnn.passes.scheduling.cosma.refine import CorrectedTraffic, Measured
 from accnn.passes.scheduling.cosma.traffic.delay import Delay
 from accnn.passes.scheduling.cosma.traffic.model import StreamedTraffic
@@ -95,6 +96,17 @@ def test_what_hardly_moves_anything_in_vain_is_left():
 
     assert [rows for rows, *_ in few.asked] == [7]
     assert {rows for rows, *_ in enough.asked} == {7, 0, 14, 4}
+
+
+def test_nothing_is_measured_once_the_deadline_is_over():
+    exact = Told({7: (5_000, 1_000)})
+    traffic = CorrectedTraffic(lambda *_: None, exact)
+    over = Deadline.after(0.0)
+
+    found = Variants(GRAPH, base(7), traffic, Delay(bandwidth=10.0), over).better()
+
+    assert found == base(7).plan.groups
+    assert exact.asked == []
 
 
 def test_others_are_asked_for_at_their_place():
