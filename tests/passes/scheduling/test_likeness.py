@@ -7,7 +7,6 @@ from accnn.ir.graph import Graph
 from accnn.ir.graph_schedule import Group
 from accnn.ir.groups import contracted
 from accnn.ir.types import DType
-from accnn.passes.scheduling.cosma.traffic import tiled as module
 from accnn.passes.scheduling.cosma.traffic.tiled import Terms, TiledTraffic
 from accnn.passes.scheduling.likeness import Likenesses
 from tests.networks import NetworkBuilder, per_tensor
@@ -75,13 +74,13 @@ def test_groups_are_alike_if_their_members_and_rows_are():
 def test_one_is_measured_for_all_that_are_alike(monkeypatch, streamed):
     graph, arch = blocks(), load_architecture("edge-1m")
     asked: list[str] = []
-    schedule = module.schedule_operator
+    measured = TiledTraffic._measured
 
-    def counted(found, op):
+    def counted(self, op, resident, workspace):
         asked.append(op.name)
-        return schedule(found, op)
+        return measured(self, op, resident, workspace)
 
-    monkeypatch.setattr(module, "schedule_operator", counted)
+    monkeypatch.setattr(TiledTraffic, "_measured", counted)
     model = TiledTraffic(Terms(graph, arch))
     found = {}
     for name in ("z", "b", "a"):
