@@ -88,7 +88,7 @@ def test_lines_take_what_is_said(network, rows: int, is_early: bool):
     assert said == peak(module, group, is_early)
 
 
-@settings(deadline=None, max_examples=examples(1000))
+@settings(deadline=None, max_examples=examples(1500))
 @given(networks(), st.integers(1, 3), st.booleans())
 def test_stripes_that_are_left_out_need_what_some_other_one_does(
     network, rows: int, is_early: bool
