@@ -2,8 +2,11 @@
 
 import pickle
 from collections.abc import Sequence
+from typing import TypeVar
 
-from accnn.passes.helpers import HelperQuestion
+from accnn.passes.helpers import Helped, HelperQuestion
+
+A = TypeVar("A")
 
 
 class Elsewhere:
@@ -17,7 +20,7 @@ class Elsewhere:
         self.left = left
         self.asked = 0
 
-    def __call__(self, questions: Sequence[HelperQuestion]) -> tuple[object | None, ...]:
+    def __call__(self, questions: Sequence[HelperQuestion[A]]) -> tuple[Helped[A] | None, ...]:
         self.asked += len(questions)
         sent = [pickle.loads(pickle.dumps(item)) for item in questions]
         answers = (None if at in self.left else item.answer() for at, item in enumerate(sent))

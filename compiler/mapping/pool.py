@@ -12,7 +12,7 @@ from threading import Lock
 from typing import TypeVar
 
 from ...ir.errors import PassError
-from ...passes.helpers import HelperQuestion, nobody
+from ...passes.helpers import Helped, HelperQuestion, nobody
 from ...passes.mapping.jobs import Answer, MapJob, StandInJob
 from .process import ProcessDied, WorkerProcess
 
@@ -75,8 +75,8 @@ class WorkerPool:
         """
         yield from self._each(jobs, self.solve)
 
-    def help(self, questions: Sequence[HelperQuestion]) -> tuple[object | None, ...]:
-        """Answer questions; ``None`` where a process ended; see :data:`~...helpers.Helpers`.
+    def help(self, questions: Sequence[HelperQuestion[A]]) -> tuple[Helped[A] | None, ...]:
+        """Answer questions; ``None`` where a process ended; see :class:`~...helpers.Helpers`.
 
         After one has ended so, no others help: there may be too little memory for several.
 
@@ -89,7 +89,7 @@ class WorkerPool:
         found = dict(self._each(numbers, lambda number: self._attempt(questions[number])))
         return tuple(map(found.__getitem__, numbers))
 
-    def _attempt(self, question: HelperQuestion) -> object | None:
+    def _attempt(self, question: HelperQuestion[A]) -> Helped[A] | None:
         process = self.idle.get()
         try:
             return process.ask(question)

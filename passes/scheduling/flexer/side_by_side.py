@@ -7,7 +7,7 @@ from functools import lru_cache
 from ....ir.arch import Architecture
 from ....ir.errors import InfeasibleError
 from ...deadline import NEVER, Deadline
-from ...helpers import Helpers, nobody
+from ...helpers import Helped, Helpers, nobody
 from .candidate import SearchOutcome
 from .latency import TileTimer
 from .options import FlexerOptions
@@ -16,13 +16,6 @@ from .site import Site
 
 _WORTH_HELPERS = 4
 """Fewer operators are searched in this process."""
-
-
-@dataclass(frozen=True)
-class _Answer:
-    """What was found for an operator; ``None`` where no tiling fits its workspace."""
-
-    found: SearchOutcome | None
 
 
 @dataclass(frozen=True)
@@ -41,15 +34,18 @@ class _Question:
     mapper: str
     deadline: Deadline
 
-    def answer(self) -> _Answer | None:
-        """Return what is found; tiles that this process has timed before are known."""
+    def answer(self) -> Helped[SearchOutcome | None] | None:
+        """Return what is found, ``None`` where no tiling fits the operator's workspace.
+
+        Tiles that this process has timed before are known.
+        """
         if self.deadline.is_over:
             return None
         timer = _timer(self.site.arch, self.mapper)
         try:
-            return _Answer(Search(self.site, self.options, timer).run())
+            return Helped(Search(self.site, self.options, timer).run())
         except InfeasibleError:
-            return _Answer(None)
+            return Helped(None)
 
 
 @lru_cache(maxsize=1)
@@ -77,7 +73,7 @@ def search_all(
     questions = [_Question(site, options, mapper, deadline) for site in sites]
     asked = helpers if len(questions) >= _WORTH_HELPERS else nobody
     answers = (
-        found if isinstance(found, _Answer) else question.answer()
+        found or question.answer()
         for question, found in zip(questions, asked(questions), strict=True)
     )
     return tuple(None if item is None else item.found for item in answers)

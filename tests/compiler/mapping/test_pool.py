@@ -12,6 +12,7 @@ from accnn.ir.errors import InfeasibleError, PassError
 from accnn.ir.module import Stage
 from accnn.ir.workload import Workload
 from accnn.passes.base import STOOD_IN, Context, Counters, without
+from accnn.passes.helpers import Helped
 from accnn.passes.mapping.jobs import MAPPER_DIED, MapJob, solve_in_turn
 from accnn.passes.mapping.mapper import MappingStatus
 from accnn.passes.mapping.problem import MappingProblem
@@ -66,21 +67,23 @@ class Doubling:
 
     number: int
 
-    def answer(self) -> int:
+    def answer(self) -> Helped[int]:
         if self.number < 0:
             os._exit(7)
-        return 2 * self.number
+        return Helped(2 * self.number)
 
 
 def test_helpers_answer_in_order():
     with WorkerPool(2) as pool:
-        assert pool.help([Doubling(number) for number in range(7)]) == tuple(range(0, 14, 2))
+        found = pool.help([Doubling(number) for number in range(7)])
+        assert found == tuple(map(Helped, range(0, 14, 2)))
         assert len(pool.started) == 2
 
 
 def test_a_helper_that_dies_leaves_its_question_and_nobody_helps_any_more():
     with WorkerPool(2) as pool:
-        assert pool.help([*map(Doubling, (1, -1, 2, -1, 3))]) == (2, None, 4, None, 6)
+        found = pool.help([*map(Doubling, (1, -1, 2, -1, 3))])
+        assert found == (Helped(2), None, Helped(4), None, Helped(6))
         assert len(pool.started) == 4
         assert pool.idle.qsize() == 2
         assert pool.help([Doubling(4), Doubling(4)]) == (None, None)

@@ -21,7 +21,7 @@ from .....ir.tiles.events import TRANSFERS
 from .....ir.tiles.schedule import TileSchedule
 from ....base import Context
 from ....deadline import NEVER, Deadline
-from ....helpers import Helpers, nobody
+from ....helpers import Helped, Helpers, nobody
 from ....mapping.mapper import Mapper, MappingResult
 from ....mapping.problem import MappingProblem, Objective
 from ....mapping.recipes.in_tiles import InTiles, in_tiles
@@ -121,8 +121,8 @@ class TiledTraffic:
             return
         answers = self._helpers([question for _, question in unknown.values()])
         for (key, (like, _)), found in zip(unknown.items(), answers, strict=True):
-            if isinstance(found, _Answer):
-                self._known[key] = like, found.traffic
+            if found is not None:
+                self._known[key] = like, found.found
 
     def _key(self, op: Op, resident: frozenset[str], workspace: int) -> tuple[_Key, Likeness]:
         like = self._likenesses.of(op)
@@ -177,13 +177,6 @@ class TiledTraffic:
 
 
 @dataclass(frozen=True)
-class _Answer:
-    """What an operator moves and takes; ``None`` where the tiles do not fit."""
-
-    traffic: StreamedTraffic | None
-
-
-@dataclass(frozen=True)
 class _Question:
     """What :class:`TiledTraffic` is asked, with all that decides the answer.
 
@@ -201,11 +194,11 @@ class _Question:
     workspace: int
     deadline: Deadline
 
-    def answer(self) -> _Answer | None:
+    def answer(self) -> Helped[StreamedTraffic | None] | None:
         """Return the answer, with all that this process has found for the same terms before."""
         if self.deadline.is_over:
             return None
-        return _Answer(_traffic_of(self.terms)(self.op, self.resident, self.workspace))
+        return Helped(_traffic_of(self.terms)(self.op, self.resident, self.workspace))
 
 
 @lru_cache(maxsize=1)

@@ -6,6 +6,7 @@ And what other processes find of it.
 import pickle
 from collections.abc import Sequence
 from functools import partial
+from typing import Any
 
 import pytest
 
@@ -16,7 +17,7 @@ from accnn.ir.groups import group_op
 from accnn.ir.module import Module
 from accnn.passes.base import Context
 from accnn.passes.deadline import Deadline
-from accnn.passes.helpers import HelperQuestion, nobody
+from accnn.passes.helpers import Helped, HelperQuestion, nobody
 from accnn.passes.mapping.problem import Objective
 from accnn.passes.mapping.recipes.in_tiles import InTiles, in_tiles
 from accnn.passes.mapping.recipes.output_stationary import OutputStationary
@@ -160,9 +161,9 @@ def test_who_answers_changes_no_answer(
 
 def test_a_helper_remembers_what_it_was_asked(monkeypatch: pytest.MonkeyPatch):
     graph, asked = alike()
-    sent: list[HelperQuestion] = []
+    sent: list[HelperQuestion[Any]] = []
 
-    def keeping(questions: Sequence[HelperQuestion]) -> tuple[None, ...]:
+    def keeping(questions: Sequence[HelperQuestion[Any]]) -> tuple[Helped[Any] | None, ...]:
         sent.extend(questions)
         return nobody(questions)
 
