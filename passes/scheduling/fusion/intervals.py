@@ -7,6 +7,7 @@ that it chooses has been measured, or choosing from those that were cannot be mu
 nearly the best choice of all that was offered, as far as no estimate lies above the truth.
 """
 
+import bisect
 import itertools
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -457,6 +458,9 @@ def with_largest_stripes(
 ) -> tuple[Group, ...]:
     """Return groups of the same members: the ones with the largest stripes whose lines fit.
 
+    Lines of lower stripes take no more, so that the highest ones that fit are found by halving; a
+    single chain that makes all rows at once has no lines.
+
     Args:
         graph: The network.
         members: Names of the operators, which can stand in a plan as a group.
@@ -464,13 +468,14 @@ def with_largest_stripes(
         resident: Tensors that lie in the rest of it.
     """
     total = rows_of(graph.types[members[-1]])
-    counts = itertools.takewhile(
-        lambda count: count < 2 * total, (2**n for n in itertools.count(1))
-    )
-    heights = itertools.chain((0,), (-(-total // count) for count in counts))
-    groups = (Group(members=members, rows=rows) for rows in heights)
-    fitting = (group for group in groups if line_bytes(graph, group, resident) <= LINES * budget)
-    return tuple(itertools.islice(fitting, _HEIGHTS))
+    heights = (-(-total >> halvings) for halvings in range(1, (total - 1).bit_length() + 1))
+
+    def fits(group: Group) -> bool:
+        return line_bytes(graph, group, resident) <= LINES * budget
+
+    whole, *lower = (Group(members=members, rows=rows) for rows in (0, *heights))
+    first = bisect.bisect_left(lower, True, key=fits)
+    return tuple(([whole] if fits(whole) else []) + lower[first:])[:_HEIGHTS]
 
 
 def cycles_alone(base: Measured, group: Group) -> float:

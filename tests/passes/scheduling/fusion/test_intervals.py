@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from accnn.backend.load import load_architecture
+from accnn.ir.graph import Graph
 from accnn.ir.graph_schedule import GraphSchedule, Group, Residence, Stream
 from accnn.ir.groups import group_of
 from accnn.ir.types import DType
@@ -13,8 +14,17 @@ from accnn.passes.scheduling.cosma.traffic.delay import Delay
 from accnn.passes.scheduling.cosma.traffic.model import StreamedTraffic
 from accnn.passes.scheduling.fusion import intervals as intervals_module
 from accnn.passes.scheduling.fusion.expected import ExpectedCycles
-from accnn.passes.scheduling.fusion.intervals import Intervals, can_be_member, cycles_alone
+from accnn.passes.scheduling.fusion.group_costs import LINES
+from accnn.passes.scheduling.fusion.intervals import (
+    Intervals,
+    can_be_member,
+    cycles_alone,
+    with_largest_stripes,
+)
+from accnn.passes.scheduling.map_groups import line_bytes
+from accnn.passes.tiling.stripes import rows_of
 from tests.networks import NetworkBuilder, per_tensor
+from tests.passes.tiling.fused import dense_block, fire, inverted
 
 PLAN = GraphSchedule(budget=1, order=("good", "bad"))
 BASE = Measured(plan=PLAN, cost=0, times=(150.0, 1000.0), prospects=(100.0, 200.0))
@@ -297,3 +307,26 @@ def test_what_makes_all_rows_at_once_is_not_tried_in_stripes(monkeypatch: pytest
     (group,) = intervals.groups()
 
     assert (len(group.members), group.rows) == (4, 0)
+
+
+@pytest.mark.parametrize("graph", [inverted(28)[0], fire(20)[0], dense_block(13)[0]])
+def test_largest_stripes_are_those_of_all_that_fit(graph: Graph):
+    names = [op.name for op in graph.ops]
+    stretches = [
+        names[first:last] for last in range(2, len(names) + 1) for first in range(last - 1)
+    ]
+    sizes = set[int]()
+    for members in map(tuple, stretches):
+        total = rows_of(graph.types[members[-1]])
+        heights = dict.fromkeys((0, *(-(-total // 2**n) for n in range(1, 12))))
+        for budget in (*range(500, 20_000, 1500), 1_000_000):
+            found = with_largest_stripes(graph, members, budget)
+
+            fitting = [
+                rows
+                for rows in heights
+                if line_bytes(graph, Group(members=members, rows=rows)) <= LINES * budget
+            ]
+            assert [group.rows for group in found] == fitting[:4]
+            sizes.add(len(found))
+    assert sizes >= {0, 1, 4}
