@@ -12,7 +12,7 @@ the NPU where the nest completes them there, else in the scratchpad at their own
 """
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import product
@@ -34,6 +34,9 @@ from .inner_nest import accumulates_inside, inner_nest, spread
 from .residency import Residency
 
 Ranges = Mapping[Dim, Range]
+
+_Moving: TypeAlias = Sequence[tuple[Dim, Sequence[tuple[int, int]]]]
+"""Dimensions, each with the outer loops along it: number, and distance of one step."""
 
 
 @dataclass(frozen=True)
@@ -109,16 +112,28 @@ class NestCuts:
 
     def ranges(self, index: tuple[int, ...]) -> Ranges | None:
         """Return the index ranges inside ``len(index)`` outer loops; ``None`` if all padding."""
-        start = dict.fromkeys(DIMS, 0)
-        for position, loop, step in zip(index, self.nest.temporal, self.steps, strict=False):
-            start[loop.dim] += position * step
-        dims, found = self.nest.workload.dims, dict[Dim, Range]()
-        for dim, size in self.sizes[len(index)].items():
-            stop = min(start[dim] + size, dims[dim])
-            if start[dim] >= stop:
+        at_first, moving = self._cut_ranges[len(index)]
+        found = dict(at_first)
+        for dim, steps in moving:
+            start = sum(index[loop] * step for loop, step in steps)
+            stop = min(start + found[dim].stop, self.nest.workload.dims[dim])
+            if start >= stop:
                 return None
-            found[dim] = Range(start[dim], stop)
+            found[dim] = Range(start, stop)
         return found
+
+    @cached_property
+    def _cut_ranges(self) -> tuple[tuple[Ranges, _Moving], ...]:
+        """Ranges at the first index of the outer loops of each cut, and how these move them."""
+        dims, loops = self.nest.workload.dims, list(enumerate(self.nest.temporal))
+        found: list[tuple[Ranges, _Moving]] = []
+        for cut, sizes in enumerate(self.sizes):
+            at_first = {dim: Range(0, min(size, dims[dim])) for dim, size in sizes.items()}
+            steps: dict[Dim, list[tuple[int, int]]] = {}
+            for number, loop in loops[:cut]:
+                steps.setdefault(loop.dim, []).append((number, self.steps[number]))
+            found.append((at_first, tuple(steps.items())))
+        return tuple(found)
 
     @property
     def sums_start(self) -> int:

@@ -1,6 +1,7 @@
 """Which operators can be members, and what groups are compared with: their members, one by one."""
 
 from dataclasses import replace
+from itertools import combinations
 
 import pytest
 
@@ -311,12 +312,10 @@ def test_what_makes_all_rows_at_once_is_not_tried_in_stripes(monkeypatch: pytest
 
 @pytest.mark.parametrize("graph", [inverted(28)[0], fire(20)[0], dense_block(13)[0]])
 def test_largest_stripes_are_those_of_all_that_fit(graph: Graph):
-    names = [op.name for op in graph.ops]
-    stretches = [
-        names[first:last] for last in range(2, len(names) + 1) for first in range(last - 1)
-    ]
+    names = tuple(op.name for op in graph.ops)
     sizes = set[int]()
-    for members in map(tuple, stretches):
+    for first, last in combinations(range(len(names) + 1), 2):
+        members = names[first:last]
         total = rows_of(graph.types[members[-1]])
         heights = dict.fromkeys((0, *(-(-total // 2**n) for n in range(1, 12))))
         for budget in (*range(500, 20_000, 1500), 1_000_000):
