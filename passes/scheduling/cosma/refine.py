@@ -30,8 +30,8 @@ _MANY = 20_000
 """Operations of tiles that take seconds to schedule, and hardly depend on a little more space."""
 
 _WORTH_HELPERS = 2_000
-"""Operations of all tiles that were scheduled from which on answers are asked for ahead: what takes
-fewer is done before a process has started."""
+"""Operations of all tiles that were scheduled from which on answers are asked for ahead, in the
+middle of a plan, too: what takes fewer is done before a process has started."""
 
 _PATIENCE = 2
 """Rounds in vain after which plans that cannot be proven are no longer looked for."""
@@ -81,6 +81,7 @@ class CorrectedTraffic:
         ] = {}
         self._computing: dict[Hashable, int] = {}
         self._answers: dict[Hashable, dict[tuple[frozenset[str], int], StreamedTraffic | None]] = {}
+        self._waiting: Sequence[Asked] = ()
         self.learnt = 0
         self.operations = 0
 
@@ -122,6 +123,7 @@ class CorrectedTraffic:
             planned: Workspace that the plan asked for [byte].
             given: Workspace that it has, no smaller [byte].
         """
+        self._tell()
         identity = identity_of(op)
         found = self._large(identity, resident, given) or self._exact(op, resident, given)
         known = None if found is None else replace(found, workspace=planned)
@@ -135,12 +137,18 @@ class CorrectedTraffic:
         return found
 
     def ahead(self, asked: Sequence[Asked]) -> None:
-        """Tell the exact model what it will be asked, if that takes long for this network.
+        """Tell the exact model what it will be asked, as soon as that takes long for this network.
 
         Args:
             asked: Operators, their resident tensors, and the workspaces that they have.
         """
-        if self.operations >= _WORTH_HELPERS:
+        self._waiting = asked
+        self._tell()
+
+    def _tell(self) -> None:
+        """Tell the exact model what waits to be asked, if tiles have been many so far."""
+        if self._waiting and self.operations >= _WORTH_HELPERS:
+            asked, self._waiting = self._waiting, ()
             self._ahead(
                 [item for item in asked if self._large(identity_of(item[0]), *item[1:]) is None]
             )

@@ -50,6 +50,21 @@ def test_what_is_asked_is_told_ahead_where_tiles_are_many():
     assert told == [1200, 900]
 
 
+def test_what_is_asked_is_told_once_tiles_have_become_many():
+    told: list[list[int]] = []
+    traffic = CorrectedTraffic(
+        rough, Measuring(1000), ahead=lambda asked: told.append([n for *_, n in asked])
+    )
+
+    traffic.ahead([(OP, NOTHING, space) for space in (500, 600)])
+    traffic.ahead([(OP, NOTHING, space) for space in (1000, 1100, 1200, 1300)])
+    for space, known in ((1000, 0), (1100, 0), (1200, 1), (1300, 1)):
+        traffic.measure(OP, NOTHING, space, space)
+        assert len(told) == known
+
+    assert told == [[1000, 1100, 1200, 1300]]
+
+
 def rough(op: Op, resident: frozenset[str], workspace: int) -> StreamedTraffic:
     return StreamedTraffic(activations=(("x", 1),), constants=0, workspace=workspace)
 
