@@ -20,10 +20,11 @@ from ..ir.report import Report, Verification, VerificationStatus
 from ..ir.resources import Constants
 from ..models.session import Model
 from ..models.torch_export import TorchModule
-from ..passes.base import Context
+from ..passes.base import Context, Notes
 from ..passes.deadline import Deadline
 from ..passes.instrument import Instrument, ReportProgress
 from ..passes.manager import Outcome, run_pipeline
+from ..passes.mapping.jobs import FoundNests
 from ..passes.pipeline import Pipeline
 from ..runtime_sim.result import SimulationResult
 from ..runtime_sim.simulate import simulate
@@ -175,12 +176,14 @@ def _compile(
     )
     cache = None if chosen.cache is None else MappingCache(chosen.cache)
     watchers = (ReportProgress(lambda item, done, total: watch.progress(item.name, 0, 0)),)
+    notes = Notes()
     with WorkerPool(chosen.processes) as pool:
         context = Context(
             seed=chosen.seed,
             progress=watch.progress,
-            solve_jobs=CachedSolver(cache, chosen.processes, pool),
+            solve_jobs=CachedSolver(cache, chosen.processes, pool, notes.of(FoundNests)),
             helpers=pool.help,
+            notes=notes,
             run_pass=PassMemory(store),
             deadline=deadline,
         )

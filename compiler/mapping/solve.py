@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
-from ...passes.mapping.jobs import NOT_KEPT, Answer, MapJob, Progress, unobserved
+from ...passes.mapping.jobs import NOT_KEPT, Answer, FoundNests, MapJob, Progress, unobserved
 from ...passes.mapping.mapper import MappingResult
 from ..stores.mappings import MappingCache, key_of
 from .pool import WorkerPool, solve_side_by_side
@@ -61,20 +61,26 @@ class CachedSolver:
         cache: Where answers of other compilations are looked up and stored; ``None``: nowhere.
         processes: Processes at most.
         pool: Those that answer; ``None`` starts them anew for each sequence of questions.
+        found: Answers that passes have found themselves.
     """
 
     cache: MappingCache | None
     processes: int
     pool: WorkerPool | None = None
+    found: FoundNests = field(default_factory=FoundNests)
     _answers: dict[str, MappingResult] = field(
         default_factory=dict[str, MappingResult], repr=False, compare=False
     )
 
     def __call__(self, jobs: Sequence[MapJob], progress: Progress) -> tuple[Answer, ...]:
         """Return one answer per question."""
+        known = _Known(self._answers, self.cache)
+        for job in jobs:
+            if job in self.found.by_job and known.find(key := key_of(job)) is None:
+                known.store(key, self.found.by_job[job])
         return solve_all(
             jobs,
-            _Known(self._answers, self.cache),
+            known,
             processes=self.processes,
             pool=self.pool,
             progress=progress,

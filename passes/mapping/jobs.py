@@ -63,6 +63,17 @@ class MapJob:
 
 
 @dataclass(frozen=True, slots=True)
+class FoundNests:
+    """Answers that passes of one run have found on their way, for whoever asks the same later.
+
+    Attributes:
+        by_job: The answers, by their questions.
+    """
+
+    by_job: dict[MapJob, MappingResult] = field(default_factory=dict[MapJob, MappingResult])
+
+
+@dataclass(frozen=True, slots=True)
 class StandInJob:
     """A question whose mapper has ended the process that asked it.
 

@@ -14,6 +14,7 @@ from ...ir.graph import Graph
 from ...ir.module import Module, Stage
 from ...ir.workload import Operand
 from ..base import CUT_SHORT, Context, Pass, require_arch
+from ..mapping.jobs import FoundNests
 from ..mapping.problem import Objective
 from ..mip import Solver
 from .check import check_schedule
@@ -119,7 +120,7 @@ class ScheduleCosma(Pass):
             objective=self.objective,
             seed=ctx.seed,
         )
-        return TiledTraffic(terms, ctx.helpers, ctx.deadline)
+        return TiledTraffic(terms, ctx.helpers, ctx.deadline, ctx.notes.of(FoundNests))
 
 
 def _check_constants(graph: Graph, arch: Architecture) -> None:

@@ -13,7 +13,7 @@ from accnn.ir.module import Stage
 from accnn.ir.workload import Workload
 from accnn.passes.base import STOOD_IN, Context, Counters, without
 from accnn.passes.helpers import Helped
-from accnn.passes.mapping.jobs import MAPPER_DIED, MapJob, solve_in_turn
+from accnn.passes.mapping.jobs import MAPPER_DIED, FoundNests, MapJob, solve_in_turn
 from accnn.passes.mapping.mapper import MappingStatus
 from accnn.passes.mapping.problem import MappingProblem
 from accnn.passes.mapping.recipes.output_stationary import OutputStationary
@@ -179,6 +179,21 @@ def test_equal_questions_of_one_compilation_are_answered_once(monkeypatch):
 
     assert again == (*first, first[0])
     assert all(answer.seconds == 0 for answer in again)
+
+
+def test_what_passes_have_found_is_kept_and_not_asked(tmp_path, monkeypatch):
+    first, *others = solve_in_turn(JOBS, told)
+    found = FoundNests(dict(zip(JOBS[1:], others, strict=True)))
+    solver = CachedSolver(MappingCache(tmp_path), 1, found=found)
+    asked: list[MapJob] = []
+    solve = MapJob.answer
+    monkeypatch.setattr(MapJob, "answer", lambda job: asked.append(job) or solve(job))
+
+    answers = solver(JOBS, told)
+
+    assert [answer.nest for answer in answers] == [answer.nest for answer in (first, *others)]
+    assert asked == [JOBS[0]]
+    assert all(MappingCache(tmp_path).find(key_of(job)) is not None for job in JOBS)
 
 
 def test_progress_is_told_from_none_to_all():

@@ -17,9 +17,17 @@ from accnn.ir.proof import Scope
 from accnn.ir.resources import Constants
 from accnn.ir.tiles.events import EventKind
 from accnn.passes.base import Context
+from accnn.passes.mapping.jobs import FoundNests, MapJob, solve_in_turn
 from accnn.passes.mapping.recipes.cosa import Cosa
 from accnn.passes.mapping.recipes.in_tiles import Shared
-from accnn.passes.scheduling.map_operators import MapOperators, scheduled_tiles, winner
+from accnn.passes.mapping.registry import find_mapper
+from accnn.passes.scheduling.map_operators import (
+    MapOperators,
+    scheduled_tiles,
+    stand_ins,
+    winner,
+)
+from accnn.passes.scheduling.schedule_cosma import ScheduleCosma
 from accnn.passes.scheduling.schedule_in_order import ScheduleInOrder
 from tests.flow import compile_graph
 from tests.networks import NetworkBuilder, residual_network
@@ -219,3 +227,27 @@ def test_progress_counts_a_group_as_one_and_names_its_first_convolution():
     )
 
     assert told[-1] == ("map-operators: a", 0, 1)
+
+
+def test_stand_ins_are_asked_what_they_have_found_for_the_plan():
+    """Of whole operators and of groups, so that it is not solved again."""
+    graph, _ = bottleneck()
+    module = Module(graph=graph, arch=load_architecture("simba"), constants=Constants({}))
+    asked: list[MapJob] = []
+
+    def noting(jobs, progress):
+        asked.extend(jobs)
+        return solve_in_turn(jobs, progress)
+
+    context = Context(solve_jobs=noting)
+    plan = ScheduleCosma(scratchpad="9000").run(module, context)
+    asked.clear()
+    MapOperators().run(plan, context)
+
+    rivals = stand_ins(find_mapper("cosa"), 1)
+    again = {job for job in asked if job.mapper in rivals}
+    assert plan.graph_schedule.groups
+    assert {job.problem.workload.K for job in again} == {
+        graph.types[name].shape[1] for name in "abc"
+    }
+    assert again <= context.notes.of(FoundNests).by_job.keys()

@@ -8,6 +8,7 @@ from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
+from itertools import islice
 from typing import TypeAlias
 
 from .....ir.arch import Architecture
@@ -22,6 +23,7 @@ from .....ir.tiles.schedule import TileSchedule
 from ....base import Context
 from ....deadline import NEVER, Deadline
 from ....helpers import Helped, Helpers, nobody
+from ....mapping.jobs import FoundNests, MapJob
 from ....mapping.mapper import Mapper, MappingResult
 from ....mapping.problem import MappingProblem, Objective
 from ....mapping.recipes.in_tiles import InTiles, in_tiles
@@ -74,15 +76,22 @@ class TiledTraffic:
         terms: What decides the traffic.
         helpers: Who answers what is asked ahead.
         deadline: When these begin with no further answer.
+        nests: Where all nests are kept that are found.
     """
 
-    def __init__(self, terms: Terms, helpers: Helpers = nobody, deadline: Deadline = NEVER) -> None:
+    def __init__(
+        self,
+        terms: Terms,
+        helpers: Helpers = nobody,
+        deadline: Deadline = NEVER,
+        nests: FoundNests | None = None,
+    ) -> None:
         self._terms = terms
         self._deadline = deadline
         self._helpers = helpers
         self._known: dict[_Key, tuple[Likeness, StreamedTraffic | None]] = {}
         self._likenesses = Likenesses(terms.graph)
-        self._mapped: dict[tuple[Mapper, MappingProblem], MappingResult] = {}
+        self._nests = FoundNests() if nests is None else nests
         self._finder = MapOperators(mapper=terms.mapper, objective=terms.objective)
         own, npus = find_mapper(terms.mapper), len(terms.arch.npus)
         self._plain = in_tiles(own, npus)
@@ -122,7 +131,20 @@ class TiledTraffic:
         answers = self._helpers([question for _, question in unknown.values()])
         for (key, (like, _)), found in zip(unknown.items(), answers, strict=True):
             if found is not None:
-                self._known[key] = like, found.found
+                self._known[key] = like, found.found.traffic
+                self._nests.by_job.update(found.found.nests)
+
+    def answer(self, op: Op, resident: frozenset[str], workspace: int) -> "_Answer":
+        """Return what an operator moves and takes, with the nests that were not known before.
+
+        Args:
+            op: The operator, or the one that stands for a group.
+            resident: Its resident tensors.
+            workspace: What its tiles have [byte].
+        """
+        known = len(self._nests.by_job)
+        traffic = self(op, resident, workspace)
+        return _Answer(traffic, dict(islice(self._nests.by_job.items(), known, None)))
 
     def _key(self, op: Op, resident: frozenset[str], workspace: int) -> tuple[_Key, Likeness]:
         like = self._likenesses.of(op)
@@ -169,11 +191,27 @@ class TiledTraffic:
         self, asked: Sequence[tuple[MappingProblem, str]], who: Mapper | None = None
     ) -> Mapping[MappingProblem, MappingResult]:
         mapper, context = who or self._plain, Context(seed=self._terms.seed)
-        for item in asked:
-            if (mapper, item[0]) not in self._mapped:
-                found = self._finder.solve((item,), self._terms.arch, context, mapper)
-                self._mapped[mapper, item[0]] = found[item[0]]
-        return {problem: self._mapped[mapper, problem] for problem, _ in asked}
+        known, answers = self._nests.by_job, dict[MappingProblem, MappingResult]()
+        for problem, name in asked:
+            job = MapJob(problem, mapper)
+            if job not in known:
+                found = self._finder.solve(((problem, name),), self._terms.arch, context, mapper)
+                known[job] = found[problem]
+            answers[problem] = known[job]
+        return answers
+
+
+@dataclass(frozen=True)
+class _Answer:
+    """What a helper tells of an operator.
+
+    Attributes:
+        traffic: What it moves and takes; ``None`` where the tiles do not fit.
+        nests: Those that the helper has found for it.
+    """
+
+    traffic: StreamedTraffic | None
+    nests: Mapping[MapJob, MappingResult]
 
 
 @dataclass(frozen=True)
@@ -194,11 +232,11 @@ class _Question:
     workspace: int
     deadline: Deadline
 
-    def answer(self) -> Helped[StreamedTraffic | None] | None:
+    def answer(self) -> Helped[_Answer] | None:
         """Return the answer, with all that this process has found for the same terms before."""
         if self.deadline.is_over:
             return None
-        return Helped(_traffic_of(self.terms)(self.op, self.resident, self.workspace))
+        return Helped(_traffic_of(self.terms).answer(self.op, self.resident, self.workspace))
 
 
 @lru_cache(maxsize=1)

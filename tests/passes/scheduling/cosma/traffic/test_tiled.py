@@ -18,9 +18,11 @@ from accnn.ir.module import Module
 from accnn.passes.base import Context
 from accnn.passes.deadline import Deadline
 from accnn.passes.helpers import Helped, HelperQuestion, nobody
+from accnn.passes.mapping.jobs import FoundNests
 from accnn.passes.mapping.problem import Objective
 from accnn.passes.mapping.recipes.in_tiles import InTiles, in_tiles
 from accnn.passes.mapping.recipes.output_stationary import OutputStationary
+from accnn.passes.scheduling.cosma.traffic import tiled
 from accnn.passes.scheduling.cosma.traffic.model import StreamedTraffic
 from accnn.passes.scheduling.cosma.traffic.tiled import Terms, TiledTraffic
 from accnn.passes.scheduling.map_groups import GroupMapping
@@ -157,6 +159,21 @@ def test_who_answers_changes_no_answer(
     assert helped(*asked[-1]) is None
     helped.ahead(asked)
     assert helpers.asked == 5
+
+
+def test_helpers_hand_on_the_nests_that_they_find():
+    graph, asked = alike()
+    terms, own, theirs = Terms(graph, SIMBA), FoundNests(), FoundNests()
+    alone = TiledTraffic(terms, nests=own)
+    for item in asked:
+        alone(*item)
+    tiled._traffic_of.cache_clear()
+
+    TiledTraffic(terms, Elsewhere(), nests=theirs).ahead(asked)
+
+    nests = {job: found.nest for job, found in theirs.by_job.items()}
+    assert nests == {job: found.nest for job, found in own.by_job.items()}
+    assert len(nests) > 4
 
 
 def test_a_helper_remembers_what_it_was_asked(monkeypatch: pytest.MonkeyPatch):
