@@ -24,7 +24,7 @@ from ..passes.base import Context, Notes
 from ..passes.deadline import Deadline
 from ..passes.instrument import Instrument, ReportProgress
 from ..passes.manager import Outcome, run_pipeline
-from ..passes.mapping.jobs import FoundNests
+from ..passes.mapping.jobs import KnownNests
 from ..passes.pipeline import Pipeline
 from ..runtime_sim.result import SimulationResult
 from ..runtime_sim.simulate import simulate
@@ -181,7 +181,7 @@ def _compile(
         context = Context(
             seed=chosen.seed,
             progress=watch.progress,
-            solve_jobs=CachedSolver(cache, chosen.processes, pool, notes.of(FoundNests)),
+            solve_jobs=CachedSolver(cache, chosen.processes, pool, notes.of(KnownNests)),
             helpers=pool.help,
             notes=notes,
             run_pass=PassMemory(store),

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
-from ...passes.mapping.jobs import NOT_KEPT, Answer, FoundNests, MapJob, Progress, unobserved
+from ...passes.mapping.jobs import NOT_KEPT, Answer, KnownNests, MapJob, Progress, unobserved
 from ...passes.mapping.mapper import MappingResult
 from ..stores.mappings import MappingCache, key_of
 from .pool import WorkerPool, solve_side_by_side
@@ -61,13 +61,13 @@ class CachedSolver:
         cache: Where answers of other compilations are looked up and stored; ``None``: nowhere.
         processes: Processes at most.
         pool: Those that answer; ``None`` starts them anew for each sequence of questions.
-        found: Answers that passes have found themselves.
+        nests: Answers that passes have found themselves.
     """
 
     cache: MappingCache | None
     processes: int
     pool: WorkerPool | None = None
-    found: FoundNests = field(default_factory=FoundNests)
+    nests: KnownNests = field(default_factory=KnownNests)
     _answers: dict[str, MappingResult] = field(
         default_factory=dict[str, MappingResult], repr=False, compare=False
     )
@@ -76,8 +76,8 @@ class CachedSolver:
         """Return one answer per question."""
         known = _Known(self._answers, self.cache)
         for job in jobs:
-            if job in self.found.by_job and known.find(key := key_of(job)) is None:
-                known.store(key, self.found.by_job[job])
+            if job in self.nests.by_job and known.find(key := key_of(job)) is None:
+                known.store(key, self.nests.by_job[job])
         return solve_all(
             jobs,
             known,

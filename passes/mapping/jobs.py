@@ -63,7 +63,7 @@ class MapJob:
 
 
 @dataclass(frozen=True, slots=True)
-class FoundNests:
+class KnownNests:
     """Answers that passes of one run have found on their way, for whoever asks the same later.
 
     Attributes:

@@ -14,7 +14,7 @@ from ...ir.graph import Graph
 from ...ir.module import Module, Stage
 from ...ir.workload import Operand
 from ..base import CUT_SHORT, Context, Pass, require_arch
-from ..mapping.jobs import FoundNests
+from ..mapping.jobs import KnownNests
 from ..mapping.problem import Objective
 from ..mip import Solver
 from .check import check_schedule
@@ -120,7 +120,7 @@ class ScheduleCosma(Pass):
             objective=self.objective,
             seed=ctx.seed,
         )
-        return TiledTraffic(terms, ctx.helpers, ctx.deadline, ctx.notes.of(FoundNests))
+        return TiledTraffic(terms, ctx.helpers, ctx.deadline, ctx.notes.of(KnownNests))
 
 
 def _check_constants(graph: Graph, arch: Architecture) -> None:

@@ -13,7 +13,7 @@ from accnn.ir.module import Stage
 from accnn.ir.workload import Workload
 from accnn.passes.base import STOOD_IN, Context, Counters, without
 from accnn.passes.helpers import Helped
-from accnn.passes.mapping.jobs import MAPPER_DIED, FoundNests, MapJob, solve_in_turn
+from accnn.passes.mapping.jobs import MAPPER_DIED, KnownNests, MapJob, solve_in_turn
 from accnn.passes.mapping.mapper import MappingStatus
 from accnn.passes.mapping.problem import MappingProblem
 from accnn.passes.mapping.recipes.output_stationary import OutputStationary
@@ -183,8 +183,8 @@ def test_equal_questions_of_one_compilation_are_answered_once(monkeypatch):
 
 def test_what_passes_have_found_is_kept_and_not_asked(tmp_path, monkeypatch):
     first, *others = solve_in_turn(JOBS, told)
-    found = FoundNests(dict(zip(JOBS[1:], others, strict=True)))
-    solver = CachedSolver(MappingCache(tmp_path), 1, found=found)
+    found = KnownNests(dict(zip(JOBS[1:], others, strict=True)))
+    solver = CachedSolver(MappingCache(tmp_path), 1, nests=found)
     asked: list[MapJob] = []
     solve = MapJob.answer
     monkeypatch.setattr(MapJob, "answer", lambda job: asked.append(job) or solve(job))

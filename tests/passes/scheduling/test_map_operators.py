@@ -17,7 +17,7 @@ from accnn.ir.proof import Scope
 from accnn.ir.resources import Constants
 from accnn.ir.tiles.events import EventKind
 from accnn.passes.base import Context
-from accnn.passes.mapping.jobs import FoundNests, MapJob, solve_in_turn
+from accnn.passes.mapping.jobs import KnownNests, MapJob, solve_in_turn
 from accnn.passes.mapping.recipes.cosa import Cosa
 from accnn.passes.mapping.recipes.in_tiles import Shared
 from accnn.passes.mapping.registry import find_mapper
@@ -250,4 +250,4 @@ def test_stand_ins_are_asked_what_they_have_found_for_the_plan():
     assert {job.problem.workload.K for job in again} == {
         graph.types[name].shape[1] for name in "abc"
     }
-    assert again <= context.notes.of(FoundNests).by_job.keys()
+    assert again <= context.notes.of(KnownNests).by_job.keys()

@@ -23,7 +23,7 @@ from .....ir.tiles.schedule import TileSchedule
 from ....base import Context
 from ....deadline import NEVER, Deadline
 from ....helpers import Helped, Helpers, nobody
-from ....mapping.jobs import FoundNests, MapJob
+from ....mapping.jobs import KnownNests, MapJob
 from ....mapping.mapper import Mapper, MappingResult
 from ....mapping.problem import MappingProblem, Objective
 from ....mapping.recipes.in_tiles import InTiles, in_tiles
@@ -84,14 +84,14 @@ class TiledTraffic:
         terms: Terms,
         helpers: Helpers = nobody,
         deadline: Deadline = NEVER,
-        nests: FoundNests | None = None,
+        nests: KnownNests | None = None,
     ) -> None:
         self._terms = terms
         self._deadline = deadline
         self._helpers = helpers
         self._known: dict[_Key, tuple[Likeness, StreamedTraffic | None]] = {}
         self._likenesses = Likenesses(terms.graph)
-        self._nests = FoundNests() if nests is None else nests
+        self._nests = KnownNests() if nests is None else nests
         self._finder = MapOperators(mapper=terms.mapper, objective=terms.objective)
         own, npus = find_mapper(terms.mapper), len(terms.arch.npus)
         self._plain = in_tiles(own, npus)

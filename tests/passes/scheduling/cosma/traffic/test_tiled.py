@@ -18,7 +18,7 @@ from accnn.ir.module import Module
 from accnn.passes.base import Context
 from accnn.passes.deadline import Deadline
 from accnn.passes.helpers import Helped, HelperQuestion, nobody
-from accnn.passes.mapping.jobs import FoundNests
+from accnn.passes.mapping.jobs import KnownNests
 from accnn.passes.mapping.problem import Objective
 from accnn.passes.mapping.recipes.in_tiles import InTiles, in_tiles
 from accnn.passes.mapping.recipes.output_stationary import OutputStationary
@@ -163,7 +163,7 @@ def test_who_answers_changes_no_answer(
 
 def test_helpers_hand_on_the_nests_that_they_find():
     graph, asked = alike()
-    terms, own, theirs = Terms(graph, SIMBA), FoundNests(), FoundNests()
+    terms, own, theirs = Terms(graph, SIMBA), KnownNests(), KnownNests()
     alone = TiledTraffic(terms, nests=own)
     for item in asked:
         alone(*item)
