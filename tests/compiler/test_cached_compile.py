@@ -9,6 +9,7 @@ import pytest
 import accnn
 from accnn.compiler.driver import Result
 from accnn.ir.report import Report
+from accnn.passes.mapping.jobs import MapJob
 from tests.onnx_rows import convolutions_in_a_row
 
 
@@ -48,6 +49,18 @@ def test_only_seconds_tell_a_cached_compilation(network: Path, tmp_path: Path):
     assert timeless(first.report) == timeless(again.report) == timeless(anew.report)
     assert sum(item.solve_seconds or 0.0 for item in first.report.operators) > 0
     assert sum(item.solve_seconds or 0.0 for item in again.report.operators) == 0
+
+
+def test_no_mapper_is_asked_the_same_twice(network: Path, monkeypatch: pytest.MonkeyPatch):
+    """What planning has asked is known when operators are mapped."""
+    asked: list[MapJob] = []
+    answer = MapJob.answer
+    monkeypatch.setattr(MapJob, "answer", lambda job: asked.append(job) or answer(job))
+
+    run(network, None, 1)
+
+    assert len({job.mapper for job in asked}) > 2
+    assert len(asked) == len(set(asked))
 
 
 def test_a_compilation_whose_time_is_up_says_so_and_leaves_nothing_behind(
