@@ -242,18 +242,20 @@ class MapOperators(Pass):
         return tuple(found)
 
 
-def stand_ins(mapper: Mapper, npus: int) -> tuple[Mapper, Mapper]:
+def stand_ins(mapper: Mapper, npus: int) -> tuple[Mapper, ...]:
     """Return who stands in for a mapper in whole networks: nests as they are, and improved.
 
-    What improved ones promise is an estimate, so both are there to be scheduled. The plan was made
-    with the better of them.
+    What improved ones promise is an estimate, so all are there to be scheduled: also what becomes
+    of the mapper's own unrolling, where one of another promises more. The plan was made with the
+    better of the first and the last.
 
     Args:
         mapper: The mapper.
         npus: Among how many NPUs the work is shared.
     """
     rival = mapper.stand_in
-    return in_tiles(rival, npus), InTiles(mapper=rival, npus=npus)
+    improved = InTiles(mapper=rival, npus=npus)
+    return in_tiles(rival, npus), replace(improved, promising=0), improved
 
 
 def _job(problem: MappingProblem, mapper: Mapper, ctx: Context) -> MapJob:

@@ -2,72 +2,24 @@
 
 from pathlib import Path
 
-import numpy as np
 import onnx
 import pytest
-from onnx import ModelProto, TensorProto, helper, numpy_helper
 
 from accnn.compiler.driver import Result, compile
-from accnn.compiler.options import CompileOptions, VerifyMode
+from accnn.compiler.options import CompileOptions
 from accnn.ir.ops import is_mac
 from accnn.ir.report import VerificationStatus
 from accnn.ir.types import DType
 from accnn.passes.scheduling.fusion import Fuse
-
-WIDTH, HEADS, TOKENS = 16, 2, 6
-
-
-def weights() -> dict[str, np.ndarray]:
-    rng = np.random.default_rng(0)
-    shapes = {"qkv": (WIDTH, 3 * WIDTH), "out": (WIDTH, WIDTH), "up": (WIDTH, 32)}
-    shapes["down"] = (32, WIDTH)
-    found = {name: 0.2 * rng.normal(size=shape) for name, shape in shapes.items()}
-    found |= {"gain": rng.normal(size=WIDTH), "shift": rng.normal(size=WIDTH)}
-    found["scale"] = np.array((WIDTH // HEADS) ** -0.5)
-    return {name: np.asarray(array, np.float32) for name, array in found.items()}
-
-
-def block(tokens: int = TOKENS) -> ModelProto:
-    """Return attention and perceptron, each after a normalisation, as exporters write them."""
-    node = helper.make_node
-    split = np.array([1, tokens, 3, HEADS, WIDTH // HEADS], np.int64)
-    integers = {"split": split, "merged": np.array([1, tokens, WIDTH], np.int64)}
-    integers |= {f"{n}": np.array(n, np.int64) for n in range(3)}
-    nodes = [
-        node("LayerNormalization", ["x", "gain", "shift"], ["n"], axis=-1),
-        node("MatMul", ["n", "qkv"], ["a"]),
-        node("Reshape", ["a", "split"], ["b"]),
-        node("Transpose", ["b"], ["c"], perm=[2, 0, 3, 1, 4]),
-        *(node("Gather", ["c", f"{n}"], [name], axis=0) for n, name in enumerate("qkv")),
-        node("Transpose", ["k"], ["kt"], perm=[0, 1, 3, 2]),
-        node("MatMul", ["q", "kt"], ["d"]),
-        node("Mul", ["d", "scale"], ["e"]),
-        node("Softmax", ["e"], ["p"], axis=-1),
-        node("MatMul", ["p", "v"], ["f"]),
-        node("Transpose", ["f"], ["g"], perm=[0, 2, 1, 3]),
-        node("Reshape", ["g", "merged"], ["h"]),
-        node("MatMul", ["h", "out"], ["i"]),
-        node("Add", ["x", "i"], ["j"]),
-        node("LayerNormalization", ["j", "gain", "shift"], ["m"], axis=-1),
-        node("MatMul", ["m", "up"], ["s"]),
-        node("Gelu", ["s"], ["t"]),
-        node("MatMul", ["t", "down"], ["u"]),
-        node("Add", ["j", "u"], ["y"]),
-    ]
-    constants = [numpy_helper.from_array(a, name) for name, a in (weights() | integers).items()]
-    ends = [
-        helper.make_tensor_value_info(name, TensorProto.FLOAT, [1, tokens, WIDTH]) for name in "xy"
-    ]
-    graph = helper.make_graph(nodes, "block", ends[:1], ends[1:], constants)
-    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 20)], ir_version=9)
+from benchmarks.fusion_block import block, options
 
 
 @pytest.mark.parametrize("arch", ["edge-fp32", "edge-1m"])
 def test_a_transformer_block_verifies(tmp_path: Path, arch: str):
-    onnx.save(block(), tmp_path / "block.onnx")
-    options = CompileOptions(cache=None, mapper="output-stationary", scheduler="in-order")
+    onnx.save(block(6), tmp_path / "block.onnx")
+    chosen = CompileOptions(cache=None, mapper="output-stationary", scheduler="in-order")
 
-    result = compile(tmp_path / "block.onnx", arch=arch, options=options)
+    result = compile(tmp_path / "block.onnx", arch=arch, options=chosen)
 
     verification = result.report.verification
     assert verification is not None
@@ -95,14 +47,7 @@ def test_normalisations_and_softmax_are_fused_and_verify(
     onnx.save(block(tokens), tmp_path / "block.onnx")
     found: dict[Fuse, Result] = {}
     for fuse in (Fuse.OFF, Fuse.GROUPS):
-        options = CompileOptions(
-            cache=None,
-            mapper="output-stationary",
-            fuse=fuse,
-            scratchpad=scratchpad,
-            verify=VerifyMode.LAYERS,
-        )
-        found[fuse] = compile(tmp_path / "block.onnx", arch=arch, options=options)
+        found[fuse] = compile(tmp_path / "block.onnx", arch=arch, options=options(scratchpad, fuse))
 
     for result in found.values():
         assert result.report.verification.status is VerificationStatus.VERIFIED

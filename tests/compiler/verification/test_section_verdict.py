@@ -18,6 +18,7 @@ from accnn.ir.isa.program import Program
 from accnn.ir.report import VerificationStatus
 from accnn.ir.text.parser import parse_module
 from accnn.models.session import make_session
+from benchmarks.fusion_block import block
 from tests.compiler.sections import (
     OPTIONS,
     PIXELS,
@@ -30,7 +31,6 @@ from tests.compiler.sections import (
     quantised,
     transposed,
 )
-from tests.end_to_end.test_transformer_block import block
 
 
 @pytest.fixture
@@ -248,7 +248,7 @@ def test_a_network_without_cuts_stays_failed(tmp_path, monkeypatch):
 @pytest.fixture
 def islands(tmp_path: Path) -> Path:
     """A transformer block: normalisations, softmax and gelu stay in float."""
-    onnx.save(block(), tmp_path / "block.onnx")
+    onnx.save(block(6), tmp_path / "block.onnx")
     return tmp_path / "block.onnx"
 
 

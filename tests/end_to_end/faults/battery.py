@@ -50,6 +50,7 @@ from accnn.runtime_sim.result import SimulationResult
 from accnn.runtime_sim.simulate import simulate
 from accnn.runtime_sim.timing.events import time_of
 from accnn.runtime_sim.timing.ports import ports_of
+from benchmarks.fusion_block import block
 from tests.block_strategies import block_lists
 from tests.compiler.sections import judged_in_sections
 from tests.end_to_end.faults import attacks, forgeries, mesh
@@ -63,7 +64,6 @@ from tests.end_to_end.faults.networks import (
     scheduled,
 )
 from tests.end_to_end.predicted import Account, counted, descriptor_difference, difference
-from tests.end_to_end.test_transformer_block import block
 from tests.inputs import Array, random_inputs
 from tests.models.onnx_import.conftest import Sketch, compare
 from tests.models.onnx_import.test_integers import any_bytes, convolution, qdq_model
@@ -422,7 +422,7 @@ def _sections() -> None:
     """A transformer block whose floats become integers inside is right in every section."""
     with TemporaryDirectory() as folder:
         path = Path(folder) / "block.onnx"
-        save_model(block(), path)
+        save_model(block(6), path)
         found = judged_in_sections(path)
     assert found.sections > 1, f"{found.first_difference} differs"
 

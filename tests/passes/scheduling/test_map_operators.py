@@ -21,6 +21,7 @@ from accnn.passes.mapping.jobs import KnownNests, MapJob, solve_in_turn
 from accnn.passes.mapping.recipes.cosa import Cosa
 from accnn.passes.mapping.recipes.in_tiles import Shared
 from accnn.passes.mapping.registry import find_mapper
+from accnn.passes.scheduling.map_groups import mapping_of
 from accnn.passes.scheduling.map_operators import (
     MapOperators,
     scheduled_tiles,
@@ -29,6 +30,7 @@ from accnn.passes.scheduling.map_operators import (
 )
 from accnn.passes.scheduling.schedule_cosma import ScheduleCosma
 from accnn.passes.scheduling.schedule_in_order import ScheduleInOrder
+from accnn.passes.scheduling.static.static import rating
 from tests.flow import compile_graph
 from tests.networks import NetworkBuilder, residual_network
 from tests.passes.tiling.fused import bottleneck, compile_fused, planned
@@ -244,10 +246,34 @@ def test_stand_ins_are_asked_what_they_have_found_for_the_plan():
     asked.clear()
     MapOperators().run(plan, context)
 
-    rivals = stand_ins(find_mapper("cosa"), 1)
-    again = {job for job in asked if job.mapper in rivals}
+    greedy, _, improved = stand_ins(find_mapper("cosa"), 1)
+    again = {job for job in asked if job.mapper in (greedy, improved)}
     assert plan.graph_schedule.groups
     assert {job.problem.workload.K for job in again} == {
         graph.types[name].shape[1] for name in "abc"
     }
     assert again <= context.notes.of(KnownNests).by_job.keys()
+
+
+def test_no_stand_in_has_a_better_nest():
+    """Of this filter the best one is of the greedy unrolling, though another promises more."""
+    net = NetworkBuilder()
+    graph = net.build(net.conv(net.input("x", (1, 256, 26, 26)), "y", 512, 3))
+    arch = load_architecture("simba")
+    module = ScheduleInOrder().run(
+        Module(graph=graph, arch=arch, constants=Constants({})), Context()
+    )
+    item = MapOperators()
+    ((name, problem),) = item.problems(graph, module.graph_schedule, arch, 0)
+
+    chosen, *others = (
+        scheduled_tiles(module, mapping)
+        for mapping in (
+            *item.run(module, Context()).mappings,
+            *(mapping_of(name, who.map(problem)) for who in stand_ins(find_mapper("cosa"), 1)),
+        )
+    )
+
+    ratings = [rating(found.cycles, found.transferred_bytes) for found in others]
+    assert rating(chosen.cycles, chosen.transferred_bytes) <= min(ratings)
+    assert min(ratings) == ratings[1] < min(ratings[0], ratings[2])

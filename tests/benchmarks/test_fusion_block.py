@@ -1,0 +1,45 @@
+"""A transformer block with and without groups: run, and written into the document."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from benchmarks import fusion_block
+from benchmarks.fusion_block import MARKS, Row, main, measured
+
+ROW = Row(
+    tokens=6,
+    scratchpad=4096,
+    arch="simba",
+    moved=(1234567, 1000),
+    cycles=(2000, 3),
+    is_verified=True,
+)
+LINE = "| 6 | 4 KiB | simba | 1,234,567 | 1,000 | 2,000 | 3 | yes |\n"
+
+
+def test_a_block_moves_less_with_groups_and_is_verified() -> None:
+    row = measured(48, 16384, "edge-1m")
+
+    assert row.is_verified
+    assert 0 < 2 * row.moved[1] < row.moved[0]
+    assert 0 < row.cycles[1] < row.cycles[0]
+
+
+@pytest.mark.parametrize("is_verified", [True, False])
+def test_the_table_stands_in_the_document(
+    is_verified: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    document = tmp_path / "fusion.md"
+    document.write_text(f"before\n<!-- {MARKS} -->\n<!-- end of {MARKS} -->\nafter\n")
+    monkeypatch.setattr(fusion_block, "DOCS", document)
+    row = replace(ROW, is_verified=is_verified)
+    monkeypatch.setattr(fusion_block, "measured", lambda *_: row)
+
+    code = main(["--docs"])
+
+    assert code == (0 if is_verified else 1)
+    line = LINE if is_verified else LINE.replace("yes", "**no**")
+    assert line in document.read_text()
+    assert document.read_text().startswith("before\n")
