@@ -139,7 +139,7 @@ def _line(row: Row) -> str:
     return f"| {' | '.join(cells)} |\n"
 
 
-def weights() -> dict[str, npt.NDArray[np.float32]]:
+def _weights() -> dict[str, npt.NDArray[np.float32]]:
     """Return the constants of a block, by name, from a fixed seed."""
     rng = np.random.default_rng(0)
     shapes = {"qkv": (WIDTH, 3 * WIDTH), "out": (WIDTH, WIDTH), "up": (WIDTH, HIDDEN)}
@@ -165,7 +165,7 @@ def block(tokens: int) -> ModelProto:
 
 
 def _constants(tokens: int) -> Iterator[tuple[str, npt.NDArray[np.generic]]]:
-    yield from weights().items()
+    yield from _weights().items()
     yield "split", np.array([1, tokens, 3, HEADS, WIDTH // HEADS], np.int64)
     yield "merged", np.array([1, tokens, WIDTH], np.int64)
     yield from ((f"{n}", np.array(n, np.int64)) for n in range(3))
