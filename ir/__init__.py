@@ -7,7 +7,8 @@ What one part of the compiler hands to the next:
 - ``arch``: the accelerator; ``mesh``: who stands where on its network;
 - ``workload``, ``mapping``: an operator as a loop nest, and how it lies on the memories;
 - ``graph_schedule``, ``groups``: order of operators, plan of the scratchpad, what runs together;
-- ``direct``: what an operator, or a group of them, reads around the scratchpad;
+- ``direct``: what an operator, or a group of them, reads around the scratchpad; ``in_place``: what
+  its result may be written over;
 - ``tiles``: operators cut into tiles, and the schedule of those;
 - ``isa``: instructions and programs;
 - ``module``: all of these at once, a field for each stage; ``report``: every figure,

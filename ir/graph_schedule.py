@@ -7,7 +7,8 @@ range of steps. Within a step, in this order:
    off chip; its block serves this very step;
 2. *loads and retrieves*: a tensor with a host copy whose residence begins here is read whole;
 3. the operator runs: it reads its operands and writes its results, each either at its resident
-   address (a result's residence begins here) or *streamed* in tiles through the workspace;
+   address (a result's residence begins here, perhaps in the place of an operand whose residence
+   ends here: see ``in_place.py``) or *streamed* in tiles through the workspace;
    a result that is streamed out has a host copy from then on;
 4. *stores*: a resident output of the network is written off chip; it may remain resident.
 
@@ -17,10 +18,11 @@ through the workspace where the scratchpad holds weights, straight to the NPU wh
 Every step that streams anything, such constants included, has a workspace.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
+from operator import attrgetter
 
 from .errors import VerifyError
 from .notebook import Cell, table_html
@@ -55,6 +57,14 @@ class Residence:
     last_step: int
     address: int
     bytes: int
+
+    def may_replace(self, other: "Residence") -> bool:
+        """Whether it begins in the place of another one that ends with the same step.
+
+        Of their tensors this says nothing: only one of the step's result and an operand does.
+        """
+        is_same_place = (self.address, self.bytes) == (other.address, other.bytes)
+        return is_same_place and self.first_step == other.last_step
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -281,29 +291,51 @@ class GraphSchedule:
         for group in self.groups:
             if group.name not in order or len(group.members) < 2 or group.rows < 0:
                 raise VerifyError(f"group %{group.name} is not in the order, or none")
-        blocks = [
-            (item.tensor, item.first_step, item.last_step, item.address, item.bytes)
-            for item in self.residences
-        ]
-        blocks += [
-            (f"workspace of step {item.step}", item.step, item.step, item.address, item.bytes)
-            for item in self.workspaces
-        ]
-        for name, first, last, address, size in blocks:
-            if not 0 <= first <= last < len(self.order):
-                raise VerifyError(f"{name} is resident over impossible steps {first}..{last}")
-            if address < 0 or address + size > self.budget:
-                raise VerifyError(f"{name} at {address}+{size} leaves the budget {self.budget}")
-        _verify_no_overlap(blocks)
+        for item in self.residences:
+            self._verify_block(item.tensor, item.first_step, item.last_step, item)
+        for item in self.workspaces:
+            self._verify_block(f"workspace of step {item.step}", item.step, item.step, item)
+        _verify_no_overlap(self.residences)
+        self._verify_workspaces()
+
+    def _verify_block(
+        self, name: str, first: int, last: int, block: "Residence | Workspace"
+    ) -> None:
+        if not 0 <= first <= last < len(self.order):
+            raise VerifyError(f"{name} is resident over impossible steps {first}..{last}")
+        if block.address < 0 or block.address + block.bytes > self.budget:
+            place = f"{block.address}+{block.bytes}"
+            raise VerifyError(f"{name} at {place} leaves the budget {self.budget}")
+
+    def _verify_workspaces(self) -> None:
+        if len(self._workspaces) < len(self.workspaces):
+            raise VerifyError("a step has two workspaces")
+        for item in self.workspaces:
+            for other in self.residences_at(item.step):
+                if overlap(item, other):
+                    raise VerifyError(
+                        f"the workspace and {other.tensor} overlap at step {item.step}"
+                    )
 
 
-def _verify_no_overlap(blocks: list[tuple[str, int, int, int, int]]) -> None:
-    ordered = sorted(blocks, key=lambda block: block[1])
-    active: list[tuple[str, int, int, int, int]] = []
-    for block in ordered:
-        name, first, _, address, size = block
-        active = [other for other in active if other[2] >= first]
-        for other_name, _, _, other_address, other_size in active:
-            if address < other_address + other_size and other_address < address + size:
-                raise VerifyError(f"{name} and {other_name} overlap at step {first}")
-        active.append(block)
+def overlap(one: Residence | Workspace, other: Residence | Workspace) -> bool:
+    """Whether two blocks of the scratchpad share an address.
+
+    Args:
+        one: A block.
+        other: Another one.
+    """
+    return one.address < other.address + other.bytes and other.address < one.address + one.bytes
+
+
+def _verify_no_overlap(residences: Iterable[Residence]) -> None:
+    active: list[Residence] = []
+    for item in sorted(residences, key=attrgetter("first_step")):
+        active = [other for other in active if other.last_step >= item.first_step]
+        for other in active:
+            replaces = item.may_replace(other) or other.may_replace(item)
+            if overlap(item, other) and not replaces:
+                raise VerifyError(
+                    f"{item.tensor} and {other.tensor} overlap at step {item.first_step}"
+                )
+        active.append(item)

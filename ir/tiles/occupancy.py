@@ -2,14 +2,16 @@
 
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+
+import numpy as np
 
 from ..errors import VerifyError
 from ..isa.instructions import Space, Unit
 from .events import INWARDS, TRANSFERS, Event, Placement, TileEvents
 from .graph import Role, TileGraph
-from .regions import base_of, region_of
+from .regions import Region, base_of, region_of
 
 
 def verify_exclusive(schedule: TileEvents) -> None:
@@ -64,13 +66,18 @@ def _verify_turn(number: int, event: Event, before: Event) -> None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Span:
-    """Addresses that a tile, or a resident tensor, holds from its first to its last touch."""
+    """Addresses that a tile, or a resident tensor, holds from its first to its last touch.
+
+    Of a resident tensor, ``windows`` are its tiles and ``numbers`` the events that touch them.
+    """
 
     start: int
     end: int
     low: int
     high: int
     tile: int
+    windows: frozenset[int] = frozenset()
+    numbers: tuple[int, ...] = ()
 
 
 def _placed_span(
@@ -153,7 +160,8 @@ def _resident_spans(
         high = base + end * tiles[numbers[0]].element_bytes
         events = sorted({event for number in numbers for event in touching.get((number, 0), ())})
         for part in _residences(schedule, events):
-            holding = [_holding(event, tiles[numbers[0]].role) for event in part]
+            role = tiles[numbers[0]].role
+            holding = [_holding(schedule.events[number], role) for number in part]
             spans.append(
                 _Span(
                     start=0
@@ -163,20 +171,54 @@ def _resident_spans(
                     low=base,
                     high=high,
                     tile=numbers[0],
+                    windows=frozenset(numbers),
+                    numbers=part,
                 )
             )
     return spans
 
 
-def _residences(schedule: TileEvents, numbers: list[int]) -> list[list[Event]]:
+def _residences(schedule: TileEvents, numbers: list[int]) -> list[tuple[int, ...]]:
     """Split the events that touch a resident tensor where it is brought in."""
-    parts: list[list[Event]] = []
+    parts: list[list[int]] = []
     for number in numbers:
-        event = schedule.events[number]
-        if not parts or event.kind in INWARDS:
+        if not parts or schedule.events[number].kind in INWARDS:
             parts.append([])
-        parts[-1].append(event)
-    return parts
+        parts[-1].append(number)
+    return [tuple(part) for part in parts]
+
+
+def _is_written_over(schedule: TileEvents, old: _Span, new: _Span) -> bool:
+    """Whether a resident tensor takes the place of another one element by element.
+
+    An element is touched as one of the new tensor only once all that touches it as one of the old
+    one has ended; the same event may read the old one and write the new one.
+    """
+    tiles = schedule.graph.tiles
+    is_alike = old.low == new.low and tiles[old.tile].element_bytes == tiles[new.tile].element_bytes
+    if not (old.windows and new.windows and is_alike):
+        return False
+    elements = (max(old.high, new.high) - old.low) // tiles[old.tile].element_bytes
+    latest, others = np.zeros(elements, np.int64), np.zeros(elements, np.int64)
+    by = np.full(elements, -1, np.int64)
+    for number, region in _touched(schedule, old):
+        end, before = schedule.events[number].end, region.within(latest)
+        runner_up, who = region.within(others), region.within(by)
+        is_other, is_later = who != number, end > before
+        runner_up[...] = np.maximum(runner_up, np.where(is_other, np.minimum(end, before), 0))
+        who[is_later], before[is_later] = number, end
+    for number, region in _touched(schedule, new):
+        ended = np.where(region.within(by) == number, region.within(others), region.within(latest))
+        if (ended > schedule.events[number].start).any():
+            return False
+    return True
+
+
+def _touched(schedule: TileEvents, span: _Span) -> Iterator[tuple[int, Region]]:
+    """Yield the events that touch a resident tensor, each with the elements."""
+    for number in span.numbers:
+        for tile in _tiles_of(schedule.graph, schedule.events[number]) & span.windows:
+            yield number, region_of(schedule.graph.tiles[tile])
 
 
 def verify_no_overlap(schedule: TileEvents) -> None:
@@ -197,7 +239,8 @@ def verify_no_overlap(schedule: TileEvents) -> None:
         for span in spans:
             active = [other for other in active if other.end > span.start]
             for other in active:
-                if span.low < other.high and other.low < span.high:
+                shares = span.low < other.high and other.low < span.high
+                if shares and not _is_written_over(schedule, other, span):
                     raise VerifyError(
                         f"tiles {other.tile} and {span.tile} overlap at cycle {span.start}, "
                         f"address {max(span.low, other.low)}"

@@ -7,13 +7,15 @@ and nothing of how the plan was found.
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from itertools import combinations
 
 from ...ir.arch import Architecture
 from ...ir.direct import direct_operands
 from ...ir.errors import VerifyError
 from ...ir.graph import Graph, Op
-from ...ir.graph_schedule import GraphSchedule, Residence, Transfer
+from ...ir.graph_schedule import GraphSchedule, Residence, Transfer, overlap
 from ...ir.groups import contracted
+from ...ir.in_place import replaceable
 from ...ir.workload import Operand
 
 
@@ -65,12 +67,12 @@ def check_schedule(
             address and time, transfers what it cannot, or leaves an output on chip.
     """
     schedule.verify()
-    graph = contracted(graph, schedule.groups)
+    network, graph = graph, contracted(graph, schedule.groups)
     _check_order(graph, schedule)
     if arch is not None:
         _check_budget(schedule, arch)
     _check_sizes(graph, schedule)
-    replay = _Replay(graph, schedule, arch)
+    replay = _Replay(network, graph, schedule, arch)
     for step, name in enumerate(schedule.order):
         replay.execute(step, graph.producer[name])
     replay.check_end()
@@ -94,7 +96,14 @@ def compulsory_bytes(graph: Graph) -> int:
 class _Replay:
     """State of the machine between steps: what is resident, and what has a host copy."""
 
-    def __init__(self, graph: Graph, schedule: GraphSchedule, arch: Architecture | None) -> None:
+    def __init__(
+        self,
+        network: Graph,
+        graph: Graph,
+        schedule: GraphSchedule,
+        arch: Architecture | None,
+    ) -> None:
+        self._network = network
         self._graph = graph
         self._schedule = schedule
         self._arch = arch
@@ -116,7 +125,9 @@ class _Replay:
         self._spill(step)
         self._leave(step)
         self._bring(step, op)
+        replaced = self._replaced(step, op)
         streams = self._operate(step, op)
+        self._resident = {name: it for name, it in self._resident.items() if name not in replaced}
         if streams and self._schedule.workspace(step) is None:
             raise VerifyError(f"step {step} (%{op.name}) streams without a workspace")
         self._store(step)
@@ -169,6 +180,21 @@ class _Replay:
                 raise VerifyError(f"%{item.tensor} is resident twice at step {step}")
             self._resident[item.tensor] = item
         self._arrived |= brought
+
+    def _replaced(self, step: int, op: Op) -> frozenset[str]:
+        """Return the operands that a step writes its result over, if it may."""
+        found: set[str] = set()
+        for pair in combinations(self._resident.values(), 2):
+            old, new = sorted(pair, key=lambda item: item.tensor == op.name)
+            if not overlap(old, new):
+                continue
+            if new.tensor != op.name or old.tensor not in replaceable(self._network, op):
+                raise VerifyError(
+                    f"%{old.tensor} and %{new.tensor} overlap at step {step}, where %{op.name} "
+                    "cannot write one over the other"
+                )
+            found.add(old.tensor)
+        return frozenset(found)
 
     def _operate(self, step: int, op: Op) -> bool:
         """Check operands and results of a step; return whether anything passes in tiles."""

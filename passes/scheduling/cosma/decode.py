@@ -79,17 +79,18 @@ def _residences(plan: Plan, addresses: Sequence[int]) -> tuple[Residence, ...]:
             tensor=tensors[stay.tensor].name,
             first_step=stay.first,
             last_step=stay.last,
-            address=address,
+            address=addresses[place],
             bytes=tensors[stay.tensor].bytes,
         )
-        for stay, address in zip(plan.stays, addresses, strict=False)
+        for stay, place in zip(plan.stays, plan.places, strict=True)
     )
 
 
 def _workspaces(plan: Plan, addresses: Sequence[int]) -> tuple[Workspace, ...]:
+    first = len(addresses) - len(plan.workspaces)
     return tuple(
         Workspace(step=step, address=address, bytes=size)
-        for (step, size), address in zip(plan.workspaces, addresses[len(plan.stays) :], strict=True)
+        for (step, size), address in zip(plan.workspaces, addresses[first:], strict=True)
     )
 
 

@@ -4,15 +4,18 @@ What an option moves is told by a *traffic model*, a function that can be replac
 one of ``traffic/streaming.py``, or ``traffic/tiled.py``, which asks the mapper and cuts the tiles.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import combinations
 
 from ....ir.arch import Architecture
 from ....ir.direct import direct_operands
 from ....ir.graph import Graph, Op
 from ....ir.groups import GROUP
+from ....ir.in_place import replaceable
 from ....ir.workload import Operand
 from .problem import Menu, Option
+from .search.bounds import closures
+from .search.moves import mask_of
 from .traffic.delay import NO_DELAY, Delay
 from .traffic.model import TrafficModel
 
@@ -41,6 +44,7 @@ def streaming_menu(
     *,
     include_parameters: bool = False,
     delay: Delay = NO_DELAY,
+    replaced: Mapping[str, tuple[str, ...]] | None = None,
 ) -> Menu:
     """Return the function that gives each operator's menu.
 
@@ -55,6 +59,7 @@ def streaming_menu(
         model: What an option moves.
         include_parameters: Whether constants are tensors of the problem, resident whole.
         delay: What cycles are worth.
+        replaced: By operator, the tensors of which one may give its place to the result.
     """
     weights_pass = Operand.W in arch.scratchpad_level.holds and not include_parameters
 
@@ -70,6 +75,8 @@ def streaming_menu(
         for streamed in dict.fromkeys(chosen | direct for chosen in _subsets(names, graph)):
             resident = frozenset(names) - streamed
             room = budget - sum(graph.types[name].bytes for name in resident)
+            if op.name in resident and resident & set((replaced or {}).get(op.name, ())):
+                room += op.result.type.bytes
             if include_parameters:
                 resident |= frozenset(name for name in op.inputs if graph.is_constant(name))
             needs_workspace = bool(streamed) or (constants and weights_pass) or op.kind == GROUP
@@ -77,6 +84,30 @@ def streaming_menu(
         return tuple(options)
 
     return menu
+
+
+def replaced_operands(network: Graph, graph: Graph) -> Mapping[str, tuple[str, ...]]:
+    """Return by operator the operands that its result may replace: it reads them last in any order.
+
+    Args:
+        network: The network.
+        graph: The same with one operator for each group.
+    """
+    place = {op.name: number for number, op in enumerate(graph.ops)}
+
+    def mask(ops: Iterable[Op]) -> int:
+        return mask_of([place[op.name] for op in ops])
+
+    made = graph.producer
+    ancestors, _ = closures([mask(made[x] for x in op.inputs if x in made) for op in graph.ops])
+    return {
+        op.name: tuple(
+            name
+            for name in replaceable(network, op)
+            if not mask(graph.consumers[name]) & ~(ancestors[number] | 1 << number)
+        )
+        for number, op in enumerate(graph.ops)
+    }
 
 
 def _subsets(names: tuple[str, ...], graph: Graph) -> Iterator[frozenset[str]]:

@@ -38,13 +38,32 @@ class Plan:
 
     @cached_property
     def blocks(self) -> tuple[Block, ...]:
-        """What needs addresses: the stays, then the workspace of each step that has one."""
-        tensors = self.problem.tensors
-        stays = [
-            Block(first=stay.first, last=stay.last, bytes=tensors[stay.tensor].bytes)
-            for stay in self.stays
-        ]
-        return (*stays, *(Block(first=t, last=t, bytes=size) for t, size in self.workspaces))
+        """What needs addresses: stays, then the workspace of each step that has one."""
+        found: dict[int, Block] = {}
+        for place, stay in zip(self.places, self.stays, strict=True):
+            first = found[place].first if place in found else stay.first
+            size = self.problem.tensors[stay.tensor].bytes
+            found[place] = Block(first=first, last=stay.last, bytes=size)
+        workspaces = (Block(first=t, last=t, bytes=size) for t, size in self.workspaces)
+        return (*found.values(), *workspaces)
+
+    @cached_property
+    def places(self) -> tuple[int, ...]:
+        """The block of each stay: its own, or that of the operand that a result replaces."""
+        found: list[int] = []
+        ending: dict[tuple[int | None, int], int] = {}
+        for stay in self.stays:
+            new = max(found, default=-1) + 1
+            found.append(ending.get((self._replaced_by(stay), stay.first), new))
+            ending[stay.tensor, stay.last] = found[-1]
+        return tuple(found)
+
+    def _replaced_by(self, stay: Stay) -> int | None:
+        """Return the tensor in whose place a stay begins, if there is one."""
+        number, option, _ = self.steps[stay.first]
+        operation = self.problem.operations[number]
+        is_made = stay.tensor in operation.writes
+        return operation.replaced(operation.menu[option]) if is_made else None
 
     @cached_property
     def workspaces(self) -> tuple[tuple[int, int], ...]:

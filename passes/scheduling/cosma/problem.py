@@ -4,6 +4,9 @@ A *menu* lists the ways to execute an operator: which of its tensors are residen
 streamed in tiles and at what off-chip traffic, and how much workspace that takes. The paper's
 model is the menu with one entry: everything resident, nothing streamed, no workspace.
 
+Deviation: the result of an operator of one element may be written in the place of an operand that
+nobody reads later, so that both take the room of one.
+
 Tensors and operators are numbered; the numbers index the tuples of :class:`PlanProblem`.
 """
 
@@ -63,17 +66,34 @@ Menu: TypeAlias = Callable[[Op, Mapping[str, int]], tuple[Option, ...]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Operation:
-    """One operator: what it reads and writes, and its menu."""
+    """One operator: what it reads and writes, and its menu.
+
+    Attributes:
+        name: Its name in the graph.
+        reads: The tensors that it reads.
+        writes: The tensors that it writes.
+        menu: The ways to execute it.
+        replaces: Tensors that it reads last, and of which one gives its place to the result where
+            both are resident; they are as large as the result.
+    """
 
     name: str
     reads: tuple[int, ...]
     writes: tuple[int, ...]
     menu: tuple[Option, ...] = ALL_RESIDENT
+    replaces: tuple[int, ...] = ()
 
     @property
     def touches(self) -> tuple[int, ...]:
         """Everything it reads or writes."""
         return (*self.reads, *self.writes)
+
+    def replaced(self, option: Option) -> int | None:
+        """Return the tensor in whose place the result is written, if an option has such a one."""
+        streamed = {tensor for tensor, _ in option.streamed}
+        if streamed & set(self.writes):
+            return None
+        return next((tensor for tensor in self.replaces if tensor not in streamed), None)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -149,14 +169,23 @@ class PlanProblem:
         """Return the room that an operator takes by itself [byte]."""
         streamed = {tensor for tensor, _ in option.streamed}
         touched = set(self.operations[operation].touches) - streamed
-        return option.workspace + sum(self.tensors[tensor].bytes for tensor in touched)
+        whole = sum(self.tensors[tensor].bytes for tensor in touched)
+        return option.workspace + whole - self._saved(operation, option)
 
     def held(self, operation: int, option: Option) -> int:
-        """Return the room of a step beside its shared tensors: private ones, workspace [byte]."""
+        """Return the room of a step beside its shared tensors: private ones, workspace [byte].
+
+        It is less where the result takes the place of a shared tensor, down to below zero.
+        """
         streamed = {tensor for tensor, _ in option.streamed}
         resident = set(self.operations[operation].touches) - streamed
         own = sum(self.tensors[tensor].bytes for tensor in resident if self.is_private(tensor))
-        return own + option.workspace
+        return own + option.workspace - self._saved(operation, option)
+
+    def _saved(self, operation: int, option: Option) -> int:
+        """Return the room that a result saves in the place of an operand [byte]."""
+        replaced = self.operations[operation].replaced(option)
+        return 0 if replaced is None else self.tensors[replaced].bytes
 
     def step_cost(self, operation: int, option: Option) -> int:
         """Return the cost of a step beside fetches and spills of shared tensors.
@@ -206,11 +235,11 @@ class PlanProblem:
                 hint="give a larger budget",
             )
         least = min(operation.menu, key=lambda option: self.footprint(index, option))
-        streamed = {tensor for tensor, _ in least.streamed}
+        apart = {tensor for tensor, _ in least.streamed} | {operation.replaced(least)}
         terms = [
             (self.tensors[tensor].name, self.tensors[tensor].bytes)
             for tensor in dict.fromkeys(operation.touches)
-            if tensor not in streamed
+            if tensor not in apart
         ]
         if least.workspace:
             terms.append(("workspace", least.workspace))
@@ -242,12 +271,25 @@ class PlanProblem:
             for option in operation.menu:
                 if {tensor for tensor, _ in option.streamed} - set(operation.touches):
                     raise VerifyError(f"%{operation.name} streams what it does not touch")
+            self._verify_replaces(operation)
             if not operation.menu:
                 raise VerifyError(f"%{operation.name} has an empty menu")
 
+    def _verify_replaces(self, operation: Operation) -> None:
+        sizes = {self.tensors[tensor].bytes for tensor in (*operation.replaces, *operation.writes)}
+        if not set(operation.replaces) <= set(operation.reads):
+            raise VerifyError(f"%{operation.name} replaces what it does not read")
+        if operation.replaces and (len(operation.writes) > 1 or len(sizes) > 1):
+            raise VerifyError(f"%{operation.name} replaces what is not as large as its one result")
+
 
 def problem_of(
-    graph: Graph, budget: int, *, include_parameters: bool = False, menu: Menu | None = None
+    graph: Graph,
+    budget: int,
+    *,
+    include_parameters: bool = False,
+    menu: Menu | None = None,
+    replaced: Mapping[str, tuple[str, ...]] | None = None,
 ) -> PlanProblem:
     """Return the problem of a graph.
 
@@ -257,6 +299,7 @@ def problem_of(
         include_parameters: Whether constants are tensors too, resident while their operators
             run. A constant that one operator reads is loaded for it and dropped after it.
         menu: Gives each operator's menu; ``None`` is the paper's, everything resident.
+        replaced: By operator, the tensors of which one may give its place to the result.
     """
     tensors = _tensors(graph, include_parameters)
     number = {tensor.name: index for index, tensor in enumerate(tensors)}
@@ -266,6 +309,7 @@ def problem_of(
             reads=tuple(number[name] for name in op.inputs if name in number),
             writes=tuple(number[value.name] for value in op.results),
             menu=ALL_RESIDENT if menu is None else menu(op, number),
+            replaces=tuple(number[name] for name in (replaced or {}).get(op.name, ())),
         )
         for op in graph.ops
     )

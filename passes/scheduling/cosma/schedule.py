@@ -14,7 +14,7 @@ from ..fusion import Fuse
 from ..fusion.choice import fused_plan
 from ..in_order import schedule_in_order, scratchpad_budget
 from .decode import decode
-from .menu import resident_menu, streaming_menu
+from .menu import replaced_operands, resident_menu, streaming_menu
 from .problem import PlanProblem, problem_of
 from .refine import CorrectedTraffic, Measured, refine
 from .smallest import explained_shortage
@@ -89,12 +89,21 @@ def schedule_cosma(
 
     def problem_with(seen: Graph, model: TrafficModel | None, size: int) -> PlanProblem:
         if model is None:
-            menu = resident_menu(seen, arch)
+            menu, replaced = resident_menu(seen, arch), None
         else:
+            replaced = replaced_operands(graph, seen)
             menu = streaming_menu(
-                seen, arch, size, model, include_parameters=include_parameters, delay=delay
+                seen,
+                arch,
+                size,
+                model,
+                include_parameters=include_parameters,
+                delay=delay,
+                replaced=replaced,
             )
-        return problem_of(seen, size, include_parameters=include_parameters, menu=menu)
+        return problem_of(
+            seen, size, include_parameters=include_parameters, menu=menu, replaced=replaced
+        )
 
     def plan_with(
         seen: Graph,

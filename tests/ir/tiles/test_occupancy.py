@@ -144,3 +144,52 @@ def test_engines_of_other_kinds_and_numbers_do_not_wait():
 
     for other in (replace(second, index=1), replace(second, unit=Unit.VX)):
         verify_exclusive(replace(both, events=(first, other)))
+
+
+def in_place(*reads: int, bytes: int = 1) -> TileSchedule:
+    """Return sums ``y`` that are written over ``x``, half by half; each reads some half of it."""
+
+    def half(tensor: str, number: int, size: int) -> Tile:
+        address, box = 8 * size * number, (Range(8 * number, 8 * number + 8),)
+        whole = tile(tensor, Role.I, size, address)
+        return replace(whole, view=(1,), box=box)
+
+    tiles = (half("x", 0, 1), half("x", 1, 1), half("y", 0, bytes), half("y", 1, bytes))
+    ops = tuple(
+        TileOp(operator="y", unit=Unit.VX, box=tiles[2 + out].box, reads=(read,), out=2 + out)
+        for out, read in enumerate(reads)
+    )
+    event = Event(kind=EventKind.COMPUTE, subject=0, unit=Unit.VX, index=0, start=0, end=5)
+    return TileSchedule(
+        graph=TileGraph(operators=("y",), tiles=tiles, ops=ops),
+        events=(event, replace(event, subject=1, start=5, end=10)),
+        placements=(),
+        scheduler="by hand",
+        cycles=10,
+    )
+
+
+def test_a_resident_tensor_may_be_written_over_element_by_element():
+    verify_no_overlap(in_place(0, 1))
+
+
+def test_not_before_all_that_reads_it_is_done():
+    with pytest.raises(VerifyError, match="tiles 0 and 2 overlap at cycle 0, address 0"):
+        verify_no_overlap(in_place(1, 0))
+    apart = in_place(0, 1)
+    late = replace(apart.events[1], subject=0, start=7, end=9)
+    with pytest.raises(VerifyError, match="overlap at cycle"):
+        verify_no_overlap(replace(apart, events=(*apart.events, late)))
+
+
+def test_nor_while_another_event_reads_it():
+    apart = in_place(1, 1)
+    verify_no_overlap(apart)
+    early = replace(apart.events[1], index=1, start=4, end=9)
+    with pytest.raises(VerifyError, match="overlap at cycle"):
+        verify_no_overlap(replace(apart, events=(apart.events[0], early)))
+
+
+def test_nor_by_elements_of_another_size():
+    with pytest.raises(VerifyError, match="overlap at cycle"):
+        verify_no_overlap(in_place(0, 1, bytes=2))

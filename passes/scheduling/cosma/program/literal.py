@@ -38,11 +38,12 @@ def solve_literal(
         same: Whether of several optima the one is taken that every solver takes.
 
     Raises:
-        OptionError: An operator has a menu; the paper knows none.
+        OptionError: An operator has a menu, or replaces operands; the paper knows neither.
     """
-    if any(operation.menu != ALL_RESIDENT for operation in problem.operations):
+    if any(op.menu != ALL_RESIDENT or op.replaces for op in problem.operations):
         raise OptionError(
-            "the literal formulation has no streaming", hint="use the reduced program or the search"
+            "the literal formulation has no streaming, and no results in the place of operands",
+            hint="use the reduced program or the search",
         )
     program = OrderResidency(problem, solver=solver, order=order)
     layout = _Layout(program)

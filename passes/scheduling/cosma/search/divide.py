@@ -54,9 +54,10 @@ def divide(problem: PlanProblem) -> tuple[Piece, ...]:
 def break_nodes(problem: PlanProblem) -> tuple[int, ...]:
     """Return the operators at which the problem divides without loss, in order.
 
-    Problems with menus are not divided: a tensor that may be streamed out need not reside.
+    Problems with menus are not divided: a tensor that may be streamed out need not reside. Those
+    with results in the place of operands have menus.
     """
-    if any(operation.menu != ALL_RESIDENT for operation in problem.operations):
+    if any(op.menu != ALL_RESIDENT or op.replaces for op in problem.operations):
         return ()
     order = _rank(problem)
     ancestors, descendants = closures(_before(problem))

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from ..problem import Operation, Option, PlanProblem
+from ..problem import Option, PlanProblem
 
 
 class PlanState(NamedTuple):
@@ -341,16 +341,16 @@ class MoveTable:
     def _ways(self, index: int) -> list["_Way"]:
         operation = self.problem.operations[index]
         return [
-            self._way(operation, number, option)
+            self._way(index, number, option)
             for number, option in enumerate(operation.menu)
             if self.problem.footprint(index, option) <= self.budget
         ]
 
-    def _way(self, operation: Operation, number: int, option: Option) -> "_Way":
+    def _way(self, index: int, number: int, option: Option) -> "_Way":
+        operation = self.problem.operations[index]
         streamed = {tensor for tensor, _ in option.streamed}
         reads = [t for t in operation.reads if t not in streamed]
         writes = [t for t in operation.writes if t not in streamed]
-        private = [t for t in (*reads, *writes) if self.private >> t & 1]
         loads = [t for t in reads if self.private >> t & 1]
         stores = [t for t in writes if self.problem.tensors[t].is_output]
         whole = sum(self.price[t] for t in (*loads, *stores))
@@ -369,7 +369,7 @@ class MoveTable:
             makes=makes,
             emits=self._mask([t for t in operation.writes if t in streamed]),
             made_bytes=sum(self.room[t] for t in bits(makes)),
-            held=option.workspace + sum(self.room[t] for t in private),
+            held=self.problem.held(index, option),
             cost=cost,
             fetched=fetched,
         )

@@ -3,6 +3,7 @@
 import heapq
 import itertools
 import random
+from dataclasses import replace
 
 from hypothesis import strategies as st
 
@@ -16,8 +17,13 @@ from accnn.passes.scheduling.cosma.problem import (
 
 
 @st.composite
-def problems(draw: st.DrawFn, *, most: int = 6, menus: bool = False, slack: int = 5) -> PlanProblem:
-    """Draw a problem of up to ``most`` operators whose budget is at least its minimum."""
+def problems(
+    draw: st.DrawFn, *, most: int = 6, menus: bool = False, slack: int = 5, in_place: bool = False
+) -> PlanProblem:
+    """Draw a problem of up to ``most`` operators whose budget is at least its minimum.
+
+    Results that are as large as operands that are read last may be written in place, if asked for.
+    """
     size = st.integers(1, 8)
     tensors = [
         Tensor(name=f"x{i}", bytes=draw(size), on_host=True) for i in range(draw(st.integers(1, 2)))
@@ -28,7 +34,8 @@ def problems(draw: st.DrawFn, *, most: int = 6, menus: bool = False, slack: int 
             st.lists(st.integers(0, len(tensors) - 1), min_size=1, max_size=3, unique=True)
         )
         writes = list(range(len(tensors), len(tensors) + draw(st.sampled_from((1, 1, 1, 2)))))
-        tensors += [Tensor(name=f"t{index}_{number}", bytes=draw(size)) for number in writes]
+        sizes = st.sampled_from([tensors[t].bytes for t in reads]) if in_place else size
+        tensors += [Tensor(name=f"t{index}_{number}", bytes=draw(sizes)) for number in writes]
         menu = ALL_RESIDENT
         if menus:
             touched = (*reads, *writes)
@@ -46,11 +53,15 @@ def problems(draw: st.DrawFn, *, most: int = 6, menus: bool = False, slack: int 
                 name=f"t{index}_{writes[0]}", reads=tuple(reads), writes=tuple(writes), menu=menu
             )
         )
-    return _finished(draw, tensors, operations, slack)
+    return _finished(draw, tensors, operations, slack, in_place)
 
 
 def _finished(
-    draw: st.DrawFn, tensors: list[Tensor], operations: list[Operation], slack: int
+    draw: st.DrawFn,
+    tensors: list[Tensor],
+    operations: list[Operation],
+    slack: int,
+    in_place: bool,
 ) -> PlanProblem:
     read = {tensor for operation in operations for tensor in operation.reads}
     final = [
@@ -65,11 +76,34 @@ def _finished(
     problem = PlanProblem(
         name="random", tensors=tuple(final), operations=tuple(operations), budget=0
     )
+    if in_place:
+        problem = _written_in_place(problem)
     least = max(
         min(problem.footprint(index, option) for option in operation.menu)
         for index, operation in enumerate(operations)
     )
     return problem.with_budget(least + draw(st.integers(0, slack)))
+
+
+def _written_in_place(problem: PlanProblem) -> PlanProblem:
+    """Let every single result replace what is as large and read last, in any order."""
+    earlier: list[frozenset[int]] = []
+    for sources in problem.predecessors:
+        earlier.append(sources.union(*(earlier[source] for source in sources)))
+
+    def replaces(index: int, operation: Operation) -> tuple[int, ...]:
+        result, *others = operation.writes
+        return tuple(
+            tensor
+            for tensor in operation.reads
+            if not others
+            and problem.tensors[tensor].bytes == problem.tensors[result].bytes
+            and set(problem.consumers[tensor]) <= earlier[index] | {index}
+        )
+
+    operations = enumerate(problem.operations)
+    changed = tuple(replace(op, replaces=replaces(index, op)) for index, op in operations)
+    return replace(problem, operations=changed)
 
 
 @st.composite
@@ -208,7 +242,9 @@ def _step(
         return None
     made = set(operation.writes) - streamed
     resident = resident | wanted | made
-    if sum(size[tensor] for tensor in resident) + option.workspace > problem.budget:
+    over = made and any(tensor in wanted for tensor in operation.replaces)
+    saved = sum(size[tensor] for tensor in made) if over else 0
+    if sum(size[tensor] for tensor in resident) - saved + option.workspace > problem.budget:
         return None
     stored = {tensor for tensor in made if problem.tensors[tensor].is_output}
     cost += sum(size[tensor] for tensor in absent | stored)

@@ -1,6 +1,7 @@
 """What COSMA decides on: what tensors and operators of a problem take and cost, by hand."""
 
 from dataclasses import replace
+from itertools import combinations
 
 import pytest
 from hypothesis import given, settings
@@ -14,6 +15,7 @@ from accnn.passes.scheduling.cosma.problem import (
     Tensor,
     problem_of,
 )
+from accnn.passes.scheduling.cosma.solve import CosmaOptions, PlanEngine, solve
 from tests.networks import NetworkBuilder
 from tests.passes.scheduling.cosma.oracle import problems
 
@@ -184,6 +186,110 @@ def test_a_plan_says_what_comes_leaves_and_remains() -> None:
         (2, 2, 4),
     ]
     assert plan.cost == (1 + 10 + 100 + 1) + 100 + 1000
+
+
+A, B, C, D = range(4)
+
+OVER = PlanProblem(
+    name="over",
+    tensors=(
+        Tensor(name="a", bytes=8, on_host=True),
+        Tensor(name="b", bytes=8),
+        Tensor(name="c", bytes=8),
+        Tensor(name="d", bytes=8, is_output=True),
+    ),
+    operations=(
+        Operation(name="b", reads=(A,), writes=(B,), menu=(Option(workspace=3),)),
+        Operation(name="c", reads=(A, B), writes=(C,), replaces=(A, B)),
+        Operation(
+            name="d",
+            reads=(C,),
+            writes=(D,),
+            menu=(Option(), Option(streamed=((D, 8),), workspace=1)),
+            replaces=(C,),
+        ),
+    ),
+    budget=19,
+)
+"""``c`` is written over ``a`` or ``b``, and ``d`` over ``c`` unless it is streamed."""
+
+
+def test_a_result_in_the_place_of_an_operand_takes_no_room_of_its_own() -> None:
+    OVER.verify()
+    whole, streamed = OVER.operations[2].menu
+
+    assert [OVER.footprint(index, Option()) for index in range(3)] == [16, 16, 8]
+    assert OVER.footprint(2, streamed) == 9
+    assert [OVER.held(0, OVER.operations[0].menu[0]), OVER.held(1, Option())] == [3, -8]
+    assert (OVER.held(2, whole), OVER.held(2, streamed)) == (0, 1)
+    assert OVER.operations[1].replaced(Option(streamed=((A, 8),))) == B
+    assert OVER.operations[1].replaced(Option(streamed=((A, 8), (B, 8)))) is None
+    assert OVER.operations[1].replaced(Option(streamed=((C, 8),))) is None
+
+
+def test_it_has_the_block_of_the_operand() -> None:
+    plan = replay(OVER, [(0, 0, 0), (1, 0, 0), (2, 0, 0)])
+
+    assert [(stay.tensor, stay.first, stay.last) for stay in plan.stays] == [
+        (A, 0, 1),
+        (B, 0, 1),
+        (C, 1, 2),
+        (D, 2, 2),
+    ]
+    assert plan.places == (0, 1, 0, 0)
+    assert [(block.first, block.last, block.bytes) for block in plan.blocks] == [
+        (0, 2, 8),
+        (0, 1, 8),
+        (0, 0, 3),
+    ]
+    apart = replay(OVER, [(0, 0, 0), (1, 0, 0), (2, 1, 0)])
+    assert (apart.places, len(apart.blocks)) == ((0, 1, 0), 4)
+
+
+def test_only_operands_as_large_as_the_one_result_are_replaced() -> None:
+    def changed(**changes: object) -> PlanProblem:
+        first = replace(OVER.operations[0], **changes)
+        return replace(OVER, operations=(first, *OVER.operations[1:]))
+
+    changed(replaces=(A,)).verify()
+    with pytest.raises(VerifyError, match="%b replaces what it does not read"):
+        changed(replaces=(C,)).verify()
+    large = replace(OVER.tensors[A], bytes=9)
+    uneven = replace(changed(replaces=(A,)), tensors=(large, *OVER.tensors[1:]))
+    with pytest.raises(VerifyError, match="%b replaces what is not as large as its one result"):
+        uneven.verify()
+
+
+def test_what_does_not_fit_even_so_is_listed_once() -> None:
+    with pytest.raises(InfeasibleError) as refused:
+        replace(OVER, budget=15).restrict_menus()
+
+    assert refused.value.shortage is not None
+    assert refused.value.shortage.demand == 19
+    with pytest.raises(InfeasibleError) as refused:
+        replace(OVER, budget=15, operations=OVER.operations[1:]).restrict_menus()
+    shortage = refused.value.shortage
+    assert shortage is not None
+    assert (shortage.demand, dict(shortage.terms)) == (16, {"b": 8, "c": 8})
+
+
+@settings(max_examples=80, deadline=None)
+@given(problems(menus=True, slack=2, in_place=True))
+def test_plans_with_results_in_place_are_packed(problem: PlanProblem) -> None:
+    found = solve(problem, CosmaOptions(engine=PlanEngine.SEARCH))
+
+    plan, tensors = found.plan, problem.tensors
+    blocks = zip(plan.blocks, found.addresses, strict=True)
+    for (one, low), (other, high) in combinations(blocks, 2):
+        if one.first <= other.last and other.first <= one.last:
+            assert low + one.bytes <= high or high + other.bytes <= low
+    for number, stay in enumerate(plan.stays):
+        sharing = [at for at in range(number) if plan.places[at] == plan.places[number]]
+        if sharing:
+            before, operation = plan.stays[sharing[-1]], problem.operations[plan.order[stay.first]]
+            assert (before.last, operation.writes) == (stay.first, (stay.tensor,))
+            assert before.tensor in operation.replaces
+            assert tensors[before.tensor].bytes == tensors[stay.tensor].bytes
 
 
 def test_what_is_stored_or_has_streamed_out_is_not_spilled() -> None:

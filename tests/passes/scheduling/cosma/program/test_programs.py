@@ -38,6 +38,12 @@ def test_the_reduced_program_chooses_options_as_brute_force_does(problem: PlanPr
     assert solve_reduced(problem.restrict_menus()).cost == brute_force(problem)
 
 
+@settings(max_examples=25, deadline=None)
+@given(problems(most=5, menus=True, slack=2, in_place=True))
+def test_the_reduced_program_writes_results_in_place_as_brute_force_does(problem: PlanProblem):
+    assert solve_reduced(problem.restrict_menus()).cost == brute_force(problem)
+
+
 @settings(max_examples=examples(12), deadline=None)
 @given(problems(most=5, slack=1))
 def test_the_literal_program_never_beats_the_reduced_one(problem: PlanProblem):
@@ -179,3 +185,6 @@ def test_the_literal_program_refuses_menus(problem: PlanProblem):
 
     with pytest.raises(OptionError, match="has no streaming"):
         solve_literal(changed)
+    over = replace(problem, operations=(replace(first, replaces=first.reads[:1]),))
+    with pytest.raises(OptionError, match="no results in the place of operands"):
+        solve_literal(over)

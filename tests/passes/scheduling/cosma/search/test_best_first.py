@@ -33,6 +33,20 @@ def test_the_search_chooses_options_as_brute_force_does(problem: PlanProblem):
     assert search(MoveTable(problem)).cost == brute_force(problem)
 
 
+@settings(max_examples=examples(150), deadline=None)
+@given(problems(most=6, slack=2, in_place=True))
+def test_results_in_the_place_of_operands_are_found_as_brute_force_does(problem: PlanProblem):
+    problem.verify()
+
+    assert search(MoveTable(problem)).cost == brute_force(problem)
+
+
+@settings(max_examples=examples(100), deadline=None)
+@given(problems(most=5, menus=True, slack=2, in_place=True))
+def test_so_they_are_where_tensors_may_be_streamed(problem: PlanProblem):
+    assert search(MoveTable(problem)).cost == brute_force(problem)
+
+
 def assert_no_plan_beats_the_walls(problem: PlanProblem) -> None:
     """Compare with the optimum at its start and after each of its steps."""
     table = MoveTable(problem)
@@ -47,7 +61,7 @@ def assert_no_plan_beats_the_walls(problem: PlanProblem) -> None:
 
 
 @settings(max_examples=100, deadline=None)
-@given(problems(most=6, slack=1))
+@given(problems(most=6, slack=1) | problems(most=6, slack=1, in_place=True))
 def test_the_bound_of_the_walls_never_exceeds_the_optimum(problem: PlanProblem):
     assert_no_plan_beats_the_walls(problem)
 

@@ -1,0 +1,79 @@
+"""Results that a plan writes over operands are right, whoever orders the tiles."""
+
+from collections.abc import Sequence
+
+import pytest
+
+from accnn.ir.graph_schedule import GraphSchedule, Residence
+from tests.flow import Compiled, compile_graph
+from tests.networks import NetworkBuilder, per_tensor
+
+CHANNELS, SIZE = 16, 12
+TENSOR = CHANNELS * SIZE * SIZE
+
+
+def in_place(plan: GraphSchedule) -> Sequence[Residence]:
+    """Return the residences that begin in the place of others."""
+    starts = [(item, other) for item in plan.residences for other in plan.residences]
+    return [item for item, other in starts if item is not other and item.may_replace(other)]
+
+
+def residual(arch: str, budget: int, tiles: str = "static", *, all_off_chip: bool) -> Compiled:
+    """Return residual blocks, each of which hands on a tensor that is as large as its input."""
+    net = NetworkBuilder()
+    x = net.conv(net.input("x", (1, CHANNELS, SIZE, SIZE)), "x0", CHANNELS, 3)
+    for number in range(3):
+        a = net.conv(x, f"a{number}", CHANNELS, 3)
+        b = net.conv(a, f"b{number}", CHANNELS, 3)
+        x = net.op("add", (b, x), f"y{number}", quant=per_tensor(0.1))
+    graph = net.build(x)
+    return compile_graph(
+        graph,
+        net.data,
+        arch,
+        budget=budget,
+        scheduler="cosma",
+        tiles=tiles,
+        all_off_chip=all_off_chip,
+    )
+
+
+@pytest.mark.parametrize(
+    ("arch", "tiles", "all_off_chip"),
+    [
+        ("simba", "static", False),
+        ("simba", "static", True),
+        ("edge-1m", "flexer", False),
+        ("simba", "static-across", False),
+        ("flexer-arch5", "flexer-across", False),
+        ("flexer-arch5", "flexer-across", True),
+    ],
+)
+def test_sums_of_residual_blocks_are_right(arch: str, tiles: str, all_off_chip: bool):
+    compiled = residual(arch, TENSOR * 13 // 5, tiles, all_off_chip=all_off_chip)
+
+    plan = compiled.module.graph_schedule
+    assert plan is not None
+    assert {item.tensor for item in in_place(plan)} == {"y0", "y1"}
+    assert compiled.wrong(compiled.run(detect_races=True)) == []
+
+
+@pytest.mark.parametrize("tiles", ["static", "flexer-across"])
+def test_pools_and_sums_need_no_more_room_than_two_tensors(tiles: str):
+    net = NetworkBuilder()
+    x = net.input("x", (1, CHANNELS, SIZE, SIZE))
+    attrs = {"kernel": (3, 3), "stride": (1, 1), "pads": (1, 1, 1, 1)}
+    for number in range(3):
+        pooled = net.op("max_pool", (x,), f"p{number}", attrs)
+        x = net.op("add", (pooled, x), f"y{number}", quant=per_tensor(0.1))
+    graph = net.build(x)
+
+    compiled = compile_graph(
+        graph, net.data, "simba", budget=2 * TENSOR, scheduler="cosma", tiles=tiles
+    )
+
+    plan = compiled.module.graph_schedule
+    assert plan is not None
+    assert {item.tensor for item in in_place(plan)} == {"y0", "y1", "y2"}
+    assert plan.objective == 2 * TENSOR
+    assert compiled.wrong(compiled.run(detect_races=True)) == []
