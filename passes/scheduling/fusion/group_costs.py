@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from ....ir.graph import Graph, Op
 from ....ir.graph_schedule import GraphSchedule, Group
 from ....ir.groups import group_op
+from ....ir.in_place import replaceable
 from ..cosma.refine import CorrectedTraffic
 from ..cosma.traffic.delay import Delay
 from ..cosma.traffic.model import Asked, StreamedTraffic, TrafficModel
@@ -130,6 +131,22 @@ class GroupCosts:
         }
         return {name: size for name, size in kept.items() if name not in members[:-1]}
 
+    def taken(self, members: tuple[str, ...], kept: Mapping[str, int]) -> int:
+        """Return the space that is taken by what the plan keeps on chip [byte].
+
+        Args:
+            members: Of the group. Its result takes no space in the place of an operand.
+            kept: Bytes of what is kept.
+        """
+        total, name = sum(kept.values()), members[-1]
+        over = kept.keys() & replaceable(self.graph, group_op(self.graph, Group(members=members)))
+        place = self.plan.resident(name, self.plan.step_of[name])
+        if name not in kept or place is None:
+            return total
+        before = (self.plan.resident(item, place.first_step) for item in over)
+        is_over = any(item is not None and place.may_replace(item) for item in before)
+        return total - (kept[name] if is_over else 0)
+
     def _steps(self, members: tuple[str, ...]) -> range:
         first = self.plan.step_of[members[0]]
         return range(first, first + len(members))
@@ -162,7 +179,8 @@ class GroupCosts:
         if found is None:
             return None
         again = sum(kept.values()) - sum(left.values())
-        again += 2 * max(0, self._needed(group, left) + sum(left.values()) - self.plan.budget)
+        taken = self.taken(group.members, left)
+        again += 2 * max(0, self._needed(group, left) + taken - self.plan.budget)
         whole = self._moved_whole(group, given_up) + again
         cycles = max(found.cycles, self.delay.cycles_of(found.total))
         return Cost(found.total + whole, cycles + self.delay.cycles_of(whole))
@@ -188,7 +206,8 @@ class GroupCosts:
         What does not fit beside its lines leaves the chip.
         """
         budget = self.plan.budget
-        return min(budget, max(budget - sum(kept.values()), self._needed(group, kept)))
+        beside = budget - self.taken(group.members, kept)
+        return min(budget, max(beside, self._needed(group, kept)))
 
     def _needed(self, group: Group, kept: Iterable[str]) -> int:
         """Return what lines and tiles of a group need beside tensors that are kept [byte]."""

@@ -413,7 +413,7 @@ class Intervals:
             return
         most = _SAVING * self._together(start, stop).bytes
         kept = self._costs.kept(members)
-        beside = self.plan.budget - sum(kept.values())
+        beside = self.plan.budget - self._costs.taken(members, kept)
         offered = [
             *with_largest_stripes(self.graph, members, self.plan.budget),
             *with_largest_stripes(self.graph, members, beside, kept)[:1],
