@@ -61,10 +61,10 @@ def fused_plan(
         best = min(plans, key=lambda item: _price(plain, item))
         groups = Variants(graph, best, traffic, delay, deadline).better()
         if groups != best.plan.groups:
-            best = _better(plain, best, _plan(planned, groups))
+            best = better_of(plain, best, _plan(planned, groups))
     joined = epilogues(graph, arch)
     if best is plain and joined and not deadline.is_over:
-        best = _better(plain, plain, _plan(planned, joined))
+        best = better_of(plain, plain, _plan(planned, joined))
     return best
 
 
@@ -78,8 +78,8 @@ def _best_with(
     if found is None:
         return plain
     kept = tuple(group for group, lost in _losses(plain, found) if lost <= 0)
-    best = _better(plain, plain, found)
-    return best if len(kept) == len(groups) else _better(plain, best, _plan(planned, kept))
+    best = better_of(plain, plain, found)
+    return best if len(kept) == len(groups) else better_of(plain, best, _plan(planned, kept))
 
 
 def that_can_be_planned(
@@ -133,8 +133,19 @@ def _plan(
         return None
 
 
-def _better(plain: Measured, best: Measured, other: Measured | None) -> Measured:
-    """Return another plan if it costs less, and neither it nor all of its groups take longer."""
-    if other is None or other.cost >= best.cost or other.cycles > best.cycles:
+def better_of(plain: Measured, best: Measured, other: Measured | None) -> Measured:
+    """Return another plan if it is better, and costs less and takes no longer than without groups.
+
+    Of two such plans the one is better that saves a larger part of bytes than it takes more cycles,
+    or the other way round. No plan is taken whose groups take longer all together.
+
+    Args:
+        plain: The plan without groups.
+        best: The best one so far.
+        other: The other one, if there is one.
+    """
+    if other is None or other.cost >= plain.cost or other.cycles > plain.cycles:
+        return best
+    if _price(best, other) >= _price(best, best):
         return best
     return other if sum(lost for _, lost in _losses(plain, other)) <= 0 else best

@@ -9,7 +9,7 @@ from accnn.ir.module import Module
 from accnn.passes.base import Context
 from accnn.passes.scheduling.cosma.refine import Measured
 from accnn.passes.scheduling.fusion import Fuse
-from accnn.passes.scheduling.fusion.choice import that_can_be_planned
+from accnn.passes.scheduling.fusion.choice import better_of, that_can_be_planned
 from accnn.passes.scheduling.fusion.epilogues import epilogues
 from accnn.passes.scheduling.schedule_cosma import ScheduleCosma
 from tests.networks import NetworkBuilder, per_tensor
@@ -114,6 +114,30 @@ def test_no_groups_are_not_planned():
     assert that_can_be_planned(planned, ()) == (None, ())
 
 
-def measured(groups: tuple[Group, ...]) -> Measured:
-    plan = GraphSchedule(budget=1, order=(), groups=groups)
-    return Measured(plan=plan, cost=0, times=(), prospects=())
+def measured(groups: tuple[Group, ...], cost: int = 0, cycles: float = 0.0) -> Measured:
+    order = tuple(group.name for group in groups) or ("a", "b")
+    plan = GraphSchedule(budget=1, order=order, groups=groups)
+    times = tuple(cycles / len(order) for _ in order)
+    return Measured(plan=plan, cost=cost, times=times, prospects=times)
+
+
+@pytest.mark.parametrize(
+    ("cost", "cycles", "is_better"),
+    [
+        (700, 610, True),  # an eighth of the bytes for a sixtieth of the cycles
+        (810, 500, True),
+        (790, 610, False),
+        (700, 690, False),
+        (800, 600, False),
+        (100, 1001, False),  # longer than without groups
+        (1000, 100, False),  # no fewer bytes
+    ],
+)
+def test_bytes_are_worth_cycles_as_parts_of_the_plan(cost: int, cycles: int, is_better: bool):
+    both = (Group(members=("a", "b")),)
+    plain, best = measured((), 1000, 1000), measured(both, 800, 600)
+
+    other = measured(both, cost, cycles)
+
+    assert (better_of(plain, best, other) is other) == is_better
+    assert better_of(plain, best, None) is best
