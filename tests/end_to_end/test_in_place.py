@@ -1,21 +1,12 @@
 """Results that a plan writes over operands are right, whoever orders the tiles."""
 
-from collections.abc import Sequence
-
 import pytest
 
-from accnn.ir.graph_schedule import GraphSchedule, Residence
 from tests.flow import Compiled, compile_graph
 from tests.networks import NetworkBuilder, per_tensor
 
 CHANNELS, SIZE = 16, 12
 TENSOR = CHANNELS * SIZE * SIZE
-
-
-def in_place(plan: GraphSchedule) -> Sequence[Residence]:
-    """Return the residences that begin in the place of others."""
-    starts = [(item, other) for item in plan.residences for other in plan.residences]
-    return [item for item, other in starts if item is not other and item.may_replace(other)]
 
 
 def residual(arch: str, budget: int, tiles: str = "static", *, all_off_chip: bool) -> Compiled:
@@ -54,7 +45,7 @@ def test_sums_of_residual_blocks_are_right(arch: str, tiles: str, all_off_chip: 
 
     plan = compiled.module.graph_schedule
     assert plan is not None
-    assert {item.tensor for item in in_place(plan)} == {"y0", "y1"}
+    assert {item.tensor for item in plan.in_place} == {"y0", "y1"}
     assert compiled.wrong(compiled.run(detect_races=True)) == []
 
 
@@ -74,6 +65,6 @@ def test_pools_and_sums_need_no_more_room_than_two_tensors(tiles: str):
 
     plan = compiled.module.graph_schedule
     assert plan is not None
-    assert {item.tensor for item in in_place(plan)} == {"y0", "y1", "y2"}
+    assert {item.tensor for item in plan.in_place} == {"y0", "y1", "y2"}
     assert plan.objective == 2 * TENSOR
     assert compiled.wrong(compiled.run(detect_races=True)) == []

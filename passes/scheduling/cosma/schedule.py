@@ -87,11 +87,13 @@ def schedule_cosma(
     room = scratchpad_budget(arch, budget)
     delay = delay_on(arch, 0.0 if exact is None else latency)
 
-    def problem_with(seen: Graph, model: TrafficModel | None, size: int) -> PlanProblem:
+    def problem_with(
+        seen: Graph, model: TrafficModel | None, size: int, *, in_place: bool = True
+    ) -> PlanProblem:
         if model is None:
             menu, replaced = resident_menu(seen, arch), None
         else:
-            replaced = replaced_operands(graph, seen)
+            replaced = replaced_operands(graph, seen) if in_place else None
             menu = streaming_menu(
                 seen,
                 arch,
@@ -111,10 +113,11 @@ def schedule_cosma(
         *,
         brief: bool = False,
         order: PlanOrder = options.order,
+        in_place: bool = True,
     ) -> tuple[GraphSchedule, bool]:
         nodes = options.search_nodes // (_AFTER_A_GAP if brief else 1)
         chosen = replace(options, search_nodes=nodes, order=order)
-        found = solve(problem_with(seen, model, room), chosen)
+        found = solve(problem_with(seen, model, room, in_place=in_place), chosen)
         is_proven = found.status is SolveStatus.OPTIMAL
         scope = Scope.WHOLE_TENSORS if model is None else Scope.TRAFFIC_MODEL
         if delay != NO_DELAY and model is not None:
@@ -134,18 +137,20 @@ def schedule_cosma(
     corrected = CorrectedTraffic(fast, exact, delay, ahead)
 
     def planned(
-        groups: tuple[Group, ...], in_order: tuple[str, ...] | None = None
+        groups: tuple[Group, ...],
+        in_order: tuple[str, ...] | None = None,
+        in_place: bool = True,
     ) -> Measured | None:
         seen, order = contracted(graph, groups), options.order
         if in_order is not None:
             ops = tuple(map(graph.producer.__getitem__, in_order))
             seen, order = replace(graph, ops=ops), PlanOrder.GIVEN
-        is_first = not groups and in_order is None
+        is_first = not groups and in_order is None and in_place
         return refine(
             graph,
             groups,
             corrected,
-            partial(plan_with, seen, order=order),
+            partial(plan_with, seen, order=order, in_place=in_place),
             rounds=rounds if is_first else min(rounds, _ROUNDS_WITH_GROUPS),
             delay=delay,
             others=() if include_parameters else (schedule_in_order(seen, arch, budget=room),),
@@ -157,5 +162,5 @@ def schedule_cosma(
         return plan_with(graph, corrected)[0]
     if include_parameters or fuse is Fuse.OFF:
         return best.plan
-    in_order = partial(planned, ())
-    return fused_plan(graph, arch, best, planned, corrected, delay, fuse, deadline, in_order).plan
+    alone = partial(planned, ())
+    return fused_plan(graph, arch, best, planned, alone, corrected, delay, fuse, deadline).plan

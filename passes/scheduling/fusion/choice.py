@@ -7,6 +7,7 @@ What is compared are the estimates of plans; the nests of the program are found 
 """
 
 from collections.abc import Callable, Iterable, Iterator
+from typing import TypeAlias
 
 from ....ir.arch import Architecture
 from ....ir.errors import InfeasibleError
@@ -21,6 +22,13 @@ from .intervals import Intervals, cycles_alone
 from .variants import Variants
 from .weights_first import weights_first
 
+Alone: TypeAlias = Callable[[tuple[str, ...] | None, bool], Measured | None]
+"""Plans without groups, from the order to take (``None``: any) and whether results may lie in the
+place of operands; ``None`` where there is no such plan."""
+
+_ALIKE = 0.003
+"""By which part the cost of plans may differ that groups are hardly chosen otherwise beside."""
+
 _MOST_ATTEMPTS = 16
 """Plans that are made to find out how many of the chosen groups fit together."""
 
@@ -30,11 +38,11 @@ def fused_plan(
     arch: Architecture,
     plain: Measured,
     planned: Callable[[tuple[Group, ...]], Measured | None],
+    alone: Alone,
     traffic: CorrectedTraffic,
     delay: Delay,
     fuse: Fuse,
     deadline: Deadline = NEVER,
-    in_order: Callable[[tuple[str, ...]], Measured | None] = lambda _: None,
 ) -> Measured:
     """Return the best plan, with groups or without.
 
@@ -43,20 +51,23 @@ def fused_plan(
         arch: The machine.
         plain: The plan without groups.
         planned: Plans with groups; ``None`` where one of them cannot be tiled.
+        alone: Plans without groups.
         traffic: Tells what operators and groups move.
         delay: Tells how long transfers take.
         fuse: What may be fused.
         deadline: When groups are no longer measured, and plans no longer made.
-        in_order: Plans without groups in one order; ``None`` where there is no such plan.
     """
     best = plain
     if deadline.is_over:
         return best
     if fuse is Fuse.GROUPS:
-        order = weights_first(graph, plain.plan.order)
-        base = plain if order == plain.plan.order else in_order(order) or plain
-        intervals = Intervals(graph, arch, base, traffic, delay, deadline)
-        chosen = dict.fromkeys(intervals.groups(may_take_longer=item) for item in (True, False))
+        bases = (
+            Intervals(graph, arch, base, traffic, delay, deadline)
+            for base in _bases(graph, plain, alone)
+        )
+        chosen = dict.fromkeys(
+            base.groups(may_take_longer=item) for base in bases for item in (True, False)
+        )
         plans = [_best_with(planned, plain, groups) for groups in chosen]
         best = min(plans, key=lambda item: _price(plain, item))
         groups = Variants(graph, best, traffic, delay, deadline).better()
@@ -66,6 +77,26 @@ def fused_plan(
     if best is plain and joined and not deadline.is_over:
         best = better_of(plain, plain, _plan(planned, joined))
     return best
+
+
+def _bases(graph: Graph, plain: Measured, alone: Alone) -> Iterator[Measured]:
+    """Yield the plans without groups beside which groups are chosen.
+
+    Where results lie in the place of operands, tensors are on chip that groups could do without.
+    So groups are chosen beside a plan in which none does, too, if that moves clearly more.
+
+    Args:
+        graph: The network.
+        plain: The plan.
+        alone: Makes others.
+    """
+    apart = alone(None, False) if plain.plan.in_place else None
+    is_other = apart is not None and apart.cost > (1.0 + _ALIKE) * plain.cost
+    for found, in_place in ((plain, True), (apart, False) if is_other else (None, False)):
+        if found is not None:
+            order = weights_first(graph, found.plan.order)
+            is_kept = order == found.plan.order
+            yield found if is_kept else alone(order, in_place) or found
 
 
 def _best_with(

@@ -1,15 +1,19 @@
 """Plans with groups never move more; which operators follow which."""
 
+from dataclasses import replace
+from types import SimpleNamespace
+
 import pytest
 
 from accnn.backend.load import load_architecture
 from accnn.ir.errors import InfeasibleError
-from accnn.ir.graph_schedule import GraphSchedule, Group
+from accnn.ir.graph_schedule import GraphSchedule, Group, Residence
 from accnn.ir.module import Module
 from accnn.passes.base import Context
-from accnn.passes.scheduling.cosma.refine import Measured
-from accnn.passes.scheduling.fusion import Fuse
-from accnn.passes.scheduling.fusion.choice import better_of, that_can_be_planned
+from accnn.passes.scheduling.cosma.refine import CorrectedTraffic, Measured
+from accnn.passes.scheduling.cosma.traffic.delay import Delay
+from accnn.passes.scheduling.fusion import Fuse, choice
+from accnn.passes.scheduling.fusion.choice import better_of, fused_plan, that_can_be_planned
 from accnn.passes.scheduling.fusion.epilogues import epilogues
 from accnn.passes.scheduling.schedule_cosma import ScheduleCosma
 from tests.networks import NetworkBuilder, per_tensor
@@ -141,3 +145,56 @@ def test_bytes_are_worth_cycles_as_parts_of_the_plan(cost: int, cycles: int, is_
 
     assert (better_of(plain, best, other) is other) == is_better
     assert better_of(plain, best, None) is best
+
+
+IN_PLACE = tuple(
+    Residence(tensor=name, first_step=step, last_step=step, address=0, bytes=8)
+    for name, step in (("x", 0), ("a", 0))
+)
+
+
+@pytest.mark.parametrize(
+    ("residences", "cost", "asked", "beside"),
+    [
+        ((), 2000, [], 1),
+        (IN_PLACE, 1000, [(None, False)], 1),  # the same without results in place
+        (IN_PLACE, 2000, [(None, False)], 2),
+        (IN_PLACE, None, [(None, False)], 1),
+    ],
+)
+def test_groups_are_chosen_beside_plans_with_results_in_place_and_without(
+    residences: tuple[Residence, ...],
+    cost: int | None,
+    asked: list[tuple[tuple[str, ...] | None, bool]],
+    beside: int,
+    monkeypatch: pytest.MonkeyPatch,
+):
+    graph, _ = bottleneck(28)
+    order = tuple(op.name for op in graph.ops)
+    plain = measured((), 1000, 1000)
+    plain = replace(plain, plan=replace(plain.plan, order=order, residences=residences))
+    apart = None if cost is None else replace(plain, cost=cost)
+    questions: list[tuple[tuple[str, ...] | None, bool]] = []
+    bases: list[Measured] = []
+
+    def alone(order: tuple[str, ...] | None, in_place: bool) -> Measured | None:
+        questions.append((order, in_place))
+        return apart
+
+    def intervals(*given: object) -> object:
+        bases.append(given[2])
+        return SimpleNamespace(groups=lambda *, may_take_longer: ())
+
+    monkeypatch.setattr(choice, "Intervals", intervals)
+    arch, traffic = load_architecture("simba"), CorrectedTraffic(unasked, unasked)
+
+    fused_plan(
+        graph, arch, plain, lambda _: None, alone, traffic, Delay(bandwidth=1.0), Fuse.GROUPS
+    )
+
+    assert questions == asked
+    assert bases == [plain, apart][:beside]
+
+
+def unasked(*_: object) -> None:
+    raise AssertionError
