@@ -26,8 +26,9 @@ Alone: TypeAlias = Callable[[tuple[str, ...] | None, bool], Measured | None]
 """Plans without groups, from the order to take (``None``: any) and whether results may lie in the
 place of operands; ``None`` where there is no such plan."""
 
-_ALIKE = 0.003
-"""By which part the cost of plans may differ that groups are hardly chosen otherwise beside."""
+_HARDLY_MORE, _CLEARLY_MORE = 0.003, 0.01
+"""Parts that a plan without results in place costs more if groups are hardly chosen otherwise beside
+it, and if those that are chosen beside it were never better."""
 
 _MOST_ATTEMPTS = 16
 """Plans that are made to find out how many of the chosen groups fit together."""
@@ -83,7 +84,8 @@ def _bases(graph: Graph, plain: Measured, alone: Alone) -> Iterator[Measured]:
     """Yield the plans without groups beside which groups are chosen.
 
     Where results lie in the place of operands, tensors are on chip that groups could do without.
-    So groups are chosen beside a plan in which none does, too, if that moves clearly more.
+    So groups are chosen beside a plan in which none does, too, unless both cost nearly the same or
+    that one clearly more.
 
     Args:
         graph: The network.
@@ -91,7 +93,8 @@ def _bases(graph: Graph, plain: Measured, alone: Alone) -> Iterator[Measured]:
         alone: Makes others.
     """
     apart = alone(None, False) if plain.plan.in_place else None
-    is_other = apart is not None and apart.cost > (1.0 + _ALIKE) * plain.cost
+    more = 0.0 if apart is None else apart.cost / max(1, plain.cost) - 1.0
+    is_other = _HARDLY_MORE < more < _CLEARLY_MORE
     for found, in_place in ((plain, True), (apart, False) if is_other else (None, False)):
         if found is not None:
             order = weights_first(graph, found.plan.order)

@@ -23,7 +23,9 @@ from tests.ir.isa.test_program_checks import (
 from tests.ir.isa.test_program_checks import (
     test_spaces_are_those_of_the_machine as space_of_another_size,
 )
+from tests.ir.tiles import test_occupancy as occupancy_tests
 from tests.ir.tiles.test_schedule import DAMAGE, schedule
+from tests.passes.scheduling import test_check as check_tests
 from tests.passes.scheduling import test_in_order as plan_tests
 from tests.programs import convolution
 from tests.runtime_sim import test_visibility as visibility_tests
@@ -38,6 +40,10 @@ def schedules() -> None:
     for damaged, message in DAMAGE.values():
         with pytest.raises(VerifyError, match=message):
             damaged().verify()
+    occupancy_tests.test_a_resident_tensor_may_be_written_over_element_by_element()
+    occupancy_tests.test_not_before_all_that_reads_it_is_done()
+    occupancy_tests.test_nor_while_another_event_reads_it()
+    occupancy_tests.test_nor_by_elements_of_another_size()
 
 
 def plans() -> None:
@@ -50,6 +56,10 @@ def plans() -> None:
         plan_tests.test_the_checker_refuses_streams_without_a_workspace,
         plan_tests.test_the_checker_refuses_a_budget_beyond_the_machine,
         plan_tests.test_the_checker_refuses_overlap,
+        check_tests.test_a_sum_may_be_written_over_either_operand,
+        check_tests.test_a_maximum_over_windows_may_not,
+        check_tests.test_nor_a_group_that_reads_it_in_windows_too,
+        check_tests.test_what_was_written_over_can_be_neither_spilled_nor_stored,
     ):
         test()
 

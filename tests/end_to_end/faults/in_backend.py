@@ -96,8 +96,22 @@ _VERIFIERS = (
     Fault(
         "tiles that overlap by a byte do not",
         "ir/tiles/occupancy.py",
-        "if span.low < other.high and other.low < span.high:",
-        "if span.low < other.high - 1 and other.low < span.high:",
+        "shares = span.low < other.high and other.low < span.high",
+        "shares = span.low < other.high - 1 and other.low < span.high",
+        Exam.FORGED_SCHEDULES,
+    ),
+    Fault(
+        "a result may be written over what others still read",
+        "ir/tiles/occupancy.py",
+        "if (ended > schedule.events[number].start).any():",
+        "if (ended > schedule.events[number].end).any():",
+        Exam.FORGED_SCHEDULES,
+    ),
+    Fault(
+        "elements of another size may be written over",
+        "ir/tiles/occupancy.py",
+        "if not (old.windows and new.windows and is_alike):",
+        "if not (old.windows and new.windows):",
         Exam.FORGED_SCHEDULES,
     ),
     Fault(

@@ -446,6 +446,27 @@ _PLANS = (
         Exam.FORGED_PLANS,
     ),
     Fault(
+        "any result may be written over an operand",
+        "passes/scheduling/check.py",
+        "if new.tensor != op.name or old.tensor not in replaceable(self._network, op):",
+        "if new.tensor != op.name:",
+        Exam.FORGED_PLANS,
+    ),
+    Fault(
+        "a group may write over what a filter of its own reads",
+        "ir/in_place.py",
+        "if sum(name in item.inputs for item in members.values()) == 1",
+        "if sum(name in item.inputs for item in members.values()) >= 1",
+        Exam.FORGED_PLANS,
+    ),
+    Fault(
+        "what was written over can be spilled",
+        "passes/scheduling/check.py",
+        "found.add(old.tensor)",
+        "found.discard(old.tensor)",
+        Exam.FORGED_PLANS,
+    ),
+    Fault(
         "stores are no traffic",
         "passes/scheduling/check.py",
         "return self.loads + self.spills + self.retrieves + self.stores + self.streams",
