@@ -27,8 +27,8 @@ Alone: TypeAlias = Callable[[tuple[str, ...] | None, bool], Measured | None]
 place of operands; ``None`` where there is no such plan."""
 
 _HARDLY_MORE, _CLEARLY_MORE = 0.003, 0.01
-"""Parts that a plan without results in place costs more if groups are hardly chosen otherwise beside
-it, and if those that are chosen beside it were never better."""
+"""Parts that a plan without results in place costs more if groups are hardly chosen otherwise
+beside it, and if those that are chosen beside it were never better."""
 
 _MOST_ATTEMPTS = 16
 """Plans that are made to find out how many of the chosen groups fit together."""
