@@ -18,7 +18,7 @@ from ..cosma.refine import CorrectedTraffic, Measured
 from ..cosma.traffic.delay import Delay
 from . import Fuse
 from .epilogues import epilogues
-from .intervals import Intervals, cycles_alone
+from .intervals import MOST_OPERATIONS, Intervals, cycles_alone
 from .variants import Variants
 from .weights_first import weights_first
 
@@ -26,9 +26,14 @@ Alone: TypeAlias = Callable[[tuple[str, ...] | None, bool], Measured | None]
 """Plans without groups, from the order to take (``None``: any) and whether results may lie in the
 place of operands; ``None`` where there is no such plan."""
 
-_HARDLY_MORE, _CLEARLY_MORE = 0.003, 0.01
+_HARDLY_MORE, _CLEARLY_MORE = 0.003, 0.006
 """Parts that a plan without results in place costs more if groups are hardly chosen otherwise
 beside it, and if those that are chosen beside it were never better."""
+
+_FEW_OPERATIONS, _BETTER = 5_000, 0.995
+"""Tile operations that are scheduled to choose groups beside a second plan, and which part of the
+other's price the plan with them costs at most if it is taken instead: programs differ by more than
+what plans that are nearly as good promise."""
 
 _MOST_ATTEMPTS = 16
 """Plans that are made to find out how many of the chosen groups fit together."""
@@ -62,15 +67,22 @@ def fused_plan(
     if deadline.is_over:
         return best
     if fuse is Fuse.GROUPS:
-        bases = (
-            Intervals(graph, arch, base, traffic, delay, deadline)
-            for base in _bases(graph, plain, alone)
-        )
-        chosen = dict.fromkeys(
-            base.groups(may_take_longer=item) for base in bases for item in (True, False)
-        )
-        plans = [_best_with(planned, plain, groups) for groups in chosen]
-        best = min(plans, key=lambda item: _price(plain, item))
+
+        def beside(base: Measured, in_place: bool, most: int) -> Measured:
+            order = weights_first(graph, base.plan.order)
+            if order != base.plan.order:
+                base = alone(order, in_place) or base
+            intervals = Intervals(graph, arch, base, traffic, delay, deadline, most)
+            chosen = dict.fromkeys(intervals.groups(may_take_longer=item) for item in (True, False))
+            plans = [_best_with(planned, plain, groups) for groups in chosen]
+            return min(plans, key=lambda item: _price(plain, item))
+
+        best = beside(plain, True, MOST_OPERATIONS)
+        apart = _apart(plain, alone)
+        if apart is not None:
+            other = beside(apart, False, _FEW_OPERATIONS)
+            is_better = _price(plain, other) < _BETTER * _price(plain, best)
+            best = other if is_better else best
         groups = Variants(graph, best, traffic, delay, deadline).better()
         if groups != best.plan.groups:
             best = better_of(plain, best, _plan(planned, groups))
@@ -80,26 +92,20 @@ def fused_plan(
     return best
 
 
-def _bases(graph: Graph, plain: Measured, alone: Alone) -> Iterator[Measured]:
-    """Yield the plans without groups beside which groups are chosen.
+def _apart(plain: Measured, alone: Alone) -> Measured | None:
+    """Return a plan in which no result lies in the place of an operand, if that could help.
 
-    Where results lie in the place of operands, tensors are on chip that groups could do without.
-    So groups are chosen beside a plan in which none does, too, unless both cost nearly the same or
-    that one clearly more.
+    Tensors that are on chip in the place of others may be ones that groups could do without. So
+    groups are chosen beside a plan without such, too, unless both cost nearly the same or that one
+    clearly more.
 
     Args:
-        graph: The network.
-        plain: The plan.
+        plain: The plan with such results.
         alone: Makes others.
     """
     apart = alone(None, False) if plain.plan.in_place else None
     more = 0.0 if apart is None else apart.cost / max(1, plain.cost) - 1.0
-    is_other = _HARDLY_MORE < more < _CLEARLY_MORE
-    for found, in_place in ((plain, True), (apart, False) if is_other else (None, False)):
-        if found is not None:
-            order = weights_first(graph, found.plan.order)
-            is_kept = order == found.plan.order
-            yield found if is_kept else alone(order, in_place) or found
+    return apart if _HARDLY_MORE < more < _CLEARLY_MORE else None
 
 
 def _best_with(

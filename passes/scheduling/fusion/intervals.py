@@ -70,7 +70,7 @@ bytes: where tensors stay on chip anyway, they hardly ever take less time than w
 _TILES = 3
 """Part of the scratchpad, as its divisor, that tiles of a group are expected to find free."""
 
-_MOST_MEASURED, _MOST_WITH_HEIGHTS, _MOST_OPERATIONS = 80, 100, 150_000
+_MOST_MEASURED, _MOST_WITH_HEIGHTS, MOST_OPERATIONS = 80, 100, 150_000
 """Groups that are measured, the same with other heights of those that are chosen, and operations
 of the tiles that are scheduled for it (10,000 to 60,000 for usual networks); then only these groups
 are chosen from."""
@@ -99,6 +99,7 @@ class Intervals:
         traffic: Tells what operators and groups move.
         delay: Tells how long transfers take.
         deadline: When what was measured by then has to do.
+        most_operations: Of tiles that are scheduled for what is measured.
     """
 
     graph: Graph
@@ -107,6 +108,7 @@ class Intervals:
     traffic: CorrectedTraffic
     delay: Delay
     deadline: Deadline = NEVER
+    most_operations: int = MOST_OPERATIONS
     _known: dict[Group, Cost | None] = field(default_factory=dict[Group, Cost | None])
     _expected: dict[Group, float] = field(default_factory=dict[Group, float])
     _experience: Experience = field(default_factory=Experience)
@@ -245,7 +247,7 @@ class Intervals:
             most: How many are.
         """
         scheduled = self.traffic.operations - self._before
-        is_much = len(self._known) >= most or scheduled >= _MOST_OPERATIONS
+        is_much = len(self._known) >= most or scheduled >= self.most_operations
         return is_much or self.deadline.is_over
 
     @cached_property

@@ -159,7 +159,7 @@ IN_PLACE = tuple(
         ((), 1005, [], 1),
         (IN_PLACE, 1002, [(None, False)], 1),  # nearly the same without results in place
         (IN_PLACE, 1005, [(None, False)], 2),
-        (IN_PLACE, 1011, [(None, False)], 1),
+        (IN_PLACE, 1007, [(None, False)], 1),
         (IN_PLACE, None, [(None, False)], 1),
     ],
 )
