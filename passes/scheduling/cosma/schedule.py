@@ -19,7 +19,7 @@ from .problem import PlanProblem, problem_of
 from .refine import CorrectedTraffic, Measured, refine
 from .smallest import explained_shortage
 from .solve import CosmaOptions, PlanEngine, PlanOrder, solve
-from .traffic.delay import NO_DELAY, delay_on
+from .traffic.delay import delay_on
 from .traffic.model import Ahead, TrafficModel, at_its_time
 from .traffic.streaming import analytic_traffic
 from .workspaces import grow_workspaces
@@ -120,7 +120,7 @@ def schedule_cosma(
         found = solve(problem_with(seen, model, room, in_place=in_place), chosen)
         is_proven = found.status is SolveStatus.OPTIMAL
         scope = Scope.WHOLE_TENSORS if model is None else Scope.TRAFFIC_MODEL
-        if delay != NO_DELAY and model is not None:
+        if delay.weight and model is not None:
             scope = None  # what is proven is proven of bytes and delays together
         return decode(found, scope), is_proven
 

@@ -11,6 +11,7 @@ from accnn.ir.errors import InfeasibleError, OptionError
 from accnn.ir.graph import Graph, Op, Value
 from accnn.ir.graph_schedule import SolveStatus
 from accnn.ir.module import Module
+from accnn.ir.proof import Scope
 from accnn.ir.types import DType, TensorType
 from accnn.ir.workload import OPERANDS, Operand
 from accnn.models.graphs import densenet121, nasnet_a, resnet50
@@ -220,6 +221,19 @@ def test_a_fixed_order_may_stream():
     check_schedule(graph, plan)
     assert plan.streams
     assert list(plan.order) == [op.name for op in graph.ops]
+
+
+@pytest.mark.parametrize("latency", [0.0, 0.5])
+def test_plans_of_the_traffic_model_are_proven_among_such(latency: float):
+    """The weight of cycles counts for measured plans only."""
+    graph, arch = resnet50(), load_architecture("simba")
+
+    plan = schedule_cosma(graph, arch, latency=latency)
+
+    check_schedule(graph, plan, arch)
+    assert plan.streams
+    assert (plan.status, plan.scope) == (SolveStatus.OPTIMAL, Scope.TRAFFIC_MODEL)
+    assert plan.objective == plan.bound
 
 
 def test_without_streaming_constants_that_pass_the_scratchpad_must_be_planned() -> None:
