@@ -230,17 +230,15 @@ class GraphSchedule:
         """Return the residences of a step, in the order of the plan."""
         return self._by_step.get(step, ())
 
-    @cached_property
+    @property
     def in_place(self) -> tuple[Residence, ...]:
         """The residences of results that begin in the place of an operand."""
-        return tuple(
-            item
-            for item in self.residences
-            if any(
-                item is not other and item.may_replace(other)
-                for other in self.residences_at(item.first_step)
-            )
-        )
+        return tuple(item for item in self.residences if self.replaced_by(item))
+
+    def replaced_by(self, item: Residence) -> tuple[Residence, ...]:
+        """Return the residences in whose place another one begins: one, or none."""
+        there = self.residences_at(item.first_step)
+        return tuple(other for other in there if item is not other and item.may_replace(other))
 
     def moved_whole(self, step: int) -> tuple[Transfer, ...]:
         """Return the transfers of whole tensors at a step: loads, spills, retrieves, stores."""

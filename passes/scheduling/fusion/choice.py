@@ -6,7 +6,7 @@ them are measured like any other, and taken only if they move less and take no l
 What is compared are the estimates of plans; the nests of the program are found later.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from typing import TypeAlias
 
 from ....ir.arch import Architecture
@@ -71,7 +71,7 @@ def fused_plan(
         def beside(base: Measured, in_place: bool, most: int) -> Measured:
             order = weights_first(graph, base.plan.order)
             if order != base.plan.order:
-                base = alone(order, in_place) or base
+                base = _plan(alone, order, in_place) or base
             intervals = Intervals(graph, arch, base, traffic, delay, deadline, most)
             chosen = dict.fromkeys(intervals.groups(may_take_longer=item) for item in (True, False))
             plans = [_best_with(planned, plain, groups) for groups in chosen]
@@ -103,7 +103,7 @@ def _apart(plain: Measured, alone: Alone) -> Measured | None:
         plain: The plan with such results.
         alone: Makes others.
     """
-    apart = alone(None, False) if plain.plan.in_place else None
+    apart = _plan(alone, None, False) if plain.plan.in_place else None
     more = 0.0 if apart is None else apart.cost / max(1, plain.cost) - 1.0
     return apart if _HARDLY_MORE < more < _CLEARLY_MORE else None
 
@@ -164,11 +164,10 @@ def _price(plain: Measured, found: Measured) -> float:
     return found.cost / max(1, plain.cost) + found.cycles / max(1.0, plain.cycles)
 
 
-def _plan(
-    planned: Callable[[tuple[Group, ...]], Measured | None], groups: Iterable[Group]
-) -> Measured | None:
+def _plan(make: Callable[..., Measured | None], *given: object) -> Measured | None:
+    """Return a plan, ``None`` also where there is none that fits the scratchpad."""
     try:
-        return planned(tuple(groups))
+        return make(*given)
     except InfeasibleError:
         return None
 

@@ -139,12 +139,13 @@ class GroupCosts:
             kept: Bytes of what is kept.
         """
         total, name = sum(kept.values()), members[-1]
-        over = kept.keys() & replaceable(self.graph, group_op(self.graph, Group(members=members)))
         place = self.plan.resident(name, self.plan.step_of[name])
         if name not in kept or place is None:
             return total
-        before = (self.plan.resident(item, place.first_step) for item in over)
-        is_over = any(item is not None and place.may_replace(item) for item in before)
+        before = {item.tensor for item in self.plan.replaced_by(place)} & kept.keys()
+        is_over = before and not before.isdisjoint(
+            replaceable(self.graph, group_op(self.graph, Group(members=members)))
+        )
         return total - (kept[name] if is_over else 0)
 
     def _steps(self, members: tuple[str, ...]) -> range:

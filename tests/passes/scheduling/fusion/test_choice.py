@@ -180,6 +180,8 @@ def test_groups_are_chosen_beside_plans_with_results_in_place_and_without(
 
     def alone(order: tuple[str, ...] | None, in_place: bool) -> Measured | None:
         questions.append((order, in_place))
+        if apart is None:
+            raise InfeasibleError("nothing fits without results in place")
         return apart
 
     def intervals(*given: object) -> object:
