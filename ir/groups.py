@@ -18,43 +18,66 @@ _PARAMETERS, _WEIGHTS = "parameters", "weights"
 def contracted(graph: Graph, groups: Sequence[Group]) -> Graph:
     """Return the graph with one operator in the place of the last member of each group.
 
+    Who reads another result of a group, and stood before that place, stands behind it.
+
     Args:
         graph: The network.
         groups: Disjoint groups.
 
     Raises:
-        VerifyError: A group names what is no operator, somebody else reads what its members hand
-            to each other, or they need the result of somebody who needs theirs.
+        VerifyError: A group names what is no operator, or its members need the result of somebody
+            who needs theirs.
     """
     if not groups:
         return graph
     inside = {member for group in groups for member in group.members}
     joined = {group.name: group_op(graph, group) for group in groups}
-    ops = tuple(
+    ops = [
         joined.get(op.name, op) for op in graph.ops if op.name in joined or op.name not in inside
-    )
-    found = replace(graph, ops=ops)
+    ]
+    found = replace(graph, ops=_defined_before_use(ops))
     found.verify_uses()
     return found
 
 
+def _defined_before_use(ops: Sequence[Op]) -> tuple[Op, ...]:
+    """Return operators in their order, but for those that wait for what they read."""
+    missing = {value.name for op in ops for value in op.results}
+    found: list[Op] = []
+    waiting: list[Op] = []
+
+    def add(op: Op) -> None:
+        if not missing.isdisjoint(op.inputs):
+            waiting.append(op)
+            return
+        found.append(op)
+        missing.difference_update(value.name for value in op.results)
+        again = waiting[:]
+        waiting.clear()
+        for item in again:
+            add(item)
+
+    for op in ops:
+        add(op)
+    return (*found, *waiting)
+
+
 def group_op(graph: Graph, group: Group) -> Op:
     """Return the operator that stands for a group: it reads what comes from outside.
+
+    Its results are the last one of the group, and then what else is read outside.
 
     Args:
         graph: The network.
         group: The group.
 
     Raises:
-        VerifyError: A member is no operator, or its result is read outside.
+        VerifyError: A member is no operator.
     """
     members = group.members
     ops = [_operator(graph, name) for name in members]
     made = {value.name for op in ops for value in op.results}
-    for op in ops[:-1]:
-        readers = {reader.name for reader in graph.consumers[op.name]}
-        if op.name in graph.outputs or not readers <= set(members):
-            raise VerifyError(f"%{op.name} is read outside of group %{members[-1]}")
+    others = further_results(graph, members)
     read = dict.fromkeys(name for op in ops for name in op.inputs if name not in made)
     attrs: dict[str, Attr] = {"members": members, "rows": group.rows}
     for key, named in ((_PARAMETERS, parameters_of), (_WEIGHTS, weights_of)):
@@ -64,10 +87,36 @@ def group_op(graph: Graph, group: Group) -> Op:
     return Op(
         kind=GROUP,
         operands=tuple(read),
-        results=ops[-1].results,
+        results=(*ops[-1].results, *(op.result for op in ops if op.name in others)),
         attrs=sorted_attrs(attrs.items()),
         loc=ops[-1].loc,
     )
+
+
+def further_results(graph: Graph, members: Sequence[str]) -> tuple[str, ...]:
+    """Return the results of members, but of the last one, that are read outside of their group.
+
+    Args:
+        graph: The network.
+        members: Of the group, in execution order.
+    """
+    inside = frozenset(members)
+    return tuple(name for name in members[:-1] if _is_read_outside(graph, name, inside))
+
+
+def handed_on(graph: Graph, members: Sequence[str]) -> frozenset[str]:
+    """Return what nobody reads but members of a group.
+
+    Args:
+        graph: The network.
+        members: Of the group, in execution order.
+    """
+    return frozenset(members[:-1]).difference(further_results(graph, members))
+
+
+def _is_read_outside(graph: Graph, name: str, inside: frozenset[str]) -> bool:
+    readers = graph.consumers[name]
+    return name in graph.outputs or any(reader.name not in inside for reader in readers)
 
 
 def group_of(op: Op) -> Group | None:

@@ -7,7 +7,8 @@ the same part of it, commute, and the schedule says which one clears each part. 
 it, one more operation *finishes* the tile: it turns accumulators into outputs.
 
 Several operators may share one tile graph, as a fused group. What one of them hands to another lies
-in *inner* tiles, which are written and read on chip, and neither loaded nor stored.
+in *inner* tiles, which are written and read on chip, and neither loaded nor stored; or in tiles of
+outputs, which are stored, too, if others need it.
 """
 
 import math
@@ -303,12 +304,19 @@ class TileGraph:
                 raise VerifyError(f"sums in tile {number} of %{tile.tensor} are not finished once")
             if tile.role is Role.INNER:
                 self._verify_inner(number, tile)
+            elif tile.role is Role.O and number in self.readers and not tile.is_resident:
+                self._verify_written(number, tile)
 
     def _verify_inner(self, number: int, tile: Tile) -> None:
         if tile.is_resident or not tile.space.is_shared:
             raise VerifyError(f"inner tile {number} of %{tile.tensor} must lie in a workspace")
         if number not in self.writers or number not in self.readers:
             raise VerifyError(f"inner tile {number} of %{tile.tensor} is not written and read")
+        self._verify_written(number, tile)
+
+    def _verify_written(self, number: int, tile: Tile) -> None:
+        if number not in self.writers:
+            raise VerifyError(f"tile {number} of %{tile.tensor} is read and not written")
         boxes = [self.written_box(self.ops[op]) for op in self.writers[number]]
         if len(boxes) == 1 and boxes[0] == tile.box:
             return
@@ -319,7 +327,7 @@ class TileGraph:
                 break
             is_written[inside] = True
         if not is_written.all():
-            raise VerifyError(f"inner tile {number} of %{tile.tensor} is not written once in full")
+            raise VerifyError(f"tile {number} of %{tile.tensor} is not written once in full")
 
 
 def _within(outer: tuple[Range, ...], inner: tuple[Range, ...]) -> tuple[slice, ...] | None:

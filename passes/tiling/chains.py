@@ -41,6 +41,7 @@ def follows(graph: Graph, before: Op, op: Op) -> bool:
         and not joins_channels(before)
         and before.result.type.shape == op.result.type.shape
         and [reader.name for reader in graph.consumers[before.name]] == [op.name]
+        and before.name not in graph.outputs
         and before.name in tiled_operands(op)
     )
 

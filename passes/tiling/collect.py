@@ -1,6 +1,6 @@
 """Collect tiles and operations into a tile graph, each distinct tile once."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 
 from ...ir.errors import InfeasibleError
@@ -19,10 +19,15 @@ def cuts(extent: int, size: int) -> tuple[Range, ...]:
     return tuple(Range(start, min(start + size, extent)) for start in range(0, extent, size))
 
 
-def resident_operands(tiles: Iterable[Tile]) -> tuple[str, ...]:
-    """Return the resident tensors that an operator reads: they lie on chip before it begins."""
+def resident_operands(tiles: Iterable[Tile], made: Collection[str] = ()) -> tuple[str, ...]:
+    """Return the resident tensors that an operator reads: they lie on chip before it begins.
+
+    Args:
+        tiles: Of the operator, or of a group.
+        made: Results, which a group may read, too.
+    """
     found = (tile for tile in tiles if tile.is_resident and tile.role is not Role.O)
-    return tuple(dict.fromkeys(tile.tensor for tile in found))
+    return tuple(dict.fromkeys(tile.tensor for tile in found if tile.tensor not in made))
 
 
 @dataclass(slots=True)
@@ -104,5 +109,5 @@ class TileCollector:
             tiles=tuple(self.tiles),
             ops=tuple(self.ops),
             nests=tuple(self.nests),
-            preloaded=resident_operands(self.tiles),
+            preloaded=resident_operands(self.tiles, {self.tiles[op.out].tensor for op in self.ops}),
         )

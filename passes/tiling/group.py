@@ -6,8 +6,8 @@
 Members follow each other in *chains*: an operator of the MAC array, a pool or a reduction, and then
 operators of one element, which work on every tile that it finishes. What a chain hands to a later
 one lies in *lines*, an inner tile with all columns and channels of the rows that are read in a
-stripe. A group of one chain that makes all rows at once is cut by the loop nest of its first member
-alone.
+stripe; what others read, too, is stored from its lines, or lies whole on chip. A group of one chain
+that makes all rows at once is cut by the loop nest of its first member alone.
 
 Chains may lag, from some of them on a stripe more than those before, operations of all stripes in
 work mixed, so that the vector unit finishes what one chain made while the array works for another.
@@ -21,6 +21,7 @@ from itertools import accumulate, pairwise
 from ...ir.arch import Architecture
 from ...ir.errors import InfeasibleError, VerifyError
 from ...ir.graph import Graph, Op
+from ...ir.groups import further_results
 from ...ir.isa.instructions import Space, Unit
 from ...ir.mapping import LoopNest
 from ...ir.operators.access import Box, Read, View, size_of, whole
@@ -43,7 +44,7 @@ from .homes import Home, Homes, home_of, homes_of
 from .lines import bytes_of_lines, is_active, keepers
 from .mac import Ranges, mac_operations, own_box
 from .residency import Residency
-from .stripes import Stripe, has_lines, read_row_by_row, reads_lines, row_axis, stripes
+from .stripes import Stripe, hands_out, has_lines, read_row_by_row, reads_lines, row_axis, stripes
 from .vector import table_tile
 
 _HANDED_ON = 8192
@@ -92,9 +93,16 @@ class GroupTiles:
             most: Of how many stripes, the first ones; all of them by default.
 
         Raises:
-            InfeasibleError: A nest cuts channels so that no tile can be handed on.
+            InfeasibleError: A nest cuts channels so that no tile can be handed on, or rows of a
+                result that others read would have to be kept.
             VerifyError: A member has no loop nest.
         """
+        if not self.hands_out:
+            raise InfeasibleError(
+                f"stripes of group %{self.members[-1]} keep rows of a result that others read, or "
+                "leave some out",
+                hint="let the group end there, or make all rows at once",
+            )
         lags, depth = _lags(self.chains, behind), len(behind)
         collector, rounds = self._tiled(self._together(lags))
         rounds, found = rounds[:most], replace(collector, ops=[])
@@ -112,6 +120,11 @@ class GroupTiles:
     def chains(self) -> tuple[Chain, ...]:
         """The members as chains."""
         return chains(self.graph, self.members)
+
+    @cached_property
+    def hands_out(self) -> bool:
+        """Whether what others read of its members can be stored, or lies whole on chip."""
+        return hands_out(self.graph, self.members, self.rows, self.place.addresses)
 
     @cached_property
     def line_bytes(self) -> int:
@@ -237,6 +250,12 @@ class _GroupTiler:
     def made_here(self) -> frozenset[str]:
         """What members make."""
         return frozenset(op.name for chain in self.chains for op in chain)
+
+    @cached_property
+    def handed_out(self) -> frozenset[str]:
+        """What others read of the members, but for the last one."""
+        members = [op.name for chain in self.chains for op in chain]
+        return frozenset(further_results(self.graph, members))
 
     @cached_property
     def first_reads(self) -> frozenset[str]:
@@ -376,14 +395,19 @@ class _GroupTiler:
         made = stripe.made.get(op.name)
         if made is None or op.name == self.final or op.name in self.homes:
             return
+        if op.name in self.place.addresses:
+            self.lines[op.name] = self.collector.tile(self._whole(op.name))
+            return
         rows = stripe.lines[op.name]
         if rows.start < made.start:
             if op.name in self.kept:
                 self.joined[op.name] = (self.kept.pop(op.name),)
             else:
                 self.before[op.name] = self.lines[op.name]
-        box = _rows_box(op.result.type, rows)
-        self.lines[op.name] = self.collector.tile(self._tile(op.name, Role.INNER, box))
+        box, role = _rows_box(op.result.type, rows), Role.INNER
+        if op.name in self.handed_out:
+            role = Role.O
+        self.lines[op.name] = self.collector.tile(self._tile(op.name, role, box))
 
     def _kept(self, chain: Chain, stripe: Stripe) -> Iterator[Block]:
         """Yield what copies rows of the old lines to the new ones, if that was not done before.
@@ -427,7 +451,7 @@ class _GroupTiler:
 
     def _whole(self, name: str) -> Tile:
         """Return a resident tensor."""
-        tile = self._tile(name, Role.O if name == self.final else Role.I, ())
+        tile = self._tile(name, Role.O if name in self.made_here else Role.I, ())
         box = whole(self.graph.types[name].shape)
         return replace(tile, box=box, address=self.place.addresses[name])
 

@@ -10,10 +10,11 @@ next and lack yet, each row once: a filter's *halo* is kept from stripe to strip
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from ...ir.graph import Graph, Op
+from ...ir.groups import further_results
 from ...ir.operators.families.moves import joins_channels
 from ...ir.operators.image import rows_met
 from ...ir.operators.views import window_of
@@ -283,6 +284,44 @@ def stripes(graph: Graph, members: Sequence[str], rows: int) -> tuple[Stripe, ..
     run = _Rounds([_member(graph, op, homes) for op in ops], dict.fromkeys(members, 0))
     total = rows_of(ops[0].result.type)
     return tuple(run.next(last) for last in _ends(total, rows or total))
+
+
+def hands_out(
+    graph: Graph, members: Sequence[str], rows: int, resident: Collection[str] = ()
+) -> bool:
+    """Whether stripes make all that others read of a group's members, and can store it.
+
+    All rows are made, one after the other. Those that are stored are stored from lines, which are
+    just the rows that are made in a stripe: none is kept.
+
+    Args:
+        graph: The network.
+        members: Names of the group's operators, in execution order.
+        rows: Rows of the last result that a stripe makes; 0: all.
+        resident: What lies whole on chip.
+    """
+    names = further_results(graph, members)
+    if not names:
+        return True
+    rounds = stripes(graph, members, rows)
+    return all(
+        _are_made_in_turn(rounds, name, rows_of(graph.types[name]))
+        and (name in resident or not _are_kept(rounds, name))
+        for name in names
+    )
+
+
+def _are_made_in_turn(rounds: Iterable[Stripe], name: str, total: int) -> bool:
+    """Whether all rows of a result are made, and none of them before one in front of it."""
+    made = [stripe.made[name] for stripe in rounds if name in stripe.made]
+    ends = [0, *(rows.stop for rows in made)]
+    return [rows.start for rows in made] == ends[:-1] and ends[-1] == total
+
+
+def _are_kept(rounds: Iterable[Stripe], name: str) -> bool:
+    """Whether rows of a result are copied from stripe to stripe."""
+    now = (stripe for stripe in rounds if name in stripe.made)
+    return any(stripe.made[name] != stripe.lines[name] for stripe in now)
 
 
 def _ends(total: int, rows: int) -> Iterator[int]:

@@ -4,7 +4,7 @@ What an option moves is told by a *traffic model*, a function that can be replac
 one of ``traffic/streaming.py``, or ``traffic/tiled.py``, which asks the mapper and cuts the tiles.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import combinations
 
 from ....ir.arch import Architecture
@@ -72,7 +72,10 @@ def streaming_menu(
         constants = any(graph.is_constant(name) for name in op.inputs)
         options: list[Option] = []
         direct = direct_operands(graph, op, arch)
-        for streamed in dict.fromkeys(chosen | direct for chosen in _subsets(names, graph)):
+        results = [value.name for value in op.results]
+        for streamed in dict.fromkeys(
+            chosen | direct for chosen in _subsets(names, results, graph)
+        ):
             resident = frozenset(names) - streamed
             room = budget - sum(graph.types[name].bytes for name in resident)
             if op.name in resident and resident & set((replaced or {}).get(op.name, ())):
@@ -110,8 +113,16 @@ def replaced_operands(network: Graph, graph: Graph) -> Mapping[str, tuple[str, .
     }
 
 
-def _subsets(names: tuple[str, ...], graph: Graph) -> Iterator[frozenset[str]]:
-    """Yield the sets of tensors that may be streamed together, the empty one first."""
+def _subsets(
+    names: Sequence[str], results: Sequence[str], graph: Graph
+) -> Iterator[frozenset[str]]:
+    """Yield the sets of tensors that may be streamed together, the empty one first.
+
+    Args:
+        names: Tensors of an operator.
+        results: Those that it makes.
+        graph: The network.
+    """
     movable = [name for name in names if not graph.is_constant(name)]
     if len(movable) <= _MANY:
         for count in range(len(movable) + 1):
@@ -119,11 +130,12 @@ def _subsets(names: tuple[str, ...], graph: Graph) -> Iterator[frozenset[str]]:
                 yield frozenset(chosen)
         return
     yield frozenset()
-    *operands, result = movable
+    operands = [name for name in movable if name not in results]
     for name in movable:
         yield frozenset({name})
-    for name in operands:
-        yield frozenset({name, result})
+    for result in results:
+        for name in (*operands, *results):
+            yield frozenset({name, result})
     yield frozenset(operands)
     yield frozenset(movable)
 

@@ -13,7 +13,7 @@ from functools import cached_property
 from ....ir.arch import Architecture
 from ....ir.graph import Graph, Op
 from ....ir.graph_schedule import GraphSchedule, Group
-from ....ir.groups import group_op
+from ....ir.groups import group_op, handed_on
 from ...tiling.chains import chains, working
 from ...tiling.residency import unit_of
 from ..cosma.refine import residents
@@ -187,8 +187,7 @@ class _Pair:
     @property
     def _space(self) -> int:
         """What the plan leaves in both steps, without what they would hand to each other [byte]."""
-        op = group_op(self.graph, self._whole)
-        inside = set(self._members) - {op.name}
+        inside = handed_on(self.graph, self._members)
         kept = {
             item
             for item in self.plan.residences
@@ -217,9 +216,8 @@ class _Pair:
     @property
     def _handed_on(self) -> int:
         """What passes off chip in whole of that which a group would hand on inside [byte]."""
-        plan = self.plan
+        plan, inside = self.plan, handed_on(self.graph, self._members)
         moves = (*plan.loads, *plan.spills, *plan.retrieves, *plan.stores)
-        inside = self._members[:-1]
         return sum(
             item.bytes for item in moves if item.step in self._steps and item.tensor in inside
         )

@@ -9,10 +9,8 @@ anyway.
 from collections.abc import Iterator, Sequence
 
 from ....ir.arch import Architecture
-from ....ir.errors import VerifyError
 from ....ir.graph import Graph, Op
 from ....ir.graph_schedule import Group
-from ....ir.groups import group_op
 from ....ir.ops import is_mac, parameters_of, weights_of
 from ....ir.workload import Operand
 from ...tiling.chains import follows
@@ -68,22 +66,21 @@ def can_join(graph: Graph, op: Op, arch: Architecture) -> bool:
 
 
 def is_group(graph: Graph, group: Group) -> bool:
-    """Whether a group can stand in a plan, as can all groups that share no member with it.
+    """Whether a group can stand in a plan, as can all groups of the same order beside it.
 
-    It stands where its last member stood, and nobody outside reads or makes what is between: so all
-    that it reads is made before it, whichever other groups there are. What members hand to each
-    other they read row by row.
+    Members follow each other in some order of the network: so all that they read is made before
+    them, whichever other groups there are. What they hand to each other they read row by row.
 
     Args:
         graph: The network.
-        group: Members in execution order, each of which but the last is read.
+        group: Members in execution order, each of which but the last has to be read by another.
     """
-    try:
-        group_op(graph, group)
-    except VerifyError:
-        return False
     inner = map(graph.producer.__getitem__, group.members[:-1])
-    is_read = all(len(op.results) == 1 and graph.consumers[op.name] for op in inner)
+    inside = frozenset(group.members)
+    is_read = all(
+        len(op.results) == 1 and any(item.name in inside for item in graph.consumers[op.name])
+        for op in inner
+    )
     return is_read and hand_on_rows(graph, group.members)
 
 

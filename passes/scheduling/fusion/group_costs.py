@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from ....ir.graph import Graph, Op
 from ....ir.graph_schedule import GraphSchedule, Group
-from ....ir.groups import group_op
+from ....ir.groups import group_op, handed_on
 from ....ir.in_place import replaceable
 from ..cosma.refine import CorrectedTraffic
 from ..cosma.traffic.delay import Delay
@@ -129,7 +129,8 @@ class GroupCosts:
             for step in self._steps(members)
             for item in self.plan.residences_at(step)
         }
-        return {name: size for name, size in kept.items() if name not in members[:-1]}
+        inside = handed_on(self.graph, members)
+        return {name: size for name, size in kept.items() if name not in inside}
 
     def taken(self, members: tuple[str, ...], kept: Mapping[str, int]) -> int:
         """Return the space that is taken by what the plan keeps on chip [byte].
@@ -154,7 +155,8 @@ class GroupCosts:
 
     def _own(self, group: Group) -> frozenset[str]:
         """Return the tensors that a group reads or makes."""
-        return frozenset((*group_op(self.graph, group).inputs, group.name))
+        op = group_op(self.graph, group)
+        return frozenset((*op.inputs, *(value.name for value in op.results)))
 
     def _resident(self, group: Group) -> frozenset[str]:
         """Return those of its tensors that the plan keeps on chip."""
@@ -193,7 +195,7 @@ class GroupCosts:
 
     def _moved_whole(self, group: Group, given_up: frozenset[str]) -> int:
         """Return what the plan moves beside a group, but for tensors that are given up [byte]."""
-        others = {*group.members[:-1], *given_up}
+        others = handed_on(self.graph, group.members) | given_up
         return sum(
             item.bytes
             for step in self._steps(group.members)

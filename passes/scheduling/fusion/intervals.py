@@ -23,7 +23,7 @@ from ....ir.ops import is_mac
 from ...deadline import NEVER, Deadline
 from ...tiling.chains import follows
 from ...tiling.residency import unit_of
-from ...tiling.stripes import makes_rows, rows_of
+from ...tiling.stripes import hands_out, makes_rows, rows_of
 from ..cosma.refine import CorrectedTraffic, Measured, residents
 from ..cosma.traffic.delay import Delay
 from ..cosma.traffic.model import StreamedTraffic
@@ -460,6 +460,8 @@ def with_largest_stripes(
 ) -> tuple[Group, ...]:
     """Return groups of the same members: the ones with the largest stripes whose lines fit.
 
+    Stripes that would have to keep rows of what others read are left out.
+
     Lines of lower stripes take no more, so that the highest ones that fit are found by halving; a
     single chain that makes all rows at once has no lines.
 
@@ -477,7 +479,8 @@ def with_largest_stripes(
 
     whole, *lower = (Group(members=members, rows=rows) for rows in (0, *heights))
     first = bisect.bisect_left(lower, True, key=fits)
-    return tuple(([whole] if fits(whole) else []) + lower[first:])[:_HEIGHTS]
+    fitting = ([whole] if fits(whole) else []) + lower[first:]
+    return tuple(group for group in fitting if hands_out(graph, members, group.rows))[:_HEIGHTS]
 
 
 def cycles_alone(base: Measured, group: Group) -> float:

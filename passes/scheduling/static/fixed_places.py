@@ -10,11 +10,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from ....ir.isa.instructions import Space
-from ....ir.tiles.graph import Role, TileGraph
+from ....ir.tiles.graph import TileGraph
 from ..engine.blocks import Block, pack_greedily, peak_bytes
 from .demand import demands
 from .issue_order import Turn
-from .tile_memory import LOADED
+from .tile_memory import FIXED, LOADED
 
 _SPARE = (1.0, 1.05, 1.1, 1.2, 1.35)
 """How many times their peak inner tiles may take, the least first."""
@@ -56,10 +56,15 @@ def fixed_places(
         ranges: First byte and size of the range of each space that tiles may use.
     """
     lives = demands(graph, order).get((Space.GB, 0), ())
-    inner = {tile: block for tile, block in lives if graph.tiles[tile].role is Role.INNER}
+    inner = {tile: block for tile, block in lives if _is_read_here(graph, tile)}
     if inner:
         yield from _of_all(graph, lives, ranges)
         yield from _of_inner(inner, ranges)
+
+
+def _is_read_here(graph: TileGraph, tile: int) -> bool:
+    """Whether a tile is made here and read here."""
+    return graph.tiles[tile].role in FIXED and tile in graph.readers
 
 
 def _of_all(

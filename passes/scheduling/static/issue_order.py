@@ -78,19 +78,25 @@ def _goes_on(graph: TileGraph, before: int, number: int) -> bool:
 
 
 def _batches(graph: TileGraph, chains: Sequence[Chain], npus: int) -> Iterator[list[Chain]]:
-    """Yield chains that run side by side: none reads an inner tile that another one writes."""
+    """Yield chains that run side by side: none reads what another one writes."""
     batch: list[Chain] = []
-    written: set[int] = set()
+    written: set[int | str] = set()
     for chain in chains:
         ops = [graph.ops[number] for turn in chain for number in turn]
-        read = {tile for op in ops for tile in op.reads if graph.tiles[tile].role is Role.INNER}
+        read = {_content(graph, tile) for op in ops for tile in op.reads}
         if len(batch) == npus or read & written:
             yield batch
             batch, written = [], set()
         batch.append(chain)
-        written |= {op.out for op in ops}
+        written |= {_content(graph, op.out) for op in ops}
     if batch:
         yield batch
+
+
+def _content(graph: TileGraph, number: int) -> int | str:
+    """Return what a tile holds: a resident tensor is the same in whatever tiles."""
+    tile = graph.tiles[number]
+    return tile.tensor if tile.is_resident else number
 
 
 def _dealt_out(graph: TileGraph, batch: Sequence[Chain]) -> Iterator[Turn]:

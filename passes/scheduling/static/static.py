@@ -23,7 +23,7 @@ from ..timing.retime import timed
 from .demand import check_demand, too_many
 from .fixed_places import NOWHERE, FixedPlaces, fixed_places
 from .issue_order import Turn, issue_order
-from .tile_memory import LOADED, TileMemory, TileRange
+from .tile_memory import FIXED, LOADED, TileMemory, TileRange
 from .timeline import Timeline
 
 
@@ -294,7 +294,7 @@ class _Run:
         for tile in (*op.reads, op.out):
             self.memory.touch(tile, npu, event)
         self.written[op.out] = self.written.get(op.out, 0) + 1
-        self._end_inner(op, npu)
+        self._end_read(op, npu)
         if op.accumulates:
             self._run_ahead(npu)
             return
@@ -303,12 +303,14 @@ class _Run:
         item = self.graph.tiles[op.out]
         if item.role is Role.O and self._is_complete(op.out) and not item.is_resident:
             self._transfer(EventKind.STORE, op.out, npu, reads=(self._block(op.out, npu),))
-            self.memory.end(op.out, npu)
+            if op.out not in self.graph.readers:
+                self.memory.end(op.out, npu)
 
-    def _end_inner(self, op: TileOp, npu: int) -> None:
-        """End the inner tiles that nobody reads after an operation."""
+    def _end_read(self, op: TileOp, npu: int) -> None:
+        """End the tiles of what was made here that nobody reads after an operation."""
         for tile in dict.fromkeys(op.reads):
-            if self.graph.tiles[tile].role is Role.INNER:
+            item = self.graph.tiles[tile]
+            if item.role in FIXED and not item.is_resident:
                 self.read[tile] = self.read.get(tile, 0) + 1
                 if self.read[tile] == len(self.graph.readers[tile]):
                     self.memory.end(tile, npu)

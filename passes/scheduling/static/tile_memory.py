@@ -209,12 +209,12 @@ class TileMemory:
     def _result_bytes(self) -> dict[Space, int]:
         """Return the bytes of each space that results take at most: two of each kind.
 
-        Outputs are of one kind, sums of another; inner tiles of each tensor of one of their own.
+        Sums are of one kind; outputs and inner tiles of each tensor of one of their own.
         """
         largest: dict[tuple[Space, Role, str], int] = {}
         for number, tile in enumerate(self.graph.tiles):
             if tile.role in RESULTS and not tile.is_resident and number not in self.fixed:
-                tensor = tile.tensor if tile.role is Role.INNER else ""
+                tensor = tile.tensor if tile.role in FIXED else ""
                 key = tile.space, tile.role, tensor
                 largest[key] = max(largest.get(key, 0), tile.occupied)
         found: dict[Space, int] = {}

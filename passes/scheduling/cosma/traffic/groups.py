@@ -11,6 +11,7 @@ from dataclasses import replace
 from .....ir.arch import Architecture
 from .....ir.graph import Graph, Op
 from .....ir.graph_schedule import Group
+from .....ir.groups import further_results
 from .....ir.ops import is_mac, spec_of, weights_of, workload
 from .....ir.workload import Operand
 from ....tiling.chains import Chain, chains
@@ -86,6 +87,7 @@ def _stripe_traffic(graph: Graph, group: Group, arch: Architecture) -> TrafficMo
     pass_scratchpad = Operand.W in arch.scratchpad_level.holds
     beside = 0 if pass_scratchpad else arch.whole_capacity(arch.home(Operand.W).name)
     own = set(group.members)
+    made = (group.name, *further_results(graph, group.members))
 
     def model(op: Op, resident: frozenset[str], workspace: int) -> StreamedTraffic | None:
         left = workspace - line_bytes(graph, group, resident)
@@ -100,9 +102,7 @@ def _stripe_traffic(graph: Graph, group: Group, arch: Architecture) -> TrafficMo
             for name, size in passing.items()
             if name not in own and name not in resident and not graph.is_constant(name)
         ]
-        result = ops[-1].result
-        if result.name not in resident:
-            moved.append((result.name, result.type.bytes))
+        moved += [(name, graph.types[name].bytes) for name in made if name not in resident]
         return StreamedTraffic(
             activations=tuple(moved),
             constants=constants + again,
