@@ -114,6 +114,17 @@ def handed_on(graph: Graph, members: Sequence[str]) -> frozenset[str]:
     return frozenset(members[:-1]).difference(further_results(graph, members))
 
 
+def ends(graph: Graph, members: Sequence[str]) -> frozenset[str]:
+    """Return the results that no member of a group reads: the last one, and perhaps others.
+
+    Args:
+        graph: The network.
+        members: Of the group, in execution order.
+    """
+    read = {name for member in members for name in graph.producer[member].inputs}
+    return frozenset(members) - read
+
+
 def _is_read_outside(graph: Graph, name: str, inside: frozenset[str]) -> bool:
     readers = graph.consumers[name]
     return name in graph.outputs or any(reader.name not in inside for reader in readers)

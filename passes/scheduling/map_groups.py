@@ -13,6 +13,7 @@ from ...ir.arch import Architecture
 from ...ir.errors import InfeasibleError
 from ...ir.graph import Graph, Op
 from ...ir.graph_schedule import Group
+from ...ir.groups import ends
 from ...ir.mapping import LoopNest
 from ...ir.module import Mapping as OperatorMapping
 from ...ir.module import Module
@@ -167,7 +168,7 @@ class GroupMapping:
         unit = unit_of(graph, plan, self.group.name)
         place = residency(graph, plan, unit)
         rows = rows_of_nests(graph, self.group, arch)
-        homes = homes_of(graph, self.group.members)
+        homes, results = homes_of(graph, self.group.members), ends(graph, self.group.members)
         left = max(0, place.workspace_bytes - line_bytes(graph, self.group, place.addresses))
         for chain in self._chains:
             head = chain[0]
@@ -180,7 +181,7 @@ class GroupMapping:
             if self._is_striped or head.operands[0] in place.addresses:
                 resident.add(Operand.I)
             made = home_of(homes, chain[-1].name).tensor
-            if made != self.group.name or self.group.name in place.addresses:
+            if made not in results or made in place.addresses:
                 resident.add(Operand.O)
             dims = {**base.dims, Dim.P: rows[chain[-1].name]}
             passing = 1 + self._fetched(chain, place.addresses)

@@ -21,7 +21,7 @@ from itertools import accumulate, pairwise
 from ...ir.arch import Architecture
 from ...ir.errors import InfeasibleError, VerifyError
 from ...ir.graph import Graph, Op
-from ...ir.groups import further_results
+from ...ir.groups import ends, further_results
 from ...ir.isa.instructions import Space, Unit
 from ...ir.mapping import LoopNest
 from ...ir.operators.access import Box, Read, View, size_of, whole
@@ -99,8 +99,7 @@ class GroupTiles:
         """
         if not self.hands_out:
             raise InfeasibleError(
-                f"stripes of group %{self.members[-1]} keep rows of a result that others read, or "
-                "leave some out",
+                f"stripes of group %{self.members[-1]} keep rows of a result that others read",
                 hint="let the group end there, or make all rows at once",
             )
         lags, depth = _lags(self.chains, behind), len(behind)
@@ -234,12 +233,7 @@ class _GroupTiler:
     )
 
     def __post_init__(self) -> None:
-        self.collector = TileCollector(self.final)
-
-    @property
-    def final(self) -> str:
-        """The result of the group."""
-        return self.chains[-1][-1].name
+        self.collector = TileCollector(self.chains[-1][-1].name)
 
     @cached_property
     def is_striped(self) -> bool:
@@ -249,13 +243,22 @@ class _GroupTiler:
     @cached_property
     def made_here(self) -> frozenset[str]:
         """What members make."""
-        return frozenset(op.name for chain in self.chains for op in chain)
+        return frozenset(self.members)
+
+    @cached_property
+    def members(self) -> tuple[str, ...]:
+        """Names of the operators, in execution order."""
+        return tuple(op.name for chain in self.chains for op in chain)
+
+    @cached_property
+    def ends(self) -> frozenset[str]:
+        """Results that no member reads."""
+        return ends(self.graph, self.members)
 
     @cached_property
     def handed_out(self) -> frozenset[str]:
         """What others read of the members, but for the last one."""
-        members = [op.name for chain in self.chains for op in chain]
-        return frozenset(further_results(self.graph, members))
+        return frozenset(further_results(self.graph, self.members))
 
     @cached_property
     def first_reads(self) -> frozenset[str]:
@@ -393,7 +396,7 @@ class _GroupTiler:
         """Begin new lines of what a chain makes in a stripe, and note those that have kept rows."""
         self.before.pop(op.name, None)
         made = stripe.made.get(op.name)
-        if made is None or op.name == self.final or op.name in self.homes:
+        if made is None or op.name in self.ends or op.name in self.homes:
             return
         if op.name in self.place.addresses:
             self.lines[op.name] = self.collector.tile(self._whole(op.name))
@@ -489,7 +492,7 @@ class _GroupTiler:
             return own_box(head, axes, run.tiler.output_box(ranges))
 
         def finish(sums: int, piece: Ranges, out: Ranges) -> tuple[TileOp, ...]:
-            if head.name == self.final:
+            if head.name in self.ends:
                 return (run.finish_of(sums, piece, run.tiler.outputs(out)),)
             place, outer = own(piece), own(out)
             after = self._passed_on(chain, place)
@@ -546,7 +549,7 @@ class _GroupTiler:
         if self.is_striped or head.operands[0] in self.place.addresses:
             found.add(Operand.I)
         made = self._home(chain[-1].name).tensor
-        if made != self.final or self.final in self.place.addresses:
+        if made not in self.ends or made in self.place.addresses:
             found.add(Operand.O)
         return frozenset(found)
 
@@ -603,11 +606,11 @@ class _GroupTiler:
         if position < len(chain) - 1:
             return self._tile(name, Role.INNER, box)
         home = self._home(name)
-        if home.tensor != self.final:
+        if home.tensor not in self.ends:
             return self.collector.tiles[self.lines[home.tensor]]
-        if self.final in self.place.addresses:
-            return self._whole(self.final)
-        return self._tile(self.final, Role.O, shifted(outer, home.channel))
+        if home.tensor in self.place.addresses:
+            return self._whole(home.tensor)
+        return self._tile(home.tensor, Role.O, shifted(outer, home.channel))
 
     def _home(self, name: str) -> Home:
         """Return where a tensor lies."""

@@ -15,6 +15,7 @@ from functools import cached_property, lru_cache
 from itertools import accumulate, pairwise
 
 from ...ir.graph import Graph
+from ...ir.groups import ends
 from ...ir.tiles.graph import Range
 from .chains import Chain, chains, inputs_of
 from .homes import Homes, home_of, homes_of
@@ -159,7 +160,9 @@ def _bytes_of_lines(
     parts = chains(graph, members)
     if len(parts) == 1 and not rows:
         return 0
-    row_bytes = _row_bytes(graph, parts, {*homes_of(graph, members), *resident, members[-1]})
+    row_bytes = _row_bytes(
+        graph, parts, {*homes_of(graph, members), *resident, *ends(graph, members)}
+    )
     ops = [graph.producer[name] for name in members]
     by_row = read_row_by_row(graph, ops, row_bytes.keys() - set(members))
     rounds = _rounds(seen, members, rows, is_early)

@@ -237,15 +237,24 @@ class _Rounds:
     Attributes:
         members: In reversed order.
         made: Rows made so far, by member.
+        results: What is read outside, with the rows of each.
     """
 
     members: Sequence[_Member]
     made: dict[str, int]
+    results: Mapping[str, int]
 
     def next(self, last: int) -> Stripe:
-        """Return the round that makes the rows of the last result below ``last``."""
-        final = self.members[0].name
-        wanted: dict[str, Range] = {final: Range(self.made[final], last)}
+        """Return the round that makes the rows of the last result below ``last``.
+
+        Of other results it makes at least the same part of all rows.
+        """
+        total = self.members[0].rows
+        wanted = {
+            name: Range(self.made[name], -(-rows * last // total))
+            for name, rows in self.results.items()
+            if -(-rows * last // total) > self.made[name]
+        }
         lowest: dict[str, int] = {}
         made: dict[str, Range] = {}
         lines: dict[str, Range] = {}
@@ -281,7 +290,8 @@ def stripes(graph: Graph, members: Sequence[str], rows: int) -> tuple[Stripe, ..
     """
     homes = homes_of(graph, members)
     ops = [graph.producer[name] for name in reversed(members)]
-    run = _Rounds([_member(graph, op, homes) for op in ops], dict.fromkeys(members, 0))
+    results = {name: rows_of(graph.types[name]) for name in _results(graph, members)}
+    run = _Rounds([_member(graph, op, homes) for op in ops], dict.fromkeys(members, 0), results)
     total = rows_of(ops[0].result.type)
     return tuple(run.next(last) for last in _ends(total, rows or total))
 
@@ -289,10 +299,9 @@ def stripes(graph: Graph, members: Sequence[str], rows: int) -> tuple[Stripe, ..
 def hands_out(
     graph: Graph, members: Sequence[str], rows: int, resident: Collection[str] = ()
 ) -> bool:
-    """Whether stripes make all that others read of a group's members, and can store it.
+    """Whether stripes can store all that others read of a group's members.
 
-    All rows are made, one after the other. Those that are stored are stored from lines, which are
-    just the rows that are made in a stripe: none is kept.
+    They store lines, which have to be just the rows that are made in a stripe: none is kept.
 
     Args:
         graph: The network.
@@ -300,28 +309,16 @@ def hands_out(
         rows: Rows of the last result that a stripe makes; 0: all.
         resident: What lies whole on chip.
     """
-    names = further_results(graph, members)
-    if not names:
-        return True
-    rounds = stripes(graph, members, rows)
-    return all(
-        _are_made_in_turn(rounds, name, rows_of(graph.types[name]))
-        and (name in resident or not _are_kept(rounds, name))
-        for name in names
+    stored = set(further_results(graph, members)).difference(resident)
+    return not stored or all(
+        stripe.made[name] == stripe.lines[name]
+        for stripe in stripes(graph, members, rows)
+        for name in stored & stripe.made.keys()
     )
 
 
-def _are_made_in_turn(rounds: Iterable[Stripe], name: str, total: int) -> bool:
-    """Whether all rows of a result are made, and none of them before one in front of it."""
-    made = [stripe.made[name] for stripe in rounds if name in stripe.made]
-    ends = [0, *(rows.stop for rows in made)]
-    return [rows.start for rows in made] == ends[:-1] and ends[-1] == total
-
-
-def _are_kept(rounds: Iterable[Stripe], name: str) -> bool:
-    """Whether rows of a result are copied from stripe to stripe."""
-    now = (stripe for stripe in rounds if name in stripe.made)
-    return any(stripe.made[name] != stripe.lines[name] for stripe in now)
+def _results(graph: Graph, members: Sequence[str]) -> tuple[str, ...]:
+    return (members[-1], *further_results(graph, members))
 
 
 def _ends(total: int, rows: int) -> Iterator[int]:

@@ -6,7 +6,7 @@ Residual additions, scales, activations, tables and conversions then work on til
 anyway.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from ....ir.arch import Architecture
 from ....ir.graph import Graph, Op
@@ -73,15 +73,21 @@ def is_group(graph: Graph, group: Group) -> bool:
 
     Args:
         graph: The network.
-        group: Members in execution order, each of which but the last has to be read by another.
+        group: Members in execution order, each of which shares a tensor with others.
     """
-    inner = map(graph.producer.__getitem__, group.members[:-1])
-    inside = frozenset(group.members)
-    is_read = all(
-        len(op.results) == 1 and any(item.name in inside for item in graph.consumers[op.name])
-        for op in inner
-    )
-    return is_read and hand_on_rows(graph, group.members)
+    ops = [graph.producer[name] for name in group.members]
+    has_one = all(len(op.results) == 1 for op in ops)
+    return has_one and _hang_together(graph, ops) and hand_on_rows(graph, group.members)
+
+
+def _hang_together(graph: Graph, ops: Iterable[Op]) -> bool:
+    """Whether operators are joined by what they read and make, constants left out."""
+    parts: list[set[str]] = []
+    for op in ops:
+        part = {op.name, *(name for name in op.inputs if not graph.is_constant(name))}
+        apart = [other for other in parts if part.isdisjoint(other)]
+        parts = [*apart, part.union(*(other for other in parts if other not in apart))]
+    return len(parts) == 1
 
 
 def hand_on_rows(graph: Graph, members: Sequence[str]) -> bool:

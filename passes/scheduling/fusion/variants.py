@@ -111,17 +111,21 @@ class Variants:
 def orders(graph: Graph, members: Sequence[str]) -> tuple[tuple[str, ...], ...]:
     """Return members so that of chains that are ready the one of most work comes first, and last.
 
+    The last chain remains the last one: its rows are what stripes are counted in.
+
     Args:
         graph: The network.
         members: Of a group, in execution order.
     """
-    parts = chains(graph, members)
+    *parts, last = chains(graph, members)
     work = {part: _macs(graph, part) for part in parts}
     ways = (
         _sorted(parts, most_first=True, work=work),
         _sorted(parts, most_first=False, work=work),
     )
-    return tuple(dict.fromkeys(tuple(op.name for part in way for op in part) for way in ways))
+    return tuple(
+        dict.fromkeys(tuple(op.name for part in (*way, last) for op in part) for way in ways)
+    )
 
 
 def _sorted(parts: Iterable[Chain], *, most_first: bool, work: dict[Chain, int]) -> Iterator[Chain]:

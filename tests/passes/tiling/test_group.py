@@ -20,6 +20,7 @@ from accnn.ir.tiles.graph import Role, TileGraph
 from accnn.ir.types import DType
 from accnn.ir.workload import DIMS, Dim, Operand
 from accnn.passes.base import Context
+from accnn.passes.scheduling.fusion.epilogues import is_group
 from accnn.passes.scheduling.map_operators import MapOperators
 from accnn.passes.scheduling.static.schedule_tiles import ScheduleTiles
 from accnn.passes.tiling.stripes import hands_out, rows_of, stripes, usual_rows
@@ -101,15 +102,10 @@ def groupings(draw: st.DrawFn, graph: Graph) -> tuple[Group, ...]:
         members = tuple(names[start:stop])
         rows = draw(st.integers(0, rows_of(graph.types[members[-1]])))
         group = Group(members=members, rows=rows)
-        if len(members) > 1 and are_read_inside(graph, members):
+        if len(members) > 1 and is_group(graph, group):
             group = group if hands_out(graph, members, group.rows) else replace(group, rows=0)
             found.append(group)
     return tuple(found)
-
-
-def are_read_inside(graph: Graph, members: Sequence[str]) -> bool:
-    readers = (graph.consumers[name] for name in members[:-1])
-    return all(any(op.name in members for op in ops) for ops in readers)
 
 
 def check_that_groups_compute_the_same(
@@ -567,4 +563,36 @@ def test_a_sum_is_stored_and_not_fetched_by_what_follows_it_in_a_group(
         assert set(kinds) == {EventKind.STORE}
     else:
         assert not kinds
+    assert compiled.wrong(compiled.run(detect_races=True)) == []
+
+
+def branches(size: int = 12) -> tuple[Graph, Mapping[str, Array]]:
+    """A sum that goes into two filters, one of which leaves out every second row."""
+    net = NetworkBuilder()
+    x = net.input("x", (1, 16, size, size))
+    sums = net.op("add", (net.conv(x, "c", 16, 1), x), "sum", quant=per_tensor(0.1, 1))
+    a, down = net.conv(sums, "a", 8, 1), net.conv(sums, "down", 16, 1, stride=2)
+    b = net.conv(a, "b", 16, 3, stride=2)
+    return net.build(net.op("add", (b, down), "y", quant=per_tensor(0.1, 1))), net.data
+
+
+@pytest.mark.parametrize("arch", MACHINES)
+@pytest.mark.parametrize("rows", [0, 1, 2, 4])
+@pytest.mark.parametrize("members", [("c", "sum", "a", "down"), ("c", "sum", "down", "a")])
+@pytest.mark.parametrize("budget", [None, 3000])
+def test_two_filters_of_a_sum_are_results_of_one_group(
+    arch: str, rows: int, members: tuple[str, ...], budget: int | None
+):
+    graph, data = branches()
+
+    group = Group(members=members, rows=rows)
+    compiled = compile_fused(graph, data, arch, (group,), budget if 0 < rows < 4 else None)
+
+    plan = compiled.module.graph_schedule
+    assert plan is not None
+    step = plan.step_of["c"]
+    assert not transfers(compiled, "sum", step)
+    for name in ("a", "down"):
+        is_resident = plan.resident(name, step) is not None
+        assert set(transfers(compiled, name, step)) == (set() if is_resident else {EventKind.STORE})
     assert compiled.wrong(compiled.run(detect_races=True)) == []
