@@ -159,12 +159,21 @@ class GroupCosts:
         return frozenset((*op.inputs, *(value.name for value in op.results)))
 
     def _resident(self, group: Group) -> frozenset[str]:
-        """Return those of its tensors that the plan keeps on chip."""
-        steps = self._steps(group.members)
-        own = self._own(group)
-        return frozenset(
-            name for name in own if any(self.plan.resident(name, step) for step in steps)
-        )
+        """Return those of its tensors that the plan keeps on chip, as far as its lines fit, too.
+
+        The plan keeps some of them one after the other. The largest ones are given up.
+        """
+        steps, own = self._steps(group.members), self._own(group)
+        kept = {
+            name: self.graph.types[name].bytes
+            for name in sorted(own)
+            if any(self.plan.resident(name, step) for step in steps)
+        }
+        while (
+            kept and self._needed(group, kept) + self.taken(group.members, kept) > self.plan.budget
+        ):
+            del kept[max(kept, key=kept.__getitem__)]
+        return frozenset(kept)
 
     def _tiled(self, op: Op, here: frozenset[str], space: int) -> StreamedTraffic | None:
         return self.traffic.measure(op, here, space, space)
