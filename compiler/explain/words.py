@@ -97,8 +97,10 @@ def _obstacle(border: Border) -> str:
                 f"together they are {border.demand} operators, without those that only finish the "
                 f"tiles of others; a group has {border.limit} at most"
             )
-        case Obstacle.SHAPE:
-            return "what one would hand to the other is read elsewhere, too, or others come between"
+        case Obstacle.UNRELATED:
+            return "they share no tensor"
+        case Obstacle.ROWS:
+            return "rows of what others read, too, would be kept, and all rows at once do not fit"
         case Obstacle.AXES:
             return "what one would hand to the other is not read row by row"
         case Obstacle.LINES:

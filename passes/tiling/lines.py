@@ -19,7 +19,7 @@ from ...ir.groups import ends
 from ...ir.tiles.graph import Range
 from .chains import Chain, chains, inputs_of
 from .homes import Homes, home_of, homes_of
-from .stripes import Stripe, activations, read_row_by_row, rows_of, stripes
+from .stripes import SameGraph, Stripe, activations, read_row_by_row, rows_of, stripes
 
 
 def kept_rows(now: Stripe, then: Stripe) -> Mapping[str, Range]:
@@ -135,25 +135,12 @@ def bytes_of_lines(
     """
     read = {name for member in members for name in graph.producer[member].inputs}
     beside = frozenset(read.intersection(resident))
-    return _bytes_of_lines(_SameGraph(graph), tuple(members), rows, beside, is_early)
-
-
-@dataclass(frozen=True, eq=False)
-class _SameGraph:
-    """A network, the same as another only if it is that one: to compare all parts takes long."""
-
-    graph: Graph
-
-    def __hash__(self) -> int:
-        return id(self.graph)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _SameGraph) and self.graph is other.graph
+    return _bytes_of_lines(SameGraph(graph), tuple(members), rows, beside, is_early)
 
 
 @lru_cache(maxsize=4096)
 def _bytes_of_lines(
-    seen: _SameGraph, members: tuple[str, ...], rows: int, resident: frozenset[str], is_early: bool
+    seen: SameGraph, members: tuple[str, ...], rows: int, resident: frozenset[str], is_early: bool
 ) -> int:
     """Return the bytes of lines; who chooses groups asks about the same ones several times."""
     graph = seen.graph
@@ -171,7 +158,7 @@ def _bytes_of_lines(
 
 @lru_cache(maxsize=16)
 def _rounds(
-    seen: _SameGraph, members: tuple[str, ...], rows: int, is_early: bool
+    seen: SameGraph, members: tuple[str, ...], rows: int, is_early: bool
 ) -> tuple["_Round", ...]:
     """Return the stripes of a group that differ; soon asked for again, with others resident."""
     links, homes = _links(chains(seen.graph, members)), homes_of(seen.graph, members)

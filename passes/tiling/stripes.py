@@ -12,6 +12,7 @@ next and lack yet, each row once: a filter's *halo* is kept from stripe to strip
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from ...ir.graph import Graph, Op
 from ...ir.groups import further_results
@@ -280,6 +281,19 @@ class _Rounds:
                 lowest[name] = min(lowest.get(name, rows.start), rows.start)
 
 
+@dataclass(frozen=True, eq=False)
+class SameGraph:
+    """A network, the same as another only if it is that one: to compare all parts takes long."""
+
+    graph: Graph
+
+    def __hash__(self) -> int:
+        return id(self.graph)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, SameGraph) and self.graph is other.graph
+
+
 def stripes(graph: Graph, members: Sequence[str], rows: int) -> tuple[Stripe, ...]:
     """Return the rounds of a group.
 
@@ -288,6 +302,13 @@ def stripes(graph: Graph, members: Sequence[str], rows: int) -> tuple[Stripe, ..
         members: Names of its operators, in execution order.
         rows: Rows of the last result that a round makes; 0: all.
     """
+    return _stripes(SameGraph(graph), tuple(members), rows)
+
+
+@lru_cache(maxsize=64)
+def _stripes(seen: SameGraph, members: tuple[str, ...], rows: int) -> tuple[Stripe, ...]:
+    """Return the rounds of a group; what lines take and what moves is asked one after the other."""
+    graph = seen.graph
     homes = homes_of(graph, members)
     ops = [graph.producer[name] for name in reversed(members)]
     results = {name: rows_of(graph.types[name]) for name in _results(graph, members)}

@@ -16,6 +16,7 @@ from ....ir.graph_schedule import GraphSchedule, Group
 from ....ir.groups import group_op, handed_on
 from ...tiling.chains import chains, working
 from ...tiling.residency import unit_of
+from ...tiling.stripes import hands_out
 from ..cosma.refine import residents
 from ..cosma.traffic.model import StreamedTraffic, TrafficModel
 from ..map_groups import line_bytes
@@ -32,10 +33,12 @@ class Obstacle(StrEnum):
     """One of their operators can be no member of a group."""
     COUNT = "count"
     """Together they are more operators than a group joins."""
-    SHAPE = "shape"
-    """Somebody outside reads what they would hand to each other, or needs to run in between."""
+    UNRELATED = "unrelated"
+    """They share no tensor."""
     AXES = "axes"
     """One of them reads what they would hand to each other along other axes than its rows."""
+    ROWS = "rows"
+    """Stripes would keep rows of what others read, too, and all rows at once do not fit."""
     LINES = "lines"
     """The rows that they hand to each other take too much of the scratchpad."""
     TILES = "tiles"
@@ -155,13 +158,15 @@ class _Pair:
             return replace(self._at(Obstacle.COUNT), demand=count, limit=MOST_CHAINS)
         if not hand_on_rows(self.graph, self._members):
             return self._at(Obstacle.AXES)
-        return None if is_group(self.graph, self._whole) else self._at(Obstacle.SHAPE)
+        return None if is_group(self.graph, self._whole) else self._at(Obstacle.UNRELATED)
 
     def _without_space(self) -> Border | None:
-        """Return that not even the lowest stripes leave space for their lines."""
+        """Return that not even the lowest stripes leave space for their lines, or keep rows."""
         if self._offered:
             return None
         lowest = replace(self._whole, rows=1)
+        if not hands_out(self.graph, lowest.members, lowest.rows):
+            return self._at(Obstacle.ROWS)
         return replace(
             self._at(Obstacle.LINES),
             demand=line_bytes(self.graph, lowest),

@@ -11,7 +11,6 @@ from hypothesis import given, settings
 from accnn.ir.errors import InfeasibleError, VerifyError
 from accnn.ir.graph import Attr, Graph, eliminate_dead
 from accnn.ir.graph_schedule import Group
-from accnn.ir.groups import contracted
 from accnn.ir.isa.instructions import Unit
 from accnn.ir.mapping import Allocation, Loop, SpatialLoop
 from accnn.ir.module import Module
@@ -366,16 +365,22 @@ def test_vectors_along_columns_have_no_lines(arch: str, budget: int | None):
     assert compiled.wrong(compiled.run(detect_races=True)) == []
 
 
-def test_what_others_read_cannot_be_inside_of_a_group():
+def test_rows_of_what_others_read_cannot_be_kept():
     net = NetworkBuilder()
     x = net.input("x", (1, 8, 6, 6))
     a = net.conv(x, "a", 8, 1)
     b = net.conv(a, "b", 8, 3)
     graph = net.build(net.op("add", (a, b), "y", quant=per_tensor(0.1)))
 
-    contracted(graph, (Group(members=("a", "b", "y")),))
-    with pytest.raises(VerifyError, match="%a is read outside of group %b"):
-        contracted(graph, (Group(members=("a", "b")),))
+    assert compile_fused(graph, net.data, "simba", (Group(members=("a", "b", "y"), rows=2),))
+    assert compile_fused(graph, net.data, "simba", (Group(members=("a", "b")),))
+    whole = compile_fused(graph, net.data, "simba", (Group(members=("a", "b"), rows=2),))
+    plan = whole.module.graph_schedule
+    assert plan is not None
+    assert plan.resident("a", 0) is not None
+    assert whole.wrong(whole.run(detect_races=True)) == []
+    with pytest.raises(InfeasibleError, match="keep rows of a result that others read"):
+        compile_fused(graph, net.data, "simba", (Group(members=("a", "b"), rows=2),), 600)
 
 
 def moved(compiled: Compiled) -> set[str]:

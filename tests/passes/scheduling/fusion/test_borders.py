@@ -83,12 +83,30 @@ def test_more_operators_than_a_group_joins_are_counted():
 
 
 @pytest.mark.parametrize("is_read", [True, False])
-def test_what_others_read_cannot_be_handed_on(is_read: bool):
+def test_rows_of_what_others_read_cannot_be_kept(is_read: bool):
     graph, _ = two(is_read=is_read)
+
+    (found,) = borders_of(graph, plan_of(graph, "4000"))
+
+    assert (found.obstacle is Obstacle.ROWS) == is_read
+
+
+def test_they_may_be_made_all_at_once():
+    graph, _ = two(is_read=True)
 
     (found,) = borders_of(graph, plan_of(graph))
 
-    assert (found.obstacle is Obstacle.SHAPE) == is_read
+    assert found.obstacle in {Obstacle.BYTES, Obstacle.CYCLES, Obstacle.CHOICE}
+
+
+def test_operators_that_share_nothing_are_unrelated():
+    net = NetworkBuilder()
+    a = net.conv(net.input("x", (1, 8, 6, 6)), "a", 8, 3)
+    graph = net.build(a, net.conv(net.input("z", (1, 8, 6, 6)), "b", 8, 3))
+
+    (found,) = borders_of(graph, plan_of(graph))
+
+    assert found.obstacle is Obstacle.UNRELATED
 
 
 def test_lines_that_are_too_large_are_told_with_what_they_may_take():

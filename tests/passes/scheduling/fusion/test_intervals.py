@@ -23,7 +23,7 @@ from accnn.passes.scheduling.fusion.intervals import (
     with_largest_stripes,
 )
 from accnn.passes.scheduling.map_groups import line_bytes
-from accnn.passes.tiling.stripes import rows_of
+from accnn.passes.tiling.stripes import hands_out, rows_of
 from tests.networks import NetworkBuilder, per_tensor
 from tests.passes.tiling.fused import dense_block, fire, inverted
 
@@ -325,6 +325,7 @@ def test_largest_stripes_are_those_of_all_that_fit(graph: Graph):
                 rows
                 for rows in heights
                 if line_bytes(graph, Group(members=members, rows=rows)) <= LINES * budget
+                and hands_out(graph, members, rows)
             ]
             assert [group.rows for group in found] == fitting[:4]
             sizes.add(len(found))
