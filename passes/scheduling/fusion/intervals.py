@@ -17,6 +17,7 @@ from typing import TypeAlias
 from ....ir.arch import Architecture
 from ....ir.graph import Graph, Op
 from ....ir.graph_schedule import GraphSchedule, Group
+from ....ir.groups import further_results
 from ....ir.operators.access import MOST_LOOPS
 from ....ir.operators.families.moves import joins_channels
 from ....ir.ops import is_mac
@@ -407,11 +408,18 @@ class Intervals:
         """Equal numbers for steps that are alike."""
         return StepKinds(self.graph, self.plan, [item.bytes for item in self._alone]).numbers
 
+    @cached_property
+    def _in_place(self) -> frozenset[str]:
+        """Results in the place of operands, which only the last one of a group can be."""
+        return frozenset(item.tensor for item in self.plan.in_place)
+
     def _candidates(self, start: int, stop: int) -> Iterator[tuple[Group, Cost]]:
         """Yield the groups of some steps that may be worth measuring, with their least cost."""
         members = self.plan.order[start:stop]
         is_cut_small = self._operations[stop] - self._operations[start] > _MOST_OF_STEPS
         if is_cut_small or not is_group(self.graph, Group(members=members)):
+            return
+        if not self._in_place.isdisjoint(further_results(self.graph, members)):
             return
         most = _SAVING * self._together(start, stop).bytes
         kept = self._costs.kept(members)

@@ -90,6 +90,25 @@ def dense_block(size: int = 9) -> tuple[Graph, Mapping[str, Array]]:
     return net.build(net.op("concat", tuple(made), "y", {"axis": 1}, quant)), net.data
 
 
+def shortcut(size: int = 12) -> tuple[Graph, Mapping[str, Array]]:
+    """A sum that goes into a narrow filter, and, beside what is made of that, into another sum."""
+    net = NetworkBuilder()
+    x = net.input("x", (1, 16, size, size))
+    sums = net.op("add", (net.conv(x, "c", 16, 1), x), "sum", quant=per_tensor(0.1, 1))
+    b = net.conv(net.conv(sums, "a", 8, 1), "b", 16, 3)
+    return net.build(net.op("add", (b, sums), "y", quant=per_tensor(0.1, 1))), net.data
+
+
+def branches(size: int = 12) -> tuple[Graph, Mapping[str, Array]]:
+    """A sum that goes into two filters, one of which leaves out every second row."""
+    net = NetworkBuilder()
+    x = net.input("x", (1, 16, size, size))
+    sums = net.op("add", (net.conv(x, "c", 16, 1), x), "sum", quant=per_tensor(0.1, 1))
+    a, down = net.conv(sums, "a", 8, 1), net.conv(sums, "down", 16, 1, stride=2)
+    b = net.conv(a, "b", 16, 3, stride=2)
+    return net.build(net.op("add", (b, down), "y", quant=per_tensor(0.1, 1))), net.data
+
+
 def softmax(net: NetworkBuilder, x: str, name: str, axis: int) -> str:
     """Add what a softmax of floats is split into, and its conversion to bytes."""
     attrs = {"axis": axis}

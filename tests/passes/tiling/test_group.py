@@ -28,11 +28,13 @@ from tests.inputs import Array
 from tests.networks import NetworkBuilder, per_tensor
 from tests.passes.tiling.fused import (
     bottleneck,
+    branches,
     compile_fused,
     dense_block,
     fire,
     inverted,
     planned,
+    shortcut,
 )
 from tests.thinned import examples, thinned
 from tests.tiles import tiles_of
@@ -530,15 +532,6 @@ def test_a_first_stripe_of_more_rows_is_cut_to_those_of_the_nest():
     assert compiled.wrong(compiled.run(detect_races=True)) == []
 
 
-def shortcut(size: int = 12) -> tuple[Graph, Mapping[str, Array]]:
-    """A sum that goes into a narrow filter, and, beside what is made of that, into another sum."""
-    net = NetworkBuilder()
-    x = net.input("x", (1, 16, size, size))
-    sums = net.op("add", (net.conv(x, "c", 16, 1), x), "sum", quant=per_tensor(0.1, 1))
-    b = net.conv(net.conv(sums, "a", 8, 1), "b", 16, 3)
-    return net.build(net.op("add", (b, sums), "y", quant=per_tensor(0.1, 1))), net.data
-
-
 def transfers(compiled: Compiled, tensor: str, step: int) -> list[EventKind]:
     """Return how a tensor is moved in a step, in the order of events."""
     schedule = tiles_of(compiled.module)
@@ -569,16 +562,6 @@ def test_a_sum_is_stored_and_not_fetched_by_what_follows_it_in_a_group(
     else:
         assert not kinds
     assert compiled.wrong(compiled.run(detect_races=True)) == []
-
-
-def branches(size: int = 12) -> tuple[Graph, Mapping[str, Array]]:
-    """A sum that goes into two filters, one of which leaves out every second row."""
-    net = NetworkBuilder()
-    x = net.input("x", (1, 16, size, size))
-    sums = net.op("add", (net.conv(x, "c", 16, 1), x), "sum", quant=per_tensor(0.1, 1))
-    a, down = net.conv(sums, "a", 8, 1), net.conv(sums, "down", 16, 1, stride=2)
-    b = net.conv(a, "b", 16, 3, stride=2)
-    return net.build(net.op("add", (b, down), "y", quant=per_tensor(0.1, 1))), net.data
 
 
 @pytest.mark.parametrize("arch", MACHINES)
