@@ -14,7 +14,7 @@ from accnn.passes.scheduling.fusion.epilogues import is_group
 from accnn.passes.scheduling.fusion.intervals import Intervals, can_be_member
 from accnn.passes.scheduling.schedule_cosma import ScheduleCosma
 from accnn.passes.tiling.stripes import rows_of
-from tests.passes.tiling.fused import bottleneck, branches, fire, inverted, shortcut
+from tests.passes.tiling.fused import bottleneck, fire, inverted, shortcut
 
 Groups = tuple[Group, ...]
 
@@ -56,8 +56,7 @@ def all_sets(graph: Graph, order: tuple[str, ...], fits: list[bool], heights) ->
     ("make", "arch", "scratchpad", "heights"),
     [
         (inverted, "edge-1m", "20000", (2,)),
-        pytest.param(shortcut, "flexer-arch5", "20000", (2, 7), marks=pytest.mark.slow),
-        pytest.param(branches, "flexer-arch5", "20000", (2, 7), marks=pytest.mark.slow),
+        pytest.param(shortcut, "flexer-arch5", "20000", (7,), marks=pytest.mark.slow),
         pytest.param(inverted, "edge-1m", "20000", (1, 2, 4, 7, 14), marks=pytest.mark.slow),
         pytest.param(inverted, "simba", "9000", (1, 2, 4, 7, 14), marks=pytest.mark.slow),
         pytest.param(bottleneck, "simba", "9000", (1, 2, 4, 7, 14), marks=pytest.mark.slow),
