@@ -8,6 +8,7 @@ from ...ir.isa.program import Program
 from ...ir.module import Module
 from ...passes.base import require_arch
 from ...passes.scheduling.network.store_results import store_results
+from ...passes.tiling.residency import unit_of
 
 
 def observed(module: Module) -> Module:
@@ -38,6 +39,6 @@ def _stores(module: Module, plan: GraphSchedule) -> tuple[Transfer, ...]:
     return tuple(
         Transfer(tensor=value.name, step=step, bytes=value.type.bytes)
         for step, name in enumerate(plan.order)
-        for value in module.graph.producer[name].results
+        for value in unit_of(module.graph, plan, name).results
         if value.name not in stored and plan.resident(value.name, step) is not None
     )

@@ -1,12 +1,14 @@
 """Judge a simulated run against onnxruntime, and find the operator where a difference begins."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
 
 from ...ir.errors import MismatchError
+from ...ir.graph import Graph, Op
+from ...ir.groups import further_results
 from ...ir.module import Module
 from ...ir.report import OutputCheck, Verification
 from ...models.onnx_import.importer import ImportedNetwork
@@ -157,16 +159,39 @@ def _layers(
         ops = tuple(map(graph.producer.__getitem__, members))
         for op in ops:
             tensors[op.name] = run_op(op, graph.types, tensors)
-        found = _observed(simulation, name)
         group = tolerances(graph, ops=ops) if len(ops) > 1 else {}
-        allowed = group.get(name, own_tolerance(graph.producer[name]))
-        check = compare(found, tensors[name], name, tolerance=allowed)
-        if check.mismatches and allowed.relative:
-            moved = carried(graph, ops, tensors, [name])
-            check = compare(found, tensors[name], name, tolerance=_wider(allowed, moved[name]))
-        tensors[name] = found
-        checks.append(check)
+        made: dict[str, Array] = {}
+        for result in (*further_results(graph, members), name):
+            made[result] = _observed(simulation, result)
+            allowed = group.get(result, own_tolerance(graph.producer[result]))
+            checks.append(_compared(graph, ops, tensors, result, made[result], allowed))
+        tensors |= made
     return tuple(checks)
+
+
+def _compared(
+    graph: Graph,
+    ops: Sequence[Op],
+    tensors: Mapping[str, Array],
+    name: str,
+    found: Array,
+    allowed: Tolerance,
+) -> OutputCheck:
+    """Compare a result with what it must be; floats may differ by what rounding carries to it.
+
+    Args:
+        graph: The network.
+        ops: What was executed together.
+        tensors: What the reference makes of what these were given.
+        name: Of the result.
+        found: What the program made.
+        allowed: By how much it may differ in any case.
+    """
+    check = compare(found, tensors[name], name, tolerance=allowed)
+    if not (check.mismatches and allowed.relative):
+        return check
+    moved = carried(graph, ops, tensors, [name])[name]
+    return compare(found, tensors[name], name, tolerance=_wider(allowed, moved))
 
 
 def _observed(simulation: SimulationResult, name: str) -> Array:

@@ -49,6 +49,7 @@ RIGHT: dict[str, Callable[[], TileGraph]] = {
     "a tile of one element": lambda: with_tile(W0, box=(Range(3, 4),)),
     "an inner tile written at once": lambda: copies((8, 16)),
     "an inner tile written in parts": lambda: copies((8, 11), (11, 12), (12, 16)),
+    "outputs that are read": lambda: copies((8, 11), (11, 16), role=Role.O),
 }
 
 
@@ -109,6 +110,14 @@ WRONG: dict[str, tuple[Callable[[], TileGraph], str]] = {
     "a part behind the tile": (lambda: copies((8, 12), (12, 17)), "is not written once in full"),
     "a box before the tile": (lambda: copies((7, 15)), "is not written once in full"),
     "all but the last column": (lambda: copies((8, 15)), "is not written once in full"),
+    "outputs that are read and not all written": (
+        lambda: copies((8, 15), role=Role.O),
+        "tile 1 of %inner is not written once in full",
+    ),
+    "outputs that are read and nobody writes": (
+        lambda: copies(role=Role.O),
+        "tile 1 of %inner is read and not written",
+    ),
 }
 
 

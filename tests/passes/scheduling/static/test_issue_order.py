@@ -1,9 +1,11 @@
 """The order in which operations are issued."""
 
+import pytest
+
 from accnn.ir.graph_schedule import Group
 from accnn.passes.scheduling.static.issue_order import Turn, issue_order
 from tests.networks import NetworkBuilder
-from tests.passes.tiling.fused import compile_fused, softmax
+from tests.passes.tiling.fused import compile_fused, shortcut, softmax
 from tests.tiles import tiles_of
 
 from .test_static import product
@@ -43,3 +45,32 @@ def test_what_several_operations_read_does_not_make_one_turn_of_them():
 
     assert turns.count(["y_sub", "y_exp"]) == 2
     assert turns.count(["y_div", "y"]) == 2
+
+
+@pytest.mark.parametrize("budget", [None, 2500])
+def test_what_reads_a_stored_result_does_not_run_beside_what_makes_it(budget: int | None):
+    """Whether the result lies in tiles that are stored, or whole on chip."""
+    graph, data = shortcut()
+    group = Group(members=("c", "sum", "a"), rows=2)
+    compiled = compile_fused(graph, data, "flexer-arch1", (group,), budget)
+    plan = compiled.module.graph_schedule
+    assert plan is not None
+    assert (plan.resident("sum", plan.step_of["a"]) is None) == (budget is not None)
+    tiles = tiles_of(compiled.module).graph
+
+    order = [number for turn in issue_order(tiles, 2) for number in turn.ops]
+
+    place = {number: position for position, number in enumerate(order)}
+    sums = [number for number, tile in enumerate(tiles.tiles) if tile.tensor == "sum"]
+    boxes = {tile: tiles.tiles[tile] for tile in sums}
+    reads = [
+        (number, tile)
+        for number, op in enumerate(tiles.ops)
+        if op.works_for == "a"
+        for tile in op.reads
+        if tile in boxes
+    ]
+    assert reads
+    for reader, tile in reads:
+        for writer in tiles.writers.get(tile, ()):
+            assert place[writer] < place[reader]
