@@ -83,11 +83,13 @@ from tests.passes.scheduling.timing.test_clock import (
 from tests.passes.tiling.fused import (
     attention,
     bottleneck,
+    branches,
     compile_fused,
     fire,
     inverted,
     perceptron,
     shares,
+    shortcut,
 )
 from tests.runtime_sim.array.test_against_execution import check as check_execution
 from tests.runtime_sim.functional import test_mac as mac_tests
@@ -221,6 +223,13 @@ def _fused() -> None:
         for arch in ("simba", "flexer-arch5"):
             group = Group(members=tuple(op.name for op in graph.ops), rows=2)
             compiled = compile_fused(graph, data, arch, (group,))
+            assert compiled.wrong(compiled.run(detect_races=True)) == []
+    for make, budget in product((shortcut, branches), (None, 3000)):
+        graph, data = make()
+        members = ("c", "sum", "a", "down") if make is branches else ("c", "sum", "a")
+        for arch in ("simba", "flexer-arch1"):
+            group = Group(members=members, rows=1)
+            compiled = compile_fused(graph, data, arch, (group,), budget)
             assert compiled.wrong(compiled.run(detect_races=True)) == []
 
 

@@ -272,6 +272,13 @@ _TILES = (
         Exam.FUSED,
     ),
     Fault(
+        "what others read of a group is not stored",
+        "passes/tiling/group.py",
+        "if op.name in self.handed_out:",
+        "if op.name in self.ends:",
+        Exam.FUSED,
+    ),
+    Fault(
         "a reduction of lines takes the first column alone",
         "backend/lowering/select_vector.py",
         "box = list(read.box(site.step.box))",

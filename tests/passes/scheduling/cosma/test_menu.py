@@ -8,6 +8,7 @@ from accnn.ir.graph_schedule import Group
 from accnn.ir.groups import contracted
 from accnn.passes.scheduling.cosma.menu import replaced_operands, streaming_menu
 from accnn.passes.scheduling.cosma.problem import problem_of
+from accnn.passes.scheduling.cosma.traffic.groups import group_traffic
 from accnn.passes.scheduling.cosma.traffic.streaming import analytic_traffic
 from tests.networks import NetworkBuilder, per_tensor
 
@@ -81,3 +82,22 @@ def test_workspaces_take_what_residents_leave_and_no_more(is_replaced: bool):
     (add,) = (index for index, item in enumerate(problem.operations) if item.name == "y")
     whole = [option for option in problem.operations[add].menu if not option.streamed]
     assert bool(whole) == is_replaced
+
+
+def test_each_result_of_a_group_may_pass_in_tiles():
+    arch = load_architecture("edge-1m")
+    branching = network()
+    seen = contracted(branching, (Group(members=("y", "z"), rows=2),))
+    assert [value.name for value in seen.producer["z"].results] == ["z", "y"]
+
+    model = group_traffic(branching, Group(members=("y", "z"), rows=2), arch)
+    problem = problem_of(seen, 8 * SIZE, menu=streaming_menu(seen, arch, 8 * SIZE, model))
+
+    (group,) = (item for item in problem.operations if item.name == "z")
+    names = [
+        {problem.tensors[tensor].name for tensor, _ in option.streamed} for option in group.menu
+    ]
+    for streamed in ({"z"}, {"y"}, {"y", "z"}):
+        assert streamed in names
+    every = next(option for option in group.menu if len(option.streamed) == 4)
+    assert sum(size for _, size in every.streamed) == 4 * SIZE

@@ -2,7 +2,8 @@
 
 import pytest
 
-from accnn.ir.graph_schedule import GraphSchedule, Residence
+from accnn.ir.graph import Op
+from accnn.ir.graph_schedule import GraphSchedule, Group, Residence
 from accnn.passes.scheduling.cosma.refine import CorrectedTraffic
 from accnn.passes.scheduling.cosma.traffic.delay import Delay
 from accnn.passes.scheduling.fusion.group_costs import GroupCosts
@@ -43,3 +44,29 @@ def test_a_result_in_the_place_of_an_operand_takes_no_space(
     kept = dict.fromkeys(("x", "a", "y"), SIZE)
 
     assert costs.taken(members, kept) == taken
+
+
+@pytest.mark.parametrize(("budget", "kept"), [(8, {"x", "a", "b"}), (5, {"a", "b"}), (3, {"b"})])
+def test_a_group_keeps_on_chip_what_its_lines_leave_space_for(budget: int, kept: set[str]):
+    """The largest of its tensors are given up first."""
+    net = NetworkBuilder()
+    x = net.input("x", (1, 32, 6, 6))
+    a = net.conv(x, "a", 16, 1)
+    graph = net.build(a, net.conv(a, "b", 8, 1))
+    plan = GraphSchedule(
+        budget=budget * SIZE,
+        order=("a", "b"),
+        residences=tuple(
+            Residence(tensor=name, first_step=0, last_step=1, address=0, bytes=SIZE)
+            for name in ("x", "a", "b")
+        ),
+    )
+    asked: list[frozenset[str]] = []
+
+    def ask(op: Op, here: frozenset[str], space: int) -> None:
+        asked.append(here)
+
+    costs = GroupCosts(graph, plan, CorrectedTraffic(ask, ask), Delay(bandwidth=1.0))
+    costs.estimated(Group(members=("a", "b"), rows=1))
+
+    assert asked == [frozenset(kept), frozenset()]
