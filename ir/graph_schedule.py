@@ -104,8 +104,8 @@ class Stream:
 class Group:
     """Operators that are executed together, in one step, tile by tile.
 
-    What only they read never leaves the chip. Others may read the result of the last one, and also
-    what members read on the way (*further results*).
+    What only they read never leaves the chip. Others may read the result of the last one, and of
+    any other one (*further results*).
 
     Attributes:
         members: Names of the operators, in execution order; the group has the name of the last.
