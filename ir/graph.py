@@ -52,6 +52,11 @@ class Op:
         """Operands that are present, in order, each once."""
         return tuple(dict.fromkeys(name for name in self.operands if name))
 
+    @property
+    def touched(self) -> tuple[str, ...]:
+        """All that it reads, and then all that it makes, each once."""
+        return (*self.inputs, *(value.name for value in self.results))
+
     def attr(self, name: str, default: Attr | None = None) -> Attr:
         """Return an attribute.
 

@@ -241,9 +241,8 @@ class _Replay:
             )
 
     def _check_streams_used(self, step: int, op: Op) -> None:
-        touched = {*op.inputs, *(value.name for value in op.results)}
         for name in self._streams[step]:
-            if name not in touched or name in self._resident:
+            if name not in op.touched or name in self._resident:
                 raise VerifyError(f"%{name} is streamed at step {step} for nothing")
 
     def _store(self, step: int) -> None:

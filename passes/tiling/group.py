@@ -407,9 +407,8 @@ class _GroupTiler:
                 self.joined[op.name] = (self.kept.pop(op.name),)
             else:
                 self.before[op.name] = self.lines[op.name]
-        box, role = _rows_box(op.result.type, rows), Role.INNER
-        if op.name in self.handed_out:
-            role = Role.O
+        box = _rows_box(op.result.type, rows)
+        role = Role.O if op.name in self.handed_out else Role.INNER
         self.lines[op.name] = self.collector.tile(self._tile(op.name, role, box))
 
     def _kept(self, chain: Chain, stripe: Stripe) -> Iterator[Block]:

@@ -9,7 +9,7 @@ nothing left to do for it. That takes rows that are made just when those of the 
 else reads the operand must come after the concatenation, and then reads its part of the result.
 """
 
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from ...ir.graph import Graph, Op
@@ -60,16 +60,12 @@ def homes_of(graph: Graph, members: Sequence[str]) -> Homes:
         for operand, start in zip(op.operands, starts, strict=True):
             inside = {name: home.channel for name, home in homes.items() if home.tensor == operand}
             inside[operand] = 0
-            if (
-                operand in place
-                and operand not in homes
-                and _is_free(graph, op, inside.keys(), place)
-            ):
+            if operand in place and operand not in homes and _is_free(graph, op, inside, place):
                 homes.update((name, Home(op.name, start + at)) for name, at in inside.items())
     return homes
 
 
-def _is_free(graph: Graph, op: Op, inside: Set[str], place: Mapping[str, int]) -> bool:
+def _is_free(graph: Graph, op: Op, inside: Collection[str], place: Mapping[str, int]) -> bool:
     """Whether an operand can lie in a concatenation: nobody else needs its rows before, or later.
 
     Args:
@@ -80,7 +76,7 @@ def _is_free(graph: Graph, op: Op, inside: Set[str], place: Mapping[str, int]) -
     """
     if sum(name in inside for name in op.operands) > 1:
         return False
-    if not inside.isdisjoint(graph.outputs):
+    if any(name in graph.outputs for name in inside):
         return False
     readers = {reader.name for name in inside for reader in graph.consumers[name]}
     others = readers - {op.name, *inside}

@@ -48,7 +48,7 @@ def residency(graph: Graph, schedule: GraphSchedule, op: Op) -> Residency:
     """
     step = schedule.step_of[op.name]
     found: dict[str, int] = {}
-    for name in (*op.inputs, *(value.name for value in op.results)):
+    for name in op.touched:
         place = schedule.resident(name, step)
         if place is not None and not graph.is_constant(name):
             found[name] = place.address

@@ -311,7 +311,8 @@ def _stripes(seen: SameGraph, members: tuple[str, ...], rows: int) -> tuple[Stri
     graph = seen.graph
     homes = homes_of(graph, members)
     ops = [graph.producer[name] for name in reversed(members)]
-    results = {name: rows_of(graph.types[name]) for name in _results(graph, members)}
+    names = (members[-1], *further_results(graph, members))
+    results = {name: rows_of(graph.types[name]) for name in names}
     run = _Rounds([_member(graph, op, homes) for op in ops], dict.fromkeys(members, 0), results)
     total = rows_of(ops[0].result.type)
     return tuple(run.next(last) for last in _ends(total, rows or total))
@@ -336,10 +337,6 @@ def hands_out(
         for stripe in stripes(graph, members, rows)
         for name in stored & stripe.made.keys()
     )
-
-
-def _results(graph: Graph, members: Sequence[str]) -> tuple[str, ...]:
-    return (members[-1], *further_results(graph, members))
 
 
 def _ends(total: int, rows: int) -> Iterator[int]:

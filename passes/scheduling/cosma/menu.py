@@ -64,11 +64,7 @@ def streaming_menu(
     weights_pass = Operand.W in arch.scratchpad_level.holds and not include_parameters
 
     def menu(op: Op, number: Mapping[str, int]) -> tuple[Option, ...]:
-        names = tuple(
-            name
-            for name in dict.fromkeys((*op.inputs, *(value.name for value in op.results)))
-            if name in number
-        )
+        names = tuple(name for name in op.touched if name in number)
         constants = any(graph.is_constant(name) for name in op.inputs)
         options: list[Option] = []
         direct = direct_operands(graph, op, arch)

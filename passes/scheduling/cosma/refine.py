@@ -332,5 +332,4 @@ def residents(op: Op, plan: GraphSchedule, step: int) -> frozenset[str]:
         plan: The plan.
         step: Its turn.
     """
-    names = (*op.inputs, *(value.name for value in op.results))
-    return frozenset(name for name in names if plan.resident(name, step) is not None)
+    return frozenset(name for name in op.touched if plan.resident(name, step) is not None)

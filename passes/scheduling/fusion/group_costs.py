@@ -155,8 +155,7 @@ class GroupCosts:
 
     def _own(self, group: Group) -> frozenset[str]:
         """Return the tensors that a group reads or makes."""
-        op = group_op(self.graph, group)
-        return frozenset((*op.inputs, *(value.name for value in op.results)))
+        return frozenset(group_op(self.graph, group).touched)
 
     def _resident(self, group: Group) -> frozenset[str]:
         """Return those of its tensors that the plan keeps on chip, as far as its lines fit, too.

@@ -85,7 +85,7 @@ class Variants:
     def _in_vain(self, group: Group, found: StreamedTraffic) -> int:
         """Return what a group moves beyond each of its tensors once [byte]."""
         op, here, _ = self._asked(group)
-        touched = {*op.inputs, *(value.name for value in op.results)} - here
+        touched = set(op.touched) - here
         return found.total - sum(self.graph.types[name].bytes for name in touched)
 
     def _cost(self, group: Group) -> float:

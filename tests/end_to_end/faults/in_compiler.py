@@ -274,8 +274,8 @@ _TILES = (
     Fault(
         "what others read of a group is not stored",
         "passes/tiling/group.py",
-        "if op.name in self.handed_out:",
-        "if op.name in self.ends:",
+        "role = Role.O if op.name in self.handed_out else Role.INNER",
+        "role = Role.O if op.name in self.ends else Role.INNER",
         Exam.FUSED,
     ),
     Fault(

@@ -11,7 +11,6 @@ from dataclasses import replace
 from .....ir.arch import Architecture
 from .....ir.graph import Graph, Op
 from .....ir.graph_schedule import Group
-from .....ir.groups import further_results
 from .....ir.ops import is_mac, spec_of, weights_of, workload
 from .....ir.workload import Operand
 from ....tiling.chains import Chain, chains
@@ -87,7 +86,6 @@ def _stripe_traffic(graph: Graph, group: Group, arch: Architecture) -> TrafficMo
     pass_scratchpad = Operand.W in arch.scratchpad_level.holds
     beside = 0 if pass_scratchpad else arch.whole_capacity(arch.home(Operand.W).name)
     own = set(group.members)
-    made = (group.name, *further_results(graph, group.members))
 
     def model(op: Op, resident: frozenset[str], workspace: int) -> StreamedTraffic | None:
         left = workspace - line_bytes(graph, group, resident)
@@ -102,7 +100,7 @@ def _stripe_traffic(graph: Graph, group: Group, arch: Architecture) -> TrafficMo
             for name, size in passing.items()
             if name not in own and name not in resident and not graph.is_constant(name)
         ]
-        moved += [(name, graph.types[name].bytes) for name in made if name not in resident]
+        moved += [(made.name, made.type.bytes) for made in op.results if made.name not in resident]
         return StreamedTraffic(
             activations=tuple(moved),
             constants=constants + again,

@@ -70,8 +70,7 @@ def _workload_of(graph: Graph, op: Op) -> Workload | None:
 
 def _moved(graph: Graph, op: Op, resident: frozenset[str]) -> list[tuple[str, int]]:
     """Return what an operator reads and writes of what is not resident, with its bytes."""
-    names = dict.fromkeys((*op.inputs, *(value.name for value in op.results)))
-    return [(name, graph.types[name].bytes) for name in names if name not in resident]
+    return [(name, graph.types[name].bytes) for name in op.touched if name not in resident]
 
 
 def _least_workspace(graph: Graph, op: Op, arch: Architecture, resident: frozenset[str]) -> int:

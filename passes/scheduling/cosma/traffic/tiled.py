@@ -362,10 +362,9 @@ def _counted(
         if event.kind in TRANSFERS:
             tile = schedule.graph.tiles[event.subject]
             moved[tile.tensor] += tile.bytes
-    touched = dict.fromkeys((*op.inputs, *(value.name for value in op.results)))
     activations = tuple(
         (name, moved[name])
-        for name in touched
+        for name in op.touched
         if not graph.is_constant(name) and name not in resident
     )
     return StreamedTraffic(
