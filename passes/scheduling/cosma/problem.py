@@ -10,7 +10,7 @@ nobody reads later, so that both take the room of one.
 Tensors and operators are numbered; the numbers index the tuples of :class:`PlanProblem`.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TypeAlias
@@ -206,9 +206,28 @@ class PlanProblem:
             return len(self.consumers[tensor]) <= 1
         return not self.consumers[tensor]
 
-    def with_budget(self, budget: int) -> "PlanProblem":
-        """Return the same problem with another budget."""
-        return replace(self, budget=budget)
+    def with_reserves(self, reserves: Sequence[int]) -> "PlanProblem":
+        """Return the problem in which operators leave a part of the budget free.
+
+        Their workspaces are larger by it. Where no option leaves so much, the one that takes least
+        leaves what it can.
+
+        Args:
+            reserves: What each operator leaves free [byte].
+        """
+        operations = tuple(
+            replace(operation, menu=tuple(self._reserved(index, reserves[index])))
+            for index, operation in enumerate(self.operations)
+        )
+        return replace(self, operations=operations)
+
+    def _reserved(self, index: int, reserve: int) -> Iterator[Option]:
+        menu = self.operations[index].menu
+        takes = [self.footprint(index, option) for option in menu]
+        for option, taken in zip(menu, takes, strict=True):
+            is_least = taken == min(takes)
+            left = min(reserve, max(0, self.budget - taken)) if is_least else reserve
+            yield replace(option, workspace=option.workspace + left)
 
     def restrict_menus(self) -> "PlanProblem":
         """Return the problem without the options that do not fit the budget by themselves.

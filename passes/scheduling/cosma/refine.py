@@ -11,6 +11,7 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
+from ....ir.errors import InfeasibleError
 from ....ir.graph import Graph, Op
 from ....ir.graph_schedule import GraphSchedule, Group, SolveStatus, Stream, Workspace
 from ....ir.groups import identity_of
@@ -227,6 +228,9 @@ def refine(
 
     Returns:
         ``None`` where an operator or group of every plan cannot be tiled.
+
+    Raises:
+        InfeasibleError: There is no plan, not even one by others.
     """
 
     def measured(plan: GraphSchedule) -> Measured | None:
@@ -238,7 +242,12 @@ def refine(
         if best is not None and deadline.is_over:
             break
         learnt = traffic.learnt
-        plan, is_proven = plan_with(traffic, brief=not is_proven)
+        try:
+            plan, is_proven = plan_with(traffic, brief=not is_proven)
+        except InfeasibleError:
+            if best is None:
+                raise
+            break
         item = measured(plan)
         is_better = item is not None and (best is None or _rank(item) < _rank(best))
         best, in_vain = (item, 0) if is_better else (best, in_vain + (item is not None))

@@ -25,7 +25,7 @@ Cut = tuple[int, int, int]
 def repair(plan: Plan) -> tuple[Plan, tuple[int, ...]] | None:
     """Return a plan with addresses that costs little more, or ``None`` where no cut helps."""
     for _ in range(_ROUNDS):
-        group = _unpacked(plan)
+        group = next(unpacked(plan), None)
         if group is None:
             addresses, _ = pack(plan.blocks, plan.problem.budget, deep=0)
             return None if addresses is None else (plan, addresses)
@@ -36,15 +36,14 @@ def repair(plan: Plan) -> tuple[Plan, tuple[int, ...]] | None:
     return None
 
 
-def _unpacked(plan: Plan) -> range | None:
-    """Return the steps of the first group of blocks that cannot be packed."""
+def unpacked(plan: Plan) -> Iterator[range]:
+    """Yield the steps of each group of blocks that cannot be packed."""
     for group in connected_groups(plan.blocks):
         members = [plan.blocks[index] for index in group]
         if pack(members, plan.problem.budget, nodes=1000, deep=0)[0] is None:
-            return range(
+            yield range(
                 min(block.first for block in members), max(block.last for block in members) + 1
             )
-    return None
 
 
 def _cut(plan: Plan, steps: range) -> Plan | None:

@@ -2,10 +2,11 @@
 
 The first stage treats capacity as a sum, so its optimum is a lower bound. When the stays of its
 plan can be packed, the bound is attained and the plan is proven optimal. When they cannot, other
-optimal plans are tried, then plans for a slightly smaller capacity; what is lost shows as a gap
-between cost and bound.
+optimal plans are tried, then plans that leave more and more space free where they could not be
+packed; what is lost shows as a gap between cost and bound.
 """
 
+import itertools
 import random
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -20,7 +21,7 @@ from .problem import PlanProblem
 from .program.formulation import windows_of
 from .program.literal import solve_literal
 from .program.reduced import IlpResult, solve_reduced
-from .repair import repair
+from .repair import repair, unpacked
 from .search.best_first import search
 from .search.divide import divide, join
 from .search.moves import MoveTable
@@ -106,7 +107,9 @@ _LIMITS = MipLimits(nodes=20_000, seconds=120.0)
 """Of an integer program of a piece."""
 
 _SHUFFLES = 3
-_SHRINKS = 16
+_RESERVES, _RESERVE = 16, 64
+"""How often more space is left free, and which part of the budget each time, as its divisor."""
+
 _SHORT = 20
 """What a search that cannot prove anything, or that a program proves, is shortened by."""
 _MOST_CHOICES = 5000
@@ -164,11 +167,11 @@ def _solve_in_order(
 def _candidates(
     problem: PlanProblem, options: CosmaOptions, first: _Relaxed | None
 ) -> Iterator[_Relaxed]:
-    """Yield plans: the first, as cheap ones from shuffled problems, ones for less capacity.
+    """Yield plans: the first, as cheap ones from shuffled problems, ones that leave space free.
 
     Shuffled problems are for another plan that is proven optimal: where the first one is not,
-    or where the order is fixed, they are left out; where it is not proven, the search for less
-    capacity, of which only the plan is used, is short.
+    or where the order is fixed, they are left out; where it is not proven, the searches for plans
+    that leave space free, of which only the plans are used, are short.
     """
     if first is not None:
         yield first
@@ -180,14 +183,26 @@ def _candidates(
             yield found
     nodes = options.search_nodes // (1 if is_proven else _SHORT)
     briefly = replace(options, engine=PlanEngine.SEARCH, search_nodes=nodes)
-    for shrink in range(1, _SHRINKS):
-        smaller = problem.with_budget(problem.budget - problem.budget * shrink // (4 * _SHRINKS))
-        try:
-            found = _relax(smaller.restrict_menus(), briefly)
-        except InfeasibleError:
-            return
+    yield from _leaving_space(problem, briefly, first)
+
+
+def _leaving_space(
+    problem: PlanProblem, options: CosmaOptions, last: _Relaxed | None
+) -> Iterator[_Relaxed]:
+    """Yield plans that leave more and more space free, where the last one could not be packed."""
+    reserves = [0] * len(problem.operations)
+    more = -(-problem.budget // _RESERVE)
+    for _ in range(_RESERVES):
+        crowded = range(len(reserves))
+        if last is not None:
+            steps = itertools.chain.from_iterable(unpacked(last.plan))
+            crowded = [last.plan.order[step] for step in steps]
+        for operation in crowded:
+            reserves[operation] += more
+        found = _relax(problem.with_reserves(reserves), options)
         if found is not None:
-            yield replace(found, plan=_on(problem, found.plan))
+            last = replace(found, plan=replay(problem, found.plan.steps))
+            yield last
 
 
 def _relax(problem: PlanProblem, options: CosmaOptions) -> _Relaxed | None:
@@ -269,16 +284,6 @@ def _random_order(problem: PlanProblem, generator: random.Random) -> list[int]:
             if not left[follower]:
                 ready.append(follower)
     return order
-
-
-def _on(problem: PlanProblem, plan: Plan) -> Plan:
-    """Return a plan that was made for a smaller budget as a plan of the problem itself."""
-    menus = zip(problem.operations, plan.problem.operations, strict=True)
-    numbers = [
-        [full.menu.index(option) for option in restricted.menu] for full, restricted in menus
-    ]
-    steps = tuple((op, numbers[op][option], evicted) for op, option, evicted in plan.steps)
-    return replace(plan, problem=problem, steps=steps)
 
 
 def _solve_literal(problem: PlanProblem, options: CosmaOptions) -> AddressedPlan:

@@ -82,7 +82,7 @@ def _finished(
         min(problem.footprint(index, option) for option in operation.menu)
         for index, operation in enumerate(operations)
     )
-    return problem.with_budget(least + draw(st.integers(0, slack)))
+    return replace(problem, budget=least + draw(st.integers(0, slack)))
 
 
 def _written_in_place(problem: PlanProblem) -> PlanProblem:
@@ -131,7 +131,7 @@ def forks(draw: st.DrawFn, *, sides: tuple[str, ...] = ("left", "right")) -> Pla
     )
     problem = PlanProblem(name="forked", tensors=tensors, operations=operations, budget=0)
     least = max(problem.footprint(op, ALL_RESIDENT[0]) for op in range(len(operations)))
-    return problem.with_budget(least + draw(st.integers(0, 3)))
+    return replace(problem, budget=least + draw(st.integers(0, 3)))
 
 
 @st.composite

@@ -88,17 +88,17 @@ def test_what_is_always_streamed() -> None:
 
 
 def test_menus_are_cut_to_what_fits() -> None:
-    exact = PROBLEM.with_budget(10_111)
+    exact = replace(PROBLEM, budget=10_111)
 
     assert exact.restrict_menus() == exact
-    (first, last) = PROBLEM.with_budget(10_110).restrict_menus().operations
+    (first, last) = replace(PROBLEM, budget=10_110).restrict_menus().operations
     assert first.menu == (STREAMING,)
     assert last.menu == LAST.menu
 
 
 def test_what_does_not_fit_at_all_is_listed() -> None:
     with pytest.raises(InfeasibleError, match="%t does not fit") as error:
-        PROBLEM.with_budget(10_104).restrict_menus()
+        replace(PROBLEM, budget=10_104).restrict_menus()
 
     shortage = error.value.shortage
     assert shortage is not None
@@ -106,7 +106,7 @@ def test_what_does_not_fit_at_all_is_listed() -> None:
     assert shortage.terms == (("t", 100), ("dead", 10_000), ("workspace", 5))
     whole = replace(PROBLEM, operations=(replace(FIRST, menu=(Option(),)), LAST))
     with pytest.raises(InfeasibleError) as error:
-        whole.with_budget(50).restrict_menus()
+        replace(whole, budget=50).restrict_menus()
     assert error.value.shortage is not None
     assert error.value.shortage.terms == (("x", 1), ("once", 10), ("t", 100), ("dead", 10_000))
 

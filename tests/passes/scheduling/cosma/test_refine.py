@@ -2,10 +2,12 @@
 
 import pytest
 
-from accnn.ir.graph import Op, Value
+from accnn.ir.errors import InfeasibleError
+from accnn.ir.graph import Graph, Op, Value
+from accnn.ir.graph_schedule import GraphSchedule, Stream, Workspace
 from accnn.ir.types import DType, TensorType
-from accnn.passes.scheduling.cosma.refine import CorrectedTraffic
-from accnn.passes.scheduling.cosma.traffic.model import StreamedTraffic
+from accnn.passes.scheduling.cosma.refine import CorrectedTraffic, refine
+from accnn.passes.scheduling.cosma.traffic.model import StreamedTraffic, TrafficModel
 
 OP = Op(kind="work", operands=("x",), results=(Value("y", TensorType(DType.U8, (8,))),))
 NOTHING = frozenset[str]()
@@ -100,3 +102,49 @@ def test_what_was_measured_is_known_of_the_workspace_that_was_planned():
     assert known is not None
     assert (known.total, known.workspace) == (8800, 1000)
     assert traffic.learnt == 1
+
+
+GRAPH = Graph(
+    name="one",
+    inputs=(Value("x", TensorType(DType.U8, (8,))),),
+    constants=(),
+    ops=(OP,),
+    outputs=("y",),
+)
+
+
+class Refusing:
+    """Plans a few times, and then says that there is no plan.
+
+    Args:
+        plans: How many plans it makes.
+    """
+
+    def __init__(self, plans: int) -> None:
+        self.left = plans
+
+    def __call__(self, model: TrafficModel, *, brief: bool) -> tuple[GraphSchedule, bool]:
+        if not self.left:
+            raise InfeasibleError("no plan could be packed")
+        self.left -= 1
+        space = 1000 + self.left
+        return GraphSchedule(
+            budget=space,
+            order=("y",),
+            streams=(Stream(tensor="x", step=0, bytes=1),),
+            workspaces=(Workspace(step=0, address=0, bytes=space),),
+        ), True
+
+
+def test_what_was_planned_is_kept_where_no_other_plan_can_be_packed() -> None:
+    traffic = CorrectedTraffic(rough, Measuring(1))
+
+    best = refine(GRAPH, (), traffic, Refusing(1), rounds=3)
+
+    assert best is not None
+    assert best.cost == 9000
+
+
+def test_no_plan_at_all_is_refused() -> None:
+    with pytest.raises(InfeasibleError, match="no plan could be packed"):
+        refine(GRAPH, (), CorrectedTraffic(rough, Measuring(1)), Refusing(0), rounds=3)

@@ -2,7 +2,7 @@ from hypothesis import given, settings
 
 from accnn.passes.scheduling.cosma.packing.search import pack_by_search
 from accnn.passes.scheduling.cosma.plan import Plan, plan_of
-from accnn.passes.scheduling.cosma.problem import Operation, PlanProblem, Tensor
+from accnn.passes.scheduling.cosma.problem import Operation, Option, PlanProblem, Tensor
 from accnn.passes.scheduling.cosma.repair import repair
 from accnn.passes.scheduling.cosma.search.best_first import search
 from accnn.passes.scheduling.cosma.search.moves import MoveTable
@@ -98,3 +98,69 @@ def test_more_blocks_than_calls_can_nest_are_left_open() -> None:
     blocks = [Block(first=step, last=step + 1, bytes=3 + step % 2) for step in range(2000)]
 
     assert pack_by_search(blocks, 7, nodes=5000) == (None, False)
+
+
+def _unpackable() -> PlanProblem:
+    """A problem whose cheapest plan has no addresses, and no tensor that could leave early.
+
+    ``p`` and ``r`` have to lie at opposite ends of the memory, and ``q`` at both. The first and the
+    last operator take all of it, so that they can leave nothing free.
+    """
+    names = ("x", "p", "q", "r", "y", "z")
+    x, p, q, r, y, z = range(len(names))
+    tensors = tuple(
+        Tensor(
+            name=name,
+            bytes=100 if name in "pqr" else 1,
+            on_host=name == "x",
+            is_output=name in "yz",
+        )
+        for name in names
+    )
+    by_tiles = Option(streamed=((q, 250), (y, 1)), workspace=800)
+    operations = (
+        Operation(
+            name="p", reads=(x,), writes=(p,), menu=(Option(streamed=((x, 1),), workspace=900),)
+        ),
+        Operation(name="q", reads=(p,), writes=(q,), menu=(Option(workspace=800),)),
+        Operation(name="r", reads=(p, q), writes=(r,)),
+        Operation(
+            name="y",
+            reads=(q, r),
+            writes=(y,),
+            menu=(Option(streamed=((y, 1),), workspace=800), by_tiles),
+        ),
+        Operation(
+            name="z", reads=(r,), writes=(z,), menu=(Option(streamed=((z, 1),), workspace=900),)
+        ),
+    )
+    return PlanProblem(name="unpackable", tensors=tensors, operations=operations, budget=1000)
+
+
+def test_a_plan_that_leaves_space_is_taken_where_no_cut_helps() -> None:
+    problem = _unpackable()
+    cheapest = _plan(problem)
+
+    solution = solve(problem)
+
+    assert repair(cheapest) is None
+    assert cheapest.cost == solution.bound < solution.cost
+    for index, (block, address) in enumerate(
+        zip(solution.plan.blocks, solution.addresses, strict=True)
+    ):
+        assert address + block.bytes <= problem.budget
+        for other, place in zip(solution.plan.blocks[:index], solution.addresses, strict=False):
+            apart = address + block.bytes <= place or place + other.bytes <= address
+            assert apart or not meet(block, other)
+
+
+def test_what_leaves_no_space_keeps_the_option_that_takes_least() -> None:
+    free = _unpackable().with_reserves([50] * 5)
+
+    assert [[option.workspace for option in item.menu] for item in free.operations] == [
+        [900],
+        [800],
+        [50],
+        [850, 850],
+        [900],
+    ]
