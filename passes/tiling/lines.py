@@ -9,17 +9,19 @@ other chains have yet to make. Otherwise it is copied once, when new lines begin
 that have concatenations in place.
 """
 
+import itertools
+import math
 from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from itertools import accumulate, pairwise
 
 from ...ir.graph import Graph
 from ...ir.groups import ends
 from ...ir.tiles.graph import Range
 from .chains import Chain, chains, inputs_of
 from .homes import Homes, home_of, homes_of
-from .stripes import SameGraph, Stripe, activations, read_row_by_row, rows_of, stripes
+from .stripes import SameGraph, Stripe, activations, read_row_by_row, rows_of, stripes_in_turn
 
 
 def kept_rows(now: Stripe, then: Stripe) -> Mapping[str, Range]:
@@ -133,48 +135,108 @@ def bytes_of_lines(
         resident: Inputs that lie whole on chip, elsewhere.
         is_early: Whether rows that are kept are copied as soon as lines have been read.
     """
+    return _lines(graph, members, rows, resident, is_early).most
+
+
+def lines_fit(
+    graph: Graph, members: Sequence[str], rows: int, space: float, resident: Iterable[str] = ()
+) -> bool:
+    """Whether the lines of a group take no more than some space, if no chain lags.
+
+    Stripes are looked at until one needs more.
+
+    Args:
+        graph: The network.
+        members: Names of its operators, in execution order.
+        rows: Rows of the last result that a stripe makes; 0: all.
+        space: What they may take [byte].
+        resident: Inputs that lie whole on chip, elsewhere.
+    """
+    return _lines(graph, members, rows, resident, is_early=True).fit(space)
+
+
+@dataclass
+class _Lines:
+    """What the lines of a group take, by its stripes in turn.
+
+    Attributes:
+        left: What they take in stripes that were not looked at [byte].
+        largest: The most of those that were [byte].
+    """
+
+    left: Iterator[int]
+    largest: int = 0
+
+    def fit(self, space: float) -> bool:
+        """Whether they take no more than some space.
+
+        Args:
+            space: The space [byte].
+        """
+        while self.largest <= space:
+            size = next(self.left, None)
+            if size is None:
+                return True
+            self.largest = max(self.largest, size)
+        return False
+
+    @property
+    def most(self) -> int:
+        """What they take at most [byte]."""
+        self.fit(math.inf)
+        return self.largest
+
+
+def _lines(
+    graph: Graph, members: Sequence[str], rows: int, resident: Iterable[str], is_early: bool
+) -> _Lines:
     read = {name for member in members for name in graph.producer[member].inputs}
     beside = frozenset(read.intersection(resident))
-    return _bytes_of_lines(SameGraph(graph), tuple(members), rows, beside, is_early)
+    return _known_lines(SameGraph(graph), tuple(members), rows, beside, is_early)
 
 
 @lru_cache(maxsize=4096)
-def _bytes_of_lines(
+def _known_lines(
     seen: SameGraph, members: tuple[str, ...], rows: int, resident: frozenset[str], is_early: bool
-) -> int:
-    """Return the bytes of lines; who chooses groups asks about the same ones several times."""
+) -> _Lines:
+    """Return the lines of a group; who chooses groups asks about the same ones several times."""
     graph = seen.graph
     parts = chains(graph, members)
     if len(parts) == 1 and not rows:
-        return 0
+        return _Lines(iter(()))
     row_bytes = _row_bytes(
         graph, parts, {*homes_of(graph, members), *resident, *ends(graph, members)}
     )
     ops = [graph.producer[name] for name in members]
     by_row = read_row_by_row(graph, ops, row_bytes.keys() - set(members))
-    rounds = _rounds(seen, members, rows, is_early)
-    return max(item.most_bytes(row_bytes, by_row) for item in rounds)
+    rounds = copy(_rounds(seen, members, rows, is_early))
+    return _Lines(item.most_bytes(row_bytes, by_row) for item in rounds)
 
 
 @lru_cache(maxsize=16)
 def _rounds(
     seen: SameGraph, members: tuple[str, ...], rows: int, is_early: bool
-) -> tuple["_Round", ...]:
-    """Return the stripes of a group that differ; soon asked for again, with others resident."""
-    links, homes = _links(chains(seen.graph, members)), homes_of(seen.graph, members)
-    every = stripes(seen.graph, members, rows)
-    around = (None, *every, None)
-    pairs = [_places(*pair) for pair in pairwise(around)]
-    distinct: dict[Hashable, _Round] = {}
+) -> Iterator["_Round"]:
+    """Return the stripes of a group that differ, to be copied: soon others ask for them, too."""
+    return itertools.tee(_distinct_rounds(seen.graph, members, rows, is_early), 1)[0]
+
+
+def _distinct_rounds(
+    graph: Graph, members: tuple[str, ...], rows: int, is_early: bool
+) -> Iterator["_Round"]:
+    links, homes = _links(chains(graph, members)), homes_of(graph, members)
+    seen: set[Hashable] = set()
     known: dict[str, Range] = {}
-    for number, now in enumerate(every):
+    around = itertools.chain((None,), stripes_in_turn(graph, members, rows), (None,))
+    pairs = ((pair, _places(*pair)) for pair in itertools.pairwise(around))
+    for ((before, now), earlier), ((_, then), later) in itertools.pairwise(pairs):
+        assert now is not None
         left = {name: rows.size for name, rows in known.items() if name not in now.lines}
         known |= now.lines
-        key = (pairs[number], pairs[number + 1], *sorted(left.items()))
-        if key not in distinct:
-            before, _, then = around[number : number + 3]
-            distinct[key] = _Round(links, homes, is_early, left, before, now, then)
-    return tuple(distinct.values())
+        key = (earlier, later, *sorted(left.items()))
+        if key not in seen:
+            seen.add(key)
+            yield _Round(links, homes, is_early, left, before, now, then)
 
 
 def _places(now: Stripe | None, then: Stripe | None) -> Hashable:
@@ -241,7 +303,7 @@ class _Round:
             for first, last, rows in self._lives(name, name in by_row):
                 changes[first] += rows * size
                 changes[last + 1] -= rows * size
-        return max(accumulate(changes))
+        return max(itertools.accumulate(changes))
 
     def _lives(self, name: str, is_by_row: bool) -> Iterator[_Life]:
         """Yield the lives of a tensor's rows."""

@@ -11,8 +11,10 @@ next and lack yet, each row once: a filter's *halo* is kept from stripe to strip
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
+from itertools import tee
 
 from ...ir.graph import Graph, Op
 from ...ir.groups import further_results
@@ -196,6 +198,19 @@ def _union(first: Range | None, second: Range) -> Range:
     return Range(min(first.start, second.start), max(first.stop, second.stop))
 
 
+@dataclass(frozen=True, eq=False)
+class SameGraph:
+    """A network, the same as another only if it is that one: to compare all parts takes long."""
+
+    graph: Graph
+
+    def __hash__(self) -> int:
+        return id(self.graph)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, SameGraph) and self.graph is other.graph
+
+
 @dataclass(frozen=True, slots=True)
 class _Member:
     """What stripes see of a member.
@@ -217,18 +232,24 @@ class _Member:
         return [(self.places[name], rows) for name, rows in self.reads(made).items()]
 
 
-def _member(graph: Graph, op: Op, homes: Homes) -> _Member:
+def _member(seen: SameGraph, op: Op, homes: Homes) -> _Member:
     """Return what stripes see of a member.
 
     Args:
-        graph: The network.
+        seen: The network.
         op: The member.
         homes: What lies in place in concatenations: who else reads it reads those.
     """
     own = home_of(homes, op.name).tensor
     found = {name: home_of(homes, name).tensor for name in op.inputs}
     places = {name: name if home == own else home for name, home in found.items()}
-    return _Member(op.name, rows_of(op.result.type), rows_read(graph, op), places)
+    return _Member(op.name, rows_of(op.result.type), _rows_read(seen, op.name), places)
+
+
+@lru_cache(maxsize=1024)
+def _rows_read(seen: SameGraph, name: str) -> Callable[[Range], Lines]:
+    """Return what tells the rows that an operator reads; of all groups, many ask for the same."""
+    return cache(rows_read(seen.graph, seen.graph.producer[name]))
 
 
 @dataclass
@@ -281,19 +302,6 @@ class _Rounds:
                 lowest[name] = min(lowest.get(name, rows.start), rows.start)
 
 
-@dataclass(frozen=True, eq=False)
-class SameGraph:
-    """A network, the same as another only if it is that one: to compare all parts takes long."""
-
-    graph: Graph
-
-    def __hash__(self) -> int:
-        return id(self.graph)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, SameGraph) and self.graph is other.graph
-
-
 def stripes(graph: Graph, members: Sequence[str], rows: int) -> tuple[Stripe, ...]:
     """Return the rounds of a group.
 
@@ -302,20 +310,34 @@ def stripes(graph: Graph, members: Sequence[str], rows: int) -> tuple[Stripe, ..
         members: Names of its operators, in execution order.
         rows: Rows of the last result that a round makes; 0: all.
     """
-    return _stripes(SameGraph(graph), tuple(members), rows)
+    return tuple(stripes_in_turn(graph, members, rows))
+
+
+def stripes_in_turn(graph: Graph, members: Sequence[str], rows: int) -> Iterator[Stripe]:
+    """Return the rounds of a group, each worked out when it is asked for.
+
+    Args:
+        graph: The network.
+        members: Names of its operators, in execution order.
+        rows: Rows of the last result that a round makes; 0: all.
+    """
+    return copy(_stripes(SameGraph(graph), tuple(members), rows))
 
 
 @lru_cache(maxsize=64)
-def _stripes(seen: SameGraph, members: tuple[str, ...], rows: int) -> tuple[Stripe, ...]:
-    """Return the rounds of a group; what lines take and what moves is asked one after the other."""
+def _stripes(seen: SameGraph, members: tuple[str, ...], rows: int) -> Iterator[Stripe]:
+    """Return the rounds of a group, to be copied: who asks what lines take asks what moves, too."""
+    return tee(_each_stripe(seen, members, rows), 1)[0]
+
+
+def _each_stripe(seen: SameGraph, members: tuple[str, ...], rows: int) -> Iterator[Stripe]:
     graph = seen.graph
     homes = homes_of(graph, members)
-    ops = [graph.producer[name] for name in reversed(members)]
     names = (members[-1], *further_results(graph, members))
     results = {name: rows_of(graph.types[name]) for name in names}
-    run = _Rounds([_member(graph, op, homes) for op in ops], dict.fromkeys(members, 0), results)
-    total = rows_of(ops[0].result.type)
-    return tuple(run.next(last) for last in _ends(total, rows or total))
+    made = [_member(seen, graph.producer[name], homes) for name in reversed(members)]
+    run, total = _Rounds(made, dict.fromkeys(members, 0), results), made[0].rows
+    yield from map(run.next, _ends(total, rows or total))
 
 
 def hands_out(

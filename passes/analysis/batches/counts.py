@@ -53,7 +53,6 @@ class Counts:
             not the whole tile in each; by position in the chain.
 
     Attributes:
-        visits: ``[J, B]``.
         tiles: ``[J, B]``.
         elements: ``[J, B]``.
     """
@@ -73,10 +72,8 @@ class Counts:
         self.has_sums = has_sums
         self.coefficients = self._coefficients()
         self.index = self.coefficients.index
+        self._fetched = fetched or {}
         self._fill()
-        self._moved = self.elements * self.visits
-        for position, elements in (fetched or {}).items():
-            self._moved[self.index.inputs[position]] = elements
 
     def _coefficients(self) -> FlowCoefficients:
         """Return one column of coefficients where all nests are unrolled alike."""
@@ -98,23 +95,42 @@ class Counts:
         """Fill in all boundaries; elements of one operation, at the MACs, are one."""
         batch, index = self.batch, self.index
         boundaries, relevant = index.table.boundaries, index.relevant
-        starts = np.full((len(boundaries), len(batch)), batch.extents.shape[1])
-        for row, item in enumerate(boundaries):
-            if item.child is not None:
-                starts[row] = self._start(item.operand, item.child)
-        inside = batch.inside(starts)
+        inside = batch.inside(self._starts)
         own = np.where(relevant, inside, 1).prod(axis=-1)
         self.tiles: Ints = np.where(relevant, batch.whole, 1).prod(axis=-1) // own
         unrolled = self._unrolled([item.child for item in boundaries])
         self.elements: Ints = own * np.where(relevant, unrolled, 1).prod(axis=-1)
-        self.visits = np.empty_like(starts)
-        for operand, rows in index.rows.items():
-            self.visits[rows] = batch.turns(operand).visits(starts[rows])
-            self.visits[rows.stop - 1] = batch.steps
         inputs = index.rows[Operand.I]
         extents = inside[inputs] * unrolled[inputs]
         self.elements[inputs] = tile_elements(batch.workload, Operand.I, extents)
         self.elements[[rows.stop - 1 for rows in index.rows.values()]] = 1
+
+    @cached_property
+    def _starts(self) -> Ints:
+        """Where the tiles of each boundary start, ``[J, B]``; at the MACs behind all loops."""
+        boundaries, batch = self.index.table.boundaries, self.batch
+        starts = np.full((len(boundaries), len(batch)), batch.extents.shape[1])
+        for row, item in enumerate(boundaries):
+            if item.child is not None:
+                starts[row] = self._start(item.operand, item.child)
+        return starts
+
+    @cached_property
+    def visits(self) -> Ints:
+        """How often tiles come over each boundary, ``[J, B]``."""
+        found = np.empty_like(self._starts)
+        for operand, rows in self.index.rows.items():
+            found[rows] = self.batch.turns(operand).visits(self._starts[rows])
+            found[rows.stop - 1] = self.batch.steps
+        return found
+
+    @cached_property
+    def _moved(self) -> Ints:
+        """Elements that each boundary moves in all visits together, ``[J, B]``."""
+        found = self.elements * self.visits
+        for position, elements in self._fetched.items():
+            found[self.index.inputs[position]] = elements
+        return found
 
     def _start(self, operand: Operand, level: str) -> Ints:
         """Return where the tile in a memory starts, ``[B]``."""

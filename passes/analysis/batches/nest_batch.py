@@ -41,6 +41,22 @@ class NestBatch:
     def __len__(self) -> int:
         return self.extents.shape[0]
 
+    def take(self, rows: Ints) -> "NestBatch":
+        """Return some of the nests.
+
+        Args:
+            rows: Their numbers.
+        """
+        return NestBatch(
+            workload=self.workload,
+            dims=self.dims[rows],
+            extents=self.extents[rows],
+            unrolled=self.unrolled,
+            unrolled_extents=self.unrolled_extents[rows],
+            levels=self.levels,
+            starts={operand: starts[rows] for operand, starts in self.starts.items()},
+        )
+
     @cached_property
     def padded(self) -> Ints:
         """Extents of every dimension with padding, ``[B, 8]``."""

@@ -34,8 +34,16 @@ def judged(batch: NestBatch, problem: MappingProblem, judge: Judge) -> NDArray[n
         problem: What they solve.
         judge: Says what is minimised.
     """
-    cost = evaluate_batch(batch, problem.machine, placement=problem.held)
-    return np.where(cost.fits, judge(batch, cost), np.inf)
+
+    def cost_of(nests: NestBatch) -> BatchCost:
+        return evaluate_batch(nests, problem.machine, placement=problem.held)
+
+    found = np.full(len(batch), np.inf)
+    fitting = np.flatnonzero(cost_of(batch).fits)
+    if len(fitting):
+        nests = batch.take(fitting)
+        found[fitting] = judge(nests, cost_of(nests))
+    return found
 
 
 @dataclass(frozen=True)

@@ -23,12 +23,12 @@ from ....ir.operators.families.moves import joins_channels
 from ....ir.ops import is_mac
 from ...deadline import NEVER, Deadline
 from ...tiling.chains import follows
+from ...tiling.lines import lines_fit
 from ...tiling.residency import unit_of
 from ...tiling.stripes import hands_out, makes_rows, rows_of
 from ..cosma.refine import CorrectedTraffic, Measured, residents
 from ..cosma.traffic.delay import Delay
 from ..cosma.traffic.model import StreamedTraffic
-from ..map_groups import line_bytes
 from .alike import StepKinds
 from .epilogues import can_join, is_group
 from .expected import ExpectedCycles
@@ -496,7 +496,7 @@ def with_largest_stripes(
     heights = (-(-total >> halvings) for halvings in range(1, (total - 1).bit_length() + 1))
 
     def fits(group: Group) -> bool:
-        return line_bytes(graph, group, resident) <= LINES * budget
+        return lines_fit(graph, group.members, group.rows, LINES * budget, resident)
 
     whole, *lower = (Group(members=members, rows=rows) for rows in (0, *heights))
     first = bisect.bisect_left(lower, True, key=fits)
