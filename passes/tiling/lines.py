@@ -195,7 +195,7 @@ def _lines(
     return _known_lines(SameGraph(graph), tuple(members), rows, beside, is_early)
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=256)
 def _known_lines(
     seen: SameGraph, members: tuple[str, ...], rows: int, resident: frozenset[str], is_early: bool
 ) -> _Lines:
