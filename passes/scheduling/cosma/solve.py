@@ -142,8 +142,11 @@ def solve(problem: PlanProblem, options: CosmaOptions | None = None) -> Addresse
         if addresses is not None:
             best = candidate.plan, addresses
             break
-        if candidate is first:
-            best = repair(candidate.plan)
+        # Of plans that cost the same the first one is cut: one of the others may fit as it is.
+        is_same = candidate is not first and candidate.cost == bound
+        repaired = None if is_same else repair(candidate.plan)
+        if repaired is not None and (best is None or repaired[0].cost < best[0].cost):
+            best = repaired
     if best is None:
         raise InfeasibleError(
             f"no plan of {problem.name} could be packed into {problem.budget} byte",
