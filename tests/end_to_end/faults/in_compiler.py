@@ -259,7 +259,7 @@ _TIMES = (
 _TILES = (
     Fault(
         "a kept row is forgotten between stripes",
-        "passes/tiling/group.py",
+        "passes/tiling/group_lines.py",
         "if rows.start < made.start:",
         "if rows.start < made.start - 2:",
         Exam.FUSED,
@@ -273,9 +273,9 @@ _TILES = (
     ),
     Fault(
         "what others read of a group is not stored",
-        "passes/tiling/group.py",
-        "role = Role.O if op.name in self.handed_out else Role.INNER",
-        "role = Role.O if op.name in self.ends else Role.INNER",
+        "passes/tiling/group_lines.py",
+        "role = Role.O if op.name in self.members.handed_out else Role.INNER",
+        "role = Role.O if op.name in self.members.ends else Role.INNER",
         Exam.FUSED,
     ),
     Fault(
@@ -287,7 +287,7 @@ _TILES = (
     ),
     Fault(
         "rows that are dealt out to NPUs overlap",
-        "passes/tiling/group.py",
+        "passes/tiling/group_chains.py",
         "yield (*box[:axis], Range(start + part.start, start + part.stop), *box[axis + 1 :])",
         "yield (*box[:axis], Range(start, start + part.stop), *box[axis + 1 :])",
         Exam.FUSED,

@@ -1,0 +1,373 @@
+"""The tiles and operations of a fused group's chains, stripe by stripe.
+
+A chain that begins on the MAC array is cut by the loop nest of its first member, and its tail works
+on every tile that this finishes; one that begins on the vector unit is dealt out to the NPUs. They
+read and write lines (:mod:`.group_lines`).
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+
+from ...ir.arch import Architecture
+from ...ir.errors import InfeasibleError, VerifyError
+from ...ir.graph import Graph, Op
+from ...ir.isa.instructions import Unit
+from ...ir.mapping import LoopNest
+from ...ir.operators.access import Box, Read, View, size_of, whole
+from ...ir.operators.families.moves import joins_channels
+from ...ir.ops import (
+    aligned_part,
+    aligned_parts,
+    is_mac,
+    operand_types,
+    other_read,
+    spec_of,
+    weights_of,
+)
+from ...ir.tiles.graph import Range, Role, Tile, TileOp, shifted
+from ...ir.workload import Dim, Operand
+from .chains import Chain, passes_on, tiled_operands
+from .collect import TileCollector, cuts
+from .group_lines import Block, LineTiles, Members, rows_box
+from .lines import is_active, keepers
+from .mac import Ranges, mac_operations, own_box
+from .stripes import Stripe, has_lines, row_axis
+from .vector import table_tile
+
+_HANDED_ON = 8192
+"""What a member that the vector unit runs hands to the next one of its chain at a time [byte]."""
+
+
+@dataclass(frozen=True)
+class ChainTiler:
+    """Makes the tiles and operations of chains; local to one tiling.
+
+    Attributes:
+        lines: What they read and write.
+        nests: Loops of the members that the MAC array runs, over the rows that are made at a time.
+        arch: The machine.
+        is_early: Whether rows that are kept are copied as soon as lines have been read.
+    """
+
+    lines: LineTiles
+    nests: Mapping[str, LoopNest]
+    arch: Architecture
+    is_early: bool
+
+    @property
+    def members(self) -> Members:
+        """The group's."""
+        return self.lines.members
+
+    @property
+    def graph(self) -> Graph:
+        """The network."""
+        return self.members.graph
+
+    @property
+    def collector(self) -> TileCollector:
+        """Where tiles and operations go."""
+        return self.lines.collector
+
+    def blocks(self, stripe: Stripe, then: Stripe | None) -> tuple[tuple[Block, ...], ...]:
+        """Return the operations of one stripe, chain by chain.
+
+        Args:
+            stripe: The stripe.
+            then: The next one.
+        """
+        for name in sorted(self.members.first_reads & stripe.lines.keys()):
+            self.lines.bring(name, stripe.lines[name])
+        chains = self.members.chains
+        for chain in chains:
+            self.lines.begin(chain[-1], stripe)
+        kept: list[dict[str, Range]] = [{} for _ in chains]
+        if self.is_early and then is not None:
+            for name, number in keepers(chains, stripe, then, self.members.homes).items():
+                kept[number][name] = then.lines[name]
+        pairs = zip(chains, kept, strict=True)
+        return tuple(tuple(self._of_chain(chain, stripe, rows)) for chain, rows in pairs)
+
+    def _of_chain(self, chain: Chain, stripe: Stripe, kept: Mapping[str, Range]) -> Iterator[Block]:
+        """Yield the operations of a chain in one stripe.
+
+        Args:
+            chain: The chain.
+            stripe: The stripe.
+            kept: The next lines of tensors whose rows are copied behind the chain.
+        """
+        if not is_active(chain[-1].name, stripe):
+            return
+        yield from self.lines.join(chain)
+        yield from self.lines.copy_kept(chain, stripe)
+        blocks = self._vector_blocks
+        if is_mac(chain[0]):
+            blocks = self._mac_blocks
+        elif joins_channels(chain[0]):
+            blocks = self._copies
+        for rows in self.lines.within_tiles(chain[:1], stripe.made[chain[-1].name]):
+            yield from blocks(chain, rows)
+        for name, lines in kept.items():
+            yield from self.lines.keep_rows(chain, name, lines)
+
+    def _mac_blocks(self, chain: Chain, made: Range) -> Iterator[Block]:
+        """Yield a chain that begins on the array, as many rows at a time as its nest is for."""
+        head = chain[0]
+        if head.name not in self.nests:
+            raise VerifyError(f"{head.kind} %{head.name} has no loop nest")
+        for rows in cuts(made.size, self.nests[head.name].workload.dims[Dim.P]):
+            yield from self._product(chain, Range(made.start + rows.start, made.start + rows.stop))
+
+    def _product(self, chain: Chain, made: Range) -> Iterator[Block]:
+        """Yield some rows of a chain that begins on the array, in the order of its nest."""
+        head = chain[0]
+        if not self.members.made_here.isdisjoint(weights_of(head)):
+            raise InfeasibleError(
+                f"%{head.name} needs all of %{head.operands[1]} of its group for every row",
+                hint="--fuse epilogues",
+            )
+        nest, resident = self.nests[head.name], self._resident(chain)
+        run = mac_operations(
+            self.graph,
+            head,
+            nest,
+            self.arch,
+            self.members.place,
+            self.collector,
+            resident,
+            made.size,
+        )
+        run.first_row = made.start
+        source = head.operands[0]
+        if self.members.is_striped and source not in self.members.place.addresses:
+            run.lines = self.lines.tile_with(source, made)
+        channel = self.members.home(head.name).channel if len(chain) == 1 else 0
+        run.first_channels = (self.members.home(source).channel, channel)
+        axes = run.tiler.axes(Dim.K)
+
+        def own(ranges: Ranges) -> Box:
+            return own_box(head, axes, run.tiler.output_box(ranges))
+
+        def finish(sums: int, piece: Ranges, out: Ranges) -> tuple[TileOp, ...]:
+            if head.name in self.members.ends:
+                return (run.finish_of(sums, piece, run.tiler.outputs(out)),)
+            place, outer = own(piece), own(out)
+            after = self._passed_on(chain, place)
+            done = 0 if after is None else 1
+            first = self._target(chain, done, place, outer)
+            finished = run.finish_of(sums, piece, first, place)
+            if after is not None:
+                finished = self._joined(finished, after, outer)
+            return (finished, *self._tail(chain, place, outer, done + 1))
+
+        return run.blocks(finish)
+
+    def _passed_on(self, chain: Chain, box: Box) -> Op | None:
+        """Return the second member of a chain if a finished box goes on to it unwritten.
+
+        What it reads beside that has to lie in one tile.
+        """
+        after = passes_on(self.graph, chain)
+        if after is None:
+            return None
+        parts = tuple(self.lines.within_tiles((after,), box[row_axis(after.result.type)]))
+        return after if len(parts) == 1 else None
+
+    def _joined(self, finished: TileOp, op: Op, outer: Box) -> TileOp:
+        """Return an operation that finishes sums, and does the work of the next member, too.
+
+        Args:
+            finished: The operation; it writes what the member makes.
+            op: The member.
+            outer: For what box operands from outside are fetched.
+        """
+        read, box = other_read(self.graph, op, finished.works_for), finished.written
+        if read is None:
+            other, channel, size = (
+                self.collector.tile(table_tile(self.graph, op.operands[1])),
+                0,
+                0,
+            )
+        else:
+            name = op.operands[read.operand]
+            other = self._operand(op, read, box[row_axis(op.result.type)], outer, {})
+            channel = self.members.home(name).channel
+            size = read.elements(box) * self.graph.types[name].dtype.bytes
+        shifts = channel, self.members.home(op.name).channel
+        return replace(
+            finished,
+            joined=op.name,
+            reads=(*finished.reads, other),
+            shifts=(*(0 for _ in finished.reads), *shifts) if any(shifts) else (),
+            read_bytes=size,
+        )
+
+    def _resident(self, chain: Chain) -> frozenset[Operand]:
+        """Return the operands of a chain's first member that pass in no tiles of the nest."""
+        head, found = chain[0], set[Operand]()
+        if not self.members.place.addresses.keys().isdisjoint(weights_of(head)):
+            found.add(Operand.W)
+        if self.members.is_striped or head.operands[0] in self.members.place.addresses:
+            found.add(Operand.I)
+        made = self.members.home(chain[-1].name).tensor
+        if made not in self.members.ends or made in self.members.place.addresses:
+            found.add(Operand.O)
+        return frozenset(found)
+
+    def _vector_blocks(self, chain: Chain, made: Range) -> Iterator[Block]:
+        """Yield a chain that begins on the vector unit, its channels dealt out to the NPUs.
+
+        What its members hand to each other are small tiles, so that they take hardly more of the
+        scratchpad than the lines.
+        """
+        type = chain[0].result.type
+        rows, widest = row_axis(type), max(op.result.type.dtype.bytes for op in chain)
+        most = _HANDED_ON // widest if chain[1:] else type.elements
+        for share in _dealt_out(rows_box(type, made), rows, len(self.arch.npus)):
+            for box in _in_pieces(share, rows, most):
+                first = self.collector.tile(self._target(chain, 0, box, box))
+                head = self._operation(chain[0], box, box, first, {})
+                yield (head, *self._tail(chain, box, box, 1))
+
+    def _copies(self, chain: Chain, made: Range) -> Iterator[Block]:
+        """Yield the copies of what does not lie in place in a concatenation."""
+        (op,) = chain
+        parts = aligned_parts(op, operand_types(op, self.graph.types))
+        for name, part in zip(op.operands, parts, strict=True):
+            if self.members.home(name).tensor == self.members.home(op.name).tensor:
+                continue
+            rows = list(part.domain)
+            rows[row_axis(op.result.type)] = made
+            for box in _dealt_out(tuple(rows), row_axis(op.result.type), len(self.arch.npus)):
+                out = self.collector.tile(self._target(chain, 0, box, box))
+                shifts = (self.members.home(name).channel, self.members.home(op.name).channel)
+                yield (self.lines.copy(op, box, (self.lines.tile_with(name, made),), out, shifts),)
+
+    def _tail(self, chain: Chain, box: Box, outer: Box, first: int) -> Iterator[TileOp]:
+        """Yield the operations of the members of a chain from one of them on."""
+        axis = row_axis(chain[0].result.type)
+        for position, op in enumerate(chain[first:], start=first):
+            before = chain[position - 1].name
+            given = {before: self.collector.tile(self._target(chain, position - 1, box, outer))}
+            out = self.collector.tile(self._target(chain, position, box, outer))
+            for rows in self.lines.within_tiles((op,), box[axis]):
+                part = (*box[:axis], rows, *box[axis + 1 :])
+                yield self._operation(op, part, outer, out, given)
+
+    def _target(self, chain: Chain, position: int, box: Box, outer: Box) -> Tile:
+        """Return the tile that a member of a chain writes.
+
+        Args:
+            chain: The chain.
+            position: Of the member.
+            box: What is computed.
+            outer: The box of the output tile that it is part of.
+        """
+        name = chain[position].name
+        if position < len(chain) - 1:
+            return self.lines.tile(name, Role.INNER, box)
+        home = self.members.home(name)
+        if home.tensor not in self.members.ends:
+            return self.collector.tiles[self.lines.now[home.tensor]]
+        if home.tensor in self.members.place.addresses:
+            return self.lines.whole(home.tensor)
+        return self.lines.tile(home.tensor, Role.O, shifted(outer, home.channel))
+
+    def _operation(
+        self, op: Op, box: Box, outer: Box, out: int, given: Mapping[str, int]
+    ) -> TileOp:
+        """Return an operation of a member that the vector unit runs, or that copies.
+
+        Args:
+            op: The member.
+            box: What is computed, along the result's axes.
+            outer: For what box operands from outside are fetched.
+            out: The tile that it writes.
+            given: Tiles of operands.
+        """
+        types = operand_types(op, self.graph.types)
+        part, parameters = aligned_part(op, types), op.operands[len(tiled_operands(op)) :]
+        rows = box[row_axis(op.result.type)]
+        reads = [
+            self._operand(op, part.reads[number], rows, outer, given)
+            for number in range(len(part.reads))
+        ]
+        reads += [self.collector.tile(table_tile(self.graph, name)) for name in parameters]
+        names = (*(op.operands[read.operand] for read in part.reads), *parameters, op.name)
+        cost = spec_of(op).cost(op, types)
+        found = self.collector.op(
+            op,
+            unit=Unit.VX if cost else Unit.ST,
+            box=box,
+            reads=tuple(reads),
+            out=out,
+            shifts=tuple(self.members.home(name).channel for name in names),
+        )
+        return replace(
+            found,
+            cost=cost,
+            read_bytes=sum(
+                read.elements(box) * self.graph.types[op.operands[read.operand]].dtype.bytes
+                for read in part.reads
+            ),
+            written_bytes=size_of(box) * op.result.type.dtype.bytes,
+        )
+
+    def _operand(
+        self, op: Op, read: Read, rows: Range, outer: Box, given: Mapping[str, int]
+    ) -> int:
+        name = op.operands[read.operand]
+        if name in given:
+            return given[name]
+        if name in self.members.row_by_row:
+            return self.lines.tile_with(name, rows)
+        if not has_lines(self.graph, op, name) and name in self.members.made_here:
+            raise InfeasibleError(
+                f"%{op.name} reads %{name} of its group along other axes", hint="--fuse epilogues"
+            )
+        if name in self.members.homes:
+            return self.lines.now[self.members.home(name).tensor]
+        if name in self.lines.now and (
+            name in self.members.made_here or name in self.members.first_reads
+        ):
+            return self.lines.now[name]
+        if name in self.members.place.addresses and not self.graph.is_constant(name):
+            return self.collector.tile(_seen(self.lines.whole(name), read.view))
+        return self.collector.tile(_seen(self.lines.tile(name, Role.I, read.box(outer)), read.view))
+
+
+def _seen(tile: Tile, view: View) -> Tile:
+    """Return a tile under the axes that an operator reads it with."""
+    box = whole(view.shape) if tile.is_resident else tile.box
+    return replace(tile, view=view.strides, box=box)
+
+
+def _dealt_out(box: Box, rows: int, npus: int) -> Iterator[Box]:
+    """Yield a box cut evenly along the axis before its rows, or along these if that is one."""
+    if npus == 1:
+        yield box
+        return
+    axis = rows - 1 if rows and box[rows - 1].size > 1 else rows
+    yield from _cut(box, axis, -(-box[axis].size // npus) * (size_of(box) // box[axis].size))
+
+
+def _in_pieces(box: Box, rows: int, most: int) -> Iterator[Box]:
+    """Yield a box cut along the axis before its rows, and then along these, into small ones.
+
+    Args:
+        box: The box.
+        rows: Which axis its rows are.
+        most: Elements that a piece has at most, if it is more than a row.
+    """
+    pieces = [box]
+    for axis in range(max(0, rows - 1), rows + 1):
+        pieces = [part for piece in pieces for part in _cut(piece, axis, most)]
+    yield from pieces
+
+
+def _cut(box: Box, axis: int, most: int) -> Iterator[Box]:
+    """Yield a box cut along an axis, into parts of at most so many elements or of one index."""
+    one = size_of(box) // box[axis].size
+    start = box[axis].start
+    for part in cuts(box[axis].size, max(1, most // one)):
+        yield (*box[:axis], Range(start + part.start, start + part.stop), *box[axis + 1 :])
