@@ -65,6 +65,8 @@ class TileBatch:
         npus: Number of NPUs.
         kept_weights: Of what a stripe of a fused group makes of an operator: bytes of the weights'
             memory that its weights may take from stripe to stripe; ``None``: it is no such part.
+        first_tile: Where all weights remain from stripe to stripe, which part of what bringing one
+            tile of them takes is counted in a stripe: nothing hides the first one of a group.
     """
 
     batch: NestBatch
@@ -72,6 +74,7 @@ class TileBatch:
     placement: frozenset[Operand]
     npus: int = 1
     kept_weights: int | None = None
+    first_tile: float = 0.0
 
     @cached_property
     def _outputs(self) -> Turns:
@@ -308,16 +311,17 @@ class TileBatch:
         return np.where(self.weights_bytes <= capacity, 0, loads)
 
     def _weights_cycles(self) -> Floats:
-        """Return what moving weights takes that do not remain from stripe to stripe, ``[B]``.
+        """Return what moving weights adds to what a stripe takes, ``[B]``.
 
-        It is added to what a stripe takes: groups are there to move less, so that bytes count
-        even where time hides them.
+        Those that do not remain from stripe to stripe count whole: groups are there to move less,
+        so that bytes count even where time hides them.
         """
         bandwidth = self.arch.off_chip.read_bandwidth
         if self.kept_weights is None or bandwidth is None:
             return np.zeros(len(self.batch))
         loads = self._loads_beside_stripes(self.kept_weights)
-        return loads * self._tile_bytes(Operand.W) / bandwidth
+        counted = np.where(loads == 0, self.first_tile, loads)
+        return counted * self._tile_bytes(Operand.W) / bandwidth
 
     def _channel_cycles(self, cost: BatchCost) -> Floats:
         dma, bandwidth = self.arch.dma, self.arch.off_chip.read_bandwidth

@@ -50,11 +50,14 @@ class InTiles(Mapper):
         mapper: Who finds the nests.
         npus: Among how many NPUs the work is shared.
         promising: How many nests of other unrollings are improved, too.
+        first_tile: Of a stripe whose weights remain, which part of what bringing one tile of them
+            takes is counted.
     """
 
     mapper: Mapper
     npus: int = 1
     promising: int = 4
+    first_tile: float = 0.0
     name: str = field(init=False, default="", repr=False)
 
     def __post_init__(self) -> None:
@@ -66,7 +69,7 @@ class InTiles(Mapper):
 
     def find(self, problem: MappingProblem) -> MappingResult:
         """Return a nest of few tiles."""
-        shared = Shared(problem, self.npus)
+        shared = Shared(problem, self.npus, self.first_tile)
         found = self.mapper.find(shared.problem)
         judge = shared.judge(found.objective)
         promising = promising_nests(shared.problem, judge, most=self.promising)
@@ -128,10 +131,13 @@ class Shared:
     Attributes:
         whole: The problem.
         npus: Number of NPUs.
+        first_tile: Which part of what bringing one tile of weights takes is counted in a stripe
+            that keeps them.
     """
 
     whole: MappingProblem
     npus: int
+    first_tile: float = 0.0
 
     @cached_property
     def problem(self) -> MappingProblem:
@@ -175,7 +181,9 @@ class Shared:
 
     def _tiles(self, batch: NestBatch) -> TileBatch:
         problem = self.problem
-        return TileBatch(batch, problem.machine, problem.held, self.npus, problem.kept_weights)
+        return TileBatch(
+            batch, problem.machine, problem.held, self.npus, problem.kept_weights, self.first_tile
+        )
 
     def judge(self, least: float) -> Judge:
         """Return what is minimised: the objective with tiles charged, and transfers a little.

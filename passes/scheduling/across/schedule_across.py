@@ -64,6 +64,20 @@ class ScheduleAcross(Pass):
         return module if schedule is in_turn else replace(module, tile_schedule=schedule)
 
 
+def promised(module: Module) -> int:
+    """Return about how long tiles take that cross operators; the pass finds out exactly [cycle].
+
+    Args:
+        module: With a tile schedule, its operators in turn.
+    """
+    arch, plan, in_turn = require_arch(module), module.graph_schedule, module.tile_schedule
+    assert plan is not None and in_turn is not None
+    if _are_shared(module, arch):
+        return in_turn.cycles
+    anywhere = InsertionPolicy(moving=frozenset(Space))
+    return min(in_turn.cycles, insert(InTurn(in_turn, plan, arch), anywhere).cycles)
+
+
 def _are_shared(module: Module, arch: Architecture) -> bool:
     """Whether memories of tiles with addresses hold others, too, in some operator."""
     found = level_of_space(arch)
