@@ -1,6 +1,7 @@
 import re
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -8,6 +9,7 @@ import pytest
 from accnn.backend.load import find_source, load_architecture
 from accnn.ir.arch import Npu
 from accnn.ir.errors import InfeasibleError
+from accnn.ir.graph import Op
 from accnn.ir.graph_schedule import Group
 from accnn.ir.isa.instructions import Unit
 from accnn.ir.mapping import Loop
@@ -16,23 +18,28 @@ from accnn.ir.ops import workload
 from accnn.ir.proof import Scope
 from accnn.ir.resources import Constants
 from accnn.ir.tiles.events import EventKind
+from accnn.ir.tiles.schedule import TileSchedule
 from accnn.passes.base import Context
 from accnn.passes.mapping.jobs import KnownNests, MapJob, solve_in_turn
+from accnn.passes.mapping.problem import Objective
 from accnn.passes.mapping.recipes.cosa import Cosa
 from accnn.passes.mapping.recipes.in_tiles import Shared
 from accnn.passes.mapping.registry import find_mapper
-from accnn.passes.scheduling.map_groups import mapping_of
+from accnn.passes.scheduling import map_operators
+from accnn.passes.scheduling.map_groups import GroupMapping, mapping_of
 from accnn.passes.scheduling.map_operators import (
     MapOperators,
+    faster,
     scheduled_tiles,
     stand_ins,
     winner,
 )
 from accnn.passes.scheduling.schedule_cosma import ScheduleCosma
 from accnn.passes.scheduling.schedule_in_order import ScheduleInOrder
+from accnn.passes.scheduling.static.schedule_tiles import schedule_in_turn
 from accnn.passes.scheduling.static.static import rating
 from tests.flow import compile_graph
-from tests.networks import NetworkBuilder, residual_network
+from tests.networks import NetworkBuilder, per_tensor, residual_network
 from tests.passes.tiling.fused import bottleneck, compile_fused, planned
 from tests.thinned import thinned
 from tests.tiles import tiles_of
@@ -229,6 +236,61 @@ def test_progress_counts_a_group_as_one_and_names_its_first_convolution():
     )
 
     assert told[-1] == ("map-operators: a", 0, 1)
+
+
+@pytest.mark.parametrize(
+    ("turn", "across", "wins"), [(9, 8, True), (9, 9, False), (10, 8, False), (9, 10, False)]
+)
+def test_other_nests_are_taken_where_tiles_are_faster_in_turn_and_across(
+    module, monkeypatch, turn: int, across: int, wins: bool
+) -> None:
+    other = replace(module, mappings=tuple(rolled_up(item, "mac") for item in module.mappings))
+    cycles = {id(module): (10, 9), id(other): (turn, across)}
+    monkeypatch.setattr(map_operators, "_cycles", lambda item, _: cycles[id(item)])
+
+    assert faster(module, other) is (other if wins else module)
+
+
+def test_nests_that_take_longer_are_not_taken(module) -> None:
+    bare = replace(module, tile_schedule=None, program=None)
+    slow = replace(bare, mappings=tuple(rolled_up(item, "mac") for item in module.mappings))
+
+    assert faster(bare, bare) is bare
+    assert faster(bare, slow) is bare
+    assert faster(slow, bare) is bare
+
+
+@pytest.mark.parametrize("are_better", [True, False])
+def test_a_group_gets_small_tiles_of_weights_where_its_tiles_are_better_so(
+    monkeypatch, are_better: bool
+) -> None:
+    """Weights of one filter fill half of the lanes' buffers; whoever schedules is a stub."""
+    net = NetworkBuilder()
+    c = net.conv(net.input("x", (1, 256, 14, 14)), "c", 1024, 1)
+    before = net.input("before", (1, 1024, 14, 14))
+    y = net.op("add", (c, before), "y", quant=per_tensor(0.1, 1))
+    group = Group(members=("c", "y", "z"), rows=1)
+    module = planned(net.build(net.conv(y, "z", 256, 1)), "simba", (group,))
+    *_, improved = stand_ins(find_mapper("cosa"), 1)
+    nests_of = partial(MapOperators().timed, module.arch, Context(), improved)
+    usual, _ = GroupMapping(module, group, Objective.LATENCY, 0, schedule_in_turn).best(nests_of)
+
+    def make(mapped: Module, op: Op) -> TileSchedule:
+        is_usual = mapped.mappings == usual
+        return replace(schedule_in_turn(mapped, op), cycles=100 if is_usual == are_better else 99)
+
+    monkeypatch.setattr(map_operators, "_schedules", lambda _: make)
+    found = MapOperators()._early(module, group, usual, Context())
+
+    if not are_better:
+        assert found is usual
+        return
+    whole, small = (
+        {item.operator: dict(item.nest.bytes_at(module.arch, "wb"))["W"] for item in nests}
+        for nests in (usual, found)
+    )
+    assert whole == dict.fromkeys("cz", 1024 * 256 // 128)  # in each lane
+    assert all(small[name] < whole[name] for name in whole)
 
 
 def test_stand_ins_are_asked_what_they_have_found_for_the_plan():

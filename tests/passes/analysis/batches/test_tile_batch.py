@@ -161,6 +161,19 @@ def test_ports_of_the_scratchpad_count_in_stripes_alone(case):
         assert tiles.price(cost) == pytest.approx(price)
 
 
+@QUICK
+@given(cut_nests())
+def test_a_part_of_bringing_the_first_tile_of_weights_counts_where_all_remain(case):
+    arch, found, _ = case
+    for kept in (None, 0, 1 << 40):
+        tiles = replace(found, kept_weights=kept)
+        cost = evaluate_batch(tiles.batch, arch)
+        more = replace(tiles, first_tile=0.25).estimate(cost) - tiles.estimate(cost)
+
+        bringing = tiles._tile_bytes(Operand.W) / arch.off_chip.read_bandwidth
+        assert more == pytest.approx(0.25 * bringing if kept else [0.0])
+
+
 @pytest.mark.parametrize("capacity", [0, 1 << 40])
 @QUICK
 @given(cut_nests())

@@ -9,7 +9,7 @@ from accnn.backend.load import load_architecture
 from accnn.ir.isa.instructions import Unit
 from accnn.ir.module import Module
 from accnn.ir.proof import gap_of
-from accnn.ir.workload import Workload
+from accnn.ir.workload import Operand, Workload
 from accnn.passes.analysis.batches.batch import evaluate_batch
 from accnn.passes.analysis.batches.nest_batch import batch_nests
 from accnn.passes.analysis.batches.tile_batch import TileBatch
@@ -25,6 +25,8 @@ from accnn.passes.scheduling.schedule_in_order import ScheduleInOrder
 from accnn.passes.scheduling.static.schedule_tiles import schedule_operator
 from tests.networks import NetworkBuilder
 from tests.thinned import thinned
+
+STRIPE = frozenset({Operand.I, Operand.O})
 
 
 def planned(arch, channels, outputs, kernel, size, stride=1):
@@ -72,6 +74,26 @@ def test_counts_are_those_of_the_tile_graph_and_the_estimate_is_near(arch, layer
     assert estimate >= 0.75 * schedule.cycles
     if mapper == "cosa":  # others may keep more on chip than the estimate dares to hope
         assert estimate <= 1.25 * schedule.cycles
+
+
+def test_tiles_of_weights_are_small_where_bringing_the_first_one_counts() -> None:
+    """In a stripe that keeps all of them, their size costs nothing otherwise."""
+    arch = load_architecture("simba")
+    work = Workload(K=1024, C=256, Q=14, psum_bits=arch.accumulator_bits)
+    problem = MappingProblem(
+        workload=work, arch=arch, workspace=1 << 16, kept_weights=1 << 19, resident=STRIPE
+    )
+
+    sizes = [
+        int(TileBatch(batch_nests([nest]), arch, problem.held)._tile_bytes(Operand.W)[0])
+        for nest in (
+            InTiles(mapper=OutputStationary(), first_tile=part).map(problem).nest
+            for part in (0.0, 0.3)
+        )
+    ]
+
+    assert sizes[0] == 1024 * 256
+    assert sizes[1] <= sizes[0] // 4
 
 
 def test_few_tiles_are_made_where_they_cost_nothing():
