@@ -173,11 +173,16 @@ class _Lines:
         Args:
             space: The space [byte].
         """
-        while self.largest <= space:
-            size = next(self.left, None)
-            if size is None:
-                return True
-            self.largest = max(self.largest, size)
+        try:
+            while self.largest <= space:
+                size = next(self.left, None)
+                if size is None:
+                    return True
+                self.largest = max(self.largest, size)
+        except (Exception, KeyboardInterrupt):
+            _rounds.cache_clear()  # the stripes that were looked at would seem to be all
+            _known_lines.cache_clear()
+            raise
         return False
 
     @property

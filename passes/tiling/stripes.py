@@ -337,7 +337,11 @@ def _each_stripe(seen: SameGraph, members: tuple[str, ...], rows: int) -> Iterat
     results = {name: rows_of(graph.types[name]) for name in names}
     made = [_member(seen, graph.producer[name], homes) for name in reversed(members)]
     run, total = _Rounds(made, dict.fromkeys(members, 0), results), made[0].rows
-    yield from map(run.next, _ends(total, rows or total))
+    try:
+        yield from map(run.next, _ends(total, rows or total))
+    except (Exception, KeyboardInterrupt):
+        _stripes.cache_clear()  # the rounds that are known would seem to be all
+        raise
 
 
 def hands_out(

@@ -224,9 +224,9 @@ class PlanProblem:
     def _reserved(self, index: int, reserve: int) -> Iterator[Option]:
         menu = self.operations[index].menu
         takes = [self.footprint(index, option) for option in menu]
+        least = min(takes, default=0)
         for option, taken in zip(menu, takes, strict=True):
-            is_least = taken == min(takes)
-            left = min(reserve, max(0, self.budget - taken)) if is_least else reserve
+            left = min(reserve, max(0, self.budget - taken)) if taken == least else reserve
             yield replace(option, workspace=option.workspace + left)
 
     def restrict_menus(self) -> "PlanProblem":

@@ -12,10 +12,10 @@ from accnn.ir.graph_schedule import Group
 from accnn.ir.module import Module
 from accnn.ir.tiles.graph import Role, TileGraph
 from accnn.passes.scheduling.fusion.epilogues import is_group
-from accnn.passes.tiling import lines
+from accnn.passes.tiling import lines, stripes
 from accnn.passes.tiling.chains import chains
 from accnn.passes.tiling.group import GroupTiles
-from accnn.passes.tiling.lines import bytes_of_lines
+from accnn.passes.tiling.lines import bytes_of_lines, lines_fit
 from accnn.passes.tiling.residency import Residency, residency, unit_of
 from tests.networks import NetworkBuilder
 from tests.passes.tiling.fused import bottleneck, compile_fused, inverted
@@ -129,3 +129,38 @@ def test_lines_that_have_been_read_end():
 
     assert early < (rows + 2) * row + rows * row + 3 * 2 * row + 2 * (rows + 2) * 16 * 8
     assert late > 2 * (rows + 2) * row + rows * row
+
+
+@pytest.mark.parametrize(
+    ("room", "name"), [(stripes._Rounds, "next"), (lines._Round, "most_bytes")]
+)
+def test_what_was_interrupted_is_asked_again(monkeypatch, room: type, name: str) -> None:
+    """Stripes are worked out in turn: those that are known then are not all."""
+    graph, _ = bottleneck()
+    members = ("a", "b", "c", "y")
+    right, turns = bytes_of_lines(bottleneck()[0], members, 3), []
+    usual = getattr(room, name)
+
+    def interrupted(*given: object) -> object:
+        turns.append(given)
+        if len(turns) == 2:
+            raise KeyboardInterrupt
+        return usual(*given)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(room, name, interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            lines_fit(graph, members, 3, right)
+
+    assert not lines_fit(graph, members, 3, right - 1)
+    assert bytes_of_lines(graph, members, 3) == right
+
+
+@pytest.mark.parametrize("rows", [0, 1, 2, 5])
+def test_lines_fit_what_they_take(rows: int) -> None:
+    graph, _ = bottleneck()
+    members = ("a", "b", "c", "y")
+    size = bytes_of_lines(graph, members, rows)
+
+    assert lines_fit(graph, members, rows, size)
+    assert not lines_fit(bottleneck()[0], members, rows, size - 1)
