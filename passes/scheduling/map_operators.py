@@ -159,12 +159,16 @@ class MapOperators(Pass):
         if not group.rows or self.objective is not Objective.LATENCY or ctx.deadline.is_over:
             return nests
         small = InTiles(mapper=mapper, npus=len(arch.npus), first_tile=_FIRST_TILE)
-        asked = GroupMapping(module, group, self.objective, ctx.seed, _schedules(ctx))
+        in_turn = partial(ctx.notes.of(_WithoutLag).of, make=schedule_in_turn)
+        asked = GroupMapping(module, group, self.objective, ctx.seed, in_turn)
         try:
             found, schedule = asked.best(partial(self.timed, arch, ctx, small))
         except InfeasibleError:
             return nests
-        return found if _rating(schedule) < _rating(asked.schedule(nests)) else nests
+        if _rating(schedule) >= _rating(asked.schedule(nests)):
+            return nests
+        full = replace(asked, make=_schedules(ctx))
+        return found if _rating(full.schedule(found)) < _rating(full.schedule(nests)) else nests
 
     def _compared(
         self,
