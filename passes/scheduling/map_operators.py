@@ -124,8 +124,7 @@ class MapOperators(Pass):
             known.update(rough.solve(new, arch, ctx))
             return known
 
-        in_turn = partial(ctx.notes.of(_WithoutLag).of, make=schedule_in_turn)
-        asked = GroupMapping(module, group, self.objective, ctx.seed, in_turn)
+        asked = GroupMapping(module, group, self.objective, ctx.seed, _without_lag(ctx))
         found: list[tuple[int, tuple[OperatorMapping, ...]]] = []
         complaint: InfeasibleError | None = None
         for mapper in dict.fromkeys((in_tiles(own, npus), *stand_ins(own, npus))):
@@ -159,8 +158,7 @@ class MapOperators(Pass):
         if not group.rows or self.objective is not Objective.LATENCY or ctx.deadline.is_over:
             return nests
         small = InTiles(mapper=mapper, npus=len(arch.npus), first_tile=_FIRST_TILE)
-        in_turn = partial(ctx.notes.of(_WithoutLag).of, make=schedule_in_turn)
-        asked = GroupMapping(module, group, self.objective, ctx.seed, in_turn)
+        asked = GroupMapping(module, group, self.objective, ctx.seed, _without_lag(ctx))
         try:
             found, schedule = asked.best(partial(self.timed, arch, ctx, small))
         except InfeasibleError:
@@ -336,6 +334,11 @@ def _resident(op: Op, names: Collection[str]) -> frozenset[Operand]:
 def _schedules(ctx: Context) -> Make:
     """Return what schedules operators by themselves, each once."""
     return partial(ctx.notes.of(KnownSchedules).of, make=schedule_operator)
+
+
+def _without_lag(ctx: Context) -> Make:
+    """Return what schedules groups in which no chain lags, each once."""
+    return partial(ctx.notes.of(_WithoutLag).of, make=schedule_in_turn)
 
 
 def winner(
