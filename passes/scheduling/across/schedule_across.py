@@ -1,7 +1,8 @@
 """Pass: let engines that wait in one operator work for the next ones."""
 
-import itertools
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from itertools import islice, pairwise
 from typing import ClassVar
 
 from ....ir.arch import Architecture
@@ -19,11 +20,12 @@ _MOVING = (frozenset[Space](), frozenset(Space) - {Space.WB}, frozenset(Space))
 """Where single tiles may lie elsewhere, all of which are tried: nowhere, everywhere but with the
 weights, everywhere. Each is the best one of some networks."""
 
-_ORDERED = frozenset({Unit.VX, Unit.ST})
-"""Which engines keep the order that events have in their operator, where any does."""
+_ORDERED = (frozenset({Unit.VX, Unit.ST}), frozenset({Unit.MX}))
+"""Which engines keep the order that events have in their operator, all of which are tried. None,
+the vector units, or the arrays: each is the best one of some networks."""
 
-_TIMED = 2
-"""Of the places that tiles may have, so many are tried in order, too, and timed by the clock."""
+_IN_ORDER = 2
+"""Of the ways that keep no order, so many are tried in order, too: those that promise most."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +53,7 @@ class ScheduleAcross(Pass):
         """Return the module with the fastest schedule; the same if none is faster than in turn."""
         arch, plan, in_turn = require_arch(module), module.graph_schedule, module.tile_schedule
         assert plan is not None and in_turn is not None
-        if any(before.step > after.step for before, after in itertools.pairwise(in_turn.events)):
+        if any(before.step > after.step for before, after in pairwise(in_turn.events)):
             return module
         if _are_shared(module, arch):
             return module
@@ -89,20 +91,34 @@ def _are_shared(module: Module, arch: Architecture) -> bool:
 def _fastest(given: InTurn) -> TileSchedule:
     """Return the fastest of a schedule, layer by layer, and of the most promising ways to insert.
 
-    Insertion tells about how fast its result is. The clock tells exactly, but takes longer.
+    Insertion tells about how fast its result is. The clock tells exactly, but takes longer: of the
+    ways that keep the same engines in order, it times the one that promises most.
     """
-    free = {item: insert(given, item) for item in _free_ways(given.arch)}
-    by_promise = sorted(free, key=lambda item: (free[item].cycles, -len(item.moving)))
-    found = [free[item] for item in by_promise[:_TIMED]]
-    in_order = (replace(policy, ordered=_ORDERED) for policy in by_promise[:_TIMED])
-    found += [insert(given, policy) for policy in in_order]
+    ways = _by_promise(given, _free_ways(given))
+    found = [next(iter(ways.values()))]
+    for engines in _ORDERED:
+        in_order = (replace(policy, ordered=engines) for policy in islice(ways, _IN_ORDER))
+        found.append(next(iter(_by_promise(given, in_order).values())))
     distinct = {(item.events, item.placements): item for item in found}
     timed_ones = (timed(item, given.arch) for item in distinct.values())
     return min([given.schedule, *timed_ones], key=lambda item: item.cycles)
 
 
-def _free_ways(arch: Architecture) -> tuple[InsertionPolicy, ...]:
-    """Return the ways to insert that keep no order."""
+def _by_promise(
+    given: InTurn, ways: Iterable[InsertionPolicy]
+) -> Mapping[InsertionPolicy, TileSchedule]:
+    """Return what ways to insert make, those first that promise most."""
+    found = {policy: insert(given, policy) for policy in ways}
+
+    def promise(policy: InsertionPolicy) -> tuple[int, bool, int]:
+        return found[policy].cycles, policy.deal, -len(policy.moving)
+
+    return {policy: found[policy] for policy in sorted(found, key=promise)}
+
+
+def _free_ways(given: InTurn) -> Iterator[InsertionPolicy]:
+    """Yield the ways to insert that keep no order, and can differ."""
+    arch, filled = given.arch, {space for _, (space, _) in given.layouts}
     deals = (False, True) if are_alike(arch) and len(arch.npus) > 1 else (False,)
-    ways = itertools.product(deals, _MOVING)
-    return tuple(InsertionPolicy(moving=moving, deal=deal) for deal, moving in ways)
+    for moving in dict.fromkeys(spaces & filled for spaces in _MOVING):
+        yield from (InsertionPolicy(moving=moving, deal=deal) for deal in deals)

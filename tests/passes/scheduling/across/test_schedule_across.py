@@ -1,5 +1,6 @@
 """Tiles across operators: exact, as fast as predicted, and never slower than layer by layer."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 import pytest
@@ -7,14 +8,19 @@ import pytest
 from accnn.backend.load import load_architecture
 from accnn.backend.lowering.lower import lower
 from accnn.ir.errors import VerifyError
+from accnn.ir.graph import Graph
 from accnn.ir.graph_schedule import Transfer
+from accnn.ir.isa.instructions import Space, Unit
 from accnn.ir.module import Module
 from accnn.ir.text.parser import parse_module
 from accnn.ir.text.printer import print_module
 from accnn.ir.tiles.events import Event, EventKind
 from accnn.ir.tiles.schedule import TileSchedule
 from accnn.passes.base import Context
+from accnn.passes.scheduling.across.insertion import InsertionPolicy, InTurn, insert
 from accnn.passes.scheduling.across.schedule_across import ScheduleAcross
+from accnn.passes.scheduling.timing.retime import timed
+from tests.flow import Array
 from tests.networks import NetworkBuilder, per_tensor, residual_network
 from tests.passes.scheduling.across.joint import Both, both, branches, chain
 from tests.thinned import thinned
@@ -95,6 +101,26 @@ def test_it_is_faster_where_operators_are_small(name: str):
     made = both(NETWORKS[name](), "flexer-arch5")
 
     assert made.schedule.cycles < 0.95 * told(made.in_turn)
+
+
+@pytest.mark.parametrize(
+    ("network", "place"), [(chain(28), ("edge-1m", 5000)), (residual_network(), ("simba", 5000))]
+)
+def test_arrays_keep_the_order_of_their_operator_where_that_is_faster(
+    network: tuple[Graph, Mapping[str, Array]], place: tuple[str, int]
+):
+    made = both(network, place[0], budget=place[1])
+    module, in_turn = made.in_turn, tiles_of(made.in_turn)
+    assert module.arch is not None and module.graph_schedule is not None
+    given = InTurn(in_turn, module.graph_schedule, module.arch)
+    spaces = frozenset(Space)
+    others = [
+        timed(insert(given, InsertionPolicy(moving=moving, ordered=ordered)), module.arch).cycles
+        for moving in (frozenset[Space](), spaces - {Space.WB}, spaces)
+        for ordered in (frozenset[Unit](), frozenset({Unit.VX, Unit.ST}))
+    ]
+
+    assert made.schedule.cycles < min(others)
 
 
 @pytest.mark.parametrize("budget", [None, 30_000])
