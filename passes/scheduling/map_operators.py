@@ -14,18 +14,17 @@ from ...ir.module import Module, Stage
 from ...ir.ops import workload
 from ...ir.tiles.schedule import TileSchedule
 from ...ir.workload import Operand
-from ..base import CUT_SHORT, SECONDS_OF, STOOD_IN, Context, Pass, require_arch
+from ..base import CUT_SHORT, SECONDS_OF, STOOD_IN, Context, Notes, Pass, require_arch
 from ..mapping.jobs import MAPPER_DIED, MapJob, Progress, unobserved
 from ..mapping.mapper import Mapper, MappingResult, MappingStatus
 from ..mapping.problem import MappingProblem, Objective
 from ..mapping.recipes.in_tiles import InTiles, Shared, in_haste, in_tiles
 from ..mapping.registry import find_mapper
-from ..tiling.residency import residency, unit_of
+from ..tiling.residency import residency
 from .across.schedule_across import promised
 from .map_groups import GroupMapping, mapping_of, problem_on
-from .network.join import join
 from .static.known_schedules import KnownSchedules, Make
-from .static.schedule_tiles import schedule_in_turn, schedule_operator
+from .static.schedule_tiles import schedule_in_turn, schedule_operator, tiles_in_turn
 from .static.static import rating
 
 _FIRST_TILE = 0.3
@@ -95,7 +94,7 @@ class MapOperators(Pass):
         if ctx.deadline.is_over:
             ctx.counters.add(CUT_SHORT)
         mapped = replace(module, mappings=tuple(usual))
-        return faster(mapped, replace(module, mappings=tuple(early)), _schedules(ctx))
+        return faster(mapped, replace(module, mappings=tuple(early)), ctx.notes)
 
     def _at(self, graph: Graph, *names: str | None) -> str:
         """Return what the pass is at, for people: the first operator with MACs of these."""
@@ -296,7 +295,7 @@ def stand_ins(mapper: Mapper, npus: int) -> tuple[Mapper, ...]:
     return in_tiles(rival, npus), replace(improved, promising=0), improved
 
 
-def faster(module: Module, other: Module, make: Make = schedule_operator) -> Module:
+def faster(module: Module, other: Module, notes: Notes) -> Module:
     """Return the other module if its tiles promise to be faster both in turn and across operators.
 
     Which nests are better depends on what runs before and behind them, and how fast tiles are that
@@ -305,21 +304,18 @@ def faster(module: Module, other: Module, make: Make = schedule_operator) -> Mod
     Args:
         module: With a graph schedule and mappings.
         other: The same with other mappings.
-        make: Schedules operators by themselves.
+        notes: What passes that schedule tiles know, and will know.
     """
     if module.mappings == other.mappings:
         return module
-    (turn, across), (other_turn, other_across) = _cycles(module, make), _cycles(other, make)
+    (turn, across), (other_turn, other_across) = _cycles(module, notes), _cycles(other, notes)
     return other if other_turn < turn and other_across < across else module
 
 
-def _cycles(module: Module, make: Make) -> tuple[int, int]:
+def _cycles(module: Module, notes: Notes) -> tuple[int, int]:
     """Return what all tiles take in turn, and about what they take across operators [cycle]."""
-    plan = module.graph_schedule
-    assert plan is not None
-    ops = [unit_of(module.graph, plan, name) for name in plan.order]
-    schedule = join(module, [make(module, op) for op in ops], "static")
-    return schedule.cycles, promised(replace(module, tile_schedule=schedule))
+    schedule = tiles_in_turn(module, notes)
+    return schedule.cycles, promised(replace(module, tile_schedule=schedule), notes)
 
 
 def _job(problem: MappingProblem, mapper: Mapper, ctx: Context) -> MapJob:

@@ -107,7 +107,8 @@ class InTurn:
         """How long every event takes alone, without fill and drain: they mostly hide [cycle]."""
         bandwidths = Ports(self.arch).bandwidths
         works = lone_works(self.schedule, self.arch)
-        return tuple(work.lead + work.length(bandwidths) for work in works)
+        cycles = {work: work.lead + work.length(bandwidths) for work in dict.fromkeys(works)}
+        return tuple(cycles[work] for work in works)
 
 
 @dataclass(frozen=True, kw_only=True)

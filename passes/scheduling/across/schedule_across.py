@@ -1,16 +1,18 @@
 """Pass: let engines that wait in one operator work for the next ones."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from itertools import islice, pairwise
 from typing import ClassVar
 
 from ....ir.arch import Architecture
+from ....ir.graph_schedule import GraphSchedule
 from ....ir.isa.instructions import Space, Unit
 from ....ir.isa.spaces import level_of_space
 from ....ir.module import Module, Stage
 from ....ir.tiles.schedule import TileSchedule
-from ...base import CUT_SHORT, Context, Pass, require_arch
+from ...base import CUT_SHORT, Context, Notes, Pass, require_arch
 from ...tiling.inner_nest import managed_bytes
 from ..timing.retime import timed
 from ..timing.work_bound import are_alike
@@ -60,24 +62,65 @@ class ScheduleAcross(Pass):
         if ctx.deadline.is_over:
             ctx.counters.add(CUT_SHORT)
             return module
-        schedule = _fastest(InTurn(in_turn, plan, arch))
+        known = ctx.notes.of(_KnownInsertions)
+        schedule = _fastest(known.of(in_turn, plan, arch))
+        known.by_schedule.clear()
         ctx.counters.add("cycles in turn", in_turn.cycles)
         ctx.counters.add("cycles across", schedule.cycles)
         return module if schedule is in_turn else replace(module, tile_schedule=schedule)
 
 
-def promised(module: Module) -> int:
+@dataclass(frozen=True)
+class _Insertions:
+    """Ways to insert the events of a schedule, each tried once.
+
+    Attributes:
+        given: The schedule, its operators in turn.
+    """
+
+    given: InTurn
+    _found: dict[InsertionPolicy, TileSchedule] = field(
+        init=False, repr=False, compare=False, default_factory=dict[InsertionPolicy, TileSchedule]
+    )
+
+    def of(self, policy: InsertionPolicy) -> TileSchedule:
+        """Return what a way to insert makes."""
+        if policy not in self._found:
+            self._found[policy] = insert(self.given, policy)
+        return self._found[policy]
+
+    @cached_property
+    def moving(self) -> tuple[frozenset[Space], ...]:
+        """Where single tiles may lie elsewhere, as far as that can differ; at last everywhere."""
+        filled = {space for _, (space, _) in self.given.layouts}
+        return tuple(dict.fromkeys(spaces & filled for spaces in _MOVING))
+
+
+@dataclass
+class _KnownInsertions:
+    """What was inserted before, by the schedule that was given; local to one run of passes."""
+
+    by_schedule: dict[int, _Insertions] = field(default_factory=dict[int, _Insertions])
+
+    def of(self, schedule: TileSchedule, plan: GraphSchedule, arch: Architecture) -> _Insertions:
+        """Return the ways to insert the events of a schedule."""
+        given = InTurn(schedule, plan, arch)
+        return self.by_schedule.setdefault(id(schedule), _Insertions(given))
+
+
+def promised(module: Module, notes: Notes) -> int:
     """Return about how long tiles take that cross operators; the pass finds out exactly [cycle].
 
     Args:
         module: With a tile schedule, its operators in turn.
+        notes: What is known already.
     """
     arch, plan, in_turn = require_arch(module), module.graph_schedule, module.tile_schedule
     assert plan is not None and in_turn is not None
     if _are_shared(module, arch):
         return in_turn.cycles
-    anywhere = InsertionPolicy(moving=frozenset(Space))
-    return min(in_turn.cycles, insert(InTurn(in_turn, plan, arch), anywhere).cycles)
+    ways = notes.of(_KnownInsertions).of(in_turn, plan, arch)
+    return min(in_turn.cycles, ways.of(InsertionPolicy(moving=ways.moving[-1])).cycles)
 
 
 def _are_shared(module: Module, arch: Architecture) -> bool:
@@ -88,27 +131,28 @@ def _are_shared(module: Module, arch: Architecture) -> bool:
     return any(managed_bytes(nest, arch, level) for nest in nests for level in levels)
 
 
-def _fastest(given: InTurn) -> TileSchedule:
+def _fastest(insertions: _Insertions) -> TileSchedule:
     """Return the fastest of a schedule, layer by layer, and of the most promising ways to insert.
 
     Insertion tells about how fast its result is. The clock tells exactly, but takes longer: of the
     ways that keep the same engines in order, it times the one that promises most.
     """
-    ways = _by_promise(given, _free_ways(given))
+    given = insertions.given
+    ways = _by_promise(insertions, _free_ways(insertions))
     found = [next(iter(ways.values()))]
     for engines in _ORDERED:
         in_order = (replace(policy, ordered=engines) for policy in islice(ways, _IN_ORDER))
-        found.append(next(iter(_by_promise(given, in_order).values())))
+        found.append(next(iter(_by_promise(insertions, in_order).values())))
     distinct = {(item.events, item.placements): item for item in found}
     timed_ones = (timed(item, given.arch) for item in distinct.values())
     return min([given.schedule, *timed_ones], key=lambda item: item.cycles)
 
 
 def _by_promise(
-    given: InTurn, ways: Iterable[InsertionPolicy]
+    insertions: _Insertions, ways: Iterable[InsertionPolicy]
 ) -> Mapping[InsertionPolicy, TileSchedule]:
     """Return what ways to insert make, those first that promise most."""
-    found = {policy: insert(given, policy) for policy in ways}
+    found = {policy: insertions.of(policy) for policy in ways}
 
     def promise(policy: InsertionPolicy) -> tuple[int, bool, int]:
         return found[policy].cycles, policy.deal, -len(policy.moving)
@@ -116,9 +160,9 @@ def _by_promise(
     return {policy: found[policy] for policy in sorted(found, key=promise)}
 
 
-def _free_ways(given: InTurn) -> Iterator[InsertionPolicy]:
+def _free_ways(insertions: _Insertions) -> Iterator[InsertionPolicy]:
     """Yield the ways to insert that keep no order, and can differ."""
-    arch, filled = given.arch, {space for _, (space, _) in given.layouts}
+    arch = insertions.given.arch
     deals = (False, True) if are_alike(arch) and len(arch.npus) > 1 else (False,)
-    for moving in dict.fromkeys(spaces & filled for spaces in _MOVING):
+    for moving in insertions.moving:
         yield from (InsertionPolicy(moving=moving, deal=deal) for deal in deals)

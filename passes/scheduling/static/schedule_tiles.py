@@ -2,19 +2,22 @@
 
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import ClassVar
 
+from ....ir.arch import Architecture
 from ....ir.errors import InfeasibleError, VerifyError
 from ....ir.graph import Op
+from ....ir.graph_schedule import GraphSchedule
 from ....ir.isa.instructions import Space
 from ....ir.isa.spaces import level_of_space, space_bytes
+from ....ir.module import Mapping as OperatorMapping
 from ....ir.module import Module, Stage
 from ....ir.ops import is_mac
 from ....ir.tiles.graph import TileGraph
 from ....ir.tiles.schedule import TileSchedule
-from ...base import Context, Pass, require_arch
+from ...base import Context, Notes, Pass, Progress, require_arch, silent
 from ...tiling.group import GroupTiles
 from ...tiling.inner_nest import managed_bytes
 from ...tiling.mac import tile_mac
@@ -50,17 +53,45 @@ class ScheduleTiles(Pass):
 
     def run(self, module: Module, ctx: Context) -> Module:
         """Return the module with its tile schedule."""
-        plan = module.graph_schedule
-        assert plan is not None
-        schedules: list[TileSchedule] = []
-        known = ctx.notes.of(KnownSchedules)
-        for step, name in enumerate(plan.order):
-            ctx.progress("tiles", step, len(plan.order))
-            op = unit_of(module.graph, plan, name)
-            schedules.append(known.of(module, op, schedule_operator))
-        found = join(module, schedules, "static")
+        found = tiles_in_turn(module, ctx.notes, ctx.progress)
         ctx.counters.add("events", len(found.events))
         return replace(module, tile_schedule=found)
+
+
+@dataclass
+class _KnownNetworks:
+    """Tiles of a network in turn, by its mappings; of one plan and machine, local to one run."""
+
+    plan: GraphSchedule | None = None
+    arch: Architecture | None = None
+    by_mappings: dict[tuple[OperatorMapping, ...], TileSchedule] = field(
+        default_factory=dict[tuple[OperatorMapping, ...], TileSchedule]
+    )
+
+
+def tiles_in_turn(module: Module, notes: Notes, progress: Progress = silent) -> TileSchedule:
+    """Return the tiles of all operators in turn, made once for all passes that ask.
+
+    Args:
+        module: The network with its plan and its loop nests.
+        notes: What is known already.
+        progress: Where to tell how far it is.
+
+    Raises:
+        InfeasibleError: The tiles of an operator do not fit.
+    """
+    plan, known = module.graph_schedule, notes.of(_KnownNetworks)
+    assert plan is not None
+    if known.plan is not plan or known.arch is not module.arch:
+        known.plan, known.arch, known.by_mappings = plan, module.arch, {}
+    if module.mappings not in known.by_mappings:
+        schedules: list[TileSchedule] = []
+        for step, name in enumerate(plan.order):
+            progress("tiles", step, len(plan.order))
+            op = unit_of(module.graph, plan, name)
+            schedules.append(notes.of(KnownSchedules).of(module, op, schedule_operator))
+        known.by_mappings[module.mappings] = join(module, schedules, "static")
+    return known.by_mappings[module.mappings]
 
 
 def schedule_operator(module: Module, op: Op) -> TileSchedule:

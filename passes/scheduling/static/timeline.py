@@ -96,10 +96,23 @@ class Timeline:
         ready = 0
         for other, tick in waits_for(before, queue).items():
             ready = max(ready, ends[other][tick])
+        owner = index if npu is None else npu
+        work = self.works.to_do(kind, subject, owner, clear=clear)
+        if unit is Unit.MX:
+            start, end, fill, drain = self._on_array(ready, work, queue)
+        else:
+            (start, end), fill, drain = self._elsewhere(kind, unit, ready, work, queue), 0, 0
         event = Event(
-            kind=kind, subject=subject, unit=unit, index=index, start=ready, end=ready, clear=clear
+            kind=kind,
+            subject=subject,
+            unit=unit,
+            index=index,
+            start=start,
+            end=end,
+            clear=clear,
+            fill=fill,
+            drain=drain,
         )
-        event = self._timed(event, self.works.of(event, index if npu is None else npu), queue)
         tick = len(ends[queue])
         ends[queue].append(event.end)
         self._latest[queue] = event
@@ -110,25 +123,24 @@ class Timeline:
         self.events.append(event)
         return len(self.events) - 1
 
-    def _timed(self, event: Event, work: Work, queue: int) -> Event:
-        """Return an event that may start at its start, when its engine is free, too."""
-        length = work.length(self.works.ports.bandwidths)
-        before = self._latest.get(queue)
-        if event.unit is Unit.MX:
-            return _on_array(event, work, length, before)
-        start = event.start if before is None else max(event.start, before.end)
+    def _elsewhere(
+        self, kind: EventKind, unit: Unit, ready: int, work: Work, queue: int
+    ) -> tuple[int, int]:
+        """Return when an event starts and ends whose engine does one thing at a time."""
+        length, before = self.works.length(work), self._latest.get(queue)
+        start = ready if before is None else max(ready, before.end)
         begin = start + work.lead
-        if event.unit is Unit.DMA:
-            port = self.engines.port(event.kind)
+        if unit is Unit.DMA:
+            port = self.engines.port(kind)
             begin = port.first_gap(begin, length)
             port.occupy(begin, length)
-        return event.at(start, begin + length)
+        return start, begin + length
 
-
-def _on_array(event: Event, work: Work, length: int, before: Event | None) -> Event:
-    """Return an event whose buffers fill while the one before computes."""
-    start = event.start if before is None else max(event.start, before.begin)
-    begin = start + work.fill if before is None else max(start + work.fill, before.done)
-    done = begin + length
-    end = done + work.drain if before is None else max(done + work.drain, before.end)
-    return event.at(start, end, fill=begin - start, drain=end - done)
+    def _on_array(self, ready: int, work: Work, queue: int) -> tuple[int, int, int, int]:
+        """Return start, end, fill and drain where buffers fill while the event before computes."""
+        length, before = self.works.length(work), self._latest.get(queue)
+        start = ready if before is None else max(ready, before.begin)
+        begin = start + work.fill if before is None else max(start + work.fill, before.done)
+        done = begin + length
+        end = done + work.drain if before is None else max(done + work.drain, before.end)
+        return start, end, begin - start, end - done

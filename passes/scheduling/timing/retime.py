@@ -81,7 +81,7 @@ class _Retiming:
 
     def _task(self, work: Work) -> Task:
         if work not in self._shapes:
-            length = work.length(self.bandwidths)
+            length = self.works.length(work)
             self._shapes[work] = Task(
                 ahead=work.lead + work.fill,
                 length=length,

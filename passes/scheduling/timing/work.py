@@ -82,6 +82,7 @@ class Works:
     _costs: dict[tuple[int, int, bool], TileCost] = field(
         default_factory=dict[tuple[int, int, bool], TileCost]
     )
+    _lengths: dict[Work, int] = field(default_factory=dict[Work, int])
 
     @cached_property
     def ports(self) -> Ports:
@@ -100,19 +101,36 @@ class Works:
             npu: Whose memory a transfer goes to or comes from, where it is private; whose engine
                 works otherwise.
         """
-        is_operation = event.kind is EventKind.COMPUTE
-        way = event.clear if is_operation else event.kind in INWARDS
-        asked = is_operation, event.subject, npu, way
+        return self.to_do(event.kind, event.subject, npu, clear=event.clear)
+
+    def to_do(self, kind: EventKind, subject: int, npu: int, *, clear: bool) -> Work:
+        """Return the work of what is to be an event.
+
+        Args:
+            kind: Of the event.
+            subject: Its tile or operation.
+            npu: As for :meth:`of`.
+            clear: Of an operation, whether accumulation starts from zero.
+        """
+        is_operation = kind is EventKind.COMPUTE
+        way = clear if is_operation else kind in INWARDS
+        asked = is_operation, subject, npu, way
         found = self._asked.get(asked)
         if found is None:
-            found = self._asked[asked] = self._found(event, npu)
+            found = self._asked[asked] = self._found(is_operation, subject, npu, way)
         return found
 
-    def _found(self, event: Event, npu: int) -> Work:
-        if event.kind is EventKind.COMPUTE:
-            return self._operation(self.graph.ops[event.subject], npu, clear=event.clear)
-        tile = self.graph.tiles[event.subject]
-        return self._transfer(tile, npu, inwards=event.kind in INWARDS)
+    def length(self, work: Work) -> int:
+        """Return how long work takes alone between start-up (or fill) and drain [cycle]."""
+        found = self._lengths.get(work)
+        if found is None:
+            found = self._lengths[work] = work.length(self.ports.bandwidths)
+        return found
+
+    def _found(self, is_operation: bool, subject: int, npu: int, way: bool) -> Work:
+        if is_operation:
+            return self._operation(self.graph.ops[subject], npu, clear=way)
+        return self._transfer(self.graph.tiles[subject], npu, inwards=way)
 
     def cost(self, op: TileOp, npu: int, *, clear: bool) -> TileCost:
         """Return the cost of an operation of the MAC array.

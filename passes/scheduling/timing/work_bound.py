@@ -36,7 +36,7 @@ def _of_engines(asked: Iterable[tuple[Unit, Work]], works: Works) -> int:
     counted = set(Unit) if are_alike(arch) else {Unit.DMA}
     for unit, work in asked:
         if unit in counted:
-            busy[unit] += work.length(works.ports.bandwidths) + work.lead
+            busy[unit] += works.length(work) + work.lead
     engines = {unit: len(arch.npus) for unit in busy} | {Unit.DMA: arch.dma.channels}
     return max((-(-cycles // engines[unit]) for unit, cycles in busy.items()), default=0)
 

@@ -19,7 +19,7 @@ from accnn.ir.proof import Scope
 from accnn.ir.resources import Constants
 from accnn.ir.tiles.events import EventKind
 from accnn.ir.tiles.schedule import TileSchedule
-from accnn.passes.base import Context
+from accnn.passes.base import Context, Notes
 from accnn.passes.mapping.jobs import KnownNests, MapJob, solve_in_turn
 from accnn.passes.mapping.problem import Objective
 from accnn.passes.mapping.recipes.cosa import Cosa
@@ -248,16 +248,16 @@ def test_other_nests_are_taken_where_tiles_are_faster_in_turn_and_across(
     cycles = {id(module): (10, 9), id(other): (turn, across)}
     monkeypatch.setattr(map_operators, "_cycles", lambda item, _: cycles[id(item)])
 
-    assert faster(module, other) is (other if wins else module)
+    assert faster(module, other, Notes()) is (other if wins else module)
 
 
 def test_nests_that_take_longer_are_not_taken(module) -> None:
     bare = replace(module, tile_schedule=None, program=None)
     slow = replace(bare, mappings=tuple(rolled_up(item, "mac") for item in module.mappings))
 
-    assert faster(bare, bare) is bare
-    assert faster(bare, slow) is bare
-    assert faster(slow, bare) is bare
+    assert faster(bare, bare, Notes()) is bare
+    assert faster(bare, slow, Notes()) is bare
+    assert faster(slow, bare, Notes()) is bare
 
 
 @pytest.mark.parametrize("are_better", [True, False])

@@ -13,10 +13,15 @@ from accnn.ir.isa.spaces import space_bytes
 from accnn.ir.module import Module
 from accnn.ir.types import DType
 from accnn.passes.base import Context, Notes
+from accnn.passes.scheduling.across.schedule_across import ScheduleAcross, promised
 from accnn.passes.scheduling.in_order import schedule_in_order
 from accnn.passes.scheduling.map_operators import MapOperators
 from accnn.passes.scheduling.static.known_schedules import KnownSchedules
-from accnn.passes.scheduling.static.schedule_tiles import schedule_operator
+from accnn.passes.scheduling.static.schedule_tiles import (
+    ScheduleTiles,
+    schedule_operator,
+    tiles_in_turn,
+)
 from accnn.passes.tiling.residency import unit_of
 from tests.networks import NetworkBuilder, per_tensor
 from tests.passes.tiling.fused import planned
@@ -136,6 +141,26 @@ def test_whatever_the_network(graph):
     machine = load_architecture("simba-8x8")
     plan = schedule_in_order(graph, machine)
     compared(mapped(Module(graph=graph, arch=machine, graph_schedule=plan)))
+
+
+def test_what_one_pass_has_scheduled_others_are_given():
+    """Comparing nests leaves what the passes behind would make, and no pass makes another."""
+    machine, notes = load_architecture("simba-8x8"), Notes()
+    graph = blocks(2)
+    plans = [schedule_in_order(graph, machine, budget=budget) for budget in (2500, None)]
+    first = mapped(Module(graph=graph, arch=machine, graph_schedule=plans[0]))
+    for module in (first, replace(first, graph_schedule=plans[1])):
+        promise = promised(replace(module, tile_schedule=tiles_in_turn(module, notes)), notes)
+        made = tiles_in_turn(module, notes)
+
+        assert tiles_in_turn(module, notes) is made
+        assert made == tiles_in_turn(module, Notes())
+        assert promise == promised(replace(module, tile_schedule=made), Notes())
+        for passes in (Context(notes=notes), Context()):
+            in_turn = ScheduleTiles().run(module, passes)
+            assert in_turn.tile_schedule == made
+            found = ScheduleAcross().run(in_turn, passes).tile_schedule
+            assert found == ScheduleAcross().run(in_turn, Context()).tile_schedule
 
 
 def test_notes_keep_one_object_of_each_kind():
