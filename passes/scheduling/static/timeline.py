@@ -101,7 +101,7 @@ class Timeline:
         if unit is Unit.MX:
             start, end, fill, drain = self._on_array(ready, work, queue)
         else:
-            (start, end), fill, drain = self._elsewhere(kind, unit, ready, work, queue), 0, 0
+            start, end, fill, drain = self._elsewhere(kind, unit, ready, work, queue)
         event = Event(
             kind=kind,
             subject=subject,
@@ -123,19 +123,6 @@ class Timeline:
         self.events.append(event)
         return len(self.events) - 1
 
-    def _elsewhere(
-        self, kind: EventKind, unit: Unit, ready: int, work: Work, queue: int
-    ) -> tuple[int, int]:
-        """Return when an event starts and ends whose engine does one thing at a time."""
-        length, before = self.works.length(work), self._latest.get(queue)
-        start = ready if before is None else max(ready, before.end)
-        begin = start + work.lead
-        if unit is Unit.DMA:
-            port = self.engines.port(kind)
-            begin = port.first_gap(begin, length)
-            port.occupy(begin, length)
-        return start, begin + length
-
     def _on_array(self, ready: int, work: Work, queue: int) -> tuple[int, int, int, int]:
         """Return start, end, fill and drain where buffers fill while the event before computes."""
         length, before = self.works.length(work), self._latest.get(queue)
@@ -144,3 +131,16 @@ class Timeline:
         done = begin + length
         end = done + work.drain if before is None else max(done + work.drain, before.end)
         return start, end, begin - start, end - done
+
+    def _elsewhere(
+        self, kind: EventKind, unit: Unit, ready: int, work: Work, queue: int
+    ) -> tuple[int, int, int, int]:
+        """Return the same where an engine does one thing at a time: nothing fills or drains."""
+        length, before = self.works.length(work), self._latest.get(queue)
+        start = ready if before is None else max(ready, before.end)
+        begin = start + work.lead
+        if unit is Unit.DMA:
+            port = self.engines.port(kind)
+            begin = port.first_gap(begin, length)
+            port.occupy(begin, length)
+        return start, begin + length, 0, 0
