@@ -75,6 +75,20 @@ class Counts:
         self._fetched = fetched or {}
         self._fill()
 
+    def take(self, rows: Ints) -> "Counts":
+        """Return the counts of some of the nests.
+
+        Args:
+            rows: Their numbers.
+        """
+        found = object.__new__(Counts)
+        found.batch, found.arch, found.placement = self.batch.take(rows), self.arch, self.placement
+        found.has_sums, found._fetched, found.index = self.has_sums, self._fetched, self.index
+        are_alike = len(self._unrolled_extents) == 1
+        found.coefficients = self.coefficients if are_alike else found._coefficients()
+        found.tiles, found.elements = self.tiles[:, rows], self.elements[:, rows]
+        return found
+
     def _coefficients(self) -> FlowCoefficients:
         """Return one column of coefficients where all nests are unrolled alike."""
         batch, extents = self.batch, self._unrolled_extents

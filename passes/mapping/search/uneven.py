@@ -34,15 +34,12 @@ def judged(batch: NestBatch, problem: MappingProblem, judge: Judge) -> NDArray[n
         problem: What they solve.
         judge: Says what is minimised.
     """
-
-    def cost_of(nests: NestBatch) -> BatchCost:
-        return evaluate_batch(nests, problem.machine, placement=problem.held)
-
+    cost = evaluate_batch(batch, problem.machine, placement=problem.held)
     found = np.full(len(batch), np.inf)
-    fitting = np.flatnonzero(cost_of(batch).fits)
+    fitting = np.flatnonzero(cost.fits)
     if len(fitting):
-        nests = batch.take(fitting)
-        found[fitting] = judge(nests, cost_of(nests))
+        counts = cost.counts.take(fitting)
+        found[fitting] = judge(counts.batch, BatchCost(counts))
     return found
 
 

@@ -1,6 +1,7 @@
 import gc
 import time
 import weakref
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ from accnn.backend.load import load_architecture
 from accnn.ir.errors import InfeasibleError, VerifyError
 from accnn.ir.mapping import LoopNest
 from accnn.ir.workload import DIMS, Operand, Workload
-from accnn.passes.analysis.batches.batch import evaluate_batch
+from accnn.passes.analysis.batches.batch import BatchCost, evaluate_batch
 from accnn.passes.analysis.batches.counts import Counts
 from accnn.passes.analysis.batches.nest_batch import batch_nests
 from accnn.passes.analysis.cost import evaluate
@@ -100,6 +101,29 @@ def test_every_tile_has_the_elements_that_its_nest_says(data):
         extents = nest.tile(arch, item)
         elements = counts.tile(item.operand, item.level)
         assert elements.tolist() == [nest.workload.elements(item.operand, extents)]
+
+
+@settings(max_examples=examples(60), deadline=None)
+@given(st.data())
+def test_some_of_a_batch_count_as_a_batch_of_these(data):
+    """Unrolled alike, or one of them with a loop that is not unrolled."""
+    arch = data.draw(architectures())
+    first = data.draw(nests(arch, limit=10**6))
+    other = replace(first, temporal=first.temporal[::-1])
+    rolled = tuple(replace(item, extent=1) for item in first.spatial[:1])
+    third = replace(first, spatial=(*rolled, *first.spatial[1:]))
+    rows = np.array(data.draw(st.lists(st.integers(0, 2), min_size=1, max_size=4)))
+    alike = data.draw(st.booleans())
+    batch = batch_nests([first, other, first if alike else third])
+    placement = frozenset(data.draw(st.sets(st.sampled_from(Operand))))
+
+    whole = Counts(batch, arch, placement)
+    some, direct = BatchCost(whole.take(rows)), BatchCost(Counts(batch.take(rows), arch, placement))
+
+    for figure in ("cycles", "energy_pj", "offchip_bytes", "overflow"):
+        assert np.array_equal(getattr(some, figure), getattr(direct, figure))
+    assert np.array_equal(some.counts.busiest_bits, direct.counts.busiest_bits)
+    assert np.array_equal(some.counts.bits, direct.counts.bits)
 
 
 def test_nests_of_different_workloads_make_no_batch():
