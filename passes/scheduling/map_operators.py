@@ -8,7 +8,7 @@ from typing import ClassVar
 from ...ir.arch import Architecture
 from ...ir.errors import InfeasibleError
 from ...ir.graph import Graph, Op
-from ...ir.graph_schedule import GraphSchedule, Group
+from ...ir.graph_schedule import GraphSchedule
 from ...ir.module import Mapping as OperatorMapping
 from ...ir.module import Module, Stage
 from ...ir.ops import workload
@@ -30,10 +30,6 @@ from .static.static import rating
 _FIRST_TILE = 0.3
 """Which part of bringing one tile of weights counts in each stripe of nests with small ones. With
 0.2 or 0.5, ResNet-50 takes 0.2 % more cycles on simba."""
-
-
-class _WithoutLag(KnownSchedules):
-    """Schedules of groups in which no chain lags."""
 
 
 @dataclass(frozen=True)
@@ -86,11 +82,14 @@ class MapOperators(Pass):
             results = self._compared(module, results, first, ctx)
         usual = [mapping_of(name, results[problem]) for name, problem in problems]
         early = list(usual)
+        # without lag, where nests are compared; not kept for the passes behind, as memory is short
+        in_turn = partial(KnownSchedules().of, make=schedule_in_turn)
         for number, group in enumerate(plan.groups, start=len(first)):
             ctx.progress(self._at(module.graph, *group.members), number, steps)
-            nests = self._of_group(module, group, ctx)
+            asked = GroupMapping(module, group, self.objective, ctx.seed, in_turn)
+            nests = self._of_group(asked, ctx)
             usual += nests
-            early += self._early(module, group, nests, ctx)
+            early += self._early(asked, nests, ctx)
         if ctx.deadline.is_over:
             ctx.counters.add(CUT_SHORT)
         mapped = replace(module, mappings=tuple(usual))
@@ -102,7 +101,7 @@ class MapOperators(Pass):
         op = next((item for item in ops if workload(item, graph.types) is not None), None)
         return self.name if op is None else f"{self.name}: {op.loc or op.name}"
 
-    def _of_group(self, module: Module, group: Group, ctx: Context) -> tuple[OperatorMapping, ...]:
+    def _of_group(self, asked: GroupMapping, ctx: Context) -> tuple[OperatorMapping, ...]:
         """Return the nests of a group: of the mapper, or of its stand-in, as they are or improved.
 
         Those are among them that the plan was made with. They are compared by schedules in which no
@@ -111,7 +110,7 @@ class MapOperators(Pass):
         prove of its members' nests holds for a stripe in the cost model, and tells little of the
         group.
         """
-        arch = require_arch(module)
+        arch = require_arch(asked.module)
         own, npus = find_mapper(self.mapper).without_proof, len(arch.npus)
         rough = replace(self, mapper=own.stand_in.name)
         known: dict[MappingProblem, MappingResult] = {}
@@ -123,7 +122,6 @@ class MapOperators(Pass):
             known.update(rough.solve(new, arch, ctx))
             return known
 
-        asked = GroupMapping(module, group, self.objective, ctx.seed, _without_lag(ctx))
         found: list[tuple[int, tuple[OperatorMapping, ...]]] = []
         complaint: InfeasibleError | None = None
         for mapper in dict.fromkeys((in_tiles(own, npus), *stand_ins(own, npus))):
@@ -140,7 +138,7 @@ class MapOperators(Pass):
         return min(found, key=lambda item: item[0])[1]
 
     def _early(
-        self, module: Module, group: Group, nests: tuple[OperatorMapping, ...], ctx: Context
+        self, asked: GroupMapping, nests: tuple[OperatorMapping, ...], ctx: Context
     ) -> tuple[OperatorMapping, ...]:
         """Return nests of a group with small tiles of weights, if its own tiles are better so.
 
@@ -148,16 +146,14 @@ class MapOperators(Pass):
         stripe begins before all of them are there.
 
         Args:
-            module: With a graph schedule.
-            group: The group.
+            asked: About the group, with schedules in which no chain lags.
             nests: Those that it has otherwise, and that are returned if they are better.
             ctx: Who solves.
         """
-        arch, mapper = require_arch(module), find_mapper(self.mapper).stand_in
-        if not group.rows or self.objective is not Objective.LATENCY or ctx.deadline.is_over:
+        arch, mapper = require_arch(asked.module), find_mapper(self.mapper).stand_in
+        if not asked.group.rows or self.objective is not Objective.LATENCY or ctx.deadline.is_over:
             return nests
         small = InTiles(mapper=mapper, npus=len(arch.npus), first_tile=_FIRST_TILE)
-        asked = GroupMapping(module, group, self.objective, ctx.seed, _without_lag(ctx))
         try:
             found, schedule = asked.best(partial(self.timed, arch, ctx, small))
         except InfeasibleError:
@@ -330,11 +326,6 @@ def _resident(op: Op, names: Collection[str]) -> frozenset[Operand]:
 def _schedules(ctx: Context) -> Make:
     """Return what schedules operators by themselves, each once."""
     return partial(ctx.notes.of(KnownSchedules).of, make=schedule_operator)
-
-
-def _without_lag(ctx: Context) -> Make:
-    """Return what schedules groups in which no chain lags, each once."""
-    return partial(ctx.notes.of(_WithoutLag).of, make=schedule_in_turn)
 
 
 def winner(

@@ -1,7 +1,7 @@
 """Pass: let engines that wait in one operator work for the next ones."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import islice, pairwise
 from typing import ClassVar
@@ -64,7 +64,7 @@ class ScheduleAcross(Pass):
             return module
         known = ctx.notes.of(_KnownInsertions)
         schedule = _fastest(known.of(in_turn, plan, arch))
-        known.by_schedule.clear()
+        known.last = None
         ctx.counters.add("cycles in turn", in_turn.cycles)
         ctx.counters.add("cycles across", schedule.cycles)
         return module if schedule is in_turn else replace(module, tile_schedule=schedule)
@@ -72,22 +72,26 @@ class ScheduleAcross(Pass):
 
 @dataclass(frozen=True)
 class _Insertions:
-    """Ways to insert the events of a schedule, each tried once.
+    """Ways to insert the events of a schedule.
 
     Attributes:
         given: The schedule, its operators in turn.
     """
 
     given: InTurn
-    _found: dict[InsertionPolicy, TileSchedule] = field(
-        init=False, repr=False, compare=False, default_factory=dict[InsertionPolicy, TileSchedule]
-    )
 
     def of(self, policy: InsertionPolicy) -> TileSchedule:
         """Return what a way to insert makes."""
-        if policy not in self._found:
-            self._found[policy] = insert(self.given, policy)
-        return self._found[policy]
+        return self.anywhere if policy == self._anywhere else insert(self.given, policy)
+
+    @cached_property
+    def anywhere(self) -> TileSchedule:
+        """What is made where tiles may lie anywhere; asked for twice, and made once."""
+        return insert(self.given, self._anywhere)
+
+    @property
+    def _anywhere(self) -> InsertionPolicy:
+        return InsertionPolicy(moving=self.moving[-1])
 
     @cached_property
     def moving(self) -> tuple[frozenset[Space], ...]:
@@ -98,14 +102,15 @@ class _Insertions:
 
 @dataclass
 class _KnownInsertions:
-    """What was inserted before, by the schedule that was given; local to one run of passes."""
+    """What was inserted last; it takes much memory. Local to one run of passes."""
 
-    by_schedule: dict[int, _Insertions] = field(default_factory=dict[int, _Insertions])
+    last: _Insertions | None = None
 
     def of(self, schedule: TileSchedule, plan: GraphSchedule, arch: Architecture) -> _Insertions:
         """Return the ways to insert the events of a schedule."""
-        given = InTurn(schedule, plan, arch)
-        return self.by_schedule.setdefault(id(schedule), _Insertions(given))
+        if self.last is None or self.last.given.schedule is not schedule:
+            self.last = _Insertions(InTurn(schedule, plan, arch))
+        return self.last
 
 
 def promised(module: Module, notes: Notes) -> int:
@@ -120,7 +125,7 @@ def promised(module: Module, notes: Notes) -> int:
     if _are_shared(module, arch):
         return in_turn.cycles
     ways = notes.of(_KnownInsertions).of(in_turn, plan, arch)
-    return min(in_turn.cycles, ways.of(InsertionPolicy(moving=ways.moving[-1])).cycles)
+    return min(in_turn.cycles, ways.anywhere.cycles)
 
 
 def _are_shared(module: Module, arch: Architecture) -> bool:

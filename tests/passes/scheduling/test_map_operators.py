@@ -280,7 +280,8 @@ def test_a_group_gets_small_tiles_of_weights_where_its_tiles_are_better_so(
         return replace(schedule_in_turn(mapped, op), cycles=100 if is_usual == are_better else 99)
 
     monkeypatch.setattr(map_operators, "_schedules", lambda _: make)
-    found = MapOperators()._early(module, group, usual, Context())
+    asked = GroupMapping(module, group, Objective.LATENCY, 0, schedule_in_turn)
+    found = MapOperators()._early(asked, usual, Context())
 
     if not are_better:
         assert found is usual
