@@ -8,8 +8,9 @@ sets of buffers: ``mx`` is free for the next instruction, which fills the other 
 to compute.
 
 Memory is byte-addressed: ``dram`` and ``gb`` (the scratchpad) are shared; every NPU has ``wb``
-(weights), ``ab`` (accumulators) and ``pb`` (bias, multipliers, tables). An ``Access`` is an
-address with one byte stride per loop of its instruction; stride 0 repeats.
+(weights) and ``ab`` (accumulators). ``pb`` (bias, multipliers, tables) lies beside every vector
+unit, and all copies of it are alike: only transfers write it, and one reaches all of them. An
+``Access`` is an address with one byte stride per loop of its instruction; stride 0 repeats.
 
 ``wb`` and ``ab`` are many memories, one for each lane or column of the array, that are addressed
 together: address ``a`` stands for byte ``a / instances`` of every instance. A tile is spread over
@@ -38,8 +39,8 @@ class Space(StrEnum):
 
     @property
     def is_shared(self) -> bool:
-        """Whether all NPUs see the same bytes."""
-        return self is Space.DRAM or self is Space.GB
+        """Whether all NPUs see the same bytes, in one memory or in copies that are alike."""
+        return self is Space.DRAM or self is Space.GB or self is Space.PB
 
     def owner(self, npu: int) -> int:
         """Return whose bytes an NPU sees: its own, or 0 where all see the same."""

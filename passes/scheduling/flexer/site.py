@@ -27,7 +27,7 @@ class Site:
         op: The operator.
         arch: The machine; its scratchpad holds weights.
         place: What is resident, and the space for tiles.
-        parameter_range: First byte and size of the space for parameters in every NPU.
+        parameter_range: First byte and size of the space for parameters, the same in every NPU.
     """
 
     graph: Graph

@@ -47,7 +47,7 @@ FREE, GAP_START, GAP_END = range(3)
 the last one [cycle]."""
 
 KEPT_READY, KEPT_TOUCHED, KEPT_FIRST, KEPT_LAST = range(4)
-"""Columns of a parameter tensor in a slot of an NPU."""
+"""Columns of a parameter tensor in a slot."""
 
 (
     SEGMENTS,
@@ -64,9 +64,10 @@ KEPT_READY, KEPT_TOUCHED, KEPT_FIRST, KEPT_LAST = range(4)
     GROUPS,
     TAKES,
     MOVED,
-) = range(14)
-SCALARS = 14
-"""Single numbers of a state; the last is the length of the plan."""
+    KEPT_NEXT,
+) = range(15)
+SCALARS = 15
+"""Single numbers of a state; ``TAKES`` is the length of the plan, ``KEPT_NEXT`` the next slot."""
 
 NEVER = 1 << 60
 
@@ -93,7 +94,7 @@ class TilingArrays(NamedTuple):
         params: Which parameters an accumulator tile is finished with ``[accs]``.
         param_bytes: Of each parameter tensor ``[keys, tensors]``.
         param_xfer: Of moving it [cycle] ``[keys, tensors]``.
-        slots: How many sets of parameters an NPU keeps.
+        slots: How many sets of parameters are kept.
         commute: Whether operations that add into one tile may run in any order.
     """
 
@@ -176,9 +177,8 @@ class ScheduleArrays(NamedTuple):
             ``[sides, 3]``.
         mx: When a MAC array is free ``[npus]``.
         vx: When a vector unit is free ``[npus]``.
-        kept: Parameters in each slot, -1 none ``[npus, slots]``.
-        kept_item: Each tensor of them, see the columns ``[npus, slots, tensors, 4]``.
-        kept_next: Slot that is filled next ``[npus]``.
+        kept: Parameters in each slot, -1 none; all NPUs have the same ``[slots]``.
+        kept_item: Each tensor of them, see the columns ``[slots, tensors, 4]``.
         pending: Output tiles that wait to be stored ``[accs]``.
         oldest: Those that waited before the set that is being issued ``[accs]``.
         members: Operations of the set that is considered ``[npus]``.
@@ -207,7 +207,6 @@ class ScheduleArrays(NamedTuple):
     vx: Ints
     kept: Ints
     kept_item: Ints
-    kept_next: Ints
     pending: Ints
     oldest: Ints
     members: Ints

@@ -76,16 +76,13 @@ def _close(p: TilingArrays, s: ScheduleArrays) -> None:
     """Store what is finished and close all placements."""
     while s.scalar[PENDING] > 0:
         store(p, s, s.pending[0])
-    for npu in range(s.kept.shape[0]):
-        for slot in range(s.kept.shape[1]):
-            if s.kept[npu, slot] < 0:
-                continue
-            tensors = p.param_bytes.shape[1]
-            for k in range(tensors):
-                subject = -1 - (s.kept[npu, slot] * tensors + k)
-                item = s.kept_item[npu, slot, k]
-                place = slot * tensors + k
-                leave_chip(s, subject, npu, place, item[KEPT_FIRST], item[KEPT_LAST])
+    tensors = p.param_bytes.shape[1]
+    for slot in range(p.slots):
+        if s.kept[slot] < 0:
+            continue
+        for k in range(tensors):
+            subject, item = -1 - (s.kept[slot] * tensors + k), s.kept_item[slot, k]
+            leave_chip(s, subject, 0, slot * tensors + k, item[KEPT_FIRST], item[KEPT_LAST])
 
 
 def schedule_in_order(

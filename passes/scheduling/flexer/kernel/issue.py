@@ -14,6 +14,7 @@ from .arrays import (
     ISSUED,
     KEPT_FIRST,
     KEPT_LAST,
+    KEPT_NEXT,
     KEPT_READY,
     KEPT_TOUCHED,
     LEFT,
@@ -35,27 +36,25 @@ from .timing import leave_chip, move, note, touch
 
 
 @inner
-def _parameters(p: TilingArrays, s: ScheduleArrays, npu: int, key: int) -> int:
-    """Make sure that an NPU has the parameters of an output tile; return their slot."""
+def _parameters(p: TilingArrays, s: ScheduleArrays, key: int) -> int:
+    """Make sure that the parameters of an output tile are there; return their slot."""
     tensors = p.param_bytes.shape[1]
     for slot in range(p.slots):
-        if s.kept[npu, slot] == key:
+        if s.kept[slot] == key:
             return slot
-    slot = s.kept_next[npu]
-    s.kept_next[npu] = (slot + 1) % p.slots
+    slot = s.scalar[KEPT_NEXT]
+    s.scalar[KEPT_NEXT] = (slot + 1) % p.slots
     for k in range(tensors):
-        if s.kept[npu, slot] >= 0:
-            old = s.kept[npu, slot] * tensors + k
-            item = s.kept_item[npu, slot, k]
-            place = slot * tensors + k
-            leave_chip(s, -1 - old, npu, place, item[KEPT_FIRST], item[KEPT_LAST])
+        item = s.kept_item[slot, k]
+        if s.kept[slot] >= 0:
+            old = s.kept[slot] * tensors + k
+            leave_chip(s, -1 - old, 0, slot * tensors + k, item[KEPT_FIRST], item[KEPT_LAST])
         subject, number = -1 - (key * tensors + k), s.scalar[EVENTS]
-        item = s.kept_item[npu, slot, k]
         touched = item[KEPT_TOUCHED]
         end = move(p, s, int(LOAD), subject, touched, p.param_xfer[key, k], p.param_bytes[key, k])
         item[KEPT_READY] = item[KEPT_TOUCHED] = end
         item[KEPT_FIRST] = item[KEPT_LAST] = number
-    s.kept[npu, slot] = key
+    s.kept[slot] = key
     return slot
 
 
@@ -94,14 +93,15 @@ def _issue(p: TilingArrays, s: ScheduleArrays, op: int, npu: int, slot: int) -> 
     if not p.resident[out]:
         begin = max(begin, s.tile[out, READY])
     for k in range(tensors):
-        begin = max(begin, s.kept_item[npu, slot, k, KEPT_READY])
+        begin = max(begin, s.kept_item[slot, k, KEPT_READY])
     done = begin + p.finish[acc - p.first_acc]
     s.vx[npu] = done
     number = note(s, FINISH, op, npu, begin, done, 0)
     touch(s, acc, number, done)
     for k in range(tensors):
-        s.kept_item[npu, slot, k, KEPT_TOUCHED] = done
-        s.kept_item[npu, slot, k, KEPT_LAST] = number
+        item = s.kept_item[slot, k]
+        item[KEPT_TOUCHED] = max(item[KEPT_TOUCHED], done)
+        item[KEPT_LAST] = number
     if not p.resident[out]:
         touch(s, out, number, done)
         s.tile[out, READY] = done
@@ -159,7 +159,7 @@ def do_set(p: TilingArrays, s: ScheduleArrays, count: int) -> None:
         op, npu, slot = s.queue[k, 1], s.queue[k, 2], 0
         acc = p.reads[op, 2]
         if s.tile[acc, LEFT] == 1:
-            slot = _parameters(p, s, npu, p.params[acc - p.first_acc])
+            slot = _parameters(p, s, p.params[acc - p.first_acc])
         _issue(p, s, op, npu, slot)
     for k in range(count):
         for role in range(3):

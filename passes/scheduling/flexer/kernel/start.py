@@ -53,9 +53,8 @@ def start(p: TilingArrays, keep: bool) -> ScheduleArrays:
         np.zeros((p.sides, 3), np.int64),
         np.zeros(npus, np.int64),
         np.zeros(npus, np.int64),
-        np.zeros((npus, p.slots), np.int64),
-        np.zeros((npus, p.slots, tensors, 4), np.int64),
-        np.zeros(npus, np.int64),
+        np.zeros(p.slots, np.int64),
+        np.zeros((p.slots, tensors, 4), np.int64),
         np.zeros(accs, np.int64),
         np.zeros(accs, np.int64),
         np.zeros(npus, np.int64),
@@ -80,9 +79,8 @@ def _fill(p: TilingArrays, s: ScheduleArrays) -> None:
     s.segment[0, SIZE] = p.capacity
     s.segment[0, TILE] = -1
     s.scalar[SEGMENTS] = 1
-    for npu in range(s.kept.shape[0]):
-        for slot in range(p.slots):
-            s.kept[npu, slot] = -1
+    for slot in range(p.slots):
+        s.kept[slot] = -1
     _start_tiles(p, s)
     for o in range(p.reads.shape[0]):
         s.scalar[WORK_LEFT] += least_work(p, o)
