@@ -9,8 +9,9 @@ to compute.
 
 Memory is byte-addressed: ``dram`` and ``gb`` (the scratchpad) are shared; every NPU has ``wb``
 (weights) and ``ab`` (accumulators). ``pb`` (bias, multipliers, tables) lies beside every vector
-unit, and all copies of it are alike: only transfers write it, and one reaches all of them. An
-``Access`` is an address with one byte stride per loop of its instruction; stride 0 repeats.
+unit, and all copies of it are alike: what is written reaches all of them, as in the memory for
+constants of a GPU. An ``Access`` is an address with one byte stride per loop of its instruction;
+stride 0 repeats.
 
 ``wb`` and ``ab`` are many memories, one for each lane or column of the array, that are addressed
 together: address ``a`` stands for byte ``a / instances`` of every instance. A tile is spread over

@@ -103,8 +103,6 @@ class MachineChecks:
             raise VerifyError(
                 f"{name} begins at {access.address}, {space} has {self.sizes[space]} byte"
             )
-        if space is Space.PB and name == "dst" and npu is not None:
-            raise VerifyError(f"{name}: only transfers of dma write {space}, that of all NPUs")
         if space.is_shared:
             if access.npu != 0:
                 raise VerifyError(f"{name}: all NPUs share {space}, it is of none")

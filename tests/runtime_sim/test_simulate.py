@@ -195,13 +195,20 @@ def test_malformed_accesses_are_told(races):
 
 def test_a_queue_reaches_only_its_own_npu():
     copy = Copy(
-        dst=at(Space.PB, 0, 1, npu=1), src=at(Space.DRAM, 0, 1), shape=(1,), element_bytes=1
+        dst=at(Space.WB, 0, 1, npu=1), src=at(Space.DRAM, 0, 1), shape=(1,), element_bytes=1
     )
 
-    with pytest.raises(VerifyError, match="NPU 0 cannot reach pb of NPU 1"):
+    with pytest.raises(VerifyError, match="NPU 0 cannot reach wb of NPU 1"):
         simulate(program({"ld0": [copy]}, arch=machine(npus=2)), {}, {})
     with pytest.raises(VerifyError, match="there is no NPU 1"):
         simulate(program({"ld0": [copy]}), {}, {})
+
+
+def test_parameters_are_of_no_npu():
+    fill = Fill(dst=at(Space.PB, 0, 1, npu=1), **_ONE)
+
+    with pytest.raises(VerifyError, match="all NPUs share pb"):
+        simulate(program({"ld1": [fill]}, arch=machine(npus=2)), {}, {})
 
 
 def test_a_fill_has_no_layout_for_the_array():

@@ -1,6 +1,7 @@
 """The race detector against the definition, pair by pair and byte by byte."""
 
 import itertools
+from dataclasses import replace
 from unittest import mock
 
 import numpy as np
@@ -146,15 +147,31 @@ def test_overlaps_are_remembered_by_distance():
 
 
 def test_equal_addresses_of_two_npus_are_two_places():
-    """Two queues fill one address at the same time."""
+    """Two queues write one address of the weights' memory at the same time."""
+    symbols = (symbol("c", SymbolKind.CONSTANT, 0, DType.U8, 4),)
+    constants = {"c": np.zeros(4, np.uint8)}
     one, other = (
-        Fill(dst=Access(Space.PB, npu, 0, (1,)), shape=(4,), element_bytes=1, value=1)
+        Copy(
+            dst=Access(Space.WB, npu, 0, (1,)),
+            src=Access(Space.DRAM, 0, 0, (1,)),
+            shape=(4,),
+            element_bytes=1,
+        )
         for npu in (0, 1)
     )
 
-    simulate(program({"ld0": [one], "ld1": [other]}, arch=machine(2)), {}, {})
-    with pytest.raises(RaceError, match="race on byte 0x0 of pb1"):
-        simulate(program({"ld1": [other], "st1": [other]}, arch=machine(2)), {}, {})
+    simulate(program({"ld0": [one], "ld1": [other]}, symbols, arch=machine(2)), constants, {})
+    with pytest.raises(RaceError, match="race on byte 0x0 of wb1"):
+        simulate(program({"ld1": [other], "st1": [other]}, symbols, arch=machine(2)), constants, {})
+
+
+def test_what_is_written_to_parameters_reaches_all_npus():
+    fill = Fill(dst=Access(Space.PB, 0, 0, (1,)), shape=(4,), element_bytes=1, value=1)
+    after = replace(fill, waits=(Wait(0, 1),))
+
+    simulate(program({"ld0": [fill], "ld1": [after]}, arch=machine(2)), {}, {})
+    with pytest.raises(RaceError, match="race on byte 0x0 of pb"):
+        simulate(program({"ld0": [fill], "ld1": [fill]}, arch=machine(2)), {}, {})
 
 
 def test_a_read_that_only_begins_in_a_constant_may_race():

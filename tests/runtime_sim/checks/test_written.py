@@ -34,7 +34,7 @@ def test_a_byte_too_much_is_caught_in_every_memory(space):
         simulate(built, {}, {}, detect_races=True)
 
     run(16, 8)
-    name = "gb" if space is Space.GB else f"{space}0"
+    name = str(space) if space.is_shared else f"{space}0"
     with pytest.raises(SimulationError) as caught:
         run(16, 9)
     message = f"ld0[{len(wrote)}]: reads byte 0x18 of {name}, which nothing has written"

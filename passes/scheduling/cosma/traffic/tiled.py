@@ -314,6 +314,8 @@ def _renamed(found: StreamedTraffic, first: Likeness, like: Likeness) -> Streame
 def _continued(few: StreamedTraffic, several: StreamedTraffic, count: int) -> StreamedTraffic:
     """Return what many stripes move and take, if they go on as the several first ones do.
 
+    A few stripes may be scheduled worse than several, which says nothing about the others.
+
     Args:
         few: Of the first ``_FEW`` stripes.
         several: Of the first ``_SEVERAL`` stripes.
@@ -322,7 +324,7 @@ def _continued(few: StreamedTraffic, several: StreamedTraffic, count: int) -> St
     rounds = (count - _SEVERAL) / (_SEVERAL - _FEW)
 
     def at_last(early: int, late: int) -> int:
-        return round(late + rounds * (late - early))
+        return round(late + rounds * max(0, late - early))
 
     pairs = zip(few.activations, several.activations, strict=True)
     return replace(

@@ -191,9 +191,9 @@ class Schedule:
     ports: list[Port] = field(init=False)
     arrays: list[int] = field(init=False)
     vectors: list[int] = field(init=False)
-    slots: list[list[int | None]] = field(init=False)
-    kept: list[list[list[Kept]]] = field(init=False)
-    oldest_slot: list[int] = field(init=False)
+    slots: list[int | None] = field(init=False)
+    kept: list[list[Kept]] = field(init=False)
+    oldest_slot: int = 0
     pending: list[int] = field(default_factory=list[int])
     order: list[int] = field(default_factory=list[int])
     groups: list[int] = field(default_factory=list[int])
@@ -213,9 +213,8 @@ class Schedule:
         self.channels = [0] * p.channels
         self.ports = [Port() for _ in range(p.sides)]
         self.arrays, self.vectors = [0] * npus, [0] * npus
-        self.slots = [[None] * p.slots for _ in range(npus)]
-        self.kept = [[[Kept() for _ in range(tensors)] for _ in row] for row in self.slots]
-        self.oldest_slot = [0] * npus
+        self.slots = [None] * p.slots
+        self.kept = [[Kept() for _ in range(tensors)] for _ in self.slots]
 
     # -- What there is ---------------------------------------------------------------------------
 
@@ -552,7 +551,7 @@ class Schedule:
             acc = self.reads(op)[2]
             slot = 0
             if self.tiles[acc].left == 1:
-                slot = self._parameters(npu, int(self.p.params[acc - self.p.first_acc]))
+                slot = self._parameters(int(self.p.params[acc - self.p.first_acc]))
             self._issue(op, npu, slot)
         for op in members:
             for tile in self.reads(op):
@@ -576,30 +575,30 @@ class Schedule:
             found.append((op, npu))
         return found
 
-    def _parameters(self, npu: int, key: int) -> int:
-        """Bring the parameters of a result to an NPU that has them not; return their slot."""
-        if key in self.slots[npu]:
-            return self.slots[npu].index(key)
-        slot = self.oldest_slot[npu]
-        self.oldest_slot[npu] = (slot + 1) % self.p.slots
+    def _parameters(self, key: int) -> int:
+        """Bring the parameters of a result to all NPUs if they are not there; return their slot."""
+        if key in self.slots:
+            return self.slots.index(key)
+        slot = self.oldest_slot
+        self.oldest_slot = (slot + 1) % self.p.slots
         tensors = self.p.param_bytes.shape[1]
-        for tensor, item in enumerate(self.kept[npu][slot]):
-            self._drop(npu, slot, tensor)
+        for tensor, item in enumerate(self.kept[slot]):
+            self._drop(slot, tensor)
             number = len(self.events)
             cycles = int(self.p.param_xfer[key, tensor])
             size = int(self.p.param_bytes[key, tensor])
             end = self.move(LOAD, -1 - (key * tensors + tensor), item.touched, cycles, size)
             item.ready = item.touched = end
             item.first = item.last = number
-        self.slots[npu][slot] = key
+        self.slots[slot] = key
         return slot
 
-    def _drop(self, npu: int, slot: int, tensor: int) -> None:
-        key, tensors = self.slots[npu][slot], self.p.param_bytes.shape[1]
+    def _drop(self, slot: int, tensor: int) -> None:
+        key, tensors = self.slots[slot], self.p.param_bytes.shape[1]
         if key is not None:
-            item = self.kept[npu][slot][tensor]
+            item = self.kept[slot][tensor]
             subject = -1 - (key * tensors + tensor)
-            self.placements.append((subject, npu, slot * tensors + tensor, item.first, item.last))
+            self.placements.append((subject, 0, slot * tensors + tensor, item.first, item.last))
 
     def _issue(self, op: int, npu: int, slot: int) -> None:
         p, reads = self.p, self.reads(op)
@@ -622,7 +621,7 @@ class Schedule:
     def _finish(self, op: int, npu: int, slot: int, ready: int) -> None:
         acc = self.reads(op)[2]
         out = self.output_of(acc)
-        is_resident, kept = self.tiles[out].is_resident, self.kept[npu][slot]
+        is_resident, kept = self.tiles[out].is_resident, self.kept[slot]
         begin = max([self.vectors[npu], ready, *(item.ready for item in kept)])
         if not is_resident:
             begin = max(begin, self.tiles[out].ready)
@@ -630,7 +629,7 @@ class Schedule:
         number = self.note(FINISH, op, npu, begin, end, False)
         self.touch(acc, number, end)
         for item in kept:
-            item.touched, item.last = end, number
+            item.touched, item.last = max(item.touched, end), number
         if not is_resident:
             self.touch(out, number, end)
             self.tiles[out].ready = end
@@ -666,10 +665,9 @@ class Schedule:
     def close(self) -> None:
         while self.pending:
             self.store(self.pending[0])
-        for npu, row in enumerate(self.kept):
-            for slot, items in enumerate(row):
-                for tensor in range(len(items)):
-                    self._drop(npu, slot, tensor)
+        for slot, items in enumerate(self.kept):
+            for tensor in range(len(items)):
+                self._drop(slot, tensor)
 
     # -- Which set comes next --------------------------------------------------------------------
 

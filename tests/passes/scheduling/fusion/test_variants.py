@@ -1,18 +1,21 @@
 """Groups of a plan get other stripes and orders where these cost less at their place."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 import pytest
 
-from accnn.ir.graph import Op
+from accnn.ir.graph import Graph, Op
 from accnn.ir.graph_schedule import GraphSchedule, Group, Residence, Workspace
 from accnn.passes.deadline import Deadline
 from accnn.passes.scheduling.cosma.refine import CorrectedTraffic, Measured
 from accnn.passes.scheduling.cosma.traffic.delay import Delay
 from accnn.passes.scheduling.cosma.traffic.model import StreamedTraffic
-from accnn.passes.scheduling.fusion import Fuse, variants
+from accnn.passes.scheduling.fusion import Fuse
 from accnn.passes.scheduling.fusion.intervals import Intervals
 from accnn.passes.scheduling.fusion.variants import Variants, orders
+from tests.inputs import Array
+from tests.networks import NetworkBuilder
 from tests.passes.scheduling.fusion.test_choice import plan
 from tests.passes.tiling.fused import dense_block, fire, inverted
 
@@ -118,14 +121,19 @@ def test_others_are_asked_for_at_their_place():
     assert {item[1:] for item in exact.asked} == {(frozenset({MEMBERS[-1]}), BUDGET - OUT)}
 
 
+def products(size: int) -> tuple[Graph, Mapping[str, Array]]:
+    """Twice as many channels and back; not all weights remain beside stripes."""
+    net = NetworkBuilder()
+    a = net.conv(net.input("x", (1, 32, size, size)), "a", 64, 1)
+    return net.build(net.conv(a, "b", 32, 1)), net.data
+
+
 def test_a_plan_gets_better_heights(monkeypatch: pytest.MonkeyPatch):
-    """Here by less than what is clearly better."""
-    monkeypatch.setattr(variants, "CLEARLY", 1.0)
-    low = Group(members=MEMBERS, rows=1)
+    low = Group(members=("a", "b"), rows=1)
     monkeypatch.setattr(Intervals, "groups", lambda self, **_: (low,))
-    found = plan(inverted, "flexer-arch5", Fuse.GROUPS, "16000")
+    found = plan(products, "flexer-arch5", Fuse.GROUPS, "10000")
     monkeypatch.setattr(Variants, "better", lambda self: self.base.plan.groups)
-    left = plan(inverted, "flexer-arch5", Fuse.GROUPS, "16000")
+    left = plan(products, "flexer-arch5", Fuse.GROUPS, "10000")
 
     assert left.groups == (low,)
     assert [replace(group, rows=1) for group in found.groups] == [low]

@@ -73,6 +73,20 @@ def test_the_first_stripes_tell_of_all(network):
     assert found.total == pytest.approx(best.transferred_bytes, rel=0.1)
 
 
+def test_more_stripes_never_move_less():
+    """Weights come twice in five stripes, and once in ten."""
+    net = NetworkBuilder()
+    a = net.conv(net.input("x", (1, 8, 28, 28)), "a", 32, 1)
+    graph = net.build(net.conv(a, "b", 8, 3))
+    group = Group(members=("a", "b"), rows=1)
+    traffic = TiledTraffic(Terms(graph, load_architecture("edge-1m")))
+
+    found = traffic(group_op(graph, group), frozenset(), 10_000)
+
+    assert found is not None
+    assert found.constants >= sum(graph.types[name].bytes for name in graph.constant_names)
+
+
 def wide():
     """A filter whose weights come three times with the nest of the greedy mapper."""
     net = NetworkBuilder()
