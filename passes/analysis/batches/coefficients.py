@@ -5,16 +5,17 @@ or one for all of them. All of them are whole numbers.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from copy import copy
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 
 import numpy as np
 
 from ....ir.arch import Architecture
-from ....ir.workload import DIMS, OPERANDS, RELEVANT, Dim, Operand, Workload
+from ....ir.workload import OPERANDS, RELEVANT, Dim, Operand, Workload
 from ..flows import Boundary, Factors, Flow, FlowTable, Kind, children, others, relevant
 from ..traffic import Direction, energy_of
-from .nest_batch import Bools, Floats, Ints
+from .nest_batch import Floats, Ints
 
 Group = tuple[str, Operand, Direction]
 
@@ -38,12 +39,6 @@ class Index:
             found[operand] = slice(first, first + len(self.table.of(operand)))
             first = found[operand].stop
         return found
-
-    @cached_property
-    def relevant(self) -> Bools:
-        """Which dimensions index the operand of each boundary ``[J, 1, 8]``."""
-        rows = [[dim in RELEVANT[i.operand] for dim in DIMS] for i in self.table.boundaries]
-        return np.array(rows)[:, None]
 
     @cached_property
     def row_above(self) -> Mapping[tuple[Operand, str], int]:
@@ -296,6 +291,18 @@ class FlowCoefficients:
             if flow.kind is Kind.START:
                 self.all_visit[row] -= psum_bits * self.product(Operand.O, flow.instances)
 
+    def of(self, which: Ints) -> "FlowCoefficients":
+        """Return the coefficients with some of the unrollings as columns.
+
+        Args:
+            which: Their numbers; one may come several times.
+        """
+        found = copy(self)
+        for name in ("products", "visit", "tile", "all_visit", "all_tile", "last"):
+            setattr(found, name, getattr(self, name)[:, which])
+        found.restarts = tuple(replace(item, bits=item.bits[which]) for item in self.restarts)
+        return found
+
     def product(self, operand: Operand, factors: Factors) -> Ints:
         """Return the value of a product of unrolled extents ``[U]``."""
         return self.products[self.index.product(operand, factors)]
@@ -318,19 +325,19 @@ def _products(index: Index, unrolled: Sequence[tuple[str, Dim]], extents: Ints) 
 def coefficients_of(
     table: FlowTable,
     unrolled: tuple[tuple[str, Dim], ...],
-    extents: tuple[int, ...],
+    extents: tuple[tuple[int, ...], ...],
     widths: Widths,
     *,
     has_sums: bool = False,
 ) -> FlowCoefficients:
-    """Return the coefficients of one unrolling; see :class:`FlowCoefficients`.
+    """Return the coefficients of some unrollings; see :class:`FlowCoefficients`.
 
     Args:
         table: The flows.
         unrolled: (fan-out, dimension) pairs.
-        extents: Of the unrolled loops, in this order.
+        extents: Of the unrolled loops, in this order, of each unrolling.
         widths: Of the operands.
         has_sums: Whether the source of the outputs holds sums that are added to.
     """
-    one = np.array([extents], np.int64)
-    return FlowCoefficients(table, unrolled, one, widths, has_sums=has_sums)
+    rows = np.array(extents, np.int64)
+    return FlowCoefficients(table, unrolled, rows, widths, has_sums=has_sums)

@@ -14,7 +14,10 @@ from ....ir.arch import Architecture
 from ....ir.workload import DIMS, OPERANDS, RELEVANT, Operand, Workload
 from ..flows import Chains, flow_table
 from .coefficients import FlowCoefficients, coefficients_of, widths_of
-from .nest_batch import Ints, NestBatch
+from .nest_batch import Ints, NestBatch, product_over
+
+_FEW = 32
+"""Coefficients of more unrollings than these are not remembered."""
 
 
 def chains_of(
@@ -70,7 +73,7 @@ class Counts:
         self.arch = arch
         self.placement = placement
         self.has_sums = has_sums
-        self.coefficients = self._coefficients()
+        self.coefficients = self._of_unrollings(batch.unrollings[1])
         self.index = self.coefficients.index
         self._fetched = fetched or {}
         self._fill()
@@ -84,40 +87,41 @@ class Counts:
         found = object.__new__(Counts)
         found.batch, found.arch, found.placement = self.batch.take(rows), self.arch, self.placement
         found.has_sums, found._fetched, found.index = self.has_sums, self._fetched, self.index
-        are_alike = len(self._unrolled_extents) == 1
-        found.coefficients = self.coefficients if are_alike else found._coefficients()
+        unrollings, which = self.batch.unrollings
+        are_alike = len(unrollings) == 1
+        found.coefficients = self.coefficients if are_alike else self._of_unrollings(which[rows])
         found.tiles, found.elements = self.tiles[:, rows], self.elements[:, rows]
         return found
 
-    def _coefficients(self) -> FlowCoefficients:
-        """Return one column of coefficients where all nests are unrolled alike."""
-        batch, extents = self.batch, self._unrolled_extents
-        table = flow_table(self.arch, chains_of(batch.levels, self.arch, self.placement))
-        widths = widths_of(batch.workload, self.arch)
-        if len(extents) == 1:
-            one = tuple(extents[0].tolist())
-            return coefficients_of(table, batch.unrolled, one, widths, has_sums=self.has_sums)
-        return FlowCoefficients(table, batch.unrolled, extents, widths, has_sums=self.has_sums)
+    def _of_unrollings(self, which: Ints) -> FlowCoefficients:
+        """Return the coefficients of nests, one column where all of the batch are unrolled alike.
 
-    @cached_property
-    def _unrolled_extents(self) -> Ints:
-        """Extents of the unrolled loops, in one row where all nests are unrolled alike."""
-        extents = self.batch.unrolled_extents
-        return extents[:1] if (extents == extents[0]).all() else extents
+        Args:
+            which: The number of the unrolling of each.
+        """
+        batch = self.batch
+        table = flow_table(self.arch, chains_of(batch.levels, self.arch, self.placement))
+        widths, unrollings = widths_of(batch.workload, self.arch), batch.unrollings[0]
+        make = coefficients_of if len(unrollings) <= _FEW else coefficients_of.__wrapped__
+        found = make(table, batch.unrolled, unrollings, widths, has_sums=self.has_sums)
+        return found if len(unrollings) == 1 else found.of(which)
 
     def _fill(self) -> None:
         """Fill in all boundaries; elements of one operation, at the MACs, are one."""
         batch, index = self.batch, self.index
-        boundaries, relevant = index.table.boundaries, index.relevant
-        inside = batch.inside(self._starts)
-        own = np.where(relevant, inside, 1).prod(axis=-1)
-        self.tiles: Ints = np.where(relevant, batch.whole, 1).prod(axis=-1) // own
-        unrolled = self._unrolled([item.child for item in boundaries])
-        self.elements: Ints = own * np.where(relevant, unrolled, 1).prod(axis=-1)
-        inputs = index.rows[Operand.I]
-        extents = inside[inputs] * unrolled[inputs]
-        self.elements[inputs] = tile_elements(batch.workload, Operand.I, extents)
-        self.elements[[rows.stop - 1 for rows in index.rows.values()]] = 1
+        unrolled = self._unrolled([item.child for item in index.table.boundaries])
+        self.tiles: Ints = np.empty_like(self._starts)
+        self.elements: Ints = np.empty_like(self._starts)
+        for operand, rows in index.rows.items():
+            dims = RELEVANT[operand]
+            own = batch.sizes(dims, self._starts[rows])
+            self.tiles[rows] = batch.sizes(dims) // own
+            if operand is Operand.I:
+                extents = batch.inside(self._starts[rows]) * unrolled[rows]
+                self.elements[rows] = tile_elements(batch.workload, operand, extents)
+            else:
+                self.elements[rows] = own * product_over(unrolled[rows], dims)
+            self.elements[rows.stop - 1] = 1
 
     @cached_property
     def _starts(self) -> Ints:
@@ -156,7 +160,8 @@ class Counts:
         Returns:
             ``[levels, B, 8]``, or ``[levels, 1, 8]`` where all nests are unrolled alike.
         """
-        extents = self._unrolled_extents
+        unrollings, which = self.batch.unrollings
+        extents = np.array(unrollings, np.int64)
         found = np.ones((len(levels), len(extents), len(DIMS)), np.int64)
         for row, level in enumerate(levels):
             fanouts = () if level is None else self.arch.fanouts_beneath(level)
@@ -164,7 +169,7 @@ class Counts:
             for column, (name, dim) in enumerate(self.batch.unrolled):
                 if name in beneath:
                     found[row, :, DIMS.index(dim)] *= extents[:, column]
-        return found
+        return found if len(extents) == 1 else found[:, which]
 
     def tile(self, operand: Operand, level: str) -> Ints:
         """Return the elements of the tile of an operand in one instance of a memory, ``[B]``.
@@ -219,9 +224,6 @@ class Counts:
         return np.add.reduceat(flows, self.index.first_of_group, axis=0)
 
 
-_INDEXES = {x: np.array([DIMS.index(d) for d in DIMS if d in RELEVANT[x]]) for x in OPERANDS}
-
-
 def tile_elements(workload: Workload, operand: Operand, extents: Ints) -> Ints:
     """Return the elements of tiles of given extents ``[.., 8]``; halo as in ``Workload``.
 
@@ -231,8 +233,7 @@ def tile_elements(workload: Workload, operand: Operand, extents: Ints) -> Ints:
         extents: Of the tiles, in the order of ``DIMS``.
     """
     if operand is not Operand.I:
-        found: Ints = extents[..., _INDEXES[operand]].prod(axis=-1)
-        return found
+        return product_over(extents, RELEVANT[operand])
     r, s, p, q, c, _, n, g = np.moveaxis(extents, -1, 0)
     rows = _touched(p, r, workload.stride[0], workload.dilation[0])
     columns = _touched(q, s, workload.stride[1], workload.dilation[1])
@@ -248,11 +249,15 @@ def bytes_from(batch: NestBatch, operand: Operand, fanouts: Collection[str], bit
         fanouts: Names of the fan-outs.
         bits: Of an element.
     """
-    unrolled = np.ones((len(batch), len(DIMS)), np.int64)
+    unrolled = np.ones((len(batch), 1, len(DIMS)), np.int64)
     for column, (fanout, dim) in enumerate(batch.unrolled):
         if fanout in fanouts:
-            unrolled[:, DIMS.index(dim)] *= batch.unrolled_extents[:, column]
-    elements = tile_elements(batch.workload, operand, batch.tails * unrolled[:, None])
+            unrolled[:, 0, DIMS.index(dim)] *= batch.unrolled_extents[:, column]
+    if operand is Operand.I:
+        elements = tile_elements(batch.workload, operand, batch.tails * unrolled)
+    else:
+        dims = RELEVANT[operand]
+        elements = batch.sizes_from(dims) * product_over(unrolled, dims)
     return -(-elements * bits // 8)
 
 

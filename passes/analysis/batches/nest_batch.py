@@ -80,12 +80,27 @@ class NestBatch:
     @cached_property
     def whole(self) -> Ints:
         """Extents of all temporal loops, ``[B, 8]``."""
-        return self.inside(np.zeros(len(self), np.int64))
+        return self.inside(self._outermost)
+
+    @cached_property
+    def _outermost(self) -> Ints:
+        return np.zeros(len(self), np.int64)
 
     @cached_property
     def rows(self) -> Ints:
         """Numbers of the nests, ``[B]``."""
         return np.arange(len(self))
+
+    @cached_property
+    def unrollings(self) -> tuple[tuple[tuple[int, ...], ...], Ints]:
+        """Different extents of the unrolled loops, and which of them each nest has ``[B]``."""
+        if self.unrolled_extents.shape[1] == 0:
+            return ((),), self._outermost
+        extents = np.ascontiguousarray(self.unrolled_extents)
+        rows = extents.view(f"V{extents[0].nbytes}")[:, 0].tolist()
+        numbers = {row: number for number, row in enumerate(dict.fromkeys(rows))}
+        found = tuple(tuple(np.frombuffer(row, np.int64).tolist()) for row in numbers)
+        return found, np.array([numbers[row] for row in rows], np.int64)
 
     def turns(self, operand: Operand) -> "Turns":
         """Return the loops that change an operand's tile."""
@@ -101,12 +116,50 @@ class NestBatch:
         """Extents inside of each position of the temporal loops, ``[B, L + 1, 8]``."""
         columns = per_dim(self.dims, self.extents)
         tails = np.ones((len(self), columns.shape[1] + 1, len(DIMS)), np.int64)
-        np.cumprod(columns[:, ::-1], axis=1, out=tails[:, -2::-1])
+        for at in reversed(range(columns.shape[1])):  # faster than NumPy's product along an axis
+            np.multiply(tails[:, at + 1], columns[:, at], out=tails[:, at])
         return tails
 
     def inside(self, start: Ints) -> Ints:
         """Return extents of the temporal loops from given positions inwards, ``[.., B, 8]``."""
         return self.tails[self.rows, start]
+
+    def sizes(self, dims: frozenset[Dim], start: Ints | None = None) -> Ints:
+        """Return how many values some dimensions take from given positions inwards, ``[.., B]``.
+
+        Args:
+            dims: The dimensions.
+            start: The positions, ``[.., B]``; everything if ``None``.
+        """
+        return self.sizes_from(dims)[self.rows, self._outermost if start is None else start]
+
+    def sizes_from(self, dims: frozenset[Dim]) -> Ints:
+        """Return how many values some dimensions take from each position, ``[B, L + 1]``."""
+        if dims not in self._sizes:
+            self._sizes[dims] = product_over(self.tails, dims)
+        return self._sizes[dims]
+
+    @cached_property
+    def _sizes(self) -> dict[frozenset[Dim], Ints]:
+        return {}
+
+    def behind(self, dims: frozenset[Dim]) -> Ints:
+        """Return the position behind the last loop over dimensions that turns, ``[B, L + 1]``.
+
+        Args:
+            dims: The dimensions; of the loops outside of each position.
+        """
+        if dims not in self._behind:
+            turning = _columns(dims)[self.dims] & (self.extents > 1)
+            place: Ints = np.arange(1, turning.shape[1] + 1, dtype=np.int64)
+            found = np.zeros((len(self), len(place) + 1), np.int64)
+            np.maximum.accumulate(np.where(turning, place, 0), axis=1, out=found[:, 1:])
+            self._behind[dims] = found
+        return self._behind[dims]
+
+    @cached_property
+    def _behind(self) -> dict[frozenset[Dim], Ints]:
+        return {}
 
     def nest(self, index: int) -> LoopNest:
         """Return one nest, loops of extent one left out."""
@@ -151,13 +204,19 @@ class LevelledBatch(NestBatch):
         level = start[..., 0] // self.width if self.width else 0 * start[..., 0]
         return np.moveaxis(self.inner[:, level], 0, -2)
 
+    def sizes(self, dims: frozenset[Dim], start: Ints | None = None) -> Ints:
+        """Return how many values some dimensions take from given positions inwards, ``[.., B]``.
+
+        Args:
+            dims: The dimensions.
+            start: The positions, ``[.., B]``; everything if ``None``.
+        """
+        return product_over(self.whole if start is None else self.inside(start), dims)
+
 
 @dataclass(frozen=True)
 class Turns:
     """The loops over some dimensions that turn, in every nest of a batch.
-
-    A batch does not keep them: the two would be a circle of references, and the batch's arrays
-    would remain until Python looks for circles.
 
     Attributes:
         batch: The nests.
@@ -167,17 +226,9 @@ class Turns:
     batch: NestBatch
     dims: frozenset[Dim]
 
-    @cached_property
-    def _behind(self) -> Ints:
-        turning = _columns(self.dims)[self.batch.dims] & (self.batch.extents > 1)
-        place: Ints = np.arange(1, turning.shape[1] + 1, dtype=np.int64)
-        found = np.zeros((len(self.batch), len(place) + 1), np.int64)
-        np.maximum.accumulate(np.where(turning, place, 0), axis=1, out=found[:, 1:])
-        return found
-
     def behind(self, start: Ints) -> Ints:
         """Return the position behind the last of the loops outside of positions, ``[.., B]``."""
-        return self._behind[self.batch.rows, start]
+        return self.batch.behind(self.dims)[self.batch.rows, start]
 
     def visits(self, start: Ints) -> Ints:
         """Return how often what depends on the dimensions changes outside of places, ``[.., B]``.
@@ -188,17 +239,23 @@ class Turns:
 
     def tiles(self, start: Ints) -> Ints:
         """Return how many values the loops take, outside of where a tile starts, ``[B]``."""
-        return self.tiles_of(self.batch.inside(start))
+        return self.batch.sizes(self.dims) // self.batch.sizes(self.dims, start)
 
-    def tiles_of(self, inside: Ints) -> Ints:
-        """Return how many values the loops take outside of tiles, ``[.., B]``.
 
-        Args:
-            inside: Extents of the temporal loops inside of them, ``[.., B, 8]``.
-        """
-        columns = _columns(self.dims)
-        found: Ints = (self.batch.whole[:, columns] // inside[..., columns]).prod(axis=-1)
-        return found
+def product_over(extents: Ints, dims: frozenset[Dim]) -> Ints:
+    """Return the product of extents along some dimensions, at least one.
+
+    One column after the other: NumPy takes several times as long along a short last axis.
+
+    Args:
+        extents: In the order of ``DIMS``, ``[.., 8]``.
+        dims: The dimensions.
+    """
+    first, *others = (column for column, dim in enumerate(DIMS) if dim in dims)
+    found = extents[..., first].copy()
+    for column in others:
+        found *= extents[..., column]
+    return found
 
 
 @cache
