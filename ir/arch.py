@@ -139,7 +139,8 @@ class VectorUnit:
         lanes: Elements per cycle of a simple operation.
         startup: Cycles before the first element.
         energy: Of one element operation [pJ].
-        parameter_bytes: Memory for bias, multipliers and tables [byte].
+        parameter_bytes: Memory for bias, multipliers and tables, of which each unit has a copy;
+            what is written reaches all of them [byte].
     """
 
     __pydantic_config__ = STRICT
