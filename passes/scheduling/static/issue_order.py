@@ -1,6 +1,6 @@
 """In which order, and on which NPU, the operations of a loop nest are issued."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import zip_longest
 
@@ -32,15 +32,40 @@ def _turn(graph: TileGraph, npu: int, numbers: Iterable[int]) -> Turn:
     return Turn(npu, ops, tuple(dict.fromkeys(t for op in chosen for t in (*op.reads, op.out))))
 
 
-def issue_order(graph: TileGraph, npus: int) -> tuple[Turn, ...]:
-    """Return operations in the order of issue: accumulations dealt out in turn, interleaved."""
+def dealings(
+    graph: TileGraph, npus: int, *, may_deal_on: bool = True
+) -> Mapping[bool, tuple[Turn, ...]]:
+    """Return the orders of issue by whether accumulations are dealt on, if that differs.
+
+    Args:
+        graph: Tiles and operations.
+        npus: How many share the work.
+        may_deal_on: Whether to deal on at all.
+    """
+    ways = (False, True) if may_deal_on and npus > 1 else (False,)
+    orders = {deals_on: issue_order(graph, npus, deals_on=deals_on) for deals_on in ways}
+    return orders if len(set(orders.values())) > 1 else {False: orders[False]}
+
+
+def issue_order(graph: TileGraph, npus: int, *, deals_on: bool = False) -> tuple[Turn, ...]:
+    """Return operations in the order of issue: accumulations dealt out in turn, interleaved.
+
+    Args:
+        graph: Tiles and operations.
+        npus: How many share the work.
+        deals_on: Accumulations that are too few for all NPUs begin at the NPU after the last one
+            that got work, so that all get as much; else at the first one, so that each keeps its
+            tiles.
+    """
     chains = _chains(graph)
     if npus == 1:
         ordered = sorted(turn for chain in chains for turn in chain)
         return tuple(_turn(graph, 0, turn) for turn in ordered)
     found: list[Turn] = []
+    first = 0
     for batch in _batches(graph, chains, npus):
-        found += _dealt_out(graph, batch)
+        found += _dealt_out(graph, batch, [(first + place) % npus for place in range(npus)])
+        first += len(batch) if deals_on else 0
     return tuple(found)
 
 
@@ -99,7 +124,8 @@ def _content(graph: TileGraph, number: int) -> int | str:
     return tile.tensor if tile.is_resident else number
 
 
-def _dealt_out(graph: TileGraph, batch: Sequence[Chain]) -> Iterator[Turn]:
+def _dealt_out(graph: TileGraph, batch: Sequence[Chain], npus: Sequence[int]) -> Iterator[Turn]:
     """Yield the turns of chains, each of which one NPU works through."""
     for row in zip_longest(*batch):
-        yield from (_turn(graph, npu, turn) for npu, turn in enumerate(row) if turn is not None)
+        dealt = zip(npus, row, strict=False)
+        yield from (_turn(graph, npu, turn) for npu, turn in dealt if turn is not None)

@@ -23,7 +23,7 @@ from ....ir.tiles.events import EventKind
 from ....ir.tiles.graph import TileGraph, TileOp
 from ....ir.tiles.schedule import TileSchedule
 from .demand import check_demand
-from .issue_order import issue_order
+from .issue_order import Turn, issue_order
 
 Lags = tuple[int, ...]
 """Numbers of the chains that lag a stripe more than the one before."""
@@ -46,6 +46,7 @@ class LagSearch:
         in_turn: The schedule in which none does.
         ranges: First byte and size of what tiles may use of each space.
         npus: How many share the work.
+        deals_on: Whether accumulations are dealt on.
         may_lag: Which chains can.
         stripes: How many stripes the group has.
         ordered: Returns the operations where some chains lag, of so many stripes, the first ones.
@@ -54,6 +55,7 @@ class LagSearch:
     in_turn: TileSchedule
     ranges: Mapping[Space, tuple[int, int]]
     npus: int
+    deals_on: bool
     may_lag: Lags
     stripes: int
     ordered: Callable[[Lags, int], TileGraph]
@@ -90,7 +92,7 @@ class LagSearch:
         if behind not in self._fitting:
             graph = self.ordered(behind, _MANY)
             try:
-                check_demand(graph, issue_order(graph, self.npus), self.ranges)
+                check_demand(graph, self._order(graph), self.ranges)
                 self._fitting[behind] = True
             except InfeasibleError:
                 self._fitting[behind] = False
@@ -127,7 +129,7 @@ class LagSearch:
         graph = self.ordered(behind, stripes)
         free: dict[tuple[Unit, int], int] = defaultdict(int)
         ready = [0] * len(graph.tiles)
-        for turn in issue_order(graph, self.npus):
+        for turn in self._order(graph):
             for op in map(graph.ops.__getitem__, turn.ops):
                 engine = op.unit, turn.npu
                 sums = ready[op.out] if op.accumulates else 0
@@ -135,6 +137,9 @@ class LagSearch:
                 free[engine] = start + self._durations[_key(op)]
                 ready[op.out] = max(ready[op.out], free[engine])
         return max(free.values())
+
+    def _order(self, graph: TileGraph) -> tuple[Turn, ...]:
+        return issue_order(graph, self.npus, deals_on=self.deals_on)
 
     @cached_property
     def _durations(self) -> Mapping[Hashable, int]:

@@ -24,9 +24,10 @@ from ...tiling.mac import tile_mac
 from ...tiling.residency import Residency, parameter_range, residency, unit_of
 from ...tiling.vector import tile_vector
 from ..network.join import join
+from .issue_order import issue_order
 from .known_schedules import KnownSchedules
 from .lags import Lags, LagSearch
-from .static import best_of, schedule_static
+from .static import best_of, dealt_schedules, schedule_static, schedule_turns
 
 _MOST_LAGS = 4
 """Lags that are scheduled, and compared where they fit."""
@@ -94,14 +95,16 @@ def tiles_in_turn(module: Module, notes: Notes, progress: Progress = silent) -> 
     return known.by_mappings[module.mappings]
 
 
-def schedule_operator(module: Module, op: Op) -> TileSchedule:
+def schedule_operator(module: Module, op: Op, *, may_deal_on: bool = True) -> TileSchedule:
     """Return the tiles of one operator of a module that is planned and mapped, by themselves.
 
-    Which chains of a group lag is decided by cycles and bytes alike.
+    Which chains of a group lag, and how operations are dealt out to NPUs, is decided by cycles and
+    bytes alike.
 
     Args:
         module: The network with its plan and its loop nests.
         op: The operator, or the one that stands for a group.
+        may_deal_on: Whether to try, too, what deals accumulations on from NPU to NPU.
 
     Raises:
         InfeasibleError: The tiles do not fit.
@@ -110,8 +113,9 @@ def schedule_operator(module: Module, op: Op) -> TileSchedule:
     assert plan is not None
     if plan.group(op.name) is None:
         place = residency(module.graph, plan, op)
-        return schedule_static(tile_operator(module, op, place), arch, _ranges(module, op, place))
-    return best_of(GroupSchedules(module, op).all)
+        tiles, ranges = tile_operator(module, op, place), _ranges(module, op, place)
+        return schedule_static(tiles, arch, ranges, may_deal_on=may_deal_on)
+    return best_of(GroupSchedules(module, op, may_deal_on=may_deal_on).all)
 
 
 def schedule_in_turn(module: Module, op: Op) -> TileSchedule:
@@ -128,6 +132,19 @@ def schedule_in_turn(module: Module, op: Op) -> TileSchedule:
 
 
 @dataclass(frozen=True)
+class StripeOrder:
+    """In which order, and by which NPUs, the operations of a group's stripes are executed.
+
+    Attributes:
+        behind: Numbers of the chains that lag.
+        deals_on: Whether accumulations are dealt on from NPU to NPU.
+    """
+
+    behind: Lags = ()
+    deals_on: bool = False
+
+
+@dataclass(frozen=True)
 class GroupSchedules:
     """Schedules of a group: in turn, and with some of its chains lagging.
 
@@ -135,11 +152,13 @@ class GroupSchedules:
         module: The network with its plan and its loop nests.
         op: The operator that stands for the group.
         first: How many stripes to schedule, for an estimate; all of them by default.
+        may_deal_on: Whether to try, too, what deals accumulations on from NPU to NPU.
     """
 
     module: Module
     op: Op
     first: int | None = None
+    may_deal_on: bool = True
 
     @cached_property
     def in_turn(self) -> TileSchedule:
@@ -148,39 +167,48 @@ class GroupSchedules:
         Raises:
             InfeasibleError: It does not fit.
         """
-        return self._first[1]
+        return best_of(self._in_turn.values())
 
     @property
     def _tiles(self) -> GroupTiles:
         return self._first[0]
 
+    @property
+    def _in_turn(self) -> Mapping[bool, TileSchedule]:
+        return self._first[1]
+
     @cached_property
-    def _first(self) -> tuple[GroupTiles, TileSchedule]:
-        """Tiles and schedule in which no chain lags; rows are kept early only where they must."""
+    def _first(self) -> tuple[GroupTiles, Mapping[bool, TileSchedule]]:
+        """Tiles and the schedules in which no chain lags, by whether accumulations are dealt on.
+
+        Rows are kept early only where they must be.
+        """
         once = self._group_tiles
         early = replace(once, is_early=True)
         if once.line_bytes <= self._place.workspace_bytes:
             try:
-                return once, self._late(once, ())
+                return once, self._dealt(once)
             except InfeasibleError:
                 if once.line_bytes == early.line_bytes:
                     raise
-        return early, self._late(early, ())
+        return early, self._dealt(early)
 
     @cached_property
-    def by_lag(self) -> Mapping[Lags, TileSchedule]:
-        """Schedules that fit, by the chains that lag: none, the most promising ones, the last one.
+    def by_order(self) -> Mapping[StripeOrder, TileSchedule]:
+        """Schedules that fit, by their order: no chain lags, the most promising ones, the last one.
 
         The last one hands nothing on, so that its lag leaves the order of all others as it is.
 
         Raises:
-            InfeasibleError: Not even the first one fits.
+            InfeasibleError: Not even those fit in which none does.
         """
-        found: dict[Lags, TileSchedule] = {(): self.in_turn}
-        last = self._tiles.may_lag[-1:]
-        for behind in (*self._promising, last):
-            with suppress(InfeasibleError):
-                found[behind] = found.get(behind) or self.with_lag(behind)
+        found: dict[StripeOrder, TileSchedule] = {}
+        for deals_on, in_turn in self._in_turn.items():
+            found[StripeOrder((), deals_on)] = in_turn
+            for behind in (*self._promising(deals_on), self._tiles.may_lag[-1:]):
+                order = StripeOrder(behind, deals_on)
+                with suppress(InfeasibleError):
+                    found[order] = found.get(order) or self.with_order(order)
         return found
 
     @property
@@ -188,47 +216,51 @@ class GroupSchedules:
         """The schedules that fit; at least one.
 
         Raises:
-            InfeasibleError: Not even the first one fits.
+            InfeasibleError: Not even those fit in which no chain lags.
         """
-        return tuple(self.by_lag.values())
+        return tuple(self.by_order.values())
 
     @property
-    def best_lag(self) -> Lags:
-        """Which chains lag in the best schedule.
+    def best_order(self) -> StripeOrder:
+        """The order of the best schedule.
 
         Raises:
-            InfeasibleError: Not even the one fits in which none does.
+            InfeasibleError: Not even those fit in which no chain lags.
         """
         best = best_of(self.all)
-        return next(behind for behind, schedule in self.by_lag.items() if schedule is best)
+        return next(order for order, schedule in self.by_order.items() if schedule is best)
 
-    @property
-    def _promising(self) -> tuple[Lags, ...]:
+    def _promising(self, deals_on: bool) -> tuple[Lags, ...]:
         tiles, arch = self._tiles, require_arch(self.module)
         search = LagSearch(
-            in_turn=self.in_turn,
+            in_turn=self._in_turn[deals_on],
             ranges=self._ranges,
             npus=len(arch.npus),
+            deals_on=deals_on,
             may_lag=tiles.may_lag,
             stripes=tiles.count,
             ordered=tiles.in_order,
         )
         return search.options(_MOST_LAGS if self.first is None else _MOST_OF_SOME)
 
-    def with_lag(self, behind: Lags) -> TileSchedule:
-        """Return the schedule in which some chains lag.
+    def with_order(self, order: StripeOrder) -> TileSchedule:
+        """Return the schedule of an order.
 
         Args:
-            behind: Numbers of these chains.
+            order: The order.
 
         Raises:
             InfeasibleError: It does not fit.
         """
-        return self._late(self._tiles, behind) if behind else self.in_turn
+        if not order.behind and order.deals_on in self._in_turn:
+            return self._in_turn[order.deals_on]
+        graph, arch = self._tiles.in_order(behind=order.behind), require_arch(self.module)
+        turns = issue_order(graph, len(arch.npus), deals_on=order.deals_on)
+        return schedule_turns(graph, arch, self._ranges, turns)
 
-    def _late(self, tiles: GroupTiles, behind: Lags) -> TileSchedule:
-        graph = tiles.in_order(behind=behind)
-        return schedule_static(graph, require_arch(self.module), self._ranges)
+    def _dealt(self, tiles: GroupTiles) -> Mapping[bool, TileSchedule]:
+        graph, arch = tiles.in_order(), require_arch(self.module)
+        return dealt_schedules(graph, arch, self._ranges, may_deal_on=self.may_deal_on)
 
     @cached_property
     def _ranges(self) -> Mapping[Space, tuple[int, int]]:

@@ -22,7 +22,7 @@ from ..engine.address_space import NEVER
 from ..timing.retime import timed
 from .demand import check_demand, too_many
 from .fixed_places import NOWHERE, FixedPlaces, fixed_places
-from .issue_order import Turn, issue_order
+from .issue_order import Turn, dealings
 from .tile_memory import FIXED, LOADED, TileMemory, TileRange
 from .timeline import Timeline
 
@@ -31,23 +31,76 @@ def schedule_static(
     graph: TileGraph,
     arch: Architecture,
     ranges: Mapping[Space, tuple[int, int]],
+    *,
+    may_deal_on: bool = True,
 ) -> TileSchedule:
     """Return the schedule of a tile graph in its own order.
 
     Tiles that are fetched for an idle channel, and have to leave before anything reads them, come
     for nothing. They wait until their turn is near in a second attempt, and all tiles of their
-    tensors in a third one; cycles and bytes decide alike. Where space is left in pieces only, inner
-    tiles get their addresses beforehand.
+    tensors in a third one. Where space is left in pieces only, inner tiles get their addresses
+    beforehand. On several NPUs all this is done for each way to deal operations out. Of what fits,
+    cycles and bytes decide alike.
 
     Args:
         graph: Tiles and operations.
         arch: The machine.
         ranges: First byte and size of the range of each space that tiles may use.
+        may_deal_on: Whether to try, too, what deals accumulations on from NPU to NPU.
 
     Raises:
         InfeasibleError: The tiles of one operation do not fit together.
     """
-    order = issue_order(graph, len(arch.npus))
+    return best_of(dealt_schedules(graph, arch, ranges, may_deal_on=may_deal_on).values())
+
+
+def dealt_schedules(
+    graph: TileGraph,
+    arch: Architecture,
+    ranges: Mapping[Space, tuple[int, int]],
+    *,
+    may_deal_on: bool = True,
+) -> Mapping[bool, TileSchedule]:
+    """Return the schedules that fit, by whether accumulations are dealt on; at least one.
+
+    Args:
+        graph: Tiles and operations.
+        arch: The machine.
+        ranges: First byte and size of the range of each space that tiles may use.
+        may_deal_on: Whether to try, too, what deals accumulations on from NPU to NPU.
+
+    Raises:
+        InfeasibleError: The tiles of one operation do not fit together.
+    """
+    found: dict[bool, TileSchedule] = {}
+    complaint: InfeasibleError | None = None
+    for deals_on, order in dealings(graph, len(arch.npus), may_deal_on=may_deal_on).items():
+        try:
+            found[deals_on] = schedule_turns(graph, arch, ranges, order)
+        except InfeasibleError as error:
+            complaint = complaint or error
+    if complaint is not None and not found:
+        raise complaint
+    return found
+
+
+def schedule_turns(
+    graph: TileGraph,
+    arch: Architecture,
+    ranges: Mapping[Space, tuple[int, int]],
+    order: Sequence[Turn],
+) -> TileSchedule:
+    """Return the schedule of a tile graph whose operations are issued in a given order.
+
+    Args:
+        graph: Tiles and operations.
+        arch: The machine.
+        ranges: First byte and size of the range of each space that tiles may use.
+        order: All operations, each with its NPU.
+
+    Raises:
+        InfeasibleError: The tiles of one operation do not fit together.
+    """
     check_demand(graph, order, ranges)
     try:
         return _best_attempt(_Run(graph, arch, ranges, order))

@@ -180,7 +180,8 @@ class TiledTraffic:
                 found = solve(asked)
                 nests = tuple(mapping_of(name, found[problem]) for name, problem in problems)
                 if nests not in known:
-                    known[nests] = schedule_operator(replace(module, mappings=nests), op)
+                    mapped = replace(module, mappings=nests)
+                    known[nests] = schedule_operator(mapped, op, may_deal_on=False)
             except InfeasibleError as error:
                 complaint = complaint or error
         if complaint is not None and not known:
@@ -266,9 +267,9 @@ def _of_group(
     several = _begun(asked, solvers, guide, first)
     if first is None:
         return counted(best_of(several.all))
-    behind, few = several.best_lag, replace(several, first=_FEW)
-    begun = few.with_lag(behind)
-    return _continued(counted(begun), counted(several.by_lag[behind]), count)
+    order, few = several.best_order, replace(several, first=_FEW)
+    begun = few.with_order(order)
+    return _continued(counted(begun), counted(several.by_order[order]), count)
 
 
 def _begun(
@@ -286,7 +287,8 @@ def _begun(
         if key in refused:
             raise refused[key]
         try:
-            return known.setdefault(key, GroupSchedules(module, op, first)).in_turn
+            schedules = GroupSchedules(module, op, first, may_deal_on=False)
+            return known.setdefault(key, schedules).in_turn
         except InfeasibleError as error:
             refused[key] = error
             raise

@@ -12,7 +12,7 @@ from accnn.ir.groups import group_op
 from accnn.ir.isa.instructions import Unit
 from accnn.ir.tiles.events import EventKind
 from accnn.passes.scheduling.static.lags import Lags
-from accnn.passes.scheduling.static.schedule_tiles import GroupSchedules
+from accnn.passes.scheduling.static.schedule_tiles import GroupSchedules, StripeOrder
 from accnn.passes.scheduling.static.static import best_of, rating
 from tests.inputs import Array
 from tests.networks import NetworkBuilder, per_tensor
@@ -51,7 +51,7 @@ def every(found: GroupSchedules) -> Mapping[Lags, int]:
     for count in range(len(tiles.may_lag) + 1):
         for behind in combinations(tiles.may_lag, count):
             try:
-                schedule = found.with_lag(behind)
+                schedule = found.with_order(StripeOrder(behind))
             except InfeasibleError:
                 continue
             ratings[behind] = rating(schedule.cycles, schedule.transferred_bytes)
@@ -81,20 +81,20 @@ def test_a_chain_lags_where_the_array_would_wait_for_the_vector_unit(network: st
 def test_where_space_is_short_no_chain_lags():
     ample, short = schedules("pooled", 1), schedules("pooled", 1, budget=3900)
 
-    assert len(ample.by_lag) > 1
-    assert list(short.by_lag) == [()]
+    assert len(ample.by_order) > 1
+    assert list(short.by_order) == [StripeOrder()]
 
 
 def test_one_stripe_has_nothing_to_lag_behind():
     found = schedules("added", 16)
 
-    assert list(found.by_lag) == [()]
+    assert list(found.by_order) == [StripeOrder()]
 
 
 def test_members_of_a_group_are_verified_whatever_lags():
     found = schedules("pooled", 2)
 
-    for schedule in found.by_lag.values():
+    for schedule in found.by_order.values():
         schedule.verify()
 
 
@@ -107,7 +107,7 @@ def test_nothing_lags_where_the_busiest_engine_hardly_waits():
     found = GroupSchedules(module, group_op(graph, group))
     assert found._tiles.may_lag
 
-    assert found._promising == ()
+    assert found._promising(deals_on=False) == ()
     computed = (event for event in found.in_turn.events if event.kind is EventKind.COMPUTE)
     ops = found.in_turn.graph.ops
     work = sum(item.done - item.begin for item in computed if ops[item.subject].unit is Unit.MX)
