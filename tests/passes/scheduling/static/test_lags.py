@@ -1,6 +1,7 @@
 """Chains lag where that takes less time and fits; all sets of them judge those that are chosen."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from itertools import combinations
 
 import pytest
@@ -38,10 +39,12 @@ def added(size: int = 16) -> tuple[Graph, Mapping[str, Array]]:
 NETWORKS = {"pooled": pooled, "added": added, "bottleneck": bottleneck, "inverted": inverted}
 
 
-def schedules(network: str, rows: int, budget: int | None = None) -> GroupSchedules:
+def schedules(
+    network: str, rows: int, budget: int | None = None, arch: str = "simba"
+) -> GroupSchedules:
     graph, data = NETWORKS[network]()
     group = Group(members=tuple(op.name for op in graph.ops), rows=rows)
-    module = compile_fused(graph, data, "simba", (group,), budget).module
+    module = compile_fused(graph, data, arch, (group,), budget).module
     return GroupSchedules(module, group_op(graph, group))
 
 
@@ -76,6 +79,31 @@ def test_a_chain_lags_where_the_array_would_wait_for_the_vector_unit(network: st
     found = schedules(network, 1)
 
     assert best_of(found.all).cycles < 0.9 * found.in_turn.cycles
+
+
+@pytest.mark.parametrize(("network", "saved"), [("pooled", 0.3), ("added", 0.04)])
+def test_stripes_that_do_not_fill_all_npus_are_dealt_on(network: str, saved: float):
+    found = schedules(network, 1, arch="flexer-arch5")
+    plain = replace(found, may_deal_on=False)
+
+    best = best_of(found.all)
+
+    assert found.best_order.deals_on
+    assert best.cycles < (1 - saved) * best_of(plain.all).cycles
+    best.verify()
+
+
+@pytest.mark.parametrize("rows", [1, 4])
+@pytest.mark.parametrize("network", NETWORKS)
+def test_dealing_on_leaves_all_orders_that_there_are_without_it(network: str, rows: int):
+    """What is faster without lag must not hide the lags of what is slower."""
+    found = schedules(network, rows, arch="flexer-arch5")
+
+    without = replace(found, may_deal_on=False).by_order
+
+    assert {order: found.by_order[order].cycles for order in without} == {
+        order: schedule.cycles for order, schedule in without.items()
+    }
 
 
 def test_where_space_is_short_no_chain_lags():
