@@ -51,6 +51,7 @@ class GroupTiles:
         first: How many stripes to tile; all of them by default.
         is_early: Whether rows that are kept are copied as soon as lines have been read: takes less
             space, and more copies.
+        shares_copies: Whether all NPUs share each copy of rows that are kept.
     """
 
     graph: Graph
@@ -61,6 +62,7 @@ class GroupTiles:
     place: Residency
     first: int | None = None
     is_early: bool = False
+    shares_copies: bool = False
     _known: dict[frozenset[str], _Tiled] = field(
         init=False, repr=False, compare=False, default_factory=dict[frozenset[str], _Tiled]
     )
@@ -158,7 +160,8 @@ class GroupTiles:
         """
         if together not in self._known:
             members = Members(self.graph, self.chains, self.rows, self.place, self._homes)
-            lines = LineTiles(members, together, TileCollector(self.members[-1]))
+            sharing = len(self.arch.npus) if self.shares_copies else 1
+            lines = LineTiles(members, together, TileCollector(self.members[-1]), sharing)
             run = ChainTiler(lines, self.nests, self.arch, self.is_early)
             rounds = zip(self._stripes, (*self._stripes[1:], None), strict=True)
             blocks = [run.blocks(stripe, then) for stripe, then in rounds]

@@ -28,7 +28,7 @@ from ...ir.tiles.graph import Range, Role, Tile, TileOp, shifted
 from ...ir.workload import Dim, Operand
 from .chains import Chain, passes_on, tiled_operands
 from .collect import TileCollector, cuts
-from .group_lines import Block, LineTiles, Members, rows_box
+from .group_lines import Block, LineTiles, Members, cut_box, dealt_out, rows_box
 from .lines import is_active, keepers
 from .mac import Ranges, mac_operations, own_box
 from .stripes import Stripe, has_lines, row_axis
@@ -223,7 +223,7 @@ class ChainTiler:
         type = chain[0].result.type
         rows, widest = row_axis(type), max(op.result.type.dtype.bytes for op in chain)
         most = _HANDED_ON // widest if chain[1:] else type.elements
-        for share in _dealt_out(rows_box(type, made), rows, len(self.arch.npus)):
+        for share in dealt_out(rows_box(type, made), rows, len(self.arch.npus)):
             for box in _in_pieces(share, rows, most):
                 first = self.collector.tile(self._target(chain, 0, box, box))
                 head = self._operation(chain[0], box, box, first, {})
@@ -238,7 +238,7 @@ class ChainTiler:
                 continue
             rows = list(part.domain)
             rows[row_axis(op.result.type)] = made
-            for box in _dealt_out(tuple(rows), row_axis(op.result.type), len(self.arch.npus)):
+            for box in dealt_out(tuple(rows), row_axis(op.result.type), len(self.arch.npus)):
                 out = self.collector.tile(self._target(chain, 0, box, box))
                 shifts = (self.members.home(name).channel, self.members.home(op.name).channel)
                 yield (self.lines.copy(op, box, (self.lines.tile_with(name, made),), out, shifts),)
@@ -342,15 +342,6 @@ def _seen(tile: Tile, view: View) -> Tile:
     return replace(tile, view=view.strides, box=box)
 
 
-def _dealt_out(box: Box, rows: int, npus: int) -> Iterator[Box]:
-    """Yield a box cut evenly along the axis before its rows, or along these if that is one."""
-    if npus == 1:
-        yield box
-        return
-    axis = rows - 1 if rows and box[rows - 1].size > 1 else rows
-    yield from _cut(box, axis, -(-box[axis].size // npus) * (size_of(box) // box[axis].size))
-
-
 def _in_pieces(box: Box, rows: int, most: int) -> Iterator[Box]:
     """Yield a box cut along the axis before its rows, and then along these, into small ones.
 
@@ -361,13 +352,5 @@ def _in_pieces(box: Box, rows: int, most: int) -> Iterator[Box]:
     """
     pieces = [box]
     for axis in range(max(0, rows - 1), rows + 1):
-        pieces = [part for piece in pieces for part in _cut(piece, axis, most)]
+        pieces = [part for piece in pieces for part in cut_box(piece, axis, most)]
     yield from pieces
-
-
-def _cut(box: Box, axis: int, most: int) -> Iterator[Box]:
-    """Yield a box cut along an axis, into parts of at most so many elements or of one index."""
-    one = size_of(box) // box[axis].size
-    start = box[axis].start
-    for part in cuts(box[axis].size, max(1, most // one)):
-        yield (*box[:axis], Range(start + part.start, start + part.stop), *box[axis + 1 :])

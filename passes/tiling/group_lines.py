@@ -19,7 +19,7 @@ from ...ir.operators.access import Box, size_of, whole
 from ...ir.tiles.graph import Range, Role, Tile, TileOp, dense_strides
 from ...ir.types import TensorType
 from .chains import Chain, inputs_of
-from .collect import TileCollector
+from .collect import TileCollector, cuts
 from .homes import Home, Homes, home_of
 from .residency import Residency
 from .stripes import Stripe, read_row_by_row, reads_lines, row_axis
@@ -102,6 +102,7 @@ class LineTiles:
         together: Results with a place in another tensor, made in the stripe of its lines: whose
             chain copies the rows that these keep.
         collector: Where tiles and operations go.
+        sharing: How many NPUs share each copy of rows that are kept.
         now: Tile that holds the lines of each tensor.
         before: Earlier lines of tensors of which the new ones keep rows.
         kept: Tile that holds the rows which the next lines of a tensor keep.
@@ -112,6 +113,7 @@ class LineTiles:
     members: Members
     together: frozenset[str]
     collector: TileCollector
+    sharing: int
     now: dict[str, int] = field(default_factory=dict[str, int])
     before: dict[str, int] = field(default_factory=dict[str, int])
     kept: dict[str, int] = field(default_factory=dict[str, int])
@@ -218,7 +220,7 @@ class LineTiles:
             for tile in self.joined.pop(name):
                 rows = self.collector.tiles[tile].box[axis]
                 part = Range(max(first, rows.start), rows.stop)
-                yield self._copied_rows(chain, name, part, tile, lines)
+                yield self._copied_rows(self._made_by(chain, name), name, part, tile, lines)
 
     def copy_kept(self, chain: Chain, stripe: Stripe) -> Iterator[Block]:
         """Yield what copies rows of the old lines to the new ones, if that was not done before.
@@ -234,7 +236,7 @@ class LineTiles:
         if name in self.before and chain[-1].name in {name, *self.together}:
             rows = Range(stripe.lines[name].start, stripe.made[name].start)
             op, old, new = self.graph.producer[name], self.before.pop(name), self.now[name]
-            yield (self.copy(op, rows_box(op.result.type, rows), (old,), new, ()),)
+            yield self._copied_rows(op, name, rows, old, new)
 
     def keep_rows(self, chain: Chain, name: str, lines: Range) -> Iterator[Block]:
         """Yield what copies the rows that the next lines keep, so that these ones may end.
@@ -254,12 +256,17 @@ class LineTiles:
         if rows != there:
             kept = self.tile(name, Role.INNER, rows_box(type, rows))
             self.kept[name] = self.collector.tile(kept)
-            yield self._copied_rows(chain, name, rows, old, self.kept[name])
+            yield self._copied_rows(self._made_by(chain, name), name, rows, old, self.kept[name])
 
-    def _copied_rows(self, chain: Chain, name: str, rows: Range, tile: int, out: int) -> Block:
-        """Return what copies rows of a tensor, which a chain reads, from one tile to another."""
-        op = self.graph.producer[name] if name in self.members.made_here else chain[0]
-        return (self.copy(op, rows_box(self.graph.types[name], rows), (tile,), out, ()),)
+    def _made_by(self, chain: Chain, name: str) -> Op:
+        """Return the member that makes a tensor, or else the first one that reads it."""
+        return self.graph.producer[name] if name in self.members.made_here else chain[0]
+
+    def _copied_rows(self, op: Op, name: str, rows: Range, tile: int, out: int) -> Block:
+        """Return what copies rows of a tensor from one tile to another, dealt out to the NPUs."""
+        type = self.graph.types[name]
+        boxes = dealt_out(rows_box(type, rows), row_axis(type), self.sharing)
+        return tuple(self.copy(op, box, (tile,), out, ()) for box in boxes)
 
     def copy(
         self, op: Op, box: Box, reads: tuple[int, ...], out: int, shifts: tuple[int, ...]
@@ -316,6 +323,35 @@ def rows_box(type: TensorType, rows: Range) -> Box:
     box = list(whole(type.shape))
     box[row_axis(type)] = rows
     return tuple(box)
+
+
+def dealt_out(box: Box, rows: int, npus: int) -> Iterator[Box]:
+    """Yield a box cut evenly along the axis before its rows, or along these if that is one.
+
+    Args:
+        box: The box.
+        rows: Which axis its rows are.
+        npus: Into how many parts, if that axis is as long.
+    """
+    if npus == 1:
+        yield box
+        return
+    axis = rows - 1 if rows and box[rows - 1].size > 1 else rows
+    yield from cut_box(box, axis, -(-box[axis].size // npus) * (size_of(box) // box[axis].size))
+
+
+def cut_box(box: Box, axis: int, most: int) -> Iterator[Box]:
+    """Yield a box cut along an axis, into parts of at most so many elements or of one index.
+
+    Args:
+        box: The box.
+        axis: The axis.
+        most: Elements that a part has at most.
+    """
+    one = size_of(box) // box[axis].size
+    start = box[axis].start
+    for part in cuts(box[axis].size, max(1, most // one)):
+        yield (*box[:axis], Range(start + part.start, start + part.stop), *box[axis + 1 :])
 
 
 def _within(inner: Range, outer: Range) -> bool:

@@ -33,16 +33,16 @@ def _turn(graph: TileGraph, npu: int, numbers: Iterable[int]) -> Turn:
 
 
 def dealings(
-    graph: TileGraph, npus: int, *, may_deal_on: bool = True
+    graph: TileGraph, npus: int, *, other_ways: bool = True
 ) -> Mapping[bool, tuple[Turn, ...]]:
     """Return the orders of issue by whether accumulations are dealt on, if that differs.
 
     Args:
         graph: Tiles and operations.
         npus: How many share the work.
-        may_deal_on: Whether to deal on at all.
+        other_ways: Whether to deal on at all.
     """
-    ways = (False, True) if may_deal_on and npus > 1 else (False,)
+    ways = (False, True) if other_ways and npus > 1 else (False,)
     orders = {deals_on: issue_order(graph, npus, deals_on=deals_on) for deals_on in ways}
     return orders if len(set(orders.values())) > 1 else {False: orders[False]}
 

@@ -95,7 +95,7 @@ def tiles_in_turn(module: Module, notes: Notes, progress: Progress = silent) -> 
     return known.by_mappings[module.mappings]
 
 
-def schedule_operator(module: Module, op: Op, *, may_deal_on: bool = True) -> TileSchedule:
+def schedule_operator(module: Module, op: Op, *, other_ways: bool = True) -> TileSchedule:
     """Return the tiles of one operator of a module that is planned and mapped, by themselves.
 
     Which chains of a group lag, and how operations are dealt out to NPUs, is decided by cycles and
@@ -104,7 +104,7 @@ def schedule_operator(module: Module, op: Op, *, may_deal_on: bool = True) -> Ti
     Args:
         module: The network with its plan and its loop nests.
         op: The operator, or the one that stands for a group.
-        may_deal_on: Whether to try, too, what deals accumulations on from NPU to NPU.
+        other_ways: Whether to try other ways, too, in which NPUs share the work.
 
     Raises:
         InfeasibleError: The tiles do not fit.
@@ -114,8 +114,8 @@ def schedule_operator(module: Module, op: Op, *, may_deal_on: bool = True) -> Ti
     if plan.group(op.name) is None:
         place = residency(module.graph, plan, op)
         tiles, ranges = tile_operator(module, op, place), _ranges(module, op, place)
-        return schedule_static(tiles, arch, ranges, may_deal_on=may_deal_on)
-    return best_of(GroupSchedules(module, op, may_deal_on=may_deal_on).all)
+        return schedule_static(tiles, arch, ranges, other_ways=other_ways)
+    return best_of(GroupSchedules(module, op, other_ways=other_ways).all)
 
 
 def schedule_in_turn(module: Module, op: Op) -> TileSchedule:
@@ -138,10 +138,12 @@ class StripeOrder:
     Attributes:
         behind: Numbers of the chains that lag.
         deals_on: Whether accumulations are dealt on from NPU to NPU.
+        shares_copies: Whether all NPUs share each copy of rows that are kept.
     """
 
     behind: Lags = ()
     deals_on: bool = False
+    shares_copies: bool = False
 
 
 @dataclass(frozen=True)
@@ -152,30 +154,41 @@ class GroupSchedules:
         module: The network with its plan and its loop nests.
         op: The operator that stands for the group.
         first: How many stripes to schedule, for an estimate; all of them by default.
-        may_deal_on: Whether to try, too, what deals accumulations on from NPU to NPU.
+        other_ways: Whether to try other ways, too, in which NPUs share the work.
     """
 
     module: Module
     op: Op
     first: int | None = None
-    may_deal_on: bool = True
+    other_ways: bool = True
 
     @cached_property
     def in_turn(self) -> TileSchedule:
-        """The schedule in which no chain lags.
+        """The schedule in which no chain lags, and no copy is shared.
 
         Raises:
             InfeasibleError: It does not fit.
         """
-        return best_of(self._in_turn.values())
+        return best_of(self._first[1].values())
 
     @property
     def _tiles(self) -> GroupTiles:
         return self._first[0]
 
-    @property
-    def _in_turn(self) -> Mapping[bool, TileSchedule]:
-        return self._first[1]
+    @cached_property
+    def _shared(self) -> GroupTiles:
+        return replace(self._tiles, shares_copies=True)
+
+    @cached_property
+    def _in_turn(self) -> Mapping[StripeOrder, TileSchedule]:
+        """Schedules in which no chain lags, by their order."""
+        tiles, dealt = self._first
+        found = {StripeOrder((), deals_on): schedule for deals_on, schedule in dealt.items()}
+        if self.other_ways and self._shared.in_order() != tiles.in_order():
+            order = StripeOrder((), deals_on=True, shares_copies=True)
+            with suppress(InfeasibleError):
+                found[order] = self._scheduled(order)
+        return found
 
     @cached_property
     def _first(self) -> tuple[GroupTiles, Mapping[bool, TileSchedule]]:
@@ -203,12 +216,12 @@ class GroupSchedules:
             InfeasibleError: Not even those fit in which none does.
         """
         found: dict[StripeOrder, TileSchedule] = {}
-        for deals_on, in_turn in self._in_turn.items():
-            found[StripeOrder((), deals_on)] = in_turn
-            for behind in (*self._promising(deals_on), self._tiles.may_lag[-1:]):
-                order = StripeOrder(behind, deals_on)
+        for first, in_turn in self._in_turn.items():
+            found[first] = in_turn
+            for behind in (*self._promising(first), self._tiles.may_lag[-1:]):
+                order = replace(first, behind=behind)
                 with suppress(InfeasibleError):
-                    found[order] = found.get(order) or self.with_order(order)
+                    found[order] = found.get(order) or self._scheduled(order)
         return found
 
     @property
@@ -230,13 +243,14 @@ class GroupSchedules:
         best = best_of(self.all)
         return next(order for order, schedule in self.by_order.items() if schedule is best)
 
-    def _promising(self, deals_on: bool) -> tuple[Lags, ...]:
-        tiles, arch = self._tiles, require_arch(self.module)
+    def _promising(self, first: StripeOrder) -> tuple[Lags, ...]:
+        """Return the lags that are expected to take less time than an order in which none does."""
+        tiles, arch = self._tiles_of(first), require_arch(self.module)
         search = LagSearch(
-            in_turn=self._in_turn[deals_on],
+            in_turn=self._in_turn[first],
             ranges=self._ranges,
             npus=len(arch.npus),
-            deals_on=deals_on,
+            deals_on=first.deals_on,
             may_lag=tiles.may_lag,
             stripes=tiles.count,
             ordered=tiles.in_order,
@@ -252,15 +266,20 @@ class GroupSchedules:
         Raises:
             InfeasibleError: It does not fit.
         """
-        if not order.behind and order.deals_on in self._in_turn:
-            return self._in_turn[order.deals_on]
-        graph, arch = self._tiles.in_order(behind=order.behind), require_arch(self.module)
+        return self._in_turn.get(order) or self._scheduled(order)
+
+    def _tiles_of(self, order: StripeOrder) -> GroupTiles:
+        return self._shared if order.shares_copies else self._tiles
+
+    def _scheduled(self, order: StripeOrder) -> TileSchedule:
+        tiles, arch = self._tiles_of(order), require_arch(self.module)
+        graph = tiles.in_order(behind=order.behind)
         turns = issue_order(graph, len(arch.npus), deals_on=order.deals_on)
         return schedule_turns(graph, arch, self._ranges, turns)
 
     def _dealt(self, tiles: GroupTiles) -> Mapping[bool, TileSchedule]:
         graph, arch = tiles.in_order(), require_arch(self.module)
-        return dealt_schedules(graph, arch, self._ranges, may_deal_on=self.may_deal_on)
+        return dealt_schedules(graph, arch, self._ranges, other_ways=self.other_ways)
 
     @cached_property
     def _ranges(self) -> Mapping[Space, tuple[int, int]]:

@@ -32,7 +32,7 @@ def schedule_static(
     arch: Architecture,
     ranges: Mapping[Space, tuple[int, int]],
     *,
-    may_deal_on: bool = True,
+    other_ways: bool = True,
 ) -> TileSchedule:
     """Return the schedule of a tile graph in its own order.
 
@@ -46,12 +46,12 @@ def schedule_static(
         graph: Tiles and operations.
         arch: The machine.
         ranges: First byte and size of the range of each space that tiles may use.
-        may_deal_on: Whether to try, too, what deals accumulations on from NPU to NPU.
+        other_ways: Whether to try, too, what deals accumulations on from NPU to NPU.
 
     Raises:
         InfeasibleError: The tiles of one operation do not fit together.
     """
-    return best_of(dealt_schedules(graph, arch, ranges, may_deal_on=may_deal_on).values())
+    return best_of(dealt_schedules(graph, arch, ranges, other_ways=other_ways).values())
 
 
 def dealt_schedules(
@@ -59,7 +59,7 @@ def dealt_schedules(
     arch: Architecture,
     ranges: Mapping[Space, tuple[int, int]],
     *,
-    may_deal_on: bool = True,
+    other_ways: bool = True,
 ) -> Mapping[bool, TileSchedule]:
     """Return the schedules that fit, by whether accumulations are dealt on; at least one.
 
@@ -67,14 +67,14 @@ def dealt_schedules(
         graph: Tiles and operations.
         arch: The machine.
         ranges: First byte and size of the range of each space that tiles may use.
-        may_deal_on: Whether to try, too, what deals accumulations on from NPU to NPU.
+        other_ways: Whether to try, too, what deals accumulations on from NPU to NPU.
 
     Raises:
         InfeasibleError: The tiles of one operation do not fit together.
     """
     found: dict[bool, TileSchedule] = {}
     complaint: InfeasibleError | None = None
-    for deals_on, order in dealings(graph, len(arch.npus), may_deal_on=may_deal_on).items():
+    for deals_on, order in dealings(graph, len(arch.npus), other_ways=other_ways).items():
         try:
             found[deals_on] = schedule_turns(graph, arch, ranges, order)
         except InfeasibleError as error:

@@ -181,7 +181,7 @@ class TiledTraffic:
                 nests = tuple(mapping_of(name, found[problem]) for name, problem in problems)
                 if nests not in known:
                     mapped = replace(module, mappings=nests)
-                    known[nests] = schedule_operator(mapped, op, may_deal_on=False)
+                    known[nests] = schedule_operator(mapped, op, other_ways=False)
             except InfeasibleError as error:
                 complaint = complaint or error
         if complaint is not None and not known:
@@ -287,7 +287,7 @@ def _begun(
         if key in refused:
             raise refused[key]
         try:
-            schedules = GroupSchedules(module, op, first, may_deal_on=False)
+            schedules = GroupSchedules(module, op, first, other_ways=False)
             return known.setdefault(key, schedules).in_turn
         except InfeasibleError as error:
             refused[key] = error

@@ -57,7 +57,7 @@ def test_ways_to_deal_out_are_told_apart_only_where_they_differ():
     ops[1] = replace(ops[1], reads=(single.ops[5].out, ops[1].reads[1]))
     in_turn = replace(single, ops=tuple(ops))
     assert list(dealings(in_turn, 4)) == [False, True]
-    assert list(dealings(in_turn, 4, may_deal_on=False)) == [False]
+    assert list(dealings(in_turn, 4, other_ways=False)) == [False]
     assert list(dealings(in_turn, 1)) == [False]
 
 

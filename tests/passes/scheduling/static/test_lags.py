@@ -84,7 +84,7 @@ def test_a_chain_lags_where_the_array_would_wait_for_the_vector_unit(network: st
 @pytest.mark.parametrize(("network", "saved"), [("pooled", 0.3), ("added", 0.04)])
 def test_stripes_that_do_not_fill_all_npus_are_dealt_on(network: str, saved: float):
     found = schedules(network, 1, arch="flexer-arch5")
-    plain = replace(found, may_deal_on=False)
+    plain = replace(found, other_ways=False)
 
     best = best_of(found.all)
 
@@ -99,7 +99,7 @@ def test_dealing_on_leaves_all_orders_that_there_are_without_it(network: str, ro
     """What is faster without lag must not hide the lags of what is slower."""
     found = schedules(network, rows, arch="flexer-arch5")
 
-    without = replace(found, may_deal_on=False).by_order
+    without = replace(found, other_ways=False).by_order
 
     assert {order: found.by_order[order].cycles for order in without} == {
         order: schedule.cycles for order, schedule in without.items()
@@ -135,7 +135,7 @@ def test_nothing_lags_where_the_busiest_engine_hardly_waits():
     found = GroupSchedules(module, group_op(graph, group))
     assert found._tiles.may_lag
 
-    assert found._promising(deals_on=False) == ()
+    assert found._promising(StripeOrder()) == ()
     computed = (event for event in found.in_turn.events if event.kind is EventKind.COMPUTE)
     ops = found.in_turn.graph.ops
     work = sum(item.done - item.begin for item in computed if ops[item.subject].unit is Unit.MX)
