@@ -1,9 +1,12 @@
 """In which order, and on which NPU, the operations of a loop nest are issued."""
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from enum import Enum
 from itertools import zip_longest
 
+from ....ir.isa.instructions import Unit
 from ....ir.tiles.graph import Role, TileGraph
 
 Chain = list[list[int]]
@@ -26,6 +29,17 @@ class Turn:
     tiles: tuple[int, ...] = field(default=(), compare=False)
 
 
+class Dealing(Enum):
+    """Which NPUs get accumulations that are too few for all of them."""
+
+    FROM_FIRST = "from first"
+    """The first ones, so that each NPU keeps its tiles."""
+    ON = "on"
+    """Those after the last one that got work, so that all get as much."""
+    ON_BY_UNIT = "on by unit"
+    """Those after the last one that got work for the same unit: copies shift no products."""
+
+
 def _turn(graph: TileGraph, npu: int, numbers: Iterable[int]) -> Turn:
     ops = tuple(numbers)
     chosen = (graph.ops[number] for number in ops)
@@ -34,38 +48,44 @@ def _turn(graph: TileGraph, npu: int, numbers: Iterable[int]) -> Turn:
 
 def dealings(
     graph: TileGraph, npus: int, *, other_ways: bool = True
-) -> Mapping[bool, tuple[Turn, ...]]:
-    """Return the orders of issue by whether accumulations are dealt on, if that differs.
+) -> Mapping[Dealing, tuple[Turn, ...]]:
+    """Return the orders of issue by how accumulations are dealt out; on as well, if that differs.
 
     Args:
         graph: Tiles and operations.
         npus: How many share the work.
         other_ways: Whether to deal on at all.
     """
-    ways = (False, True) if other_ways and npus > 1 else (False,)
-    orders = {deals_on: issue_order(graph, npus, deals_on=deals_on) for deals_on in ways}
-    return orders if len(set(orders.values())) > 1 else {False: orders[False]}
+    first = issue_order(graph, npus)
+    if npus == 1 or not other_ways:
+        return {Dealing.FROM_FIRST: first}
+    on = issue_order(graph, npus, Dealing.ON)
+    return {Dealing.FROM_FIRST: first} | ({} if on == first else {Dealing.ON: on})
 
 
-def issue_order(graph: TileGraph, npus: int, *, deals_on: bool = False) -> tuple[Turn, ...]:
+def issue_order(
+    graph: TileGraph, npus: int, dealing: Dealing = Dealing.FROM_FIRST
+) -> tuple[Turn, ...]:
     """Return operations in the order of issue: accumulations dealt out in turn, interleaved.
 
     Args:
         graph: Tiles and operations.
         npus: How many share the work.
-        deals_on: Accumulations that are too few for all NPUs begin at the NPU after the last one
-            that got work, so that all get as much; else at the first one, so that each keeps its
-            tiles.
+        dealing: Which NPUs get those that are too few for all.
     """
     chains = _chains(graph)
     if npus == 1:
         ordered = sorted(turn for chain in chains for turn in chain)
         return tuple(_turn(graph, 0, turn) for turn in ordered)
     found: list[Turn] = []
-    first = 0
+    dealt = Counter[Unit | None]()
     for batch in _batches(graph, chains, npus):
-        found += _dealt_out(graph, batch, [(first + place) % npus for place in range(npus)])
-        first += len(batch) if deals_on else 0
+        takers: list[int] = []
+        for place, chain in enumerate(batch):
+            unit = graph.ops[chain[0][0]].unit if dealing is Dealing.ON_BY_UNIT else None
+            takers.append(place if dealing is Dealing.FROM_FIRST else dealt[unit] % npus)
+            dealt[unit] += 1
+        found += _dealt_out(graph, batch, takers)
     return tuple(found)
 
 
@@ -127,5 +147,5 @@ def _content(graph: TileGraph, number: int) -> int | str:
 def _dealt_out(graph: TileGraph, batch: Sequence[Chain], npus: Sequence[int]) -> Iterator[Turn]:
     """Yield the turns of chains, each of which one NPU works through."""
     for row in zip_longest(*batch):
-        dealt = zip(npus, row, strict=False)
+        dealt = zip(npus, row, strict=True)
         yield from (_turn(graph, npu, turn) for npu, turn in dealt if turn is not None)

@@ -23,7 +23,7 @@ from ....ir.tiles.events import EventKind
 from ....ir.tiles.graph import TileGraph, TileOp
 from ....ir.tiles.schedule import TileSchedule
 from .demand import check_demand
-from .issue_order import Turn, issue_order
+from .issue_order import Dealing, Turn, issue_order
 
 Lags = tuple[int, ...]
 """Numbers of the chains that lag a stripe more than the one before."""
@@ -46,7 +46,7 @@ class LagSearch:
         in_turn: The schedule in which none does.
         ranges: First byte and size of what tiles may use of each space.
         npus: How many share the work.
-        deals_on: Whether accumulations are dealt on.
+        dealing: How accumulations are dealt out.
         may_lag: Which chains can.
         stripes: How many stripes the group has.
         ordered: Returns the operations where some chains lag, of so many stripes, the first ones.
@@ -55,7 +55,7 @@ class LagSearch:
     in_turn: TileSchedule
     ranges: Mapping[Space, tuple[int, int]]
     npus: int
-    deals_on: bool
+    dealing: Dealing
     may_lag: Lags
     stripes: int
     ordered: Callable[[Lags, int], TileGraph]
@@ -139,7 +139,7 @@ class LagSearch:
         return max(free.values())
 
     def _order(self, graph: TileGraph) -> tuple[Turn, ...]:
-        return issue_order(graph, self.npus, deals_on=self.deals_on)
+        return issue_order(graph, self.npus, self.dealing)
 
     @cached_property
     def _durations(self) -> Mapping[Hashable, int]:

@@ -24,7 +24,7 @@ from ...tiling.mac import tile_mac
 from ...tiling.residency import Residency, parameter_range, residency, unit_of
 from ...tiling.vector import tile_vector
 from ..network.join import join
-from .issue_order import issue_order
+from .issue_order import Dealing, issue_order
 from .known_schedules import KnownSchedules
 from .lags import Lags, LagSearch
 from .static import best_of, dealt_schedules, schedule_static, schedule_turns
@@ -137,12 +137,12 @@ class StripeOrder:
 
     Attributes:
         behind: Numbers of the chains that lag.
-        deals_on: Whether accumulations are dealt on from NPU to NPU.
+        dealing: How accumulations are dealt out.
         shares_copies: Whether all NPUs share each copy of rows that are kept.
     """
 
     behind: Lags = ()
-    deals_on: bool = False
+    dealing: Dealing = Dealing.FROM_FIRST
     shares_copies: bool = False
 
 
@@ -183,16 +183,16 @@ class GroupSchedules:
     def _in_turn(self) -> Mapping[StripeOrder, TileSchedule]:
         """Schedules in which no chain lags, by their order."""
         tiles, dealt = self._first
-        found = {StripeOrder((), deals_on): schedule for deals_on, schedule in dealt.items()}
+        found = {StripeOrder((), dealing): schedule for dealing, schedule in dealt.items()}
         if self.other_ways and self._shared.in_order() != tiles.in_order():
-            order = StripeOrder((), deals_on=True, shares_copies=True)
+            order = StripeOrder((), Dealing.ON_BY_UNIT, shares_copies=True)
             with suppress(InfeasibleError):
                 found[order] = self._scheduled(order)
         return found
 
     @cached_property
-    def _first(self) -> tuple[GroupTiles, Mapping[bool, TileSchedule]]:
-        """Tiles and the schedules in which no chain lags, by whether accumulations are dealt on.
+    def _first(self) -> tuple[GroupTiles, Mapping[Dealing, TileSchedule]]:
+        """Tiles and the schedules in which no chain lags, by how accumulations are dealt out.
 
         Rows are kept early only where they must be.
         """
@@ -250,7 +250,7 @@ class GroupSchedules:
             in_turn=self._in_turn[first],
             ranges=self._ranges,
             npus=len(arch.npus),
-            deals_on=first.deals_on,
+            dealing=first.dealing,
             may_lag=tiles.may_lag,
             stripes=tiles.count,
             ordered=tiles.in_order,
@@ -274,10 +274,10 @@ class GroupSchedules:
     def _scheduled(self, order: StripeOrder) -> TileSchedule:
         tiles, arch = self._tiles_of(order), require_arch(self.module)
         graph = tiles.in_order(behind=order.behind)
-        turns = issue_order(graph, len(arch.npus), deals_on=order.deals_on)
+        turns = issue_order(graph, len(arch.npus), order.dealing)
         return schedule_turns(graph, arch, self._ranges, turns)
 
-    def _dealt(self, tiles: GroupTiles) -> Mapping[bool, TileSchedule]:
+    def _dealt(self, tiles: GroupTiles) -> Mapping[Dealing, TileSchedule]:
         graph, arch = tiles.in_order(), require_arch(self.module)
         return dealt_schedules(graph, arch, self._ranges, other_ways=self.other_ways)
 

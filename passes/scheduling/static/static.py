@@ -22,7 +22,7 @@ from ..engine.address_space import NEVER
 from ..timing.retime import timed
 from .demand import check_demand, too_many
 from .fixed_places import NOWHERE, FixedPlaces, fixed_places
-from .issue_order import Turn, dealings
+from .issue_order import Dealing, Turn, dealings
 from .tile_memory import FIXED, LOADED, TileMemory, TileRange
 from .timeline import Timeline
 
@@ -46,7 +46,7 @@ def schedule_static(
         graph: Tiles and operations.
         arch: The machine.
         ranges: First byte and size of the range of each space that tiles may use.
-        other_ways: Whether to try, too, what deals accumulations on from NPU to NPU.
+        other_ways: Whether to try other ways, too, in which NPUs share the work.
 
     Raises:
         InfeasibleError: The tiles of one operation do not fit together.
@@ -60,23 +60,23 @@ def dealt_schedules(
     ranges: Mapping[Space, tuple[int, int]],
     *,
     other_ways: bool = True,
-) -> Mapping[bool, TileSchedule]:
-    """Return the schedules that fit, by whether accumulations are dealt on; at least one.
+) -> Mapping[Dealing, TileSchedule]:
+    """Return the schedules that fit, by how accumulations are dealt out; at least one.
 
     Args:
         graph: Tiles and operations.
         arch: The machine.
         ranges: First byte and size of the range of each space that tiles may use.
-        other_ways: Whether to try, too, what deals accumulations on from NPU to NPU.
+        other_ways: Whether to try other ways, too, in which NPUs share the work.
 
     Raises:
         InfeasibleError: The tiles of one operation do not fit together.
     """
-    found: dict[bool, TileSchedule] = {}
+    found: dict[Dealing, TileSchedule] = {}
     complaint: InfeasibleError | None = None
-    for deals_on, order in dealings(graph, len(arch.npus), other_ways=other_ways).items():
+    for dealing, order in dealings(graph, len(arch.npus), other_ways=other_ways).items():
         try:
-            found[deals_on] = schedule_turns(graph, arch, ranges, order)
+            found[dealing] = schedule_turns(graph, arch, ranges, order)
         except InfeasibleError as error:
             complaint = complaint or error
     if complaint is not None and not found:

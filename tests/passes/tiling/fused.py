@@ -39,12 +39,17 @@ def compile_fused(
     module = replace(planned(graph, arch, groups, budget), constants=Constants(data))
     for item in (MapOperators(mapper="output-stationary"), ScheduleTiles()):
         module = item.run(module, Context())
+    return lowered_with(module)
+
+
+def lowered_with(module: Module) -> Compiled:
+    """Lower a module that has its tiles, and compute what its outputs must be."""
     module.verify()
     lowered = lower(module)
     lowered.program.verify()
     constants = module.constants.with_arrays(lowered.derived)
-    inputs = random_inputs(graph, 0)
-    expected = run_reference(graph, Constants(data), inputs)
+    inputs = random_inputs(module.graph, 0)
+    expected = run_reference(module.graph, module.constants, inputs)
     return Compiled(replace(module, program=lowered.program, constants=constants), inputs, expected)
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from accnn.ir.graph_schedule import Group
 from accnn.ir.tiles.graph import Role
-from accnn.passes.scheduling.static.issue_order import Turn, dealings, issue_order
+from accnn.passes.scheduling.static.issue_order import Dealing, Turn, dealings, issue_order
 from tests.networks import NetworkBuilder
 from tests.passes.tiling.fused import compile_fused, softmax
 from tests.tiles import tiles_of
@@ -35,14 +35,14 @@ def test_accumulations_are_dealt_out_whole():
     assert [turn.ops for turn in order[4:8]] == [(1, 10), (3, 11), (5, 12), (7, 13)]
 
 
-@pytest.mark.parametrize(("deals_on", "npu"), [(False, 0), (True, 1)])
-def test_what_is_dealt_on_begins_at_the_npu_after_the_last_one(deals_on: bool, npu: int):
+@pytest.mark.parametrize(("dealing", "npu"), zip(Dealing, (0, 1, 1), strict=True))
+def test_what_is_dealt_on_begins_at_the_npu_after_the_last_one(dealing: Dealing, npu: int):
     """The second accumulation reads the result of the first one, so that they run in turn."""
     graph = product(2, 3)
     ops = list(graph.ops)
     ops[3] = replace(ops[3], reads=(graph.ops[6].out, ops[3].reads[1]))
 
-    order = issue_order(replace(graph, ops=tuple(ops)), 4, deals_on=deals_on)
+    order = issue_order(replace(graph, ops=tuple(ops)), 4, dealing)
 
     assert [turn.npu for turn in order] == [0] * 3 + [npu] * 3
     assert [turn.ops for turn in order] == [(0,), (1,), (2, 6), (3,), (4,), (5, 7)]
@@ -51,14 +51,14 @@ def test_what_is_dealt_on_begins_at_the_npu_after_the_last_one(deals_on: bool, n
 def test_ways_to_deal_out_are_told_apart_only_where_they_differ():
     whole, single = product(4, 1), product(5, 1)
 
-    assert list(dealings(whole, 4)) == [False]
-    assert list(dealings(single, 4)) == [False]
+    assert list(dealings(whole, 4)) == [Dealing.FROM_FIRST]
+    assert list(dealings(single, 4)) == [Dealing.FROM_FIRST]
     ops = list(single.ops)
     ops[1] = replace(ops[1], reads=(single.ops[5].out, ops[1].reads[1]))
     in_turn = replace(single, ops=tuple(ops))
-    assert list(dealings(in_turn, 4)) == [False, True]
-    assert list(dealings(in_turn, 4, other_ways=False)) == [False]
-    assert list(dealings(in_turn, 1)) == [False]
+    assert list(dealings(in_turn, 4)) == [Dealing.FROM_FIRST, Dealing.ON]
+    assert list(dealings(in_turn, 4, other_ways=False)) == [Dealing.FROM_FIRST]
+    assert list(dealings(in_turn, 1)) == [Dealing.FROM_FIRST]
 
 
 def test_what_several_operations_read_does_not_make_one_turn_of_them():

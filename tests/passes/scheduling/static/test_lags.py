@@ -12,12 +12,14 @@ from accnn.ir.graph_schedule import Group
 from accnn.ir.groups import group_op
 from accnn.ir.isa.instructions import Unit
 from accnn.ir.tiles.events import EventKind
+from accnn.passes.scheduling.network.join import join
+from accnn.passes.scheduling.static.issue_order import Dealing
 from accnn.passes.scheduling.static.lags import Lags
 from accnn.passes.scheduling.static.schedule_tiles import GroupSchedules, StripeOrder
 from accnn.passes.scheduling.static.static import best_of, rating
 from tests.inputs import Array
 from tests.networks import NetworkBuilder, per_tensor
-from tests.passes.tiling.fused import bottleneck, compile_fused, inverted
+from tests.passes.tiling.fused import bottleneck, compile_fused, inverted, lowered_with
 
 
 def pooled(size: int = 24) -> tuple[Graph, Mapping[str, Array]]:
@@ -88,9 +90,41 @@ def test_stripes_that_do_not_fill_all_npus_are_dealt_on(network: str, saved: flo
 
     best = best_of(found.all)
 
-    assert found.best_order.deals_on
+    assert found.best_order.dealing is not Dealing.FROM_FIRST
     assert best.cycles < (1 - saved) * best_of(plain.all).cycles
     best.verify()
+
+
+def lines_of_many_channels(size: int = 20) -> tuple[Graph, Mapping[str, Array]]:
+    """Two filters of which the second one reads wide lines, two rows of which are kept."""
+    net = NetworkBuilder()
+    a = net.conv(net.input("x", (1, 8, size, size)), "a", 96, 1)
+    return net.build(net.conv(a, "y", 8, 3)), net.data
+
+
+def test_npus_share_the_copies_of_rows_where_one_would_keep_all_waiting():
+    graph, data = lines_of_many_channels()
+    group = Group(members=tuple(op.name for op in graph.ops), rows=1)
+    module = compile_fused(graph, data, "flexer-arch5", (group,)).module
+    found = GroupSchedules(module, group_op(graph, group))
+
+    order, best = found.best_order, best_of(found.all)
+
+    assert order.shares_copies
+    whole = [item.cycles for other, item in found.by_order.items() if not other.shares_copies]
+    assert best.cycles < 0.95 * min(whole)
+    copies = [op for op in best.graph.ops if best.graph.keeps(op)]
+    bytes_of = {op.written_bytes for op in copies}
+    assert bytes_of == {96 * 2 * 20 // 4}
+    joined = replace(module, tile_schedule=join(module, [best], "static"))
+    compiled = lowered_with(joined)
+    assert compiled.wrong(compiled.run(detect_races=True)) == []
+
+
+def test_one_npu_shares_no_copies():
+    found = schedules("bottleneck", 1)
+
+    assert all(order == StripeOrder(order.behind) for order in found.by_order)
 
 
 @pytest.mark.parametrize("rows", [1, 4])
