@@ -287,9 +287,16 @@ _TILES = (
     ),
     Fault(
         "rows that are dealt out to NPUs overlap",
-        "passes/tiling/group_chains.py",
+        "passes/tiling/group_lines.py",
         "yield (*box[:axis], Range(start + part.start, start + part.stop), *box[axis + 1 :])",
         "yield (*box[:axis], Range(start, start + part.stop), *box[axis + 1 :])",
+        Exam.FUSED,
+    ),
+    Fault(
+        "one NPU forgets its part of the copies of kept rows",
+        "passes/tiling/group_lines.py",
+        "return tuple(self.copy(op, box, (tile,), out, ()) for box in boxes)",
+        "return tuple(self.copy(op, box, (tile,), out, ()) for box in [*boxes][:3])",
         Exam.FUSED,
     ),
     Fault(

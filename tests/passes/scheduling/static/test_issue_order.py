@@ -35,7 +35,7 @@ def test_accumulations_are_dealt_out_whole():
     assert [turn.ops for turn in order[4:8]] == [(1, 10), (3, 11), (5, 12), (7, 13)]
 
 
-@pytest.mark.parametrize(("dealing", "npu"), zip(Dealing, (0, 1, 1), strict=True))
+@pytest.mark.parametrize(("dealing", "npu"), [*zip(Dealing, (0, 1, 1), strict=True)])
 def test_what_is_dealt_on_begins_at_the_npu_after_the_last_one(dealing: Dealing, npu: int):
     """The second accumulation reads the result of the first one, so that they run in turn."""
     graph = product(2, 3)

@@ -95,16 +95,16 @@ def test_stripes_that_do_not_fill_all_npus_are_dealt_on(network: str, saved: flo
     best.verify()
 
 
-def lines_of_many_channels(size: int = 20) -> tuple[Graph, Mapping[str, Array]]:
-    """Two filters of which the second one reads wide lines, two rows of which are kept."""
+def lines_of_many_channels(size: int = 24) -> tuple[Graph, Mapping[str, Array]]:
+    """Two filters of which the second one reads wide lines, four rows of which are kept."""
     net = NetworkBuilder()
-    a = net.conv(net.input("x", (1, 8, size, size)), "a", 96, 1)
-    return net.build(net.conv(a, "y", 8, 3)), net.data
+    a = net.conv(net.input("x", (1, 8, size, size)), "a", 256, 1)
+    return net.build(net.conv(a, "y", 8, 5)), net.data
 
 
 def test_npus_share_the_copies_of_rows_where_one_would_keep_all_waiting():
     graph, data = lines_of_many_channels()
-    group = Group(members=tuple(op.name for op in graph.ops), rows=1)
+    group = Group(members=tuple(op.name for op in graph.ops), rows=2)
     module = compile_fused(graph, data, "flexer-arch5", (group,)).module
     found = GroupSchedules(module, group_op(graph, group))
 
@@ -113,9 +113,11 @@ def test_npus_share_the_copies_of_rows_where_one_would_keep_all_waiting():
     assert order.shares_copies
     whole = [item.cycles for other, item in found.by_order.items() if not other.shares_copies]
     assert best.cycles < 0.95 * min(whole)
-    copies = [op for op in best.graph.ops if best.graph.keeps(op)]
-    bytes_of = {op.written_bytes for op in copies}
-    assert bytes_of == {96 * 2 * 20 // 4}
+    tiles = best.graph
+    copied = [op.written_bytes for op in tiles.ops if op.unit is Unit.ST and tiles.keeps(op)]
+    assert set(copied) == {256 * 4 * 24 // 4}
+    changes_of_lines = 12 - 2  # the last of twelve stripes reads no row that is new
+    assert len(copied) == 4 * changes_of_lines
     joined = replace(module, tile_schedule=join(module, [best], "static"))
     compiled = lowered_with(joined)
     assert compiled.wrong(compiled.run(detect_races=True)) == []
