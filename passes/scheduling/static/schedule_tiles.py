@@ -184,7 +184,8 @@ class GroupSchedules:
         """Schedules in which no chain lags, by their order."""
         tiles, dealt = self._first
         found = {StripeOrder((), dealing): schedule for dealing, schedule in dealt.items()}
-        if self.other_ways and self._shared.in_order() != tiles.in_order():
+        several = self.other_ways and len(require_arch(self.module).npus) > 1
+        if several and self._shared.in_order() != tiles.in_order():
             order = StripeOrder((), Dealing.ON_BY_UNIT, shares_copies=True)
             with suppress(InfeasibleError):
                 found[order] = self._scheduled(order)
