@@ -32,7 +32,8 @@ from ....tiling.stripes import stripes
 from ...likeness import Likeness, Likenesses
 from ...map_groups import GroupMapping, Solve, mapping_of
 from ...map_operators import MapOperators
-from ...static.schedule_tiles import GroupSchedules, schedule_operator
+from ...static.group_schedules import GroupSchedules
+from ...static.schedule_tiles import schedule_operator
 from ...static.static import best_of
 from .model import Asked, StreamedTraffic
 

@@ -13,8 +13,8 @@ from accnn.passes.base import Context
 from accnn.passes.scheduling.map_operators import MapOperators
 from accnn.passes.scheduling.static import static
 from accnn.passes.scheduling.static.demand import check_demand
+from accnn.passes.scheduling.static.group_schedules import GroupSchedules
 from accnn.passes.scheduling.static.issue_order import issue_order
-from accnn.passes.scheduling.static.schedule_tiles import GroupSchedules
 from accnn.passes.scheduling.static.static import schedule_static
 from accnn.passes.tiling.residency import unit_of
 from tests.passes.scheduling.static.test_static import product

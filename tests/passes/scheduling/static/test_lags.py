@@ -13,9 +13,9 @@ from accnn.ir.groups import group_op
 from accnn.ir.isa.instructions import Unit
 from accnn.ir.tiles.events import EventKind
 from accnn.passes.scheduling.network.join import join
+from accnn.passes.scheduling.static.group_schedules import GroupSchedules, StripeOrder
 from accnn.passes.scheduling.static.issue_order import Dealing
 from accnn.passes.scheduling.static.lags import Lags
-from accnn.passes.scheduling.static.schedule_tiles import GroupSchedules, StripeOrder
 from accnn.passes.scheduling.static.static import best_of, rating
 from tests.inputs import Array
 from tests.networks import NetworkBuilder, per_tensor
