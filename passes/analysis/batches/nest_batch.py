@@ -60,7 +60,7 @@ class NestBatch:
     @cached_property
     def padded(self) -> Ints:
         """Extents of every dimension with padding, ``[B, 8]``."""
-        found = per_dim(self.dims, self.extents).prod(axis=1)
+        found = self.whole.copy()
         for index, (_, dim) in enumerate(self.unrolled):
             found[:, DIMS.index(dim)] *= self.unrolled_extents[:, index]
         return found
@@ -143,22 +143,22 @@ class NestBatch:
     def _sizes(self) -> dict[frozenset[Dim], Ints]:
         return {}
 
-    def behind(self, dims: frozenset[Dim]) -> Ints:
+    def turning(self, dims: frozenset[Dim]) -> Ints:
         """Return the position behind the last loop over dimensions that turns, ``[B, L + 1]``.
 
         Args:
             dims: The dimensions; of the loops outside of each position.
         """
-        if dims not in self._behind:
+        if dims not in self._turning:
             turning = _columns(dims)[self.dims] & (self.extents > 1)
             place: Ints = np.arange(1, turning.shape[1] + 1, dtype=np.int64)
             found = np.zeros((len(self), len(place) + 1), np.int64)
             np.maximum.accumulate(np.where(turning, place, 0), axis=1, out=found[:, 1:])
-            self._behind[dims] = found
-        return self._behind[dims]
+            self._turning[dims] = found
+        return self._turning[dims]
 
     @cached_property
-    def _behind(self) -> dict[frozenset[Dim], Ints]:
+    def _turning(self) -> dict[frozenset[Dim], Ints]:
         return {}
 
     def nest(self, index: int) -> LoopNest:
@@ -228,7 +228,7 @@ class Turns:
 
     def behind(self, start: Ints) -> Ints:
         """Return the position behind the last of the loops outside of positions, ``[.., B]``."""
-        return self.batch.behind(self.dims)[self.batch.rows, start]
+        return self.batch.turning(self.dims)[self.batch.rows, start]
 
     def visits(self, start: Ints) -> Ints:
         """Return how often what depends on the dimensions changes outside of places, ``[.., B]``.
