@@ -1,0 +1,79 @@
+"""Groups share the work in several ways, of which none hides what another one is good for."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+import pytest
+
+from accnn.ir.graph import Graph
+from accnn.ir.graph_schedule import Group
+from accnn.ir.groups import group_op
+from accnn.ir.isa.instructions import Unit
+from accnn.passes.scheduling.network.join import join
+from accnn.passes.scheduling.static.group_schedules import GroupSchedules, StripeOrder
+from accnn.passes.scheduling.static.issue_order import Dealing
+from accnn.passes.scheduling.static.static import best_of
+from tests.inputs import Array
+from tests.networks import NetworkBuilder
+from tests.passes.tiling.fused import compile_fused, lowered_with
+
+from .test_lags import NETWORKS, schedules
+
+
+@pytest.mark.parametrize(("network", "saved"), [("pooled", 0.3), ("added", 0.04)])
+def test_stripes_that_do_not_fill_all_npus_are_dealt_on(network: str, saved: float):
+    found = schedules(network, 1, arch="flexer-arch5")
+    plain = replace(found, other_ways=False)
+
+    dealt = [item for order, item in found.by_order.items() if order.dealing is Dealing.ON]
+
+    assert best_of(dealt).cycles < (1 - saved) * best_of(plain.all).cycles
+    assert best_of(found.all).cycles <= best_of(dealt).cycles
+    best_of(dealt).verify()
+
+
+def lines_of_many_channels(size: int = 24) -> tuple[Graph, Mapping[str, Array]]:
+    """Two filters of which the second one reads wide lines, four rows of which are kept."""
+    net = NetworkBuilder()
+    a = net.conv(net.input("x", (1, 8, size, size)), "a", 256, 1)
+    return net.build(net.conv(a, "y", 8, 5)), net.data
+
+
+def test_npus_share_the_copies_of_rows_where_one_would_keep_all_waiting():
+    graph, data = lines_of_many_channels()
+    group = Group(members=tuple(op.name for op in graph.ops), rows=2)
+    module = compile_fused(graph, data, "flexer-arch5", (group,)).module
+    found = GroupSchedules(module, group_op(graph, group))
+
+    order, best = found.best_order, best_of(found.all)
+
+    assert order.shares_copies
+    whole = [item.cycles for other, item in found.by_order.items() if not other.shares_copies]
+    assert best.cycles < 0.95 * min(whole)
+    tiles = best.graph
+    copied = [op.written_bytes for op in tiles.ops if op.unit is Unit.ST and tiles.keeps(op)]
+    assert set(copied) == {256 * 4 * 24 // 4}
+    changes_of_lines = 12 - 2  # the last of twelve stripes reads no row that is new
+    assert len(copied) == 4 * changes_of_lines
+    joined = replace(module, tile_schedule=join(module, [best], "static"))
+    compiled = lowered_with(joined)
+    assert compiled.wrong(compiled.run(detect_races=True)) == []
+
+
+def test_one_npu_shares_no_copies():
+    found = schedules("bottleneck", 1)
+
+    assert all(order == StripeOrder(order.behind) for order in found.by_order)
+
+
+@pytest.mark.parametrize("rows", [1, 4])
+@pytest.mark.parametrize("network", NETWORKS)
+def test_dealing_on_leaves_all_orders_that_there_are_without_it(network: str, rows: int):
+    """What is faster without lag must not hide the lags of what is slower."""
+    found = schedules(network, rows, arch="flexer-arch5")
+
+    without = replace(found, other_ways=False).by_order
+
+    assert {order: found.by_order[order].cycles for order in without} == {
+        order: schedule.cycles for order, schedule in without.items()
+    }
