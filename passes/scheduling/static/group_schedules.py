@@ -77,10 +77,9 @@ class GroupSchedules:
     @cached_property
     def _in_turn(self) -> Mapping[StripeOrder, TileSchedule]:
         """Schedules in which no chain lags, by their order."""
-        tiles, dealt = self._first
-        found = {StripeOrder((), dealing): schedule for dealing, schedule in dealt.items()}
+        found = {StripeOrder((), dealing): schedule for dealing, schedule in self._first[1].items()}
         several = self.other_ways and len(require_arch(self.module).npus) > 1
-        if several and self._shared.in_order() != tiles.in_order():
+        if several and self._shared.in_order() != self.in_turn.graph:
             order = StripeOrder((), Dealing.ON_BY_UNIT, shares_copies=True)
             with suppress(InfeasibleError):
                 found[order] = self._scheduled(order)
