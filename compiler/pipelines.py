@@ -19,6 +19,7 @@ from ..passes.graph.integers.form_integers import FormIntegers
 from ..passes.graph.merge_duplicates import MergeDuplicates
 from ..passes.graph.merge_moves import MergeMoves
 from ..passes.graph.remove_identities import RemoveIdentities
+from ..passes.graph.split_averages import SplitAverages
 from ..passes.graph.split_float_products import SplitFloatProducts
 from ..passes.graph.split_gathers import SplitGathers
 from ..passes.mapping.recipes.output_stationary import OutputStationary
@@ -177,6 +178,7 @@ def default_pipeline(options: CompileOptions) -> Pipeline:
             FoldAxes(),
             *CLEAN_UP,
             DecomposeSoftmax(),
+            SplitAverages(),
             _choose("scheduler", options.scheduler, GRAPH_SCHEDULERS)(options),
             MapOperators(mapper=options.mapper, objective=options.objective),
             _choose("tile scheduler", options.tiles, TILE_SCHEDULERS)(options),

@@ -16,7 +16,9 @@ add                  ``ra = f32(sa/sy)``, ``rb = f32(sb/sy)``,
 mul                  ``m = f32(f32(sa * sb) / sy)``,
                      ``y = sat(rint(f32(f32(f32((a - za) * (b - zb)) * m) + zy)))``
 global_avg_pool      ``acc = sum (x - zx)`` in int32, ``m = f32(sx / f32(sy * n))`` for ``n``
-                     elements, ``y = sat(rint(f32(f32(acc) * m)) + zy)``
+                     elements, ``y = sat(rint(f32(f32(acc) * m)) + zy)``; where ``x`` are sums,
+                     each counts as ``count`` elements
+sum_pool             ``y = sum (x - zx)`` in int16 or int32, of scale ``sx``
 avg_pool             ``acc = sum f32((x - zx) * sx)`` in float32, taps row by row, ``n`` counted
                      taps, ``y = sat(rint(f32(f32(f32(acc / n) / sy) + zy)))``
 max_pool             maximum of the bytes; padding is the smallest value of the type

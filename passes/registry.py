@@ -14,6 +14,7 @@ from .graph.integers.form_integers import FormIntegers
 from .graph.merge_duplicates import MergeDuplicates
 from .graph.merge_moves import MergeMoves
 from .graph.remove_identities import RemoveIdentities
+from .graph.split_averages import SplitAverages
 from .graph.split_float_products import SplitFloatProducts
 from .graph.split_gathers import SplitGathers
 from .options import option_fields
@@ -42,6 +43,7 @@ PASSES: tuple[type[Pass], ...] = (
     DecomposeSoftmax,
     SplitFloatProducts,
     SplitGathers,
+    SplitAverages,
     FoldAxes,
     # The plan of the scratchpad.
     ScheduleInOrder,

@@ -194,7 +194,7 @@ def _pool(instruction: Pool) -> tuple[ByteTouch, ...]:
     )
     return (
         ByteTouch(instruction.src, src, Way.READ),
-        _write(instruction.dst, instruction.shape, size),
+        _write(instruction.dst, instruction.shape, instruction.to.bytes),
     )
 
 

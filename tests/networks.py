@@ -60,6 +60,22 @@ class NetworkBuilder:
         self.types[name] = op.result.type
         return name
 
+    def sums(self, source: str, name: str, kernel: tuple[int, int]) -> str:
+        """Add sums of bytes over a window."""
+        quant = per_tensor(self.types[source].quant.single[0])
+        op = make_op(
+            "sum_pool",
+            (source,),
+            self.types,
+            name,
+            attrs={"kernel": kernel},
+            dtype=DType.S32,
+            quant=quant,
+        )
+        self.ops.append(op)
+        self.types[name] = op.result.type
+        return name
+
     def floats(self, source: str, name: str) -> str:
         """Add the conversion of bytes to floats."""
         op = make_op("dequantize", (source,), self.types, name, dtype=DType.F32)

@@ -12,7 +12,7 @@ from ...ir.codec.schema import Column, columns
 from ...ir.isa import instructions as isa
 from ...ir.isa.instructions import Instruction
 
-FORMAT_VERSION = 2
+FORMAT_VERSION = 3
 """Version of the binary and text forms."""
 
 OPCODES: Mapping[type[Instruction], int] = {

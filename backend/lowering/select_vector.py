@@ -195,6 +195,10 @@ def _copy(site: SelectionSite) -> Copy:
     return Copy(dst=dst, src=source, shape=shape, element_bytes=size)
 
 
+_POOLED: Mapping[str, ReduceKind] = {"max_pool": ReduceKind.MAX, "sum_pool": ReduceKind.SUM}
+"""How pools reduce that make no mean."""
+
+
 def _pool(site: SelectionSite) -> Pool:
     op = site.op
     source = site.step.reads[0]
@@ -213,7 +217,7 @@ def _pool(site: SelectionSite) -> Pool:
     scales = [site.quant(name) for name in (op.operands[0], op.name)]
     n, c, p, q = (axis.size for axis in site.step.box)
     return Pool(
-        kind=ReduceKind.MAX if op.kind == "max_pool" else ReduceKind.MEAN,
+        kind=_POOLED.get(op.kind, ReduceKind.MEAN),
         dst=site.written(site.step.box),
         src=src,
         shape=(n, c, p, q),
@@ -226,7 +230,9 @@ def _pool(site: SelectionSite) -> Pool:
             top=origin[0] - starts[0],
             left=origin[1] - starts[1],
         ),
-        dtype=op.result.type.dtype,
+        dtype=site.type(op.operands[0]).dtype,
+        to=op.result.type.dtype,
+        count=op.int("count", 1),
         include_padding=bool(op.attr("count_include_pad", False)),
         outer_rows=(-origin[0], last[0]),
         outer_columns=(-origin[1], last[1]),

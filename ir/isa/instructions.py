@@ -466,10 +466,10 @@ class Pool(Instruction):
     For a mean of integers the sum of ``x - x_zero`` is requantised with
     ``x_scale / (y_scale * n)`` where ``n`` is the number of elements counted; with
     ``float_mean`` the taps are dequantised, summed in float32 in the order of the taps, divided
-    by ``n`` and quantised (``numerics.window_average``).
+    by ``n`` and quantised (``numerics.window_average``). A sum of integers is that sum itself.
 
     Attributes:
-        kind: ``max`` or ``mean``.
+        kind: ``max``, ``mean`` or ``sum``.
         dst: Output, strides over ``n c p q``.
         src: Input, strides over ``n c row column``.
         shape: Extents ``(n, c, p, q)``.
@@ -479,7 +479,9 @@ class Pool(Instruction):
         outer_rows: With ``include_padding``, rows of the padded input as (first, last) in the
             coordinates of the accessed region; taps outside do not count.
         outer_columns: The same for columns.
-        dtype: Element type of both.
+        dtype: Element type of the input.
+        to: Element type of the output: another one where integers are summed, or sums averaged.
+        count: Of how many elements each one of the input is the sum, in a mean of integers.
         scales: Of input and output.
         zeros: Zero points of input and output.
         float_mean: Whether a mean of integers is computed in float32.
@@ -492,6 +494,8 @@ class Pool(Instruction):
     kernel: tuple[int, int]
     window: Window
     dtype: DType
+    to: DType
+    count: int = 1
     include_padding: bool = False
     outer_rows: tuple[int, int] = (0, 0)
     outer_columns: tuple[int, int] = (0, 0)

@@ -8,14 +8,22 @@ Args:
     result: Type of its result.
 """
 
+import math
+
 from ..graph import Op
-from ..types import DType, TensorType
+from ..types import DType, Quantization, TensorType
 from .functions import FUNCTIONS, NUMBERS, Activation
 from .spec import Types, optional, present, refusal
-from .views import clamp_of, has_attr
+from .views import clamp_of, has_attr, window_of
 
 BYTE_TYPES = frozenset({DType.S8, DType.U8})
 """Element types of quantised activations and weights."""
+
+SUM_TYPES = (DType.S16, DType.S32)
+"""Element types of sums of such, from the narrowest on."""
+
+MOST_APART = 255
+"""How far an element of eight bits is from a zero point at most."""
 
 
 def check_float(op: Op, types: Types, result: TensorType) -> None:
@@ -118,6 +126,29 @@ def check_average(op: Op, types: Types, result: TensorType) -> None:
     _require_dtypes(op, (*types, result), present(op, types, 0).dtype)
     _check_float_or_quantised(op, types, result)
     _check_clamp(op, result)
+
+
+def check_global_average(op: Op, types: Types, result: TensorType) -> None:
+    """As any average; or sums of ``count`` elements, to an 8-bit type."""
+    if not has_attr(op, "count"):
+        check_average(op, types, result)
+        return
+    x = present(op, types, 0)
+    if x.dtype not in SUM_TYPES or x.quant is None or x.quant.single[1] != 0:
+        raise refusal(op, f"averages sums of s16 or s32 without a zero point, not {x}")
+    _require_quantised(op, "result", result)
+    _check_clamp(op, result)
+
+
+def check_sum_pool(op: Op, types: Types, result: TensorType) -> None:
+    """An 8-bit tensor; the result holds every sum, has its scale and no zero point."""
+    x = present(op, types, 0)
+    _require_quantised(op, "x", x)
+    most = MOST_APART * math.prod(window_of(op).kernel)
+    if result.dtype not in SUM_TYPES or result.dtype.range[1] < most:
+        raise refusal(op, f"sums up to {most}, which {result.dtype} does not hold")
+    if x.quant is None or result.quant != Quantization((x.quant.scale[0],), (0,)):
+        raise refusal(op, "makes sums of the operand's scale and of zero point 0")
 
 
 def check_max_pool(op: Op, types: Types, result: TensorType) -> None:

@@ -5,6 +5,7 @@
 - ``fold_axes``, ``merge_moves``: reshapes and transpositions that nobody needs;
 - ``fuse_activations``, ``fuse_tables``: what runs with the operator before, or at once;
 - ``decompose_softmax``, ``split_float_products``, ``split_gathers``: what the machine lacks;
+- ``split_averages``: what would wait for a whole image;
 - ``integers``: quantised networks, computed in integers;
 - ``growth``, ``substitute``: what these passes are written with.
 """

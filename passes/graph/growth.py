@@ -8,7 +8,7 @@ from ...ir.graph import Attr, Graph, Op, Value
 from ...ir.module import Module
 from ...ir.ops import make_op
 from ...ir.resources import Array, dtype_of
-from ...ir.types import Quantization, TensorType
+from ...ir.types import DType, Quantization, TensorType
 
 
 @dataclass
@@ -42,6 +42,7 @@ class Growth:
         *,
         label: str = "",
         like: str = "",
+        made: tuple[DType, Quantization] | None = None,
         given: Mapping[str, Attr] | None = None,
         **attrs: Attr,
     ) -> str:
@@ -54,19 +55,22 @@ class Growth:
             label: What its result is called after the source's; its kind by default.
             like: The operand whose element type and quantisation the result has, where the kind
                 does not decide them; the first one by default.
+            made: Element type and quantisation of the result, where no operand has them.
             given: Attributes, as a mapping.
             attrs: More attributes.
         """
         name = self.namer.fresh(f"{source.name}.{label or kind}")
-        found = self.types[like] if like else None
+        dtype, quant = made or (None, None)
+        if like:
+            dtype, quant = self.types[like].dtype, self.types[like].quant
         op = make_op(
             kind,
             operands,
             self.types,
             name,
             attrs={**(given or {}), **attrs},
-            dtype=None if found is None else found.dtype,
-            quant=None if found is None else found.quant,
+            dtype=dtype,
+            quant=quant,
             loc=source.loc,
         )
         self.ops.append(op)

@@ -32,7 +32,7 @@ def run_pool(port: QueuePort, instruction: Pool) -> None:
         dtype,
         _padding(instruction),
     )
-    dst = port.target(instruction.dst, instruction.shape, dtype)
+    dst = port.target(instruction.dst, instruction.shape, NUMPY_TYPES[instruction.to])
     match instruction.kind:
         case ReduceKind.MAX:
             dst[...] = _maximum(taps)
@@ -42,6 +42,8 @@ def run_pool(port: QueuePort, instruction: Pool) -> None:
             dst[...] = _float_mean(instruction, taps)
         case ReduceKind.MEAN:
             dst[...] = _integer_mean(instruction, taps)
+        case ReduceKind.SUM if instruction.dtype.is_integer:
+            dst[...] = _integer_sum(instruction, taps)
         case _:
             raise SimulationError(f"a pool cannot make a {instruction.kind}")
 
@@ -74,16 +76,19 @@ def _float_mean(instruction: Pool, taps: Array) -> Array:
     return window_average(ordered, counts(instruction), scale, zero, low, high, dtype)
 
 
-def _integer_mean(instruction: Pool, taps: Array) -> Array:
-    number = counts(instruction)
+def _integer_sum(instruction: Pool, taps: Array) -> Array:
     taps_in_all = taps.shape[2] * taps.shape[3]
-    total = taps.sum(axis=(2, 3), dtype=np.int32) - instruction.zeros[0] * taps_in_all
+    return taps.sum(axis=(2, 3), dtype=np.int32) - instruction.zeros[0] * taps_in_all
+
+
+def _integer_mean(instruction: Pool, taps: Array) -> Array:
+    number, total = counts(instruction) * instruction.count, _integer_sum(instruction, taps)
     factor = np.asarray(
         [average_factor(instruction.scales[0], instruction.scales[1], int(n)) for n in number.flat],
         np.float32,
     ).reshape(number.shape)
-    low, high = instruction.dtype.range
-    dtype = NUMPY_TYPES[instruction.dtype]
+    low, high = instruction.to.range
+    dtype = NUMPY_TYPES[instruction.to]
     return requantize(total, factor, instruction.zeros[1], low, high, dtype)
 
 

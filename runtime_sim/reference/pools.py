@@ -13,6 +13,7 @@ import numpy as np
 from ...ir.graph import Op
 from ...ir.operators.elementary import Array, Floats, byte_range, dequantize
 from ...ir.operators.views import SlidingWindow, clamp_of, window_of
+from ...ir.resources import numpy_dtype
 from ...ir.types import TensorType
 from ..functional.numerics import average_factor, requantize, window_average
 from .windows import pad_image, taps
@@ -44,11 +45,20 @@ def global_avg_pool(op: Op, types: tuple[TensorType, ...], operands: tuple[Array
     x, result = operands[0], op.result.type
     if types[0].quant is None or result.quant is None:
         return x.mean(axis=(2, 3), keepdims=True, dtype=np.float64).astype(np.float32)
-    count = x.shape[2] * x.shape[3]
+    read, dtype = x.shape[2] * x.shape[3], numpy_dtype(result.dtype)
     total = x.astype(np.int32).sum(axis=(2, 3), keepdims=True, dtype=np.int32)
-    total = total - np.int32(types[0].quant.zero_point[0] * count)
+    total = total - np.int32(types[0].quant.zero_point[0] * read)
+    count = read * op.int("count", 1)
     factor = average_factor(types[0].quant.scale[0], result.quant.scale[0], count)
-    return requantize(total, factor, result.quant.zero_point[0], *clamp_of(op, result), x.dtype)
+    return requantize(total, factor, result.quant.zero_point[0], *clamp_of(op, result), dtype)
+
+
+def sum_pool(op: Op, types: tuple[TensorType, ...], operands: tuple[Array, ...]) -> Array:
+    """Run ``sum_pool``: exact; padding adds nothing."""
+    (x,), window, quant = operands, window_of(op), types[0].quant
+    zero = 0 if quant is None else quant.single[1]
+    seen = taps(pad_image(x, window, zero), window).astype(np.int32)
+    return (seen - np.int32(zero)).sum(axis=0).astype(numpy_dtype(op.result.type.dtype))
 
 
 def _counts(extent: tuple[int, ...], window: SlidingWindow, include_pad: bool) -> Floats:

@@ -16,7 +16,7 @@ from ...ir.ops import parts_of, spec_of
 from ...ir.resources import Constants, dtype_of, numpy_dtype
 from ...ir.types import TensorType
 from .elementwise import function, pair, run_dequantize, run_lookup, run_quantize
-from .pools import avg_pool, global_avg_pool, max_pool
+from .pools import avg_pool, global_avg_pool, max_pool, sum_pool
 from .products import conv2d, dense
 
 Kernel: TypeAlias = Callable[[Op, tuple[TensorType, ...], tuple[Array, ...]], Array]
@@ -88,6 +88,7 @@ _KERNELS: Mapping[str, Kernel] = {
     "max_pool": max_pool,
     "avg_pool": avg_pool,
     "global_avg_pool": global_avg_pool,
+    "sum_pool": sum_pool,
 }
 """Operators with a meaning of their own."""
 

@@ -4,6 +4,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from accnn.ir.errors import InfeasibleError
+from accnn.ir.graph import Attr
 from accnn.ir.types import DType
 from tests.flow import compile_graph
 from tests.networks import NetworkBuilder, per_tensor
@@ -87,7 +88,12 @@ class Grower:
         return self.net.op("avg_pool", (source,), self.name(), attrs, self.net.types[source].quant)
 
     def global_pool(self, source: str) -> str:
-        return self.net.op("global_avg_pool", (source,), self.name(), quant=self.quant())
+        if self.draw(st.booleans()):
+            return self.net.op("global_avg_pool", (source,), self.name(), quant=self.quant())
+        columns, sums = self.shape(source)[3], self.name()
+        self.net.sums(source, sums, (1, columns))
+        attrs: dict[str, Attr] = {"count": columns}
+        return self.net.op("global_avg_pool", (sums,), self.name(), attrs, self.quant())
 
     def concat(self, source: str) -> str:
         mine = self.net.types[source]

@@ -65,6 +65,18 @@ def test_shapes_are_inferred(kind, operands, attrs, shape):
     assert make(kind, *operands, **attrs).result.type == f32(*shape)
 
 
+def test_sums_hold_what_they_sum():
+    sums = Quantization(Q.scale, (0,))
+    made = make("sum_pool", "qx", kernel=(1, 8), dtype=DType.S16, quant=sums)
+
+    assert made.result.type == TensorType(DType.S16, (2, 4, 9, 1), sums)
+    types = {"s": made.result.type}
+    mean = make_op(
+        "global_avg_pool", ("s",), types, "m", attrs={"count": 8}, dtype=DType.U8, quant=Q
+    )
+    assert mean.result.type == TensorType(DType.U8, (2, 4, 1, 1), Q)
+
+
 def test_an_integer_convolution_takes_the_quantisation_that_is_asked_for():
     op = make("conv2d", "qx", "qw", "qb", dtype=DType.U8, quant=Q, qlo=3, qhi=200)
 
@@ -161,6 +173,15 @@ def test_an_integer_convolution_takes_the_quantisation_that_is_asked_for():
         ),
         ("less", ("qx", "qx"), {}, "works on plain numbers; an operand"),
         ("max_pool", ("qb",), {"kernel": (2, 2)}, r"expects \[N, C, H, W\]"),
+        ("sum_pool", ("x",), {"kernel": (1, 8)}, "x must be s8 or u8 with a quant"),
+        ("sum_pool", ("qx",), {"kernel": (1, 8), "dtype": DType.S8}, "up to 2040, which s8 does"),
+        ("sum_pool", ("qx",), {"kernel": (1, 8), "dtype": DType.S16}, "the operand's scale"),
+        (
+            "global_avg_pool",
+            ("qx",),
+            {"count": 8, "dtype": DType.S8, "quant": Q},
+            "averages sums of s16 or s32 without a zero point, not s8<2x4x9x8>",
+        ),
         ("lookup", ("x", "table"), {"dtype": DType.S8}, "maps s8 or u8 to s8 or u8"),
         ("lookup", ("qx", "qb"), {"dtype": DType.S8}, "expects a table s8<256>"),
         ("quantize", ("qx",), {"quant": Q, "dtype": DType.S8}, "expects f32 throughout"),

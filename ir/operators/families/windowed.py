@@ -6,7 +6,14 @@ from functools import partial
 from ...graph import Op
 from ..access import SAME, AxisMap, Part, Read, View, all_along, one_part
 from ..attributes import AXIS, CLAMP, STEPS
-from ..checks import check_average, check_dtypes, check_float, check_max_pool
+from ..checks import (
+    check_average,
+    check_dtypes,
+    check_float,
+    check_global_average,
+    check_max_pool,
+    check_sum_pool,
+)
 from ..functions import REDUCTIONS, ReduceKind, Reduction
 from ..shapes import global_pool_shape, pool_shape, reduced_shape, same_shape
 from ..spec import AttrSpec, AttrType, Family, OpSpec, Rounding, Types, present
@@ -109,11 +116,23 @@ WINDOWED = (
         summary="Average over height and width.",
         family=Family.POOL,
         operands=("x",),
-        attrs=CLAMP,
+        attrs=(AttrSpec(name="count", type=AttrType.INT, minimum=1), *CLAMP),
         shape=global_pool_shape,
-        check=check_average,
+        check=check_global_average,
         access=_pool_parts,
         cost=_pool_cost,
+    ),
+    OpSpec(
+        kind="sum_pool",
+        summary="Exact sum over a window, in integers.",
+        family=Family.POOL,
+        operands=("x",),
+        attrs=_POOL,
+        shape=pool_shape,
+        check=check_sum_pool,
+        access=_pool_parts,
+        cost=_pool_cost,
+        rounding=Rounding.EXACT,
     ),
 )
 """Their declarations."""

@@ -1,5 +1,7 @@
 """Instructions without accumulators: tiles of every family, against NumPy's meaning."""
 
+from dataclasses import replace
+
 import pytest
 
 from accnn.ir.operators.functions import REDUCTIONS
@@ -44,6 +46,28 @@ POOLS = [
             quant=per_tensor(0.05, -3),
         )
         for counts in (False, True)
+    ),
+    *(
+        Single(
+            f"sums over {kernel}",
+            "sum_pool",
+            (s8(2, 5, 7, 9, zero=zero),),
+            attrs={"kernel": kernel, "pads": pads},
+            dtype=dtype,
+            quant=per_tensor(0.05),
+        )
+        for kernel, pads, dtype, zero in (
+            ((1, 9), (0, 0, 0, 0), DType.S16, -128),
+            ((3, 2), (1, 0, 1, 1), DType.S32, 5),
+        )
+    ),
+    Single(
+        "average of sums",
+        "global_avg_pool",
+        (replace(s8(2, 7, 6, 5, zero=0), dtype=DType.S16),),
+        attrs={"count": 13},
+        dtype=DType.S8,
+        quant=per_tensor(0.002, 7),
     ),
     Single(
         "average of the whole",

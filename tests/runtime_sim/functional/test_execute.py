@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from accnn.ir.errors import SimulationError
@@ -543,7 +543,7 @@ def test_lookup():
 
 
 @st.composite
-def pools(draw, kind, dtype, **fields):
+def pools(draw, kind, dtype, to=None, **fields):
     small = st.integers(1, 3)
     shape = (draw(small), draw(small), draw(small), draw(small))
     kernel = draw(st.sampled_from([(1, 1), (2, 2), (3, 2), (5, 4)]))
@@ -554,12 +554,13 @@ def pools(draw, kind, dtype, **fields):
     window = Window(stride=stride, dilation=(1, 1), rows=rows, columns=columns, top=top, left=left)
     return Pool(
         kind=kind,
-        dst=dense(Space.GB, 8000, shape, dtype.bytes),
+        dst=dense(Space.GB, 8000, shape, (to or dtype).bytes),
         src=dense(Space.GB, 0, (*shape[:2], rows, columns), dtype.bytes),
         shape=shape,
         kernel=kernel,
         window=window,
         dtype=dtype,
+        to=to or dtype,
         **fields,
     )
 
@@ -643,6 +644,7 @@ def test_a_mean_may_count_padding():
         "kernel": (2, 2),
         "window": window,
         "dtype": DType.F32,
+        "to": DType.F32,
     }
     outer = {"include_padding": True, "outer_rows": (-1, 1), "outer_columns": (-1, 1)}
 
@@ -651,9 +653,48 @@ def test_a_mean_may_count_padding():
         assert port.view(dst, (1, 1, 1, 1), np.dtype("<f4")).item() == expected
 
 
-def test_a_pool_cannot_sum():
+@MANY
+@given(st.data())
+def test_pool_sum(data):
+    """Sums of integers are exact, and padding adds nothing."""
+    dtype = data.draw(st.sampled_from([DType.S8, DType.U8]))
+    to = data.draw(st.sampled_from([DType.S16, DType.S32]))
+    instruction = data.draw(pools(ReduceKind.SUM, dtype, to, zeros=(5, 0)))
+    port = port_of()
+    values = pool_input(port, instruction)
+
+    execute(port, instruction)
+
+    found = port.view(instruction.dst, instruction.shape, NUMPY_TYPES[to])
+    for index, seen in pool_taps(instruction, values):
+        assert found[index] == sum(int(value) - 5 for value in seen)
+
+
+@MANY
+@given(st.data())
+def test_a_mean_of_sums_counts_what_they_are_sums_of(data):
+    dtype = data.draw(st.sampled_from([DType.S16, DType.S32]))
+    fields = {"scales": (0.5, 0.375), "zeros": (0, 9), "count": 1000}
+    instruction = data.draw(pools(ReduceKind.MEAN, dtype, DType.S8, **fields))
+    port, window = port_of(), instruction.window
+    extents = (*instruction.shape[:2], window.rows, window.columns)
+    image = port.view(instruction.src, extents, NUMPY_TYPES[dtype])
+    image //= 1 if dtype is DType.S16 else 1 << 16  # sums of all fit in 32 bits
+    values = image.copy()
+    taps = list(pool_taps(instruction, values))
+    assume(all(seen for _, seen in taps))
+
+    execute(port, instruction)
+
+    found = port.view(instruction.dst, instruction.shape, np.dtype("i1"))
+    for index, seen in taps:
+        real = np.mean(np.asarray(seen, np.float64)) / 1000 * 0.5 / 0.375 + 9
+        assert abs(found[index] - np.clip(real, -128, 127)) <= 0.5 + 1e-3
+
+
+def test_a_pool_cannot_sum_floats():
     window = Window(stride=(1, 1), dilation=(1, 1), rows=1, columns=1, top=0, left=0)
-    access = dense(Space.GB, 0, (1, 1, 1, 1))
+    access = dense(Space.GB, 0, (1, 1, 1, 1), 4)
     instruction = Pool(
         kind=ReduceKind.SUM,
         dst=access,
@@ -661,7 +702,8 @@ def test_a_pool_cannot_sum():
         shape=(1, 1, 1, 1),
         kernel=(1, 1),
         window=window,
-        dtype=DType.U8,
+        dtype=DType.F32,
+        to=DType.F32,
     )
 
     with pytest.raises(SimulationError, match="a pool cannot make a sum"):
