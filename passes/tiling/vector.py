@@ -4,6 +4,7 @@ These operators have no reuse to speak of: the tiler takes boxes of the result t
 workspace twice (so that transfers overlap with computing), cutting the outermost axis first.
 """
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -65,6 +66,12 @@ class _Cut:
         """What the tiles of one element of the domain take [byte]."""
         return self.moved_bytes(_central(self.part.domain, [1] * len(self.part.domain)))
 
+    @cached_property
+    def least_at_once(self) -> int:
+        """What they take of one element, but of all along axes that cost next to nothing [byte]."""
+        sizes = [axis.size if self.is_cheap(at) else 1 for at, axis in enumerate(self.part.domain)]
+        return self.moved_bytes(_central(self.part.domain, sizes))
+
     def is_cheap(self, axis: int) -> bool:
         """Whether a whole axis takes hardly more than one element, as the indices of a gather."""
         sizes = [1] * len(self.part.domain)
@@ -112,17 +119,73 @@ def least_workspace(graph: Graph, op: Op, arch: Architecture, resident: frozense
         arch: The machine.
         resident: The tensors that lie in the scratchpad beside the workspace.
     """
+    least = (cut.least for cut in _streamed(graph, op, resident))
+    return 2 * len(arch.npus) * max(least, default=0)
+
+
+def workspace_for_all_indices(
+    graph: Graph, op: Op, arch: Architecture, resident: frozenset[str]
+) -> int:
+    """Return the workspace from which on a gather brings its table once [byte].
+
+    Args:
+        graph: The network.
+        op: An operator that the MAC array does not run; of others than gathers what they need.
+        arch: The machine.
+        resident: The tensors that lie in the scratchpad beside the workspace.
+    """
+    least = (cut.least_at_once for cut in _streamed(graph, op, resident))
+    return 2 * len(arch.npus) * max(least, default=0)
+
+
+def _streamed(graph: Graph, op: Op, resident: frozenset[str]) -> list[_Cut]:
+    """Return the parts of an operator of which not all is resident."""
     place = Residency(addresses=dict.fromkeys(resident, 0), workspace_address=0, workspace_bytes=0)
     found = [_Cut(graph, op, part, place) for part in parts_of(op, graph.types)]
-    streamed = [cut for cut in found if any(name not in resident for name, _ in cut.views)]
-    least = max((cut.least for cut in streamed), default=0)
-    return 2 * len(arch.npus) * least
+    return [cut for cut in found if any(name not in resident for name, _ in cut.views)]
+
+
+def table_loads(
+    graph: Graph, op: Op, arch: Architecture, resident: frozenset[str], workspace: int
+) -> int:
+    """Return how often the table of a gather comes: again for each part of the indices.
+
+    Args:
+        graph: The network.
+        op: The gather.
+        arch: The machine.
+        resident: The tensors that lie in the scratchpad beside the workspace.
+        workspace: For tiles, no less than :func:`least_workspace` [byte].
+    """
+    addresses = dict.fromkeys(resident, 0)
+    place = Residency(addresses=addresses, workspace_address=0, workspace_bytes=workspace)
+
+    def loads(part: Part) -> int:
+        cut = _Cut(graph, op, part, place)
+        pairs = enumerate(zip(part.domain, _sizes(cut, arch), strict=True))
+        return math.prod(-(-axis.size // size) for at, (axis, size) in pairs if cut.is_cheap(at))
+
+    return max(map(loads, parts_of(op, graph.types)))
 
 
 def _boxes(cut: _Cut, arch: Architecture) -> list[Box]:
     """Cut the domain into boxes whose tiles fit the workspace twice.
 
     Axes are cut from the outermost in until tiles fit, those last that cost next to nothing.
+
+    Raises:
+        InfeasibleError: One element does not fit.
+    """
+    sizes = _sizes(cut, arch)
+    parts = [
+        [Range(axis.start + part.start, axis.start + part.stop) for part in cuts(axis.size, size)]
+        for axis, size in zip(cut.part.domain, sizes, strict=True)
+    ]
+    return list(product(*parts))
+
+
+def _sizes(cut: _Cut, arch: Architecture) -> list[int]:
+    """Return the extents of the boxes, but for those at the end of an axis.
 
     Raises:
         InfeasibleError: One element does not fit.
@@ -144,11 +207,7 @@ def _boxes(cut: _Cut, arch: Architecture) -> list[Box]:
         shortage = Shortage(resource=arch.scratchpad, demand=demand(), capacity=limit)
         hint = _GATHERED if spec_of(cut.op).family is Family.GATHER else None
         raise InfeasibleError(f"no tile of %{cut.op.name} fits", shortage=shortage, hint=hint)
-    parts = [
-        [Range(axis.start + part.start, axis.start + part.stop) for part in cuts(axis.size, size)]
-        for axis, size in zip(domain, sizes, strict=True)
-    ]
-    return list(product(*parts))
+    return sizes
 
 
 def _central(domain: Box, sizes: Sequence[int]) -> Box:

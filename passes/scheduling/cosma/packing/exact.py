@@ -6,7 +6,7 @@ Variables: ``L`` address of each block; for two blocks that share a step, which 
 
 import math
 from collections.abc import Sequence
-from functools import reduce
+from functools import lru_cache, reduce
 
 from ....mip import MipLimits, MipModel, MipStatus, Solver
 from ...engine.blocks import Block, by_group, neighbours, pack_greedily, peak_bytes
@@ -40,18 +40,24 @@ def pack(
         The addresses, or ``None``; and whether the answer is proven (a packing proves itself,
         ``None`` may also mean that the limit came first).
     """
+    return by_group(
+        blocks, lambda group: _packed(tuple(group), budget, nodes=nodes, deep=deep, solver=solver)
+    )
 
-    def packed(group: Sequence[Block]) -> tuple[tuple[int, ...] | None, bool]:
-        found, proven = pack_greedily(group, budget), False
-        if found is None:
-            found, proven = pack_by_search(group, budget, nodes=nodes)
-        if found is None and not proven and len(group) <= _FEW:
-            found, proven = pack_exactly(group, budget, nodes=nodes, solver=solver)
-        if found is None and not proven and deep:
-            found, proven = pack_deeply(group, budget, nodes=deep)
-        return found, proven
 
-    return by_group(blocks, packed)
+@lru_cache(maxsize=4096)
+def _packed(
+    group: tuple[Block, ...], budget: int, *, nodes: int, deep: int, solver: Solver
+) -> tuple[tuple[int, ...] | None, bool]:
+    """Pack one group of blocks; plans of a network that differ have most groups in common."""
+    found, proven = pack_greedily(group, budget), False
+    if found is None:
+        found, proven = pack_by_search(group, budget, nodes=nodes)
+    if found is None and not proven and len(group) <= _FEW:
+        found, proven = pack_exactly(group, budget, nodes=nodes, solver=solver)
+    if found is None and not proven and deep:
+        found, proven = pack_deeply(group, budget, nodes=deep)
+    return found, proven
 
 
 def pack_exactly(

@@ -124,6 +124,8 @@ class MoveTable:
         self._at_once = [self._way_at_once(op) for op in range(len(self.ways))]
         self._room_sums: dict[int, int] = {0: 0}
         self._price_sums: dict[int, int] = {0: 0}
+        self._return_sums: dict[int, int] = {0: 0}
+        self._due: dict[int, int] = {}
         self._ready: dict[int, list[int]] = {}
         self._live = {0: self.initial_host & ~self.private}
         self._remaining = {0: sum(self._least)}
@@ -142,11 +144,20 @@ class MoveTable:
 
     def at_least(self, state: PlanState) -> int:
         """Return a lower bound of what is still to be paid from a state on [byte]."""
-        left = self._remaining[state.executed]
-        for tensor in bits(self._live[state.executed] & ~state.resident):
-            if self._fetching[tensor] & ~state.executed:
-                left += self._return_price[tensor]
-        return left
+        absent = self._returning(state.executed) & ~state.resident
+        found = self._return_sums.get(absent)
+        if found is None:
+            found = self._return_sums[absent] = sum(self._return_price[i] for i in bits(absent))
+        return self._remaining[state.executed] + found
+
+    def _returning(self, executed: int) -> int:
+        """Return the live tensors that somebody may still read as residents."""
+        found = self._due.get(executed)
+        if found is None:
+            live = bits(self._live[executed])
+            due = [tensor for tensor in live if self._fetching[tensor] & ~executed]
+            found = self._due[executed] = mask_of(due)
+        return found
 
     def ready(self, executed: int) -> list[int]:
         """Return the operators that may run next."""

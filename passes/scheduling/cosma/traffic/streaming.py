@@ -3,20 +3,23 @@
 Half of the workspace holds the tiles of one phase, the other half those that come or go. On the
 MAC array outputs are finished where they accumulate and written once; inputs are fetched again
 per tile of output channels, or weights per tile of the image, whichever order of loops moves
-less. Tile extents are halvings of the dimensions. Other operators touch everything once.
+less. Tile extents are halvings of the dimensions. Other operators touch everything once, but for
+gathers: where the workspace is small, their tables come again for each part of the indices.
 
 This models good tilings; it is neither exact for a given mapper nor a bound below all of them.
 """
 
 import math
 from collections.abc import Hashable
+from dataclasses import replace
 
 from .....ir.arch import Architecture
 from .....ir.graph import Graph, Op
 from .....ir.groups import group_of, identity_of
+from .....ir.operators.spec import Family
 from .....ir.ops import OPS, workload
 from .....ir.workload import Workload
-from ....tiling.vector import least_workspace
+from ....tiling.vector import least_workspace, table_loads, workspace_for_all_indices
 from .groups import group_traffic
 from .model import COMFORTABLE, StreamedTraffic, TrafficModel
 from .tilings import OperatorTilings
@@ -53,7 +56,8 @@ def analytic_traffic(graph: Graph, arch: Architecture) -> TrafficModel:
         if tilings is None:
             if (op.name, resident) not in least:
                 least[op.name, resident] = _least_workspace(graph, op, arch, resident)
-            return _touch_once(graph, op, resident, workspace, least[op.name, resident])
+            found = _touch_once(graph, op, resident, workspace, least[op.name, resident])
+            return _with_table(graph, op, arch, resident, workspace, found)
         return tilings.best(resident, workspace)
 
     return model
@@ -95,6 +99,28 @@ def _touch_once(
         constants=sum(size for name, size in moved if graph.is_constant(name)),
         workspace=min(workspace, max(least, COMFORTABLE)),
     )
+
+
+def _with_table(
+    graph: Graph,
+    op: Op,
+    arch: Architecture,
+    resident: frozenset[str],
+    workspace: int,
+    found: StreamedTraffic | None,
+) -> StreamedTraffic | None:
+    """Return the traffic of an operator; a gather's table may have to come several times."""
+    table = op.operands[0] if op.operands else ""
+    is_gather = op.kind in OPS and OPS[op.kind].family is Family.GATHER
+    if found is None or not is_gather or table in resident:
+        return found
+    enough = max(found.workspace, workspace_for_all_indices(graph, op, arch, resident))
+    found = replace(found, workspace=min(workspace, enough))
+    more = table_loads(graph, op, arch, resident, found.workspace) - 1
+    if graph.is_constant(table):
+        return replace(found, constants=found.constants + more * graph.types[table].bytes)
+    activations = ((name, size * (1 + more * (name == table))) for name, size in found.activations)
+    return replace(found, activations=tuple(activations))
 
 
 def _least_tile(graph: Graph, op: Op, name: str) -> int:
