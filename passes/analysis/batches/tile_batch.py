@@ -37,7 +37,7 @@ _SPILLING = 2.0
 """How much longer it takes where sums are spilled: transfers to and fro wait for each other."""
 
 TRAFFIC_PRICE = 0.05
-"""What a cycle of transfers counts as, beside the latency that it may hide in [cycle].
+"""What a cycle of transfers mostly counts as.
 
 Of two ways that take as long, the one that moves less leaves the channels to its neighbours.
 """
@@ -67,6 +67,8 @@ class TileBatch:
             memory that its weights may take from stripe to stripe; ``None``: it is no such part.
         first_tile: Where all weights remain from stripe to stripe, which part of what bringing one
             tile of them takes is counted in a stripe: nothing hides the first one of a group.
+        traffic_price: What a cycle of transfers counts as, beside the latency that it may hide in
+            [cycle].
     """
 
     batch: NestBatch
@@ -75,6 +77,7 @@ class TileBatch:
     npus: int = 1
     kept_weights: int | None = None
     first_tile: float = 0.0
+    traffic_price: float = TRAFFIC_PRICE
 
     @cached_property
     def _outputs(self) -> Turns:
@@ -441,7 +444,7 @@ class TileBatch:
             cost: What the cost model says of the nests.
         """
         channel = self._channel_cycles(cost)
-        price = self._estimate(cost, channel) + TRAFFIC_PRICE * channel
+        price = self._estimate(cost, channel) + self.traffic_price * channel
         if self._is_in_stripes:
             price = price + PORT_PRICE * self.operations * self._port_cycles
         return price

@@ -27,7 +27,7 @@ from ....ir.errors import InfeasibleError
 from ....ir.mapping import LoopNest
 from ...analysis.batches.batch import BatchCost, evaluate_batch
 from ...analysis.batches.nest_batch import NestBatch, batch_nests
-from ...analysis.batches.tile_batch import TileBatch
+from ...analysis.batches.tile_batch import TRAFFIC_PRICE, TileBatch
 from ..mapper import Mapper, MappingResult, MappingStatus
 from ..problem import MappingProblem, Objective
 from ..search.filled import promising_nests
@@ -37,6 +37,13 @@ from .output_stationary import OutputStationary
 _ROUNDS = 60
 _ENERGY = 0.02
 """Power of energy beside cycles where latency is the objective: twice the energy counts 1.4 %."""
+
+_OWN_TRAFFIC_PRICE = 0.2
+"""What a cycle of transfers counts as for a mapper of whole networks.
+
+Plans are made with nests of which it counts less. The search ends at other nests so, which are
+tried beside those: schedules decide, in which bytes and cycles count alike.
+"""
 
 _SACRIFICE = 1.01
 """How much energy fewer cycles may cost where energy is the objective."""
@@ -52,12 +59,14 @@ class InTiles(Mapper):
         promising: How many nests of other unrollings are improved, too.
         first_tile: Of a stripe whose weights remain, which part of what bringing one tile of them
             takes is counted.
+        traffic_price: What a cycle of transfers counts as, beside the latency that it may hide in.
     """
 
     mapper: Mapper
     npus: int = 1
     promising: int = 4
     first_tile: float = 0.0
+    traffic_price: float = TRAFFIC_PRICE
     name: str = field(init=False, default="", repr=False)
 
     def __post_init__(self) -> None:
@@ -69,7 +78,7 @@ class InTiles(Mapper):
 
     def find(self, problem: MappingProblem) -> MappingResult:
         """Return a nest of few tiles."""
-        shared = Shared(problem, self.npus, self.first_tile)
+        shared = Shared(problem, self.npus, self.first_tile, self.traffic_price)
         found = self.mapper.find(shared.problem)
         judge = shared.judge(found.objective)
         promising = promising_nests(shared.problem, judge, most=self.promising)
@@ -112,7 +121,7 @@ def in_tiles(mapper: Mapper, npus: int) -> Mapper:
     """
     if isinstance(mapper, OutputStationary):
         return GreedyInTiles(npus=npus)
-    return InTiles(mapper=mapper, npus=npus)
+    return InTiles(mapper=mapper, npus=npus, traffic_price=_OWN_TRAFFIC_PRICE)
 
 
 def in_haste(mapper: Mapper) -> Mapper | None:
@@ -133,11 +142,13 @@ class Shared:
         npus: Number of NPUs.
         first_tile: Which part of what bringing one tile of weights takes is counted in a stripe
             that keeps them.
+        traffic_price: What a cycle of transfers counts as.
     """
 
     whole: MappingProblem
     npus: int
     first_tile: float = 0.0
+    traffic_price: float = TRAFFIC_PRICE
 
     @cached_property
     def problem(self) -> MappingProblem:
@@ -182,7 +193,13 @@ class Shared:
     def _tiles(self, batch: NestBatch) -> TileBatch:
         problem = self.problem
         return TileBatch(
-            batch, problem.machine, problem.held, self.npus, problem.kept_weights, self.first_tile
+            batch,
+            problem.machine,
+            problem.held,
+            self.npus,
+            problem.kept_weights,
+            self.first_tile,
+            self.traffic_price,
         )
 
     def judge(self, least: float) -> Judge:

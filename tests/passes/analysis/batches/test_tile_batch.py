@@ -151,10 +151,10 @@ def test_an_operation_takes_of_the_scratchpads_ports_what_its_instruction_takes(
 @given(cut_nests())
 def test_ports_of_the_scratchpad_count_in_stripes_alone(case):
     arch, found, _ = case
-    for kept in (None, 1 << 20):
-        tiles = replace(found, kept_weights=kept)
+    for kept, traffic in ((None, TRAFFIC_PRICE), (1 << 20, TRAFFIC_PRICE), (None, 0.7)):
+        tiles = replace(found, kept_weights=kept, traffic_price=traffic)
         cost = evaluate_batch(tiles.batch, arch)
-        price = tiles.estimate(cost) + TRAFFIC_PRICE * tiles._channel_cycles(cost)
+        price = tiles.estimate(cost) + traffic * tiles._channel_cycles(cost)
         if kept is not None:
             price = price + PORT_PRICE * tiles.operations * tiles._port_cycles
 
