@@ -216,6 +216,8 @@ def _pool(site: SelectionSite) -> Pool:
     ]
     scales = [site.quant(name) for name in (op.operands[0], op.name)]
     n, c, p, q = (axis.size for axis in site.step.box)
+    made = op.result.type
+    low, high = (0, 0) if made.quant is None else clamp_of(op, made)
     return Pool(
         kind=_POOLED.get(op.kind, ReduceKind.MEAN),
         dst=site.written(site.step.box),
@@ -231,14 +233,16 @@ def _pool(site: SelectionSite) -> Pool:
             left=origin[1] - starts[1],
         ),
         dtype=site.type(op.operands[0]).dtype,
-        to=op.result.type.dtype,
+        to=made.dtype,
         count=op.int("count", 1),
         include_padding=bool(op.attr("count_include_pad", False)),
         outer_rows=(-origin[0], last[0]),
         outer_columns=(-origin[1], last[1]),
         scales=(scales[0][0], scales[1][0]),
         zeros=(scales[0][1], scales[1][1]),
-        float_mean=op.kind == "avg_pool" and op.result.type.dtype.is_integer,
+        float_mean=op.kind == "avg_pool" and made.dtype.is_integer,
+        low=low,
+        high=high,
     )
 
 

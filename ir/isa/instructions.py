@@ -485,6 +485,8 @@ class Pool(Instruction):
         scales: Of input and output.
         zeros: Zero points of input and output.
         float_mean: Whether a mean of integers is computed in float32.
+        low: Smallest result of a mean of integers, within the type that is written.
+        high: Largest one.
     """
 
     kind: ReduceKind
@@ -502,6 +504,8 @@ class Pool(Instruction):
     scales: tuple[float, float] = (1.0, 1.0)
     zeros: tuple[int, int] = (0, 0)
     float_mean: bool = False
+    low: int = -(2**31)
+    high: int = 2**31 - 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -67,8 +67,8 @@ def _maximum(taps: Array) -> Array:
 
 
 def _float_mean(instruction: Pool, taps: Array) -> Array:
-    dtype = NUMPY_TYPES[instruction.dtype]
-    low, high = instruction.dtype.range
+    dtype = NUMPY_TYPES[instruction.to]
+    low, high = _bounds(instruction)
     n, c, R, S, p, q = taps.shape
     real = dequantize(taps, instruction.scales[0], instruction.zeros[0])
     ordered = np.moveaxis(real, (2, 3), (0, 1)).reshape(R * S, n, c, p, q)
@@ -87,9 +87,15 @@ def _integer_mean(instruction: Pool, taps: Array) -> Array:
         [average_factor(instruction.scales[0], instruction.scales[1], int(n)) for n in number.flat],
         np.float32,
     ).reshape(number.shape)
-    low, high = instruction.to.range
+    low, high = _bounds(instruction)
     dtype = NUMPY_TYPES[instruction.to]
     return requantize(total, factor, instruction.zeros[1], low, high, dtype)
+
+
+def _bounds(instruction: Pool) -> tuple[int, int]:
+    """Return the smallest and the largest result of a mean of integers."""
+    low, high = instruction.to.range
+    return max(low, instruction.low), min(high, instruction.high)
 
 
 def counts(instruction: Pool) -> Array:

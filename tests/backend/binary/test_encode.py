@@ -51,7 +51,7 @@ def test_every_truncation_is_noticed():
     ("damage", "message"),
     [
         (lambda c: b"PK" + c[2:], "byte 0x0: not a program"),
-        (lambda c: c[:4] + b"\x63\x00" + c[6:], "byte 0x4: version 99 where 2 is supported"),
+        (lambda c: c[:4] + b"\x63\x00" + c[6:], "byte 0x4: version 99 where 3 is supported"),
         (lambda c: c + b"\x00", "bytes after the last instruction"),
         (lambda c: c[:20] + b"?" + c[21:], "byte 0x10: the head is damaged"),
         (lambda c: c[:-1], "the file ends inside an instruction"),

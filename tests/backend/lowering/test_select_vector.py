@@ -41,7 +41,7 @@ POOLS = [
             f"average, padding {'counts' if counts else 'does not count'}",
             "avg_pool",
             (s8(2, 5, 8, 8),),
-            attrs={**BEYOND, "count_include_pad": counts},
+            attrs={**BEYOND, "count_include_pad": counts, "qlo": -9, "qhi": 11},
             dtype=DType.S8,
             quant=per_tensor(0.05, -3),
         )
@@ -73,6 +73,7 @@ POOLS = [
         "average of the whole",
         "global_avg_pool",
         (s8(2, 7, 6, 5),),
+        attrs={"qlo": 3, "qhi": 9},
         dtype=DType.S8,
         quant=per_tensor(0.02, 7),
     ),
