@@ -181,6 +181,20 @@ _LOWERING = (
         Exam.VALUES,
     ),
     Fault(
+        "sums are averaged as if they were elements",
+        "backend/lowering/select_vector.py",
+        'count=op.int("count", 1),',
+        "count=1,",
+        Exam.VALUES,
+    ),
+    Fault(
+        "bounds of an average are left out",
+        "backend/lowering/select_vector.py",
+        "low, high = (0, 0) if made.quant is None else clamp_of(op, made)",
+        "low, high = made.dtype.range",
+        Exam.VALUES,
+    ),
+    Fault(
         "a reused address of a tensor off chip",
         "backend/lowering/layout.py",
         "self.end = address + type.bytes",

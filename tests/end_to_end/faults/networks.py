@@ -42,12 +42,15 @@ def halos() -> tuple[Graph, Mapping[str, Array]]:
 
 
 def deep() -> tuple[Graph, Mapping[str, Array]]:
-    """Many input channels: sums wait in the scratchpad while weights pass."""
+    """Many input channels: sums wait in the scratchpad while weights pass. Averages of sums."""
     net = NetworkBuilder(1)
     x = net.input("x", (1, 64, 6, 6))
     a = net.conv(x, "a", 40, 3)
     b = net.conv(a, "b", 40, 1)
-    return net.build(net.op("mul", (a, b), "y", quant=per_tensor(0.2, -7))), net.data
+    y = net.op("mul", (a, b), "y", quant=per_tensor(0.2, -7))
+    sums = net.sums(y, "sums", (1, 6))
+    mean = net.op("global_avg_pool", (sums,), "mean", {"count": 6, "qlo": -1}, per_tensor(0.05, 2))
+    return net.build(y, mean), net.data
 
 
 @dataclass(frozen=True)
