@@ -61,21 +61,24 @@ def _is_split(op: Op, types: Mapping[str, TensorType], most: int) -> bool:
         return False
     image = types[op.operands[0]]
     rows, columns = image.shape[2:]
-    sums = image.elements // columns * _type_of_sums(columns).bytes
-    return rows > 1 and image.bytes > most and 2 * sums <= image.bytes
+    dtype = _type_of_sums(columns)
+    if dtype is None or rows == 1 or image.bytes <= most:
+        return False
+    return 2 * (image.elements // columns) * dtype.bytes <= image.bytes
 
 
 def _split(op: Op, growth: Growth) -> None:
     (x,) = op.operands
     image = growth.types[x]
-    assert image.quant is not None
-    columns, scale = image.shape[3], image.quant.scale[0]
-    made = (_type_of_sums(columns), Quantization((scale,), (0,)))
+    columns = image.shape[3]
+    dtype = _type_of_sums(columns)
+    assert image.quant is not None and dtype is not None
+    made = (dtype, Quantization((image.quant.scale[0],), (0,)))
     sums = growth.add(op, "sum_pool", (x,), label="sums", made=made, kernel=(1, columns))
     growth.add(op, op.kind, (sums,), like=op.name, given=dict(op.attrs), count=columns)
     growth.end(op)
 
 
-def _type_of_sums(count: int) -> DType:
-    """Return the narrowest type that holds any sum of so many elements."""
-    return next(dtype for dtype in SUM_TYPES if dtype.range[1] >= MOST_APART * count)
+def _type_of_sums(count: int) -> DType | None:
+    """Return the narrowest type that holds any sum of so many elements, if there is one."""
+    return next((dtype for dtype in SUM_TYPES if dtype.range[1] >= MOST_APART * count), None)

@@ -1,6 +1,7 @@
 """Operators of the vector unit and copies, cut for every mix of resident and streamed tensors."""
 
 import math
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -14,7 +15,12 @@ from accnn.ir.ops import make_op, parts_of
 from accnn.ir.tiles.graph import Range, Role
 from accnn.ir.types import DType, TensorType
 from accnn.passes.tiling.residency import Residency
-from accnn.passes.tiling.vector import least_workspace, tile_vector
+from accnn.passes.tiling.vector import (
+    least_workspace,
+    table_loads,
+    tile_vector,
+    workspace_for_all_indices,
+)
 from tests.flow import compile_graph
 from tests.networks import NetworkBuilder, per_tensor
 
@@ -227,6 +233,25 @@ def test_the_least_workspace_is_the_least_that_can_be_cut():
     tile_vector(graph, graph.ops[0], arch, streamed(least))
     with pytest.raises(InfeasibleError, match="no tile of %y fits"):
         tile_vector(graph, graph.ops[0], arch, streamed(least - 1))
+
+
+def test_the_table_of_a_gather_comes_again_where_its_indices_are_cut():
+    graph, arch = lookup_of_rows(5000), load_architecture("edge-fp32")
+    nothing: frozenset[str] = frozenset()
+    least, enough = (
+        find(graph, graph.ops[0], arch, nothing)
+        for find in (least_workspace, workspace_for_all_indices)
+    )
+    assert least < enough
+
+    for workspace, loads in ((least, 8), ((least + enough) // 2, 2), (enough - 1, 2), (enough, 1)):
+        tiles = tile_vector(graph, graph.ops[0], arch, streamed(workspace))
+        tables = [op.reads[0] for op in tiles.ops]
+        changes = [after for before, after in pairwise((-1, *tables)) if after != before]
+
+        assert table_loads(graph, graph.ops[0], arch, nothing, workspace) == loads
+        loaded = sum(tiles.tiles[number].bytes for number in changes)
+        assert loaded == loads * graph.types["t"].bytes
 
 
 def test_resident_tensors_take_no_workspace():

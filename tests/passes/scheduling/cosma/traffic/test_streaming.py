@@ -5,7 +5,9 @@ import pytest
 from accnn.backend.load import load_architecture
 from accnn.ir.arch import Architecture
 from accnn.ir.errors import InfeasibleError
-from accnn.ir.graph import Op
+from accnn.ir.graph import Graph, Op, Value
+from accnn.ir.ops import make_op
+from accnn.ir.types import DType, TensorType
 from accnn.models.graphs import lraspp, resnet50, vit
 from accnn.passes.scheduling.check import check_schedule
 from accnn.passes.scheduling.cosma.refine import CorrectedTraffic
@@ -59,6 +61,37 @@ def test_measured_bytes_are_those_of_the_plan():
     assert check_schedule(graph, plan, SIMBA).total < plan.objective
     assert plan.objective <= rough.objective + 1000 * len(graph.ops)
     assert plan.objective > rough.objective
+
+
+@pytest.mark.parametrize("is_constant", [True, False])
+def test_the_table_of_a_gather_counts_as_often_as_it_comes(is_constant: bool):
+    """Where there is space for the column of a table and all indices, twice, it comes once."""
+    types = {"t": TensorType(DType.F32, (5000, 12)), "i": TensorType(DType.S64, (8,))}
+    op = make_op("gather", ("t", "i"), types, "y", attrs={"axis": 0})
+    values = {name: (Value(name, item),) for name, item in types.items()}
+    graph = Graph(
+        name="net",
+        inputs=values["i"] if is_constant else (*values["t"], *values["i"]),
+        constants=values["t"] if is_constant else (),
+        ops=(op,),
+        outputs=("y",),
+    )
+    model, column = analytic_traffic(graph, SIMBA), 5000 * 4
+    table, beside = 12 * column, 8 * 8 + 8 * 12 * 4
+
+    def moved(workspace: int, resident: frozenset[str] = frozenset()) -> tuple[int, int]:
+        found = model(op, resident, workspace)
+        assert found is not None
+        return found.total, found.workspace
+
+    once, twice = 2 * (column + 8 * (8 + 4)), 2 * (column + 4 * (8 + 4))
+    assert moved(1 << 17) == (table + beside, once)
+    assert moved(once) == (table + beside, once)
+    assert moved(once - 1) == (2 * table + beside, once - 1)
+    assert moved(twice) == (2 * table + beside, twice)
+    assert moved(2 * (column + 12)) == (8 * table + beside, 2 * (column + 12))
+    assert moved(1 << 17, frozenset("t"))[0] == beside
+    assert model(op, frozenset(), 2 * (column + 12) - 1) is None
 
 
 def test_a_smaller_workspace_moves_no_less_than_a_measured_one():
