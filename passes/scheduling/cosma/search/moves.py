@@ -88,6 +88,22 @@ def _successors(predecessors: Sequence[Iterable[int]]) -> list[list[int]]:
     return found
 
 
+class _MaskSums(dict[int, int]):
+    """The sum of values over the bits of a mask, worked out when it is first asked for.
+
+    Args:
+        values: By bit.
+    """
+
+    def __init__(self, values: Sequence[int]) -> None:
+        super().__init__()
+        self._values = values
+
+    def __missing__(self, mask: int) -> int:
+        found = self[mask] = sum(self._values[i] for i in bits(mask))
+        return found
+
+
 class MoveTable:
     """The moves of a problem, with masks and sums prepared.
 
@@ -122,9 +138,9 @@ class MoveTable:
         self._return_price = self._return_prices()
         self._cheapest_use = [self._cheapest_uses(op) for op in range(len(self.ways))]
         self._at_once = [self._way_at_once(op) for op in range(len(self.ways))]
-        self._room_sums: dict[int, int] = {0: 0}
-        self._price_sums: dict[int, int] = {0: 0}
-        self._return_sums: dict[int, int] = {0: 0}
+        self._room_sums = _MaskSums(self.room)
+        self._price_sums = _MaskSums(self.price)
+        self._return_sums = _MaskSums(self._return_price)
         self._due: dict[int, int] = {}
         self._ready: dict[int, list[int]] = {}
         self._live = {0: self.initial_host & ~self.private}
@@ -145,10 +161,7 @@ class MoveTable:
     def at_least(self, state: PlanState) -> int:
         """Return a lower bound of what is still to be paid from a state on [byte]."""
         absent = self._returning(state.executed) & ~state.resident
-        found = self._return_sums.get(absent)
-        if found is None:
-            found = self._return_sums[absent] = sum(self._return_price[i] for i in bits(absent))
-        return self._remaining[state.executed] + found
+        return self._remaining[state.executed] + self._return_sums[absent]
 
     def _returning(self, executed: int) -> int:
         """Return the live tensors that somebody may still read as residents."""
@@ -176,17 +189,11 @@ class MoveTable:
 
     def room_of(self, mask: int) -> int:
         """Return the bytes of a set of tensors [byte]."""
-        found = self._room_sums.get(mask)
-        if found is None:
-            found = self._room_sums[mask] = sum(self.room[i] for i in bits(mask))
-        return found
+        return self._room_sums[mask]
 
     def price_of(self, mask: int) -> int:
         """Return what one transfer of each tensor of a set costs [byte]."""
-        found = self._price_sums.get(mask)
-        if found is None:
-            found = self._price_sums[mask] = sum(self.price[i] for i in bits(mask))
-        return found
+        return self._price_sums[mask]
 
     def moves(self, state: PlanState) -> list[Move]:
         """Return the steps that are worth taking from a state.
