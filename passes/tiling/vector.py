@@ -66,6 +66,11 @@ class _Cut:
         """What the tiles of one element of the domain take [byte]."""
         return self.moved_bytes(_central(self.part.domain, [1] * len(self.part.domain)))
 
+    @property
+    def is_streamed(self) -> bool:
+        """Whether not all of its tensors are resident."""
+        return any(name not in self.place.addresses for name, _ in self.views)
+
     @cached_property
     def least_at_once(self) -> int:
         """What they take of one element, but of all along axes that cost next to nothing [byte]."""
@@ -103,8 +108,7 @@ def tile_vector(graph: Graph, op: Op, arch: Architecture, place: Residency) -> T
     """
     collector = TileCollector(op.name)
     cost = spec_of(op).cost(op, operand_types(op, graph.types))
-    for part in parts_of(op, graph.types):
-        cut = _Cut(graph, op, part, place)
+    for cut in _cuts(graph, op, place):
         for box in _boxes(cut, arch):
             collector.add(_tile_op(cut, box, collector, cost))
     return collector.finish()
@@ -119,7 +123,7 @@ def least_workspace(graph: Graph, op: Op, arch: Architecture, resident: frozense
         arch: The machine.
         resident: The tensors that lie in the scratchpad beside the workspace.
     """
-    least = (cut.least for cut in _streamed(graph, op, resident))
+    least = (cut.least for cut in _cuts(graph, op, _beside(resident)) if cut.is_streamed)
     return 2 * len(arch.npus) * max(least, default=0)
 
 
@@ -134,15 +138,19 @@ def workspace_for_all_indices(
         arch: The machine.
         resident: The tensors that lie in the scratchpad beside the workspace.
     """
-    least = (cut.least_at_once for cut in _streamed(graph, op, resident))
+    least = (cut.least_at_once for cut in _cuts(graph, op, _beside(resident)) if cut.is_streamed)
     return 2 * len(arch.npus) * max(least, default=0)
 
 
-def _streamed(graph: Graph, op: Op, resident: frozenset[str]) -> list[_Cut]:
-    """Return the parts of an operator of which not all is resident."""
-    place = Residency(addresses=dict.fromkeys(resident, 0), workspace_address=0, workspace_bytes=0)
-    found = [_Cut(graph, op, part, place) for part in parts_of(op, graph.types)]
-    return [cut for cut in found if any(name not in resident for name, _ in cut.views)]
+def _cuts(graph: Graph, op: Op, place: Residency) -> list[_Cut]:
+    """Return the parts of an operator, each with where its tensors are."""
+    return [_Cut(graph, op, part, place) for part in parts_of(op, graph.types)]
+
+
+def _beside(resident: frozenset[str], workspace: int = 0) -> Residency:
+    """Return a place of which only is known what is resident, and how much space is beside it."""
+    addresses = dict.fromkeys(resident, 0)
+    return Residency(addresses=addresses, workspace_address=0, workspace_bytes=workspace)
 
 
 def table_loads(
@@ -157,15 +165,12 @@ def table_loads(
         resident: The tensors that lie in the scratchpad beside the workspace.
         workspace: For tiles, no less than :func:`least_workspace` [byte].
     """
-    addresses = dict.fromkeys(resident, 0)
-    place = Residency(addresses=addresses, workspace_address=0, workspace_bytes=workspace)
 
-    def loads(part: Part) -> int:
-        cut = _Cut(graph, op, part, place)
-        pairs = enumerate(zip(part.domain, _sizes(cut, arch), strict=True))
+    def loads(cut: _Cut) -> int:
+        pairs = enumerate(zip(cut.part.domain, _sizes(cut, arch), strict=True))
         return math.prod(-(-axis.size // size) for at, (axis, size) in pairs if cut.is_cheap(at))
 
-    return max(map(loads, parts_of(op, graph.types)))
+    return max(map(loads, _cuts(graph, op, _beside(resident, workspace))))
 
 
 def _boxes(cut: _Cut, arch: Architecture) -> list[Box]:
@@ -221,7 +226,7 @@ def _central(domain: Box, sizes: Sequence[int]) -> Box:
 def _byte_limit(cut: _Cut, arch: Architecture) -> int:
     """Bytes that the tiles of one operation may take; resident work is cut for the NPUs."""
     share = -(-size_of(cut.part.domain) // (4 * len(arch.npus)))
-    if all(name in cut.place.addresses for name, _ in cut.views):
+    if not cut.is_streamed:
         return max(share, 1)
     large = max(4096, 4 * share, 2 * cut.least)  # a gather reads much for one element
     return min(cut.place.workspace_bytes // (2 * len(arch.npus)), large)
