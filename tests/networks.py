@@ -53,8 +53,10 @@ class NetworkBuilder:
         name: str,
         attrs: Mapping[str, Attr] | None = None,
         quant: Quantization | None = None,
+        dtype: DType | None = None,
     ) -> str:
-        dtype = None if quant is None else DType.S8
+        if quant is not None and dtype is None:
+            dtype = DType.S8
         op = make_op(kind, operands, self.types, name, attrs=attrs, dtype=dtype, quant=quant)
         self.ops.append(op)
         self.types[name] = op.result.type
@@ -63,25 +65,11 @@ class NetworkBuilder:
     def sums(self, source: str, name: str, kernel: tuple[int, int]) -> str:
         """Add sums of bytes over a window."""
         quant = per_tensor(self.types[source].quant.single[0])
-        op = make_op(
-            "sum_pool",
-            (source,),
-            self.types,
-            name,
-            attrs={"kernel": kernel},
-            dtype=DType.S32,
-            quant=quant,
-        )
-        self.ops.append(op)
-        self.types[name] = op.result.type
-        return name
+        return self.op("sum_pool", (source,), name, {"kernel": kernel}, quant, DType.S32)
 
     def floats(self, source: str, name: str) -> str:
         """Add the conversion of bytes to floats."""
-        op = make_op("dequantize", (source,), self.types, name, dtype=DType.F32)
-        self.ops.append(op)
-        self.types[name] = op.result.type
-        return name
+        return self.op("dequantize", (source,), name, dtype=DType.F32)
 
     def conv(
         self,
