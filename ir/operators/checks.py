@@ -19,11 +19,20 @@ from .views import clamp_of, has_attr, window_of
 BYTE_TYPES = frozenset({DType.S8, DType.U8})
 """Element types of quantised activations and weights."""
 
-SUM_TYPES = (DType.S16, DType.S32)
+_SUM_TYPES = (DType.S16, DType.S32)
 """Element types of sums of such, from the narrowest on."""
 
-MOST_APART = 255
+_MOST_APART = 255
 """How far an element of eight bits is from a zero point at most."""
+
+
+def sum_types(count: int) -> tuple[DType, ...]:
+    """Return the types that hold any sum of so many elements of eight bits, the narrowest first.
+
+    Args:
+        count: Elements.
+    """
+    return tuple(dtype for dtype in _SUM_TYPES if dtype.range[1] >= _MOST_APART * count)
 
 
 def check_float(op: Op, types: Types, result: TensorType) -> None:
@@ -134,7 +143,7 @@ def check_global_average(op: Op, types: Types, result: TensorType) -> None:
         check_average(op, types, result)
         return
     x = present(op, types, 0)
-    if x.dtype not in SUM_TYPES or x.quant is None or x.quant.single[1] != 0:
+    if x.dtype not in _SUM_TYPES or x.quant is None or x.quant.single[1] != 0:
         raise refusal(op, f"averages sums of s16 or s32 without a zero point, not {x}")
     _require_quantised(op, "result", result)
     _check_clamp(op, result)
@@ -144,9 +153,9 @@ def check_sum_pool(op: Op, types: Types, result: TensorType) -> None:
     """An 8-bit tensor; the result holds every sum, has its scale and no zero point."""
     x = present(op, types, 0)
     _require_quantised(op, "x", x)
-    most = MOST_APART * math.prod(window_of(op).kernel)
-    if result.dtype not in SUM_TYPES or result.dtype.range[1] < most:
-        raise refusal(op, f"sums up to {most}, which {result.dtype} does not hold")
+    count = math.prod(window_of(op).kernel)
+    if result.dtype not in sum_types(count):
+        raise refusal(op, f"sums up to {_MOST_APART * count}, which {result.dtype} does not hold")
     if x.quant is None or result.quant != Quantization((x.quant.scale[0],), (0,)):
         raise refusal(op, "makes sums of the operand's scale and of zero point 0")
 

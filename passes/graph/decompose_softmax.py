@@ -27,20 +27,14 @@ class DecomposeSoftmax(Pass):
 
     def run(self, module: Module, ctx: Context) -> Module:
         """Return the module without softmax; results keep their names."""
-        count = sum(op.kind == "softmax" for op in module.graph.ops)
-        if not count:
+        names = {op.name for op in module.graph.ops if op.kind == "softmax"}
+        if not names:
             return module
-        ctx.counters.add("operators decomposed", count)
-        growth = Growth.of(module.graph)
-        for op in module.graph.ops:
-            if op.kind == "softmax":
-                _decompose(op, growth)
-            else:
-                growth.ops.append(op)
-        return growth.module(module)
+        ctx.counters.add("operators decomposed", len(names))
+        return Growth.splitting(module, names, _decompose)
 
 
-def _decompose(op: Op, growth: Growth) -> None:
+def _decompose(growth: Growth, op: Op) -> None:
     (x,), axis = op.operands, op.int("axis")
     highest = growth.add(op, "reduce_max", (x,), label="max", axis=axis)
     shifted = growth.add(op, "sub", (x, highest), label="shifted")

@@ -1,6 +1,6 @@
 """A graph in the making: operators and constants that a pass adds; local to one run."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 
 from ...ir.codec.names import Namer
@@ -95,6 +95,25 @@ class Growth:
         self.constants.append(Value(fresh, self.types[fresh]))
         self.arrays[fresh] = array
         return fresh
+
+    @classmethod
+    def splitting(
+        cls, module: Module, names: Collection[str], split: Callable[["Growth", Op], None]
+    ) -> Module:
+        """Return a module in which other operators stand for some.
+
+        Args:
+            module: Before.
+            names: Of the operators that are replaced.
+            split: Adds what stands for one; the last operator gets its name (:meth:`end`).
+        """
+        growth = cls.of(module.graph)
+        for op in module.graph.ops:
+            if op.name in names:
+                split(growth, op)
+            else:
+                growth.ops.append(op)
+        return growth.module(module)
 
     def module(self, module: Module) -> Module:
         """Return a module with these operators and constants."""

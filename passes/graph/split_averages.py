@@ -13,15 +13,18 @@ order, and are left as they are.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, TypeAlias
 
 from ...ir.graph import Op
 from ...ir.module import Module, Stage
-from ...ir.operators.checks import MOST_APART, SUM_TYPES
+from ...ir.operators.checks import sum_types
 from ...ir.operators.views import has_attr
 from ...ir.types import DType, Quantization, TensorType
 from ..base import Context, Pass, require_arch
 from .growth import Growth
+
+_Made: TypeAlias = tuple[DType, Quantization]
+"""Element type and quantisation of sums."""
 
 
 @dataclass(frozen=True)
@@ -36,49 +39,39 @@ class SplitAverages(Pass):
         """Return the module without averages that wait for such images."""
         graph = module.graph
         most = require_arch(module).scratchpad_level.capacity or 0
-        split = {op.name for op in graph.ops if _is_split(op, graph.types, most)}
-        if not split:
+        found = ((op.name, _made(op, graph.types, most)) for op in graph.ops)
+        sums = {name: made for name, made in found if made is not None}
+        if not sums:
             return module
-        ctx.counters.add("averages split", len(split))
-        growth = Growth.of(graph)
-        for op in graph.ops:
-            if op.name in split:
-                _split(op, growth)
-            else:
-                growth.ops.append(op)
-        return growth.module(module)
+        ctx.counters.add("averages split", len(sums))
+        return Growth.splitting(module, sums, lambda growth, op: _split(growth, op, sums[op.name]))
 
 
-def _is_split(op: Op, types: Mapping[str, TensorType], most: int) -> bool:
-    """Whether sums of rows are worth it: the image does not fit, and they are small beside it.
+def _made(op: Op, types: Mapping[str, TensorType], most: int) -> _Made | None:
+    """Return what sums of rows are, ``None`` where they are not worth it.
+
+    They are where the image does not fit, and they are small beside it.
 
     Args:
         op: The operator.
         types: Of all tensors.
         most: Bytes of the scratchpad.
     """
-    if op.kind != "global_avg_pool" or op.result.type.quant is None or has_attr(op, "count"):
-        return False
+    if op.kind != "global_avg_pool" or has_attr(op, "count"):
+        return None
     image = types[op.operands[0]]
     rows, columns = image.shape[2:]
-    dtype = _type_of_sums(columns)
-    if dtype is None or rows == 1 or image.bytes <= most:
-        return False
-    return 2 * (image.elements // columns) * dtype.bytes <= image.bytes
+    dtype = next(iter(sum_types(columns)), None)
+    if image.quant is None or dtype is None or rows == 1 or image.bytes <= most:
+        return None
+    if 2 * (image.elements // columns) * dtype.bytes > image.bytes:
+        return None
+    return dtype, Quantization((image.quant.scale[0],), (0,))
 
 
-def _split(op: Op, growth: Growth) -> None:
+def _split(growth: Growth, op: Op, made: _Made) -> None:
     (x,) = op.operands
-    image = growth.types[x]
-    columns = image.shape[3]
-    dtype = _type_of_sums(columns)
-    assert image.quant is not None and dtype is not None
-    made = (dtype, Quantization((image.quant.scale[0],), (0,)))
+    columns = growth.types[x].shape[3]
     sums = growth.add(op, "sum_pool", (x,), label="sums", made=made, kernel=(1, columns))
     growth.add(op, op.kind, (sums,), like=op.name, given=dict(op.attrs), count=columns)
     growth.end(op)
-
-
-def _type_of_sums(count: int) -> DType | None:
-    """Return the narrowest type that holds any sum of so many elements, if there is one."""
-    return next((dtype for dtype in SUM_TYPES if dtype.range[1] >= MOST_APART * count), None)

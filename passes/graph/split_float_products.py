@@ -40,17 +40,11 @@ class SplitFloatProducts(Pass):
     def run(self, module: Module, ctx: Context) -> Module:
         """Return the module without float products, unless the array computes floats."""
         graph = module.graph
-        wanted = [op for op in graph.ops if _is_split(op)]
+        wanted = {op.name for op in graph.ops if _is_split(op)}
         if require_arch(module).precision is Precision.FP32 or not wanted:
             return module
         ctx.counters.add("products split", len(wanted))
-        growth = Growth.of(graph)
-        for op in graph.ops:
-            if _is_split(op):
-                _Split(growth).split(op)
-            else:
-                growth.ops.append(op)
-        return growth.module(module)
+        return Growth.splitting(module, wanted, lambda growth, op: _Split(growth).split(op))
 
 
 def _is_split(op: Op) -> bool:

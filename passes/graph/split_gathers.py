@@ -47,17 +47,16 @@ class SplitGathers(Pass):
     def run(self, module: Module, ctx: Context) -> Module:
         """Return the module with gathers whose tiles fit."""
         graph, most = module.graph, _tile_bytes(require_arch(module))
-        counts = {op.name: _parts(op, graph.types, most) for op in graph.ops}
-        if all(count == 1 for count in counts.values()):
+        parts = {op.name: _parts(op, graph.types, most) for op in graph.ops}
+        counts = {name: count for name, count in parts.items() if count > 1}
+        if not counts:
             return module
-        growth = Growth.of(graph)
-        for op in graph.ops:
-            if counts[op.name] > 1:
-                ctx.counters.add("gathers split")
-                _Split(growth, op, module.constants).into(counts[op.name])
-            else:
-                growth.ops.append(op)
-        return growth.module(module)
+        ctx.counters.add("gathers split", len(counts))
+        return Growth.splitting(
+            module,
+            counts,
+            lambda growth, op: _Split(growth, op, module.constants).into(counts[op.name]),
+        )
 
 
 def _tile_bytes(arch: Architecture) -> int:
