@@ -7,6 +7,7 @@ read and write lines (:mod:`.group_lines`).
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from ...ir.arch import Architecture
 from ...ir.errors import InfeasibleError, VerifyError
@@ -30,12 +31,26 @@ from .chains import Chain, passes_on, tiled_operands
 from .collect import TileCollector, cuts
 from .group_lines import Block, LineTiles, Members, cut_box, dealt_out, rows_box
 from .lines import is_active, keepers
-from .mac import Ranges, mac_operations, own_box
+from .mac import Complete, Ranges, mac_operations, own_box
 from .stripes import Stripe, has_lines, row_axis
 from .vector import table_tile
 
 _HANDED_ON = 8192
 """What a member that the vector unit runs hands to the next one of its chain at a time [byte]."""
+
+
+class _Part(NamedTuple):
+    """A part of the results of a chain's members.
+
+    Attributes:
+        box: What is made at a time.
+        outer: The box of the output tile that it is part of.
+        joined: For what box operands from outside are fetched.
+    """
+
+    box: Box
+    outer: Box
+    joined: Box
 
 
 @dataclass(frozen=True)
@@ -144,21 +159,24 @@ class ChainTiler:
         channel = self.members.home(head.name).channel if len(chain) == 1 else 0
         run.first_channels = (self.members.home(source).channel, channel)
         axes = run.tiler.axes(Dim.K)
+        is_resident = self.members.home(chain[-1].name).tensor in self.members.place.addresses
 
         def own(ranges: Ranges) -> Box:
             return own_box(head, axes, run.tiler.output_box(ranges))
 
-        def finish(sums: int, piece: Ranges, out: Ranges) -> tuple[TileOp, ...]:
+        def finish(done: Complete) -> tuple[TileOp, ...]:
             if head.name in self.members.ends:
-                return (run.finish_of(sums, piece, run.tiler.outputs(out)),)
-            place, outer = own(piece), own(out)
-            after = self._passed_on(chain, place)
-            done = 0 if after is None else 1
-            first = self._target(chain, done, place, outer)
-            finished = run.finish_of(sums, piece, first, place)
+                return (run.finish_of(done.sums, done.own, run.tiler.outputs(done.out)),)
+            # what is fetched for all of some lines may be written over by them
+            joined = done.joined if is_resident else done.out
+            part = _Part(*map(own, (done.own, done.out, joined)))
+            after = self._passed_on(chain, part.box)
+            passed = 0 if after is None else 1
+            first = self._target(chain, passed, part)
+            finished = run.finish_of(done.sums, done.own, first, part.box)
             if after is not None:
-                finished = self._joined(finished, after, outer)
-            return (finished, *self._tail(chain, place, outer, done + 1))
+                finished = self._joined(finished, after, part)
+            return (finished, *self._tail(chain, part, passed + 1))
 
         return run.blocks(finish)
 
@@ -173,13 +191,13 @@ class ChainTiler:
         parts = tuple(self.lines.within_tiles((after,), box[row_axis(after.result.type)]))
         return after if len(parts) == 1 else None
 
-    def _joined(self, finished: TileOp, op: Op, outer: Box) -> TileOp:
+    def _joined(self, finished: TileOp, op: Op, part: _Part) -> TileOp:
         """Return an operation that finishes sums, and does the work of the next member, too.
 
         Args:
             finished: The operation; it writes what the member makes.
             op: The member.
-            outer: For what box operands from outside are fetched.
+            part: What is made.
         """
         read, box = other_read(self.graph, op, finished.works_for), finished.written
         if read is None:
@@ -190,7 +208,7 @@ class ChainTiler:
             )
         else:
             name = op.operands[read.operand]
-            other = self._operand(op, read, box[row_axis(op.result.type)], outer, {})
+            other = self._operand(op, read, box[row_axis(op.result.type)], part.joined, {})
             channel = self.members.home(name).channel
             size = read.elements(box) * self.graph.types[name].dtype.bytes
         shifts = channel, self.members.home(op.name).channel
@@ -225,9 +243,10 @@ class ChainTiler:
         most = _HANDED_ON // widest if chain[1:] else type.elements
         for share in dealt_out(rows_box(type, made), rows, len(self.arch.npus)):
             for box in _in_pieces(share, rows, most):
-                first = self.collector.tile(self._target(chain, 0, box, box))
-                head = self._operation(chain[0], box, box, first, {})
-                yield (head, *self._tail(chain, box, box, 1))
+                part = _Part(box, box, box)
+                first = self.collector.tile(self._target(chain, 0, part))
+                head = self._operation(chain[0], part, first, {})
+                yield (head, *self._tail(chain, part, 1))
 
     def _copies(self, chain: Chain, made: Range) -> Iterator[Block]:
         """Yield the copies of what does not lie in place in a concatenation."""
@@ -239,61 +258,57 @@ class ChainTiler:
             rows = list(part.domain)
             rows[row_axis(op.result.type)] = made
             for box in dealt_out(tuple(rows), row_axis(op.result.type), len(self.arch.npus)):
-                out = self.collector.tile(self._target(chain, 0, box, box))
+                out = self.collector.tile(self._target(chain, 0, _Part(box, box, box)))
                 shifts = (self.members.home(name).channel, self.members.home(op.name).channel)
                 yield (self.lines.copy(op, box, (self.lines.tile_with(name, made),), out, shifts),)
 
-    def _tail(self, chain: Chain, box: Box, outer: Box, first: int) -> Iterator[TileOp]:
+    def _tail(self, chain: Chain, part: _Part, first: int) -> Iterator[TileOp]:
         """Yield the operations of the members of a chain from one of them on."""
-        axis = row_axis(chain[0].result.type)
+        axis, box = row_axis(chain[0].result.type), part.box
         for position, op in enumerate(chain[first:], start=first):
             before = chain[position - 1].name
-            given = {before: self.collector.tile(self._target(chain, position - 1, box, outer))}
-            out = self.collector.tile(self._target(chain, position, box, outer))
+            given = {before: self.collector.tile(self._target(chain, position - 1, part))}
+            out = self.collector.tile(self._target(chain, position, part))
             for rows in self.lines.within_tiles((op,), box[axis]):
-                part = (*box[:axis], rows, *box[axis + 1 :])
-                yield self._operation(op, part, outer, out, given)
+                inner = part._replace(box=(*box[:axis], rows, *box[axis + 1 :]))
+                yield self._operation(op, inner, out, given)
 
-    def _target(self, chain: Chain, position: int, box: Box, outer: Box) -> Tile:
+    def _target(self, chain: Chain, position: int, part: _Part) -> Tile:
         """Return the tile that a member of a chain writes.
 
         Args:
             chain: The chain.
             position: Of the member.
-            box: What is computed.
-            outer: The box of the output tile that it is part of.
+            part: What is made.
         """
         name = chain[position].name
         if position < len(chain) - 1:
-            return self.lines.tile(name, Role.INNER, box)
+            return self.lines.tile(name, Role.INNER, part.box)
         home = self.members.home(name)
         if home.tensor not in self.members.ends:
             return self.collector.tiles[self.lines.now[home.tensor]]
         if home.tensor in self.members.place.addresses:
             return self.lines.whole(home.tensor)
-        return self.lines.tile(home.tensor, Role.O, shifted(outer, home.channel))
+        return self.lines.tile(home.tensor, Role.O, shifted(part.outer, home.channel))
 
-    def _operation(
-        self, op: Op, box: Box, outer: Box, out: int, given: Mapping[str, int]
-    ) -> TileOp:
+    def _operation(self, op: Op, part: _Part, out: int, given: Mapping[str, int]) -> TileOp:
         """Return an operation of a member that the vector unit runs, or that copies.
 
         Args:
             op: The member.
-            box: What is computed, along the result's axes.
-            outer: For what box operands from outside are fetched.
+            part: What is made, along the result's axes.
             out: The tile that it writes.
             given: Tiles of operands.
         """
-        types = operand_types(op, self.graph.types)
-        part, parameters = aligned_part(op, types), op.operands[len(tiled_operands(op)) :]
+        types, box = operand_types(op, self.graph.types), part.box
+        all_reads, parameters = (
+            aligned_part(op, types).reads,
+            op.operands[len(tiled_operands(op)) :],
+        )
         rows = box[row_axis(op.result.type)]
-        reads = [
-            self._operand(op, part.reads[number], rows, outer, given)
-            for number in range(len(part.reads))
-        ]
+        reads = [self._operand(op, read, rows, part.joined, given) for read in all_reads]
         reads += [self.collector.tile(table_tile(self.graph, name)) for name in parameters]
-        names = (*(op.operands[read.operand] for read in part.reads), *parameters, op.name)
+        names = (*(op.operands[read.operand] for read in all_reads), *parameters, op.name)
         cost = spec_of(op).cost(op, types)
         found = self.collector.op(
             op,
@@ -308,13 +323,13 @@ class ChainTiler:
             cost=cost,
             read_bytes=sum(
                 read.elements(box) * self.graph.types[op.operands[read.operand]].dtype.bytes
-                for read in part.reads
+                for read in all_reads
             ),
             written_bytes=size_of(box) * op.result.type.dtype.bytes,
         )
 
     def _operand(
-        self, op: Op, read: Read, rows: Range, outer: Box, given: Mapping[str, int]
+        self, op: Op, read: Read, rows: Range, joined: Box, given: Mapping[str, int]
     ) -> int:
         name = op.operands[read.operand]
         if name in given:
@@ -333,7 +348,9 @@ class ChainTiler:
             return self.lines.now[name]
         if name in self.members.place.addresses and not self.graph.is_constant(name):
             return self.collector.tile(_seen(self.lines.whole(name), read.view))
-        return self.collector.tile(_seen(self.lines.tile(name, Role.I, read.box(outer)), read.view))
+        return self.collector.tile(
+            _seen(self.lines.tile(name, Role.I, read.box(joined)), read.view)
+        )
 
 
 def _seen(tile: Tile, view: View) -> Tile:

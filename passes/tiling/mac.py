@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import product
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from ...ir.arch import Architecture
 from ...ir.errors import InfeasibleError, VerifyError
@@ -139,6 +139,24 @@ class NestCuts:
     def sums_start(self) -> int:
         """Where the tile of sums starts that one operation finishes."""
         return self.accumulator_start if self.accumulates_inside else self.boundary
+
+    def joined_start(self, most: int) -> int:
+        """Return where boxes of outputs start that operands of operators behind are fetched for.
+
+        They are tiles of outputs where these are small enough; large ones, and outputs that lie
+        whole in the scratchpad, are cut by the loops inside, so that nobody waits for all of them.
+
+        Args:
+            most: Outputs that a box has at most, if more are finished by several operations.
+        """
+        start = self.home_start(Operand.O)
+        while start < self.sums_start and self._outputs(start) > most:
+            start += 1
+        return start
+
+    def _outputs(self, start: int) -> int:
+        """Return how many outputs the loops from one of them on make."""
+        return math.prod(self.sizes[start][dim] for dim in RELEVANT[Operand.O])
 
     def iterations(self) -> Iterator[tuple[int, ...]]:
         """Yield the loop indices of every operation, in loop order."""
@@ -379,9 +397,27 @@ def in_steps(workload: Workload, inputs: Tile) -> Workload:
     )
 
 
-Finish: TypeAlias = Callable[[int, Ranges, Ranges], tuple[TileOp, ...]]
-"""From an accumulator tile, its index ranges and those of the output tile that it is part of, to
-the operations that turn sums into results."""
+class Complete(NamedTuple):
+    """Sums that are complete.
+
+    Attributes:
+        sums: Index of the accumulator tile.
+        own: Its index ranges.
+        out: Those of the output tile that it is part of.
+        joined: Those for which operands of operators that follow are fetched.
+    """
+
+    sums: int
+    own: Ranges
+    out: Ranges
+    joined: Ranges
+
+
+Finish: TypeAlias = Callable[[Complete], tuple[TileOp, ...]]
+"""From complete sums to the operations that turn them into results."""
+
+_JOINED = 16384
+"""Results for which operands of operators that follow are fetched at once, if more are made."""
 
 
 @dataclass
@@ -470,8 +506,9 @@ class MacOperations:
         if sums not in finishing:
             own = self.ranges(index[: self.cuts.sums_start])
             out = self.ranges(index[: self.cuts.home_start(Operand.O)])
-            assert own is not None and out is not None
-            finishing[sums] = finish(sums, own, out)
+            joined = self.ranges(index[: self.cuts.joined_start(_JOINED)])
+            assert own is not None and out is not None and joined is not None
+            finishing[sums] = finish(Complete(sums, own, out, joined))
 
     def _tile(self, role: Role, index: tuple[int, ...], make: Callable[[Ranges], Tile]) -> int:
         if (role, index) not in self._known:
@@ -555,8 +592,8 @@ def tile_mac(
     collector = TileCollector(op.name)
     run = mac_operations(graph, op, nest, arch, place, collector, resident)
 
-    def finish(sums: int, own: Ranges, out: Ranges) -> tuple[TileOp, ...]:
-        return (run.finish_of(sums, own, run.tiler.outputs(out)),)
+    def finish(done: Complete) -> tuple[TileOp, ...]:
+        return (run.finish_of(done.sums, done.own, run.tiler.outputs(done.out)),)
 
     for block in run.blocks(finish):
         for item in block:
