@@ -416,7 +416,7 @@ class Complete(NamedTuple):
 Finish: TypeAlias = Callable[[Complete], tuple[TileOp, ...]]
 """From complete sums to the operations that turn them into results."""
 
-_JOINED = 16384
+_JOINED = 4096
 """Results for which operands of operators that follow are fetched at once, if more are made."""
 
 

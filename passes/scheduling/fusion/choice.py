@@ -74,7 +74,7 @@ def fused_plan(
                 base = _plan(alone, order, in_place) or base
             intervals = Intervals(graph, arch, base, traffic, delay, deadline, most)
             chosen = dict.fromkeys(intervals.groups(may_take_longer=item) for item in (True, False))
-            plans = [_best_with(planned, plain, groups) for groups in chosen]
+            plans = [_best_with(planned, plain, plain, groups) for groups in chosen]
             return min(plans, key=lambda item: _price(plain, item))
 
         best = beside(plain, True, MOST_OPERATIONS)
@@ -86,9 +86,10 @@ def fused_plan(
         groups = Variants(graph, best, traffic, delay, deadline).better()
         if groups != best.plan.groups:
             best = better_of(plain, best, _plan(planned, groups))
-    joined = epilogues(graph, arch)
-    if best is plain and joined and not deadline.is_over:
-        best = better_of(plain, plain, _plan(planned, joined))
+    taken = frozenset(name for group in best.plan.groups for name in group.members)
+    beside = tuple(item for item in epilogues(graph, arch) if taken.isdisjoint(item.members))
+    if beside and not deadline.is_over:
+        best = _best_with(planned, plain, best, beside)
     return best
 
 
@@ -111,15 +112,30 @@ def _apart(plain: Measured, alone: Alone) -> Measured | None:
 def _best_with(
     planned: Callable[[tuple[Group, ...]], Measured | None],
     plain: Measured,
+    best: Measured,
     groups: tuple[Group, ...],
 ) -> Measured:
-    """Return the best plan with groups, with those that are not slower, or without."""
-    found, groups = that_can_be_planned(planned, groups)
+    """Return the best plan with groups beside others, with those that are not slower, or without.
+
+    Args:
+        planned: Plans with groups; ``None`` where one of them cannot be tiled.
+        plain: The plan without groups.
+        best: The best plan so far; what it has is kept.
+        groups: The groups, in the order of the plan.
+    """
+
+    def beside(added: tuple[Group, ...]) -> Measured | None:
+        return planned((*best.plan.groups, *added))
+
+    found, added = that_can_be_planned(beside, groups)
     if found is None:
-        return plain
-    kept = tuple(group for group, lost in _losses(plain, found) if lost <= 0)
-    best = better_of(plain, plain, found)
-    return best if len(kept) == len(groups) else better_of(plain, best, _plan(planned, kept))
+        return best
+    losses = [(group, lost) for group, lost in _losses(plain, found) if group in added]
+    kept = tuple(group for group, lost in losses if lost <= 0)
+    better = better_of(plain, best, found)
+    if not kept or len(kept) == len(added):
+        return better
+    return better_of(plain, better, _plan(beside, kept))
 
 
 def that_can_be_planned(
