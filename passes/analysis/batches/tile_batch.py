@@ -269,7 +269,25 @@ class TileBatch:
         """Return how often a tile is loaded if those inside of a loop remain, ``[B]``."""
         turns = self.batch.turns(operand)
         within = turns.tiles(self._home(operand)) // turns.tiles(kept)
-        return turns.visits(kept) * within
+        return self._shared(turns, kept, turns.visits(kept) * within)
+
+    def _shared(self, turns: Turns, kept: Ints, loads: Ints) -> Ints:
+        """Return how often tiles are loaded if NPUs side by side need the same ones.
+
+        Accumulations that follow each other are dealt out. Where loops just outside of them leave
+        an operand as it is, all that run at a time go through the same tiles of it.
+
+        Args:
+            turns: The loops that change the operand's tile.
+            kept: Where the tiles that remain start.
+            loads: How often each NPU by itself would load one.
+        """
+        if self.npus == 1:
+            return loads
+        prefix, rows = self.batch.prefix, self.batch.rows
+        alike = prefix[rows, self._accumulators] // prefix[rows, turns.behind(self._accumulators)]
+        is_shared = self._is_inside & (turns.behind(kept) > self._accumulators)
+        return np.where(is_shared, loads * -(-alike // self.npus) // alike, loads)
 
     def _streamed(self) -> tuple[Operand, ...]:
         return tuple(item for item in (Operand.W, Operand.I) if item not in self.placement)
