@@ -275,7 +275,8 @@ class TileBatch:
         """Return how often tiles are loaded if NPUs side by side need the same ones.
 
         Accumulations that follow each other are dealt out. Where loops just outside of them leave
-        an operand as it is, all that run at a time go through the same tiles of it.
+        an operand as it is, all that run at a time go through the same tiles of it. What loops
+        further out would let some of them share is left out: searches that saw it ended earlier.
 
         Args:
             turns: The loops that change the operand's tile.

@@ -36,7 +36,11 @@ def compile_fused(
     budget: int | None = None,
 ) -> Compiled:
     """Compile a network with given groups and compute what its outputs must be."""
-    module = replace(planned(graph, arch, groups, budget), constants=Constants(data))
+    return tiled(replace(planned(graph, arch, groups, budget), constants=Constants(data)))
+
+
+def tiled(module: Module) -> Compiled:
+    """Compile a module that has its plan, and compute what its outputs must be."""
     for item in (MapOperators(mapper="output-stationary"), ScheduleTiles()):
         module = item.run(module, Context())
     return lowered_with(module)

@@ -10,10 +10,11 @@ from hypothesis import given, settings
 
 from accnn.ir.errors import InfeasibleError, VerifyError
 from accnn.ir.graph import Attr, Graph, eliminate_dead
-from accnn.ir.graph_schedule import Group
+from accnn.ir.graph_schedule import Group, Stream
 from accnn.ir.isa.instructions import Unit
 from accnn.ir.mapping import Allocation, Loop, SpatialLoop
 from accnn.ir.module import Module
+from accnn.ir.resources import Constants
 from accnn.ir.tiles.events import TRANSFERS, EventKind
 from accnn.ir.tiles.graph import Role, TileGraph
 from accnn.ir.types import DType
@@ -22,6 +23,7 @@ from accnn.passes.base import Context
 from accnn.passes.scheduling.fusion.epilogues import is_group
 from accnn.passes.scheduling.map_operators import MapOperators
 from accnn.passes.scheduling.static.schedule_tiles import ScheduleTiles
+from accnn.passes.tiling import mac
 from accnn.passes.tiling.stripes import hands_out, rows_of, stripes, usual_rows
 from tests.flow import Compiled
 from tests.inputs import Array
@@ -35,6 +37,7 @@ from tests.passes.tiling.fused import (
     inverted,
     planned,
     shortcut,
+    tiled,
 )
 from tests.thinned import examples, thinned
 from tests.tiles import tiles_of
@@ -561,6 +564,43 @@ def test_a_sum_is_stored_and_not_fetched_by_what_follows_it_in_a_group(
         assert set(kinds) == {EventKind.STORE}
     else:
         assert not kinds
+    assert compiled.wrong(compiled.run(detect_races=True)) == []
+
+
+@pytest.mark.parametrize("arch", MACHINES)
+@pytest.mark.parametrize("most", [1, 4096, 20000])
+def test_what_is_added_to_a_resident_result_comes_in_parts(
+    arch: str, most: int, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(mac, "_JOINED", most)
+    graph, data = bottleneck(28)
+    module = planned(graph, arch, (Group(members=("c", "y")),))
+    plan = module.graph_schedule
+    assert plan is not None
+    step = plan.step_of["y"]
+    size = graph.types["x"].bytes
+    plan = replace(
+        plan,
+        residences=tuple(item for item in plan.residences if item.tensor != "x"),
+        loads=(),
+        streams=(
+            Stream(tensor="x", step=0, bytes=size),
+            Stream(tensor="x", step=step, bytes=size),
+        ),
+    )
+
+    compiled = tiled(replace(module, graph_schedule=plan, constants=Constants(data)))
+
+    schedule = compiled.module.tile_schedule
+    assert schedule is not None
+    tiles = [
+        schedule.graph.tiles[event.subject]
+        for event in schedule.events
+        if event.kind is EventKind.LOAD and event.step == step
+    ]
+    parts = [tile.bytes for tile in tiles if tile.tensor == "x"]
+    assert sum(parts) == size
+    assert (len(parts) > 1) == (most < size)
     assert compiled.wrong(compiled.run(detect_races=True)) == []
 
 

@@ -13,6 +13,7 @@ from accnn.ir.isa.instructions import Space
 from accnn.ir.isa.spaces import accumulator_level
 from accnn.ir.mapping import Loop, SpatialLoop, even_nest
 from accnn.ir.ops import workload
+from accnn.ir.tiles.events import TRANSFERS
 from accnn.ir.tiles.graph import Role
 from accnn.ir.workload import Dim, Operand
 from accnn.passes.analysis.batches.batch import evaluate_batch
@@ -252,3 +253,44 @@ def test_operations_that_wait_for_the_place_of_their_sums_are_seen(bandwidth: in
 
     assert found == pytest.approx(taken, rel=0.08)
     assert (taken > 1.15 * 112_896) == waits
+
+
+@pytest.mark.parametrize(
+    ("outer", "times"),
+    [
+        ([Loop(Dim.P, 4), Loop(Dim.K, 4)], 4),  # NPUs make different channels
+        ([Loop(Dim.K, 4), Loop(Dim.P, 4)], 1),  # all NPUs go through the same filters
+        ([Loop(Dim.P, 2), Loop(Dim.K, 4), Loop(Dim.P, 2)], 2),  # two of them do
+    ],
+)
+def test_filters_that_several_npus_need_at_a_time_come_once(outer: list[Loop], times: int):
+    """Sums of three rows each, and a scratchpad in which hardly any filters remain."""
+    machine = load_architecture("flexer-arch5")
+    net = NetworkBuilder()
+    net.conv(net.input("x", (1, 256, 12, 12)), "y", 128, 3)
+    graph = net.build("y")
+    work = workload(graph.ops[0], graph.types)
+    temporal = {level.name: [] for level in machine.levels}
+    temporal["dram"] = [*outer, Loop(Dim.C, 8), Loop(Dim.S, 3), Loop(Dim.R, 3)]
+    temporal["reg"] = [Loop(Dim.P, 3), Loop(Dim.Q, 12)]
+    unrolled = [SpatialLoop(Dim.K, 32, "column"), SpatialLoop(Dim.C, 32, "row")]
+    bypass = frozenset({(Operand.O, "gb")})
+    nest = even_nest(work, machine, temporal, unrolled, bypass=bypass)
+    resident = frozenset({Operand.I, Operand.O})
+    place = Residency(
+        addresses={"x": 1 << 14, "y": 1 << 16}, workspace_address=0, workspace_bytes=12 << 10
+    )
+    tiles = tile_mac(graph, graph.ops[0], nest, machine, place)
+    ranges = {
+        Space.GB: (0, 12 << 10),
+        Space.AB: (0, machine.whole_capacity("ab")),
+        Space.PB: (0, machine.vector.parameter_bytes),
+    }
+    schedule = schedule_static(tiles, machine, ranges)
+    moved = [event for event in schedule.events if event.kind in TRANSFERS]
+    loads = [item for item in moved if schedule.graph.tiles[item.subject].role is Role.W]
+    found = TileBatch(batch_nests([nest]), machine, resident, len(machine.npus))
+
+    filters = 4 * 8 * 3 * 3
+    assert found._loads(Operand.W, found._home(Operand.W))[0] == times * filters
+    assert len(loads) == pytest.approx(times * filters, rel=0.1)

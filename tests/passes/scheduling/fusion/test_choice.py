@@ -201,3 +201,42 @@ def test_groups_are_chosen_beside_plans_with_results_in_place_and_without(
 
 def unasked(*_: object) -> None:
     raise AssertionError
+
+
+@pytest.mark.parametrize(("slower", "kept"), [((), ("c", "f")), (("c",), ("f",)), (("c", "f"), ())])
+def test_what_groups_leave_is_joined_where_it_is_not_slower(
+    slower: tuple[str, ...], kept: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+):
+    """Groups are chosen for the first two operators; two more chains could be joined."""
+    net = NetworkBuilder()
+    x = net.input("x", (1, 8, 6, 6))
+    shape = per_tensor(0.1)
+    a = net.op("add", (net.conv(x, "a", 8, 3), x), "b", quant=shape)
+    c = net.op("add", (net.conv(a, "c", 8, 3), x), "d", quant=shape)
+    graph = net.build(net.op("add", (net.conv(c, "f", 8, 3), x), "g", quant=shape))
+    order = tuple(op.name for op in graph.ops)
+    chosen = Group(members=("a", "b"), rows=2)
+    plain = measured((), 1000, 600)
+    times = tuple(100.0 for _ in order)
+    plain = replace(plain, plan=replace(plain.plan, order=order), times=times, prospects=times)
+
+    def planned(groups: tuple[Group, ...]) -> Measured:
+        took = [500.0 if group.members[0] in slower else 100.0 for group in groups]
+        times = (*took, 100.0 * (len(order) - 2 * len(groups)))
+        found = measured(groups, 1000 - 100 * len(groups))
+        steps = (*found.plan.order, "others")
+        return replace(found, plan=replace(found.plan, order=steps), times=times, prospects=times)
+
+    monkeypatch.setattr(
+        choice, "Intervals", lambda *_: SimpleNamespace(groups=lambda **_: (chosen,))
+    )
+    monkeypatch.setattr(
+        choice, "Variants", lambda _, best, *__: SimpleNamespace(better=lambda: best.plan.groups)
+    )
+    arch, traffic = load_architecture("simba"), CorrectedTraffic(unasked, unasked)
+
+    found = fused_plan(
+        graph, arch, plain, planned, unasked, traffic, Delay(bandwidth=1.0), Fuse.GROUPS
+    )
+
+    assert tuple(group.members[0] for group in found.plan.groups) == ("a", *kept)
