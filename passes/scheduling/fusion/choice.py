@@ -1,8 +1,9 @@
 """Choose fused groups, plan with them, and keep them where nothing becomes worse.
 
 A plan without groups tells what its operators move. Groups are chosen where that is saved, once so
-that some may take longer than their members one by one, and once so that none does. The plans with
-them are measured like any other, and taken only if they move less and take no longer as a whole.
+that some may take longer than their members one by one, and once so that none does. At last, operators
+that are in none are joined with what only finishes their tiles. The plans with them are measured
+like any other, and taken only if they move less and take no longer as a whole.
 What is compared are the estimates of plans; the nests of the program are found later.
 """
 
@@ -87,9 +88,9 @@ def fused_plan(
         if groups != best.plan.groups:
             best = better_of(plain, best, _plan(planned, groups))
     taken = frozenset(name for group in best.plan.groups for name in group.members)
-    beside = tuple(item for item in epilogues(graph, arch) if taken.isdisjoint(item.members))
-    if beside and not deadline.is_over:
-        best = _best_with(planned, plain, best, beside)
+    joined = tuple(item for item in epilogues(graph, arch) if taken.isdisjoint(item.members))
+    if joined and not deadline.is_over:
+        best = _best_with(planned, plain, best, joined)
     return best
 
 
