@@ -1,10 +1,10 @@
 """Choose fused groups, plan with them, and keep them where nothing becomes worse.
 
 A plan without groups tells what its operators move. Groups are chosen where that is saved, once so
-that some may take longer than their members one by one, and once so that none does. At last, operators
-that are in none are joined with what only finishes their tiles. The plans with them are measured
-like any other, and taken only if they move less and take no longer as a whole.
-What is compared are the estimates of plans; the nests of the program are found later.
+that some may take longer than their members one by one, and once so that none does. At last,
+operators that are in none are joined with what only finishes their tiles. The plans with them are
+measured like any other, and taken only if they move less and take no longer as a whole. What is
+compared are the estimates of plans; the nests of the program are found later.
 """
 
 from collections.abc import Callable, Iterator
