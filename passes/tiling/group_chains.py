@@ -301,14 +301,11 @@ class ChainTiler:
             given: Tiles of operands.
         """
         types, box = operand_types(op, self.graph.types), part.box
-        all_reads, parameters = (
-            aligned_part(op, types).reads,
-            op.operands[len(tiled_operands(op)) :],
-        )
+        aligned, parameters = aligned_part(op, types), op.operands[len(tiled_operands(op)) :]
         rows = box[row_axis(op.result.type)]
-        reads = [self._operand(op, read, rows, part.joined, given) for read in all_reads]
+        reads = [self._operand(op, read, rows, part.joined, given) for read in aligned.reads]
         reads += [self.collector.tile(table_tile(self.graph, name)) for name in parameters]
-        names = (*(op.operands[read.operand] for read in all_reads), *parameters, op.name)
+        names = (*(op.operands[read.operand] for read in aligned.reads), *parameters, op.name)
         cost = spec_of(op).cost(op, types)
         found = self.collector.op(
             op,
@@ -323,7 +320,7 @@ class ChainTiler:
             cost=cost,
             read_bytes=sum(
                 read.elements(box) * self.graph.types[op.operands[read.operand]].dtype.bytes
-                for read in all_reads
+                for read in aligned.reads
             ),
             written_bytes=size_of(box) * op.result.type.dtype.bytes,
         )
@@ -348,9 +345,8 @@ class ChainTiler:
             return self.lines.now[name]
         if name in self.members.place.addresses and not self.graph.is_constant(name):
             return self.collector.tile(_seen(self.lines.whole(name), read.view))
-        return self.collector.tile(
-            _seen(self.lines.tile(name, Role.I, read.box(joined)), read.view)
-        )
+        fetched = self.lines.tile(name, Role.I, read.box(joined))
+        return self.collector.tile(_seen(fetched, read.view))
 
 
 def _seen(tile: Tile, view: View) -> Tile:

@@ -39,6 +39,10 @@ _Moving: TypeAlias = Sequence[tuple[Dim, Sequence[tuple[int, int]]]]
 """Dimensions, each with the outer loops along it: number, and distance of one step."""
 
 
+_JOINED = 4096
+"""Outputs for which operands of operators behind are fetched at once, if more are made."""
+
+
 @dataclass(frozen=True)
 class NestCuts:
     """How a nest splits into operations (outside) and descriptors (inside).
@@ -140,17 +144,15 @@ class NestCuts:
         """Where the tile of sums starts that one operation finishes."""
         return self.accumulator_start if self.accumulates_inside else self.boundary
 
-    def joined_start(self, most: int) -> int:
-        """Return where boxes of outputs start that operands of operators behind are fetched for.
+    @cached_property
+    def joined_start(self) -> int:
+        """Where parts of outputs start that operands of operators behind are fetched for.
 
-        They are tiles of outputs where these are small enough; large ones, and outputs that lie
-        whole in the scratchpad, are cut by the loops inside, so that nobody waits for all of them.
-
-        Args:
-            most: Outputs that a box has at most, if more are finished by several operations.
+        They are tiles of outputs where these are small enough; large ones, and all outputs if they
+        lie whole in the scratchpad, are cut by the loops inside.
         """
         start = self.home_start(Operand.O)
-        while start < self.sums_start and self._outputs(start) > most:
+        while start < self.sums_start and self._outputs(start) > _JOINED:
             start += 1
         return start
 
@@ -404,7 +406,7 @@ class Complete(NamedTuple):
         sums: Index of the accumulator tile.
         own: Its index ranges.
         out: Those of the output tile that it is part of.
-        joined: Those for which operands of operators that follow are fetched.
+        joined: Those of a part of the outputs, no larger than that tile.
     """
 
     sums: int
@@ -415,9 +417,6 @@ class Complete(NamedTuple):
 
 Finish: TypeAlias = Callable[[Complete], tuple[TileOp, ...]]
 """From complete sums to the operations that turn them into results."""
-
-_JOINED = 4096
-"""Results for which operands of operators that follow are fetched at once, if more are made."""
 
 
 @dataclass
@@ -506,7 +505,7 @@ class MacOperations:
         if sums not in finishing:
             own = self.ranges(index[: self.cuts.sums_start])
             out = self.ranges(index[: self.cuts.home_start(Operand.O)])
-            joined = self.ranges(index[: self.cuts.joined_start(_JOINED)])
+            joined = self.ranges(index[: self.cuts.joined_start])
             assert own is not None and out is not None and joined is not None
             finishing[sums] = finish(Complete(sums, own, out, joined))
 
