@@ -30,7 +30,12 @@ def compiled_shortcut(tiles: str, *, all_off_chip: bool = False) -> Compiled:
 
 @pytest.mark.parametrize(
     ("tiles", "all_off_chip"),
-    [("static", False), ("static", True), ("flexer-across", False), ("static-across", True)],
+    [
+        ("static", False),
+        ("flexer-across", False),
+        pytest.param("static", True, marks=pytest.mark.slow),
+        pytest.param("static-across", True, marks=pytest.mark.slow),
+    ],
 )
 def test_a_sum_that_is_read_twice_comes_back_once(tiles: str, all_off_chip: bool):
     compiled = compiled_shortcut(tiles, all_off_chip=all_off_chip)

@@ -14,6 +14,7 @@ from accnn.passes.graph.split_averages import SplitAverages
 from accnn.runtime_sim.reference.run import run
 from tests.flow import compile_graph
 from tests.networks import NetworkBuilder, per_tensor
+from tests.thinned import thinned
 
 SIMBA = load_architecture("simba")
 SCRATCHPAD = 128 * 1024
@@ -100,7 +101,7 @@ def squeezed(channels: int = 360, size: int = 20) -> tuple[Graph, dict]:
     return net.build(net.conv(scaled, "y", 24, 1)), net.data
 
 
-@pytest.mark.parametrize("arch", ["simba", "flexer-arch5"])
+@pytest.mark.parametrize("arch", [*thinned(["simba", "flexer-arch5"])])
 def test_programs_are_right_however_they_are_scheduled(arch: str):
     graph, data = squeezed(720 if arch == "flexer-arch5" else 360)
     for scheduler, tiles in (("in-order", "static"), ("cosma", "flexer-across")):
