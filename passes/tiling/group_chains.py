@@ -168,14 +168,14 @@ class ChainTiler:
             if head.name in self.members.ends:
                 return (run.finish_of(done.sums, done.own, run.tiler.outputs(done.out)),)
             # what is fetched for all of some lines may be written over by them
-            joined = done.joined if is_resident else done.out
+            joined = run.joined(done) if is_resident else done.out
             part = _Part(*map(own, (done.own, done.out, joined)))
             after = self._passed_on(chain, part.box)
             passed = 0 if after is None else 1
             first = self._target(chain, passed, part)
             finished = run.finish_of(done.sums, done.own, first, part.box)
             if after is not None:
-                finished = self._joined(finished, after, part)
+                finished = self._joined(finished, after, part.joined)
             return (finished, *self._tail(chain, part, passed + 1))
 
         return run.blocks(finish)
@@ -191,13 +191,13 @@ class ChainTiler:
         parts = tuple(self.lines.within_tiles((after,), box[row_axis(after.result.type)]))
         return after if len(parts) == 1 else None
 
-    def _joined(self, finished: TileOp, op: Op, part: _Part) -> TileOp:
+    def _joined(self, finished: TileOp, op: Op, joined: Box) -> TileOp:
         """Return an operation that finishes sums, and does the work of the next member, too.
 
         Args:
             finished: The operation; it writes what the member makes.
             op: The member.
-            part: What is made.
+            joined: For what box operands from outside are fetched.
         """
         read, box = other_read(self.graph, op, finished.works_for), finished.written
         if read is None:
@@ -208,7 +208,7 @@ class ChainTiler:
             )
         else:
             name = op.operands[read.operand]
-            other = self._operand(op, read, box[row_axis(op.result.type)], part.joined, {})
+            other = self._operand(op, read, box[row_axis(op.result.type)], joined, {})
             channel = self.members.home(name).channel
             size = read.elements(box) * self.graph.types[name].dtype.bytes
         shifts = channel, self.members.home(op.name).channel

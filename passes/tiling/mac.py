@@ -406,13 +406,13 @@ class Complete(NamedTuple):
         sums: Index of the accumulator tile.
         own: Its index ranges.
         out: Those of the output tile that it is part of.
-        joined: Those of a part of the outputs, no larger than that tile.
+        at: Index of the outer loops, of the first operation that adds to them.
     """
 
     sums: int
     own: Ranges
     out: Ranges
-    joined: Ranges
+    at: tuple[int, ...]
 
 
 Finish: TypeAlias = Callable[[Complete], tuple[TileOp, ...]]
@@ -505,9 +505,18 @@ class MacOperations:
         if sums not in finishing:
             own = self.ranges(index[: self.cuts.sums_start])
             out = self.ranges(index[: self.cuts.home_start(Operand.O)])
-            joined = self.ranges(index[: self.cuts.joined_start])
-            assert own is not None and out is not None and joined is not None
-            finishing[sums] = finish(Complete(sums, own, out, joined))
+            assert own is not None and out is not None
+            finishing[sums] = finish(Complete(sums, own, out, index))
+
+    def joined(self, done: Complete) -> Ranges:
+        """Return index ranges for which operands of operators behind are fetched.
+
+        Args:
+            done: Sums that are among them.
+        """
+        found = self.ranges(done.at[: self.cuts.joined_start])
+        assert found is not None
+        return found
 
     def _tile(self, role: Role, index: tuple[int, ...], make: Callable[[Ranges], Tile]) -> int:
         if (role, index) not in self._known:

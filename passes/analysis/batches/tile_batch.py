@@ -285,9 +285,9 @@ class TileBatch:
         """
         if self.npus == 1:
             return loads
-        prefix, rows = self.batch.prefix, self.batch.rows
-        alike = prefix[rows, self._accumulators] // prefix[rows, turns.behind(self._accumulators)]
-        is_shared = self._is_inside & (turns.behind(kept) > self._accumulators)
+        inside = self._accumulators
+        alike = self.batch.prefix[self.batch.rows, inside] // turns.visits(inside)
+        is_shared = self._is_inside & (turns.behind(kept) > inside)
         return np.where(is_shared, loads * -(-alike // self.npus) // alike, loads)
 
     def _streamed(self) -> tuple[Operand, ...]:
