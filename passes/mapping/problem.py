@@ -79,6 +79,8 @@ class MappingProblem:
         objective: What to minimise.
         kept_weights: Of what a stripe of a fused group makes of an operator: bytes of the weights'
             memory that its weights may take from stripe to stripe. ``None``: it is no such part.
+        windows: Rows and columns of the windows of a pool that finishes tiles of the result; whole
+            ones are best.
         even: Whether all operands of a level must start their tiles at the same loop.
         padding: Whether extents may be padded where that pays.
         rules: Whose rules count; mappers that know only ours disregard it.
@@ -94,6 +96,7 @@ class MappingProblem:
     resident: frozenset[Operand] = frozenset()
     objective: Objective = Objective.LATENCY
     kept_weights: int | None = None
+    windows: tuple[int, int] = (1, 1)
     even: bool = False
     padding: bool = True
     rules: Rules = Rules.ACCNN

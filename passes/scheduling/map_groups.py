@@ -14,6 +14,8 @@ from ...ir.errors import InfeasibleError
 from ...ir.graph import Graph, Op
 from ...ir.graph_schedule import Group
 from ...ir.groups import ends
+from ...ir.isa.instructions import Space
+from ...ir.isa.spaces import level_of_space
 from ...ir.mapping import LoopNest
 from ...ir.module import Mapping as OperatorMapping
 from ...ir.module import Module
@@ -25,11 +27,12 @@ from ..analysis.batches.tile_batch import TileBatch
 from ..base import require_arch
 from ..mapping.mapper import MappingResult
 from ..mapping.problem import MappingProblem, Objective
-from ..tiling.chains import Chain, chains
+from ..tiling.chains import Chain, chains, passes_on
 from ..tiling.homes import home_of, homes_of
 from ..tiling.lines import bytes_of_lines
 from ..tiling.residency import residency, unit_of
 from ..tiling.stripes import usual_rows
+from ..tiling.windows import windows_together
 from .static.known_schedules import Make
 from .static.schedule_tiles import schedule_operator
 
@@ -183,20 +186,34 @@ class GroupMapping:
             made = home_of(homes, chain[-1].name).tensor
             if made not in results or made in place.addresses:
                 resident.add(Operand.O)
-            dims = {**base.dims, Dim.P: rows[chain[-1].name]}
+            dims = {**base.dims, Dim.P: rows[head.name]}
             passing = 1 + self._fetched(chain, place.addresses)
-            bits = passing * 8 * chain[-1].result.type.dtype.bytes
-            yield (
-                head.name,
-                problem_on(
-                    arch,
-                    replace(base.resized(dims), output_bits=bits),
-                    int(left * share),
-                    frozenset(resident),
-                    self.objective,
-                    self.seed,
-                ),
+            bits = -(-passing * 8 * chain[-1].result.type.bytes // head.result.type.elements)
+            problem = problem_on(
+                arch,
+                replace(base.resized(dims), output_bits=bits),
+                int(max(0, left - self._handed_on(chain)) * share),
+                frozenset(resident),
+                self.objective,
+                self.seed,
             )
+            yield head.name, replace(problem, windows=windows_together(graph, chain))
+
+    def _handed_on(self, chain: Chain) -> int:
+        """Return what a chain's members hand to each other in the scratchpad at a time [byte].
+
+        That is no more than the accumulators of all NPUs hold.
+        """
+        passed = passes_on(self.module.graph, chain) is not None
+        if len(chain) - passed < 2:
+            return 0
+        type, level = chain[0].result.type, level_of_space(self._arch)[Space.AB]
+        sums = (
+            (self._arch.level(level).usable or 0)
+            * self._arch.instances(level)
+            // self._arch.accumulator_bytes
+        )
+        return min(type.elements, len(self._arch.npus) * sums) * type.dtype.bytes
 
     def _fetched(self, chain: Sequence[Op], resident: Mapping[str, int]) -> int:
         """Return how many tensors of the result's size the tail of a chain fetches in tiles."""

@@ -1,4 +1,4 @@
-"""The members of a group as chains: an operator, and those of one element that finish its tiles."""
+"""The members of a group as chains: an operator, and those that finish its tiles."""
 
 from collections.abc import Sequence
 
@@ -6,10 +6,11 @@ from ...ir.graph import Graph, Op
 from ...ir.operators.families.elementwise import ONE_ELEMENT
 from ...ir.operators.families.moves import joins_channels
 from ...ir.operators.spec import Family
-from ...ir.ops import spec_of
+from ...ir.ops import is_mac, spec_of
+from .windows import windows_of
 
 Chain = tuple[Op, ...]
-"""An operator, and those of one element that follow it."""
+"""An operator, and those that follow it: of one element, or pools whose windows do not overlap."""
 
 
 def chains(graph: Graph, members: Sequence[str]) -> tuple[Chain, ...]:
@@ -21,25 +22,30 @@ def chains(graph: Graph, members: Sequence[str]) -> tuple[Chain, ...]:
     """
     found: list[list[Op]] = []
     for op in map(graph.producer.__getitem__, members):
-        if found and follows(graph, found[-1][-1], op):
+        if found and follows(graph, found[-1], op):
             found[-1].append(op)
         else:
             found.append([op])
     return tuple(map(tuple, found))
 
 
-def follows(graph: Graph, before: Op, op: Op) -> bool:
-    """Whether an operator can work on the tiles of the one before it.
+def follows(graph: Graph, chain: Sequence[Op], op: Op) -> bool:
+    """Whether an operator can work on the tiles of those before it.
+
+    Pools do on those of the array only, whose loops tell which parts are whole windows.
 
     Args:
         graph: The network.
-        before: The one before.
+        chain: Those before.
         op: The operator.
     """
+    before = chain[-1]
+    is_alike = (
+        spec_of(op).family in ONE_ELEMENT and before.result.type.shape == op.result.type.shape
+    )
     return (
-        spec_of(op).family in ONE_ELEMENT
+        (is_alike or (is_mac(chain[0]) and windows_of(graph, op) is not None))
         and not joins_channels(before)
-        and before.result.type.shape == op.result.type.shape
         and [reader.name for reader in graph.consumers[before.name]] == [op.name]
         and before.name not in graph.outputs
         and before.name in tiled_operands(op)
@@ -74,7 +80,7 @@ def _is_paired(graph: Graph, head: Op, pair: Op) -> bool:
 
 
 def tiled_operands(op: Op) -> tuple[str, ...]:
-    """Return the operands that an operator of one element reads in tiles.
+    """Return the operands that an operator of the vector unit reads in tiles.
 
     Args:
         op: The operator.

@@ -31,9 +31,10 @@ from .chains import Chain, passes_on, tiled_operands
 from .collect import TileCollector, cuts
 from .group_lines import Block, LineTiles, Members, cut_box, dealt_out, rows_box
 from .lines import is_active, keepers
-from .mac import Complete, Ranges, mac_operations, own_box
+from .mac import Complete, MacOperations, Ranges, mac_operations, own_box
 from .stripes import Stripe, has_lines, row_axis
 from .vector import table_tile
+from .windows import Size, Windows, pooled, windows_of
 
 _HANDED_ON = 8192
 """What a member that the vector unit runs hands to the next one of its chain at a time [byte]."""
@@ -44,13 +45,25 @@ class _Part(NamedTuple):
 
     Attributes:
         box: What is made at a time.
+        windows: Whole windows of a pool behind that it is part of; the same where there is none.
         outer: The box of the output tile that it is part of.
         joined: For what box operands from outside are fetched.
     """
 
     box: Box
+    windows: Box
     outer: Box
     joined: Box
+
+    @classmethod
+    def alone(cls, box: Box) -> "_Part":
+        """Return a part that is made, written and finished by itself."""
+        return cls(box, box, box, box)
+
+    def pooled(self, size: Size) -> "_Part":
+        """Return what a pool makes of the windows."""
+        outer, joined = pooled(self.outer, size), pooled(self.joined, size)
+        return self.alone(pooled(self.windows, size))._replace(outer=outer, joined=joined)
 
 
 @dataclass(frozen=True)
@@ -120,36 +133,71 @@ class ChainTiler:
             blocks = self._mac_blocks
         elif joins_channels(chain[0]):
             blocks = self._copies
-        for rows in self.lines.within_tiles(chain[:1], stripe.made[chain[-1].name]):
-            yield from blocks(chain, rows)
+        windows = Windows.of(self.graph, chain, stripe.made[chain[0].name])
+        for rows in self.lines.within_tiles(chain[:1], windows.made):
+            yield from blocks(chain, rows, windows)
         for name, lines in kept.items():
             yield from self.lines.keep_rows(chain, name, lines)
 
-    def _mac_blocks(self, chain: Chain, made: Range) -> Iterator[Block]:
+    def _mac_blocks(self, chain: Chain, made: Range, windows: Windows) -> Iterator[Block]:
         """Yield a chain that begins on the array, as many rows at a time as its nest is for."""
         head = chain[0]
         if head.name not in self.nests:
             raise VerifyError(f"{head.kind} %{head.name} has no loop nest")
         for rows in cuts(made.size, self.nests[head.name].workload.dims[Dim.P]):
-            yield from self._product(chain, Range(made.start + rows.start, made.start + rows.stop))
+            part = Range(made.start + rows.start, made.start + rows.stop)
+            yield from self._product(chain, part, windows)
 
-    def _product(self, chain: Chain, made: Range) -> Iterator[Block]:
+    def _product(self, chain: Chain, made: Range, windows: Windows) -> Iterator[Block]:
         """Yield some rows of a chain that begins on the array, in the order of its nest."""
+        head, run = chain[0], self._run_of(chain, made)
+        axes, cuts, whole = run.tiler.axes(Dim.K), run.cuts, run.ranges(())
+        assert whole is not None
+        is_resident = self.members.home(chain[-1].name).tensor in self.members.place.addresses
+
+        def own(ranges: Ranges) -> Box:
+            return own_box(head, axes, run.tiler.output_box(ranges))
+
+        def put_together(ranges: Ranges, start: int) -> Box:
+            return own(windows.around(ranges, cuts.sizes[start], whole))
+
+        def finish(done: Complete) -> tuple[TileOp, ...]:
+            if head.name in self.members.ends:
+                return (run.finish_of(done.sums, done.own, run.tiler.outputs(done.out)),)
+            outer = put_together(done.out, cuts.home_start(Operand.O))
+            part = _Part(
+                box=own(done.own),
+                windows=put_together(done.own, cuts.sums_start),
+                outer=outer,
+                # what is fetched for all of some lines may be written over by them
+                joined=put_together(run.joined(done), cuts.joined_start) if is_resident else outer,
+            )
+            after = self._passed_on(chain, part.box)
+            passed = 0 if after is None else 1
+            first = self._target(chain, passed, part)
+            finished = run.finish_of(done.sums, done.own, first, part.box)
+            if after is not None:
+                finished = self._joined(finished, after, part.joined)
+            return (finished, *self._tail(chain, part, passed + 1, windows))
+
+        return run.blocks(finish)
+
+    def _run_of(self, chain: Chain, made: Range) -> MacOperations:
+        """Return what makes the operations of a chain's first member, for some of its rows."""
         head = chain[0]
         if not self.members.made_here.isdisjoint(weights_of(head)):
             raise InfeasibleError(
                 f"%{head.name} needs all of %{head.operands[1]} of its group for every row",
                 hint="--fuse epilogues",
             )
-        nest, resident = self.nests[head.name], self._resident(chain)
         run = mac_operations(
             self.graph,
             head,
-            nest,
+            self.nests[head.name],
             self.arch,
             self.members.place,
             self.collector,
-            resident,
+            self._resident(chain),
             made.size,
         )
         run.first_row = made.start
@@ -158,27 +206,7 @@ class ChainTiler:
             run.lines = self.lines.tile_with(source, made)
         channel = self.members.home(head.name).channel if len(chain) == 1 else 0
         run.first_channels = (self.members.home(source).channel, channel)
-        axes = run.tiler.axes(Dim.K)
-        is_resident = self.members.home(chain[-1].name).tensor in self.members.place.addresses
-
-        def own(ranges: Ranges) -> Box:
-            return own_box(head, axes, run.tiler.output_box(ranges))
-
-        def finish(done: Complete) -> tuple[TileOp, ...]:
-            if head.name in self.members.ends:
-                return (run.finish_of(done.sums, done.own, run.tiler.outputs(done.out)),)
-            # what is fetched for all of some lines may be written over by them
-            joined = run.joined(done) if is_resident else done.out
-            part = _Part(*map(own, (done.own, done.out, joined)))
-            after = self._passed_on(chain, part.box)
-            passed = 0 if after is None else 1
-            first = self._target(chain, passed, part)
-            finished = run.finish_of(done.sums, done.own, first, part.box)
-            if after is not None:
-                finished = self._joined(finished, after, part.joined)
-            return (finished, *self._tail(chain, part, passed + 1))
-
-        return run.blocks(finish)
+        return run
 
     def _passed_on(self, chain: Chain, box: Box) -> Op | None:
         """Return the second member of a chain if a finished box goes on to it unwritten.
@@ -232,7 +260,7 @@ class ChainTiler:
             found.add(Operand.O)
         return frozenset(found)
 
-    def _vector_blocks(self, chain: Chain, made: Range) -> Iterator[Block]:
+    def _vector_blocks(self, chain: Chain, made: Range, windows: Windows) -> Iterator[Block]:
         """Yield a chain that begins on the vector unit, its channels dealt out to the NPUs.
 
         What its members hand to each other are small tiles, so that they take hardly more of the
@@ -243,12 +271,12 @@ class ChainTiler:
         most = _HANDED_ON // widest if chain[1:] else type.elements
         for share in dealt_out(rows_box(type, made), rows, len(self.arch.npus)):
             for box in _in_pieces(share, rows, most):
-                part = _Part(box, box, box)
+                part = _Part.alone(box)
                 first = self.collector.tile(self._target(chain, 0, part))
                 head = self._operation(chain[0], part, first, {})
-                yield (head, *self._tail(chain, part, 1))
+                yield (head, *self._tail(chain, part, 1, windows))
 
-    def _copies(self, chain: Chain, made: Range) -> Iterator[Block]:
+    def _copies(self, chain: Chain, made: Range, windows: Windows) -> Iterator[Block]:
         """Yield the copies of what does not lie in place in a concatenation."""
         (op,) = chain
         parts = aligned_parts(op, operand_types(op, self.graph.types))
@@ -258,17 +286,26 @@ class ChainTiler:
             rows = list(part.domain)
             rows[row_axis(op.result.type)] = made
             for box in dealt_out(tuple(rows), row_axis(op.result.type), len(self.arch.npus)):
-                out = self.collector.tile(self._target(chain, 0, _Part(box, box, box)))
+                out = self.collector.tile(self._target(chain, 0, _Part.alone(box)))
                 shifts = (self.members.home(name).channel, self.members.home(op.name).channel)
                 yield (self.lines.copy(op, box, (self.lines.tile_with(name, made),), out, shifts),)
 
-    def _tail(self, chain: Chain, part: _Part, first: int) -> Iterator[TileOp]:
-        """Yield the operations of the members of a chain from one of them on."""
-        axis, box = row_axis(chain[0].result.type), part.box
+    def _tail(self, chain: Chain, part: _Part, first: int, windows: Windows) -> Iterator[TileOp]:
+        """Yield the operations of the members of a chain from one of them on.
+
+        A pool waits until all parts of its windows are there, and so do those behind it.
+        """
+        axis = row_axis(chain[0].result.type)
         for position, op in enumerate(chain[first:], start=first):
             before = chain[position - 1].name
             given = {before: self.collector.tile(self._target(chain, position - 1, part))}
+            size = windows_of(self.graph, op)
+            if size is not None:
+                if not windows.is_complete(part.box, part.windows):
+                    return
+                part = part.pooled(size)
             out = self.collector.tile(self._target(chain, position, part))
+            box = part.box
             for rows in self.lines.within_tiles((op,), box[axis]):
                 inner = part._replace(box=(*box[:axis], rows, *box[axis + 1 :]))
                 yield self._operation(op, inner, out, given)
@@ -283,7 +320,8 @@ class ChainTiler:
         """
         name = chain[position].name
         if position < len(chain) - 1:
-            return self.lines.tile(name, Role.INNER, part.box)
+            is_pooled = windows_of(self.graph, chain[position + 1]) is not None
+            return self.lines.tile(name, Role.INNER, part.windows if is_pooled else part.box)
         home = self.members.home(name)
         if home.tensor not in self.members.ends:
             return self.collector.tiles[self.lines.now[home.tensor]]

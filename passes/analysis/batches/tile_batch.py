@@ -22,7 +22,7 @@ from functools import cached_property
 import numpy as np
 
 from ....ir.arch import Architecture
-from ....ir.workload import REDUCTION, RELEVANT, Dim, Operand
+from ....ir.workload import DIMS, REDUCTION, RELEVANT, Dim, Operand
 from .batch import BatchCost, evaluate_batch
 from .counts import bytes_from
 from .nest_batch import Bools, Floats, Ints, NestBatch, Turns
@@ -35,6 +35,9 @@ _PLACES = 2
 
 _SPILLING = 2.0
 """How much longer it takes where sums are spilled: transfers to and fro wait for each other."""
+
+_TOGETHER = 2
+"""NPUs that work at a time where each window of a pool lies in tiles of several."""
 
 TRAFFIC_PRICE = 0.05
 """What a cycle of transfers mostly counts as.
@@ -69,6 +72,7 @@ class TileBatch:
             tile of them takes is counted in a stripe: nothing hides the first one of a group.
         traffic_price: What a cycle of transfers counts as, beside the latency that it may hide in
             [cycle].
+        windows: Rows and columns of the windows of a pool that finishes the tiles.
     """
 
     batch: NestBatch
@@ -78,6 +82,7 @@ class TileBatch:
     kept_weights: int | None = None
     first_tile: float = 0.0
     traffic_price: float = TRAFFIC_PRICE
+    windows: tuple[int, int] = (1, 1)
 
     @cached_property
     def _outputs(self) -> Turns:
@@ -422,7 +427,7 @@ class TileBatch:
     def _estimate(self, cost: BatchCost, channel: Floats) -> Floats:
         """Return the estimate, given what transfers take."""
         finishing = self.accumulations * self.arch.vector.startup + self.vector_cycles
-        rounds = -(-self.accumulations // self.npus)
+        rounds = -(-self.accumulations // self._side_by_side)
         imbalance = rounds * self.npus / self.accumulations
         computing = self.operations * self.operation_cycles
         # Both need the ports and the bytes of sums in the scratchpad; in a stripe somebody waits.
@@ -467,6 +472,20 @@ class TileBatch:
         if self._is_in_stripes:
             price = price + PORT_PRICE * self.operations * self._port_cycles
         return price
+
+    @property
+    def _side_by_side(self) -> Ints:
+        """How many NPUs work at a time: few where a pool waits for several of them, ``[B]``."""
+        if self.windows == (1, 1):
+            return np.full(len(self.batch), self.npus, np.int64)
+        tiles, dims = self.batch.inside(self._accumulators), self.batch.workload.dims
+        is_torn = np.zeros(len(self.batch), np.bool_)
+        for dim, extent in zip((Dim.P, Dim.Q), self.windows, strict=True):
+            size = tiles[:, DIMS.index(dim)]
+            for fanout in self.arch.fanouts:
+                size = size * self._unrolled(fanout.name, (dim,))
+            is_torn |= (size % extent != 0) & (size < dims[dim])
+        return np.where(is_torn, min(self.npus, _TOGETHER), self.npus)
 
     @cached_property
     def _port_cycles(self) -> Floats:

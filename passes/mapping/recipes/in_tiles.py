@@ -200,6 +200,7 @@ class Shared:
             problem.kept_weights,
             self.first_tile,
             self.traffic_price,
+            problem.windows,
         )
 
     def judge(self, least: float) -> Judge:

@@ -1,12 +1,12 @@
-"""Operators of one element that can finish the tiles of the operator of the MAC array before them.
+"""Operators that can finish the tiles of the operator of the MAC array before them.
 
     conv -> add(other) -> lookup      ->      group [conv, add, lookup]
 
-Residual additions, scales, activations, tables and conversions then work on tiles that are on chip
-anyway.
+Residual additions, scales, activations, tables, conversions and pools whose windows do not overlap
+then work on tiles that are on chip anyway.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 
 from ....ir.arch import Architecture
 from ....ir.graph import Graph, Op
@@ -27,21 +27,21 @@ def epilogues(graph: Graph, arch: Architecture) -> tuple[Group, ...]:
     found: list[Group] = []
     taken: set[str] = set()
     for op in graph.ops:
-        members = tuple(_followed(graph, op, taken)) if can_join(graph, op, arch) else ()
+        members = _followed(graph, op, taken) if can_join(graph, op, arch) else ()
         if len(members) > 1 and is_group(graph, Group(members=members)):
             found.append(Group(members=members))
             taken.update(members)
     return tuple(found)
 
 
-def _followed(graph: Graph, op: Op, taken: set[str]) -> Iterator[str]:
-    """Yield an operator and those that follow it, one after the other."""
-    yield op.name
+def _followed(graph: Graph, op: Op, taken: set[str]) -> tuple[str, ...]:
+    """Return an operator and those that follow it, one after the other."""
+    chain = [op]
     readers = graph.consumers[op.name]
-    while len(readers) == 1 and readers[0].name not in taken and follows(graph, op, readers[0]):
-        op = readers[0]
-        yield op.name
-        readers = graph.consumers[op.name]
+    while len(readers) == 1 and readers[0].name not in taken and follows(graph, chain, readers[0]):
+        chain.append(readers[0])
+        readers = graph.consumers[readers[0].name]
+    return tuple(member.name for member in chain)
 
 
 def can_join(graph: Graph, op: Op, arch: Architecture) -> bool:

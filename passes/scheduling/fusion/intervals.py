@@ -22,7 +22,7 @@ from ....ir.operators.access import MOST_LOOPS
 from ....ir.operators.families.moves import joins_channels
 from ....ir.ops import is_mac
 from ...deadline import NEVER, Deadline
-from ...tiling.chains import follows
+from ...tiling.chains import chains
 from ...tiling.lines import lines_fit
 from ...tiling.residency import unit_of
 from ...tiling.stripes import hands_out, makes_rows, rows_of
@@ -345,10 +345,8 @@ class Intervals:
     def _heads(self) -> tuple[int, ...]:
         """How many of the steps before each begin a chain wherever the group begins."""
         ops = tuple(map(self.graph.producer.__getitem__, self.plan.order))
-        begins = (
-            not (joins_channels(op) or (number and follows(self.graph, ops[number - 1], op)))
-            for number, op in enumerate(ops)
-        )
+        heads = {chain[0].name for chain in chains(self.graph, self.plan.order)}
+        begins = (op.name in heads and not joins_channels(op) for op in ops)
         return tuple(itertools.accumulate(begins, initial=0))
 
     # -- what steps cost alone -------------------------------------------------------------------

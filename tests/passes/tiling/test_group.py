@@ -43,7 +43,7 @@ from tests.thinned import examples, thinned
 from tests.tiles import tiles_of
 
 MACHINES = ("simba", "edge-1m", "flexer-arch5", "flexer-arch1")
-KINDS = ("conv", "conv", "conv", "depthwise", "add", "pool", "mul", "concat", "concat")
+KINDS = ("conv", "conv", "conv", "depthwise", "add", "pool", "windows", "mul", "concat", "concat")
 
 
 @st.composite
@@ -66,6 +66,10 @@ def networks(draw: st.DrawFn) -> tuple[Graph, Mapping[str, Array]]:
             images = [item for item in made if net.types[item].shape[2:] == shape[2:]]
             others = draw(st.lists(st.sampled_from(images), max_size=2))
             made += joined(net, draw(st.permutations((last, *others))), name)
+        elif kind == "windows":
+            kernel = tuple(draw(st.sampled_from(divisors(extent))) for extent in shape[2:])
+            windows: dict[str, Attr] = {"kernel": kernel, "stride": kernel}
+            made.append(net.op("max_pool", (last,), name, windows))
         elif kind == "pool":
             pool: dict[str, Attr] = {
                 "kernel": (3, 3),
@@ -80,6 +84,11 @@ def networks(draw: st.DrawFn) -> tuple[Graph, Mapping[str, Array]]:
             made.append(net.conv(last, name, channels, kernel, stride=stride, groups=groups))
     graph = eliminate_dead(net.build(made[-1]))
     return graph, {value.name: net.data[value.name] for value in graph.constants}
+
+
+def divisors(extent: int) -> list[int]:
+    """Return the small numbers that divide an extent."""
+    return [number for number in (1, 2, 3, 4) if extent % number == 0]
 
 
 def joined(net: NetworkBuilder, operands: Sequence[str], name: str) -> list[str]:

@@ -41,7 +41,7 @@ def _chain_traffic(graph: Graph, chain: Chain, arch: Architecture) -> TrafficMod
     assert nest is not None
     fetched = {name for op in chain[1:] for name in _read_in_tiles(graph, op)}
     fetched -= {op.name for op in chain}
-    bits = 8 * last.result.type.dtype.bytes * (1 + len(fetched))
+    bits = -(-8 * last.result.type.bytes * (1 + len(fetched)) // head.result.type.elements)
     stand_in = replace(head, results=last.results)
     tilings = OperatorTilings(graph, stand_in, replace(nest, output_bits=bits), arch)
     tables = sum(
