@@ -16,7 +16,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 LONGEST = (
     "end_to_end/test_faults.py",
-    "tiling/test_group.py",
+    "tiling/groups/test_group.py",
     "recipes/test_cosa.py",
     "cli/test_acc_compile.py",
     "tests/test_docs_commands.py",

@@ -27,12 +27,12 @@ from ..analysis.batches.tile_batch import TileBatch
 from ..base import require_arch
 from ..mapping.mapper import MappingResult
 from ..mapping.problem import MappingProblem, Objective
-from ..tiling.chains import Chain, chains, passes_on
-from ..tiling.homes import home_of, homes_of
-from ..tiling.lines import bytes_of_lines
+from ..tiling.groups.chains import Chain, chains, passes_on
+from ..tiling.groups.homes import home_of, homes_of
+from ..tiling.groups.lines import bytes_of_lines
+from ..tiling.groups.stripes import usual_rows
+from ..tiling.groups.windows import windows_together
 from ..tiling.residency import residency, unit_of
-from ..tiling.stripes import usual_rows
-from ..tiling.windows import windows_together
 from .static.known_schedules import Make
 from .static.schedule_tiles import schedule_operator
 

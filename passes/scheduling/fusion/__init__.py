@@ -13,7 +13,7 @@
 ``borders.py``    why steps of a plan are not one group
 ================  ===============================================================================
 
-What a group is stands in ``ir/graph_schedule.py``; ``passes/tiling/group.py`` makes its tiles.
+What a group is stands in ``ir/graph_schedule.py``; ``passes/tiling/groups`` makes its tiles.
 """
 
 from enum import StrEnum

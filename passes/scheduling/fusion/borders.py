@@ -14,9 +14,9 @@ from ....ir.arch import Architecture
 from ....ir.graph import Graph, Op
 from ....ir.graph_schedule import GraphSchedule, Group
 from ....ir.groups import group_op, handed_on
-from ...tiling.chains import chains, working
+from ...tiling.groups.chains import chains, working
+from ...tiling.groups.stripes import hands_out
 from ...tiling.residency import unit_of
-from ...tiling.stripes import hands_out
 from ..cosma.refine import residents
 from ..cosma.traffic.model import StreamedTraffic, TrafficModel
 from ..map_groups import line_bytes

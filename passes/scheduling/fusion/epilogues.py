@@ -13,8 +13,8 @@ from ....ir.graph import Graph, Op
 from ....ir.graph_schedule import Group
 from ....ir.ops import is_mac, parameters_of, weights_of
 from ....ir.workload import Operand
-from ...tiling.chains import follows
-from ...tiling.stripes import has_lines
+from ...tiling.groups.chains import follows
+from ...tiling.groups.stripes import has_lines
 
 
 def epilogues(graph: Graph, arch: Architecture) -> tuple[Group, ...]:

@@ -16,8 +16,8 @@ from ....ir.workload import Dim, Operand, Workload
 from ...mapping.problem import Objective
 from ...mapping.recipes.in_tiles import InTiles
 from ...mapping.recipes.output_stationary import OutputStationary
-from ...tiling.chains import chains
-from ...tiling.stripes import rows_of
+from ...tiling.groups.chains import chains
+from ...tiling.groups.stripes import rows_of
 from ..map_groups import problem_on, rows_of_nests
 
 

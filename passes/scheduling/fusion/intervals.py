@@ -22,10 +22,10 @@ from ....ir.operators.access import MOST_LOOPS
 from ....ir.operators.families.moves import joins_channels
 from ....ir.ops import is_mac
 from ...deadline import NEVER, Deadline
-from ...tiling.chains import chains
-from ...tiling.lines import lines_fit
+from ...tiling.groups.chains import chains
+from ...tiling.groups.lines import lines_fit
+from ...tiling.groups.stripes import hands_out, makes_rows, rows_of
 from ...tiling.residency import unit_of
-from ...tiling.stripes import hands_out, makes_rows, rows_of
 from ..cosma.refine import CorrectedTraffic, Measured, residents
 from ..cosma.traffic.delay import Delay
 from ..cosma.traffic.model import StreamedTraffic

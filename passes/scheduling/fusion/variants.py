@@ -19,7 +19,7 @@ from ....ir.graph_schedule import Group
 from ....ir.groups import group_op
 from ....ir.ops import workload
 from ...deadline import NEVER, Deadline
-from ...tiling.chains import Chain, chains, inputs_of
+from ...tiling.groups.chains import Chain, chains, inputs_of
 from ..cosma.refine import CorrectedTraffic, Measured, residents
 from ..cosma.traffic.delay import Delay
 from ..cosma.traffic.model import Asked, StreamedTraffic

@@ -12,7 +12,7 @@ from ....ir.isa.spaces import level_of_space, space_bytes
 from ....ir.module import Module
 from ....ir.tiles.schedule import TileSchedule
 from ...base import require_arch
-from ...tiling.group import GroupTiles
+from ...tiling.groups.group import GroupTiles
 from ...tiling.inner_nest import managed_bytes
 from ...tiling.residency import Residency, parameter_range, residency
 from .issue_order import Dealing, issue_order

@@ -8,7 +8,7 @@ from accnn.ir.graph_schedule import Group
 from accnn.ir.types import DType, Quantization, TensorType
 from tests.backend.lowering.single import Constant, Single, assert_right, drawn, f32, s8
 from tests.networks import NetworkBuilder, per_tensor
-from tests.passes.tiling.fused import compile_fused
+from tests.passes.tiling.groups.fused import compile_fused
 from tests.thinned import thinned
 
 QUANT = per_tensor(0.3, 5)

@@ -4,7 +4,7 @@ from accnn.compiler.verification.observe import observed
 from accnn.ir.graph_schedule import Group
 from tests.flow import compile_graph
 from tests.networks import residual_network
-from tests.passes.tiling.fused import compile_fused, shortcut
+from tests.passes.tiling.groups.fused import compile_fused, shortcut
 from tests.tiles import tiles_of
 
 

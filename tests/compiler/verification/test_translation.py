@@ -28,7 +28,7 @@ from accnn.ir.module import Module
 from accnn.ir.tiles.events import EventKind
 from accnn.ir.workload import DIMS, Dim
 from tests.end_to_end.faults.networks import CASES, Case, joined, scheduled
-from tests.passes.tiling.fused import attention, bottleneck, compile_fused
+from tests.passes.tiling.groups.fused import attention, bottleneck, compile_fused
 
 
 @cache

@@ -80,7 +80,7 @@ from tests.passes.scheduling.timing.test_clock import (
     runs,
     speeds_of,
 )
-from tests.passes.tiling.fused import (
+from tests.passes.tiling.groups.fused import (
     attention,
     bottleneck,
     branches,

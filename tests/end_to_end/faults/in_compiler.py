@@ -259,21 +259,21 @@ _TIMES = (
 _TILES = (
     Fault(
         "a kept row is forgotten between stripes",
-        "passes/tiling/group_lines.py",
+        "passes/tiling/groups/line_tiles.py",
         "if rows.start < made.start:",
         "if rows.start < made.start - 2:",
         Exam.FUSED,
     ),
     Fault(
         "a stripe begins one row late",
-        "passes/tiling/stripes.py",
+        "passes/tiling/groups/stripes.py",
         "made[name] = Range(max(before, kept), rows.stop)",
         "made[name] = Range(max(before, kept) + (before > 1), rows.stop)",
         Exam.FUSED,
     ),
     Fault(
         "what others read of a group is not stored",
-        "passes/tiling/group_lines.py",
+        "passes/tiling/groups/line_tiles.py",
         "role = Role.O if op.name in self.members.handed_out else Role.INNER",
         "role = Role.O if op.name in self.members.ends else Role.INNER",
         Exam.FUSED,
@@ -287,14 +287,14 @@ _TILES = (
     ),
     Fault(
         "rows that are dealt out to NPUs overlap",
-        "passes/tiling/group_lines.py",
+        "passes/tiling/groups/line_tiles.py",
         "yield (*box[:axis], Range(start + part.start, start + part.stop), *box[axis + 1 :])",
         "yield (*box[:axis], Range(start, start + part.stop), *box[axis + 1 :])",
         Exam.FUSED,
     ),
     Fault(
         "one NPU forgets its part of the copies of kept rows",
-        "passes/tiling/group_lines.py",
+        "passes/tiling/groups/line_tiles.py",
         "return tuple(self.copy(op, box, (tile,), out, ()) for box in boxes)",
         "return tuple(self.copy(op, box, (tile,), out, ()) for box in [*boxes][:3])",
         Exam.FUSED,
@@ -329,7 +329,7 @@ _TILES = (
     ),
     Fault(
         "parts of a concatenation lie on each other",
-        "passes/tiling/homes.py",
+        "passes/tiling/groups/homes.py",
         "homes.update((name, Home(op.name, start + at)) for name, at in inside.items())",
         "homes.update((name, Home(op.name, at)) for name, at in inside.items())",
         Exam.FUSED,

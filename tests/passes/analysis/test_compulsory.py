@@ -8,7 +8,7 @@ from accnn.ir.ops import workload
 from accnn.passes.analysis.compulsory import compulsory_network_bytes, needed_macs
 from tests.flow import compile_graph
 from tests.networks import NetworkBuilder, per_tensor
-from tests.passes.tiling.fused import compile_fused
+from tests.passes.tiling.groups.fused import compile_fused
 from tests.tiles import tiles_of
 
 

@@ -20,7 +20,7 @@ from accnn.passes.scheduling.map_groups import GroupMapping, mapping_of
 from accnn.passes.scheduling.map_operators import MapOperators
 from accnn.passes.scheduling.static.schedule_tiles import schedule_operator
 from tests.networks import NetworkBuilder, per_tensor
-from tests.passes.tiling.fused import planned
+from tests.passes.tiling.groups.fused import planned
 
 MEMBERS = ("a", "b", "c", "y")
 

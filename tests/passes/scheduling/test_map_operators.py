@@ -40,7 +40,7 @@ from accnn.passes.scheduling.static.schedule_tiles import schedule_in_turn
 from accnn.passes.scheduling.static.static import rating
 from tests.flow import compile_graph
 from tests.networks import NetworkBuilder, per_tensor, residual_network
-from tests.passes.tiling.fused import bottleneck, compile_fused, planned
+from tests.passes.tiling.groups.fused import bottleneck, compile_fused, planned
 from tests.thinned import thinned
 from tests.tiles import tiles_of
 

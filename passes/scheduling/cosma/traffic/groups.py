@@ -13,8 +13,8 @@ from .....ir.graph import Graph, Op
 from .....ir.graph_schedule import Group
 from .....ir.ops import is_mac, spec_of, weights_of, workload
 from .....ir.workload import Operand
-from ....tiling.chains import Chain, chains
-from ....tiling.stripes import row_axis, stripes
+from ....tiling.groups.chains import Chain, chains
+from ....tiling.groups.stripes import row_axis, stripes
 from ...map_groups import line_bytes
 from .model import COMFORTABLE, StreamedTraffic, TrafficModel
 from .tilings import OperatorTilings

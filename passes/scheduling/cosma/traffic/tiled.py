@@ -28,7 +28,7 @@ from ....mapping.mapper import Mapper, MappingResult
 from ....mapping.problem import MappingProblem, Objective
 from ....mapping.recipes.in_tiles import InTiles, in_tiles
 from ....mapping.registry import find_mapper
-from ....tiling.stripes import stripes
+from ....tiling.groups.stripes import stripes
 from ...likeness import Likeness, Likenesses
 from ...map_groups import GroupMapping, Solve, mapping_of
 from ...map_operators import MapOperators

@@ -17,7 +17,7 @@ from accnn.passes.scheduling.fusion.intervals import MOST_CHAINS, with_largest_s
 from accnn.passes.scheduling.schedule_cosma import ScheduleCosma
 from accnn.passes.scheduling.static.static import rating
 from tests.networks import NetworkBuilder, per_tensor
-from tests.passes.tiling.fused import compile_fused
+from tests.passes.tiling.groups.fused import compile_fused
 
 ARCH = "edge-1m"
 

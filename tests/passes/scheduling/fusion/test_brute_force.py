@@ -13,8 +13,8 @@ from accnn.passes.scheduling.fusion import Fuse
 from accnn.passes.scheduling.fusion.epilogues import is_group
 from accnn.passes.scheduling.fusion.intervals import Intervals, can_be_member
 from accnn.passes.scheduling.schedule_cosma import ScheduleCosma
-from accnn.passes.tiling.stripes import rows_of
-from tests.passes.tiling.fused import bottleneck, fire, inverted, shortcut
+from accnn.passes.tiling.groups.stripes import rows_of
+from tests.passes.tiling.groups.fused import bottleneck, fire, inverted, shortcut
 
 Groups = tuple[Group, ...]
 

@@ -17,7 +17,7 @@ from accnn.passes.scheduling.fusion.choice import better_of, fused_plan, that_ca
 from accnn.passes.scheduling.fusion.epilogues import epilogues
 from accnn.passes.scheduling.schedule_cosma import ScheduleCosma
 from tests.networks import NetworkBuilder, per_tensor
-from tests.passes.tiling.fused import bottleneck, fire, inverted
+from tests.passes.tiling.groups.fused import bottleneck, fire, inverted
 from tests.thinned import thinned
 
 

@@ -6,7 +6,7 @@ from accnn.backend.load import load_architecture
 from accnn.ir.graph_schedule import Group
 from accnn.passes.scheduling.fusion.expected import ExpectedCycles
 from tests.networks import NetworkBuilder, per_tensor
-from tests.passes.tiling.fused import bottleneck, compile_fused, fire, inverted
+from tests.passes.tiling.groups.fused import bottleneck, compile_fused, fire, inverted
 from tests.thinned import thinned
 from tests.tiles import tiles_of
 

@@ -23,9 +23,9 @@ from accnn.passes.scheduling.fusion.intervals import (
     with_largest_stripes,
 )
 from accnn.passes.scheduling.map_groups import line_bytes
-from accnn.passes.tiling.stripes import hands_out, rows_of
+from accnn.passes.tiling.groups.stripes import hands_out, rows_of
 from tests.networks import NetworkBuilder, per_tensor
-from tests.passes.tiling.fused import dense_block, fire, inverted
+from tests.passes.tiling.groups.fused import dense_block, fire, inverted
 
 PLAN = GraphSchedule(budget=1, order=("good", "bad"))
 BASE = Measured(plan=PLAN, cost=0, times=(150.0, 1000.0), prospects=(100.0, 200.0))

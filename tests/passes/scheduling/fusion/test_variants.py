@@ -17,7 +17,7 @@ from accnn.passes.scheduling.fusion.variants import Variants, orders
 from tests.inputs import Array
 from tests.networks import NetworkBuilder
 from tests.passes.scheduling.fusion.test_choice import plan
-from tests.passes.tiling.fused import dense_block, fire, inverted
+from tests.passes.tiling.groups.fused import dense_block, fire, inverted
 
 GRAPH, _ = inverted(28)
 MEMBERS = tuple(op.name for op in GRAPH.ops)

@@ -18,7 +18,7 @@ from accnn.passes.scheduling.static.issue_order import issue_order
 from accnn.passes.scheduling.static.static import schedule_static
 from accnn.passes.tiling.residency import unit_of
 from tests.passes.scheduling.static.test_static import product
-from tests.passes.tiling.fused import bottleneck, planned
+from tests.passes.tiling.groups.fused import bottleneck, planned
 
 EDGE = load_architecture("edge-1m")
 LARGE = dict.fromkeys(Space, (0, 1 << 30))

@@ -14,7 +14,7 @@ from accnn.ir.tiles.graph import Role, TileGraph
 from accnn.passes.scheduling.static import static
 from accnn.passes.scheduling.static.fixed_places import FixedPlaces, fixed_places
 from accnn.passes.scheduling.static.issue_order import Turn, issue_order
-from tests.passes.tiling.fused import bottleneck, compile_fused, fire
+from tests.passes.tiling.groups.fused import bottleneck, compile_fused, fire
 from tests.tiles import tiles_of
 
 RANGES = {Space.GB: (1000, 9000)}

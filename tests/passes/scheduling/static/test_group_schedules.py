@@ -15,7 +15,7 @@ from accnn.passes.scheduling.static.issue_order import Dealing
 from accnn.passes.scheduling.static.static import best_of
 from tests.inputs import Array
 from tests.networks import NetworkBuilder
-from tests.passes.tiling.fused import compile_fused, lowered_with
+from tests.passes.tiling.groups.fused import compile_fused, lowered_with
 
 from .test_lags import NETWORKS, schedules
 

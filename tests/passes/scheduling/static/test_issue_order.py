@@ -8,7 +8,7 @@ from accnn.ir.graph_schedule import Group
 from accnn.ir.tiles.graph import Role
 from accnn.passes.scheduling.static.issue_order import Dealing, Turn, dealings, issue_order
 from tests.networks import NetworkBuilder
-from tests.passes.tiling.fused import compile_fused, softmax
+from tests.passes.tiling.groups.fused import compile_fused, softmax
 from tests.tiles import tiles_of
 
 from .test_static import product

@@ -24,7 +24,7 @@ from accnn.passes.scheduling.static.schedule_tiles import (
 )
 from accnn.passes.tiling.residency import unit_of
 from tests.networks import NetworkBuilder, per_tensor
-from tests.passes.tiling.fused import planned
+from tests.passes.tiling.groups.fused import planned
 from tests.strategies import graphs
 
 

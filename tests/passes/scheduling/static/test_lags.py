@@ -16,7 +16,7 @@ from accnn.passes.scheduling.static.lags import Lags
 from accnn.passes.scheduling.static.static import best_of, rating
 from tests.inputs import Array
 from tests.networks import NetworkBuilder, per_tensor
-from tests.passes.tiling.fused import bottleneck, compile_fused, inverted
+from tests.passes.tiling.groups.fused import bottleneck, compile_fused, inverted
 
 
 def pooled(size: int = 24) -> tuple[Graph, Mapping[str, Array]]:

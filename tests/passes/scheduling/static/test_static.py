@@ -20,7 +20,7 @@ from accnn.passes.scheduling.static.static import (
 )
 from tests.flow import compile_graph
 from tests.networks import NetworkBuilder
-from tests.passes.tiling.fused import compile_fused
+from tests.passes.tiling.groups.fused import compile_fused
 from tests.thinned import examples
 from tests.tiles import tiles_of
 from tests.timed import program_cycles

@@ -18,11 +18,11 @@ from accnn.ir.workload import DIMS, Dim, Operand
 from accnn.passes.base import Context
 from accnn.passes.scheduling.map_operators import MapOperators
 from accnn.passes.scheduling.static.schedule_tiles import ScheduleTiles
-from accnn.passes.tiling.chains import chains
-from accnn.passes.tiling.windows import Windows, windows_of, windows_together
+from accnn.passes.tiling.groups.chains import chains
+from accnn.passes.tiling.groups.windows import Windows, windows_of, windows_together
 from tests.inputs import Array
 from tests.networks import NetworkBuilder, per_tensor
-from tests.passes.tiling.fused import compile_fused, lowered_with, planned
+from tests.passes.tiling.groups.fused import compile_fused, lowered_with, planned
 from tests.thinned import thinned
 from tests.tiles import tiles_of
 

@@ -1,9 +1,9 @@
 """What lies in place in a concatenation, and what cannot."""
 
 from accnn.ir.graph import Graph
-from accnn.passes.tiling.homes import Home, homes_of
+from accnn.passes.tiling.groups.homes import Home, homes_of
 from tests.networks import NetworkBuilder
-from tests.passes.tiling.fused import dense_block, fire
+from tests.passes.tiling.groups.fused import dense_block, fire
 
 
 def members(graph: Graph) -> tuple[str, ...]:

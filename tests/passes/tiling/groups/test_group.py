@@ -24,11 +24,11 @@ from accnn.passes.scheduling.fusion.epilogues import is_group
 from accnn.passes.scheduling.map_operators import MapOperators
 from accnn.passes.scheduling.static.schedule_tiles import ScheduleTiles
 from accnn.passes.tiling import mac
-from accnn.passes.tiling.stripes import hands_out, rows_of, stripes, usual_rows
+from accnn.passes.tiling.groups.stripes import hands_out, rows_of, stripes, usual_rows
 from tests.flow import Compiled
 from tests.inputs import Array
 from tests.networks import NetworkBuilder, per_tensor
-from tests.passes.tiling.fused import (
+from tests.passes.tiling.groups.fused import (
     bottleneck,
     branches,
     compile_fused,

@@ -16,9 +16,9 @@ from copy import copy
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
-from ...ir.graph import Graph
-from ...ir.groups import ends
-from ...ir.tiles.graph import Range
+from ....ir.graph import Graph
+from ....ir.groups import ends
+from ....ir.tiles.graph import Range
 from .chains import Chain, chains, inputs_of
 from .homes import Homes, home_of, homes_of
 from .stripes import SameGraph, Stripe, activations, read_row_by_row, rows_of, stripes_in_turn

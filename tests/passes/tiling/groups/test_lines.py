@@ -12,14 +12,14 @@ from accnn.ir.graph_schedule import Group
 from accnn.ir.module import Module
 from accnn.ir.tiles.graph import Role, TileGraph
 from accnn.passes.scheduling.fusion.epilogues import is_group
-from accnn.passes.tiling import lines, stripes
-from accnn.passes.tiling.chains import chains
-from accnn.passes.tiling.group import GroupTiles
-from accnn.passes.tiling.lines import bytes_of_lines, lines_fit
+from accnn.passes.tiling.groups import lines, stripes
+from accnn.passes.tiling.groups.chains import chains
+from accnn.passes.tiling.groups.group import GroupTiles
+from accnn.passes.tiling.groups.lines import bytes_of_lines, lines_fit
 from accnn.passes.tiling.residency import Residency, residency, unit_of
 from tests.networks import NetworkBuilder
-from tests.passes.tiling.fused import bottleneck, compile_fused, inverted
-from tests.passes.tiling.test_group import networks
+from tests.passes.tiling.groups.fused import bottleneck, compile_fused, inverted
+from tests.passes.tiling.groups.test_group import networks
 from tests.thinned import examples, thinned
 
 

@@ -16,8 +16,8 @@ from accnn.passes.scheduling.fusion.epilogues import is_group
 from accnn.passes.scheduling.fusion.intervals import can_be_member
 from tests.inputs import Array
 from tests.networks import NetworkBuilder, per_tensor
-from tests.passes.tiling.fused import attention, compile_fused, normalised, softmax
-from tests.passes.tiling.test_group import (
+from tests.passes.tiling.groups.fused import attention, compile_fused, normalised, softmax
+from tests.passes.tiling.groups.test_group import (
     MACHINES,
     check_that_groups_compute_the_same,
     check_that_what_members_hand_on_never_leaves,

@@ -7,12 +7,12 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from ...ir.graph import Graph, Op
-from ...ir.operators.access import AxisMap, Box, size_of
-from ...ir.operators.spec import Family
-from ...ir.ops import aligned_part, operand_types, spec_of
-from ...ir.tiles.graph import Range
-from ...ir.workload import Dim
+from ....ir.graph import Graph, Op
+from ....ir.operators.access import AxisMap, Box, size_of
+from ....ir.operators.spec import Family
+from ....ir.ops import aligned_part, operand_types, spec_of
+from ....ir.tiles.graph import Range
+from ....ir.workload import Dim
 
 Size = tuple[int, int]
 """Rows and columns."""

@@ -4,7 +4,7 @@
     stripe 1    rows 4-6 come, 2-3 are kept    lines of x: rows 2-6, copied to from both tiles
 
 :mod:`.lines` says when that happens; the tiles of chains, which read lines and write them, are made
-in :mod:`.group_chains`.
+in :mod:`.chain_tiles`.
 """
 
 from collections.abc import Iterator, Sequence
@@ -12,16 +12,16 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
 
-from ...ir.graph import Graph, Op
-from ...ir.groups import ends, further_results
-from ...ir.isa.instructions import Space, Unit
-from ...ir.operators.access import Box, size_of, whole
-from ...ir.tiles.graph import Range, Role, Tile, TileOp, dense_strides
-from ...ir.types import TensorType
+from ....ir.graph import Graph, Op
+from ....ir.groups import ends, further_results
+from ....ir.isa.instructions import Space, Unit
+from ....ir.operators.access import Box, size_of, whole
+from ....ir.tiles.graph import Range, Role, Tile, TileOp, dense_strides
+from ....ir.types import TensorType
+from ..collect import TileCollector, cuts
+from ..residency import Residency
 from .chains import Chain, inputs_of
-from .collect import TileCollector, cuts
 from .homes import Home, Homes, home_of
-from .residency import Residency
 from .stripes import Stripe, read_row_by_row, reads_lines, row_axis
 
 Block = tuple[TileOp, ...]

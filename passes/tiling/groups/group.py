@@ -18,19 +18,19 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import accumulate
 
-from ...ir.arch import Architecture
-from ...ir.errors import InfeasibleError
-from ...ir.graph import Graph
-from ...ir.mapping import LoopNest
-from ...ir.operators.families.moves import joins_channels
-from ...ir.tiles.graph import TileGraph
+from ....ir.arch import Architecture
+from ....ir.errors import InfeasibleError
+from ....ir.graph import Graph
+from ....ir.mapping import LoopNest
+from ....ir.operators.families.moves import joins_channels
+from ....ir.tiles.graph import TileGraph
+from ..collect import TileCollector
+from ..residency import Residency
+from .chain_tiles import ChainTiler
 from .chains import Chain, chains
-from .collect import TileCollector
-from .group_chains import ChainTiler
-from .group_lines import Block, LineTiles, Members
 from .homes import Homes, homes_of
+from .line_tiles import Block, LineTiles, Members
 from .lines import bytes_of_lines
-from .residency import Residency
 from .stripes import Stripe, hands_out, stripes
 
 _Tiled = tuple[TileCollector, Sequence[Sequence[Sequence[Block]]]]

@@ -2,21 +2,21 @@
 
 A chain that begins on the MAC array is cut by the loop nest of its first member, and its tail works
 on every tile that this finishes; one that begins on the vector unit is dealt out to the NPUs. They
-read and write lines (:mod:`.group_lines`).
+read and write lines (:mod:`.line_tiles`).
 """
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from ...ir.arch import Architecture
-from ...ir.errors import InfeasibleError, VerifyError
-from ...ir.graph import Graph, Op
-from ...ir.isa.instructions import Unit
-from ...ir.mapping import LoopNest
-from ...ir.operators.access import Box, Read, View, size_of, whole
-from ...ir.operators.families.moves import joins_channels
-from ...ir.ops import (
+from ....ir.arch import Architecture
+from ....ir.errors import InfeasibleError, VerifyError
+from ....ir.graph import Graph, Op
+from ....ir.isa.instructions import Unit
+from ....ir.mapping import LoopNest
+from ....ir.operators.access import Box, Read, View, size_of, whole
+from ....ir.operators.families.moves import joins_channels
+from ....ir.ops import (
     aligned_part,
     aligned_parts,
     is_mac,
@@ -25,15 +25,15 @@ from ...ir.ops import (
     spec_of,
     weights_of,
 )
-from ...ir.tiles.graph import Range, Role, Tile, TileOp, shifted
-from ...ir.workload import Dim, Operand
+from ....ir.tiles.graph import Range, Role, Tile, TileOp, shifted
+from ....ir.workload import Dim, Operand
+from ..collect import TileCollector, cuts
+from ..mac import Complete, MacOperations, Ranges, mac_operations, own_box
+from ..vector import table_tile
 from .chains import Chain, passes_on, tiled_operands
-from .collect import TileCollector, cuts
-from .group_lines import Block, LineTiles, Members, cut_box, dealt_out, rows_box
+from .line_tiles import Block, LineTiles, Members, cut_box, dealt_out, rows_box
 from .lines import is_active, keepers
-from .mac import Complete, MacOperations, Ranges, mac_operations, own_box
 from .stripes import Stripe, has_lines, row_axis
-from .vector import table_tile
 from .windows import Size, Windows, pooled, windows_of
 
 _HANDED_ON = 8192

@@ -11,17 +11,17 @@ from accnn.ir.graph import Graph, eliminate_dead
 from accnn.ir.graph_schedule import Group
 from accnn.ir.tiles.graph import Role
 from accnn.passes.scheduling.fusion.epilogues import is_group
-from accnn.passes.tiling.stripes import makes_rows
+from accnn.passes.tiling.groups.stripes import makes_rows
 from tests.inputs import Array
 from tests.networks import NetworkBuilder, per_tensor
-from tests.passes.tiling.fused import (
+from tests.passes.tiling.groups.fused import (
     compile_fused,
     normalised,
     perceptron,
     shares,
     softmax,
 )
-from tests.passes.tiling.test_group import (
+from tests.passes.tiling.groups.test_group import (
     MACHINES,
     check_that_groups_compute_the_same,
     check_that_what_members_hand_on_never_leaves,

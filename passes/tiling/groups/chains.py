@@ -2,11 +2,11 @@
 
 from collections.abc import Sequence
 
-from ...ir.graph import Graph, Op
-from ...ir.operators.families.elementwise import ONE_ELEMENT
-from ...ir.operators.families.moves import joins_channels
-from ...ir.operators.spec import Family
-from ...ir.ops import is_mac, spec_of
+from ....ir.graph import Graph, Op
+from ....ir.operators.families.elementwise import ONE_ELEMENT
+from ....ir.operators.families.moves import joins_channels
+from ....ir.operators.spec import Family
+from ....ir.ops import is_mac, spec_of
 from .windows import windows_of
 
 Chain = tuple[Op, ...]

@@ -16,14 +16,14 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 from itertools import tee
 
-from ...ir.graph import Graph, Op
-from ...ir.groups import further_results
-from ...ir.operators.families.moves import joins_channels
-from ...ir.operators.image import rows_met
-from ...ir.operators.views import window_of
-from ...ir.ops import aligned_part, is_aligned, is_mac, operand_types
-from ...ir.tiles.graph import Range
-from ...ir.types import TensorType
+from ....ir.graph import Graph, Op
+from ....ir.groups import further_results
+from ....ir.operators.families.moves import joins_channels
+from ....ir.operators.image import rows_met
+from ....ir.operators.views import window_of
+from ....ir.ops import aligned_part, is_aligned, is_mac, operand_types
+from ....ir.tiles.graph import Range
+from ....ir.types import TensorType
 from .chains import tiled_operands
 from .homes import Homes, home_of, homes_of
 
