@@ -301,7 +301,7 @@ class ChainTiler:
             given = {before: self.collector.tile(self._target(chain, position - 1, part))}
             size = windows_of(self.graph, op)
             if size is not None:
-                if not windows.is_complete(part.box, part.windows):
+                if not windows.is_complete(op.name, part.box, part.windows):
                     return
                 part = part.pooled(size)
             out = self.collector.tile(self._target(chain, position, part))

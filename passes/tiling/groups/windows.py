@@ -65,7 +65,7 @@ class Windows:
 
     size: Size
     made: Range
-    _done: dict[Box, int] = field(default_factory=dict[Box, int])
+    _done: dict[tuple[str, Box], int] = field(default_factory=dict[tuple[str, Box], int])
 
     @classmethod
     def of(cls, graph: Graph, chain: Sequence[Op], made: Range) -> "Windows":
@@ -99,15 +99,17 @@ class Windows:
             Dim.Q: _around(part[Dim.Q], tile[Dim.Q], columns, whole[Dim.Q]),
         }
 
-    def is_complete(self, part: Box, whole: Box) -> bool:
+    def is_complete(self, pool: str, part: Box, whole: Box) -> bool:
         """Whether all of some windows is there, once a part of them is made.
 
         Args:
+            pool: Name of the pool that reads them.
             part: The part, which was not made before.
             whole: The windows that it belongs to.
         """
-        self._done[whole] = self._done.get(whole, 0) + size_of(part)
-        return self._done[whole] == size_of(whole)
+        done = self._done.get((pool, whole), 0) + size_of(part)
+        self._done[pool, whole] = done
+        return done == size_of(whole)
 
 
 def _around(part: Range, tile: int, window: int, whole: Range) -> Range:

@@ -211,7 +211,7 @@ def test_a_pool_waits_for_all_parts_of_its_windows():
 
 
 def test_a_pool_that_does_not_wait_is_found_out(monkeypatch):
-    monkeypatch.setattr(Windows, "is_complete", lambda self, part, whole: True)
+    monkeypatch.setattr(Windows, "is_complete", lambda *_: True)
 
     with pytest.raises(VerifyError, match="before all of it is written"):
         in_small_tiles().verify()
@@ -239,4 +239,19 @@ def test_windows_are_complete_once_all_parts_are_there():
     windows, whole = Windows((2, 1), Range(0, 4)), (Range(0, 1), Range(0, 3), Range(0, 2))
     parts = [(Range(0, 1), Range(0, 3), Range(row, row + 1)) for row in range(2)]
 
-    assert [windows.is_complete(part, whole) for part in parts] == [False, True]
+    assert [windows.is_complete("y", part, whole) for part in parts] == [False, True]
+
+
+@pytest.mark.parametrize("kernels", [((1, 1), (1, 1)), ((2, 2), (2, 2)), ((2, 1), (3, 4))])
+@pytest.mark.parametrize("rows", [0, 1, 2])
+@pytest.mark.parametrize("arch", MACHINES)
+def test_a_pool_of_a_pool(arch, rows, kernels):
+    net = NetworkBuilder()
+    last = net.conv(net.input("x", (1, 8, 12, 24)), "a", 8, 3)
+    for name, kernel in zip("bc", kernels, strict=True):
+        last = net.op("max_pool", (last,), name, {"kernel": kernel, "stride": kernel})
+    group = Group(members=("a", "b", "c"), rows=rows)
+
+    compiled = compile_fused(net.build(last), net.data, arch, (group,))
+
+    assert compiled.wrong(compiled.run(detect_races=True)) == []
