@@ -14,8 +14,7 @@ from ...ir.errors import InfeasibleError
 from ...ir.graph import Graph, Op
 from ...ir.graph_schedule import Group
 from ...ir.groups import ends
-from ...ir.isa.instructions import Space
-from ...ir.isa.spaces import level_of_space
+from ...ir.isa.spaces import accumulator_level
 from ...ir.mapping import LoopNest
 from ...ir.module import Mapping as OperatorMapping
 from ...ir.module import Module
@@ -204,16 +203,12 @@ class GroupMapping:
 
         That is no more than the accumulators of all NPUs hold.
         """
+        arch, level, type = self._arch, accumulator_level(self._arch), chain[0].result.type
         passed = passes_on(self.module.graph, chain) is not None
-        if len(chain) - passed < 2:
+        if level is None or len(chain) - passed < 2:
             return 0
-        type, level = chain[0].result.type, level_of_space(self._arch)[Space.AB]
-        sums = (
-            (self._arch.level(level).usable or 0)
-            * self._arch.instances(level)
-            // self._arch.accumulator_bytes
-        )
-        return min(type.elements, len(self._arch.npus) * sums) * type.dtype.bytes
+        held = (arch.level(level).usable or 0) * arch.instances(level) * len(arch.npus)
+        return min(type.elements, held // arch.accumulator_bytes) * type.dtype.bytes
 
     def _fetched(self, chain: Sequence[Op], resident: Mapping[str, int]) -> int:
         """Return how many tensors of the result's size the tail of a chain fetches in tiles."""

@@ -8,8 +8,10 @@ import pytest
 
 from accnn.ir.graph_schedule import Group
 from accnn.ir.isa.instructions import Unit
+from accnn.ir.isa.spaces import accumulator_level
 from accnn.ir.ops import is_mac
 from accnn.ir.tiles.events import EventKind
+from accnn.ir.types import DType
 from accnn.passes.analysis.batches.batch import evaluate_batch
 from accnn.passes.analysis.batches.nest_batch import batch_nests
 from accnn.passes.analysis.batches.tile_batch import TileBatch
@@ -101,6 +103,31 @@ def test_members_of_an_epilogue_are_no_parts_of_stripes():
     asked = asked_of(Group(members=("c", "y")))
 
     assert [problem.kept_weights for _, problem in asked.problems(1.0, solve(asked))] == [None]
+
+
+def ending_in_a_pool(*others: str) -> GroupMapping:
+    """Return what is asked of a filter and a table, or of these and a pool, on four NPUs."""
+    net = NetworkBuilder()
+    a = net.conv(net.input("x", (1, 16, 56, 56)), "a", 64, 3)
+    b = net.op("lookup", (a, net.constant("t", (256,), DType.S8)), "b", quant=per_tensor(0.1))
+    net.op("max_pool", (b,), "c", {"kernel": (2, 4), "stride": (2, 4)})
+    group = Group(members=("a", "b", *others))
+    module = planned(net.build("c"), "flexer-arch5", (group,))
+    return GroupMapping(module, group, Objective.LATENCY, 0)
+
+
+def test_a_pool_asks_for_whole_windows_and_place_for_what_it_is_handed():
+    plain, pooled = ending_in_a_pool(), ending_in_a_pool("c")
+
+    ((_, alone),) = plain.problems(1.0, solve(plain))
+    ((_, before),) = pooled.problems(1.0, solve(pooled))
+
+    assert (alone.windows, before.windows) == ((1, 1), (2, 4))
+    assert alone.workload.output_bits == 8 and before.workload.output_bits == 1
+    arch, level = pooled.module.arch, accumulator_level(pooled.module.arch)
+    sums = arch.level(level).usable * arch.instances(level) // arch.accumulator_bytes
+    left, right = (item.module.graph_schedule.workspace(0).bytes // 4 for item in (plain, pooled))
+    assert (alone.workspace, before.workspace) == (left, right - sums)
 
 
 def tiles_of(problem, nest) -> TileBatch:

@@ -294,3 +294,35 @@ def test_filters_that_several_npus_need_at_a_time_come_once(outer: list[Loop], t
     filters = 4 * 8 * 3 * 3
     assert found._loads(Operand.W, found._home(Operand.W))[0] == times * filters
     assert len(loads) == pytest.approx(times * filters, rel=0.1)
+
+
+@pytest.mark.parametrize(
+    ("inside", "windows", "together"),
+    [
+        ((2, 4), (2, 2), 4),
+        ((1, 8), (2, 2), 2),
+        ((2, 1), (2, 2), 2),
+        ((2, 1), (2, 1), 4),
+        ((8, 8), (3, 3), 4),
+        ((1, 1), (1, 1), 4),
+    ],
+)
+def test_npus_that_tear_windows_wait_for_each_other(inside, windows, together):
+    """A pool needs what several of them make, unless each makes whole windows, or all there is."""
+    arch = load_architecture("flexer-arch5")
+    rows, columns = inside
+    outer = [Loop(Dim.K, 2), Loop(Dim.P, 8 // rows), Loop(Dim.Q, 8 // columns)]
+    inner = [Loop(Dim.R, 3), Loop(Dim.S, 3), Loop(Dim.P, rows), Loop(Dim.Q, columns)]
+    temporal = {level.name: [] for level in arch.levels}
+    temporal[arch.levels[0].name], temporal[accumulator_level(arch)] = outer, inner
+    spatial = [SpatialLoop(Dim.C, 8, "row"), SpatialLoop(Dim.K, 8, "column")]
+    nest = even_nest(workload(GRAPH.ops[0], GRAPH.types), arch, temporal, spatial)
+    resident = frozenset({Operand.I, Operand.O})
+
+    def taken(given: tuple[int, int]) -> float:
+        batch = batch_nests([nest])
+        cost = evaluate_batch(batch, arch, placement=resident)
+        return float(TileBatch(batch, arch, resident, 4, windows=given).estimate(cost)[0])
+
+    many = 2 * (8 // rows) * (8 // columns) >= 4
+    assert (taken(windows) > taken((1, 1))) == (together < 4 and many)

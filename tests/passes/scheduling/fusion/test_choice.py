@@ -66,6 +66,18 @@ def test_an_addition_follows_one_of_the_convolutions_that_it_adds():
     assert group.members == ("a", "y")
 
 
+@pytest.mark.parametrize(("kernel", "stride", "is_joined"), [(2, 2, True), (3, 1, False)])
+def test_a_pool_whose_windows_do_not_overlap_is_an_epilogue(kernel, stride, is_joined):
+    net = NetworkBuilder()
+    a = net.conv(net.input("x", (1, 8, 6, 6)), "a", 8, 3)
+    attrs = {"kernel": (kernel, kernel), "stride": (stride, stride)}
+    graph = net.build(net.op("max_pool", (a,), "y", attrs))
+
+    found = [group.members for group in epilogues(graph, load_architecture("simba"))]
+
+    assert found == ([("a", "y")] if is_joined else [])
+
+
 def test_what_is_read_twice_has_no_epilogue():
     net = NetworkBuilder()
     x = net.input("x", (1, 8, 6, 6))
