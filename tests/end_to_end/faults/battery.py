@@ -86,8 +86,11 @@ from tests.passes.tiling.groups.fused import (
     branches,
     compile_fused,
     fire,
+    in_small_tiles,
     inverted,
+    lowered_with,
     perceptron,
+    pooled,
     shares,
     shortcut,
 )
@@ -218,7 +221,7 @@ def _layouts() -> None:
 
 
 def _fused() -> None:
-    for make in (bottleneck, inverted, fire, perceptron, shares, attention):
+    for make in (bottleneck, inverted, fire, pooled, perceptron, shares, attention):
         graph, data = make()
         for arch in ("simba", "flexer-arch5"):
             group = Group(members=tuple(op.name for op in graph.ops), rows=2)
@@ -231,6 +234,8 @@ def _fused() -> None:
             group = Group(members=members, rows=1)
             compiled = compile_fused(graph, data, arch, (group,), budget)
             assert compiled.wrong(compiled.run(detect_races=True)) == []
+    compiled = lowered_with(in_small_tiles())
+    assert compiled.wrong(compiled.run(detect_races=True)) == []
 
 
 # -- time -----------------------------------------------------------------------------------------

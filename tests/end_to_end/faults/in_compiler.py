@@ -286,6 +286,20 @@ _TILES = (
         Exam.FUSED,
     ),
     Fault(
+        "a pool does not wait for all parts of its windows",
+        "passes/tiling/groups/windows.py",
+        "return done == size_of(whole)",
+        "return done <= size_of(whole)",
+        Exam.FUSED,
+    ),
+    Fault(
+        "windows are put together from the row above on",
+        "passes/tiling/groups/windows.py",
+        "start = whole.start + (part.start - whole.start) // step * step",
+        "start = whole.start + (part.start - whole.start) // step * step - (part.start > 2)",
+        Exam.FUSED,
+    ),
+    Fault(
         "rows that are dealt out to NPUs overlap",
         "passes/tiling/groups/line_tiles.py",
         "yield (*box[:axis], Range(start + part.start, start + part.stop), *box[axis + 1 :])",

@@ -5,12 +5,14 @@ from dataclasses import replace
 
 from accnn.backend.load import load_architecture
 from accnn.backend.lowering.lower import lower
-from accnn.ir.graph import Graph
+from accnn.ir.graph import Attr, Graph
 from accnn.ir.graph_schedule import Group
 from accnn.ir.groups import contracted
+from accnn.ir.mapping import Allocation, Loop, SpatialLoop
 from accnn.ir.module import Module
 from accnn.ir.resources import Constants
 from accnn.ir.types import DType
+from accnn.ir.workload import Dim, Operand
 from accnn.passes.base import Context
 from accnn.passes.scheduling.in_order import schedule_in_order
 from accnn.passes.scheduling.map_operators import MapOperators
@@ -84,6 +86,43 @@ def fire(size: int = 11) -> tuple[Graph, Mapping[str, Array]]:
     looked = net.op("lookup", (wide, table), "looked", quant=net.types[narrow].quant)
     y = net.op("concat", (narrow, looked), "joined", {"axis": 1}, net.types[narrow].quant)
     return net.build(net.conv(y, "y", 10, 3)), net.data
+
+
+def pooled(
+    size: tuple[int, int] = (12, 20), kernel: tuple[int, int] = (2, 2), kind: str = "max_pool"
+) -> tuple[Graph, Mapping[str, Array]]:
+    """A filter, a table, a pool, another table, and a filter."""
+    net = NetworkBuilder()
+    table = net.constant("table", (256,), DType.S8)
+    a = net.conv(net.input("x", (1, 8, *size)), "a", 24, 3)
+    looked = net.op("lookup", (a, table), "b", quant=per_tensor(0.1))
+    attrs: dict[str, Attr] = {"kernel": kernel, "stride": kernel}
+    quant = None if kind == "max_pool" else per_tensor(0.1)
+    made = net.op(kind, (looked,), "c", attrs, quant)
+    again = net.op("lookup", (made, table), "d", quant=per_tensor(0.2))
+    return net.build(net.conv(again, "e", 16, 3)), net.data
+
+
+def in_small_tiles() -> Module:
+    """Return the tiles of a filter of 6 x 10, made 1 x 5 at a time, and a pool of 2 x 2."""
+    net = NetworkBuilder()
+    a = net.conv(net.input("x", (1, 8, 6, 10)), "a", 8, 1)
+    graph = net.build(net.op("max_pool", (a,), "y", {"kernel": (2, 2), "stride": (2, 2)}))
+    module = planned(graph, "simba", [Group(members=("a", "y"))])
+    module = replace(module, constants=Constants(net.data))
+    module = MapOperators(mapper="output-stationary").run(module, Context())
+    (mapping,) = module.mappings
+    homes = (Operand.W, "wb"), (Operand.I, "ib"), (Operand.O, "ab")
+    nest = replace(
+        mapping.nest,
+        temporal=(Loop(Dim.P, 6), Loop(Dim.Q, 2), Loop(Dim.C, 2), Loop(Dim.K, 2), Loop(Dim.Q, 5)),
+        spatial=(SpatialLoop(Dim.K, 4, "lane"), SpatialLoop(Dim.C, 4, "mac")),
+        allocations=tuple(
+            Allocation(operand, *at) for operand, level in homes for at in (("dram", 0), (level, 2))
+        ),
+    )
+    module = replace(module, mappings=(replace(mapping, nest=nest),))
+    return ScheduleTiles().run(module, Context())
 
 
 def dense_block(size: int = 9) -> tuple[Graph, Mapping[str, Array]]:

@@ -1,28 +1,19 @@
 """Pools whose windows lie side by side finish the tiles of the filter before them."""
 
 from collections.abc import Mapping
-from dataclasses import replace
 
 import pytest
 
 from accnn.ir.errors import VerifyError
 from accnn.ir.graph import Attr, Graph
 from accnn.ir.graph_schedule import Group
-from accnn.ir.mapping import Allocation, Loop, SpatialLoop
-from accnn.ir.module import Module
 from accnn.ir.operators.access import size_of
-from accnn.ir.resources import Constants
 from accnn.ir.tiles.graph import Range, Role
-from accnn.ir.types import DType
-from accnn.ir.workload import DIMS, Dim, Operand
-from accnn.passes.base import Context
-from accnn.passes.scheduling.map_operators import MapOperators
-from accnn.passes.scheduling.static.schedule_tiles import ScheduleTiles
+from accnn.ir.workload import DIMS, Dim
 from accnn.passes.tiling.groups.chains import chains
 from accnn.passes.tiling.groups.windows import Windows, windows_of, windows_together
-from tests.inputs import Array
 from tests.networks import NetworkBuilder, per_tensor
-from tests.passes.tiling.groups.fused import compile_fused, lowered_with, planned
+from tests.passes.tiling.groups.fused import compile_fused, in_small_tiles, lowered_with, pooled
 from tests.thinned import thinned
 from tests.tiles import tiles_of
 
@@ -66,23 +57,8 @@ def test_a_pool_of_the_whole_image_and_what_is_no_pool_have_none():
     assert windows_of(filtered, filtered.producer["y"]) is None
 
 
-def pooled_network(
-    size: tuple[int, int] = (12, 20), kernel: tuple[int, int] = (2, 2), kind: str = "max_pool"
-) -> tuple[Graph, Mapping[str, Array]]:
-    """A filter, a table, a pool, another table, and a filter."""
-    net = NetworkBuilder()
-    table = net.constant("table", (256,), DType.S8)
-    a = net.conv(net.input("x", (1, 8, *size)), "a", 24, 3)
-    looked = net.op("lookup", (a, table), "b", quant=per_tensor(0.1))
-    attrs: dict[str, Attr] = {"kernel": kernel, "stride": kernel}
-    quant = None if kind == "max_pool" else per_tensor(0.1)
-    made = net.op(kind, (looked,), "c", attrs, quant)
-    again = net.op("lookup", (made, table), "d", quant=per_tensor(0.2))
-    return net.build(net.conv(again, "e", 16, 3)), net.data
-
-
 def test_a_pool_and_what_follows_it_are_of_the_chain_of_a_filter():
-    graph, _ = pooled_network()
+    graph, _ = pooled()
 
     (first, second) = chains(graph, ("a", "b", "c", "d", "e"))
 
@@ -93,7 +69,7 @@ def test_a_pool_and_what_follows_it_are_of_the_chain_of_a_filter():
 
 
 def test_a_pool_behind_the_vector_unit_begins_a_chain():
-    graph, _ = pooled_network()
+    graph, _ = pooled()
 
     assert [len(chain) for chain in chains(graph, ("b", "c", "d", "e"))] == [1, 2, 1]
 
@@ -159,7 +135,7 @@ def test_rows_that_end_within_a_window_are_put_together_in_the_whole_stripe():
     [*thinned(MACHINES, [0, 1, 2, 3], [(2, 2), (3, 4), (1, 5), (2, 1)], [None, 20000], one_in=9)],
 )
 def test_pools_work_on_whole_windows(arch, rows, kernel, budget, kind):
-    graph, data = pooled_network(kernel=kernel, kind=kind)
+    graph, data = pooled(kernel=kernel, kind=kind)
     group = Group(members=("a", "b", "c", "d", "e"), rows=rows)
 
     compiled = compile_fused(graph, data, arch, (group,), budget)
@@ -174,28 +150,6 @@ def test_pools_work_on_whole_windows(arch, rows, kernel, budget, kind):
     assert sum(size_of(tile.box) for tile in read) == graph.types["b"].elements
     assert {tile.tensor for tile in inner} >= {"b", "c"}
     assert compiled.wrong(compiled.run(detect_races=True)) == []
-
-
-def in_small_tiles() -> Module:
-    """Return the tiles of a filter of 6 x 10, made 1 x 5 at a time, and a pool of 2 x 2."""
-    net = NetworkBuilder()
-    a = net.conv(net.input("x", (1, 8, 6, 10)), "a", 8, 1)
-    graph = net.build(net.op("max_pool", (a,), "y", {"kernel": (2, 2), "stride": (2, 2)}))
-    module = planned(graph, "simba", [Group(members=("a", "y"))])
-    module = replace(module, constants=Constants(net.data))
-    module = MapOperators(mapper="output-stationary").run(module, Context())
-    (mapping,) = module.mappings
-    homes = (Operand.W, "wb"), (Operand.I, "ib"), (Operand.O, "ab")
-    nest = replace(
-        mapping.nest,
-        temporal=(Loop(Dim.P, 6), Loop(Dim.Q, 2), Loop(Dim.C, 2), Loop(Dim.K, 2), Loop(Dim.Q, 5)),
-        spatial=(SpatialLoop(Dim.K, 4, "lane"), SpatialLoop(Dim.C, 4, "mac")),
-        allocations=tuple(
-            Allocation(operand, *at) for operand, level in homes for at in (("dram", 0), (level, 2))
-        ),
-    )
-    module = replace(module, mappings=(replace(mapping, nest=nest),))
-    return ScheduleTiles().run(module, Context())
 
 
 def test_a_pool_waits_for_all_parts_of_its_windows():
