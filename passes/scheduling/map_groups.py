@@ -13,12 +13,11 @@ from ...ir.arch import Architecture
 from ...ir.errors import InfeasibleError
 from ...ir.graph import Graph, Op
 from ...ir.graph_schedule import Group
-from ...ir.groups import ends
 from ...ir.isa.spaces import accumulator_level
 from ...ir.mapping import LoopNest
 from ...ir.module import Mapping as OperatorMapping
 from ...ir.module import Module
-from ...ir.ops import is_mac, operand_types, spec_of, weights_of, workload
+from ...ir.ops import is_mac, operand_types, spec_of, workload
 from ...ir.tiles.schedule import TileSchedule
 from ...ir.workload import Dim, Operand, Workload
 from ..analysis.batches.nest_batch import batch_nests
@@ -27,8 +26,9 @@ from ..base import require_arch
 from ..mapping.mapper import MappingResult
 from ..mapping.problem import MappingProblem, Objective
 from ..tiling.groups.chains import Chain, chains, passes_on
-from ..tiling.groups.homes import home_of, homes_of
+from ..tiling.groups.homes import homes_of
 from ..tiling.groups.lines import bytes_of_lines
+from ..tiling.groups.members import Members
 from ..tiling.groups.stripes import usual_rows
 from ..tiling.groups.windows import windows_together
 from ..tiling.residency import residency, unit_of
@@ -138,7 +138,7 @@ class GroupMapping:
         left, found = self._weights_capacity - sum(weights), list[tuple[str, MappingProblem]]()
         copies = self._arch.instances(self._arch.home(Operand.W).name)
         for (name, problem), own in zip(self._problems(share), weights, strict=True):
-            if self._is_striped:
+            if self._members.is_striped:
                 # What no nest could take is left out, so that more members ask the same.
                 problem = replace(problem, kept_weights=max(0, min(left + own, copies * own)))
                 taken = _weights_bytes(problem, guide([(problem, name)])[problem].nest)
@@ -157,34 +157,23 @@ class GroupMapping:
         return self._arch.whole_capacity(self._arch.home(Operand.W).name)
 
     @cached_property
-    def _chains(self) -> tuple[Chain, ...]:
-        return chains(self.module.graph, self.group.members)
-
-    @property
-    def _is_striped(self) -> bool:
-        return len(self._chains) > 1 or self.group.rows > 0
+    def _members(self) -> Members:
+        graph, plan, names = self.module.graph, self.module.graph_schedule, self.group.members
+        assert plan is not None
+        place = residency(graph, plan, unit_of(graph, plan, self.group.name))
+        parts = chains(graph, names)
+        return Members(graph, parts, self.group.rows, place, homes_of(graph, names))
 
     def _problems(self, share: float) -> Iterator[tuple[str, MappingProblem]]:
-        graph, arch, plan = self.module.graph, self._arch, self.module.graph_schedule
-        assert plan is not None
-        unit = unit_of(graph, plan, self.group.name)
-        place = residency(graph, plan, unit)
+        graph, arch, members = self.module.graph, self._arch, self._members
+        place = members.place
         rows = rows_of_nests(graph, self.group, arch)
-        homes, results = homes_of(graph, self.group.members), ends(graph, self.group.members)
         left = max(0, place.workspace_bytes - line_bytes(graph, self.group, place.addresses))
-        for chain in self._chains:
+        for chain in members.chains:
             head = chain[0]
             base = workload(head, graph.types) if is_mac(head) else None
             if base is None:
                 continue
-            resident: set[Operand] = set()
-            if not place.addresses.keys().isdisjoint(weights_of(head)):
-                resident.add(Operand.W)
-            if self._is_striped or head.operands[0] in place.addresses:
-                resident.add(Operand.I)
-            made = home_of(homes, chain[-1].name).tensor
-            if made not in results or made in place.addresses:
-                resident.add(Operand.O)
             dims = {**base.dims, Dim.P: rows[head.name]}
             passing = 1 + self._fetched(chain, place.addresses)
             bits = -(-passing * 8 * chain[-1].result.type.bytes // head.result.type.elements)
@@ -192,7 +181,7 @@ class GroupMapping:
                 arch,
                 replace(base.resized(dims), output_bits=bits),
                 int(max(0, left - self._handed_on(chain)) * share),
-                frozenset(resident),
+                members.resident_operands(chain),
                 self.objective,
                 self.seed,
             )

@@ -2,6 +2,7 @@
 
 ==================  =========================================================================
 ``chains.py``       the members of a group as chains
+``members.py``      what they read, make and hand on, and what of it is resident
 ``windows.py``      what pools of a chain read, put together to whole windows
 ``stripes.py``      which rows a group makes, stripe by stripe
 ``homes.py``        what a group writes in place into concatenations

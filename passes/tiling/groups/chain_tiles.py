@@ -31,8 +31,9 @@ from ..collect import TileCollector, cuts
 from ..mac import Complete, MacOperations, Ranges, mac_operations, own_box
 from ..vector import table_tile
 from .chains import Chain, passes_on, tiled_operands
-from .line_tiles import Block, LineTiles, Members, cut_box, dealt_out, rows_box
+from .line_tiles import Block, LineTiles, cut_box, dealt_out, rows_box
 from .lines import is_active, keepers
+from .members import Members
 from .stripes import Stripe, has_lines, row_axis
 from .windows import Size, Windows, pooled, windows_of
 
@@ -153,7 +154,7 @@ class ChainTiler:
         head, run = chain[0], self._run_of(chain, made)
         axes, cuts, whole = run.tiler.axes(Dim.K), run.cuts, run.ranges(())
         assert whole is not None
-        is_resident = self.members.home(chain[-1].name).tensor in self.members.place.addresses
+        is_resident = self.members.is_resident(chain[-1].name)
 
         def own(ranges: Ranges) -> Box:
             return own_box(head, axes, run.tiler.output_box(ranges))
@@ -197,7 +198,7 @@ class ChainTiler:
             self.arch,
             self.members.place,
             self.collector,
-            self._resident(chain),
+            self.members.resident_operands(chain),
             made.size,
         )
         run.first_row = made.start
@@ -247,18 +248,6 @@ class ChainTiler:
             shifts=(*(0 for _ in finished.reads), *shifts) if any(shifts) else (),
             read_bytes=size,
         )
-
-    def _resident(self, chain: Chain) -> frozenset[Operand]:
-        """Return the operands of a chain's first member that pass in no tiles of the nest."""
-        head, found = chain[0], set[Operand]()
-        if not self.members.place.addresses.keys().isdisjoint(weights_of(head)):
-            found.add(Operand.W)
-        if self.members.is_striped or head.operands[0] in self.members.place.addresses:
-            found.add(Operand.I)
-        made = self.members.home(chain[-1].name).tensor
-        if made not in self.members.ends or made in self.members.place.addresses:
-            found.add(Operand.O)
-        return frozenset(found)
 
     def _vector_blocks(self, chain: Chain, made: Range, windows: Windows) -> Iterator[Block]:
         """Yield a chain that begins on the vector unit, its channels dealt out to the NPUs.
@@ -325,7 +314,7 @@ class ChainTiler:
         home = self.members.home(name)
         if home.tensor not in self.members.ends:
             return self.collector.tiles[self.lines.now[home.tensor]]
-        if home.tensor in self.members.place.addresses:
+        if self.members.is_resident(name):
             return self.lines.whole(home.tensor)
         return self.lines.tile(home.tensor, Role.O, shifted(part.outer, home.channel))
 
@@ -381,7 +370,7 @@ class ChainTiler:
             name in self.members.made_here or name in self.members.first_reads
         ):
             return self.lines.now[name]
-        if name in self.members.place.addresses and not self.graph.is_constant(name):
+        if self.members.is_resident(name) and not self.graph.is_constant(name):
             return self.collector.tile(_seen(self.lines.whole(name), read.view))
         fetched = self.lines.tile(name, Role.I, read.box(joined))
         return self.collector.tile(_seen(fetched, read.view))

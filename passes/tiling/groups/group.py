@@ -29,8 +29,9 @@ from ..residency import Residency
 from .chain_tiles import ChainTiler
 from .chains import Chain, chains
 from .homes import Homes, homes_of
-from .line_tiles import Block, LineTiles, Members
+from .line_tiles import Block, LineTiles
 from .lines import bytes_of_lines
+from .members import Members
 from .stripes import Stripe, hands_out, stripes
 
 _Tiled = tuple[TileCollector, Sequence[Sequence[Sequence[Block]]]]

@@ -9,88 +9,20 @@ in :mod:`.chain_tiles`.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from itertools import pairwise
 
 from ....ir.graph import Graph, Op
-from ....ir.groups import ends, further_results
 from ....ir.isa.instructions import Space, Unit
 from ....ir.operators.access import Box, size_of, whole
 from ....ir.tiles.graph import Range, Role, Tile, TileOp, dense_strides
 from ....ir.types import TensorType
 from ..collect import TileCollector, cuts
-from ..residency import Residency
 from .chains import Chain, inputs_of
-from .homes import Home, Homes, home_of
-from .stripes import Stripe, read_row_by_row, reads_lines, row_axis
+from .members import Members
+from .stripes import Stripe, row_axis
 
 Block = tuple[TileOp, ...]
 """An operation, and those that follow it at once."""
-
-
-@dataclass(frozen=True)
-class Members:
-    """The members of a group, and what they read, make and hand on.
-
-    Attributes:
-        graph: The network.
-        chains: The members as chains.
-        rows: Rows of the last result that a stripe makes; 0: all.
-        place: What is resident and what is moved in tiles.
-        homes: What lies in place in concatenations.
-    """
-
-    graph: Graph
-    chains: tuple[Chain, ...]
-    rows: int
-    place: Residency
-    homes: Homes
-
-    @cached_property
-    def is_striped(self) -> bool:
-        """Whether inputs come as lines; else in the tiles of the first member's nest."""
-        return len(self.chains) > 1 or self.rows > 0
-
-    @cached_property
-    def made_here(self) -> frozenset[str]:
-        """What members make."""
-        return frozenset(self.names)
-
-    @cached_property
-    def names(self) -> tuple[str, ...]:
-        """Names of the operators, in execution order."""
-        return tuple(op.name for chain in self.chains for op in chain)
-
-    @cached_property
-    def ends(self) -> frozenset[str]:
-        """Results that no member reads."""
-        return ends(self.graph, self.names)
-
-    @cached_property
-    def handed_out(self) -> frozenset[str]:
-        """What others read of the members, but for the last one."""
-        return frozenset(further_results(self.graph, self.names))
-
-    @cached_property
-    def first_reads(self) -> frozenset[str]:
-        """What the first operators of chains read from outside, in lines."""
-        heads = (chain[0] for chain in self.chains if self.is_striped)
-        read = {name for op in heads for name in reads_lines(self.graph, op)}
-        return frozenset(read - self.made_here)
-
-    @cached_property
-    def row_by_row(self) -> frozenset[str]:
-        """What is read from outside row by row: each row comes once."""
-        ops = [op for chain in self.chains for op in chain]
-        return read_row_by_row(self.graph, ops, self.first_reads - self.place.addresses.keys())
-
-    def home(self, name: str) -> Home:
-        """Return where a tensor lies.
-
-        Args:
-            name: Of the tensor.
-        """
-        return home_of(self.homes, name)
 
 
 @dataclass
@@ -137,7 +69,7 @@ class LineTiles:
         if name in self.members.row_by_row:
             self._fetch_rows(name, rows.stop)
             return
-        if name in self.members.place.addresses:
+        if self.members.is_resident(name):
             self.now[name] = self.collector.tile(self.whole(name))
             return
         type, known = self.graph.types[name], self.now.get(name)
@@ -171,7 +103,7 @@ class LineTiles:
         made = stripe.made.get(op.name)
         if made is None or op.name in self.members.ends or op.name in self.members.homes:
             return
-        if op.name in self.members.place.addresses:
+        if self.members.is_resident(op.name):
             self.now[op.name] = self.collector.tile(self.whole(op.name))
             return
         rows = stripe.lines[op.name]
