@@ -43,9 +43,9 @@ class ScheduleCosma(Pass):
     is; ``free`` chooses.
 
     ``fuse`` allows groups of operators that are executed together, so that what they hand on is
-    kept on chip: ``epilogues`` joins operators of one element to the convolution or product before
-    them, ``groups`` whole stretches of the network, stripe by stripe. Groups are used where they
-    move less and take no longer. They need ``rounds``.
+    kept on chip: ``epilogues`` joins operators of one element, and pools whose windows do not
+    overlap, to the convolution or product before them, ``groups`` whole stretches of the network,
+    stripe by stripe. Groups are used where they move less and take no longer. They need ``rounds``.
     """
 
     name: ClassVar[str] = "schedule-cosma"

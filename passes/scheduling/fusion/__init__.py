@@ -1,7 +1,7 @@
 """Which operators are executed together, so that what they hand on never leaves the chip.
 
 ================  ===============================================================================
-``epilogues.py``  operators of one element, joined to the product or convolution before them
+``epilogues.py``  what finishes its tiles, joined to the product or convolution before it
 ``intervals.py``  stretches of a plan's order that would move less as one group
 ``group_costs``   what such a stretch would cost: bytes and cycles, estimated or by its tiles
 ``expected.py``   how long groups are expected to take, by the nests of their members

@@ -4,7 +4,7 @@
                                                      stripe 1: keep a rows 1-2; a rows 3-4; ...
 
 Members follow each other in *chains*: an operator of the MAC array, a pool or a reduction, and then
-operators of one element, which work on every tile that it finishes. What a chain hands to a later
+what works on every tile that it finishes (:mod:`.chains`). What a chain hands to a later
 one lies in *lines*, an inner tile with all columns and channels of the rows that are read in a
 stripe; what others read, too, is stored from its lines, or lies whole on chip. A group of one chain
 that makes all rows at once is cut by the loop nest of its first member alone.
