@@ -68,7 +68,8 @@ class Likenesses:
             for member in members
         )
         tensors = tuple(type_likeness(self.graph, name) for name in places)
-        key = shape, tensors, None if group is None else group.rows
+        handed_out = tuple(place(value.name) for value in op.results)
+        key = shape, tensors, handed_out, None if group is None else group.rows
         return Likeness(self._numbers.setdefault(key, len(self._numbers)), tuple(places))
 
     def _operator(self, name: str) -> Op:

@@ -70,6 +70,26 @@ def test_groups_are_alike_if_their_members_and_rows_are():
     assert of(units["b"]).number != of(others["d"]).number
 
 
+def test_groups_of_which_others_read_more_are_not_alike():
+    """What the first one hands on is read once more: it is stored, and bytes of it are counted."""
+    net = NetworkBuilder()
+    floats = [net.floats(net.input(name, (1, 8, 6, 6)), f"{name}f") for name in "xy"]
+    for name in floats:
+        made = net.op("quantize", (name,), f"{name}q", quant=per_tensor(0.1))
+        net.floats(made, f"{name}back")
+    again = net.op("max_pool", ("xfq",), "again", {"kernel": (2, 2), "stride": (2, 2)})
+    graph = net.build("xfback", "yfback", again)
+    first, second = (Group(members=(f"{name}q", f"{name}back")) for name in floats)
+    units = contracted(graph, (first, second)).producer
+    model = TiledTraffic(Terms(graph, load_architecture("edge-1m")))
+
+    of = Likenesses(graph).of
+    assert of(units["xfback"]).number != of(units["yfback"]).number
+    for name in ("xfback", "yfback"):
+        found = model(units[name], frozenset(), WORKSPACE)
+        assert {tensor for tensor, _ in found.activations} == set(units[name].touched)
+
+
 @pytest.mark.parametrize("streamed", ["operand", "result", "both"])
 def test_one_is_measured_for_all_that_are_alike(monkeypatch, streamed):
     graph, arch = blocks(), load_architecture("edge-1m")
