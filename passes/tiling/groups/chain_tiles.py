@@ -134,8 +134,9 @@ class ChainTiler:
             blocks = self._mac_blocks
         elif joins_channels(chain[0]):
             blocks = self._copies
-        windows = Windows.of(self.graph, chain, stripe.made[chain[0].name])
-        for rows in self.lines.within_tiles(chain[:1], windows.made):
+        parts = tuple(self.lines.within_tiles(chain[:1], stripe.made[chain[0].name]))
+        windows = Windows.of(self.graph, chain, parts)
+        for rows in parts:
             yield from blocks(chain, rows, windows)
         for name, lines in kept.items():
             yield from self.lines.keep_rows(chain, name, lines)

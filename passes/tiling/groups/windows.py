@@ -61,43 +61,42 @@ class Windows:
     Attributes:
         size: What one element of the chain's last result needs of its first one.
         made: Rows of the first one that the stripe makes.
+        is_torn: Whether it makes them in parts that end within windows.
     """
 
     size: Size
     made: Range
+    is_torn: bool = False
     _done: dict[tuple[str, Box], int] = field(default_factory=dict[tuple[str, Box], int])
 
     @classmethod
-    def of(cls, graph: Graph, chain: Sequence[Op], made: Range) -> "Windows":
+    def of(cls, graph: Graph, chain: Sequence[Op], parts: Sequence[Range]) -> "Windows":
         """Return those of a chain.
 
         Args:
             graph: The network.
             chain: The chain.
-            made: Rows of its first result that the stripe makes.
+            parts: Rows of its first result, as the stripe makes them one after the other.
         """
-        return cls(windows_together(graph, chain), made)
+        size = windows_together(graph, chain)
+        made = Range(parts[0].start, parts[-1].stop)
+        return cls(size, made, any(part.stop % size[0] for part in parts))
 
     def around(
         self, part: Mapping[Dim, Range], tile: Mapping[Dim, int], whole: Mapping[Dim, Range]
     ) -> Mapping[Dim, Range]:
         """Return whole windows around a part: the least that is made of whole tiles.
 
-        Rows that are made in parts of windows are put together stripe by stripe.
+        Rows that are made in parts that end within windows are put together in the whole stripe.
 
         Args:
             part: Index ranges of a tile.
             tile: Extents of the nest's tiles; those at its end may be smaller.
             whole: What the nest makes.
         """
-        rows, columns = self.size
-        made = whole[Dim.P]
-        is_cut = made.start % rows or made.stop % rows
-        return {
-            **part,
-            Dim.P: self.made if is_cut else _around(part[Dim.P], tile[Dim.P], rows, made),
-            Dim.Q: _around(part[Dim.Q], tile[Dim.Q], columns, whole[Dim.Q]),
-        }
+        pairs = zip((Dim.P, Dim.Q), self.size, strict=True)
+        found = {dim: _around(part[dim], tile[dim], size, whole[dim]) for dim, size in pairs}
+        return {**part, **found, Dim.P: self.made if self.is_torn else found[Dim.P]}
 
     def is_complete(self, pool: str, part: Box, whole: Box) -> bool:
         """Whether all of some windows is there, once a part of them is made.
