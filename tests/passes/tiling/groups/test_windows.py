@@ -213,3 +213,19 @@ def test_a_pool_of_a_pool(arch, rows, kernels):
     compiled = compile_fused(net.build(last), net.data, arch, (group,))
 
     assert compiled.wrong(compiled.run(detect_races=True)) == []
+
+
+@pytest.mark.parametrize(
+    ("arch", "rows", "budget"), [*thinned(MACHINES, [0, 1, 2, 3], [None, 16000], one_in=3)]
+)
+def test_what_is_added_to_a_pool_is_fetched_for_its_rows(arch, rows, budget):
+    net = NetworkBuilder()
+    x, other = net.input("x", (1, 8, 24, 20)), net.input("other", (1, 16, 12, 10), zero_point=11)
+    b = net.op("max_pool", (net.conv(x, "a", 16, 3),), "b", {"kernel": (2, 2), "stride": (2, 2)})
+    graph = net.build(net.op("add", (b, other), "y", quant=per_tensor(0.1, 1)))
+    group = Group(members=("a", "b", "y"), rows=rows)
+
+    compiled = compile_fused(graph, net.data, arch, (group,), budget)
+
+    assert len(chains(graph, group.members)) == 1
+    assert compiled.wrong(compiled.run(detect_races=True)) == []
