@@ -11,6 +11,7 @@ from accnn.ir.groups import contracted
 from accnn.ir.mapping import Allocation, Loop, SpatialLoop
 from accnn.ir.module import Module
 from accnn.ir.resources import Constants
+from accnn.ir.tiles.events import TRANSFERS
 from accnn.ir.types import DType
 from accnn.ir.workload import Dim, Operand
 from accnn.passes.base import Context
@@ -21,6 +22,7 @@ from accnn.runtime_sim.reference.run import run as run_reference
 from tests.flow import Compiled
 from tests.inputs import Array, random_inputs
 from tests.networks import NetworkBuilder, per_tensor
+from tests.tiles import tiles_of
 
 
 def planned(graph: Graph, arch: str, groups: Sequence[Group], budget: int | None = None) -> Module:
@@ -57,6 +59,24 @@ def lowered_with(module: Module) -> Compiled:
     inputs = random_inputs(module.graph, 0)
     expected = run_reference(module.graph, module.constants, inputs)
     return Compiled(replace(module, program=lowered.program, constants=constants), inputs, expected)
+
+
+def moved(compiled: Compiled) -> set[str]:
+    """Return the tensors that are moved between chip and memory in tiles."""
+    schedule = tiles_of(compiled.module)
+    tiles = schedule.graph.tiles
+    return {tiles[event.subject].tensor for event in schedule.events if event.kind in TRANSFERS}
+
+
+def check_that_what_members_hand_on_never_leaves(network, arch: str, rows: int) -> None:
+    """Compile all of a network as one group, and look at what is moved and computed."""
+    graph, data = network()
+    members = tuple(op.name for op in graph.ops)
+
+    compiled = compile_fused(graph, data, arch, (Group(members=members, rows=rows),))
+
+    assert not moved(compiled) & set(members[:-1])
+    assert compiled.wrong(compiled.run(detect_races=True)) == []
 
 
 def bottleneck(size: int = 12) -> tuple[Graph, Mapping[str, Array]]:
