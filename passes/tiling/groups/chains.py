@@ -6,7 +6,7 @@ from ....ir.graph import Graph, Op
 from ....ir.operators.families.elementwise import ONE_ELEMENT
 from ....ir.operators.families.moves import joins_channels
 from ....ir.operators.spec import Family
-from ....ir.ops import is_mac, spec_of
+from ....ir.ops import spec_of
 from .windows import windows_of
 
 Chain = tuple[Op, ...]
@@ -32,7 +32,8 @@ def chains(graph: Graph, members: Sequence[str]) -> tuple[Chain, ...]:
 def follows(graph: Graph, chain: Sequence[Op], op: Op) -> bool:
     """Whether an operator can work on the tiles of those before it.
 
-    Pools do on those of the array only, whose loops tell which parts are whole windows.
+    Pools do on those of convolutions only, whose loops tell which parts are whole windows: columns
+    of a matrix are channels there.
 
     Args:
         graph: The network.
@@ -44,7 +45,7 @@ def follows(graph: Graph, chain: Sequence[Op], op: Op) -> bool:
         spec_of(op).family in ONE_ELEMENT and before.result.type.shape == op.result.type.shape
     )
     return (
-        (is_alike or (is_mac(chain[0]) and windows_of(graph, op) is not None))
+        (is_alike or (chain[0].kind == "conv2d" and windows_of(graph, op) is not None))
         and not joins_channels(before)
         and [reader.name for reader in graph.consumers[before.name]] == [op.name]
         and before.name not in graph.outputs

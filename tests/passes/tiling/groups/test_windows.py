@@ -12,6 +12,7 @@ from accnn.ir.tiles.graph import Range, Role
 from accnn.ir.workload import DIMS, Dim
 from accnn.passes.tiling.groups.chains import chains
 from accnn.passes.tiling.groups.windows import Windows, windows_of, windows_together
+from tests.inputs import Array
 from tests.networks import NetworkBuilder, per_tensor
 from tests.passes.tiling.groups.fused import compile_fused, in_small_tiles, lowered_with, pooled
 from tests.thinned import thinned
@@ -72,6 +73,29 @@ def test_a_pool_behind_the_vector_unit_begins_a_chain():
     graph, _ = pooled()
 
     assert [len(chain) for chain in chains(graph, ("b", "c", "d", "e"))] == [1, 2, 1]
+
+
+def products() -> tuple[Graph, Mapping[str, Array]]:
+    """Products of matrices, and a pool of them as if they were images."""
+    net = NetworkBuilder()
+    q, k = net.input("q", (1, 3, 12, 16)), net.input("k", (1, 3, 20, 16), 4)
+    scores = net.op("dense", (q, k), "a", quant=per_tensor(0.06, 2))
+    return net.build(
+        net.op("max_pool", (scores,), "b", {"kernel": (2, 2), "stride": (2, 2)})
+    ), net.data
+
+
+@pytest.mark.parametrize("rows", [1, 3, 6])
+@pytest.mark.parametrize("arch", MACHINES)
+def test_a_pool_of_matrices_begins_a_chain(arch, rows):
+    """Columns of a product are channels to the array, which are cut elsewhere."""
+    graph, data = products()
+    group = Group(members=("a", "b"), rows=rows)
+
+    compiled = compile_fused(graph, data, arch, (group,))
+
+    assert [len(chain) for chain in chains(graph, group.members)] == [1, 1]
+    assert compiled.wrong(compiled.run(detect_races=True)) == []
 
 
 def test_a_pool_of_what_others_read_begins_a_chain():
