@@ -16,11 +16,16 @@ from accnn.passes.scheduling.fusion.epilogues import is_group
 from accnn.passes.scheduling.fusion.intervals import can_be_member
 from tests.inputs import Array
 from tests.networks import NetworkBuilder, per_tensor
-from tests.passes.tiling.groups.fused import attention, compile_fused, normalised, softmax
+from tests.passes.tiling.groups.fused import (
+    attention,
+    check_that_what_members_hand_on_never_leaves,
+    compile_fused,
+    normalised,
+    softmax,
+)
 from tests.passes.tiling.groups.test_group import (
     MACHINES,
     check_that_groups_compute_the_same,
-    check_that_what_members_hand_on_never_leaves,
     groupings,
 )
 from tests.thinned import examples, thinned

@@ -15,7 +15,9 @@ from accnn.passes.tiling.groups.stripes import makes_rows
 from tests.inputs import Array
 from tests.networks import NetworkBuilder, per_tensor
 from tests.passes.tiling.groups.fused import (
+    check_that_what_members_hand_on_never_leaves,
     compile_fused,
+    moved,
     normalised,
     perceptron,
     shares,
@@ -24,9 +26,7 @@ from tests.passes.tiling.groups.fused import (
 from tests.passes.tiling.groups.test_group import (
     MACHINES,
     check_that_groups_compute_the_same,
-    check_that_what_members_hand_on_never_leaves,
     groupings,
-    moved,
 )
 from tests.thinned import examples, thinned
 from tests.tiles import tiles_of
