@@ -85,8 +85,7 @@ def products() -> tuple[Graph, Mapping[str, Array]]:
     ), net.data
 
 
-@pytest.mark.parametrize("rows", [1, 3, 6])
-@pytest.mark.parametrize("arch", MACHINES)
+@pytest.mark.parametrize(("arch", "rows"), [*thinned(MACHINES, [1, 3, 6])])
 def test_a_pool_of_matrices_begins_a_chain(arch, rows):
     """Columns of a product are channels to the array, which are cut elsewhere."""
     graph, data = products()
@@ -224,9 +223,17 @@ def test_windows_are_complete_once_all_parts_are_there():
     assert [windows.is_complete("y", part, whole) for part in parts] == [False, True]
 
 
-@pytest.mark.parametrize("kernels", [((1, 1), (1, 1)), ((2, 2), (2, 2)), ((2, 1), (3, 4))])
-@pytest.mark.parametrize("rows", [0, 1, 2])
-@pytest.mark.parametrize("arch", MACHINES)
+@pytest.mark.parametrize(
+    ("arch", "rows", "kernels"),
+    [
+        *thinned(
+            MACHINES,
+            [0, 1, 2],
+            [((1, 1), (1, 1)), ((2, 2), (2, 2)), ((2, 1), (3, 4))],
+            one_in=3,
+        )
+    ],
+)
 def test_a_pool_of_a_pool(arch, rows, kernels):
     net = NetworkBuilder()
     last = net.conv(net.input("x", (1, 8, 12, 24)), "a", 8, 3)
