@@ -25,7 +25,7 @@ from ..analysis.batches.tile_batch import TileBatch
 from ..base import require_arch
 from ..mapping.mapper import MappingResult
 from ..mapping.problem import MappingProblem, Objective
-from ..tiling.groups.chains import Chain, chains, passes_on
+from ..tiling.groups.chains import Chain, chains, passes_on, passing_bits
 from ..tiling.groups.homes import homes_of
 from ..tiling.groups.lines import bytes_of_lines
 from ..tiling.groups.members import Members
@@ -175,8 +175,7 @@ class GroupMapping:
             if base is None:
                 continue
             dims = {**base.dims, Dim.P: rows[head.name]}
-            passing = 1 + self._fetched(chain, place.addresses)
-            bits = -(-passing * 8 * chain[-1].result.type.bytes // head.result.type.elements)
+            bits = passing_bits(chain, 1 + self._fetched(chain, place.addresses))
             problem = problem_on(
                 arch,
                 replace(base.resized(dims), output_bits=bits),

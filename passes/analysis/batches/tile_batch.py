@@ -22,7 +22,7 @@ from functools import cached_property
 import numpy as np
 
 from ....ir.arch import Architecture
-from ....ir.workload import DIMS, REDUCTION, RELEVANT, Dim, Operand
+from ....ir.workload import REDUCTION, RELEVANT, Dim, Operand
 from .batch import BatchCost, evaluate_batch
 from .counts import bytes_from
 from .nest_batch import Bools, Floats, Ints, NestBatch, Turns
@@ -474,14 +474,14 @@ class TileBatch:
         return price
 
     @property
-    def _side_by_side(self) -> Ints:
-        """How many NPUs work at a time: few where a pool waits for several of them, ``[B]``."""
+    def _side_by_side(self) -> Ints | int:
+        """How many NPUs work at a time, ``[B]``: few where a pool waits for several of them."""
         if self.windows == (1, 1):
-            return np.full(len(self.batch), self.npus, np.int64)
-        tiles, dims = self.batch.inside(self._accumulators), self.batch.workload.dims
+            return self.npus
+        dims = self.batch.workload.dims
         is_torn = np.zeros(len(self.batch), np.bool_)
         for dim, extent in zip((Dim.P, Dim.Q), self.windows, strict=True):
-            size = tiles[:, DIMS.index(dim)]
+            size = self.batch.sizes(frozenset({dim}), self._accumulators)
             for fanout in self.arch.fanouts:
                 size = size * self._unrolled(fanout.name, (dim,))
             is_torn |= (size % extent != 0) & (size < dims[dim])

@@ -89,6 +89,17 @@ def tiled_operands(op: Op) -> tuple[str, ...]:
     return op.operands[: spec_of(op).parameters]
 
 
+def passing_bits(chain: Chain, tensors: int) -> int:
+    """Return what passes for each element that a chain's first member makes [bit].
+
+    Args:
+        chain: The chain.
+        tensors: How many of its last result's size pass: that one, and what is fetched beside it.
+    """
+    first, last = chain[0].result.type, chain[-1].result.type
+    return -(-8 * last.bytes * tensors // first.elements)
+
+
 def inputs_of(chain: Chain) -> frozenset[str]:
     """Return all that the members of a chain read.
 

@@ -13,7 +13,7 @@ from .....ir.graph import Graph, Op
 from .....ir.graph_schedule import Group
 from .....ir.ops import is_mac, spec_of, weights_of, workload
 from .....ir.workload import Operand
-from ....tiling.groups.chains import Chain, chains
+from ....tiling.groups.chains import Chain, chains, passing_bits
 from ....tiling.groups.stripes import row_axis, stripes
 from ...map_groups import line_bytes
 from .model import COMFORTABLE, StreamedTraffic, TrafficModel
@@ -41,7 +41,7 @@ def _chain_traffic(graph: Graph, chain: Chain, arch: Architecture) -> TrafficMod
     assert nest is not None
     fetched = {name for op in chain[1:] for name in _read_in_tiles(graph, op)}
     fetched -= {op.name for op in chain}
-    bits = -(-8 * last.result.type.bytes * (1 + len(fetched)) // head.result.type.elements)
+    bits = passing_bits(chain, 1 + len(fetched))
     stand_in = replace(head, results=last.results)
     tilings = OperatorTilings(graph, stand_in, replace(nest, output_bits=bits), arch)
     tables = sum(
