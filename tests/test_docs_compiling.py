@@ -25,7 +25,7 @@ def python_of(page: str) -> list[str]:
     return re.findall(r"^```python\n(.*?)^```$", (DOCS / page).read_text(), re.S | re.M)
 
 
-def residual() -> onnx.ModelProto:
+def residual(size: int = 32) -> onnx.ModelProto:
     """Return two residual blocks; their additions tell integers from floats in between."""
     draw = np.random.default_rng(0).standard_normal
     weights = [
@@ -44,8 +44,8 @@ def residual() -> onnx.ModelProto:
     graph = helper.make_graph(
         nodes,
         "net",
-        [helper.make_tensor_value_info("x", onnx.TensorProto.FLOAT, [1, 3, 32, 32])],
-        [helper.make_tensor_value_info("y", onnx.TensorProto.FLOAT, [1, 16, 32, 32])],
+        [helper.make_tensor_value_info("x", onnx.TensorProto.FLOAT, [1, 3, size, size])],
+        [helper.make_tensor_value_info("y", onnx.TensorProto.FLOAT, [1, 16, size, size])],
         weights,
     )
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)

@@ -10,7 +10,7 @@ from onnx import TensorProto, helper, numpy_helper
 
 from accnn.backend.load import load_architecture
 from accnn.backend.lowering.lower import lower
-from accnn.compiler.driver import compile, run_program
+from accnn.compiler.driver import Result, compile, run_program
 from accnn.compiler.frontend import Network, read_network
 from accnn.compiler.options import CompileOptions, VerifyMode
 from accnn.compiler.pipelines import REWRITES
@@ -199,16 +199,23 @@ def as_it_is(program: Program) -> Program:
     return program
 
 
-def judged_in_sections(path: Path, damage: Callable[[Program], Program] = as_it_is) -> Verification:
+def compiled_for_sections(path: Path) -> Result:
+    """Compile a float or quantised network for an integer machine; it is not run."""
+    return compile(path, arch="edge-1m", options=replace(OPTIONS, verify=VerifyMode.OFF))
+
+
+def judged_in_sections(
+    given: Path | Result, damage: Callable[[Program], Program] = as_it_is
+) -> Verification:
     """Return the verdict on a run, section by section even if the whole equals onnxruntime's.
 
     A run that is refused has the verdict of the whole, one section.
 
     Args:
-        path: A float or quantised network, for an integer machine.
+        given: A network, or what it was compiled to.
         damage: What is done to the program, which stores every tensor.
     """
-    result = compile(path, arch="edge-1m", options=replace(OPTIONS, verify=VerifyMode.OFF))
+    result = given if isinstance(given, Result) else compiled_for_sections(given)
     shown = observed(replace(result.module, program=None))
     lowered = lower(shown)
     constants = result.module.constants.with_arrays(lowered.derived)

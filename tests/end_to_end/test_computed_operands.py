@@ -82,7 +82,7 @@ PLANS = (
 
 @pytest.mark.parametrize(
     ("network", "arch", "plan"),
-    [*thinned([*NETWORKS], ["simba", "edge-1m", "flexer-arch5"], PLANS, one_in=6)],
+    [*thinned([*NETWORKS], ["simba", "edge-1m", "flexer-arch5"], PLANS, one_in=12)],
 )
 def test_values_are_right(network: str, arch: str, plan: tuple[str, str]):
     scheduler, tiles = plan

@@ -17,6 +17,8 @@ from .draws import Verdict, outcome_of
 
 KEPT = Path(__file__).with_name("kept")
 CASES = sorted(item.name for item in KEPT.iterdir())
+LONG = {"78000-670"}
+"""Takes ten seconds; ``passes/analysis/test_compulsory.py`` has its bound in small."""
 CHOICES = ("mapper", "objective", "scheduler", "fuse", "tiles", "scratchpad", "seed", "verify")
 
 
@@ -24,7 +26,10 @@ def test_there_are_some() -> None:
     assert CASES
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(name, marks=pytest.mark.slow if name in LONG else ()) for name in CASES],
+)
 def test_what_once_failed_is_right(name: str) -> None:
     folder = KEPT / name
     machine = parse_architecture((folder / "machine.toml").read_text(), file="machine.toml")

@@ -9,13 +9,16 @@ import pytest
 from accnn.ir.errors import ParseError
 from tests.hostile.files import Kind, damaged
 from tests.hostile.run import Failure, attempts, end_of
+from tests.thinned import examples
+
+COUNT = examples(40)
 
 
 @pytest.mark.parametrize("name", ["toml", "members"])
 def test_damaged_files_end_with_a_message(name: str):
-    found = attempts(name, 2, 40)
+    found = attempts(name, 2, COUNT)
 
-    assert len(found) == 40
+    assert len(found) == COUNT
     assert [item for item in found if isinstance(item, Failure)] == []
 
 

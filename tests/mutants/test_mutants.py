@@ -224,7 +224,7 @@ def test_a_trial_tells_dead_from_alive(tiny: Path) -> None:
     assert tried(tiny, "min, max: min") == ("failed", "test_tiny.py::test_small")
     assert tried(tiny, "comparison: a < 0") == ("failed", "test_tiny.py::test_below")
     assert tried(tiny, "constant: 4") == ("passed", None)
-    assert tried(tiny, "statement dropped: a += 1", 3) == ("hung", "test_tiny.py::test_below")
+    assert tried(tiny, "statement dropped: a += 1", 1.5) == ("hung", "test_tiny.py::test_below")
     assert (tiny / "accnn_tiny.py").read_text() == TINY
 
 

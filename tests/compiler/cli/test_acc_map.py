@@ -109,7 +109,7 @@ def test_emitted_timeloop_files_are_read_back(run, tmp_path):
 
 @pytest.mark.parametrize("counting", ["accnn", "timeloop", "zigzag", "zigzag-sound"])
 def test_every_counting_gives_figures(run, counting):
-    result = run("--layer", "P=8 C=16 K=8", "--counting", counting)
+    result = run("--layer", "P=8 K=8", "--counting", counting)
 
     assert result.exit_code == 0, result.output
 

@@ -73,7 +73,10 @@ def test_lists_every_network(zoo):
     assert "25,557,032" in result.output
 
 
-@pytest.mark.parametrize("width", [60, 80, 120])
+@pytest.mark.parametrize(
+    "width",
+    [60, *(pytest.param(width, marks=pytest.mark.slow) for width in (80, 120))],
+)
 def test_nothing_of_the_list_is_cut_off(zoo, monkeypatch, width):
     monkeypatch.setenv("COLUMNS", str(width))
 

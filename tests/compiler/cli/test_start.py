@@ -76,7 +76,15 @@ def test_an_interrupt_while_starting_is_one_line(command, monkeypatch, capsys):
     assert capsys.readouterr().err == f"{command.replace('_', '-')}: interrupted\n"
 
 
-@pytest.mark.parametrize("closed", ["1>&-", "2>&-", "1>&- 2>&-", "0<&- 1>&- 2>&-"])
+@pytest.mark.parametrize(
+    "closed",
+    [
+        pytest.param("1>&-", marks=pytest.mark.slow),
+        "2>&-",
+        pytest.param("1>&- 2>&-", marks=pytest.mark.slow),
+        "0<&- 1>&- 2>&-",
+    ],
+)
 def test_a_closed_output_is_no_error(closed: str):
     code = "import sys; from accnn.compiler.cli.start import acc_compile; acc_compile()"
 

@@ -83,7 +83,10 @@ def test_a_file_that_is_no_network_has_no_nodes(tmp_path: Path) -> None:
     check_name((), "anything")
 
 
-@pytest.mark.parametrize("options", [GREEDY, LITTLE], ids=["whole", "budget"])
+@pytest.mark.parametrize(
+    "options",
+    [pytest.param(GREEDY, marks=pytest.mark.slow, id="whole"), pytest.param(LITTLE, id="budget")],
+)
 def test_each_what_if_is_what_compiling_for_that_machine_takes(options: CompileOptions) -> None:
     result = compiled(tiny(), "edge-fp32", options)
 
@@ -179,7 +182,7 @@ def test_a_tensor_of_a_node_without_a_name_means_what_computes_it(blocks: Result
 
 def test_members_of_a_group_mean_the_group() -> None:
     module = compiled(
-        residual(), "simba", CompileOptions(mapper="output-stationary", cache=None, processes=1)
+        residual(16), "simba", CompileOptions(mapper="output-stationary", cache=None, processes=1)
     ).module
     assert module.graph_schedule is not None
     (group, *_) = module.graph_schedule.groups_by_name.values()
@@ -226,7 +229,7 @@ def test_what_was_not_scheduled_is_not_explained() -> None:
 
 def test_why_a_step_is_not_fused_is_told_where_groups_were_asked_for(blocks: Result) -> None:
     options = CompileOptions(mapper="output-stationary", cache=None, processes=1)
-    fused = compiled(residual(), "edge-1m", options)
+    fused = compiled(residual(16), "edge-1m", options)
     plan = fused.module.graph_schedule
     assert plan is not None and len(plan.order) > 1
     first, second = plan.order[:2]

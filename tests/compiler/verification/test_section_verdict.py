@@ -7,7 +7,7 @@ import numpy as np
 import onnx
 import pytest
 
-from accnn.compiler.driver import compile
+from accnn.compiler.driver import Result, compile
 from accnn.compiler.options import CompileOptions
 from accnn.compiler.report.table import verification_line
 from accnn.compiler.verification import verdict
@@ -26,6 +26,7 @@ from tests.compiler.sections import (
     X,
     averaged,
     case_of,
+    compiled_for_sections,
     judged_in_sections,
     jumping,
     quantised,
@@ -245,14 +246,15 @@ def test_a_network_without_cuts_stays_failed(tmp_path, monkeypatch):
     assert (found.status, found.sections) == (VerificationStatus.FAILED, 1)
 
 
-@pytest.fixture
-def islands(tmp_path: Path) -> Path:
+@pytest.fixture(scope="module")
+def islands(tmp_path_factory: pytest.TempPathFactory) -> Result:
     """A transformer block: normalisations, softmax and gelu stay in float."""
-    onnx.save(block(6), tmp_path / "block.onnx")
-    return tmp_path / "block.onnx"
+    path = tmp_path_factory.mktemp("islands") / "block.onnx"
+    onnx.save(block(6), path)
+    return compiled_for_sections(path)
 
 
-def test_a_right_program_with_floats_inside_is_verified_in_sections(islands: Path):
+def test_a_right_program_with_floats_inside_is_verified_in_sections(islands: Result):
     found = judged_in_sections(islands)
 
     assert found.status is VerificationStatus.VERIFIED
@@ -285,7 +287,9 @@ def one_higher(item: Requant) -> Requant:
         ("u.product.q", Requant, one_higher, "y"),
     ],
 )
-def test_a_wrong_program_with_floats_inside_is_refused(islands: Path, operator, kind, wrong, where):
+def test_a_wrong_program_with_floats_inside_is_refused(
+    islands: Result, operator, kind, wrong, where
+):
     damaged: list[Instruction] = []
 
     def damage(program: Program) -> Program:

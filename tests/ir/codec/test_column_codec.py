@@ -107,7 +107,7 @@ def packed(columns: object) -> bytes:
 
 
 @given(SHEETS)
-@settings(max_examples=examples(200))
+@settings(max_examples=examples(100))
 def test_what_is_written_is_read_back(sheet: Sheet) -> None:
     again = parse_columns(dump_columns(sheet), Sheet)
 

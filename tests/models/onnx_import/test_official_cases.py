@@ -19,17 +19,26 @@ from accnn.runtime_sim.reference import run
 from tests.inputs import Array
 
 PASSED = read_passed(Path(__file__).parents[2] / "compiler" / "conformance" / "passed.txt")
+LONG = {"AveragePool", "LpPool", "Range"}
+"""Operators whose cases take ONNX seconds to make; networks and other tests have them, too."""
 
 
 @cache
-def cases() -> Mapping[str, NodeCase]:
-    return {case.name: case for case in node_cases(PASSED)}
+def cases(operators: tuple[str, ...]) -> Mapping[str, NodeCase]:
+    return {case.name: case for case in node_cases(operators)}
 
 
-@pytest.mark.parametrize("operator", PASSED)
+QUICK = tuple(operator for operator in PASSED if operator not in LONG)
+
+
+@pytest.mark.parametrize(
+    "operator",
+    [pytest.param(name, marks=pytest.mark.slow if name in LONG else ()) for name in PASSED],
+)
 def test_what_an_operator_is_imported_as_computes_what_is_expected(operator: str) -> None:
+    known = cases((operator,) if operator in LONG else QUICK)
     for name in PASSED[operator]:
-        case = cases()[name]
+        case = known[name]
         for data in case.data_sets:
             found = computed(case, case.arrays(data))
             for (output, ours), wanted in zip(found.items(), data.outputs, strict=True):

@@ -27,6 +27,7 @@ from accnn.models.quantisation.quantize import quantize
 from accnn.models.quantisation.ranges import CalibrationMethod
 from accnn.models.session import make_session, run, session_options
 from accnn.models.zoo import build, pink_noise
+from tests.thinned import thinned
 from tests.zoo_networks import INTEGER as ZOO
 from tests.zoo_networks import LEAST_SIZE
 
@@ -370,8 +371,14 @@ def test_a_normalisation_over_several_axes_stays_in_float(name: str):
     assert result.snr_db > 15
 
 
-@pytest.mark.parametrize("name", ["mobilenetv2", "squeezenet"])
-@pytest.mark.parametrize("options", [QuantizeOptions(), QuantizeOptions(activation=Int8.U8)])
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [
+        *thinned(
+            ["mobilenetv2", "squeezenet"], [QuantizeOptions(), QuantizeOptions(activation=Int8.U8)]
+        )
+    ],
+)
 def test_finding_nodes_by_tensor_changes_nothing(monkeypatch, name, options):
     model = small(name)
     indexed = quantize(model, samples=1, options=options).model

@@ -15,6 +15,14 @@ from accnn.models.zoo.registry import structure
 # Small enough for a fast test, large enough for the network; at reduced width.
 SMALL = {"alexnet": 64, "efficientnet_b0": 96, "inception_v3": 80}
 TINY = {"width": 0.25, "classes": 40, "sequence": 16}
+ALIKE = {
+    "bert_base",
+    "fcn_resnet50",
+    "resnet34",
+    "resnet50",
+    "vit_b_16",
+}
+"""Networks of the same layers as others, and more of them."""
 LAYERS = ("Conv", "ConvTranspose", "Gemm", "MatMul", "LayerNormalization")
 
 
@@ -34,7 +42,10 @@ def activations(model: onnx.ModelProto, inputs: dict[str, np.ndarray]) -> dict[s
     return run(make_session(model, optimisation="basic"), inputs)
 
 
-@pytest.mark.parametrize("name", names())
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(name, marks=pytest.mark.slow if name in ALIKE else ()) for name in names()],
+)
 def test_models_are_valid_and_sane_at_every_depth(name: str):
     options = {**TINY, "batch": 2, "image_size": max(64, SMALL.get(name, 0))}
     model = build(name, **options)

@@ -9,6 +9,7 @@ from accnn.passes.analysis.compulsory import compulsory_network_bytes, needed_ma
 from tests.flow import compile_graph
 from tests.networks import NetworkBuilder, per_tensor
 from tests.passes.tiling.groups.fused import compile_fused
+from tests.thinned import thinned
 from tests.tiles import tiles_of
 
 
@@ -37,10 +38,18 @@ def test_lines_between_windows_do_not_count(network):
     assert compulsory_network_bytes(sparse).total == 8 * 4 * columns + constants + made[1]
 
 
-@pytest.mark.parametrize("budget", [300, 600, 2000, None])
-@pytest.mark.parametrize("scheduler", ["cosma", "in-order"])
-@pytest.mark.parametrize("network", [convolution, pool])
-@pytest.mark.parametrize("arch", ["simba", "edge-1m"])
+@pytest.mark.parametrize(
+    ("arch", "network", "scheduler", "budget"),
+    [
+        *thinned(
+            ["simba", "edge-1m"],
+            [convolution, pool],
+            ["cosma", "in-order"],
+            [300, 600, 2000, None],
+            one_in=3,
+        )
+    ],
+)
 def test_no_plan_moves_less_than_its_bound(arch: str, network, scheduler: str, budget: int | None):
     graph, data = network(4)
 
@@ -109,8 +118,9 @@ def test_what_is_sliced_off_need_not_be_read():
     assert compulsory_network_bytes(graph).total == 4 * 8 + 4 * 8
 
 
-@pytest.mark.parametrize("rows", [1, 2, 4])
-@pytest.mark.parametrize("arch", ["simba", "flexer-arch5"])
+@pytest.mark.parametrize(
+    ("arch", "rows"), [*thinned(["simba", "flexer-arch5"], [1, 2, 4], one_in=3)]
+)
 def test_no_group_moves_less_than_the_bound(arch: str, rows: int):
     graph, data = skipping()
 

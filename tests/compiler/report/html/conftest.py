@@ -88,7 +88,7 @@ def compiled(arch: str, **options: Any) -> Made:
 @pytest.fixture(scope="session")
 def static() -> Made:
     """One NPU, little room: tensors are streamed."""
-    return compiled("simba", scratchpad=6000)
+    return compiled("simba", scratchpad=6000, fuse=Fuse.OFF)
 
 
 @pytest.fixture(scope="session")

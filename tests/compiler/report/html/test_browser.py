@@ -9,6 +9,7 @@ from accnn.compiler.report.comparison import compare
 from accnn.compiler.report.html import comparison_page
 from tests.compiler.report.html.browser import look, why_not
 from tests.compiler.report.html.conftest import Made
+from tests.thinned import thinned
 
 pytestmark = pytest.mark.skipif(bool(why_not()), reason=why_not() or "there is a browser")
 
@@ -54,8 +55,7 @@ def page(flexer: Made, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-@pytest.mark.parametrize("width", [1280, 390])
-@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+@pytest.mark.parametrize(("width", "dark"), [*thinned([1280, 390], [False, True])])
 def test_nothing_is_cut_off_or_blank_and_nothing_fails(page: Path, width: int, dark: bool):
     seen = look(
         page,
@@ -104,7 +104,7 @@ def test_tables_of_long_names_are_whole_at_1280_and_texts_at_390(flexer: Made, t
     assert narrow.answers["cut"] == []
 
 
-@pytest.mark.parametrize("width", [1280, 390])
+@pytest.mark.parametrize("width", [pytest.param(1280, marks=pytest.mark.slow), 390])
 def test_two_runs_side_by_side(flexer: Made, across: Made, tmp_path: Path, width: int):
     path = tmp_path / "both.html"
     path.write_text(comparison_page(compare(flexer.report, across.report)), encoding="utf-8")

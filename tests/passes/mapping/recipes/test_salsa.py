@@ -19,6 +19,7 @@ from accnn.passes.mapping.registry import find_mapper
 from accnn.passes.mapping.search.orders.engine import SearchOptions
 from accnn.passes.mapping.search.orders.polish import polish
 from accnn.passes.mapping.search.orders.selection import Rounds
+from tests.thinned import thinned
 
 ARCHS = ("simba", "eyeriss", "edge-1m", "flexer-arch5")
 LAYERS = {
@@ -42,9 +43,9 @@ def machine(name):
     return arch.for_npu(arch.npus[0])
 
 
-@pytest.mark.parametrize("objective", SEARCHED)
-@pytest.mark.parametrize("layer", LAYERS)
-@pytest.mark.parametrize("name", ARCHS)
+@pytest.mark.parametrize(
+    ("name", "layer", "objective"), [*thinned(ARCHS, [*LAYERS], SEARCHED, one_in=4)]
+)
 def test_every_layer_maps_to_every_machine(name, layer, objective):
     arch = machine(name)
 

@@ -16,6 +16,7 @@ from accnn.passes.mapping.recipes.drawn import Exhaustive, RandomBest, assignmen
 from accnn.passes.mapping.recipes.timeloop_hybrid import TimeloopHybrid, distinct_orders
 from accnn.passes.mapping.search.even.draws import draw_factorisations
 from accnn.passes.mapping.search.even.space import EvenBatch, even_space, with_all_orders
+from tests.thinned import thinned
 
 ARCH = load_architecture("simba.toml")
 WORK = Workload(R=3, S=3, P=14, Q=14, C=32, K=48)
@@ -30,8 +31,7 @@ def evaluations(note: str) -> tuple[int, int]:
     return int(words[0]), int(words[3])
 
 
-@pytest.mark.parametrize("objective", SEARCHED)
-@pytest.mark.parametrize("work", SMALL, ids=str)
+@pytest.mark.parametrize(("work", "objective"), [*thinned(SMALL, SEARCHED, one_in=3)])
 def test_finds_the_optimum_of_small_workloads(work: Workload, objective: Objective):
     problem = MappingProblem(workload=work, arch=ARCH, objective=objective)
 

@@ -33,6 +33,7 @@ from tests.passes.scheduling.flexer.plain import (
     minimised,
     random_tiling,
 )
+from tests.thinned import examples
 
 ENDLESS = Goal(PRODUCT, 1.0, 1.0, 0.0, math.inf, math.inf, math.inf)
 RULES = [apart + rule for apart in (0, APART) for rule in range(EAGER + FURTHEST + 1)]
@@ -55,7 +56,7 @@ def orders(p: TilingArrays, seed: int) -> tuple[np.ndarray, np.ndarray]:
 
 @pytest.mark.parametrize("memory", RULES)
 def test_in_a_given_order(memory: int) -> None:
-    for seed in range(100):
+    for seed in range(examples(100)):
         p = random_tiling(seed)
         order, group = orders(p, seed)
 
@@ -73,7 +74,7 @@ def test_in_a_given_order(memory: int) -> None:
 @pytest.mark.parametrize("rule", range(3))
 @pytest.mark.parametrize("memory", [0, 1, 2, EAGER, APART, APART + EAGER])
 def test_out_of_order(memory: int, rule: int) -> None:
-    for seed in range(100):
+    for seed in range(examples(100)):
         p = random_tiling(1000 + seed)
         beam, window, trials = (1, 2, 1) if seed % 3 == 0 else (3, 6, 4) if seed % 3 else (8, 48, 8)
         choice = Choice(memory, rule, beam, window, trials)
@@ -98,7 +99,7 @@ GOALS = [
 @pytest.mark.parametrize("goal", GOALS)
 def test_it_gives_up_where_the_goal_is_out_of_reach(goal: Goal) -> None:
     """After every set the limit is what can be reached then, a bit more, or a bit less."""
-    for seed in range(30):
+    for seed in range(examples(30)):
         p = random_tiling(2000 + seed)
         order, group = orders(p, seed)
         end, whole = in_order(p, order.tolist(), group.tolist(), 0, ENDLESS)
@@ -120,7 +121,7 @@ def test_it_gives_up_where_the_goal_is_out_of_reach(goal: Goal) -> None:
 @pytest.mark.parametrize("goal", GOALS)
 def test_a_free_order_gives_up_as_well(goal: Goal) -> None:
     choice = Choice(EAGER, 0, 3, 6, 4)
-    for seed in range(20):
+    for seed in range(examples(20)):
         p = random_tiling(3000 + seed)
         _, whole = freely(p, choice, ENDLESS)
         figure = minimised(goal, float(whole.makespan), float(whole.bytes))

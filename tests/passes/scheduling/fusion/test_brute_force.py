@@ -1,6 +1,6 @@
 """All sets of groups of small networks, planned one by one, against the groups that are chosen."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import pytest
 
@@ -14,9 +14,19 @@ from accnn.passes.scheduling.fusion.epilogues import is_group
 from accnn.passes.scheduling.fusion.intervals import Intervals, can_be_member
 from accnn.passes.scheduling.schedule_cosma import ScheduleCosma
 from accnn.passes.tiling.groups.stripes import rows_of
+from tests.inputs import Array
+from tests.networks import NetworkBuilder
 from tests.passes.tiling.groups.fused import bottleneck, fire, inverted, shortcut
 
 Groups = tuple[Group, ...]
+
+
+def filters(size: int) -> tuple[Graph, Mapping[str, Array]]:
+    """More channels, a filter of each, and the channels back."""
+    net = NetworkBuilder()
+    x = net.input("x", (1, 12, size, size))
+    b = net.conv(net.conv(x, "a", 24, 1), "b", 24, 3, groups=24)
+    return net.build(net.conv(b, "c", 12, 1)), net.data
 
 
 def plan(graph: Graph, arch: str, scratchpad: str, fuse: Fuse = Fuse.GROUPS) -> GraphSchedule:
@@ -55,7 +65,8 @@ def all_sets(graph: Graph, order: tuple[str, ...], fits: list[bool], heights) ->
 @pytest.mark.parametrize(
     ("make", "arch", "scratchpad", "heights"),
     [
-        (inverted, "edge-1m", "20000", (2,)),
+        (filters, "edge-1m", "20000", (2,)),
+        pytest.param(inverted, "edge-1m", "20000", (2,), marks=pytest.mark.slow),
         pytest.param(shortcut, "flexer-arch5", "20000", (7,), marks=pytest.mark.slow),
         pytest.param(inverted, "edge-1m", "20000", (1, 2, 4, 7, 14), marks=pytest.mark.slow),
         pytest.param(inverted, "simba", "9000", (1, 2, 4, 7, 14), marks=pytest.mark.slow),

@@ -1,6 +1,7 @@
 """Plans with groups never move more; which operators follow which."""
 
 from dataclasses import replace
+from functools import cache
 from types import SimpleNamespace
 
 import pytest
@@ -29,12 +30,15 @@ def plan(make, arch: str, fuse: Fuse, scratchpad: str) -> GraphSchedule:
     return found
 
 
+plan_once = cache(plan)
+
+
 @pytest.mark.parametrize(
     ("make", "arch", "scratchpad"),
     [*thinned([bottleneck, inverted], ["simba", "edge-1m"], ["9000", "20000"], one_in=3)],
 )
 def test_fusing_never_moves_more(make, arch: str, scratchpad: str):
-    off, epilogue, groups = (plan(make, arch, fuse, scratchpad) for fuse in Fuse)
+    off, epilogue, groups = (plan_once(make, arch, fuse, scratchpad) for fuse in Fuse)
 
     assert off.objective >= epilogue.objective >= groups.objective
     assert not off.groups
@@ -42,7 +46,9 @@ def test_fusing_never_moves_more(make, arch: str, scratchpad: str):
 
 
 def test_groups_are_chosen_where_tensors_do_not_fit():
-    off, groups = (plan(inverted, "edge-1m", fuse, "20000") for fuse in (Fuse.OFF, Fuse.GROUPS))
+    off, groups = (
+        plan_once(inverted, "edge-1m", fuse, "20000") for fuse in (Fuse.OFF, Fuse.GROUPS)
+    )
 
     assert groups.groups
     assert groups.objective <= off.objective

@@ -16,6 +16,7 @@ from accnn.passes.scheduling.static.static import best_of
 from tests.inputs import Array
 from tests.networks import NetworkBuilder
 from tests.passes.tiling.groups.fused import compile_fused, lowered_with
+from tests.thinned import thinned
 
 from .test_lags import NETWORKS, schedules
 
@@ -66,8 +67,7 @@ def test_one_npu_shares_no_copies():
     assert all(order == StripeOrder(order.behind) for order in found.by_order)
 
 
-@pytest.mark.parametrize("rows", [1, 4])
-@pytest.mark.parametrize("network", NETWORKS)
+@pytest.mark.parametrize(("network", "rows"), [*thinned([*NETWORKS], [1, 4])])
 def test_dealing_on_leaves_all_orders_that_there_are_without_it(network: str, rows: int):
     """What is faster without lag must not hide the lags of what is slower."""
     found = schedules(network, rows, arch="flexer-arch5")

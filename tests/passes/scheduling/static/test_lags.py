@@ -1,6 +1,7 @@
 """Chains lag where that takes less time and fits; all sets of them judge those that are chosen."""
 
 from collections.abc import Mapping
+from functools import cache
 from itertools import combinations
 
 import pytest
@@ -17,6 +18,7 @@ from accnn.passes.scheduling.static.static import best_of, rating
 from tests.inputs import Array
 from tests.networks import NetworkBuilder, per_tensor
 from tests.passes.tiling.groups.fused import bottleneck, compile_fused, inverted
+from tests.thinned import thinned
 
 
 def pooled(size: int = 24) -> tuple[Graph, Mapping[str, Array]]:
@@ -38,6 +40,7 @@ def added(size: int = 16) -> tuple[Graph, Mapping[str, Array]]:
 NETWORKS = {"pooled": pooled, "added": added, "bottleneck": bottleneck, "inverted": inverted}
 
 
+@cache
 def schedules(
     network: str, rows: int, budget: int | None = None, arch: str = "simba"
 ) -> GroupSchedules:
@@ -60,8 +63,7 @@ def every(found: GroupSchedules) -> Mapping[Lags, int]:
     return ratings
 
 
-@pytest.mark.parametrize("rows", [1, 2])
-@pytest.mark.parametrize("network", NETWORKS)
+@pytest.mark.parametrize(("network", "rows"), [*thinned([*NETWORKS], [1, 2])])
 def test_what_is_chosen_is_near_the_best_of_all_lags(network: str, rows: int):
     found = schedules(network, rows)
     ratings = every(found)

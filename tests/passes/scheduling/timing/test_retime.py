@@ -22,14 +22,15 @@ from tests.networks import residual_network
 from tests.passes.scheduling.across.joint import branches, chain
 from tests.passes.scheduling.timing.floats import float_network
 from tests.passes.scheduling.timing.operators import predicted, program_of, simulated
+from tests.thinned import thinned
 from tests.tiles import by_themselves, tiles_of
 
 Network = Callable[[], tuple[Graph, Mapping[str, Array]]]
 
 INTEGER = ("simba", "edge-1m", "flexer-arch5")
 CASES = [
-    *((arch, make, budget) for arch in INTEGER for make in (chain, branches) for budget in (None,)),
-    *((arch, residual_network, budget) for arch in INTEGER for budget in (None, 9000)),
+    *thinned(INTEGER, (chain, branches), (None,)),
+    *thinned(INTEGER, (residual_network,), (None, 9000)),
     ("edge-fp32", float_network, None),
     ("edge-fp32", float_network, 12_000),
 ]
@@ -52,8 +53,7 @@ def test_every_schedule_of_one_operator_is_timed_as_the_simulator_does(
         assert schedule.cycles == max(event.end for event in schedule.events)
 
 
-@pytest.mark.parametrize("tiles", ["static", "flexer"])
-@pytest.mark.parametrize("budget", [None, 9000])
+@pytest.mark.parametrize(("budget", "tiles"), [*thinned([None, 9000], ["static", "flexer"])])
 def test_a_network_is_timed_as_the_simulator_does(budget: int | None, tiles: str):
     graph, data = chain()
     made = compile_graph(

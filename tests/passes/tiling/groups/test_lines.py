@@ -58,7 +58,7 @@ def peak(module: Module, group: Group, is_early: bool) -> int:
     return max(accumulate(changes))
 
 
-@settings(deadline=None, max_examples=examples(30))
+@settings(deadline=None, max_examples=examples(15))
 @given(networks(), st.integers(1, 6), st.booleans())
 def test_lines_take_hardly_more_than_is_said(network, rows: int, is_early: bool):
     graph, data = network
@@ -91,7 +91,7 @@ def test_lines_take_what_is_said(network, rows: int, is_early: bool):
     assert said == peak(module, group, is_early)
 
 
-@settings(deadline=None, max_examples=examples(1500))
+@settings(deadline=None, max_examples=examples(600))
 @given(networks(), st.integers(1, 3), st.booleans())
 def test_stripes_that_are_left_out_need_what_some_other_one_does(
     network, rows: int, is_early: bool

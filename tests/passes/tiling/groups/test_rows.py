@@ -35,7 +35,7 @@ KINDS = ("softmax", "normalised", "dense", "add", "mul", "max", "erf")
 
 
 @pytest.mark.parametrize(
-    ("network", "arch", "rows"), [*thinned([perceptron, shares], MACHINES, [0, 1, 5])]
+    ("network", "arch", "rows"), [*thinned([perceptron, shares], MACHINES, [0, 1, 5], one_in=4)]
 )
 def test_rows_that_are_reduced_never_leave_the_chip(network, arch: str, rows: int):
     check_that_what_members_hand_on_never_leaves(network, arch, rows)
@@ -128,9 +128,9 @@ def scores(rows: int = 12) -> tuple[Graph, Mapping[str, Array]]:
     return net.build(softmax(net, floats, "y", 3)), net.data
 
 
-@pytest.mark.parametrize("arch", MACHINES)
-@pytest.mark.parametrize("budget", [None, 4000])
-@pytest.mark.parametrize("rows", [1, 5])
+@pytest.mark.parametrize(
+    ("arch", "budget", "rows"), [*thinned(MACHINES, [None, 4000], [1, 5], one_in=3)]
+)
 def test_a_reshape_of_what_comes_from_outside_is_a_member(arch: str, budget: int | None, rows: int):
     graph, data = scores()
     group = Group(members=tuple(op.name for op in graph.ops), rows=rows)

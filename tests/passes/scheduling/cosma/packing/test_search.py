@@ -9,9 +9,10 @@ from accnn.passes.scheduling.cosma.packing.search import _Search, pack_by_search
 from accnn.passes.scheduling.engine.blocks import Block, peak_bytes
 from tests.passes.scheduling.cosma.packing.test_deep import UNPACKABLE, unpackable
 from tests.passes.scheduling.cosma.packing.test_kernel import cut, drawn, is_right, lowest
+from tests.thinned import examples, thinned
 
 
-@pytest.mark.parametrize("first", range(0, 60, 20))
+@pytest.mark.parametrize("first", [*thinned(range(0, 60, 20), one_in=3)])
 def test_the_search_finds_what_some_order_finds(first: int):
     for seed in range(first, first + 20):
         blocks = drawn(seed)
@@ -73,7 +74,7 @@ def test_what_fails_leaves_nothing_behind():
 def test_what_the_search_leaves_open_the_integer_program_answers(monkeypatch):
     monkeypatch.setattr(exact, "pack_greedily", lambda *given: None)
     monkeypatch.setattr(exact, "pack_by_search", lambda *given, nodes: (None, False))
-    for seed in range(12):
+    for seed in range(examples(12)):
         blocks = drawn(seed)
         budget = peak_bytes(blocks)
 

@@ -15,6 +15,7 @@ from accnn.passes.scheduling.cosma.schedule import schedule_cosma
 from accnn.passes.scheduling.cosma.traffic.model import StreamedTraffic
 from accnn.passes.scheduling.cosma.traffic.streaming import analytic_traffic
 from accnn.passes.scheduling.in_order import schedule_in_order
+from tests.thinned import thinned
 
 SIMBA = load_architecture("simba.toml")
 
@@ -26,7 +27,7 @@ def _with_scratchpad(size: int) -> Architecture:
     return replace(SIMBA, levels=levels)
 
 
-@pytest.mark.parametrize("network", [resnet50, lraspp, pytest.param(vit, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("network", [*thinned([lraspp, resnet50, vit], one_in=3)])
 def test_a_larger_scratchpad_never_moves_more(network):
     graph = network()
     sizes = [1 << power for power in range(14, 23, 2)]
