@@ -14,6 +14,7 @@ from ...ir.graph_schedule import GraphSchedule
 from ...ir.module import Mapping, Module, Stage
 from ...ir.plugins import plugin_packages
 from ...ir.resources import Constants
+from ...ir.text.parser import parse_module
 from ...ir.text.printer import print_module
 from ...ir.tiles.schedule import TileSchedule
 from ...passes.base import CUT_SHORT, SECONDS_OF, STOOD_IN, Context, Counters, Pass, without
@@ -23,7 +24,7 @@ from .store import Store, code_version, digest_of, package_version
 _DECIDING = ("ir", "passes")
 _PACKAGES = ("accnn", "mip", "highspy", "numpy", "numba")
 _SUFFIX = ".pass"
-_KEPT = frozenset({Stage.GRAPH_SCHEDULE, Stage.MAPPINGS, Stage.TILE_SCHEDULE})
+_KEPT = frozenset({Stage.GRAPH, Stage.GRAPH_SCHEDULE, Stage.MAPPINGS, Stage.TILE_SCHEDULE})
 """Stages that can be recalled."""
 
 Counted: TypeAlias = tuple[tuple[str, int | float], ...]
@@ -31,9 +32,18 @@ Counted: TypeAlias = tuple[tuple[str, int | float], ...]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Made:
-    """What a pass made."""
+    """What a pass made.
+
+    Attributes:
+        counters: What it counted.
+        graph: Text of the network; empty where it is the one that the pass was given.
+        graph_schedule: The plan.
+        mappings: The nests.
+        tile_schedule: The tiles.
+    """
 
     counters: Counted = ()
+    graph: str = ""
     graph_schedule: GraphSchedule | None = None
     mappings: tuple[Mapping, ...] = ()
     tile_schedule: TileSchedule | None = None
@@ -58,13 +68,13 @@ class PassMemory:
         key = key_of(item, bare, ctx.seed)
         made = self._recalled(self.store, key, item, bare)
         if made is None:
-            made = _made(item.run(bare, ctx), item, ctx.counters)
+            made = _made(bare, item.run(bare, ctx), item, ctx.counters)
             if not {CUT_SHORT, STOOD_IN} & set(dict(made.counters)):  # another run does better
                 self.store.write(key, _SUFFIX, dump_columns(made))
         else:
             for name, value in made.counters:
                 ctx.counters.add(name, value)
-        stages = _stages(made, item)
+        stages = _stages(module, made, item)
         if all(getattr(module, name) == stage for name, stage in stages.items()):
             return module
         return replace(module, **stages)
@@ -76,7 +86,7 @@ class PassMemory:
             return None
         try:
             made = parse_columns(kept, Made)
-            item.check(replace(bare, **_stages(made, item)))
+            item.check(replace(bare, **_stages(bare, made, item)))
         except (AccnnError, ParseError, ValueError) as error:
             store.refuse(key, _SUFFIX, error)
             return None
@@ -98,11 +108,17 @@ def key_of(item: Pass, bare: Module, seed: int) -> str:
     return digest_of(print_pass(item), print_module(bare), str(seed), version, *others)
 
 
-def _made(after: Module, item: Pass, counters: Counters) -> Made:
+def _made(before: Module, after: Module, item: Pass, counters: Counters) -> Made:
     counted = tuple(item for item in counters.values if not item[0].startswith(SECONDS_OF))
-    made = Made(counters=counted)
-    return replace(made, **{stage.value: getattr(after, stage.value) for stage in item.gives})
+    given = {stage.value: getattr(after, stage.value) for stage in item.gives}
+    if Stage.GRAPH in item.gives:
+        is_same = after.graph == before.graph
+        given[Stage.GRAPH.value] = "" if is_same else print_module(Module(graph=after.graph))
+    return replace(Made(counters=counted), **given)
 
 
-def _stages(made: Made, item: Pass) -> dict[str, object]:
-    return {stage.value: getattr(made, stage.value) for stage in item.gives}
+def _stages(before: Module, made: Made, item: Pass) -> dict[str, object]:
+    found = {stage.value: getattr(made, stage.value) for stage in item.gives}
+    if Stage.GRAPH in item.gives:
+        found[Stage.GRAPH.value] = parse_module(made.graph).graph if made.graph else before.graph
+    return found

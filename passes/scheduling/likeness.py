@@ -51,6 +51,14 @@ class Likenesses:
             found = self._known[identity] = self._found(op)
         return found
 
+    def of_network(self, graph: Graph) -> "Likenesses":
+        """Return those of another network, with the same numbers for what is alike in both.
+
+        Args:
+            graph: The network.
+        """
+        return Likenesses(graph, _numbers=self._numbers)
+
     def _found(self, op: Op) -> Likeness:
         group, places = group_of(op), dict[str, int]()
 

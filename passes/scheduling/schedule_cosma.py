@@ -19,9 +19,8 @@ from ..mapping.problem import Objective
 from ..mip import Solver
 from .check import check_schedule
 from .cosma.budgets import requested_budget
-from .cosma.schedule import schedule_cosma
+from .cosma.schedule import Cosma
 from .cosma.solve import CosmaOptions, PlanEngine, PlanOrder
-from .cosma.traffic.model import at_its_time
 from .cosma.traffic.tiled import Terms, TiledTraffic
 from .fusion import Fuse
 
@@ -50,7 +49,7 @@ class ScheduleCosma(Pass):
 
     name: ClassVar[str] = "schedule-cosma"
     needs: ClassVar[frozenset[Stage]] = frozenset({Stage.GRAPH, Stage.ARCH})
-    gives: ClassVar[frozenset[Stage]] = frozenset({Stage.GRAPH_SCHEDULE})
+    gives: ClassVar[frozenset[Stage]] = frozenset({Stage.GRAPH, Stage.GRAPH_SCHEDULE})
     is_slow: ClassVar[bool] = True
 
     scratchpad: str | None = None
@@ -74,15 +73,11 @@ class ScheduleCosma(Pass):
         budget = requested_budget(
             self.scratchpad, module.graph, arch, include_parameters=self.parameters
         )
-        exact = self._exact(module, ctx) if self.rounds and self.streaming else None
-        plan = schedule_cosma(
-            module.graph,
-            arch,
+        cosma = Cosma(
+            arch=arch,
             budget=budget,
             include_parameters=self.parameters,
             streaming=self.streaming,
-            exact=exact,
-            ahead=at_its_time if exact is None else exact.ahead,
             rounds=self.rounds,
             latency=self.latency,
             fuse=self.fuse,
@@ -95,16 +90,22 @@ class ScheduleCosma(Pass):
             ),
             deadline=ctx.deadline,
         )
+        graph = module.graph
+        if self.rounds and self.streaming:
+            exact = self._exact(module, ctx)
+            graph, plan = cosma.measured(graph, exact, exact.ahead, exact.of)
+        else:
+            plan = cosma.plan(graph)
         if ctx.deadline.is_over:
             ctx.counters.add(CUT_SHORT)
-        account = check_schedule(module.graph, plan, arch)
+        account = check_schedule(graph, plan, arch)
         ctx.counters.add("objective-bytes", plan.objective)
         ctx.counters.add("bound-bytes", plan.bound)
         ctx.counters.add("non-compulsory-bytes", account.non_compulsory)
         ctx.counters.add("spills", len(plan.spills))
         ctx.counters.add("streams", len(plan.streams))
         ctx.counters.add("groups", len(plan.groups))
-        return replace(module, graph_schedule=plan)
+        return replace(module, graph=graph, graph_schedule=plan)
 
     def check(self, module: Module) -> None:
         """Replay a plan by the independent checker, too."""

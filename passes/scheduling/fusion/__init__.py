@@ -10,6 +10,7 @@
 ``alike.py``      which steps of a plan are alike, so that stretches of them are
 ``choice.py``     plans with groups, which are kept where nothing becomes worse
 ``variants.py``   other stripes and orders, where they are better at their place in such a plan
+``subsampled.py``  strided filters whose input is handed on instead of their result
 ``borders.py``    why steps of a plan are not one group
 ================  ===============================================================================
 

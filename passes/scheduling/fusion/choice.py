@@ -72,7 +72,7 @@ def fused_plan(
         def beside(base: Measured, in_place: bool, most: int) -> Measured:
             order = weights_first(graph, base.plan.order)
             if order != base.plan.order:
-                base = _plan(alone, order, in_place) or base
+                base = plan_if_any(alone, order, in_place) or base
             intervals = Intervals(graph, arch, base, traffic, delay, deadline, most)
             chosen = dict.fromkeys(intervals.groups(may_take_longer=item) for item in (True, False))
             plans = [_best_with(planned, plain, plain, groups) for groups in chosen]
@@ -86,7 +86,7 @@ def fused_plan(
             best = other if is_better else best
         groups = Variants(graph, best, traffic, delay, deadline).better()
         if groups != best.plan.groups:
-            best = better_of(plain, best, _plan(planned, groups))
+            best = better_of(plain, best, plan_if_any(planned, groups))
     taken = frozenset(name for group in best.plan.groups for name in group.members)
     joined = tuple(item for item in epilogues(graph, arch) if taken.isdisjoint(item.members))
     if joined and not deadline.is_over:
@@ -105,7 +105,7 @@ def _apart(plain: Measured, alone: Alone) -> Measured | None:
         plain: The plan with such results.
         alone: Makes others.
     """
-    apart = _plan(alone, None, False) if plain.plan.in_place else None
+    apart = plan_if_any(alone, None, False) if plain.plan.in_place else None
     more = 0.0 if apart is None else apart.cost / max(1, plain.cost) - 1.0
     return apart if _HARDLY_MORE < more < _CLEARLY_MORE else None
 
@@ -136,7 +136,7 @@ def _best_with(
     better = better_of(plain, best, found)
     if not kept or len(kept) == len(added):
         return better
-    return better_of(plain, better, _plan(beside, kept))
+    return better_of(plain, better, plan_if_any(beside, kept))
 
 
 def that_can_be_planned(
@@ -157,7 +157,7 @@ def that_can_be_planned(
     for _ in range(_MOST_ATTEMPTS):
         if not tried:
             break
-        found = _plan(planned, (*kept, *tried))
+        found = plan_if_any(planned, (*kept, *tried))
         if found is not None:
             best, kept = found, (*kept, *tried)
         if found is not None or len(tried) == 1:
@@ -181,8 +181,13 @@ def _price(plain: Measured, found: Measured) -> float:
     return found.cost / max(1, plain.cost) + found.cycles / max(1.0, plain.cycles)
 
 
-def _plan(make: Callable[..., Measured | None], *given: object) -> Measured | None:
-    """Return a plan, ``None`` also where there is none that fits the scratchpad."""
+def plan_if_any(make: Callable[..., Measured | None], *given: object) -> Measured | None:
+    """Return a plan, ``None`` also where there is none that fits the scratchpad.
+
+    Args:
+        make: Plans.
+        given: What it is given.
+    """
     try:
         return make(*given)
     except InfeasibleError:
@@ -200,8 +205,18 @@ def better_of(plain: Measured, best: Measured, other: Measured | None) -> Measur
         best: The best one so far.
         other: The other one, if there is one.
     """
-    if other is None or other.cost >= plain.cost or other.cycles > plain.cycles:
-        return best
-    if _price(best, other) >= _price(best, best):
+    if other is None or not is_better(plain, best, other):
         return best
     return other if sum(lost for _, lost in _losses(plain, other)) <= 0 else best
+
+
+def is_better(plain: Measured, best: Measured, other: Measured) -> bool:
+    """Whether a plan costs less than without groups, takes no longer, and is better than the best.
+
+    Args:
+        plain: The plan without groups.
+        best: The best one so far.
+        other: The other one.
+    """
+    is_worse = other.cost >= plain.cost or other.cycles > plain.cycles
+    return not is_worse and _price(best, other) < _price(best, best)

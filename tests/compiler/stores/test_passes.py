@@ -16,7 +16,7 @@ from accnn.compiler.stores.passes import Made, PassMemory, key_of
 from accnn.compiler.stores.store import Store, code_version, package_version
 from accnn.ir.codec.column_codec import dump_columns, parse_columns
 from accnn.ir.graph import Graph, Value
-from accnn.ir.module import Module
+from accnn.ir.module import Module, Stage
 from accnn.ir.ops import make_op
 from accnn.ir.resources import Constants
 from accnn.ir.types import DType, TensorType
@@ -81,6 +81,29 @@ def test_a_pass_is_recalled_with_its_counters_but_not_its_seconds(tmp_path, monk
     assert again == first
     assert counters[f"{SECONDS_OF}y"] == 3.0
     assert recalled == {name: count for name, count in counters.items() if "seconds" not in name}
+
+
+@dataclass(frozen=True)
+class Rewriting(Slow):
+    name: ClassVar[str] = "rewriting"
+    gives: ClassVar[frozenset[Stage]] = frozenset({Stage.GRAPH, Stage.GRAPH_SCHEDULE})
+    kind: str = "relu"
+
+    def run(self, module: Module, ctx: Context) -> Module:
+        op = make_op(self.kind, ("x",), {"x": module.graph.types["x"]}, "y")
+        return super().run(replace(module, graph=replace(module.graph, ops=(op,))), ctx)
+
+
+@pytest.mark.parametrize("kind", ["relu", "abs"])
+def test_the_network_is_recalled_with_the_plan_that_is_of_it(tmp_path, monkeypatch, kind: str):
+    memory = PassMemory(Store(tmp_path))
+    first = memory(Rewriting(kind=kind), module(), Context())
+    monkeypatch.setattr(Rewriting, "run", lambda *_: pytest.fail("it runs again"))
+
+    again = memory(Rewriting(kind=kind), module(), Context())
+
+    assert again == first
+    assert again.graph.ops[0].kind == kind
 
 
 @dataclass(frozen=True)

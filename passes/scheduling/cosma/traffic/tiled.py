@@ -116,6 +116,19 @@ class TiledTraffic:
         first, found = self._known[key]
         return found if found is None or first is like else _renamed(found, first, like)
 
+    def of(self, graph: Graph) -> "TiledTraffic":
+        """Return the model of another network on the same terms, that knows what this one does.
+
+        Args:
+            graph: The network.
+        """
+        other = TiledTraffic(
+            replace(self._terms, graph=graph), self._helpers, self._deadline, self._nests
+        )
+        other._known = self._known
+        other._likenesses = self._likenesses.of_network(graph)
+        return other
+
     def ahead(self, asked: Sequence[Asked]) -> None:
         """Let helpers find what is not known of several questions; an :data:`~.model.Ahead`.
 

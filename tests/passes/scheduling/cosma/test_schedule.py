@@ -21,7 +21,7 @@ from accnn.passes.scheduling.cosma import solve
 from accnn.passes.scheduling.cosma.baselines import Replacement, schedule_linear
 from accnn.passes.scheduling.cosma.budgets import budgets_of, parse_budget
 from accnn.passes.scheduling.cosma.problem import problem_of
-from accnn.passes.scheduling.cosma.schedule import schedule_cosma
+from accnn.passes.scheduling.cosma.schedule import Cosma, schedule_cosma
 from accnn.passes.scheduling.cosma.solve import CosmaOptions, PlanEngine, PlanOrder
 from accnn.passes.scheduling.cosma.traffic.streaming import analytic_traffic
 from accnn.passes.scheduling.schedule_cosma import ScheduleCosma
@@ -228,7 +228,7 @@ def test_plans_of_the_traffic_model_are_proven_among_such(latency: float):
     """The weight of cycles counts for measured plans only."""
     graph, arch = resnet50(), load_architecture("simba")
 
-    plan = schedule_cosma(graph, arch, latency=latency)
+    plan = Cosma(arch=arch, latency=latency).plan(graph)
 
     check_schedule(graph, plan, arch)
     assert plan.streams
@@ -267,7 +267,7 @@ def test_only_bytes_that_are_proven_are_worth_a_program(monkeypatch: pytest.Monk
     options = CosmaOptions(search_nodes=1)
     exact = analytic_traffic(graph, arch)
 
-    schedule_cosma(graph, arch, budget=20_000, exact=exact, options=options)
+    Cosma(arch=arch, budget=20_000, options=options).measured(graph, exact)
     measured = len(asked)
     schedule_cosma(graph, arch, budget=20_000, options=options)
 

@@ -11,7 +11,7 @@ from accnn.ir.types import DType, TensorType
 from accnn.models.graphs import lraspp, resnet50, vit
 from accnn.passes.scheduling.check import check_schedule
 from accnn.passes.scheduling.cosma.refine import CorrectedTraffic
-from accnn.passes.scheduling.cosma.schedule import schedule_cosma
+from accnn.passes.scheduling.cosma.schedule import Cosma, schedule_cosma
 from accnn.passes.scheduling.cosma.traffic.model import StreamedTraffic
 from accnn.passes.scheduling.cosma.traffic.streaming import analytic_traffic
 from accnn.passes.scheduling.in_order import schedule_in_order
@@ -56,7 +56,7 @@ def test_measured_bytes_are_those_of_the_plan():
         found = fast(op, resident, workspace)
         return found and replace(found, constants=found.constants + 1000)
 
-    plan = schedule_cosma(graph, SIMBA, exact=exact)
+    _, plan = Cosma(arch=SIMBA).measured(graph, exact)
 
     rough = schedule_cosma(graph, SIMBA)
     assert check_schedule(graph, plan, SIMBA).total < plan.objective
