@@ -32,6 +32,7 @@ class ScheduleCosma(Pass):
     ::
 
         graph, arch    ->    graph_schedule: order, residences, spills, streams, workspaces
+                             graph: the same, or with strided filters split
 
     With ``rounds`` above zero, what operators stream is measured with the mapper that will map
     them, so that the plan's bytes are those of the program. Zero trusts the analytic model.
@@ -45,6 +46,7 @@ class ScheduleCosma(Pass):
     kept on chip: ``epilogues`` joins operators of one element, and pools whose windows do not
     overlap, to the convolution or product before them, ``groups`` whole stretches of the network,
     stripe by stripe. Groups are used where they move less and take no longer. They need ``rounds``.
+    Where groups hand on less that way, strided filters of 1x1 read what was subsampled before.
     """
 
     name: ClassVar[str] = "schedule-cosma"

@@ -103,22 +103,22 @@ def _reads_less(graph: Graph, op: Op) -> bool:
     window, image = window_of(op, (1, 1)), graph.types[op.operands[0]]
     if window.stride == (1, 1) or any(window.pads) or any(window.overhang):
         return False
-    rows, columns = op.result.type.shape[2:]
-    return image.shape[1] * rows * columns * image.dtype.bytes < op.result.type.bytes
+    pixels = op.result.type.elements // op.result.type.shape[1]
+    return image.shape[1] * pixels * image.dtype.bytes < op.result.type.bytes
 
 
 def _leaves(graph: Graph, plan: GraphSchedule, op: Op) -> bool:
-    """Whether a member of a group makes what goes off chip and comes back for a later step.
+    """Whether a member of a group makes what goes off chip, for later steps alone.
 
     Args:
         graph: The network.
         plan: Its plan.
         op: The member.
     """
-    step = plan.step_of[op.name]
-    if plan.group(plan.order[step]) is None or op.name in graph.outputs:
+    step, readers = plan.step_of[op.name], graph.consumers[op.name]
+    if plan.group(plan.order[step]) is None or op.name in graph.outputs or not readers:
         return False
-    if any(plan.step_of[reader.name] == step for reader in graph.consumers[op.name]):
+    if any(plan.step_of[reader.name] == step for reader in readers):
         return False
     return plan.streamed(op.name, step) or any(item.tensor == op.name for item in plan.spills)
 

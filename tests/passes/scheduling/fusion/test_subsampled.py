@@ -1,4 +1,4 @@
-"""Strided filters of 1x1 whose results go off chip and come back read what was subsampled before."""
+"""Strided filters of 1x1 whose results go off chip read what was subsampled before."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -91,6 +91,13 @@ def test_filters_that_read_no_less_remain(network):
     graph, _ = network
 
     assert subsampled(graph, plan_of(graph, FIRST)) is graph
+
+
+def test_a_result_that_nobody_reads_remains():
+    graph, _ = stage()
+    alone = replace(graph, ops=tuple(op for op in graph.ops if op.name not in "yz"), outputs=("c",))
+
+    assert subsampled(alone, plan_of(alone, FIRST)) is alone
 
 
 def test_the_filter_moves_to_who_reads_it():
