@@ -1,10 +1,13 @@
 """What happens to tiles, and where they are meanwhile."""
 
+from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cached_property
+from itertools import accumulate
+from operator import attrgetter
 from typing import Any, Self
 
 from ..isa.instructions import Unit
@@ -167,7 +170,25 @@ class TileEvents:
             npu: Who looks; counts for tiles in private memories.
         """
         shared = self.graph.tiles[tile].space.is_shared
-        for item in self.placements_of.get(tile, ()):
-            if item.first_event <= event <= item.last_event and (shared or item.npu == npu):
-                return item
-        return None
+        here = self.placed_during(tile, event)
+        return next((item for item in here if shared or item.npu == npu), None)
+
+    def placed_during(self, tile: int, event: int) -> tuple[Placement, ...]:
+        """Return the placements of a tile that an event lies within, by time.
+
+        Args:
+            tile: Number of the tile.
+            event: Number of the event.
+        """
+        known = self.placements_of.get(tile, ())
+        begin = bisect_left(self._last_events.get(tile, ()), event)
+        end = bisect_right(known, event, lo=begin, key=attrgetter("first_event"))
+        return tuple(item for item in known[begin:end] if item.last_event >= event)
+
+    @cached_property
+    def _last_events(self) -> Mapping[int, tuple[int, ...]]:
+        """The last event of each placement of a tile and of those before it, by time."""
+        return {
+            tile: tuple(accumulate((item.last_event for item in items), max))
+            for tile, items in self.placements_of.items()
+        }

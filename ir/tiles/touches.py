@@ -146,8 +146,8 @@ class Accesses:
         event, known = self.schedule.events[number], self.schedule.placements_of[tile]
         if len(known) == 1:
             return known[0]
-        here = [item for item in known if item.first_event <= number <= item.last_event]
+        here = self.schedule.placed_during(tile, number)
         if event.unit is not Unit.DMA and not self.graph.tiles[tile].space.is_shared:
-            here = [item for item in here if item.npu == event.index]
-        ends = [item for item in here if number in (item.first_event, item.last_event)]
+            here = tuple(item for item in here if item.npu == event.index)
+        ends = tuple(item for item in here if number in (item.first_event, item.last_event))
         return (ends or here)[-1]
