@@ -13,7 +13,7 @@ from ....ir.proof import Scope
 from ...deadline import NEVER, Deadline
 from ..fusion import Fuse
 from ..fusion.choice import fused_plan, is_better, plan_if_any
-from ..fusion.subsampled import regrouped, subsampled
+from ..fusion.subsampled import keeps_space, regrouped, subsampled
 from ..in_order import schedule_in_order, scratchpad_budget
 from .decode import decode
 from .menu import replaced_operands, resident_menu, streaming_menu
@@ -136,7 +136,9 @@ class Cosma:
         replanner = self._measuring(other, elsewhere(other))
         for groups in regrouped(graph, best.plan, other):
             found = plan_if_any(replanner.planned, groups)
-            if found is not None and is_better(plain, best, found):
+            if found is None or not keeps_space(best.plan, found.plan):
+                continue
+            if is_better(plain, best, found):
                 graph, best = other, found
         return graph, best.plan
 

@@ -67,6 +67,25 @@ def regrouped(graph: Graph, plan: GraphSchedule, other: Graph) -> Iterator[tuple
             yield tuple(groups)
 
 
+def keeps_space(plan: GraphSchedule, other: GraphSchedule) -> bool:
+    """Whether groups that work stripe by stripe have as much space in another plan.
+
+    What is resident beside them may be worth less than it seems: chains that run ahead of others
+    take space, and the nests that plans are measured with tell little of these.
+
+    Args:
+        plan: The plan before.
+        other: The other one, in which each of these groups begins with the same operator.
+    """
+
+    def space(where: GraphSchedule, group: Group) -> int:
+        found = where.workspace(where.step_of[group.members[0]])
+        return 0 if found is None else found.bytes
+
+    striped = [group for group in plan.groups if group.rows]
+    return all(space(other, group) >= space(plan, group) for group in striped)
+
+
 def _begun_by(graph: Graph, groups: Sequence[Group], name: str) -> list[Group]:
     """Return groups in which a filter begins the group of the first operator that reads it."""
     reader = graph.consumers[name][0].name

@@ -17,7 +17,7 @@ from accnn.passes.scheduling.cosma.traffic.model import StreamedTraffic, Traffic
 from accnn.passes.scheduling.cosma.traffic.streaming import analytic_traffic
 from accnn.passes.scheduling.cosma.traffic.tiled import Terms, TiledTraffic
 from accnn.passes.scheduling.fusion import Fuse
-from accnn.passes.scheduling.fusion.subsampled import regrouped, subsampled
+from accnn.passes.scheduling.fusion.subsampled import keeps_space, regrouped, subsampled
 from accnn.passes.scheduling.schedule_cosma import ScheduleCosma
 from accnn.runtime_sim.reference.run import run as run_reference
 from tests.inputs import Array, random_inputs
@@ -120,6 +120,23 @@ def test_a_reader_of_no_group_gets_one_with_the_filter():
 
     for groups in regrouped(graph, plan, other):
         assert groups[1:] == (Group(members=("f", "y")),)
+
+
+@pytest.mark.parametrize(("less", "rows", "keeps"), [(0, 2, True), (1, 2, False), (1, 0, True)])
+def test_groups_of_stripes_keep_their_space(less: int, rows: int, keeps: bool):
+    graph, _ = stage()
+    plan = plan_of(graph, replace(FIRST, rows=rows), LAST)
+    step = plan.step_of["before"]
+    other = replace(
+        plan,
+        workspaces=tuple(
+            replace(item, bytes=item.bytes - less) if item.step == step else item
+            for item in plan.workspaces
+        ),
+    )
+
+    assert keeps_space(plan, other) is keeps
+    assert keeps_space(other, plan)
 
 
 @pytest.mark.parametrize("arch", ["simba", "edge-1m", "flexer-arch5"])
