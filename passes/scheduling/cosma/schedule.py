@@ -130,8 +130,20 @@ class Cosma:
             self.fuse,
             self.deadline,
         )
+        if elsewhere is None or self.deadline.is_over:
+            return graph, best.plan
+        return self._or_subsampled(graph, plain, best, elsewhere)
+
+    def _or_subsampled(
+        self,
+        graph: Graph,
+        plain: Measured,
+        best: Measured,
+        elsewhere: Callable[[Graph], TrafficModel],
+    ) -> tuple[Graph, GraphSchedule]:
+        """Return the plan, or a better one of the network with strided filters split."""
         other = subsampled(graph, best.plan)
-        if elsewhere is None or other is graph or self.deadline.is_over:
+        if other is graph:
             return graph, best.plan
         replanner = self._measuring(other, elsewhere(other))
         for groups in regrouped(graph, best.plan, other):
