@@ -1,7 +1,10 @@
 """Shared fixtures of the test suite."""
 
 import gc
-from collections.abc import Iterator
+import os
+import shutil
+import tempfile
+from functools import partial
 
 import pytest
 
@@ -12,6 +15,17 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--update-golden", action="store_true", help="write expected texts instead of comparing"
     )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Keep loop nests in a folder of this run: tests neither read nor write the user's.
+
+    That is before modules of tests are imported, whose options name the folder. Processes that run
+    tests side by side share it.
+    """
+    if not hasattr(config, "workerinput"):
+        os.environ["ACCNN_CACHE"] = folder = tempfile.mkdtemp(prefix="accnn-tests-")
+        config.add_cleanup(partial(shutil.rmtree, folder, ignore_errors=True))
 
 
 LONGEST = (
@@ -44,19 +58,3 @@ def pytest_collection_finish() -> None:
     collect_rarely()
     gc.collect()
     gc.freeze()
-
-
-@pytest.fixture(autouse=True, scope="session")
-def _mapping_cache(
-    tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest
-) -> Iterator[None]:
-    """Keep loop nests in a folder of this run: tests neither read nor write the user's.
-
-    Processes that run tests side by side share it.
-    """
-    base = tmp_path_factory.getbasetemp()
-    is_worker = hasattr(request.config, "workerinput")
-    folder = (base.parent if is_worker else base) / "mappings"
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("ACCNN_CACHE", str(folder))
-        yield
