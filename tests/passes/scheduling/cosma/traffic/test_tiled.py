@@ -175,6 +175,27 @@ def test_who_answers_changes_no_answer(
     assert helpers.asked == 5
 
 
+def test_of_another_network_what_is_alike_is_known_and_nothing_else(
+    monkeypatch: pytest.MonkeyPatch,
+):
+    """A name that both networks have may be that of another operator."""
+    graph, asked = alike()
+    net = NetworkBuilder()
+    a = net.conv(net.input("x", (1, 16, 12, 12)), "a", 16, 3)
+    other = net.build(net.conv(net.conv(a, "b", 16, 1), "c", 8, 3))
+    traffic = TiledTraffic(Terms(graph, SIMBA))
+    for item in asked:
+        traffic(*item)
+
+    elsewhere = traffic.of(other)
+
+    here = counted(monkeypatch, elsewhere)
+    fresh = TiledTraffic(Terms(other, SIMBA))
+    for op in other.ops:
+        assert elsewhere(op, frozenset(), 30_000) == fresh(op, frozenset(), 30_000)
+    assert here == ["b"]
+
+
 def test_helpers_hand_on_the_nests_that_they_find():
     graph, asked = alike()
     terms, own, theirs = Terms(graph, SIMBA), KnownNests(), KnownNests()
