@@ -19,6 +19,7 @@ ROW = Row(
 LINE = "| 6 | 4 KiB | simba | 1,234,567 | 1,000 | 2,000 | 3 | yes |\n"
 
 
+@pytest.mark.slow
 def test_a_block_moves_less_with_groups_and_is_verified() -> None:
     row = measured(48, 16384, "edge-1m")
 

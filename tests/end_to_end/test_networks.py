@@ -93,7 +93,7 @@ def test_a_float_network_runs_as_it_is_on_a_float_machine(zoo: Networks):
 @pytest.mark.parametrize(
     ("network", "arch"),
     [
-        ("resnet18", "simba"),
+        ("alexnet", "simba"),
         pytest.param("resnet18", "flexer-arch5", marks=pytest.mark.slow),
         pytest.param("squeezenet", "simba", marks=pytest.mark.slow),
         pytest.param("mobilenetv2", "edge-1m", marks=pytest.mark.slow),
