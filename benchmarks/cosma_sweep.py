@@ -21,7 +21,7 @@ from accnn.ir.graph import Graph
 from accnn.models.graphs import deeplabv3, densenet121, lraspp, resnet50, vit
 from accnn.passes.scheduling.check import check_schedule
 from accnn.passes.scheduling.cosma.budgets import budgets_of
-from accnn.passes.scheduling.cosma.schedule import schedule_cosma
+from accnn.passes.scheduling.cosma.schedule import Cosma
 from benchmarks.rows import write_rows
 
 RESULTS = Path(__file__).with_name("results")
@@ -59,7 +59,7 @@ def sweep(graph: Graph, arch: Architecture, sizes: Sequence[int]) -> Iterator[Po
         machine = with_scratchpad(arch, size)
         start = time.process_time()
         try:
-            plan = schedule_cosma(graph, machine)
+            plan = Cosma(arch=machine).plan(graph)
         except InfeasibleError:
             continue
         check_schedule(graph, plan, machine)

@@ -300,35 +300,3 @@ class _MeasuringPlanner(_Planner):
 
     def _in_order(self, seen: Graph) -> GraphSchedule:
         return schedule_in_order(seen, self.cosma.arch, budget=self.room)
-
-
-def schedule_cosma(
-    graph: Graph,
-    arch: Architecture,
-    *,
-    budget: int | None = None,
-    include_parameters: bool = False,
-    streaming: bool = True,
-    options: CosmaOptions | None = None,
-) -> GraphSchedule:
-    """Return the plan of least off-chip traffic: order, residences, transfers, workspaces.
-
-    Args:
-        graph: The network.
-        arch: The accelerator.
-        budget: Scratchpad size to use instead of the architecture's [byte].
-        include_parameters: Whether constants reside in the scratchpad whole.
-        streaming: Whether operators may stream activations in tiles.
-        options: Engine, limits and seed.
-
-    Raises:
-        InfeasibleError: An operator does not fit.
-        OptionError: The literal engine is asked for together with streaming.
-    """
-    return Cosma(
-        arch=arch,
-        budget=budget,
-        include_parameters=include_parameters,
-        streaming=streaming,
-        options=options or CosmaOptions(),
-    ).plan(graph)

@@ -13,7 +13,7 @@ from accnn.ir.types import DType, TensorType
 from accnn.ir.workload import OPERANDS, Operand
 from accnn.passes.scheduling.check import check_schedule
 from accnn.passes.scheduling.cosma.baselines import Replacement
-from accnn.passes.scheduling.cosma.schedule import schedule_cosma
+from accnn.passes.scheduling.cosma.schedule import Cosma
 from accnn.passes.scheduling.in_order import schedule_in_order
 from accnn.passes.scheduling.schedule_linear import Order, plan_linear
 from tests.networks import NetworkBuilder, per_tensor
@@ -221,8 +221,8 @@ def test_weights_are_streamed_where_the_scratchpad_holds_none(rule: Replacement)
     plans = [
         schedule_in_order(graph, simba),
         plan_linear(graph, simba, Order.DEFAULT, rule),
-        schedule_cosma(graph, simba),
-        schedule_cosma(graph, simba, streaming=False),
+        Cosma(arch=simba).plan(graph),
+        Cosma(arch=simba, streaming=False).plan(graph),
     ]
 
     for plan in plans:

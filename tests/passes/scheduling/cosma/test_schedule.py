@@ -21,7 +21,7 @@ from accnn.passes.scheduling.cosma import solve
 from accnn.passes.scheduling.cosma.baselines import Replacement, schedule_linear
 from accnn.passes.scheduling.cosma.budgets import budgets_of, parse_budget
 from accnn.passes.scheduling.cosma.problem import problem_of
-from accnn.passes.scheduling.cosma.schedule import Cosma, schedule_cosma
+from accnn.passes.scheduling.cosma.schedule import Cosma
 from accnn.passes.scheduling.cosma.solve import CosmaOptions, PlanEngine, PlanOrder
 from accnn.passes.scheduling.cosma.traffic.streaming import analytic_traffic
 from accnn.passes.scheduling.schedule_cosma import ScheduleCosma
@@ -75,7 +75,7 @@ def test_plans_pass_the_checker_at_the_cost_they_claim(graph: Graph, extra: int,
     budget = budgets_of(graph, include_parameters=parameters).mr + extra
     arch = _arch(budget, weights=parameters)
 
-    plan = schedule_cosma(graph, arch, include_parameters=parameters, streaming=False)
+    plan = Cosma(arch=arch, include_parameters=parameters, streaming=False).plan(graph)
 
     account = check_schedule(graph, plan, arch)
     assert account.total == plan.objective >= plan.bound
@@ -87,7 +87,7 @@ def test_plans_pass_the_checker_at_the_cost_they_claim(graph: Graph, extra: int,
 def test_streaming_plans_pass_the_checker(graph: Graph, budget: int):
     arch = _arch(budget)
 
-    plan = schedule_cosma(graph, arch)
+    plan = Cosma(arch=arch).plan(graph)
 
     account = check_schedule(graph, plan, arch)
     assert account.total <= plan.objective
@@ -104,7 +104,7 @@ def test_baselines_pass_the_checker_and_cost_no_less(graph: Graph, extra: int, r
         plan = schedule_linear(problem, order, rule)
         account = check_schedule(graph, plan)
         assert account.total == plan.objective
-        best = schedule_cosma(graph, _arch(problem.budget), streaming=False)
+        best = Cosma(arch=_arch(problem.budget), streaming=False).plan(graph)
         assert best.bound <= plan.objective
 
 
@@ -114,7 +114,7 @@ def test_networks_are_proven_optimal(network: Callable[[], Graph], budget: str):
     graph = network()
     arch = _arch(1 << 30)
 
-    plan = schedule_cosma(graph, arch, budget=parse_budget(budget, graph), streaming=False)
+    plan = Cosma(arch=arch, budget=parse_budget(budget, graph), streaming=False).plan(graph)
 
     account = check_schedule(graph, plan, arch)
     assert plan.status is SolveStatus.OPTIMAL
@@ -128,14 +128,15 @@ def test_every_engine_gives_the_same_figure():
     arch = _arch(1 << 30, weights=True)
 
     figures = {
-        schedule_cosma(
-            graph,
-            arch,
+        Cosma(
+            arch=arch,
             budget=budgets.mr,
             include_parameters=True,
             streaming=False,
             options=CosmaOptions(engine=engine),
-        ).objective
+        )
+        .plan(graph)
+        .objective
         for engine in (PlanEngine.AUTO, PlanEngine.SEARCH, PlanEngine.ILP)
     }
 
@@ -152,26 +153,26 @@ def test_the_literal_engine_solves_a_small_graph():
     )
     options = CosmaOptions(engine=PlanEngine.LITERAL)
 
-    plan = schedule_cosma(graph, _arch(7), streaming=False, options=options)
+    plan = Cosma(arch=_arch(7), streaming=False, options=options).plan(graph)
 
     assert plan.status is SolveStatus.OPTIMAL
     assert check_schedule(graph, plan).non_compulsory == 0
     with pytest.raises(OptionError, match="knows no streaming"):
-        schedule_cosma(graph, _arch(7), options=options)
+        Cosma(arch=_arch(7), options=options).plan(graph)
 
 
 def test_the_same_seed_gives_the_same_plan():
     graph = resnet50()
     arch = _arch(1 << 17)
 
-    assert schedule_cosma(graph, arch) == schedule_cosma(graph, arch)
+    assert Cosma(arch=arch).plan(graph) == Cosma(arch=arch).plan(graph)
 
 
 def test_a_budget_below_one_operator_names_what_does_not_fit():
     graph = resnet50()
 
     with pytest.raises(InfeasibleError, match=r"needs 2408448 byte \(conv2d_\d+ \d+ \+ .*short of"):
-        schedule_cosma(graph, _arch(2_408_447), streaming=False)
+        Cosma(arch=_arch(2_408_447), streaming=False).plan(graph)
 
 
 def test_budgets_are_read_from_text():
@@ -204,7 +205,7 @@ def test_a_fixed_order_is_run_and_costs_no_less():
     moved = {}
     for order in PlanOrder:
         options = CosmaOptions(order=order)
-        plan = schedule_cosma(graph, arch, streaming=False, options=options)
+        plan = Cosma(arch=arch, streaming=False, options=options).plan(graph)
         moved[order] = check_schedule(graph, plan).non_compulsory
         assert list(plan.order) == wanted.get(order, list(plan.order))
         assert plan.status is SolveStatus.OPTIMAL
@@ -216,7 +217,7 @@ def test_a_fixed_order_may_stream():
     graph = resnet50()
     options = CosmaOptions(order=PlanOrder.GIVEN)
 
-    plan = schedule_cosma(graph, _arch(200_000), options=options)
+    plan = Cosma(arch=_arch(200_000), options=options).plan(graph)
 
     check_schedule(graph, plan)
     assert plan.streams
@@ -269,6 +270,6 @@ def test_only_bytes_that_are_proven_are_worth_a_program(monkeypatch: pytest.Monk
 
     Cosma(arch=arch, budget=20_000, options=options).measured(graph, exact)
     measured = len(asked)
-    schedule_cosma(graph, arch, budget=20_000, options=options)
+    Cosma(arch=arch, budget=20_000, options=options).plan(graph)
 
     assert (measured, len(asked)) == (0, 1)

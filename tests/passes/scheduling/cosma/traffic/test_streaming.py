@@ -11,7 +11,7 @@ from accnn.ir.types import DType, TensorType
 from accnn.models.graphs import lraspp, resnet50, vit
 from accnn.passes.scheduling.check import check_schedule
 from accnn.passes.scheduling.cosma.refine import CorrectedTraffic
-from accnn.passes.scheduling.cosma.schedule import Cosma, schedule_cosma
+from accnn.passes.scheduling.cosma.schedule import Cosma
 from accnn.passes.scheduling.cosma.traffic.model import StreamedTraffic
 from accnn.passes.scheduling.cosma.traffic.streaming import analytic_traffic
 from accnn.passes.scheduling.in_order import schedule_in_order
@@ -32,7 +32,7 @@ def test_a_larger_scratchpad_never_moves_more(network):
     graph = network()
     sizes = [1 << power for power in range(14, 23, 2)]
 
-    moved = [schedule_cosma(graph, _with_scratchpad(size)).objective for size in sizes]
+    moved = [Cosma(arch=_with_scratchpad(size)).plan(graph).objective for size in sizes]
 
     assert moved == sorted(moved, reverse=True)
     assert moved[-1] < moved[0]
@@ -41,7 +41,7 @@ def test_a_larger_scratchpad_never_moves_more(network):
 def test_streaming_beats_the_baseline_on_activations():
     graph = resnet50()
 
-    plan = schedule_cosma(graph, SIMBA)
+    plan = Cosma(arch=SIMBA).plan(graph)
 
     account = check_schedule(graph, plan, SIMBA)
     baseline = check_schedule(graph, schedule_in_order(graph, SIMBA), SIMBA)
@@ -58,7 +58,7 @@ def test_measured_bytes_are_those_of_the_plan():
 
     _, plan = Cosma(arch=SIMBA).measured(graph, exact)
 
-    rough = schedule_cosma(graph, SIMBA)
+    rough = Cosma(arch=SIMBA).plan(graph)
     assert check_schedule(graph, plan, SIMBA).total < plan.objective
     assert plan.objective <= rough.objective + 1000 * len(graph.ops)
     assert plan.objective > rough.objective
@@ -114,4 +114,4 @@ def test_a_smaller_workspace_moves_no_less_than_a_measured_one():
 
 def test_less_than_a_tile_is_refused():
     with pytest.raises(InfeasibleError, match="needs them for one tile"):
-        schedule_cosma(vit(), _with_scratchpad(256))
+        Cosma(arch=_with_scratchpad(256)).plan(vit())
