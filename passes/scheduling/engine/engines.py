@@ -5,6 +5,7 @@ operators its engines, too. What is decided is timed in the end by ``timing/cloc
 """
 
 from bisect import bisect_right
+from collections import defaultdict
 from dataclasses import dataclass, field
 
 from ....ir.arch import Architecture
@@ -89,17 +90,19 @@ class Engines:
     """
 
     arch: Architecture
-    _engines: dict[tuple[Unit, int], Engine] = field(default_factory=dict[tuple[Unit, int], Engine])
-    _ports: dict[bool, Engine] = field(default_factory=dict[bool, Engine])
+    _engines: defaultdict[tuple[Unit, int], Engine] = field(
+        default_factory=lambda: defaultdict(Engine)
+    )
+    _ports: defaultdict[bool, Engine] = field(default_factory=lambda: defaultdict(Engine))
     _fruitless: _Fruitless = field(default_factory=_Fruitless)
 
     def of(self, unit: Unit, index: int) -> Engine:
         """Return an engine."""
-        return self._engines.setdefault((unit, index), Engine())
+        return self._engines[unit, index]
 
     def port(self, kind: EventKind) -> Engine:
         """Return the port that a transfer takes."""
-        return self._ports.setdefault(self._inwards(kind), Engine())
+        return self._ports[self._inwards(kind)]
 
     def transfer(self, kind: EventKind, cycles: int, ready: int) -> tuple[int, int]:
         """Put a transfer into the first gap of any channel and, past start-up, of its port.
