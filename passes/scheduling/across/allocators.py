@@ -1,5 +1,6 @@
 """Give tiles and resident tensors their space, in the order of the layers."""
 
+from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
@@ -32,7 +33,9 @@ class Allocators:
     layouts: Mapping[tuple[int, SpaceKey], Layout]
     plan: GraphSchedule
     arch: Architecture
-    _spaces: dict[SpaceKey, AddressSpace] = field(default_factory=dict[SpaceKey, AddressSpace])
+    _spaces: defaultdict[SpaceKey, AddressSpace] = field(
+        default_factory=lambda: defaultdict(AddressSpace)
+    )
     _claims: dict[Storage, tuple[SpaceKey, Claim]] = field(
         default_factory=dict[Storage, tuple[SpaceKey, Claim]]
     )
@@ -62,7 +65,7 @@ class Allocators:
     def hold(self, tensor: OnChip) -> int:
         """Give a resident tensor the space that the plan has for it; return when it is free."""
         memory = Space.GB, 0
-        claim = self._space(memory).claim(tensor.base, tensor.base + self.accesses.bytes(tensor))
+        claim = self._spaces[memory].claim(tensor.base, tensor.base + self.accesses.bytes(tensor))
         self._claims[tensor] = memory, claim
         return claim.begin
 
@@ -78,7 +81,7 @@ class Allocators:
         """
         tile = self.accesses.graph.tiles[item.tile]
         memory = tile.space, npu
-        space, layout = self._space(memory), self._layout(item, step, memory)
+        space, layout = self._spaces[memory], self._layout(item, step, memory)
         low, high = layout.place(item, tile.occupied)
         if quiet is not None and space.free_at(low, high) > quiet:
             walls = np.concatenate((self._walls(step, tile.space), layout.beside(item)))
@@ -97,7 +100,7 @@ class Allocators:
         key = step, (memory[0], item.npu)
         if key not in self._chosen:
             ways = self.layouts[key].ways(self._range(step, memory[0]))
-            self._chosen[key] = min(ways, key=lambda way: way.wait(self._space(memory)))
+            self._chosen[key] = min(ways, key=lambda way: way.wait(self._spaces[memory]))
         return self._chosen[key]
 
     def _range(self, step: int, space: Space) -> tuple[int, int]:
@@ -121,9 +124,6 @@ class Allocators:
         """Note that a tile has been used for the last time."""
         memory, claim = self._claims[item]
         self._left[item.tile, memory[1]] = self._spaces[memory].leave(claim)
-
-    def _space(self, memory: SpaceKey) -> AddressSpace:
-        return self._spaces.setdefault(memory, AddressSpace())
 
 
 def _blocked(plan: GraphSchedule) -> Mapping[int, Ints]:
