@@ -15,7 +15,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import product
+from itertools import pairwise, product
 from typing import NamedTuple, TypeAlias
 
 from ...ir.arch import Architecture
@@ -28,7 +28,9 @@ from ...ir.operators.access import Box, whole
 from ...ir.operators.image import AXES, ImageAxes, matrix_axes, rows_met
 from ...ir.operators.views import SlidingWindow, window_of
 from ...ir.tiles.graph import Range, Role, Tile, TileGraph, TileOp, dense_strides, multiplier_name
-from ...ir.workload import DIMS, RELEVANT, Dim, Operand, Workload
+from ...ir.workload import DIMS, REDUCTION, RELEVANT, Dim, Operand, Workload
+from ..analysis.tile_cost import TileCost, tile_cost
+from ..analysis.traffic import Direction
 from .collect import TileCollector
 from .inner_nest import accumulates_inside, inner_nest, spread
 from .residency import Residency
@@ -38,6 +40,9 @@ Ranges = Mapping[Dim, Range]
 _Moving: TypeAlias = Sequence[tuple[Dim, Sequence[tuple[int, int]]]]
 """Dimensions, each with the outer loops along it: number, and distance of one step."""
 
+
+_MOST_ADDITIONS = 64
+"""How often an operation adds to each of its sums, at most, if the first time may be apart."""
 
 _JOINED = 4096
 """Outputs for which operands of operators behind are fetched at once, if more are made."""
@@ -159,6 +164,36 @@ class NestCuts:
     def _outputs(self, start: int) -> int:
         """Return how many outputs the loops from one of them on make."""
         return math.prod(self.sizes[start][dim] for dim in RELEVANT[Operand.O])
+
+    def first_apart(self, ranges: Ranges) -> tuple[Ranges, ...]:
+        """Return an operation cut behind its first addition to each sum.
+
+        Loops that add while a sum stays in the array count as one addition. The operation stays
+        whole where there is one, or very many.
+
+        Args:
+            ranges: Index ranges of the operation.
+        """
+        found: list[Ranges] = []
+        count, left = 1, dict(ranges)
+        for number in self._loops_that_add:
+            dim = self.nest.temporal[number].dim
+            size, whole = self.sizes[number + 1][dim], left[dim]
+            if whole.size > size:
+                count *= -(-whole.size // size)
+                found.append({**left, dim: Range(whole.start + size, whole.stop)})
+                left[dim] = Range(whole.start, whole.start + size)
+        return (left, *reversed(found)) if 1 < count <= _MOST_ADDITIONS else (ranges,)
+
+    @cached_property
+    def _loops_that_add(self) -> tuple[int, ...]:
+        """The loops of an operation that read sums from accumulators and write them again."""
+        if not self.accumulates_inside:
+            return ()
+        loops = self.nest.temporal
+        outputs = (n for n, loop in enumerate(loops) if loop.dim in RELEVANT[Operand.O])
+        numbers = range(self.boundary, max(outputs, default=0))
+        return tuple(number for number in numbers if loops[number].dim in REDUCTION)
 
     def iterations(self) -> Iterator[tuple[int, ...]]:
         """Yield the loop indices of every operation, in loop order."""
@@ -350,18 +385,56 @@ class _Placer:
 
     def __post_init__(self) -> None:
         self._operations: dict[tuple[int, ...], int] = {}
+        self._is_cut: dict[tuple[int, ...], bool] = {}
         self._spreads: dict[tuple[object, ...], tuple[int, int] | None] = {}
 
     def operation(self, ranges: Ranges, inputs: Tile) -> int:
         """Return the number of the nest that one operation runs."""
-        key = (*(item.size for item in ranges.values()), *steps_of(inputs))
+        key = _shape(ranges, inputs)
         if key not in self._operations:
-            nest, cuts = self.cuts.nest, self.cuts
-            sizes = {dim: item.size for dim, item in ranges.items()}
-            work = in_steps(nest.workload.resized(sizes), inputs)
-            inside = inner_nest(nest, cuts.arch, work, cuts.boundary, self.sums)
-            self._operations[key] = self.collector.nest(inside)
+            self._operations[key] = self.collector.nest(self._inside(ranges, inputs))
         return self._operations[key]
+
+    def _inside(self, ranges: Ranges, inputs: Tile) -> LoopNest:
+        """Return the nest that one operation runs."""
+        nest, cuts = self.cuts.nest, self.cuts
+        sizes = {dim: item.size for dim, item in ranges.items()}
+        work = in_steps(nest.workload.resized(sizes), inputs)
+        return inner_nest(nest, cuts.arch, work, cuts.boundary, self.sums)
+
+    def parts(self, ranges: Ranges, inputs: Tile) -> tuple[Ranges, ...]:
+        """Return an operation that clears sums, its first additions apart where that helps.
+
+        These read no sums: they leave the port to the vector unit, which finishes the sums of the
+        operation before meanwhile. Where the whole operation takes more than half of what the port
+        can read, both would slow each other down.
+        """
+        cut = self.cuts.first_apart(ranges)
+        key = _shape(ranges, inputs)
+        if len(cut) > 1 and key not in self._is_cut:
+            self._is_cut[key] = self._is_worth_it(ranges, cut, inputs)
+        return cut if self._is_cut.get(key) else (ranges,)
+
+    def _is_worth_it(self, whole: Ranges, parts: Sequence[Ranges], inputs: Tile) -> bool:
+        """Whether parts take as long as the whole, and that keeps the port of sums busy."""
+        arch = self.cuts.arch.for_npu(self.cuts.arch.npus[0])
+        bandwidth = arch.level(self.sums).read_bandwidth
+        if bandwidth is None:
+            return False
+
+        def cost(ranges: Ranges, *, accumulate: bool) -> TileCost:
+            return tile_cost(self._inside(ranges, inputs), arch, accumulate=accumulate)
+
+        together = cost(whole, accumulate=False)
+        costs = [cost(part, accumulate=number > 0) for number, part in enumerate(parts)]
+        read = sum(
+            item.busiest_bits / (8 * bandwidth)
+            for item in together.traffic
+            if (item.place, item.direction) == (self.sums, Direction.READ)
+        )
+        hides = all(after.fill_cycles <= before.steady_cycles for before, after in pairwise(costs))
+        steady = sum(item.steady_cycles for item in costs)
+        return hides and 2 * read > together.steady_cycles >= steady - len(costs)
 
     def placed(self, tile: Tile, ranges: Ranges, start: int) -> Tile:
         """Return a tile with its layout, where it lies in a memory that has instances."""
@@ -381,6 +454,10 @@ class _Placer:
             )
         known = self._spreads[key]
         return tile if known is None else replace(tile, layout=known[0], footprint=known[1])
+
+
+def _shape(ranges: Ranges, inputs: Tile) -> tuple[int, ...]:
+    return (*(item.size for item in ranges.values()), *steps_of(inputs))
 
 
 def steps_of(inputs: Tile) -> tuple[int, int]:
@@ -433,6 +510,7 @@ class MacOperations:
         lines: Tile that holds all inputs; ``None`` where they come in tiles of their own.
         first_channels: Channels of the tensors of inputs' and outputs' tiles that are the first of
             the operator's own.
+        is_apart: Whether first additions are operations of their own, where that helps.
     """
 
     tiler: MacTiler
@@ -442,6 +520,7 @@ class MacOperations:
     first_row: int = 0
     lines: int | None = None
     first_channels: tuple[int, int] = (0, 0)
+    is_apart: bool = False
 
     def __post_init__(self) -> None:
         level = level_of_space(self.cuts.arch)[self.tiler.psum_space]
@@ -464,19 +543,26 @@ class MacOperations:
         Args:
             finish: Makes the operations that follow the last one on an accumulator tile.
         """
-        products: list[TileOp] = []
+        products: list[tuple[TileOp, ...]] = []
         finishing: dict[int, tuple[TileOp, ...]] = {}
         for index in self.cuts.iterations():
             ranges = self.ranges(index)
             if ranges is not None:
-                products.append(self._product(index, ranges))
-                self._note_finish(products[-1].out, index, finishing, finish)
-        last = {item.out: number for number, item in enumerate(products)}
-        for number, item in enumerate(products):
-            following = finishing[item.out] if last[item.out] == number else ()
-            yield (item, *following)
+                products.append(self._products(index, ranges))
+                self._note_finish(products[-1][0].out, index, finishing, finish)
+        last = {items[0].out: number for number, items in enumerate(products)}
+        for number, items in enumerate(products):
+            out = items[0].out
+            following = finishing[out] if last[out] == number else ()
+            yield (*items, *following)
 
-    def _product(self, index: tuple[int, ...], ranges: Ranges) -> TileOp:
+    def _products(self, index: tuple[int, ...], ranges: Ranges) -> tuple[TileOp, ...]:
+        """Return the operations of one index of the outer loops: the first additions apart, or one.
+
+        Args:
+            index: Of the outer loops.
+            ranges: Index ranges inside of them.
+        """
         inputs = self.lines
         if inputs is None:
             inputs = self._tile(Role.I, index[: self.cuts.home_start(Operand.I)], self.tiler.inputs)
@@ -484,15 +570,22 @@ class MacOperations:
             read = tuple(ranges[dim] for dim in (Dim.N, Dim.G, Dim.C, Dim.P, Dim.Q))
             own_box(self.tiler.op, self.tiler.axes(Dim.C), read)
         weights = self._tile(Role.W, index[: self.cuts.home_start(Operand.W)], self.tiler.weights)
-        nest = self._placer.operation(ranges, self.collector.tiles[inputs])
-        return self.collector.op(
-            self.tiler.op,
-            unit=Unit.MX,
-            box=tuple(ranges[dim] for dim in DIMS),
-            reads=(inputs, weights),
-            out=self._tile(Role.PSUM, index[: self.cuts.sums_start], self.tiler.accumulators),
-            nests=(nest,) * len(self.cuts.arch.npus),
-            shifts=(self.first_channels[0], 0, 0),
+        at_sums, given = index[: self.cuts.sums_start], self.collector.tiles[inputs]
+        is_cut = self.is_apart and (Role.PSUM, at_sums) not in self._known
+        parts = self._placer.parts(ranges, given) if is_cut else (ranges,)
+        nests = [self._placer.operation(part, given) for part in parts]
+        sums = self._tile(Role.PSUM, at_sums, self.tiler.accumulators)
+        return tuple(
+            self.collector.op(
+                self.tiler.op,
+                unit=Unit.MX,
+                box=tuple(part[dim] for dim in DIMS),
+                reads=(inputs, weights),
+                out=sums,
+                nests=(nest,) * len(self.cuts.arch.npus),
+                shifts=(self.first_channels[0], 0, 0),
+            )
+            for part, nest in zip(parts, nests, strict=True)
         )
 
     def _note_finish(
@@ -556,6 +649,8 @@ def mac_operations(
     collector: TileCollector,
     resident: frozenset[Operand],
     rows: int | None = None,
+    *,
+    is_apart: bool = False,
 ) -> MacOperations:
     """Return what makes the operations of an operator of the MAC array.
 
@@ -568,6 +663,7 @@ def mac_operations(
         collector: Where tiles and operations go.
         resident: Operands that lie whole in the scratchpad.
         rows: How many rows are made, if fewer than the nest is for.
+        is_apart: Whether first additions are operations of their own, where that helps.
     """
     dims = nest.workload.dims
     if rows is not None:
@@ -576,7 +672,7 @@ def mac_operations(
     psum_space = Space.AB if cuts.accumulates_inside else Space.GB
     half = arch.vector.parameter_bytes // 2
     tiler = MacTiler(graph, op, nest.workload, psum_space, place, arch, half)
-    return MacOperations(tiler, cuts, dims, collector)
+    return MacOperations(tiler, cuts, dims, collector, is_apart=is_apart)
 
 
 def tile_mac(
@@ -585,6 +681,8 @@ def tile_mac(
     nest: LoopNest,
     arch: Architecture,
     place: Residency,
+    *,
+    is_apart: bool = False,
 ) -> TileGraph:
     """Return the tile graph of an operator of the MAC array.
 
@@ -594,11 +692,12 @@ def tile_mac(
         nest: Its loops.
         arch: The machine.
         place: What is resident and what is moved in tiles.
+        is_apart: Whether first additions are operations of their own, where that helps.
     """
     names = {Operand.W: op.operands[1], Operand.I: op.operands[0], Operand.O: op.name}
     resident = frozenset(role for role, name in names.items() if name in place.addresses)
     collector = TileCollector(op.name)
-    run = mac_operations(graph, op, nest, arch, place, collector, resident)
+    run = mac_operations(graph, op, nest, arch, place, collector, resident, is_apart=is_apart)
 
     def finish(done: Complete) -> tuple[TileOp, ...]:
         return (run.finish_of(done.sums, done.own, run.tiler.outputs(done.out)),)

@@ -10,6 +10,7 @@ from ....ir.graph import Op
 from ....ir.isa.instructions import Space
 from ....ir.isa.spaces import level_of_space, space_bytes
 from ....ir.module import Module
+from ....ir.tiles.graph import TileGraph
 from ....ir.tiles.schedule import TileSchedule
 from ...base import require_arch
 from ...tiling.groups.group import GroupTiles
@@ -34,11 +35,13 @@ class StripeOrder:
         behind: Numbers of the chains that lag.
         dealing: How accumulations are dealt out.
         shares_copies: Whether all NPUs share each copy of rows that are kept.
+        is_apart: Whether the array's first additions are operations of their own, where that helps.
     """
 
     behind: Lags = ()
     dealing: Dealing = Dealing.FROM_FIRST
     shares_copies: bool = False
+    is_apart: bool = False
 
 
 @dataclass(frozen=True)
@@ -49,7 +52,8 @@ class GroupSchedules:
         module: The network with its plan and its loop nests.
         op: The operator that stands for the group.
         first: How many stripes to schedule, for an estimate; all of them by default.
-        other_ways: Whether to try other ways, too, in which NPUs share the work.
+        other_ways: Whether to try other ways, too, in which NPUs share the work, and to tile what
+            the array computes.
     """
 
     module: Module
@@ -105,7 +109,8 @@ class GroupSchedules:
     def by_order(self) -> Mapping[StripeOrder, TileSchedule]:
         """Schedules that fit, by their order: no chain lags, the most promising ones, the last one.
 
-        The last one hands nothing on, so that its lag leaves the order of all others as it is.
+        The last one hands nothing on, so that its lag leaves the order of all others as it is. The
+        best of them comes once more, with the array's first additions apart.
 
         Raises:
             InfeasibleError: Not even those fit in which none does.
@@ -117,7 +122,21 @@ class GroupSchedules:
                 order = replace(first, behind=behind)
                 with suppress(InfeasibleError):
                     found[order] = found.get(order) or self._scheduled(order)
+        if self.other_ways:
+            found.update(self._apart(found))
         return found
+
+    def _apart(
+        self, found: Mapping[StripeOrder, TileSchedule]
+    ) -> Mapping[StripeOrder, TileSchedule]:
+        """Return the best of some schedules again, first additions apart, where that differs."""
+        best = best_of(found.values())
+        order = next(order for order, schedule in found.items() if schedule is best)
+        apart = replace(order, is_apart=True)
+        graph = self._ordered(apart)
+        with suppress(InfeasibleError):
+            return {} if graph == best.graph else {apart: self._issued(graph, apart)}
+        return {}
 
     @property
     def all(self) -> tuple[TileSchedule, ...]:
@@ -164,11 +183,17 @@ class GroupSchedules:
         return self._in_turn.get(order) or self._scheduled(order)
 
     def _tiles_of(self, order: StripeOrder) -> GroupTiles:
-        return self._shared if order.shares_copies else self._tiles
+        tiles = self._shared if order.shares_copies else self._tiles
+        return replace(tiles, is_apart=True) if order.is_apart else tiles
 
     def _scheduled(self, order: StripeOrder) -> TileSchedule:
-        tiles, arch = self._tiles_of(order), require_arch(self.module)
-        graph = tiles.in_order(behind=order.behind)
+        return self._issued(self._ordered(order), order)
+
+    def _ordered(self, order: StripeOrder) -> TileGraph:
+        return self._tiles_of(order).in_order(behind=order.behind)
+
+    def _issued(self, graph: TileGraph, order: StripeOrder) -> TileSchedule:
+        arch = require_arch(self.module)
         turns = issue_order(graph, len(arch.npus), order.dealing)
         return schedule_turns(graph, arch, self._ranges, turns)
 

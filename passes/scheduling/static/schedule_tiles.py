@@ -90,7 +90,8 @@ def schedule_operator(module: Module, op: Op, *, other_ways: bool = True) -> Til
     Args:
         module: The network with its plan and its loop nests.
         op: The operator, or the one that stands for a group.
-        other_ways: Whether to try other ways, too, in which NPUs share the work.
+        other_ways: Whether to try other ways, too, in which NPUs share the work, and first
+            additions apart from the others.
 
     Raises:
         InfeasibleError: The tiles do not fit.
@@ -99,8 +100,12 @@ def schedule_operator(module: Module, op: Op, *, other_ways: bool = True) -> Til
     assert plan is not None
     if plan.group(op.name) is None:
         place = residency(module.graph, plan, op)
-        tiles, ranges = tile_operator(module, op, place), ranges_of(module, op, place)
-        return schedule_static(tiles, arch, ranges, other_ways=other_ways)
+        ranges, tiles = ranges_of(module, op, place), tile_operator(module, op, place)
+        found = [schedule_static(tiles, arch, ranges, other_ways=other_ways)]
+        apart = tile_operator(module, op, place, is_apart=True) if other_ways else tiles
+        if apart != tiles:
+            found.append(schedule_static(apart, arch, ranges))
+        return best_of(found)
     return best_of(GroupSchedules(module, op, other_ways=other_ways).all)
 
 
@@ -117,13 +122,14 @@ def schedule_in_turn(module: Module, op: Op) -> TileSchedule:
     return GroupSchedules(module, op).in_turn
 
 
-def tile_operator(module: Module, op: Op, place: Residency) -> TileGraph:
+def tile_operator(module: Module, op: Op, place: Residency, *, is_apart: bool = False) -> TileGraph:
     """Return the tile graph of one operator, which is no group.
 
     Args:
         module: The network with its loop nests.
         op: The operator.
         place: What the plan says about its step.
+        is_apart: Whether first additions are operations of their own, where that helps.
 
     Raises:
         VerifyError: An operator of the MAC array has no loop nest.
@@ -134,4 +140,4 @@ def tile_operator(module: Module, op: Op, place: Residency) -> TileGraph:
     mapping = module.mapping(op.name)
     if mapping is None:
         raise VerifyError(f"{op.kind} %{op.name} has no loop nest")
-    return tile_mac(module.graph, op, mapping.nest, arch, place)
+    return tile_mac(module.graph, op, mapping.nest, arch, place, is_apart=is_apart)

@@ -76,12 +76,14 @@ class ChainTiler:
         nests: Loops of the members that the MAC array runs, over the rows that are made at a time.
         arch: The machine.
         is_early: Whether rows that are kept are copied as soon as lines have been read.
+        is_apart: Whether first additions are operations of their own, where that helps.
     """
 
     lines: LineTiles
     nests: Mapping[str, LoopNest]
     arch: Architecture
     is_early: bool
+    is_apart: bool
 
     @property
     def members(self) -> Members:
@@ -201,6 +203,7 @@ class ChainTiler:
             self.collector,
             self.members.resident_operands(chain),
             made.size,
+            is_apart=self.is_apart,
         )
         run.first_row = made.start
         source = head.operands[0]

@@ -53,6 +53,7 @@ class GroupTiles:
         is_early: Whether rows that are kept are copied as soon as lines have been read: takes less
             space, and more copies.
         shares_copies: Whether all NPUs share each copy of rows that are kept.
+        is_apart: Whether first additions are operations of their own, where that helps.
     """
 
     graph: Graph
@@ -64,6 +65,7 @@ class GroupTiles:
     first: int | None = None
     is_early: bool = False
     shares_copies: bool = False
+    is_apart: bool = False
     _known: dict[frozenset[str], _Tiled] = field(
         init=False, repr=False, compare=False, default_factory=dict[frozenset[str], _Tiled]
     )
@@ -163,7 +165,7 @@ class GroupTiles:
             members = Members(self.graph, self.chains, self.rows, self.place, self._homes)
             sharing = len(self.arch.npus) if self.shares_copies else 1
             lines = LineTiles(members, together, TileCollector(self.members[-1]), sharing)
-            run = ChainTiler(lines, self.nests, self.arch, self.is_early)
+            run = ChainTiler(lines, self.nests, self.arch, self.is_early, self.is_apart)
             rounds = zip(self._stripes, (*self._stripes[1:], None), strict=True)
             blocks = [run.blocks(stripe, then) for stripe, then in rounds]
             self._known[together] = lines.collector, blocks

@@ -1,5 +1,7 @@
 """Operators of the MAC array cut along their loop nests."""
 
+from dataclasses import replace
+
 import pytest
 
 from accnn.backend.load import load_architecture
@@ -23,6 +25,7 @@ def _tiled(
     stride: int = 1,
     kernel: int = 3,
     place: Residency = STREAMED,
+    is_apart: bool = False,
 ) -> TileGraph:
     net = NetworkBuilder()
     net.conv(net.input("x", (1, 8, 8, 8)), "y", 16, kernel, stride=stride)
@@ -32,7 +35,7 @@ def _tiled(
     assert found is not None
     spatial = [SpatialLoop(Dim.K, 8, arch.fanouts[-1].name)]
     nest = even_nest(found, arch, temporal, spatial)
-    return tile_mac(graph, op, nest, arch, place)
+    return tile_mac(graph, op, nest, arch, place, is_apart=is_apart)
 
 
 @pytest.fixture(scope="module")
@@ -156,3 +159,70 @@ def test_the_steps_of_a_nest_multiply_up(edge: Architecture):
     nest = even_nest(found, edge, ROWS, [SpatialLoop(Dim.K, 8, edge.fanouts[-1].name)])
 
     assert NestCuts(nest, edge).steps == (4, 8, 1, 1, 1, 1, 1)
+
+
+ADDED = {"dram": [Loop(Dim.K, 2)], "ab": [Loop(Dim.C, 8), Loop(Dim.P, 8), Loop(Dim.Q, 8)]}
+
+
+def test_first_additions_come_apart_from_the_others(edge: Architecture):
+    whole, apart = (_tiled(edge, ADDED, kernel=1, is_apart=item) for item in (False, True))
+
+    apart.verify()
+    assert [op.box[4] for op in whole.ops if op.accumulates] == [Range(0, 8)] * 2
+    assert [op.box[4] for op in apart.ops if op.accumulates] == [Range(0, 1), Range(1, 8)] * 2
+    assert [op.accumulates for op in apart.ops] == [True, True, False] * 2
+    assert [(item.role, item.box) for item in apart.tiles] == [
+        (item.role, item.box) for item in whole.tiles
+    ]
+
+
+def test_of_operations_that_add_to_the_same_sums_only_the_first_is_cut(edge: Architecture):
+    loops = {"dram": [Loop(Dim.K, 2), Loop(Dim.C, 2)], "ab": [Loop(Dim.C, 4), *ADDED["ab"][1:]]}
+    tiles = _tiled(edge, loops, kernel=1, is_apart=True)
+
+    assert [op.box[4] for op in tiles.ops if op.accumulates] == [
+        Range(0, 1),
+        Range(1, 4),
+        Range(4, 8),
+    ] * 2
+
+
+def test_first_additions_of_several_loops_are_those_of_the_first_step_of_each(edge: Architecture):
+    taps = [Loop(Dim.S, 3), Loop(Dim.R, 3)]
+    loops = {"dram": [Loop(Dim.K, 2)], "ab": [Loop(Dim.C, 2), *taps, *ADDED["ab"][1:]]}
+    loops["dram"].append(Loop(Dim.C, 4))
+    tiles = _tiled(edge, loops, is_apart=True)
+
+    first = [(op.box[4], op.box[1], op.box[0]) for op in tiles.ops if op.accumulates][:4]
+    one, all_taps, two = Range(0, 1), Range(0, 3), Range(1, 2)
+    assert first == [
+        (one, one, one),
+        (one, one, Range(1, 3)),
+        (one, Range(1, 3), all_taps),
+        (two, all_taps, all_taps),
+    ]
+
+
+def test_operations_stay_whole_while_sums_stay_in_the_array(edge: Architecture):
+    loops = {**ADDED, "ab": [*ADDED["ab"][1:], Loop(Dim.C, 8)]}
+
+    whole, apart = (_tiled(edge, loops, kernel=1, is_apart=item) for item in (False, True))
+
+    assert apart == whole
+
+
+def test_operations_stay_whole_where_their_first_additions_hide_no_fill():
+    """All inputs of an operation fill a buffer: behind a slow scratchpad that takes longer."""
+    simba = load_architecture("simba")
+    slow = [
+        replace(level, read_bandwidth=0.5) if level.name == simba.scratchpad else level
+        for level in simba.levels
+    ]
+    loops = {"gb": [Loop(Dim.P, 8), Loop(Dim.K, 2)], "ab": [Loop(Dim.C, 8), Loop(Dim.Q, 8)]}
+
+    counts = [
+        sum(op.accumulates for op in _tiled(arch, loops, kernel=1, is_apart=True).ops)
+        for arch in (simba, replace(simba, levels=tuple(slow)))
+    ]
+
+    assert counts == [32, 16]

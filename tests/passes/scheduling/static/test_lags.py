@@ -86,13 +86,13 @@ def test_where_space_is_short_no_chain_lags():
     ample, short = schedules("pooled", 1), schedules("pooled", 1, budget=3900)
 
     assert len(ample.by_order) > 1
-    assert list(short.by_order) == [StripeOrder()]
+    assert {order.behind for order in short.by_order} == {()}
 
 
 def test_one_stripe_has_nothing_to_lag_behind():
     found = schedules("added", 16)
 
-    assert list(found.by_order) == [StripeOrder()]
+    assert {order.behind for order in found.by_order} == {()}
 
 
 def test_members_of_a_group_are_verified_whatever_lags():
