@@ -15,7 +15,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import pairwise, product
+from itertools import pairwise, product, takewhile
 from typing import NamedTuple, TypeAlias
 
 from ...ir.arch import Architecture
@@ -176,7 +176,7 @@ class NestCuts:
         """
         found: list[Ranges] = []
         count, left = 1, dict(ranges)
-        for number in self._loops_that_add:
+        for number in self._first_loops_that_add:
             dim = self.nest.temporal[number].dim
             size, whole = self.sizes[number + 1][dim], left[dim]
             if whole.size > size:
@@ -186,14 +186,18 @@ class NestCuts:
         return (left, *reversed(found)) if 1 < count <= _MOST_ADDITIONS else (ranges,)
 
     @cached_property
-    def _loops_that_add(self) -> tuple[int, ...]:
-        """The loops of an operation that read sums from accumulators and write them again."""
+    def _first_loops_that_add(self) -> tuple[int, ...]:
+        """The outermost loops of an operation, if they go through all its sums again and again.
+
+        Those between loops over outputs add, too. With them ResNet-50 takes 0.9 % more cycles on
+        ``edge-1m``: weights come again for so many operations.
+        """
         if not self.accumulates_inside:
             return ()
         loops = self.nest.temporal
         outputs = (n for n, loop in enumerate(loops) if loop.dim in RELEVANT[Operand.O])
-        numbers = range(self.boundary, max(outputs, default=0))
-        return tuple(number for number in numbers if loops[number].dim in REDUCTION)
+        inside = range(self.boundary, max(outputs, default=0))
+        return tuple(takewhile(lambda number: loops[number].dim in REDUCTION, inside))
 
     def iterations(self) -> Iterator[tuple[int, ...]]:
         """Yield the loop indices of every operation, in loop order."""

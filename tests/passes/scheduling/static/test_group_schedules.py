@@ -87,7 +87,7 @@ def finished_while_added_to(channels: int = 64) -> tuple[Graph, Mapping[str, Arr
     return net.build(net.conv(a, "y", channels, 1)), net.data
 
 
-@pytest.mark.parametrize("rows", [0, 4])
+@pytest.mark.parametrize("rows", [0, 7])
 def test_first_additions_apart_leave_the_port_of_sums_to_the_vector_unit(rows: int):
     graph, data = finished_while_added_to()
     groups = (Group(members=("a", "y"), rows=rows),) if rows else ()
