@@ -183,11 +183,17 @@ class _Islands:
         return type.bytes * (is_matrix + goes - 1)
 
     def _saved_behind(self, op: Op, inside: set[str]) -> int:
-        """Return what is saved by a result, which may be read elsewhere."""
+        """Return what is saved by a result, which may be read elsewhere.
+
+        Reshapes of it to a matrix go, but for outputs of the network: these are copied.
+        """
         type = op.result.type
         readers = [item for item in self.graph.consumers[op.name] if item.name not in inside]
         reshapes = [item for item in readers if item.kind == "reshape"]
-        gone = sum(item.result.type.shape == _rows(type.shape) for item in reshapes)
+        gone = sum(
+            item.result.type.shape == _rows(type.shape) and item.name not in self.graph.outputs
+            for item in reshapes
+        )
         is_unfolded = op.name in self.graph.outputs or len(reshapes) < len(readers)
         return type.bytes * (gone - is_unfolded)
 

@@ -181,6 +181,15 @@ def networks(draw: st.DrawFn) -> tuple[Graph, Mapping[str, Array]]:
     return graph, {value.name: net.data[value.name] for value in graph.constants}
 
 
+def test_reshapes_that_make_outputs_remain_and_count():
+    net = NetworkBuilder()
+    x = net.input("x", (2, 3, 8))
+    s = net.op("add", (x, x), "s", quant=per_tensor(0.1))
+    graph = net.build(*(net.op("reshape", (s,), name, {"shape": (6, 8)}) for name in ("y", "w")))
+
+    assert folded(graph, net.data) == graph
+
+
 @settings(deadline=None, max_examples=examples(150))
 @given(networks())
 def test_random_networks_compute_the_same_and_reshape_no_more(network):
