@@ -168,7 +168,7 @@ class NestCuts:
     def first_apart(self, ranges: Ranges) -> tuple[Ranges, ...]:
         """Return an operation cut behind its first addition to each sum.
 
-        Loops that add while a sum stays in the array count as one addition. The operation stays
+        Loops that add to a sum before the next one count as one addition. The operation is left
         whole where there is one, or very many.
 
         Args:
