@@ -1,10 +1,11 @@
 """Pass: cut operators into tiles and schedule these on the NPUs."""
 
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
 from ....ir.arch import Architecture
-from ....ir.errors import VerifyError
+from ....ir.errors import InfeasibleError, VerifyError
 from ....ir.graph import Op
 from ....ir.graph_schedule import GraphSchedule
 from ....ir.module import Mapping as OperatorMapping
@@ -102,9 +103,10 @@ def schedule_operator(module: Module, op: Op, *, other_ways: bool = True) -> Til
         place = residency(module.graph, plan, op)
         ranges, tiles = ranges_of(module, op, place), tile_operator(module, op, place)
         found = [schedule_static(tiles, arch, ranges, other_ways=other_ways)]
-        apart = tile_operator(module, op, place, is_apart=True) if other_ways else tiles
-        if apart != tiles:
-            found.append(schedule_static(apart, arch, ranges))
+        if other_ways and is_mac(op):
+            apart = tile_operator(module, op, place, is_apart=True)
+            with suppress(InfeasibleError):
+                found += [schedule_static(apart, arch, ranges)] if apart != tiles else []
         return best_of(found)
     return best_of(GroupSchedules(module, op, other_ways=other_ways).all)
 
