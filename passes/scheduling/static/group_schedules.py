@@ -130,12 +130,11 @@ class GroupSchedules:
         self, found: Mapping[StripeOrder, TileSchedule]
     ) -> Mapping[StripeOrder, TileSchedule]:
         """Return the best of some schedules again, first additions apart, where that differs."""
-        best = best_of(found.values())
-        order = next(order for order, schedule in found.items() if schedule is best)
+        order = _best_order(found)
         apart = replace(order, is_apart=True)
         graph = self._ordered(apart)
         with suppress(InfeasibleError):
-            return {} if graph == best.graph else {apart: self._issued(graph, apart)}
+            return {} if graph == found[order].graph else {apart: self._issued(graph, apart)}
         return {}
 
     @property
@@ -154,8 +153,7 @@ class GroupSchedules:
         Raises:
             InfeasibleError: Not even those fit in which no chain lags.
         """
-        best = best_of(self.all)
-        return next(order for order, schedule in self.by_order.items() if schedule is best)
+        return _best_order(self.by_order)
 
     def _promising(self, first: StripeOrder) -> tuple[Lags, ...]:
         """Return the lags that are expected to take less time than an order in which none does."""
@@ -221,6 +219,11 @@ class GroupSchedules:
         nests = {item.operator: item.nest for item in mappings if item is not None}
         arch, place = require_arch(module), self._place
         return GroupTiles(module.graph, group.members, group.rows, nests, arch, place, self.first)
+
+
+def _best_order(found: Mapping[StripeOrder, TileSchedule]) -> StripeOrder:
+    best = best_of(found.values())
+    return next(order for order, schedule in found.items() if schedule is best)
 
 
 def ranges_of(module: Module, op: Op, place: Residency) -> Mapping[Space, tuple[int, int]]:
