@@ -10,7 +10,7 @@ import numpy as np
 from ....ir.arch import Architecture
 from ....ir.isa.latency import port_cycles
 from ....ir.workload import Dim, Operand
-from ...tiling.mac import in_steps
+from ...tiling.mac_tiles import in_steps
 from ..timing.ports import Ports
 from ..timing.work import on_vector_unit, through_scratchpad
 from .kernel.arrays import Ints, TilingArrays

@@ -12,7 +12,7 @@ from ....ir.graph_schedule import GraphSchedule
 from ....ir.isa.instructions import Space
 from ....ir.ops import is_mac, workload
 from ....ir.workload import Operand, Workload
-from ...tiling.mac import MacTiler, parameter_names
+from ...tiling.mac_tiles import MacTiler, parameter_names
 from ...tiling.residency import Residency, parameter_range, residency
 
 

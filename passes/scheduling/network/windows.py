@@ -11,7 +11,7 @@ from ....ir.ops import is_mac, operand_types, other_read, part_of, workload
 from ....ir.tiles.graph import Range, Tile, TileOp
 from ....ir.tiles.regions import region_of
 from ....ir.workload import DIMS
-from ...tiling.mac import MacTiler
+from ...tiling.mac_tiles import MacTiler
 from ...tiling.residency import Residency
 
 Reads = Callable[[TileOp], tuple[Box | None, ...]]

@@ -28,7 +28,9 @@ from ....ir.ops import (
 from ....ir.tiles.graph import Range, Role, Tile, TileOp, shifted
 from ....ir.workload import Dim, Operand
 from ..collect import TileCollector, cuts
-from ..mac import Complete, MacOperations, Ranges, mac_operations, own_box
+from ..mac import Complete, MacOperations, mac_operations
+from ..mac_tiles import own_box
+from ..nest_cuts import Ranges
 from ..vector import table_tile
 from .chains import Chain, passes_on, tiled_operands
 from .line_tiles import Block, LineTiles, cut_box, dealt_out, rows_box

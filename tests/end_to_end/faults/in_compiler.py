@@ -329,7 +329,7 @@ _TILES = (
     ),
     Fault(
         "heads of a result lie a row apart",
-        "passes/tiling/mac.py",
+        "passes/tiling/mac_tiles.py",
         "return (matrices * size, size, 1, columns, 1), (1, matrices, columns, rows, 1)",
         "return (matrices * size, columns, 1, columns, 1), (1, matrices, columns, rows, 1)",
         Exam.FUSED,

@@ -11,7 +11,7 @@ from accnn.ir.mapping import Loop, SpatialLoop, even_nest
 from accnn.ir.ops import workload
 from accnn.ir.tiles.graph import Range, Role, TileGraph
 from accnn.ir.workload import Dim
-from accnn.passes.tiling.mac import NestCuts, tile_mac
+from accnn.passes.tiling.mac import tile_mac
 from accnn.passes.tiling.residency import Residency
 from tests.networks import NetworkBuilder
 
@@ -148,17 +148,6 @@ def test_all_sums_of_an_output_meet_in_one_tile():
     sums = [number for number, tile in enumerate(tiles.tiles) if tile.role is Role.PSUM]
     assert {len(tiles.writers[number]) for number in sums} == {8}
     assert {len(tiles.readers[number]) for number in sums} == {1}
-
-
-def test_the_steps_of_a_nest_multiply_up(edge: Architecture):
-    net = NetworkBuilder()
-    net.conv(net.input("x", (1, 8, 8, 8)), "y", 16, 3)
-    graph = net.build("y")
-    found = workload(graph.ops[0], graph.types)
-    assert found is not None
-    nest = even_nest(found, edge, ROWS, [SpatialLoop(Dim.K, 8, edge.fanouts[-1].name)])
-
-    assert NestCuts(nest, edge).steps == (4, 8, 1, 1, 1, 1, 1)
 
 
 ADDED = {"dram": [Loop(Dim.K, 2)], "ab": [Loop(Dim.C, 8), Loop(Dim.P, 8), Loop(Dim.Q, 8)]}

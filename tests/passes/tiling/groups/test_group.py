@@ -24,7 +24,7 @@ from accnn.passes.base import Context
 from accnn.passes.scheduling.fusion.epilogues import is_group
 from accnn.passes.scheduling.map_operators import MapOperators
 from accnn.passes.scheduling.static.schedule_tiles import ScheduleTiles
-from accnn.passes.tiling import mac
+from accnn.passes.tiling import nest_cuts
 from accnn.passes.tiling.groups.stripes import hands_out, rows_of, stripes, usual_rows
 from tests.flow import Compiled
 from tests.inputs import Array
@@ -471,7 +471,7 @@ def test_a_sum_is_stored_and_not_fetched_by_what_follows_it_in_a_group(
 def test_what_is_added_to_a_resident_result_comes_in_parts(
     arch: str, most: int, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(mac, "_JOINED", most)
+    monkeypatch.setattr(nest_cuts, "_JOINED", most)
     graph, data = bottleneck(28)
     module = planned(graph, arch, (Group(members=("c", "y")),))
     plan = module.graph_schedule
