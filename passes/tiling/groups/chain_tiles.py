@@ -43,6 +43,21 @@ _HANDED_ON = 8192
 """What a member that the vector unit runs hands to the next one of its chain at a time [byte]."""
 
 
+class ChainBlocks(NamedTuple):
+    """What a chain does in one stripe.
+
+    Attributes:
+        joined: Copies to lines before it reads them.
+        kept: Copies of rows that the lines keep which it writes to; one of all that write to the
+            same lines has to do them.
+        blocks: Its own operations, and copies behind them.
+    """
+
+    joined: tuple[Block, ...] = ()
+    kept: tuple[Block, ...] = ()
+    blocks: tuple[Block, ...] = ()
+
+
 class _Part(NamedTuple):
     """A part of the results of a chain's members.
 
@@ -102,8 +117,8 @@ class ChainTiler:
         """Where tiles and operations go."""
         return self.lines.collector
 
-    def blocks(self, stripe: Stripe, then: Stripe | None) -> tuple[tuple[Block, ...], ...]:
-        """Return the operations of one stripe, chain by chain.
+    def blocks(self, stripe: Stripe, then: Stripe | None) -> tuple[ChainBlocks, ...]:
+        """Return what is done in one stripe, chain by chain.
 
         Args:
             stripe: The stripe.
@@ -119,10 +134,10 @@ class ChainTiler:
             for name, number in keepers(chains, stripe, then, self.members.homes).items():
                 kept[number][name] = then.lines[name]
         pairs = zip(chains, kept, strict=True)
-        return tuple(tuple(self._of_chain(chain, stripe, rows)) for chain, rows in pairs)
+        return tuple(self._of_chain(chain, stripe, rows) for chain, rows in pairs)
 
-    def _of_chain(self, chain: Chain, stripe: Stripe, kept: Mapping[str, Range]) -> Iterator[Block]:
-        """Yield the operations of a chain in one stripe.
+    def _of_chain(self, chain: Chain, stripe: Stripe, kept: Mapping[str, Range]) -> ChainBlocks:
+        """Return what a chain does in one stripe.
 
         Args:
             chain: The chain.
@@ -130,9 +145,17 @@ class ChainTiler:
             kept: The next lines of tensors whose rows are copied behind the chain.
         """
         if not is_active(chain[-1].name, stripe):
-            return
-        yield from self.lines.join(chain)
-        yield from self.lines.copy_kept(chain, stripe)
+            return ChainBlocks()
+        return ChainBlocks(
+            joined=tuple(self.lines.join(chain)),
+            kept=tuple(self.lines.copy_kept(chain, stripe)),
+            blocks=tuple(self._own_blocks(chain, stripe, kept)),
+        )
+
+    def _own_blocks(
+        self, chain: Chain, stripe: Stripe, kept: Mapping[str, Range]
+    ) -> Iterator[Block]:
+        """Yield the operations of a chain in one stripe, and copies behind them."""
         blocks = self._vector_blocks
         if is_mac(chain[0]):
             blocks = self._mac_blocks

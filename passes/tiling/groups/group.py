@@ -14,7 +14,7 @@ work mixed, so that the vector unit finishes what one chain made while the array
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import accumulate
 
@@ -26,16 +26,16 @@ from ....ir.operators.families.moves import joins_channels
 from ....ir.tiles.graph import TileGraph
 from ..collect import TileCollector
 from ..residency import Residency
-from .chain_tiles import ChainTiler
+from .chain_tiles import ChainBlocks, ChainTiler
 from .chains import Chain, chains
-from .homes import Homes, homes_of
+from .homes import Homes, home_of, homes_of
 from .line_tiles import Block, LineTiles
 from .lines import bytes_of_lines
 from .members import Members
 from .stripes import Stripe, hands_out, stripes
 
-_Tiled = tuple[TileCollector, Sequence[Sequence[Sequence[Block]]]]
-"""Tiles, and operations by stripe and chain."""
+_Tiled = tuple[TileCollector, Sequence[Sequence[ChainBlocks]]]
+"""Tiles, and what is done by stripe and chain."""
 
 
 @dataclass(frozen=True)
@@ -66,9 +66,6 @@ class GroupTiles:
     is_early: bool = False
     shares_copies: bool = False
     is_apart: bool = False
-    _known: dict[frozenset[str], _Tiled] = field(
-        init=False, repr=False, compare=False, default_factory=dict[frozenset[str], _Tiled]
-    )
 
     def in_order(self, behind: Collection[int] = (), most: int | None = None) -> TileGraph:
         """Return the tile graph.
@@ -87,18 +84,39 @@ class GroupTiles:
                 f"stripes of group %{self.members[-1]} keep rows of a result that others read",
                 hint="let the group end there, or make all rows at once",
             )
-        lags, depth = _lags(self.chains, behind), len(behind)
-        collector, rounds = self._tiled(self._together(lags))
+        lags, (collector, rounds) = _lags(self.chains, behind), self._tiled
         rounds, found = rounds[:most], replace(collector, ops=[])
-        for turn in range(len(rounds) + depth):
-            now: list[list[Block]] = [[] for _ in range(depth + 1)]
-            for number, lag in enumerate(lags.values()):
-                if 0 <= turn - lag < len(rounds):
-                    now[lag] += rounds[turn - lag][number]
-            for block in _mixed(now):
+        for turn in range(len(rounds) + len(behind)):
+            for block in _mixed(self._of_turn(turn, lags, rounds)):
                 for op in block:
                     found.add(op)
         return found.finish()
+
+    def _of_turn(
+        self, turn: int, lags: Mapping[str, int], rounds: Sequence[Sequence[ChainBlocks]]
+    ) -> Sequence[Sequence[Block]]:
+        """Return what is done in one turn, by how many stripes it lags.
+
+        Rows that lines keep are copied by the first chain that writes to these and is as far, so
+        that the old lines end soon.
+
+        Args:
+            turn: Its number; what does not lag does this stripe.
+            lags: How many stripes each chain is behind.
+            rounds: What is done by stripe and chain.
+        """
+        found: list[list[Block]] = [[] for _ in range(max(lags.values()) + 1)]
+        copied: set[str] = set()
+        for number, (name, lag) in enumerate(lags.items()):
+            if not 0 <= turn - lag < len(rounds):
+                continue
+            done, home = rounds[turn - lag][number], home_of(self._homes, name).tensor
+            found[lag] += done.joined
+            if done.kept and home not in copied and lag == lags[home]:
+                found[lag] += done.kept
+                copied.add(home)
+            found[lag] += done.blocks
+        return found
 
     @cached_property
     def chains(self) -> tuple[Chain, ...]:
@@ -145,31 +163,15 @@ class GroupTiles:
     def _stripes(self) -> tuple[Stripe, ...]:
         return self._all_stripes[: self.first]
 
-    def _together(self, lags: Mapping[str, int]) -> frozenset[str]:
-        """Return which results with a place in another tensor are made in the stripe of its lines.
-
-        Args:
-            lags: How many stripes each chain is behind.
-        """
-        homes = {name: home.tensor for name, home in self._homes.items() if name in lags}
-        return frozenset(name for name, home in homes.items() if lags[name] == lags.get(home))
-
-    def _tiled(self, together: frozenset[str]) -> _Tiled:
-        """Return all tiles, and the operations of each chain in each stripe, whatever lags.
-
-        Args:
-            together: Results with a place in another tensor, made in the stripe of its lines: whose
-                chain copies the rows that these keep.
-        """
-        if together not in self._known:
-            members = Members(self.graph, self.chains, self.rows, self.place, self._homes)
-            sharing = len(self.arch.npus) if self.shares_copies else 1
-            lines = LineTiles(members, together, TileCollector(self.members[-1]), sharing)
-            run = ChainTiler(lines, self.nests, self.arch, self.is_early, self.is_apart)
-            rounds = zip(self._stripes, (*self._stripes[1:], None), strict=True)
-            blocks = [run.blocks(stripe, then) for stripe, then in rounds]
-            self._known[together] = lines.collector, blocks
-        return self._known[together]
+    @cached_property
+    def _tiled(self) -> _Tiled:
+        """All tiles, and what each chain does in each stripe, whatever lags."""
+        members = Members(self.graph, self.chains, self.rows, self.place, self._homes)
+        sharing = len(self.arch.npus) if self.shares_copies else 1
+        lines = LineTiles(members, TileCollector(self.members[-1]), sharing)
+        run = ChainTiler(lines, self.nests, self.arch, self.is_early, self.is_apart)
+        rounds = zip(self._stripes, (*self._stripes[1:], None), strict=True)
+        return lines.collector, [run.blocks(stripe, then) for stripe, then in rounds]
 
 
 def _lags(parts: Sequence[Chain], behind: Collection[int]) -> Mapping[str, int]:

@@ -31,8 +31,6 @@ class LineTiles:
 
     Attributes:
         members: Whose lines they are.
-        together: Results with a place in another tensor, made in the stripe of its lines: whose
-            chain copies the rows that these keep.
         collector: Where tiles and operations go.
         sharing: How many NPUs share each copy of rows that are kept.
         now: Tile that holds the lines of each tensor.
@@ -43,7 +41,6 @@ class LineTiles:
     """
 
     members: Members
-    together: frozenset[str]
     collector: TileCollector
     sharing: int
     now: dict[str, int] = field(default_factory=dict[str, int])
@@ -155,19 +152,16 @@ class LineTiles:
                 yield self._copied_rows(self._made_by(chain, name), name, part, tile, lines)
 
     def copy_kept(self, chain: Chain, stripe: Stripe) -> Iterator[Block]:
-        """Yield what copies rows of the old lines to the new ones, if that was not done before.
-
-        The first chain that writes to new lines does it, so that the old ones end soon; all that
-        write to the old ones must be as far, whatever chains lag.
+        """Yield what copies rows of the old lines to the new ones, if these keep some.
 
         Args:
-            chain: Who writes to the new ones.
+            chain: Who writes to the new ones; of several, one has to copy.
             stripe: The stripe.
         """
         name = self.members.home(chain[-1].name).tensor
-        if name in self.before and chain[-1].name in {name, *self.together}:
+        if name in self.before:
             rows = Range(stripe.lines[name].start, stripe.made[name].start)
-            op, old, new = self.graph.producer[name], self.before.pop(name), self.now[name]
+            op, old, new = self.graph.producer[name], self.before[name], self.now[name]
             yield self._copied_rows(op, name, rows, old, new)
 
     def keep_rows(self, chain: Chain, name: str, lines: Range) -> Iterator[Block]:
