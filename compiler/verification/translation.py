@@ -223,6 +223,8 @@ class _Translation:
             moved = mac.window.stride[axis] * there.step, mac.window.dilation[axis] * there.step
             if any(n > 1 and a != b for n, a, b in zip(wanted, steps, moved, strict=True)):
                 raise VerifyError(f"its windows move by {moved}, not by {steps}")
+            if axis == 0 and item.rolls:
+                _equal("reads rows", (Range(line.start, line.stop),), op.rows)
             if not _meets(wanted, steps, first, extents[axis], line):
                 raise VerifyError(f"lines {line} of {extents[axis]} are not those that are met")
             lines.append(line)
@@ -282,6 +284,8 @@ class _Translation:
         met: set[int] = set()
         for item in read:
             inside = [tile for tile in op.reads if self._lies_in(item, tile, number)]
+            for tile in inside:
+                self._check_rows(item, tile, number, op)
             if item.region.lattices and not inside:
                 raise VerifyError(f"it reads {item.access.space}:{item.access.address:#x}")
             met.update(inside)
@@ -331,6 +335,22 @@ class _Translation:
             and address <= low
             and high <= address + reach + item.element_bytes
         )
+
+    def _check_rows(self, touch: ByteTouch, tile: int, number: int, op: TileOp) -> None:
+        """Check that an access to a tile that rolls begins and ends with the rows it is said to."""
+        item = self._tiles.tiles[tile]
+        if not item.rolls:
+            return
+        address = self._place(tile, number)[2]
+        bytes_of_row = item.strides[-2]
+        low, high = touch.region.low, touch.region.high - 1
+        first, last = (
+            (touch.access.address + byte - address) // bytes_of_row % item.rolls
+            for byte in (low, high)
+        )
+        (rows,) = op.rows
+        wanted = rows.start % item.rolls, (rows.stop - 1) % item.rolls
+        _equal("begins and ends with rows", (first, last), wanted)
 
     def _access(self, tile: int, number: int, box: Box) -> tuple[object, ...]:
         """Return where a box of a tile lies: space, NPU, first byte, strides of longer axes."""

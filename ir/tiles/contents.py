@@ -1,5 +1,6 @@
-"""When the parts of tensors are there that operators hand to each other."""
+"""When what operators hand to each other is there: tensors in parts, and tiles that roll in rows."""
 
+from collections import defaultdict
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -7,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .cells import TensorCells
-from .graph import TileGraph
+from .graph import Range, TileGraph
 from .regions import base_of
 
 NEVER = 1 << 62
@@ -79,3 +80,62 @@ class TensorContents:
     def _on_chip(self, number: int) -> Place:
         tile = self.graph.tiles[number]
         return tile.tensor, base_of(tile)
+
+
+class RollingRows:
+    """Follows the rows of a tile that rolls; local to one verification.
+
+        three rows of a plane at once    x0 x1 x2 | y0 y1 y2         planes x and y, rows 0 to 2
+                                         .. x1 x2   x3 y1 y2   y3    row 3 of x lies where y0 was
+
+    Attributes:
+        graph: Tiles and operations.
+        tile: Number of the tile.
+    """
+
+    def __init__(self, graph: TileGraph, tile: int) -> None:
+        self._rolls = graph.tiles[tile].rolls
+        self._missing: dict[int, int] = defaultdict(int)
+        for number in graph.writers[tile]:
+            for row in _rows(graph.written_box(graph.ops[number])[-2]):
+                self._missing[row] += 1
+        self._written: dict[int, int] = defaultdict(int)
+        self._read: dict[int, int] = defaultdict(int)
+        self._stop = 0
+
+    def read(self, rows: Range, start: int, end: int) -> bool:
+        """Follow a read; return whether the rows are there.
+
+        Args:
+            rows: What is read.
+            start: When that begins [cycle].
+            end: When it ends [cycle].
+        """
+        for row in _rows(rows):
+            if self._missing[row] or self._written[row] > start or row + self._rolls < self._stop:
+                return False
+            self._read[row] = max(self._read[row], end)
+        return True
+
+    def write(self, rows: Range, start: int, end: int) -> bool:
+        """Follow a write; return whether nobody needs what lies there.
+
+        Args:
+            rows: What is written.
+            start: When that begins [cycle].
+            end: When it ends [cycle].
+        """
+        for row in _rows(rows):
+            old = row - self._rolls
+            while old >= 0:
+                if max(self._read[old], self._written[old]) > start:
+                    return False
+                old -= self._rolls
+            self._missing[row] -= 1
+            self._written[row] = max(self._written[row], end)
+            self._stop = max(self._stop, row + 1)
+        return True
+
+
+def _rows(rows: Range) -> range:
+    return range(rows.start, rows.stop, rows.step)

@@ -81,6 +81,9 @@ class Tile:
         layout: In ``wb`` and ``ab``, the index of the nest that spreads it over their instances.
         footprint: In ``wb`` and ``ab``, the bytes that it takes of all instances together: what
             its largest part takes, in each of them [byte].
+        rolls: Rows of a plane that are there at once: each plane begins so many rows behind the
+            one before, and its later rows take the place of the next one's earlier ones. Rows are
+            the last axis but one; 0: all of them are there.
     """
 
     tensor: str
@@ -92,6 +95,7 @@ class Tile:
     address: int | None = None
     layout: int | None = None
     footprint: int | None = None
+    rolls: int = 0
 
     @property
     def occupied(self) -> int:
@@ -105,7 +109,10 @@ class Tile:
 
     @cached_property
     def bytes(self) -> int:
-        """Size [byte]."""
+        """Size on chip [byte]."""
+        if self.rolls:
+            *planes, rows, columns = self.shape
+            return ((math.prod(planes) - 1) * self.rolls + rows) * columns * self.element_bytes
         return math.prod(self.shape) * self.element_bytes
 
     @property
@@ -117,13 +124,16 @@ class Tile:
     def strides(self) -> tuple[int, ...]:
         """Byte stride along each axis of the view, where the tile lies on chip.
 
-        A placed tile is dense; a resident one keeps the layout of its tensor.
+        A placed tile is dense, or rolls; a resident one keeps the layout of its tensor.
         """
         if self.is_resident:
             return tuple(
                 axis.step * stride * self.element_bytes
                 for axis, stride in zip(self.box, self.view, strict=True)
             )
+        if self.rolls:
+            *planes, _, columns = self.shape
+            return dense_strides((*planes, self.rolls, columns), self.element_bytes)
         return dense_strides(self.shape, self.element_bytes)
 
 
@@ -155,6 +165,7 @@ class TileOp:
         joined: The member that what is finished passes on to, in the lanes of the vector unit: its
             result is written, its other operand, or its table, is the last tile that is read.
             Otherwise empty.
+        rows: The rows that it reads of tiles that roll; empty where it reads no such tile.
     """
 
     operator: str
@@ -170,6 +181,7 @@ class TileOp:
     shifts: tuple[int, ...] = ()
     written: tuple[Range, ...] = ()
     joined: str = ""
+    rows: tuple[Range, ...] = ()
 
     @property
     def works_for(self) -> str:
@@ -277,6 +289,8 @@ class TileGraph:
                 raise VerifyError(f"tile {number} of %{tile.tensor} is empty")
             if len(tile.box) != len(tile.view):
                 raise VerifyError(f"tile {number} of %{tile.tensor}: box and view disagree")
+            if tile.rolls and not _can_roll(tile):
+                raise VerifyError(f"tile {number} of %{tile.tensor} cannot roll")
             if tile.layout is not None and not 0 <= tile.layout < len(self.nests):
                 raise VerifyError(f"tile {number} of %{tile.tensor} has no such layout")
             if tile.occupied < tile.bytes:
@@ -297,6 +311,8 @@ class TileGraph:
                 raise VerifyError(f"tile operation {number} finishes nothing for %{op.joined}")
             if op.operator not in self.operators:
                 raise VerifyError(f"tile operation {number} works for unknown %{op.operator}")
+            if len(op.rows) != any(self.tiles[tile].rolls for tile in op.reads):
+                raise VerifyError(f"tile operation {number} has {len(op.rows)} ranges of rows")
             if len(op.shifts) not in (0, len(op.reads) + 1) or any(item < 0 for item in op.shifts):
                 raise VerifyError(f"tile operation {number} has no shift for each tile")
         for number, tile in enumerate(self.tiles):
@@ -328,6 +344,12 @@ class TileGraph:
             is_written[inside] = True
         if not is_written.all():
             raise VerifyError(f"tile {number} of %{tile.tensor} is not written once in full")
+
+
+def _can_roll(tile: Tile) -> bool:
+    """Whether a tile has rows that can take the place of others."""
+    is_inner = tile.role is Role.INNER and not tile.is_resident
+    return is_inner and len(tile.box) > 1 and 0 < tile.rolls <= tile.box[-2].size
 
 
 def _within(outer: tuple[Range, ...], inner: tuple[Range, ...]) -> tuple[slice, ...] | None:

@@ -8,7 +8,9 @@ tensor, a tensor off chip). A block that takes over the addresses of older ones 
 everything that touched them. Of tensors, which operators hand on in parts, each cell remembers who
 wrote it. Every cell is written before it is read and never changes again (the verifier of
 schedules sees to it), so that a write waits only for what was at these addresses before, and for
-writes of the same value.
+writes of the same value. Tiles have no cells: what reads one waits for all that wrote to it before,
+and what writes to it for all that read it, so that new rows of one that rolls wait until the old
+ones have been read.
 """
 
 from bisect import bisect_left, bisect_right

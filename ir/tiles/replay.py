@@ -4,7 +4,7 @@ from collections import defaultdict
 
 from ..errors import VerifyError
 from ..isa.instructions import Unit
-from .contents import TensorContents
+from .contents import RollingRows, TensorContents
 from .events import INWARDS, Event, EventKind, Placement, TileEvents
 from .graph import Role, Tile
 from .sums import TileSums
@@ -24,6 +24,7 @@ class Replay:
         self.stored: set[int] = set()
         self.tensors = TensorContents(self.graph, schedule.cells)
         self.sums = TileSums(self.graph)
+        self.rolling: dict[int, RollingRows] = {}
 
     def run(self) -> None:
         """Replay all events.
@@ -60,7 +61,9 @@ class Replay:
             raise VerifyError(f"operation {event.subject} is executed twice")
         op = self.graph.ops[event.subject]
         for tile in op.reads:
-            if self.graph.tiles[tile].role is Role.PSUM:
+            if self.graph.tiles[tile].rolls:
+                self._await_rows(tile, number, event)
+            elif self.graph.tiles[tile].role is Role.PSUM:
                 self._take_sums(tile, number, event)
             else:
                 self._await_content(tile, number, event)
@@ -69,6 +72,18 @@ class Replay:
         else:
             self._write_output(op.out, number, event)
         self.done.add(event.subject)
+
+    def _await_rows(self, tile: int, number: int, event: Event) -> None:
+        """Check that the rows are there which an operation reads of a tile that rolls."""
+        self._place(tile, number, event.index)
+        (rows,) = self.graph.ops[event.subject].rows
+        if not self._rolling(tile).read(rows, event.start, event.end):
+            raise VerifyError(f"event {number} reads rows of tile {tile} that are not there")
+
+    def _rolling(self, tile: int) -> RollingRows:
+        if tile not in self.rolling:
+            self.rolling[tile] = RollingRows(self.graph, tile)
+        return self.rolling[tile]
 
     def _accumulate(self, acc: int, number: int, event: Event) -> None:
         item = self._place(acc, number, event.index)
@@ -91,7 +106,12 @@ class Replay:
     def _write_output(self, out: int, number: int, event: Event) -> None:
         self.finished[out] += 1
         self.finish_time[out] = max(self.finish_time[out], event.end)
-        if not self.graph.tiles[out].is_resident:
+        if self.graph.tiles[out].rolls:
+            self._place(out, number, event.index)
+            rows = self.graph.written_box(self.graph.ops[event.subject])[-2]
+            if not self._rolling(out).write(rows, event.start, event.end):
+                raise VerifyError(f"event {number} writes over rows of tile {out} too early")
+        elif not self.graph.tiles[out].is_resident:
             self.ready[self._place(out, number, event.index)] = self.finish_time[out]
         elif self.finished[out] == len(self.graph.writers[out]):
             self._note_on_chip(out, number, self.finish_time[out])

@@ -219,6 +219,17 @@ class MacOperations:
         nests = [self._placer.operation(part, given) for part in parts]
         sums = self._tile(Role.PSUM, at_sums, self.tiler.accumulators)
         return tuple(
+            self._product(part, nest, inputs, weights, sums)
+            for part, nest in zip(parts, nests, strict=True)
+        )
+
+    def _product(self, part: Ranges, nest: int, inputs: int, weights: int, sums: int) -> TileOp:
+        """Return one operation of the array."""
+        rows = ()
+        if self.collector.tiles[inputs].rolls:
+            met = self.tiler.inputs(part).box[3]
+            rows = (Range(met.start, met.stop),)
+        return replace(
             self.collector.op(
                 self.tiler.op,
                 unit=Unit.MX,
@@ -227,8 +238,8 @@ class MacOperations:
                 out=sums,
                 nests=(nest,) * len(self.cuts.arch.npus),
                 shifts=(self.first_channels[0], 0, 0),
-            )
-            for part, nest in zip(parts, nests, strict=True)
+            ),
+            rows=rows,
         )
 
     def _note_finish(

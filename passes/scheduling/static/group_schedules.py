@@ -1,9 +1,10 @@
 """Schedules of a fused group, in the orders and ways to share the work that may be worth it."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import islice
 
 from ....ir.errors import InfeasibleError
 from ....ir.graph import Op
@@ -16,15 +17,19 @@ from ...base import require_arch
 from ...tiling.groups.group import GroupTiles
 from ...tiling.inner_nest import managed_bytes
 from ...tiling.residency import Residency, parameter_range, residency
-from .issue_order import Dealing, issue_order
+from .demand import check_demand
+from .issue_order import Dealing, Turn, issue_order
 from .lags import Lags, LagSearch
-from .static import best_of, dealt_schedules, schedule_turns
+from .static import best_of, dealt_schedules, rating, schedule_turns
 
 _MOST_LAGS = 4
 """Lags that are scheduled, and compared where they fit."""
 
 _MOST_OF_SOME = 2
 """The same where only some stripes are scheduled, for an estimate."""
+
+_STRIPES = 8
+"""Stripes of which the tiles tell whether lines that roll fit."""
 
 
 @dataclass(frozen=True)
@@ -36,12 +41,14 @@ class StripeOrder:
         dealing: How accumulations are dealt out.
         shares_copies: Whether all NPUs share each copy of rows that are kept.
         is_apart: Whether the array's first additions are operations of their own, where that helps.
+        rolls: Results whose lines roll, so that the rows which they keep are not copied.
     """
 
     behind: Lags = ()
     dealing: Dealing = Dealing.FROM_FIRST
     shares_copies: bool = False
     is_apart: bool = False
+    rolls: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -110,7 +117,8 @@ class GroupSchedules:
         """Schedules that fit, by their order: no chain lags, the most promising ones, the last one.
 
         The last one hands nothing on, so that its lag leaves the order of all others as it is. The
-        best of them comes once more, with the array's first additions apart.
+        best of them in which lines can roll comes once more, so that they do, and then the best of
+        all, with the array's first additions apart.
 
         Raises:
             InfeasibleError: Not even those fit in which none does.
@@ -123,8 +131,29 @@ class GroupSchedules:
                 with suppress(InfeasibleError):
                     found[order] = found.get(order) or self._scheduled(order)
         if self.other_ways:
+            found.update(self._rolled(found))
             found.update(self._apart(found))
         return found
+
+    def _rolled(
+        self, found: Mapping[StripeOrder, TileSchedule]
+    ) -> Mapping[StripeOrder, TileSchedule]:
+        """Return the best of some schedules in which lines can roll again, where they do."""
+        rolling = filter(lambda order: order.rolls, map(self._rolling, _by_rating(found)))
+        with suppress(InfeasibleError):
+            return {order: self._scheduled(order) for order in islice(rolling, 1)}
+        return {}
+
+    def _rolling(self, order: StripeOrder) -> StripeOrder:
+        """Return an order with all lines rolling that can, as far as they fit, large ones first."""
+        tiles = replace(self._tiles_of(order), first=_STRIPES)
+        for name in tiles.rolling_first(order.behind):
+            more = replace(order, rolls=order.rolls | {name})
+            with suppress(InfeasibleError):
+                graph = replace(tiles, rolls=more.rolls).in_order(order.behind)
+                check_demand(graph, self._turns(graph, more), self._ranges)
+                order = more
+        return order
 
     def _apart(
         self, found: Mapping[StripeOrder, TileSchedule]
@@ -182,7 +211,9 @@ class GroupSchedules:
 
     def _tiles_of(self, order: StripeOrder) -> GroupTiles:
         tiles = self._shared if order.shares_copies else self._tiles
-        return replace(tiles, is_apart=True) if order.is_apart else tiles
+        if not order.is_apart and not order.rolls:
+            return tiles
+        return replace(tiles, is_apart=order.is_apart, rolls=order.rolls)
 
     def _scheduled(self, order: StripeOrder) -> TileSchedule:
         return self._issued(self._ordered(order), order)
@@ -191,9 +222,11 @@ class GroupSchedules:
         return self._tiles_of(order).in_order(behind=order.behind)
 
     def _issued(self, graph: TileGraph, order: StripeOrder) -> TileSchedule:
-        arch = require_arch(self.module)
-        turns = issue_order(graph, len(arch.npus), order.dealing)
-        return schedule_turns(graph, arch, self._ranges, turns)
+        turns = self._turns(graph, order)
+        return schedule_turns(graph, require_arch(self.module), self._ranges, turns)
+
+    def _turns(self, graph: TileGraph, order: StripeOrder) -> tuple[Turn, ...]:
+        return issue_order(graph, len(require_arch(self.module).npus), order.dealing)
 
     def _dealt(self, tiles: GroupTiles) -> Mapping[Dealing, TileSchedule]:
         graph, arch = tiles.in_order(), require_arch(self.module)
@@ -222,8 +255,16 @@ class GroupSchedules:
 
 
 def _best_order(found: Mapping[StripeOrder, TileSchedule]) -> StripeOrder:
-    best = best_of(found.values())
-    return next(order for order, schedule in found.items() if schedule is best)
+    return _by_rating(found)[0]
+
+
+def _by_rating(found: Mapping[StripeOrder, TileSchedule]) -> Sequence[StripeOrder]:
+    """Return orders, the one with the best schedule first."""
+
+    def key(order: StripeOrder) -> int:
+        return rating(found[order].cycles, found[order].transferred_bytes)
+
+    return sorted(found, key=key)
 
 
 def ranges_of(module: Module, op: Op, place: Residency) -> Mapping[Space, tuple[int, int]]:

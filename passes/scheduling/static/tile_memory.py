@@ -209,17 +209,19 @@ class TileMemory:
     def _result_bytes(self) -> dict[Space, int]:
         """Return the bytes of each space that results take at most: two of each kind.
 
-        Sums are of one kind; outputs and inner tiles of each tensor of one of their own.
+        Sums are of one kind; outputs and inner tiles of each tensor of one of their own. Of what
+        rolls there is one tile.
         """
         largest: dict[tuple[Space, Role, str], int] = {}
         for number, tile in enumerate(self.graph.tiles):
             if tile.role in RESULTS and not tile.is_resident and number not in self.fixed:
                 tensor = tile.tensor if tile.role in FIXED else ""
                 key = tile.space, tile.role, tensor
-                largest[key] = max(largest.get(key, 0), tile.occupied)
+                size = tile.occupied if tile.rolls else 2 * tile.occupied
+                largest[key] = max(largest.get(key, 0), size)
         found: dict[Space, int] = {}
         for (space, *_), size in largest.items():
-            found[space] = found.get(space, 0) + 2 * size
+            found[space] = found.get(space, 0) + size
         return found
 
     def owned(self, tile: int, npu: int) -> tuple[int, int]:

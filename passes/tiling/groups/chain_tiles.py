@@ -5,7 +5,7 @@ on every tile that this finishes; one that begins on the vector unit is dealt ou
 read and write lines (:mod:`.line_tiles`).
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -132,7 +132,8 @@ class ChainTiler:
         kept: list[dict[str, Range]] = [{} for _ in chains]
         if self.is_early and then is not None:
             for name, number in keepers(chains, stripe, then, self.members.homes).items():
-                kept[number][name] = then.lines[name]
+                if name not in self.lines.rolling:
+                    kept[number][name] = then.lines[name]
         pairs = zip(chains, kept, strict=True)
         return tuple(self._of_chain(chain, stripe, rows) for chain, rows in pairs)
 
@@ -259,16 +260,18 @@ class ChainTiler:
         """
         read, box = other_read(self.graph, op, finished.works_for), finished.written
         if read is None:
-            other, channel, size = (
+            other, channel, size, rows = (
                 self.collector.tile(table_tile(self.graph, op.operands[1])),
                 0,
                 0,
+                (),
             )
         else:
             name = op.operands[read.operand]
             other = self._operand(op, read, box[row_axis(op.result.type)], joined, {})
             channel = self.members.home(name).channel
             size = read.elements(box) * self.graph.types[name].dtype.bytes
+            rows = self._rolling_rows((other,), (read.box(box),))
         shifts = channel, self.members.home(op.name).channel
         return replace(
             finished,
@@ -276,7 +279,21 @@ class ChainTiler:
             reads=(*finished.reads, other),
             shifts=(*(0 for _ in finished.reads), *shifts) if any(shifts) else (),
             read_bytes=size,
+            rows=rows,
         )
+
+    def _rolling_rows(self, reads: Sequence[int], boxes: Sequence[Box]) -> tuple[Range, ...]:
+        """Return the rows that are read of tiles that roll, if any.
+
+        Args:
+            reads: The tiles that are read.
+            boxes: What of them.
+        """
+        tiles = map(self.collector.tiles.__getitem__, reads)
+        rows = [box[-2] for tile, box in zip(tiles, boxes, strict=False) if tile.rolls]
+        if not rows:
+            return ()
+        return (Range(min(r.start for r in rows), max(r.stop for r in rows)),)
 
     def _vector_blocks(self, chain: Chain, made: Range, windows: Windows) -> Iterator[Block]:
         """Yield a chain that begins on the vector unit, its channels dealt out to the NPUs.
@@ -374,6 +391,7 @@ class ChainTiler:
         return replace(
             found,
             cost=cost,
+            rows=self._rolling_rows(reads, [read.box(box) for read in aligned.reads]),
             read_bytes=sum(
                 read.elements(box) * self.graph.types[op.operands[read.operand]].dtype.bytes
                 for read in aligned.reads

@@ -16,7 +16,7 @@ work mixed, so that the vector unit finishes what one chain made while the array
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import accumulate
+from itertools import accumulate, pairwise
 
 from ....ir.arch import Architecture
 from ....ir.errors import InfeasibleError
@@ -54,6 +54,7 @@ class GroupTiles:
             space, and more copies.
         shares_copies: Whether all NPUs share each copy of rows that are kept.
         is_apart: Whether first additions are operations of their own, where that helps.
+        rolls: Results whose lines roll, of :meth:`may_roll`.
     """
 
     graph: Graph
@@ -66,6 +67,7 @@ class GroupTiles:
     is_early: bool = False
     shares_copies: bool = False
     is_apart: bool = False
+    rolls: frozenset[str] = frozenset()
 
     def in_order(self, behind: Collection[int] = (), most: int | None = None) -> TileGraph:
         """Return the tile graph.
@@ -83,6 +85,11 @@ class GroupTiles:
             raise InfeasibleError(
                 f"stripes of group %{self.members[-1]} keep rows of a result that others read",
                 hint="let the group end there, or make all rows at once",
+            )
+        if self.rolls and not self.rolls <= self.may_roll(behind).keys():
+            raise InfeasibleError(
+                f"lines of group %{self.members[-1]} roll that chains read late",
+                hint="let these chains lag as the one that makes the lines does",
             )
         lags, (collector, rounds) = _lags(self.chains, behind), self._tiled
         rounds, found = rounds[:most], replace(collector, ops=[])
@@ -146,6 +153,53 @@ class GroupTiles:
         numbers = range(1, len(self.chains))
         return tuple(item for item in numbers if not joins_channels(self.chains[item][0]))
 
+    def may_roll(self, behind: Collection[int] = ()) -> Mapping[str, int]:
+        """Return the results whose lines can roll, with the rows that are there at once.
+
+        Their old rows have been read when new ones take their place: by chains that are as far as
+        the one that makes them.
+
+        Args:
+            behind: Which chains lag.
+        """
+        lags = _lags(self.chains, behind)
+        lag_of = {op.name: lags[chain[-1].name] for chain in self.chains for op in chain}
+        return {
+            name: height
+            for name, height in self._heights.items()
+            if all(lag_of[op.name] == lag_of[name] for op in self.graph.consumers[name])
+        }
+
+    @cached_property
+    def _heights(self) -> Mapping[str, int]:
+        """Images that members make and others read in lines that keep rows: the most rows of them.
+
+        Not those that lie in concatenations, on chip whole, or are stored from their lines.
+        """
+        shared = {home.tensor for home in self._homes.values()} | self._homes.keys()
+        found: dict[str, int] = {}
+        for op in (chain[-1] for chain in self.chains):
+            lines = [item.lines[op.name] for item in self._all_stripes if op.name in item.lines]
+            is_apart = op.name in shared | self._members.ends | self._members.handed_out
+            if is_apart or self._members.is_resident(op.name) or len(op.result.type.shape) != 4:
+                continue
+            if any(then.start < now.stop for now, then in pairwise(lines)):
+                found[op.name] = max(rows.size for rows in lines)
+        return found
+
+    @cached_property
+    def _members(self) -> Members:
+        return Members(self.graph, self.chains, self.rows, self.place, self._homes)
+
+    def rolling_first(self, behind: Collection[int]) -> tuple[str, ...]:
+        """Return the results whose lines can roll, those first that copy most otherwise.
+
+        Args:
+            behind: Which chains lag.
+        """
+        types = self.graph.types
+        return tuple(sorted(self.may_roll(behind), key=lambda name: (-types[name].bytes, name)))
+
     @cached_property
     def _homes(self) -> Homes:
         return homes_of(self.graph, self.members)
@@ -166,9 +220,9 @@ class GroupTiles:
     @cached_property
     def _tiled(self) -> _Tiled:
         """All tiles, and what each chain does in each stripe, whatever lags."""
-        members = Members(self.graph, self.chains, self.rows, self.place, self._homes)
         sharing = len(self.arch.npus) if self.shares_copies else 1
-        lines = LineTiles(members, TileCollector(self.members[-1]), sharing)
+        rolling = {name: self._heights[name] for name in sorted(self.rolls)}
+        lines = LineTiles(self._members, TileCollector(self.members[-1]), sharing, rolling)
         run = ChainTiler(lines, self.nests, self.arch, self.is_early, self.is_apart)
         rounds = zip(self._stripes, (*self._stripes[1:], None), strict=True)
         return lines.collector, [run.blocks(stripe, then) for stripe, then in rounds]

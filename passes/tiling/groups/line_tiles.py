@@ -7,7 +7,7 @@
 in :mod:`.chain_tiles`.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
@@ -33,6 +33,8 @@ class LineTiles:
         members: Whose lines they are.
         collector: Where tiles and operations go.
         sharing: How many NPUs share each copy of rows that are kept.
+        rolling: Results whose lines roll: new rows take the place of those before the kept ones.
+            And how many rows are there at once.
         now: Tile that holds the lines of each tensor.
         before: Earlier lines of tensors of which the new ones keep rows.
         kept: Tile that holds the rows which the next lines of a tensor keep.
@@ -43,6 +45,7 @@ class LineTiles:
     members: Members
     collector: TileCollector
     sharing: int
+    rolling: Mapping[str, int]
     now: dict[str, int] = field(default_factory=dict[str, int])
     before: dict[str, int] = field(default_factory=dict[str, int])
     kept: dict[str, int] = field(default_factory=dict[str, int])
@@ -102,6 +105,11 @@ class LineTiles:
             return
         if self.members.is_resident(op.name):
             self.now[op.name] = self.collector.tile(self.whole(op.name))
+            return
+        if op.name in self.rolling:
+            every = whole(op.result.type.shape)
+            tile = replace(self.tile(op.name, Role.INNER, every), rolls=self.rolling[op.name])
+            self.now[op.name] = self.collector.tile(tile)
             return
         rows = stripe.lines[op.name]
         if rows.start < made.start:

@@ -1,6 +1,6 @@
 """Programs against the tile schedules that they come from: right ones pass, forged ones do not."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from functools import cache
 
@@ -10,7 +10,9 @@ from accnn.backend.lowering.lower import lower
 from accnn.compiler.verification.observe import observed
 from accnn.compiler.verification.translation import check_translation
 from accnn.ir.errors import VerifyError
+from accnn.ir.graph import Graph
 from accnn.ir.graph_schedule import Group
+from accnn.ir.groups import group_op
 from accnn.ir.isa.instructions import (
     AnyInstruction,
     Copy,
@@ -26,9 +28,14 @@ from accnn.ir.isa.instructions import (
 from accnn.ir.isa.program import Program
 from accnn.ir.module import Module
 from accnn.ir.tiles.events import EventKind
+from accnn.ir.tiles.graph import Range
 from accnn.ir.workload import DIMS, Dim
+from accnn.passes.scheduling.network.join import join
+from accnn.passes.scheduling.static.group_schedules import GroupSchedules, StripeOrder
 from tests.end_to_end.faults.networks import CASES, Case, joined, scheduled
-from tests.passes.tiling.groups.fused import attention, bottleneck, compile_fused
+from tests.inputs import Array
+from tests.passes.tiling.groups.fused import attention, bottleneck, compile_fused, windows
+from tests.tiles import tiles_of
 
 
 @cache
@@ -254,6 +261,40 @@ def test_sums_that_are_combined_with_something_else_are_found(change, message):
     check(compiled.module, program)
     with pytest.raises(VerifyError, match=message):
         check(compiled.module, forged(program, RequantPair, change))
+
+
+def rolling(network: Callable[[], tuple[Graph, Mapping[str, Array]]]) -> Module:
+    """Return a group in stripes of one row whose lines roll, tiles and program."""
+    graph, data = network()
+    group = Group(members=tuple(op.name for op in graph.ops), rows=1)
+    module = compile_fused(graph, data, "simba", (group,)).module
+    found = GroupSchedules(module, group_op(graph, group))
+    names = frozenset(found._tiles.may_roll())
+    schedule = found.with_order(StripeOrder(rolls=names))
+    return replace(module, tile_schedule=join(module, [schedule], "static"))
+
+
+@pytest.mark.parametrize("unit", [Unit.MX, Unit.VX])
+@pytest.mark.parametrize("by", [(1, 0), (0, -1), (1, 1)])
+def test_rows_that_are_read_of_lines_that_roll_are_those_that_are_said(
+    unit: Unit, by: tuple[int, int]
+):
+    """The array reads them with a filter, the vector unit with windows that overlap."""
+    module = rolling(bottleneck if unit is Unit.MX else windows)
+    program = lower(module).program
+    check(module, program)
+    schedule = tiles_of(module)
+    ops = list(schedule.graph.ops)
+    reading = [number for number, op in enumerate(ops) if op.rows and op.unit is unit]
+    number = reading[len(reading) // 2]
+    (rows,) = ops[number].rows
+
+    said = Range(rows.start + by[0], rows.stop + by[1])
+    ops[number] = replace(ops[number], rows=(said,))
+    other = replace(schedule, graph=replace(schedule.graph, ops=tuple(ops)))
+
+    with pytest.raises(VerifyError, match="it (reads|begins and ends with) rows"):
+        check(replace(module, tile_schedule=other), program)
 
 
 def test_elements_in_another_order_are_found():

@@ -47,10 +47,11 @@ def test_npus_share_the_copies_of_rows_where_one_would_keep_all_waiting():
     module = compile_fused(graph, data, "flexer-arch5", (group,)).module
     found = GroupSchedules(module, group_op(graph, group))
 
-    order, best = found.best_order, best_of(found.all)
+    copying = {order: item for order, item in found.by_order.items() if not order.rolls}
+    best = best_of(copying.values())
 
-    assert order.shares_copies
-    whole = [item.cycles for other, item in found.by_order.items() if not other.shares_copies]
+    assert next(order for order, item in copying.items() if item is best).shares_copies
+    whole = [item.cycles for order, item in copying.items() if not order.shares_copies]
     assert best.cycles < 0.95 * min(whole)
     tiles = best.graph
     copied = [op.written_bytes for op in tiles.ops if op.unit is Unit.ST and tiles.keeps(op)]
@@ -66,8 +67,44 @@ def test_one_npu_shares_no_copies():
     found = schedules("bottleneck", 1)
 
     assert all(
-        order == StripeOrder(order.behind, is_apart=order.is_apart) for order in found.by_order
+        order == StripeOrder(order.behind, is_apart=order.is_apart, rolls=order.rolls)
+        for order in found.by_order
     )
+
+
+@pytest.mark.parametrize("arch", ["simba", "edge-1m"])
+def test_lines_roll_where_copies_of_rows_take_long(arch: str):
+    graph, data = lines_of_many_channels()
+    group = Group(members=tuple(op.name for op in graph.ops), rows=1)
+    module = compile_fused(graph, data, arch, (group,)).module
+    found = GroupSchedules(module, group_op(graph, group))
+
+    best = found.by_order[found.best_order]
+
+    assert found.best_order.rolls == {"a"}
+    assert not any(best.graph.keeps(op) for op in best.graph.ops)
+    copying = replace(found, other_ways=False).all
+    assert best.cycles < min(item.cycles for item in copying)
+    assert best.transferred_bytes == copying[0].transferred_bytes
+    compiled = lowered_with(replace(module, tile_schedule=join(module, [best], "static")))
+    assert compiled.wrong(compiled.run(detect_races=True)) == []
+
+
+@pytest.mark.parametrize(("budget", "rolling"), [(None, {"a", "b", "c"}), (15_000, {"a"})])
+def test_lines_roll_as_far_as_they_fit(budget: int | None, rolling: set[str]):
+    """They lie there all the time; where rows are copied, lines end when they have been read."""
+    net = NetworkBuilder()
+    last = net.input("x", (1, 4, 24, 24))
+    for name in "abc":
+        last = net.conv(last, name, 16, 3)
+    graph = net.build(net.conv(last, "y", 4, 3))
+    group = Group(members=("a", "b", "c", "y"), rows=4)
+    module = compile_fused(graph, net.data, "simba", (group,), budget).module
+    found = GroupSchedules(module, group_op(graph, group))
+    assert found._tiles.may_roll().keys() == {"a", "b", "c"}
+
+    assert found._rolling(StripeOrder()).rolls == rolling
+    assert any(order.rolls <= rolling and order.rolls for order in found.by_order)
 
 
 @pytest.mark.parametrize(("network", "rows"), [*thinned([*NETWORKS], [1, 4])])

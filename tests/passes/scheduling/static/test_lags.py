@@ -87,7 +87,7 @@ def test_where_space_is_short_no_chain_lags():
     ample, short = schedules("pooled", 1), schedules("pooled", 1, budget=3900)
 
     assert len(ample.by_order) > 1
-    assert {replace(order, is_apart=False) for order in short.by_order} == {StripeOrder()}
+    assert {order.behind for order in short.by_order} == {()}
 
 
 def test_one_stripe_has_nothing_to_lag_behind():

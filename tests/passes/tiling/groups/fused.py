@@ -123,6 +123,14 @@ def pooled(
     return net.build(net.conv(again, "e", 16, 3)), net.data
 
 
+def windows(size: int = 24) -> tuple[Graph, Mapping[str, Array]]:
+    """A filter, a pool whose windows overlap, and a filter of what that makes."""
+    net = NetworkBuilder()
+    a = net.conv(net.input("x", (1, 4, size, size)), "a", 12, 3)
+    window = {"kernel": (3, 3), "stride": (2, 2), "pads": (1, 1, 1, 1)}
+    return net.build(net.conv(net.op("max_pool", (a,), "p", window), "y", 8, 3)), net.data
+
+
 def in_small_tiles() -> Module:
     """Return the tiles of a filter of 6 x 10, made 1 x 5 at a time, and a pool of 2 x 2."""
     net = NetworkBuilder()
