@@ -1,4 +1,4 @@
-"""When what operators hand to each other is there: tensors in parts, and tiles that roll in rows."""
+"""When what operators hand to each other is there: tensors in parts, tiles that roll in rows."""
 
 from collections import defaultdict
 from dataclasses import dataclass, field
