@@ -1,6 +1,6 @@
 """Programs against the tile schedules that they come from: right ones pass, forged ones do not."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import cache
 
@@ -10,9 +10,7 @@ from accnn.backend.lowering.lower import lower
 from accnn.compiler.verification.observe import observed
 from accnn.compiler.verification.translation import check_translation
 from accnn.ir.errors import VerifyError
-from accnn.ir.graph import Graph
 from accnn.ir.graph_schedule import Group
-from accnn.ir.groups import group_op
 from accnn.ir.isa.instructions import (
     AnyInstruction,
     Copy,
@@ -30,11 +28,14 @@ from accnn.ir.module import Module
 from accnn.ir.tiles.events import EventKind
 from accnn.ir.tiles.graph import Range
 from accnn.ir.workload import DIMS, Dim
-from accnn.passes.scheduling.network.join import join
-from accnn.passes.scheduling.static.group_schedules import GroupSchedules, StripeOrder
 from tests.end_to_end.faults.networks import CASES, Case, joined, scheduled
-from tests.inputs import Array
-from tests.passes.tiling.groups.fused import attention, bottleneck, compile_fused, windows
+from tests.passes.tiling.groups.fused import (
+    attention,
+    bottleneck,
+    compile_fused,
+    rolling,
+    windows,
+)
 from tests.tiles import tiles_of
 
 
@@ -261,17 +262,6 @@ def test_sums_that_are_combined_with_something_else_are_found(change, message):
     check(compiled.module, program)
     with pytest.raises(VerifyError, match=message):
         check(compiled.module, forged(program, RequantPair, change))
-
-
-def rolling(network: Callable[[], tuple[Graph, Mapping[str, Array]]]) -> Module:
-    """Return a group in stripes of one row whose lines roll, tiles and program."""
-    graph, data = network()
-    group = Group(members=tuple(op.name for op in graph.ops), rows=1)
-    module = compile_fused(graph, data, "simba", (group,)).module
-    found = GroupSchedules(module, group_op(graph, group))
-    names = frozenset(found._tiles.may_roll())
-    schedule = found.with_order(StripeOrder(rolls=names))
-    return replace(module, tile_schedule=join(module, [schedule], "static"))
 
 
 @pytest.mark.parametrize("unit", [Unit.MX, Unit.VX])

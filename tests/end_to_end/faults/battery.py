@@ -91,8 +91,10 @@ from tests.passes.tiling.groups.fused import (
     lowered_with,
     perceptron,
     pooled,
+    rolling,
     shares,
     shortcut,
+    windows,
 )
 from tests.runtime_sim.array.test_against_execution import check as check_execution
 from tests.runtime_sim.functional import test_mac as mac_tests
@@ -234,6 +236,10 @@ def _fused() -> None:
             group = Group(members=members, rows=1)
             compiled = compile_fused(graph, data, arch, (group,), budget)
             assert compiled.wrong(compiled.run(detect_races=True)) == []
+    for make, arch in product((bottleneck, windows), ("simba", "flexer-arch5")):
+        tiles_of(rolling(make, arch)).verify()
+        compiled = lowered_with(rolling(make, arch))
+        assert compiled.wrong(compiled.run(detect_races=True)) == []
     compiled = lowered_with(in_small_tiles())
     assert compiled.wrong(compiled.run(detect_races=True)) == []
 
@@ -470,9 +476,9 @@ def _run() -> None:
 
 
 def _translated() -> None:
-    for case in CASES:
-        for module in (scheduled(case), observed(scheduled(case))):
-            check_translation(module.graph, tiles_of(module), lower(module).program)
+    modules = [form for case in CASES for form in (scheduled(case), observed(scheduled(case)))]
+    for module in (*modules, *map(rolling, (bottleneck, windows))):
+        check_translation(module.graph, tiles_of(module), lower(module).program)
 
 
 def _joint() -> None:

@@ -265,6 +265,27 @@ _TILES = (
         Exam.FUSED,
     ),
     Fault(
+        "lines that roll have a row too few",
+        "passes/tiling/groups/group.py",
+        "found[op.name] = max(rows.size for rows in lines)",
+        "found[op.name] = max(rows.size for rows in lines) - 1",
+        Exam.FUSED,
+    ),
+    Fault(
+        "planes that roll begin a row too close",
+        "ir/tiles/graph.py",
+        "return dense_strides((*planes, self.rolls, columns), self.element_bytes)",
+        "return dense_strides((*planes, self.rolls - 1, columns), self.element_bytes)",
+        Exam.FUSED,
+    ),
+    Fault(
+        "the array says a row too few of lines that roll",
+        "passes/tiling/mac.py",
+        "rows = (Range(met.start, met.stop),)",
+        "rows = (Range(met.start, met.stop - 1),)",
+        Exam.TRANSLATED,
+    ),
+    Fault(
         "a stripe begins one row late",
         "passes/tiling/groups/stripes.py",
         "made[name] = Range(max(before, kept), rows.stop)",

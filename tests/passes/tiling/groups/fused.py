@@ -1,13 +1,13 @@
 """Networks whose plan has given groups, compiled and run."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from accnn.backend.load import load_architecture
 from accnn.backend.lowering.lower import lower
 from accnn.ir.graph import Attr, Graph
 from accnn.ir.graph_schedule import Group
-from accnn.ir.groups import contracted
+from accnn.ir.groups import contracted, group_op
 from accnn.ir.mapping import Allocation, Loop, SpatialLoop
 from accnn.ir.module import Module
 from accnn.ir.resources import Constants
@@ -17,6 +17,8 @@ from accnn.ir.workload import Dim, Operand
 from accnn.passes.base import Context
 from accnn.passes.scheduling.in_order import schedule_in_order
 from accnn.passes.scheduling.map_operators import MapOperators
+from accnn.passes.scheduling.network.join import join
+from accnn.passes.scheduling.static.group_schedules import GroupSchedules, StripeOrder
 from accnn.passes.scheduling.static.schedule_tiles import ScheduleTiles
 from accnn.runtime_sim.reference.run import run as run_reference
 from tests.flow import Compiled
@@ -129,6 +131,24 @@ def windows(size: int = 24) -> tuple[Graph, Mapping[str, Array]]:
     a = net.conv(net.input("x", (1, 4, size, size)), "a", 12, 3)
     window = {"kernel": (3, 3), "stride": (2, 2), "pads": (1, 1, 1, 1)}
     return net.build(net.conv(net.op("max_pool", (a,), "p", window), "y", 8, 3)), net.data
+
+
+def rolling(
+    make: Callable[[], tuple[Graph, Mapping[str, Array]]], arch: str = "simba", rows: int = 1
+) -> Module:
+    """Return a network as one group, in turn, with all lines rolling that can.
+
+    Raises:
+        InfeasibleError: They do not fit.
+    """
+    graph, data = make()
+    group = Group(members=tuple(op.name for op in graph.ops), rows=rows)
+    module = compile_fused(graph, data, arch, (group,)).module
+    found = GroupSchedules(module, group_op(graph, group))
+    names = frozenset(found._tiles.may_roll())
+    schedule = found.with_order(StripeOrder(rolls=names))
+    assert any(tile.rolls for tile in schedule.graph.tiles)
+    return replace(module, tile_schedule=join(module, [schedule], "static"))
 
 
 def in_small_tiles() -> Module:
