@@ -43,9 +43,10 @@ Times: TypeAlias = npt.NDArray[np.int64]
 
 @dataclass(slots=True)
 class Contents:
-    """What has been written so far; local to one scheduling run."""
+    """What has been written so far, and read of tiles that roll; local to one scheduling run."""
 
     accesses: Accesses
+    _read: dict[Storage, int] = field(default_factory=dict[Storage, int])
     _tiles: dict[Storage, int] = field(default_factory=dict[Storage, int])
     _tensors: dict[Storage, Times] = field(default_factory=dict[Storage, Times])
 
@@ -67,6 +68,15 @@ class Contents:
         if storage not in self._tensors:
             self._tensors[storage] = np.zeros(self.accesses.parts(storage), np.int64)
         self._tensors[storage][list(touch.cells)] = end
+
+    def read(self, storage: Storage) -> int:
+        """Return when all was read that new rows may take the place of [cycle]."""
+        return self._read.get(storage, 0)
+
+    def note_read(self, storage: Storage, end: int) -> None:
+        """Note that something is read until a cycle; of what does not roll, nothing changes."""
+        if isinstance(storage, Placement) and self.accesses.graph.tiles[storage.tile].rolls:
+            self._read[storage] = max(self._read.get(storage, 0), end)
 
     def forget(self, storage: Storage) -> None:
         """Note that a tensor is about to be brought in anew."""
@@ -194,6 +204,7 @@ class _Insertion:
     def _ready(self, event: Event, cycles: int, touches: Touches) -> int:
         """Return when the contents that an event reads and the space that it fills are there."""
         ready = max((self.contents.written(touch) for touch in touches.reads), default=0)
+        ready = max([ready, *(self.contents.read(touch.storage) for touch in touches.writes)])
         if event.unit in self.policy.ordered:
             ready = max(ready, self.begun.get(_queue(event), 0))
 
@@ -240,6 +251,8 @@ class _Insertion:
         """Record what an event touched, and who leaves with it."""
         for touch in touches.writes:
             self.contents.write(touch, end)
+        for touch in touches.reads:
+            self.contents.note_read(touch.storage, end)
         for touch in touches.both:
             storage = touch.storage
             self.allocators.use(storage, end)
