@@ -23,6 +23,7 @@ from accnn.passes.scheduling.timing.retime import timed
 from tests.flow import Array
 from tests.networks import NetworkBuilder, per_tensor, residual_network
 from tests.passes.scheduling.across.joint import Both, both, branches, chain
+from tests.passes.tiling.groups.fused import bottleneck, inverted, lowered_with, rolling, windows
 from tests.thinned import thinned
 from tests.tiles import tiles_of
 from tests.timed import program_cycles
@@ -219,3 +220,19 @@ def test_an_event_that_moves_what_the_plan_does_not_is_refused():
 
     with pytest.raises(VerifyError, match="moves %x at step 0 .load., the graph schedule does"):
         lower(replace(module, graph_schedule=replace(plan, loads=())))
+
+
+@pytest.mark.parametrize(
+    ("make", "arch", "rows"),
+    [*thinned([bottleneck, inverted, windows], ["simba", "flexer-arch1", "flexer-arch5"], [1, 2])],
+)
+def test_new_rows_of_lines_that_roll_wait_until_the_old_ones_were_read(make, arch: str, rows: int):
+    """Engines that wait go on with what comes later: not with what lies where others still read."""
+    module = rolling(make, arch, rows)
+
+    crossed = ScheduleAcross().run(module, Context())
+
+    assert any(tile.rolls for tile in tiles_of(crossed).graph.tiles)
+    tiles_of(crossed).verify()
+    compiled = lowered_with(crossed)
+    assert compiled.wrong(compiled.run(detect_races=True)) == []
