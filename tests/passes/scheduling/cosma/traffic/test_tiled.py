@@ -27,6 +27,7 @@ from accnn.passes.scheduling.cosma.traffic.model import StreamedTraffic
 from accnn.passes.scheduling.cosma.traffic.tiled import Terms, TiledTraffic
 from accnn.passes.scheduling.map_groups import GroupMapping
 from accnn.passes.scheduling.map_operators import MapOperators
+from accnn.passes.scheduling.static.schedule_tiles import schedule_operator
 from tests.elsewhere import Elsewhere
 from tests.networks import NetworkBuilder
 
@@ -62,7 +63,8 @@ def test_the_first_stripes_tell_of_all(network):
         groups=(group,),
     )
     module = Module(graph=graph, arch=SIMBA, graph_schedule=plan)
-    asked = GroupMapping(module, group, Objective.LATENCY, 0)
+    make = partial(schedule_operator, other_ways=False)  # plans are made so
+    asked = GroupMapping(module, group, Objective.LATENCY, 0, make=make)
     finder, ctx = MapOperators(mapper="output-stationary"), Context()
     whole = [
         asked.best(partial(finder.solve, arch=SIMBA, ctx=ctx, mapper=mapper))[1]
