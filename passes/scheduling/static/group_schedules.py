@@ -28,6 +28,9 @@ _MOST_LAGS = 4
 _MOST_OF_SOME = 2
 """The same where only some stripes are scheduled, for an estimate."""
 
+_CLEARLY = 0.98
+"""What a schedule with lines that roll is rated at, at most, as part of the best one without."""
+
 _STRIPES = 8
 """Stripes of which the tiles tell whether lines that roll fit."""
 
@@ -138,10 +141,17 @@ class GroupSchedules:
     def _rolled(
         self, found: Mapping[StripeOrder, TileSchedule]
     ) -> Mapping[StripeOrder, TileSchedule]:
-        """Return the best of some schedules in which lines can roll again, where they do."""
-        rolling = filter(lambda order: order.rolls, map(self._rolling, _by_rating(found)))
-        with suppress(InfeasibleError):
-            return {order: self._scheduled(order) for order in islice(rolling, 1)}
+        """Return the best of some schedules in which lines can roll again, where they do.
+
+        What is not clearly better than all of them is left out: nests are compared by what they
+        promise alone, and those that do so by little are often worse in the network.
+        """
+        orders = _by_rating(found)
+        for order in islice(filter(lambda order: order.rolls, map(self._rolling, orders)), 1):
+            with suppress(InfeasibleError):
+                schedule = self._scheduled(order)
+                if _rating(schedule) < _CLEARLY * _rating(found[orders[0]]):
+                    return {order: schedule}
         return {}
 
     def _rolling(self, order: StripeOrder) -> StripeOrder:
@@ -260,11 +270,11 @@ def _best_order(found: Mapping[StripeOrder, TileSchedule]) -> StripeOrder:
 
 def _by_rating(found: Mapping[StripeOrder, TileSchedule]) -> Sequence[StripeOrder]:
     """Return orders, the one with the best schedule first."""
+    return sorted(found, key=lambda order: _rating(found[order]))
 
-    def key(order: StripeOrder) -> int:
-        return rating(found[order].cycles, found[order].transferred_bytes)
 
-    return sorted(found, key=key)
+def _rating(schedule: TileSchedule) -> int:
+    return rating(schedule.cycles, schedule.transferred_bytes)
 
 
 def ranges_of(module: Module, op: Op, place: Residency) -> Mapping[Space, tuple[int, int]]:
