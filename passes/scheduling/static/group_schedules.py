@@ -28,7 +28,7 @@ _MOST_LAGS = 4
 _MOST_OF_SOME = 2
 """The same where only some stripes are scheduled, for an estimate."""
 
-_CLEARLY = 0.98
+_CLEARLY = 0.995
 """What a schedule with lines that roll is rated at, at most, as part of the best one without."""
 
 _STRIPES = 8
