@@ -25,7 +25,7 @@ from .across.schedule_across import promised
 from .map_groups import GroupMapping, mapping_of, problem_on
 from .static.known_schedules import KnownSchedules, Make
 from .static.schedule_tiles import schedule_in_turn, schedule_operator, tiles_in_turn
-from .static.static import rating
+from .static.static import rating_of
 
 _FIRST_TILE = 0.3
 """Which part of bringing one tile of weights counts in each stripe of nests with small ones. With
@@ -127,7 +127,7 @@ class MapOperators(Pass):
         for mapper in dict.fromkeys((in_tiles(own, npus), *stand_ins(own, npus))):
             try:
                 nests, schedule = asked.best(partial(self.timed, arch, ctx, mapper), guide)
-                found.append((rating(schedule.cycles, schedule.transferred_bytes), nests))
+                found.append((rating_of(schedule), nests))
             except InfeasibleError as error:
                 complaint = complaint or error
             if found and ctx.deadline.is_over:
@@ -158,10 +158,10 @@ class MapOperators(Pass):
             found, schedule = asked.best(partial(self.timed, arch, ctx, small))
         except InfeasibleError:
             return nests
-        if _rating(schedule) >= _rating(asked.schedule(nests)):
+        if rating_of(schedule) >= rating_of(asked.schedule(nests)):
             return nests
         full = replace(asked, make=_schedules(ctx))
-        return found if _rating(full.schedule(found)) < _rating(full.schedule(nests)) else nests
+        return found if rating_of(full.schedule(found)) < rating_of(full.schedule(nests)) else nests
 
     def _compared(
         self,
@@ -350,7 +350,7 @@ def winner(
     if first.nest == second.nest:
         return first
     one, other = scheduled_tiles(module, first, make), scheduled_tiles(module, second, make)
-    if other is None or (one is not None and _rating(one) <= _rating(other)):
+    if other is None or (one is not None and rating_of(one) <= rating_of(other)):
         return first
     fate = "cannot be scheduled" if one is None else _account(one)
     note = f"its tiles {_account(other)}, those of the nest by {first.mapper} {fate}"
@@ -359,10 +359,6 @@ def winner(
 
 def _account(schedule: TileSchedule) -> str:
     return f"take {schedule.cycles} cycles and move {schedule.transferred_bytes} bytes"
-
-
-def _rating(schedule: TileSchedule) -> int:
-    return rating(schedule.cycles, schedule.transferred_bytes)
 
 
 def scheduled_tiles(

@@ -65,6 +65,7 @@ class TileCollector:
         out: int,
         nests: tuple[int, ...] = (),
         shifts: tuple[int, ...] = (),
+        rows: tuple[Range, ...] = (),
     ) -> TileOp:
         """Return an operation for an operator, which may be a member of a group.
 
@@ -76,6 +77,7 @@ class TileCollector:
             out: The tile that it writes.
             nests: Loops that the array of each NPU runs.
             shifts: First channel of the operator's own tensors in those of the tiles.
+            rows: Rows that it reads of tiles that roll.
         """
         member = "" if worker.name == self.operator else worker.name
         return TileOp(
@@ -87,6 +89,7 @@ class TileCollector:
             nests=nests,
             member=member,
             shifts=shifts if any(shifts) else (),
+            rows=rows,
         )
 
     def add(self, op: TileOp) -> None:

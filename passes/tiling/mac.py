@@ -229,16 +229,14 @@ class MacOperations:
         if self.collector.tiles[inputs].rolls:
             met = self.tiler.inputs(part).box[3]
             rows = (Range(met.start, met.stop),)
-        return replace(
-            self.collector.op(
-                self.tiler.op,
-                unit=Unit.MX,
-                box=tuple(part[dim] for dim in DIMS),
-                reads=(inputs, weights),
-                out=sums,
-                nests=(nest,) * len(self.cuts.arch.npus),
-                shifts=(self.first_channels[0], 0, 0),
-            ),
+        return self.collector.op(
+            self.tiler.op,
+            unit=Unit.MX,
+            box=tuple(part[dim] for dim in DIMS),
+            reads=(inputs, weights),
+            out=sums,
+            nests=(nest,) * len(self.cuts.arch.npus),
+            shifts=(self.first_channels[0], 0, 0),
             rows=rows,
         )
 

@@ -20,7 +20,7 @@ from ...tiling.residency import Residency, parameter_range, residency
 from .demand import check_demand
 from .issue_order import Dealing, Turn, issue_order
 from .lags import Lags, LagSearch
-from .static import best_of, dealt_schedules, rating, schedule_turns
+from .static import best_of, dealt_schedules, rating_of, schedule_turns
 
 _MOST_LAGS = 4
 """Lags that are scheduled, and compared where they fit."""
@@ -150,7 +150,7 @@ class GroupSchedules:
         for order in islice(filter(lambda order: order.rolls, map(self._rolling, orders)), 1):
             with suppress(InfeasibleError):
                 schedule = self._scheduled(order)
-                if _rating(schedule) < _CLEARLY * _rating(found[orders[0]]):
+                if rating_of(schedule) < _CLEARLY * rating_of(found[orders[0]]):
                     return {order: schedule}
         return {}
 
@@ -270,11 +270,7 @@ def _best_order(found: Mapping[StripeOrder, TileSchedule]) -> StripeOrder:
 
 def _by_rating(found: Mapping[StripeOrder, TileSchedule]) -> Sequence[StripeOrder]:
     """Return orders, the one with the best schedule first."""
-    return sorted(found, key=lambda order: _rating(found[order]))
-
-
-def _rating(schedule: TileSchedule) -> int:
-    return rating(schedule.cycles, schedule.transferred_bytes)
+    return sorted(found, key=lambda order: rating_of(found[order]))
 
 
 def ranges_of(module: Module, op: Op, place: Residency) -> Mapping[Space, tuple[int, int]]:

@@ -132,7 +132,16 @@ def best_of(schedules: Iterable[TileSchedule]) -> TileSchedule:
     Args:
         schedules: Of the same operators.
     """
-    return min(schedules, key=lambda item: rating(item.cycles, item.transferred_bytes))
+    return min(schedules, key=rating_of)
+
+
+def rating_of(schedule: TileSchedule) -> int:
+    """Return what a schedule is compared by with others of the same tiles.
+
+    Args:
+        schedule: The schedule.
+    """
+    return rating(schedule.cycles, schedule.transferred_bytes)
 
 
 def rating(cycles: int, moved: int) -> int:

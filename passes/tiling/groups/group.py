@@ -77,8 +77,8 @@ class GroupTiles:
             most: Of how many stripes, the first ones; all of them by default.
 
         Raises:
-            InfeasibleError: A nest cuts channels so that no tile can be handed on, or rows of a
-                result that others read would have to be kept.
+            InfeasibleError: A nest cuts channels so that no tile can be handed on, rows of a result
+                that others read would have to be kept, or lines roll that chains read late.
             VerifyError: A member has no loop nest.
         """
         if not self.hands_out:
