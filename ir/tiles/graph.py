@@ -254,6 +254,18 @@ class TileGraph:
         """Return what an operation writes, along the axes of the tile that it writes."""
         return shifted(op.written or op.box, op.shift(-1))
 
+    def rows(self, op: TileOp, tile: int) -> tuple[int, ...] | None:
+        """Return which rows of a tile that rolls an operation reads or writes; ``None`` of others.
+
+        Args:
+            op: The operation.
+            tile: Number of the tile.
+        """
+        if not self.tiles[tile].rolls:
+            return None
+        rows = self.written_box(op)[-2] if tile == op.out else op.rows[0]
+        return tuple(range(rows.start, rows.stop, rows.step))
+
     def keeps(self, op: TileOp) -> bool:
         """Whether an operation copies rows of a tile into an inner one of the same tensor."""
         if not op.reads or self.finishes(op):

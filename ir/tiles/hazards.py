@@ -8,9 +8,9 @@ tensor, a tensor off chip). A block that takes over the addresses of older ones 
 everything that touched them. Of tensors, which operators hand on in parts, each cell remembers who
 wrote it. Every cell is written before it is read and never changes again (the verifier of
 schedules sees to it), so that a write waits only for what was at these addresses before, and for
-writes of the same value. Tiles have no cells: what reads one waits for all that wrote to it before,
-and what writes to it for all that read it, so that new rows of one that rolls wait until the old
-ones have been read.
+writes of the same value. The cells of a tile that rolls are its rows: a new one waits for all that
+touched the one whose place it takes. Other tiles have no cells: what reads one waits for all that
+wrote to it before, and what writes to it for all that read it.
 """
 
 from bisect import bisect_left, bisect_right
@@ -42,7 +42,9 @@ class PlacedContent:
         inherited: Last events on the addresses before the block was made.
         author: Operator whose disjoint parts are being written; its writes do not wait for each
             other.
-        cells: Of a tensor, the last events that wrote each cell.
+        rolls: Rows of a tile that rolls which are there at once; 0 of all else.
+        cells: Of a tensor, or a tile that rolls, the last events that wrote each cell.
+        read: Of a tile that rolls, the last events that read each row.
     """
 
     low: int
@@ -51,10 +53,12 @@ class PlacedContent:
     readers: Ticks = field(default_factory=Ticks)
     inherited: Ticks = field(default_factory=Ticks)
     author: str = ""
+    rolls: int = 0
     cells: dict[int, Ticks] = field(default_factory=dict[int, Ticks])
+    read: dict[int, Ticks] = field(default_factory=dict[int, Ticks])
 
     def before_read(self, cells: Cells | None = None) -> Ticks:
-        """Return the events that a read must wait for, of some cells of a tensor or of all."""
+        """Return the events that a read must wait for, of some cells or of all."""
         if cells is None:
             return self.writers or self.inherited
         return self._wrote(cells) or self.inherited
@@ -63,7 +67,10 @@ class PlacedContent:
         """Return the events that a write of some cells, or of all, must wait for."""
         found = dict(self.inherited)
         if cells is not None:
-            merge(found, self._wrote(cells))
+            old = tuple(cell - self.rolls for cell in cells)
+            merge(found, self._wrote(old))
+            for row in old:
+                merge(found, self.read.get(row, {}))
             return found
         merge(found, self.readers)
         if self.author != author:
@@ -87,9 +94,18 @@ class PlacedContent:
             merge(found, self.cells.get(cell, {}))
         return found
 
-    def note_read(self, queue: int, tick: int) -> None:
-        """Record a read."""
+    def note_read(self, queue: int, tick: int, cells: Cells | None = None) -> None:
+        """Record a read.
+
+        Args:
+            queue: Number of the reader's queue.
+            tick: Instructions that the queue has issued, this one included.
+            cells: What is read; everything if ``None``.
+        """
         self.readers[queue] = tick
+        if self.rolls and cells is not None:
+            for row in cells:
+                self.read.setdefault(row, {})[queue] = tick
 
     def note_write(self, queue: int, tick: int, author: str, cells: Cells | None = None) -> None:
         """Record a write by an operator.
@@ -137,7 +153,9 @@ class HazardTracker:
     def __init__(self) -> None:
         self._blocks: dict[tuple[Space, int], list[PlacedContent]] = {}
 
-    def claim(self, space: Space, npu: int, address: int, size: int) -> PlacedContent:
+    def claim(
+        self, space: Space, npu: int, address: int, size: int, rolls: int = 0
+    ) -> PlacedContent:
         """Make a block over an address range; older blocks there end.
 
         Parts of older blocks that stick out remain blocks of their own.
@@ -147,9 +165,11 @@ class HazardTracker:
             npu: Whose, 0 where all share it.
             address: First byte.
             size: [byte].
+            rolls: Rows that are there at once, if it is for a tile that rolls.
         """
         low, high = address, address + size
-        block, blocks = PlacedContent(low, high), self._blocks.setdefault((space, npu), [])
+        block = PlacedContent(low, high, rolls=rolls)
+        blocks = self._blocks.setdefault((space, npu), [])
         first = bisect_right(blocks, low, key=_high)
         last = max(first, bisect_left(blocks, high, key=_low))
         kept = [block]
@@ -164,7 +184,7 @@ class HazardTracker:
         return block
 
 
-_Met: TypeAlias = tuple[PlacedContent, Cells | None]
+Met: TypeAlias = tuple[PlacedContent, Cells | None]
 """A content that an event touches, and the cells of it; all of it if ``None``."""
 
 
@@ -179,8 +199,8 @@ class NextEvent(NamedTuple):
     """
 
     waits: Ticks
-    reads: Sequence[_Met]
-    writes: Sequence[_Met]
+    reads: Sequence[Met]
+    writes: Sequence[Met]
     author: str
 
 
@@ -228,12 +248,12 @@ class ScheduleHazards:
             queue: Number of the queue.
             tick: Events that the queue has, this one included.
         """
-        for content, _ in event.reads:
-            content.note_read(queue, tick)
+        for content, cells in event.reads:
+            content.note_read(queue, tick, cells)
         for content, cells in event.writes:
             content.note_write(queue, tick, event.author, cells)
 
-    def _met(self, touches: Iterable[Touch]) -> list[_Met]:
+    def _met(self, touches: Iterable[Touch]) -> list[Met]:
         return [(self._content(storage), cells) for storage, cells in touches]
 
     def _content(self, storage: Storage) -> PlacedContent:
@@ -246,7 +266,8 @@ class ScheduleHazards:
         if isinstance(storage, Placement):
             tile = self.schedule.graph.tiles[storage.tile]
             npu = tile.space.owner(storage.npu)
-            return self._tracker.claim(tile.space, npu, storage.address, tile.occupied)
+            size = tile.occupied
+            return self._tracker.claim(tile.space, npu, storage.address, size, tile.rolls)
         if isinstance(storage, OnChip):
             return self._tracker.claim(Space.GB, 0, storage.base, self.accesses.bytes(storage))
         return PlacedContent(0, 0)

@@ -40,7 +40,7 @@ Storage: TypeAlias = Placement | OnChip | OffChip | SpilledSums
 
 
 class Touch(NamedTuple):
-    """An access; ``cells`` is set for tensors, of which an event may touch a part."""
+    """An access; ``cells`` is set where an event may touch a part: of tensors, rows that roll."""
 
     storage: Storage
     cells: Cells | None = None
@@ -86,8 +86,10 @@ class Accesses:
         """The parts of tensors that are written at once."""
         return self.schedule.cells
 
-    def parts(self, storage: OnChip | OffChip) -> int:
-        """Return how many cells a tensor has."""
+    def parts(self, storage: OnChip | OffChip | Placement) -> int:
+        """Return how many cells a tensor has, or rows a tile that rolls."""
+        if isinstance(storage, Placement):
+            return self.graph.tiles[storage.tile].box[-2].stop
         return self.cells.count(storage.tensor)
 
     def bytes(self, storage: OnChip) -> int:
@@ -135,7 +137,11 @@ class Accesses:
         return tuple(self._tile(tile, number) for tile in dict.fromkeys(tiles))
 
     def _tile(self, tile: int, number: int) -> Touch:
-        return self._on_chip.get(tile) or Touch(self.placement(tile, number))
+        touch = self._on_chip.get(tile) or Touch(self.placement(tile, number))
+        if not self.graph.tiles[tile].rolls:
+            return touch
+        op = self.graph.ops[self.schedule.events[number].subject]
+        return touch._replace(cells=self.graph.rows(op, tile))
 
     def placement(self, tile: int, number: int) -> Placement:
         """Return where a placed tile is for an event: its own NPU's, or the one transferred.

@@ -38,7 +38,7 @@ from .allocators import Allocators
 from .layouts import Layout, layouts
 
 Times: TypeAlias = npt.NDArray[np.int64]
-"""Per cell of a tensor, when it was written [cycle]."""
+"""Per cell of a tensor, or row of a tile that rolls, when it was written or read [cycle]."""
 
 
 @dataclass(slots=True)
@@ -46,17 +46,17 @@ class Contents:
     """What has been written so far, and read of tiles that roll; local to one scheduling run."""
 
     accesses: Accesses
-    _read: dict[Storage, int] = field(default_factory=dict[Storage, int])
     _tiles: dict[Storage, int] = field(default_factory=dict[Storage, int])
-    _tensors: dict[Storage, Times] = field(default_factory=dict[Storage, Times])
+    _cells: dict[Storage, Times] = field(default_factory=dict[Storage, Times])
+    _read: dict[Storage, Times] = field(default_factory=dict[Storage, Times])
 
     def written(self, touch: Touch) -> int:
         """Return when all that is read was written; 0 for what was there before [cycle]."""
         if touch.cells is None:
             return self._tiles.get(touch.storage, 0)
-        if touch.storage not in self._tensors:
+        if touch.storage not in self._cells:
             return 0
-        return int(self._tensors[touch.storage][list(touch.cells)].max())
+        return int(self._cells[touch.storage][list(touch.cells)].max())
 
     def write(self, touch: Touch, end: int) -> None:
         """Note that something is written at a cycle."""
@@ -64,23 +64,33 @@ class Contents:
         if touch.cells is None:
             self._tiles[storage] = max(self._tiles.get(storage, 0), end)
             return
-        assert isinstance(storage, OnChip | OffChip)
-        if storage not in self._tensors:
-            self._tensors[storage] = np.zeros(self.accesses.parts(storage), np.int64)
-        self._tensors[storage][list(touch.cells)] = end
+        self._note(self._cells, touch, end)
 
-    def read(self, storage: Storage) -> int:
-        """Return when all was read that new rows may take the place of [cycle]."""
-        return self._read.get(storage, 0)
+    def replaced(self, touch: Touch) -> int:
+        """Return when the rows were last touched whose place a write of new ones takes [cycle]."""
+        storage = touch.storage
+        if not isinstance(storage, Placement) or touch.cells is None:
+            return 0
+        rolls = self.accesses.graph.tiles[storage.tile].rolls
+        old = [row - rolls for row in touch.cells if row >= rolls]
+        times = (found[storage][old] for found in (self._cells, self._read) if storage in found)
+        return max((int(item.max(initial=0)) for item in times), default=0)
 
-    def note_read(self, storage: Storage, end: int) -> None:
+    def read(self, touch: Touch, end: int) -> None:
         """Note that something is read until a cycle; of what does not roll, nothing changes."""
-        if isinstance(storage, Placement) and self.accesses.graph.tiles[storage.tile].rolls:
-            self._read[storage] = max(self._read.get(storage, 0), end)
+        if isinstance(touch.storage, Placement) and touch.cells is not None:
+            self._note(self._read, touch, end)
+
+    def _note(self, times: dict[Storage, Times], touch: Touch, end: int) -> None:
+        storage, cells = touch.storage, list(touch.cells or ())
+        assert isinstance(storage, OnChip | OffChip | Placement)
+        if storage not in times:
+            times[storage] = np.zeros(self.accesses.parts(storage), np.int64)
+        times[storage][cells] = np.maximum(times[storage][cells], end)
 
     def forget(self, storage: Storage) -> None:
         """Note that a tensor is about to be brought in anew."""
-        self._tensors.pop(storage, None)
+        self._cells.pop(storage, None)
 
 
 @dataclass(frozen=True)
@@ -204,7 +214,7 @@ class _Insertion:
     def _ready(self, event: Event, cycles: int, touches: Touches) -> int:
         """Return when the contents that an event reads and the space that it fills are there."""
         ready = max((self.contents.written(touch) for touch in touches.reads), default=0)
-        ready = max([ready, *(self.contents.read(touch.storage) for touch in touches.writes)])
+        ready = max([ready, *(self.contents.replaced(touch) for touch in touches.writes)])
         if event.unit in self.policy.ordered:
             ready = max(ready, self.begun.get(_queue(event), 0))
 
@@ -252,7 +262,7 @@ class _Insertion:
         for touch in touches.writes:
             self.contents.write(touch, end)
         for touch in touches.reads:
-            self.contents.note_read(touch.storage, end)
+            self.contents.read(touch, end)
         for touch in touches.both:
             storage = touch.storage
             self.allocators.use(storage, end)

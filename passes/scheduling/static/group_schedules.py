@@ -160,7 +160,7 @@ class GroupSchedules:
         for name in tiles.rolling_first(order.behind):
             more = replace(order, rolls=order.rolls | {name})
             with suppress(InfeasibleError):
-                graph = replace(tiles, rolls=more.rolls).in_order(order.behind)
+                graph = _rolled(tiles, more).in_order(order.behind)
                 check_demand(graph, self._turns(graph, more), self._ranges)
                 order = more
         return order
@@ -221,9 +221,9 @@ class GroupSchedules:
 
     def _tiles_of(self, order: StripeOrder) -> GroupTiles:
         tiles = self._shared if order.shares_copies else self._tiles
-        if not order.is_apart and not order.rolls:
-            return tiles
-        return replace(tiles, is_apart=order.is_apart, rolls=order.rolls)
+        if order.is_apart:
+            tiles = replace(tiles, is_apart=True)
+        return _rolled(tiles, order) if order.rolls else tiles
 
     def _scheduled(self, order: StripeOrder) -> TileSchedule:
         return self._issued(self._ordered(order), order)
@@ -262,6 +262,12 @@ class GroupSchedules:
         nests = {item.operator: item.nest for item in mappings if item is not None}
         arch, place = require_arch(module), self._place
         return GroupTiles(module.graph, group.members, group.rows, nests, arch, place, self.first)
+
+
+def _rolled(tiles: GroupTiles, order: StripeOrder) -> GroupTiles:
+    """Return tiles with the lines rolling that do in an order."""
+    rows = tiles.may_roll(order.behind)
+    return replace(tiles, rolls={name: rows[name] for name in sorted(order.rolls)})
 
 
 def _best_order(found: Mapping[StripeOrder, TileSchedule]) -> StripeOrder:

@@ -5,9 +5,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from itertools import zip_longest
+from typing import TypeAlias
 
 from ....ir.isa.instructions import Unit
-from ....ir.tiles.graph import Role, TileGraph
+from ....ir.tiles.graph import Role, TileGraph, TileOp
+
+_Content: TypeAlias = int | str | tuple[int, int]
+"""What operations hand on: a tile, a tensor, or a row of a tile that rolls."""
 
 Chain = list[list[int]]
 """Turns that one NPU works through: those that add to one accumulator tile."""
@@ -123,25 +127,42 @@ def _goes_on(graph: TileGraph, before: int, number: int) -> bool:
 
 
 def _batches(graph: TileGraph, chains: Sequence[Chain], npus: int) -> Iterator[list[Chain]]:
-    """Yield chains that run side by side: none reads what another one writes."""
+    """Yield chains that run side by side.
+
+    None reads what another one writes, nor writes where rows lie that another one reads.
+    """
     batch: list[Chain] = []
-    written: set[int | str] = set()
+    written: set[_Content] = set()
+    rows_read: set[_Content] = set()
     for chain in chains:
         ops = [graph.ops[number] for turn in chain for number in turn]
-        read = {_content(graph, tile) for op in ops for tile in op.reads}
-        if len(batch) == npus or read & written:
+        read = {item for op in ops for tile in op.reads for item in _contents(graph, op, tile)}
+        replaced = {item for op in ops for item in _replaced(graph, op)}
+        if len(batch) == npus or read & written or replaced & rows_read:
             yield batch
-            batch, written = [], set()
+            batch, written, rows_read = [], set(), set()
         batch.append(chain)
-        written |= {_content(graph, op.out) for op in ops}
+        written |= {item for op in ops for item in _contents(graph, op, op.out)}
+        rows_read |= read
     if batch:
         yield batch
 
 
-def _content(graph: TileGraph, number: int) -> int | str:
-    """Return what a tile holds: a resident tensor is the same in whatever tiles."""
-    tile = graph.tiles[number]
-    return tile.tensor if tile.is_resident else number
+def _contents(graph: TileGraph, op: TileOp, number: int) -> Iterable[_Content]:
+    """Return what an operation touches of a tile: rows of one that rolls, else all that it holds.
+
+    A resident tensor is the same in whatever tiles.
+    """
+    tile, rows = graph.tiles[number], graph.rows(op, number)
+    if rows is None:
+        return (tile.tensor if tile.is_resident else number,)
+    return ((number, row) for row in rows)
+
+
+def _replaced(graph: TileGraph, op: TileOp) -> Iterable[_Content]:
+    """Return the rows whose place an operation takes."""
+    rolls = graph.tiles[op.out].rolls
+    return ((op.out, row - rolls) for row in graph.rows(op, op.out) or ())
 
 
 def _dealt_out(graph: TileGraph, batch: Sequence[Chain], npus: Sequence[int]) -> Iterator[Turn]:

@@ -16,7 +16,7 @@ from ....ir.errors import InfeasibleError
 from ....ir.isa.instructions import Space, Unit
 from ....ir.tiles.events import EventKind
 from ....ir.tiles.graph import Range, Role, TileGraph, TileOp
-from ....ir.tiles.hazards import PlacedContent
+from ....ir.tiles.hazards import Met, PlacedContent
 from ....ir.tiles.schedule import TileSchedule
 from ..engine.address_space import NEVER
 from ..timing.retime import timed
@@ -287,12 +287,12 @@ class _Run:
         for occupant in leaving:
             self._leave(occupant.tile, owner)
         self.memory.enter(tile, npu, address)
-        block = self.time.claim(item.space, owner, address, item.occupied)
+        block = self.time.claim(item.space, owner, address, item.occupied, item.rolls)
         self.blocks[tile, owner] = block
         if item.role in LOADED:
-            self._transfer(EventKind.LOAD, tile, npu, writes=(block,))
+            self._transfer(EventKind.LOAD, tile, npu, writes=((block, None),))
         elif tile in self.spilled:
-            self._transfer(EventKind.RETRIEVE, tile, npu, writes=(block,))
+            self._transfer(EventKind.RETRIEVE, tile, npu, writes=((block, None),))
             self.spilled.discard(tile)
         return True
 
@@ -302,7 +302,8 @@ class _Run:
             self.hurried.add(tile)
         is_sum = self.graph.tiles[tile].role is Role.PSUM
         if is_sum and self.written.get(tile, 0) > 0:
-            self._transfer(EventKind.SPILL, tile, npu, reads=(self.blocks[tile, npu],))
+            block = self.blocks[tile, npu]
+            self._transfer(EventKind.SPILL, tile, npu, reads=((block, None),))
             self.spilled.add(tile)
         self.memory.end(tile, npu)
 
@@ -312,8 +313,8 @@ class _Run:
         tile: int,
         npu: int,
         *,
-        reads: tuple[PlacedContent, ...] = (),
-        writes: tuple[PlacedContent, ...] = (),
+        reads: tuple[Met, ...] = (),
+        writes: tuple[Met, ...] = (),
     ) -> None:
         number = self.time.add(
             kind,
@@ -337,6 +338,9 @@ class _Run:
             self.resident[key] = self.time.claim(item.space, 0, item.address, item.bytes)
         return self.resident[key]
 
+    def _met(self, op: TileOp, tile: int, npu: int) -> Met:
+        return self._block(tile, npu), self.graph.rows(op, tile)
+
     def _issue(self, number: int, npu: int) -> None:
         op = self.graph.ops[number]
         clear = op.accumulates and (op.out, op.sums) not in self.cleared
@@ -348,8 +352,8 @@ class _Run:
             number,
             op.unit,
             npu,
-            reads=[self._block(tile, npu) for tile in (*op.reads, *before)],
-            writes=(self._block(op.out, npu),),
+            reads=[self._met(op, tile, npu) for tile in (*op.reads, *before)],
+            writes=(self._met(op, op.out, npu),),
             author=op.operator,
             clear=clear,
         )
@@ -364,7 +368,7 @@ class _Run:
             self.memory.end(op.reads[0], npu)
         item = self.graph.tiles[op.out]
         if item.role is Role.O and self._is_complete(op.out) and not item.is_resident:
-            self._transfer(EventKind.STORE, op.out, npu, reads=(self._block(op.out, npu),))
+            self._transfer(EventKind.STORE, op.out, npu, reads=((self._block(op.out, npu), None),))
             if op.out not in self.graph.readers:
                 self.memory.end(op.out, npu)
 

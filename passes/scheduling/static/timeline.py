@@ -11,7 +11,7 @@ from ....ir.arch import Architecture
 from ....ir.isa.instructions import Space, Unit
 from ....ir.tiles.events import Event, EventKind
 from ....ir.tiles.graph import TileGraph
-from ....ir.tiles.hazards import HazardTracker, PlacedContent, Ticks, waits_for
+from ....ir.tiles.hazards import HazardTracker, Met, PlacedContent, Ticks, waits_for
 from ..engine.engines import Engines
 from ..timing.work import Work, Works
 
@@ -51,7 +51,9 @@ class Timeline:
         ends = [self._ends[number][-1] for number in self._channels]
         return ends.index(min(ends))
 
-    def claim(self, space: Space, npu: int, address: int, size: int) -> PlacedContent:
+    def claim(
+        self, space: Space, npu: int, address: int, size: int, rolls: int = 0
+    ) -> PlacedContent:
         """Give an address range a new content.
 
         Args:
@@ -59,8 +61,9 @@ class Timeline:
             npu: Whose, 0 where all share it.
             address: First byte.
             size: [byte].
+            rolls: Rows that are there at once, if it is for a tile that rolls.
         """
-        return self.tracker.claim(space, space.owner(npu), address, size)
+        return self.tracker.claim(space, space.owner(npu), address, size, rolls)
 
     def add(
         self,
@@ -69,8 +72,8 @@ class Timeline:
         unit: Unit,
         index: int,
         *,
-        reads: Iterable[PlacedContent],
-        writes: Iterable[PlacedContent],
+        reads: Iterable[Met],
+        writes: Iterable[Met],
         author: str,
         clear: bool = False,
         npu: int | None = None,
@@ -90,8 +93,8 @@ class Timeline:
         """
         queue = self.queue(unit, index)
         reads, writes = tuple(reads), tuple(writes)
-        before: list[Ticks] = [block.before_read() for block in reads]
-        before += [block.before_write(author) for block in writes]
+        before: list[Ticks] = [block.before_read(cells) for block, cells in reads]
+        before += [block.before_write(author, cells) for block, cells in writes]
         ends = self._ends
         ready = 0
         for other, tick in waits_for(before, queue).items():
@@ -116,10 +119,10 @@ class Timeline:
         tick = len(ends[queue])
         ends[queue].append(event.end)
         self._latest[queue] = event
-        for block in reads:
-            block.note_read(queue, tick)
-        for block in writes:
-            block.note_write(queue, tick, author)
+        for block, cells in reads:
+            block.note_read(queue, tick, cells)
+        for block, cells in writes:
+            block.note_write(queue, tick, author, cells)
         self.events.append(event)
         return len(self.events) - 1
 

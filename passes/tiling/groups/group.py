@@ -14,7 +14,7 @@ work mixed, so that the vector unit finishes what one chain made while the array
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import accumulate, pairwise
 
@@ -23,7 +23,7 @@ from ....ir.errors import InfeasibleError
 from ....ir.graph import Graph
 from ....ir.mapping import LoopNest
 from ....ir.operators.families.moves import joins_channels
-from ....ir.tiles.graph import TileGraph
+from ....ir.tiles.graph import Range, TileGraph
 from ..collect import TileCollector
 from ..residency import Residency
 from .chain_tiles import ChainBlocks, ChainTiler
@@ -54,7 +54,7 @@ class GroupTiles:
             space, and more copies.
         shares_copies: Whether all NPUs share each copy of rows that are kept.
         is_apart: Whether first additions are operations of their own, where that helps.
-        rolls: Results whose lines roll, of :meth:`may_roll`.
+        rolls: Results whose lines roll, of :meth:`may_roll`, and how many rows are there at once.
     """
 
     graph: Graph
@@ -67,7 +67,7 @@ class GroupTiles:
     is_early: bool = False
     shares_copies: bool = False
     is_apart: bool = False
-    rolls: frozenset[str] = frozenset()
+    rolls: Mapping[str, int] = field(default_factory=dict[str, int])
 
     def in_order(self, behind: Collection[int] = (), most: int | None = None) -> TileGraph:
         """Return the tile graph.
@@ -78,7 +78,8 @@ class GroupTiles:
 
         Raises:
             InfeasibleError: A nest cuts channels so that no tile can be handed on, rows of a result
-                that others read would have to be kept, or lines roll that chains read late.
+                that others read would have to be kept, or too few rows of lines that roll are there
+                for chains that read late.
             VerifyError: A member has no loop nest.
         """
         if not self.hands_out:
@@ -86,10 +87,11 @@ class GroupTiles:
                 f"stripes of group %{self.members[-1]} keep rows of a result that others read",
                 hint="let the group end there, or make all rows at once",
             )
-        if self.rolls and not self.rolls <= self.may_roll(behind).keys():
+        needed = self.may_roll(behind) if self.rolls else {}
+        if any(rows < needed[name] for name, rows in self.rolls.items()):
             raise InfeasibleError(
-                f"lines of group %{self.members[-1]} roll that chains read late",
-                hint="let these chains lag as the one that makes the lines does",
+                f"lines of group %{self.members[-1]} roll before chains have read them",
+                hint="let more rows be there at once",
             )
         lags, (collector, rounds) = _lags(self.chains, behind), self._tiled
         rounds, found = rounds[:most], replace(collector, ops=[])
@@ -156,35 +158,37 @@ class GroupTiles:
     def may_roll(self, behind: Collection[int] = ()) -> Mapping[str, int]:
         """Return the results whose lines can roll, with the rows that are there at once.
 
-        Their old rows have been read when new ones take their place: by chains that are as far as
-        the one that makes them.
+        Those are the rows of one stripe, and of as many more as the last chain that reads them is
+        behind the one that makes them.
 
         Args:
             behind: Which chains lag.
         """
         lags = _lags(self.chains, behind)
         lag_of = {op.name: lags[chain[-1].name] for chain in self.chains for op in chain}
-        return {
-            name: height
-            for name, height in self._heights.items()
-            if all(lag_of[op.name] == lag_of[name] for op in self.graph.consumers[name])
-        }
+        found: dict[str, int] = {}
+        for name, lines in self._kept_lines.items():
+            late = max(lag_of[op.name] for op in self.graph.consumers[name]) - lag_of[name]
+            pairs = zip(lines, (*(lines[:1] * late), *lines), strict=False)
+            found[name] = max(now.stop - old.start for now, old in pairs)
+        return found
 
     @cached_property
-    def _heights(self) -> Mapping[str, int]:
-        """Images that members make and others read in lines that keep rows: the most rows of them.
+    def _kept_lines(self) -> Mapping[str, tuple[Range, ...]]:
+        """Images that members make and others read in lines that keep rows: those of each stripe.
 
         Not those that lie in concatenations, on chip whole, or are stored from their lines.
         """
         shared = {home.tensor for home in self._homes.values()} | self._homes.keys()
-        found: dict[str, int] = {}
+        found: dict[str, tuple[Range, ...]] = {}
         for op in (chain[-1] for chain in self.chains):
-            lines = [item.lines[op.name] for item in self._all_stripes if op.name in item.lines]
+            every = (item.lines.get(op.name) for item in self._all_stripes)
+            lines = tuple(rows for rows in every if rows is not None)
             is_apart = op.name in shared | self._members.ends | self._members.handed_out
             if is_apart or self._members.is_resident(op.name) or len(op.result.type.shape) != 4:
                 continue
             if any(then.start < now.stop for now, then in pairwise(lines)):
-                found[op.name] = max(rows.size for rows in lines)
+                found[op.name] = lines
         return found
 
     @cached_property
@@ -221,8 +225,7 @@ class GroupTiles:
     def _tiled(self) -> _Tiled:
         """All tiles, and what each chain does in each stripe, whatever lags."""
         sharing = len(self.arch.npus) if self.shares_copies else 1
-        rolling = {name: self._heights[name] for name in sorted(self.rolls)}
-        lines = LineTiles(self._members, TileCollector(self.members[-1]), sharing, rolling)
+        lines = LineTiles(self._members, TileCollector(self.members[-1]), sharing, self.rolls)
         run = ChainTiler(lines, self.nests, self.arch, self.is_early, self.is_apart)
         rounds = zip(self._stripes, (*self._stripes[1:], None), strict=True)
         return lines.collector, [run.blocks(stripe, then) for stripe, then in rounds]

@@ -216,7 +216,9 @@ class LineTiles:
         """
         size = size_of(box) * self.collector.tiles[out].element_bytes
         found = self.collector.op(op, unit=Unit.ST, box=box, reads=reads, out=out, shifts=shifts)
-        return replace(found, read_bytes=size, written_bytes=size)
+        rolls = any(self.collector.tiles[tile].rolls for tile in reads)
+        rows = (box[-2],) if rolls else ()
+        return replace(found, read_bytes=size, written_bytes=size, rows=rows)
 
     def tile(self, name: str, role: Role, box: Box) -> Tile:
         """Return a tile along a tensor's own axes.

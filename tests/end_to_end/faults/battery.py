@@ -236,9 +236,11 @@ def _fused() -> None:
             group = Group(members=members, rows=1)
             compiled = compile_fused(graph, data, arch, (group,), budget)
             assert compiled.wrong(compiled.run(detect_races=True)) == []
-    for make, arch in product((bottleneck, windows), ("simba", "flexer-arch5")):
-        tiles_of(rolling(make, arch)).verify()
-        compiled = lowered_with(rolling(make, arch))
+    turns = product((bottleneck, windows), ("simba", "flexer-arch5"), ((), (1,)))
+    for make, arch, behind in turns:
+        module = rolling(make, arch, behind=behind)
+        tiles_of(module).verify()
+        compiled = lowered_with(module)
         assert compiled.wrong(compiled.run(detect_races=True)) == []
     compiled = lowered_with(in_small_tiles())
     assert compiled.wrong(compiled.run(detect_races=True)) == []

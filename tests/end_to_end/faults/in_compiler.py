@@ -267,8 +267,15 @@ _TILES = (
     Fault(
         "lines that roll have a row too few",
         "passes/tiling/groups/group.py",
-        "found[op.name] = max(rows.size for rows in lines)",
-        "found[op.name] = max(rows.size for rows in lines) - 1",
+        "found[name] = max(now.stop - old.start for now, old in pairs)",
+        "found[name] = max(now.stop - old.start for now, old in pairs) - 1",
+        Exam.FUSED,
+    ),
+    Fault(
+        "new rows of lines that roll wait for others than those whose place they take",
+        "ir/tiles/hazards.py",
+        "old = tuple(cell - self.rolls for cell in cells)",
+        "old = tuple(cell - self.rolls - 1 for cell in cells)",
         Exam.FUSED,
     ),
     Fault(

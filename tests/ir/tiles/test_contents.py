@@ -138,6 +138,16 @@ def test_what_rolls_is_inner_and_has_rows():
             replace(graph, tiles=(wrong, graph.tiles[1])).verify()
 
 
+def test_rows_are_what_an_operation_touches_of_a_tile_that_rolls():
+    graph = written_and_read(rolling(2, 5, 3, 4))
+    written, read = graph.ops
+    some = replace(written, box=(*written.box[:2], Range(1, 3), *written.box[3:]))
+
+    assert graph.rows(some, 0) == (1, 2)
+    assert graph.rows(replace(read, rows=(Range(2, 5),)), 0) == (2, 3, 4)
+    assert graph.rows(read, 1) is None
+
+
 @pytest.mark.parametrize("rolls", [0, 4])
 def test_operations_say_which_rows_they_read_of_what_rolls(rolls: int):
     graph = written_and_read(rolling(2, 5, 3, rolls))

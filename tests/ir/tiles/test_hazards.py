@@ -69,6 +69,31 @@ def test_another_author_waits_for_readers_and_writers():
     assert block.before_write("b") == {DMA: 1, VX: 4}
 
 
+def test_a_new_row_waits_for_all_that_touched_the_one_whose_place_it_takes():
+    block = HazardTracker().claim(Space.GB, 0, 0, 64, rolls=3)
+    for row in range(4):
+        block.note_write(VX, row + 1, "a", (row,))
+    block.note_read(MX, 7, (0, 1))
+    block.note_read(MX, 9, (1, 2))
+
+    assert block.before_read((1, 2)) == {VX: 3}
+    assert block.before_write("a", (3,)) == {VX: 1, MX: 7}
+    assert block.before_write("b", (4, 5)) == {VX: 3, MX: 9}
+    assert block.before_write("b", (1, 2)) == {}
+    assert block.before_write("a", (6,)) == {VX: 4}
+
+
+def test_rows_wait_for_what_their_block_inherited():
+    tracker = HazardTracker()
+    tracker.claim(Space.GB, 0, 0, 64).note_read(DMA, 5)
+    block = tracker.claim(Space.GB, 0, 0, 64, rolls=3)
+
+    assert block.before_write("a", (0,)) == {DMA: 5}
+    block.note_write(VX, 1, "a", (0,))
+    assert block.before_write("a", (1,)) == {DMA: 5}
+    assert block.before_read((0,)) == {VX: 1}
+
+
 def test_every_part_waits_for_what_the_block_inherited():
     tracker = HazardTracker()
     tracker.claim(Space.GB, 0, 0, 64).note_read(DMA, 5)

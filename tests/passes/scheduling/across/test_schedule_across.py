@@ -19,6 +19,7 @@ from accnn.ir.tiles.schedule import TileSchedule
 from accnn.passes.base import Context
 from accnn.passes.scheduling.across.insertion import InsertionPolicy, InTurn, insert
 from accnn.passes.scheduling.across.schedule_across import ScheduleAcross
+from accnn.passes.scheduling.static.lags import Lags
 from accnn.passes.scheduling.timing.retime import timed
 from tests.flow import Array
 from tests.networks import NetworkBuilder, per_tensor, residual_network
@@ -223,12 +224,21 @@ def test_an_event_that_moves_what_the_plan_does_not_is_refused():
 
 
 @pytest.mark.parametrize(
-    ("make", "arch", "rows"),
-    [*thinned([bottleneck, inverted, windows], ["simba", "flexer-arch1", "flexer-arch5"], [1, 2])],
+    ("make", "arch", "rows", "behind"),
+    [
+        *thinned(
+            [bottleneck, inverted, windows],
+            ["simba", "flexer-arch1", "flexer-arch5"],
+            [1, 2],
+            [(), (1,)],
+        )
+    ],
 )
-def test_new_rows_of_lines_that_roll_wait_until_the_old_ones_were_read(make, arch: str, rows: int):
+def test_new_rows_of_lines_that_roll_wait_until_the_old_ones_were_read(
+    make, arch: str, rows: int, behind: Lags
+):
     """Engines that wait go on with what comes later: not with what lies where others still read."""
-    module = rolling(make, arch, rows)
+    module = rolling(make, arch, rows, behind)
 
     crossed = ScheduleAcross().run(module, Context())
 

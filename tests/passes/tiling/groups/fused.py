@@ -134,9 +134,12 @@ def windows(size: int = 24) -> tuple[Graph, Mapping[str, Array]]:
 
 
 def rolling(
-    make: Callable[[], tuple[Graph, Mapping[str, Array]]], arch: str = "simba", rows: int = 1
+    make: Callable[[], tuple[Graph, Mapping[str, Array]]],
+    arch: str = "simba",
+    rows: int = 1,
+    behind: tuple[int, ...] = (),
 ) -> Module:
-    """Return a network as one group, in turn, with all lines rolling that can.
+    """Return a network as one group, in which some chains lag and all lines roll that can.
 
     Raises:
         InfeasibleError: They do not fit.
@@ -146,7 +149,7 @@ def rolling(
     module = compile_fused(graph, data, arch, (group,)).module
     found = GroupSchedules(module, group_op(graph, group))
     names = frozenset(found._tiles.may_roll())
-    schedule = found.with_order(StripeOrder(rolls=names))
+    schedule = found.with_order(StripeOrder(behind, rolls=names))
     assert any(tile.rolls for tile in schedule.graph.tiles)
     return replace(module, tile_schedule=join(module, [schedule], "static"))
 

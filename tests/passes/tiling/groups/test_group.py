@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from accnn.ir.errors import InfeasibleError
 from accnn.ir.graph import Attr, Graph, eliminate_dead
 from accnn.ir.graph_schedule import Group, Stream
+from accnn.ir.groups import group_op
 from accnn.ir.isa.instructions import Unit
 from accnn.ir.mapping import Allocation, Loop, SpatialLoop
 from accnn.ir.module import Module
@@ -23,6 +24,7 @@ from accnn.ir.workload import DIMS, Dim, Operand
 from accnn.passes.base import Context
 from accnn.passes.scheduling.fusion.epilogues import is_group
 from accnn.passes.scheduling.map_operators import MapOperators
+from accnn.passes.scheduling.static.group_schedules import GroupSchedules
 from accnn.passes.scheduling.static.schedule_tiles import ScheduleTiles
 from accnn.passes.tiling import nest_cuts
 from accnn.passes.tiling.groups.stripes import hands_out, rows_of, stripes, usual_rows
@@ -164,11 +166,10 @@ def test_inner_tensors_never_leave_the_chip(network, arch: str, rows: int):
 def test_rows_are_made_once_and_halos_are_kept(rows: int):
     graph, data = bottleneck()
 
-    compiled = compile_fused(
-        graph, data, "simba", (Group(members=("a", "b", "c", "y"), rows=rows),)
-    )
+    group = Group(members=("a", "b", "c", "y"), rows=rows)
+    module = compile_fused(graph, data, "simba", (group,)).module
 
-    tiles = tiles_of(compiled.module).graph
+    tiles = GroupSchedules(module, group_op(graph, group)).in_turn.graph
     made = sum(
         np.prod([axis.size for axis in op.box])
         for op in tiles.ops

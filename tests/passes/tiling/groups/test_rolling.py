@@ -13,16 +13,19 @@ from accnn.ir.graph import Graph
 from accnn.ir.graph_schedule import Group
 from accnn.ir.groups import group_op
 from accnn.ir.module import Module
+from accnn.ir.tiles.events import EventKind
 from accnn.ir.tiles.graph import Range, TileGraph
 from accnn.ir.tiles.schedule import TileSchedule
 from accnn.passes.scheduling.fusion.epilogues import is_group
 from accnn.passes.scheduling.network.join import join
 from accnn.passes.scheduling.static.group_schedules import GroupSchedules, StripeOrder
+from accnn.passes.scheduling.static.lags import Lags
 from tests.inputs import Array
 from tests.networks import NetworkBuilder, per_tensor
 from tests.passes.tiling.groups.fused import (
     bottleneck,
     compile_fused,
+    dense_block,
     fire,
     inverted,
     lowered_with,
@@ -47,6 +50,7 @@ NETWORKS = {
     "inverted": inverted,
     "pooled": pooled,
     "fire": fire,
+    "dense_block": dense_block,
     "filters": filters,
     "windows": windows,
 }
@@ -59,11 +63,11 @@ def grouped(network: str, arch: str, rows: int, budget: int | None = None) -> Gr
     return GroupSchedules(module, group_op(graph, group))
 
 
-def rolled(found: GroupSchedules) -> TileSchedule | None:
-    """Return the schedule in turn with all lines rolling that can, if it fits."""
+def rolled(found: GroupSchedules, behind: Lags = ()) -> TileSchedule | None:
+    """Return the schedule in which chains lag and all lines roll that can, if it fits."""
     names = found._tiles.may_roll()
     try:
-        return found.with_order(StripeOrder(rolls=frozenset(names))) if names else None
+        return found.with_order(StripeOrder(behind, rolls=frozenset(names))) if names else None
     except InfeasibleError:
         return None
 
@@ -101,20 +105,22 @@ def test_lines_that_roll_give_what_the_reference_does(network: str, arch: str, r
 
 
 @settings(deadline=None, max_examples=examples(15))
-@given(networks(), st.sampled_from(["simba", "flexer-arch5"]), st.integers(1, 3))
+@given(networks(), st.sampled_from(["simba", "flexer-arch5"]), st.integers(1, 3), st.data())
 def test_lines_of_random_networks_roll(
-    network: tuple[Graph, Mapping[str, Array]], arch: str, rows: int
+    network: tuple[Graph, Mapping[str, Array]], arch: str, rows: int, data: st.DataObject
 ):
-    graph, data = network
+    graph, constants = network
     group = Group(members=tuple(op.name for op in graph.ops), rows=rows)
     if len(group.members) < 2 or not is_group(graph, group):
         return
     try:
-        module = compile_fused(graph, data, arch, (group,)).module
+        module = compile_fused(graph, constants, arch, (group,)).module
     except InfeasibleError:
         return
+    found = GroupSchedules(module, group_op(graph, group))
+    lagging = st.sets(st.sampled_from([0, *found._tiles.may_lag]), max_size=3)
 
-    schedule = rolled(GroupSchedules(module, group_op(graph, group)))
+    schedule = rolled(found, tuple(sorted(data.draw(lagging) - {0})))
 
     if schedule is not None:
         check_that_it_is_right(module, schedule)
@@ -132,16 +138,47 @@ def test_some_lines_roll_and_others_are_copied():
             assert kept(schedule.graph) >= set(names) - set(some)
 
 
-def test_lines_that_a_chain_reads_late_do_not_roll():
+@pytest.mark.parametrize(
+    ("network", "arch", "rows"),
+    [*thinned([*NETWORKS], ["simba", "edge-1m", "flexer-arch5"], [1, 2])],
+)
+def test_lines_that_chains_read_late_roll(network: str, arch: str, rows: int):
+    found = grouped(network, arch, rows)
+    numbers = found._tiles.may_lag
+
+    for behind in (numbers[:1], numbers[-1:], numbers[:2]):
+        schedule = rolled(found, behind)
+        if schedule is not None:
+            check_that_it_is_right(found.module, schedule)
+            assert not kept(schedule.graph) & found._tiles.may_roll(behind).keys()
+
+
+def test_more_rows_are_there_where_a_chain_reads_late():
     """New rows would take the place of those that it has yet to read."""
     found = grouped("bottleneck", "simba", 1)
     tiles = found._tiles
-    assert tiles.may_roll() == {"a": 3}
+    assert tiles.may_roll() == tiles.may_roll((2,)) == {"a": 3}
     assert tiles.may_lag[0] == 1
 
-    assert not tiles.may_roll((1,))
-    with pytest.raises(InfeasibleError, match="roll that chains read late"):
-        replace(tiles, rolls=frozenset({"a"})).in_order((1,))
+    assert tiles.may_roll((1,)) == tiles.may_roll((1, 2)) == {"a": 4}
+    with pytest.raises(InfeasibleError, match="roll before chains have read them"):
+        replace(tiles, rolls={"a": 3}).in_order((1,))
+
+
+@pytest.mark.parametrize(
+    ("network", "arch"),
+    [("windows", "simba"), ("filters", "edge-1m"), ("bottleneck", "flexer-arch5")],
+)
+def test_some_rows_are_written_while_others_are_read(network: str, arch: str):
+    found = grouped(network, arch, 1)
+    late = rolled(found, found._tiles.may_lag[:1])
+    assert late is not None
+
+    ops = late.graph.ops
+    computed = [item for item in late.events if item.kind is EventKind.COMPUTE]
+    written = [item for item in computed if late.graph.tiles[ops[item.subject].out].rolls]
+    read = [item for item in computed if ops[item.subject].rows]
+    assert any(one.start < other.end and other.start < one.end for one in written for other in read)
 
 
 def test_what_lies_in_a_concatenation_does_not_roll():
