@@ -1,10 +1,10 @@
 """Schedules of a fused group, in the orders and ways to share the work that may be worth it."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
-from functools import cached_property
-from itertools import islice
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
+from itertools import chain, islice
 
 from ....ir.errors import InfeasibleError
 from ....ir.graph import Op
@@ -19,7 +19,8 @@ from ...tiling.inner_nest import managed_bytes
 from ...tiling.residency import Residency, parameter_range, residency
 from .demand import check_demand
 from .issue_order import Dealing, Turn, issue_order
-from .lags import Lags, LagSearch
+from .lags import MANY, Lags, LagSearch, MixedStripes
+from .ready_order import Preference, ReadyStripes
 from .static import best_of, dealt_schedules, rating_of, schedule_turns
 
 _MOST_LAGS = 4
@@ -28,11 +29,12 @@ _MOST_LAGS = 4
 _MOST_OF_SOME = 2
 """The same where only some stripes are scheduled, for an estimate."""
 
-_CLEARLY = 0.995
-"""What a schedule with lines that roll is rated at, at most, as part of the best one without."""
+_MOST_READY = 2
+"""Lags that are scheduled for each preference, where operations begin when they can start."""
 
-_STRIPES = 8
-"""Stripes of which the tiles tell whether lines that roll fit."""
+_CLEARLY = 0.995
+"""What a schedule with lines that roll, or that does what is ready, is rated at, at most, as part
+of the best one without."""
 
 
 @dataclass(frozen=True)
@@ -45,6 +47,9 @@ class StripeOrder:
         shares_copies: Whether all NPUs share each copy of rows that are kept.
         is_apart: Whether the array's first additions are operations of their own, where that helps.
         rolls: Results whose lines roll, so that the rows which they keep are not copied.
+        preference: Which operations go first that can start at once, where all begin when they can
+            start, whoever lags, on the NPUs that are free. ``None``: what lags differently is mixed
+            evenly, and dealt out so.
     """
 
     behind: Lags = ()
@@ -52,6 +57,7 @@ class StripeOrder:
     shares_copies: bool = False
     is_apart: bool = False
     rolls: frozenset[str] = frozenset()
+    preference: Preference | None = None
 
 
 @dataclass(frozen=True)
@@ -70,6 +76,15 @@ class GroupSchedules:
     op: Op
     first: int | None = None
     other_ways: bool = True
+    _known_tiles: dict[tuple[StripeOrder, int | None], GroupTiles] = field(
+        init=False,
+        repr=False,
+        compare=False,
+        default_factory=dict[tuple[StripeOrder, int | None], GroupTiles],
+    )
+    _known_to_fit: dict[StripeOrder, bool] = field(
+        init=False, repr=False, compare=False, default_factory=dict[StripeOrder, bool]
+    )
 
     @cached_property
     def in_turn(self) -> TileSchedule:
@@ -120,8 +135,9 @@ class GroupSchedules:
         """Schedules that fit, by their order: no chain lags, the most promising ones, the last one.
 
         The last one hands nothing on, so that its lag leaves the order of all others as it is. The
-        best of them in which lines can roll comes once more, so that they do, and then the best of
-        all, with the array's first additions apart.
+        best of them in which lines can roll comes once more, so that they do; then the best one in
+        which operations begin when they can start; and the best of all, with the array's first
+        additions apart.
 
         Raises:
             InfeasibleError: Not even those fit in which none does.
@@ -134,36 +150,110 @@ class GroupSchedules:
                 with suppress(InfeasibleError):
                     found[order] = found.get(order) or self._scheduled(order)
         if self.other_ways:
-            found.update(self._rolled(found))
+            found.update(self._clearly_better(self._rolled(found), found))
+            found.update(self._clearly_better(self._ready(), found))
             found.update(self._apart(found))
         return found
 
     def _rolled(
         self, found: Mapping[StripeOrder, TileSchedule]
     ) -> Mapping[StripeOrder, TileSchedule]:
-        """Return the best of some schedules in which lines can roll again, where they do.
-
-        What is not clearly better than all of them is left out: nests are compared by what they
-        promise alone, and those that do so by little are often worse in the network.
-        """
-        orders = _by_rating(found)
-        for order in islice(filter(lambda order: order.rolls, map(self._rolling, orders)), 1):
-            with suppress(InfeasibleError):
-                schedule = self._scheduled(order)
-                if rating_of(schedule) < _CLEARLY * rating_of(found[orders[0]]):
-                    return {order: schedule}
-        return {}
+        """Return the best of some schedules in which lines can roll again, where they do."""
+        rolling = map(self._rolling, _by_rating(found))
+        return self._fitting(islice(filter(lambda order: order.rolls, rolling), 1))
 
     def _rolling(self, order: StripeOrder) -> StripeOrder:
         """Return an order with all lines rolling that can, as far as they fit, large ones first."""
-        tiles = replace(self._tiles_of(order), first=_STRIPES)
-        for name in tiles.rolling_first(order.behind):
+        names = self._tiles.rolling_first(order.behind)
+        every = replace(order, rolls=frozenset(names))
+        if self._fits(every):
+            return every
+        for name in names:
             more = replace(order, rolls=order.rolls | {name})
-            with suppress(InfeasibleError):
-                graph = _rolled(tiles, more).in_order(order.behind)
-                check_demand(graph, self._turns(graph, more), self._ranges)
+            if self._fits(more):
                 order = more
         return order
+
+    def _fits(self, order: StripeOrder) -> bool:
+        """Whether the tiles of each operation fit together, of the first stripes."""
+        if order not in self._known_to_fit:
+            tiles = self._tiles_of(order, first=MANY)
+            try:
+                graph = tiles.in_order(order.behind, MANY)
+                check_demand(graph, self._turns(tiles, graph, order, MANY), self._ranges)
+                self._known_to_fit[order] = True
+            except InfeasibleError:
+                self._known_to_fit[order] = False
+        return self._known_to_fit[order]
+
+    def _ready(self) -> Mapping[StripeOrder, TileSchedule]:
+        """Return schedules in which operations begin when they can start: the promising ones.
+
+        Lines roll as far as they fit.
+        """
+        stripes = partial(self._ready_stripes, {})
+        orders = (self._when_ready(preference, stripes) for preference in Preference)
+        return self._fitting(chain.from_iterable(orders))
+
+    def _ready_stripes(
+        self, known: dict[tuple[Lags, int], ReadyStripes], behind: Lags, most: int
+    ) -> ReadyStripes:
+        """Return some stripes where all lines roll that can, whether they fit or not.
+
+        Args:
+            known: What has been returned before.
+            behind: Which chains lag.
+            most: How many stripes.
+        """
+        if (behind, most) not in known:
+            order = StripeOrder(behind, rolls=frozenset(self._tiles.may_roll(behind)))
+            tiles = self._tiles_of(order, first=MANY)
+            known[behind, most] = _ready_stripes(tiles, tiles.in_order(behind, most), behind, most)
+        return known[behind, most]
+
+    def _when_ready(
+        self, preference: Preference, stripes: Callable[[Lags, int], ReadyStripes]
+    ) -> Iterator[StripeOrder]:
+        """Yield the orders of a preference that are promising."""
+        known: dict[Lags, StripeOrder] = {}
+
+        def fits(behind: Lags) -> bool:
+            if behind not in known:
+                known[behind] = self._rolling(StripeOrder(behind, preference=preference))
+            return self._fits(known[behind])
+
+        def makespan(behind: Lags, most: int) -> int:
+            return stripes(behind, most).order(preference).cycles
+
+        def work(most: int) -> float:
+            return stripes((), most).work
+
+        search = LagSearch(self._tiles.may_lag, self._tiles.count, makespan, work, fits)
+        for behind in islice(search.options(), _MOST_READY):
+            yield known[behind]
+
+    def _fitting(self, orders: Iterable[StripeOrder]) -> Mapping[StripeOrder, TileSchedule]:
+        """Return the schedules of those orders that fit."""
+        found: dict[StripeOrder, TileSchedule] = {}
+        for order in orders:
+            with suppress(InfeasibleError):
+                found[order] = self._scheduled(order)
+        return found
+
+    def _clearly_better(
+        self,
+        new: Mapping[StripeOrder, TileSchedule],
+        known: Mapping[StripeOrder, TileSchedule],
+    ) -> Mapping[StripeOrder, TileSchedule]:
+        """Return the best of some schedules, if it is clearly better than all that are known.
+
+        Nests are compared by what they promise alone, and those that promise little more are often
+        worse in the network.
+        """
+        if not new:
+            return {}
+        order, least = _best_order(new), min(map(rating_of, known.values()))
+        return {order: new[order]} if rating_of(new[order]) < _CLEARLY * least else {}
 
     def _apart(
         self, found: Mapping[StripeOrder, TileSchedule]
@@ -196,17 +286,17 @@ class GroupSchedules:
 
     def _promising(self, first: StripeOrder) -> tuple[Lags, ...]:
         """Return the lags that are expected to take less time than an order in which none does."""
-        tiles, arch = self._tiles_of(first), require_arch(self.module)
+        tiles, npus = self._tiles_of(first), len(require_arch(self.module).npus)
+        estimate = MixedStripes(self._in_turn[first], npus, first.dealing, tiles.in_order)
         search = LagSearch(
-            in_turn=self._in_turn[first],
-            ranges=self._ranges,
-            npus=len(arch.npus),
-            dealing=first.dealing,
-            may_lag=tiles.may_lag,
-            stripes=tiles.count,
-            ordered=tiles.in_order,
+            tiles.may_lag,
+            tiles.count,
+            estimate.makespan,
+            estimate.work,
+            lambda behind: self._fits(replace(first, behind=behind)),
         )
-        return search.options(_MOST_LAGS if self.first is None else _MOST_OF_SOME)
+        most = _MOST_LAGS if self.first is None else _MOST_OF_SOME
+        return tuple(islice(search.options(), most))
 
     def with_order(self, order: StripeOrder) -> TileSchedule:
         """Return the schedule of an order.
@@ -219,11 +309,25 @@ class GroupSchedules:
         """
         return self._in_turn.get(order) or self._scheduled(order)
 
-    def _tiles_of(self, order: StripeOrder) -> GroupTiles:
+    def _tiles_of(self, order: StripeOrder, first: int | None = None) -> GroupTiles:
+        """Return the tiles of an order, made once.
+
+        Args:
+            order: The order.
+            first: How many stripes are needed; all by default.
+        """
         tiles = self._shared if order.shares_copies else self._tiles
-        if order.is_apart:
-            tiles = replace(tiles, is_apart=True)
-        return _rolled(tiles, order) if order.rolls else tiles
+        if not order.is_apart and not order.rolls:
+            return tiles
+        plain = StripeOrder(
+            shares_copies=order.shares_copies, is_apart=order.is_apart, rolls=order.rolls
+        )
+        if (plain, first) not in self._known_tiles:
+            few = tiles.first if first is None else first
+            self._known_tiles[plain, first] = replace(
+                tiles, is_apart=order.is_apart, rolls=order.rolls, first=few
+            )
+        return self._known_tiles[plain, first]
 
     def _scheduled(self, order: StripeOrder) -> TileSchedule:
         return self._issued(self._ordered(order), order)
@@ -232,11 +336,24 @@ class GroupSchedules:
         return self._tiles_of(order).in_order(behind=order.behind)
 
     def _issued(self, graph: TileGraph, order: StripeOrder) -> TileSchedule:
-        turns = self._turns(graph, order)
+        turns = self._turns(self._tiles_of(order), graph, order)
         return schedule_turns(graph, require_arch(self.module), self._ranges, turns)
 
-    def _turns(self, graph: TileGraph, order: StripeOrder) -> tuple[Turn, ...]:
-        return issue_order(graph, len(require_arch(self.module).npus), order.dealing)
+    def _turns(
+        self, tiles: GroupTiles, graph: TileGraph, order: StripeOrder, most: int | None = None
+    ) -> tuple[Turn, ...]:
+        """Return the turns of an order.
+
+        Args:
+            tiles: Of the group.
+            graph: The same in that order.
+            order: The order.
+            most: Of how many stripes the graph is; all of them by default.
+        """
+        if order.preference is None:
+            return issue_order(graph, len(tiles.arch.npus), order.dealing)
+        stripes = _ready_stripes(tiles, graph, order.behind, most)
+        return stripes.order(order.preference).turns
 
     def _dealt(self, tiles: GroupTiles) -> Mapping[Dealing, TileSchedule]:
         graph, arch = tiles.in_order(), require_arch(self.module)
@@ -264,10 +381,10 @@ class GroupSchedules:
         return GroupTiles(module.graph, group.members, group.rows, nests, arch, place, self.first)
 
 
-def _rolled(tiles: GroupTiles, order: StripeOrder) -> GroupTiles:
-    """Return tiles with the lines rolling that do in an order."""
-    rows = tiles.may_roll(order.behind)
-    return replace(tiles, rolls={name: rows[name] for name in sorted(order.rolls)})
+def _ready_stripes(
+    tiles: GroupTiles, graph: TileGraph, behind: Lags, most: int | None
+) -> ReadyStripes:
+    return ReadyStripes(graph, tiles.places(behind, most), tiles.arch)
 
 
 def _best_order(found: Mapping[StripeOrder, TileSchedule]) -> StripeOrder:

@@ -10,7 +10,7 @@ from typing import TypeAlias
 from ....ir.isa.instructions import Unit
 from ....ir.tiles.graph import Role, TileGraph, TileOp
 
-_Content: TypeAlias = int | str | tuple[int, int]
+Content: TypeAlias = int | str | tuple[int, int]
 """What operations hand on: a tile, a tensor, or a row of a tile that rolls."""
 
 Chain = list[list[int]]
@@ -44,7 +44,14 @@ class Dealing(Enum):
     """Those after the last one that got work for the same unit: copies shift no products."""
 
 
-def _turn(graph: TileGraph, npu: int, numbers: Iterable[int]) -> Turn:
+def turn_of(graph: TileGraph, npu: int, numbers: Iterable[int]) -> Turn:
+    """Return the turn of an NPU in which it executes some operations.
+
+    Args:
+        graph: Tiles and operations.
+        npu: The NPU.
+        numbers: Of the operations.
+    """
     ops = tuple(numbers)
     chosen = (graph.ops[number] for number in ops)
     return Turn(npu, ops, tuple(dict.fromkeys(t for op in chosen for t in (*op.reads, op.out))))
@@ -77,13 +84,13 @@ def issue_order(
         npus: How many share the work.
         dealing: Which NPUs get those that are too few for all.
     """
-    chains = _chains(graph)
+    found_chains = chains(graph)
     if npus == 1:
-        ordered = sorted(turn for chain in chains for turn in chain)
-        return tuple(_turn(graph, 0, turn) for turn in ordered)
+        ordered = sorted(turn for chain in found_chains for turn in chain)
+        return tuple(turn_of(graph, 0, turn) for turn in ordered)
     found: list[Turn] = []
     dealt = Counter[Unit | None]()
-    for batch in _batches(graph, chains, npus):
+    for batch in _batches(graph, found_chains, npus):
         takers: list[int] = []
         for place, chain in enumerate(batch):
             unit = graph.ops[chain[0][0]].unit if dealing is Dealing.ON_BY_UNIT else None
@@ -93,22 +100,27 @@ def issue_order(
     return tuple(found)
 
 
-def _chains(graph: TileGraph) -> list[Chain]:
-    chains: dict[tuple[str, int], Chain] = {}
+def chains(graph: TileGraph) -> list[Chain]:
+    """Return the operations as accumulations, each with what finishes it and goes on with that.
+
+    Args:
+        graph: Tiles and operations.
+    """
+    found: dict[tuple[str, int], Chain] = {}
     turn: list[int] = []
     for number, op in enumerate(graph.ops):
         if any(_goes_on(graph, before, number) for before in turn):
             turn.append(number)
             continue
         sums = graph.sums_of(op)
-        chain = chains.setdefault(("op", number) if sums is None else ("sums", sums), [])
+        chain = found.setdefault(("op", number) if sums is None else ("sums", sums), [])
         if graph.finishes(op):
             turn = chain[-1]
             turn.append(number)
         else:
             turn = [number]
             chain.append(turn)
-    return list(chains.values())
+    return list(found.values())
 
 
 def _goes_on(graph: TileGraph, before: int, number: int) -> bool:
@@ -132,26 +144,31 @@ def _batches(graph: TileGraph, chains: Sequence[Chain], npus: int) -> Iterator[l
     None reads what another one writes, nor writes where rows lie that another one reads.
     """
     batch: list[Chain] = []
-    written: set[_Content] = set()
-    rows_read: set[_Content] = set()
+    written: set[Content] = set()
+    rows_read: set[Content] = set()
     for chain in chains:
         ops = [graph.ops[number] for turn in chain for number in turn]
-        read = {item for op in ops for tile in op.reads for item in _contents(graph, op, tile)}
-        replaced = {item for op in ops for item in _replaced(graph, op)}
-        if len(batch) == npus or read & written or replaced & rows_read:
+        read = {item for op in ops for tile in op.reads for item in contents(graph, op, tile)}
+        taken = {item for op in ops for item in replaced(graph, op)}
+        if len(batch) == npus or read & written or taken & rows_read:
             yield batch
             batch, written, rows_read = [], set(), set()
         batch.append(chain)
-        written |= {item for op in ops for item in _contents(graph, op, op.out)}
+        written |= {item for op in ops for item in contents(graph, op, op.out)}
         rows_read |= read
     if batch:
         yield batch
 
 
-def _contents(graph: TileGraph, op: TileOp, number: int) -> Iterable[_Content]:
+def contents(graph: TileGraph, op: TileOp, number: int) -> Iterable[Content]:
     """Return what an operation touches of a tile: rows of one that rolls, else all that it holds.
 
     A resident tensor is the same in whatever tiles.
+
+    Args:
+        graph: Tiles and operations.
+        op: The operation.
+        number: Of the tile.
     """
     tile, rows = graph.tiles[number], graph.rows(op, number)
     if rows is None:
@@ -159,8 +176,13 @@ def _contents(graph: TileGraph, op: TileOp, number: int) -> Iterable[_Content]:
     return ((number, row) for row in rows)
 
 
-def _replaced(graph: TileGraph, op: TileOp) -> Iterable[_Content]:
-    """Return the rows whose place an operation takes."""
+def replaced(graph: TileGraph, op: TileOp) -> Iterable[Content]:
+    """Return the rows whose place an operation takes.
+
+    Args:
+        graph: Tiles and operations.
+        op: The operation.
+    """
     rolls = graph.tiles[op.out].rolls
     return ((op.out, row - rolls) for row in graph.rows(op, op.out) or ())
 
@@ -169,4 +191,4 @@ def _dealt_out(graph: TileGraph, batch: Sequence[Chain], npus: Sequence[int]) ->
     """Yield the turns of chains, each of which one NPU works through."""
     for row in zip_longest(*batch):
         dealt = zip(npus, row, strict=True)
-        yield from (_turn(graph, npu, turn) for npu, turn in dealt if turn is not None)
+        yield from (turn_of(graph, npu, turn) for npu, turn in dealt if turn is not None)

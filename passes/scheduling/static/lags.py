@@ -7,28 +7,25 @@
                  vector     a0 a1 b0 a2 b1 a3 ..
 
 Each lag takes space for more rows, and only scheduling tells what fits. Which sets of chains are
-worth that is estimated: the operations of some stripes in their order, each as long as it took in a
-schedule without lag, wait for their engine and for what they read, and for nothing else.
+worth that is estimated from some stripes: their operations wait for their engine and for what they
+read, and for nothing else.
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Hashable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Hashable, Iterator, Mapping
+from dataclasses import dataclass
 from functools import cached_property
-from itertools import islice
 
-from ....ir.errors import InfeasibleError
-from ....ir.isa.instructions import Space, Unit
+from ....ir.isa.instructions import Unit
 from ....ir.tiles.events import EventKind
 from ....ir.tiles.graph import TileGraph, TileOp
 from ....ir.tiles.schedule import TileSchedule
-from .demand import check_demand
-from .issue_order import Dealing, Turn, issue_order
+from .issue_order import Dealing, issue_order
 
 Lags = tuple[int, ...]
 """Numbers of the chains that lag a stripe more than the one before."""
 
-_FEW, _MANY = 4, 8
+FEW, MANY = 4, 8
 """Stripes that are looked at."""
 
 _DEPTH = 4
@@ -43,40 +40,31 @@ class LagSearch:
     """Looks for the chains of a group that should lag.
 
     Attributes:
-        in_turn: The schedule in which none does.
-        ranges: First byte and size of what tiles may use of each space.
-        npus: How many share the work.
-        dealing: How accumulations are dealt out.
         may_lag: Which chains can.
         stripes: How many stripes the group has.
-        ordered: Returns the operations where some chains lag, of so many stripes, the first ones.
+        makespan: Tells what the operations of so many stripes, the first ones, are expected to take
+            where some chains lag [cycle].
+        work: Tells what the busiest engine works in so many, dealt out evenly [cycle].
+        fits: Tells whether the tiles of each operation fit together; it is asked of few lags.
     """
 
-    in_turn: TileSchedule
-    ranges: Mapping[Space, tuple[int, int]]
-    npus: int
-    dealing: Dealing
     may_lag: Lags
     stripes: int
-    ordered: Callable[[Lags, int], TileGraph]
-    _fitting: dict[Lags, bool] = field(
-        init=False, repr=False, compare=False, default_factory=lambda: {(): True}
-    )
+    makespan: Callable[[Lags, int], int]
+    work: Callable[[int], float]
+    fits: Callable[[Lags], bool]
 
-    def options(self, most: int) -> tuple[Lags, ...]:
-        """Return the lags that are expected to take less time than none, the best ones first.
+    def options(self) -> Iterator[Lags]:
+        """Yield lags that fit and are expected to take less time than none, the best ones first.
 
         One chain after the other is added, always the one with which all takes least then; none
         where the busiest engine hardly waits.
-
-        Args:
-            most: How many to return at most.
         """
         if not self.may_lag:
-            return ()
+            return
         expected: dict[Lags, float] = {(): self._expected(())}
-        if self._least >= _WORTH * expected[()]:
-            return ()
+        if self._continued(self.work) >= _WORTH * expected[()]:
+            return
         best: Lags = ()
         for _ in range(_DEPTH):
             added = [tuple(sorted((*best, item))) for item in self.may_lag if item not in best]
@@ -85,51 +73,66 @@ class LagSearch:
             if len(best) < max(map(len, expected)):
                 break
         worth = {item: time for item, time in expected.items() if time < _WORTH * expected[()]}
-        return tuple(islice(filter(self._fits, _sorted(worth)), most))
+        yield from filter(self._fits, _sorted(worth))
 
     def _fits(self, behind: Lags) -> bool:
-        """Whether the tiles of each operation fit together; that takes longer than to estimate."""
-        if behind not in self._fitting:
-            graph = self.ordered(behind, _MANY)
-            try:
-                check_demand(graph, self._order(graph), self.ranges)
-                self._fitting[behind] = True
-            except InfeasibleError:
-                self._fitting[behind] = False
-        return self._fitting[behind]
+        return not behind or self.fits(behind)
 
     def _expected(self, behind: Lags) -> float:
-        """Return what all stripes are expected to take, if they fit [cycle].
+        """Return what all stripes are expected to take, if they fit [cycle]."""
+        return self._continued(lambda stripes: self.makespan(behind, stripes))
+
+    def _continued(self, time: Callable[[int], float]) -> float:
+        """Return a time of all stripes from that of the first ones [cycle].
 
         Those that are not looked at are taken to go on as the last ones do that are.
         """
-        return self._continued(lambda stripes: self._makespan(stripes, behind))
-
-    @cached_property
-    def _least(self) -> float:
-        """What the busiest engine is expected to work in all stripes [cycle]."""
-        return self._continued(self._work)
-
-    def _continued(self, time: Callable[[int], float]) -> float:
-        """Return a time of all stripes from that of the first ones [cycle]."""
-        many = time(_MANY)
-        if self.stripes <= _MANY:
+        many = time(MANY)
+        if self.stripes <= MANY:
             return many
-        return many + (many - time(_FEW)) / (_MANY - _FEW) * (self.stripes - _MANY)
+        return many + (many - time(FEW)) / (MANY - FEW) * (self.stripes - MANY)
 
-    def _work(self, stripes: int) -> float:
-        """Return what the busiest engine works in some stripes, dealt out evenly [cycle]."""
+
+@dataclass(frozen=True)
+class MixedStripes:
+    """What orders are expected to take in which all stripes in work are evenly mixed.
+
+    Each operation takes as long as it took in a schedule in which no chain lags.
+
+    Attributes:
+        in_turn: That schedule.
+        npus: How many share the work.
+        dealing: How accumulations are dealt out.
+        ordered: Returns the operations where some chains lag, of so many stripes, the first ones.
+    """
+
+    in_turn: TileSchedule
+    npus: int
+    dealing: Dealing
+    ordered: Callable[[Lags, int], TileGraph]
+
+    def work(self, stripes: int) -> float:
+        """Return what the busiest engine works in some stripes, dealt out evenly [cycle].
+
+        Args:
+            stripes: How many.
+        """
         work: dict[Unit, int] = defaultdict(int)
         for op in self.ordered((), stripes).ops:
             work[op.unit] += self._durations[_key(op)]
         return max(work.values()) / self.npus
 
-    def _makespan(self, stripes: int, behind: Lags) -> int:
-        """Return what the operations of some stripes are expected to take [cycle]."""
+    def makespan(self, behind: Lags, stripes: int) -> int:
+        """Return what the operations of some stripes are expected to take [cycle].
+
+        Args:
+            behind: Which chains lag.
+            stripes: How many stripes.
+        """
         graph = self.ordered(behind, stripes)
         free: dict[tuple[Unit, int], int] = defaultdict(int)
         ready = [0] * len(graph.tiles)
-        for turn in self._order(graph):
+        for turn in issue_order(graph, self.npus, self.dealing):
             for op in map(graph.ops.__getitem__, turn.ops):
                 engine = op.unit, turn.npu
                 sums = ready[op.out] if op.accumulates else 0
@@ -137,9 +140,6 @@ class LagSearch:
                 free[engine] = start + self._durations[_key(op)]
                 ready[op.out] = max(ready[op.out], free[engine])
         return max(free.values())
-
-    def _order(self, graph: TileGraph) -> tuple[Turn, ...]:
-        return issue_order(graph, self.npus, self.dealing)
 
     @cached_property
     def _durations(self) -> Mapping[Hashable, int]:

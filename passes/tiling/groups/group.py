@@ -14,16 +14,17 @@ work mixed, so that the vector unit finishes what one chain made while the array
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import accumulate, pairwise
+from typing import NamedTuple
 
 from ....ir.arch import Architecture
 from ....ir.errors import InfeasibleError
 from ....ir.graph import Graph
 from ....ir.mapping import LoopNest
 from ....ir.operators.families.moves import joins_channels
-from ....ir.tiles.graph import Range, TileGraph
+from ....ir.tiles.graph import Range, Tile, TileGraph
 from ..collect import TileCollector
 from ..residency import Residency
 from .chain_tiles import ChainBlocks, ChainTiler
@@ -36,6 +37,18 @@ from .stripes import Stripe, hands_out, stripes
 
 _Tiled = tuple[TileCollector, Sequence[Sequence[ChainBlocks]]]
 """Tiles, and what is done by stripe and chain."""
+
+
+class OpPlace(NamedTuple):
+    """Where an operation stands among those of a group's stripes.
+
+    Attributes:
+        turn: Number of the turn; what does not lag does this stripe.
+        lag: How many stripes it lags.
+    """
+
+    turn: int
+    lag: int
 
 
 @dataclass(frozen=True)
@@ -54,7 +67,7 @@ class GroupTiles:
             space, and more copies.
         shares_copies: Whether all NPUs share each copy of rows that are kept.
         is_apart: Whether first additions are operations of their own, where that helps.
-        rolls: Results whose lines roll, of :meth:`may_roll`, and how many rows are there at once.
+        rolls: Results whose lines roll, of :meth:`may_roll`.
     """
 
     graph: Graph
@@ -67,7 +80,7 @@ class GroupTiles:
     is_early: bool = False
     shares_copies: bool = False
     is_apart: bool = False
-    rolls: Mapping[str, int] = field(default_factory=dict[str, int])
+    rolls: frozenset[str] = frozenset()
 
     def in_order(self, behind: Collection[int] = (), most: int | None = None) -> TileGraph:
         """Return the tile graph.
@@ -77,9 +90,8 @@ class GroupTiles:
             most: Of how many stripes, the first ones; all of them by default.
 
         Raises:
-            InfeasibleError: A nest cuts channels so that no tile can be handed on, rows of a result
-                that others read would have to be kept, or too few rows of lines that roll are there
-                for chains that read late.
+            InfeasibleError: A nest cuts channels so that no tile can be handed on, or rows of a
+                result that others read would have to be kept.
             VerifyError: A member has no loop nest.
         """
         if not self.hands_out:
@@ -87,19 +99,34 @@ class GroupTiles:
                 f"stripes of group %{self.members[-1]} keep rows of a result that others read",
                 hint="let the group end there, or make all rows at once",
             )
-        needed = self.may_roll(behind) if self.rolls else {}
-        if any(rows < needed[name] for name, rows in self.rolls.items()):
-            raise InfeasibleError(
-                f"lines of group %{self.members[-1]} roll before chains have read them",
-                hint="let more rows be there at once",
-            )
-        lags, (collector, rounds) = _lags(self.chains, behind), self._tiled
-        rounds, found = rounds[:most], replace(collector, ops=[])
-        for turn in range(len(rounds) + len(behind)):
-            for block in _mixed(self._of_turn(turn, lags, rounds)):
-                for op in block:
-                    found.add(op)
+        collector = self._tiled[0]
+        found = replace(collector, ops=[], tiles=self._with_rows(collector.tiles, behind))
+        for _, block in self._in_turns(behind, most):
+            for op in block:
+                found.add(op)
         return found.finish()
+
+    def _with_rows(self, tiles: Sequence[Tile], behind: Collection[int]) -> list[Tile]:
+        """Return tiles, those that roll with as many rows as are there at once."""
+        rows = self.may_roll(behind) if self.rolls else {}
+        return [replace(tile, rolls=rows[tile.tensor]) if tile.rolls else tile for tile in tiles]
+
+    def places(self, behind: Collection[int] = (), most: int | None = None) -> tuple[OpPlace, ...]:
+        """Return where each operation of :meth:`in_order` stands.
+
+        Args:
+            behind: Which chains lag.
+            most: Of how many stripes; all of them by default.
+        """
+        return tuple(place for place, block in self._in_turns(behind, most) for _ in block)
+
+    def _in_turns(
+        self, behind: Collection[int], most: int | None
+    ) -> Iterator[tuple[OpPlace, Block]]:
+        lags, rounds = _lags(self.chains, behind), self._tiled[1][:most]
+        for turn in range(len(rounds) + len(behind)):
+            for lag, block in _mixed(self._of_turn(turn, lags, rounds)):
+                yield OpPlace(turn, lag), block
 
     def _of_turn(
         self, turn: int, lags: Mapping[str, int], rounds: Sequence[Sequence[ChainBlocks]]
@@ -225,7 +252,8 @@ class GroupTiles:
     def _tiled(self) -> _Tiled:
         """All tiles, and what each chain does in each stripe, whatever lags."""
         sharing = len(self.arch.npus) if self.shares_copies else 1
-        lines = LineTiles(self._members, TileCollector(self.members[-1]), sharing, self.rolls)
+        rolling = {name: rows for name, rows in self.may_roll().items() if name in self.rolls}
+        lines = LineTiles(self._members, TileCollector(self.members[-1]), sharing, rolling)
         run = ChainTiler(lines, self.nests, self.arch, self.is_early, self.is_apart)
         rounds = zip(self._stripes, (*self._stripes[1:], None), strict=True)
         return lines.collector, [run.blocks(stripe, then) for stripe, then in rounds]
@@ -237,12 +265,12 @@ def _lags(parts: Sequence[Chain], behind: Collection[int]) -> Mapping[str, int]:
     return {chain[-1].name: lag for chain, lag in zip(parts, lags, strict=True)}
 
 
-def _mixed(parts: Sequence[Sequence[Block]]) -> Iterator[Block]:
-    """Yield sequences as one, evenly mixed."""
+def _mixed(parts: Sequence[Sequence[Block]]) -> Iterator[tuple[int, Block]]:
+    """Yield sequences as one, evenly mixed, each block with the number of its own."""
     places = [
         ((place + 1) / len(blocks), number, block)
         for number, blocks in enumerate(parts)
         for place, block in enumerate(blocks)
     ]
-    for _, _, block in sorted(places, key=lambda item: item[:2]):
-        yield block
+    for _, number, block in sorted(places, key=lambda item: item[:2]):
+        yield number, block

@@ -67,8 +67,7 @@ def test_one_npu_shares_no_copies():
     found = schedules("bottleneck", 1)
 
     assert all(
-        order == StripeOrder(order.behind, is_apart=order.is_apart, rolls=order.rolls)
-        for order in found.by_order
+        not order.shares_copies and order.dealing is Dealing.FROM_FIRST for order in found.by_order
     )
 
 
@@ -93,14 +92,16 @@ def test_lines_roll_where_copies_of_rows_take_long(arch: str):
 def test_lines_do_not_roll_for_nothing():
     """Copies that nobody waits for may be made: nests must not be chosen for little."""
     found = schedules("pooled", 2, arch="flexer-arch5")
-    rolling = found._rolling(found.best_order)
+    mixed = {order: item for order, item in found.by_order.items() if order.preference is None}
+    best = min(mixed, key=lambda order: mixed[order].cycles)
+    rolling = found._rolling(best)
 
     assert rolling.rolls == {"a"}
-    assert found.with_order(rolling).cycles == found.by_order[found.best_order].cycles
-    assert rolling not in found.by_order
+    assert found.with_order(rolling).cycles == mixed[best].cycles
+    assert rolling not in mixed
 
 
-@pytest.mark.parametrize(("budget", "rolling"), [(None, {"a", "b", "c"}), (15_000, {"a"})])
+@pytest.mark.parametrize(("budget", "rolling"), [(None, {"a", "b", "c"}), (13_000, {"b"})])
 def test_lines_roll_as_far_as_they_fit(budget: int | None, rolling: set[str]):
     """They lie there all the time; where rows are copied, lines end when they have been read."""
     net = NetworkBuilder()

@@ -84,7 +84,7 @@ def test_a_chain_lags_where_the_array_would_wait_for_the_vector_unit(network: st
 
 
 def test_where_space_is_short_no_chain_lags():
-    ample, short = schedules("pooled", 1), schedules("pooled", 1, budget=3900)
+    ample, short = schedules("pooled", 1), schedules("pooled", 1, budget=3700)
 
     assert len(ample.by_order) > 1
     assert {order.behind for order in short.by_order} == {()}

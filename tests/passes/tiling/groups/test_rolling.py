@@ -161,8 +161,10 @@ def test_more_rows_are_there_where_a_chain_reads_late():
     assert tiles.may_lag[0] == 1
 
     assert tiles.may_roll((1,)) == tiles.may_roll((1, 2)) == {"a": 4}
-    with pytest.raises(InfeasibleError, match="roll before chains have read them"):
-        replace(tiles, rolls={"a": 3}).in_order((1,))
+    rolling = replace(tiles, rolls=frozenset({"a"}))
+    for behind, rows in (((), 3), ((1,), 4), ((2,), 3)):
+        graph = rolling.in_order(behind)
+        assert [tile.rolls for tile in graph.tiles if tile.rolls] == [rows]
 
 
 @pytest.mark.parametrize(
