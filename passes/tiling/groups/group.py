@@ -108,7 +108,7 @@ class GroupTiles:
 
     def _with_rows(self, tiles: Sequence[Tile], behind: Collection[int]) -> list[Tile]:
         """Return tiles, those that roll with as many rows as are there at once."""
-        rows = self.may_roll(behind) if self.rolls else {}
+        rows = self.may_roll(behind) if self.rolls else dict[str, int]()
         return [replace(tile, rolls=rows[tile.tensor]) if tile.rolls else tile for tile in tiles]
 
     def places(self, behind: Collection[int] = (), most: int | None = None) -> tuple[OpPlace, ...]:
