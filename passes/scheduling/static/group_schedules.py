@@ -151,7 +151,7 @@ class GroupSchedules:
                     found[order] = found.get(order) or self._scheduled(order)
         if self.other_ways:
             found.update(self._clearly_better(self._rolled(found), found))
-            found.update(self._clearly_better(self._ready(), found))
+            found.update(self._clearly_better(self._ready(found), found))
             found.update(self._apart(found))
         return found
 
@@ -186,14 +186,20 @@ class GroupSchedules:
                 self._known_to_fit[order] = False
         return self._known_to_fit[order]
 
-    def _ready(self) -> Mapping[StripeOrder, TileSchedule]:
+    def _ready(
+        self, found: Mapping[StripeOrder, TileSchedule]
+    ) -> Mapping[StripeOrder, TileSchedule]:
         """Return schedules in which operations begin when they can start: the promising ones.
 
-        Lines roll as far as they fit.
+        Lines roll as far as they fit. What is not expected to be clearly faster than some schedules
+        that are known is left out: memories and ports, at which nobody looked, make it slower.
         """
         stripes = partial(self._ready_stripes, {})
-        orders = (self._when_ready(preference, stripes) for preference in Preference)
-        return self._fitting(chain.from_iterable(orders))
+        most = _CLEARLY * min(schedule.cycles for schedule in found.values())
+        options = (self._when_ready(preference, stripes) for preference in Preference)
+        return self._fitting(
+            order for order, cycles in chain.from_iterable(options) if cycles < most
+        )
 
     def _ready_stripes(
         self, known: dict[tuple[Lags, int], ReadyStripes], behind: Lags, most: int
@@ -213,8 +219,8 @@ class GroupSchedules:
 
     def _when_ready(
         self, preference: Preference, stripes: Callable[[Lags, int], ReadyStripes]
-    ) -> Iterator[StripeOrder]:
-        """Yield the orders of a preference that are promising."""
+    ) -> Iterator[tuple[StripeOrder, float]]:
+        """Yield the orders of a preference that are promising, with what they may take [cycle]."""
         known: dict[Lags, StripeOrder] = {}
 
         def fits(behind: Lags) -> bool:
@@ -229,8 +235,8 @@ class GroupSchedules:
             return stripes((), most).work
 
         search = LagSearch(self._tiles.may_lag, self._tiles.count, makespan, work, fits)
-        for behind in islice(search.options(), _MOST_READY):
-            yield known[behind]
+        for behind, cycles in islice(search.options(), _MOST_READY):
+            yield known[behind], cycles
 
     def _fitting(self, orders: Iterable[StripeOrder]) -> Mapping[StripeOrder, TileSchedule]:
         """Return the schedules of those orders that fit."""
@@ -296,7 +302,7 @@ class GroupSchedules:
             lambda behind: self._fits(replace(first, behind=behind)),
         )
         most = _MOST_LAGS if self.first is None else _MOST_OF_SOME
-        return tuple(islice(search.options(), most))
+        return tuple(behind for behind, _ in islice(search.options(), most))
 
     def with_order(self, order: StripeOrder) -> TileSchedule:
         """Return the schedule of an order.

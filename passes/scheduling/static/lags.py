@@ -54,11 +54,11 @@ class LagSearch:
     work: Callable[[int], float]
     fits: Callable[[Lags], bool]
 
-    def options(self) -> Iterator[Lags]:
+    def options(self) -> Iterator[tuple[Lags, float]]:
         """Yield lags that fit and are expected to take less time than none, the best ones first.
 
         One chain after the other is added, always the one with which all takes least then; none
-        where the busiest engine hardly waits.
+        where the busiest engine hardly waits. With each comes what it is expected to take [cycle].
         """
         if not self.may_lag:
             return
@@ -73,7 +73,7 @@ class LagSearch:
             if len(best) < max(map(len, expected)):
                 break
         worth = {item: time for item, time in expected.items() if time < _WORTH * expected[()]}
-        yield from filter(self._fits, _sorted(worth))
+        yield from ((item, worth[item]) for item in filter(self._fits, _sorted(worth)))
 
     def _fits(self, behind: Lags) -> bool:
         return not behind or self.fits(behind)

@@ -30,7 +30,7 @@ from ..residency import Residency
 from .chain_tiles import ChainBlocks, ChainTiler
 from .chains import Chain, chains
 from .homes import Homes, home_of, homes_of
-from .line_tiles import Block, LineTiles
+from .line_tiles import Block, LineTiles, RollingLines
 from .lines import bytes_of_lines
 from .members import Members
 from .stripes import Stripe, hands_out, stripes
@@ -252,7 +252,12 @@ class GroupTiles:
     def _tiled(self) -> _Tiled:
         """All tiles, and what each chain does in each stripe, whatever lags."""
         sharing = len(self.arch.npus) if self.shares_copies else 1
-        rolling = {name: rows for name, rows in self.may_roll().items() if name in self.rolls}
+        at_once = self.may_roll()
+        rolling = {
+            name: RollingLines(Range(lines[0].start, lines[-1].stop), at_once[name])
+            for name, lines in self._kept_lines.items()
+            if name in self.rolls
+        }
         lines = LineTiles(self._members, TileCollector(self.members[-1]), sharing, rolling)
         run = ChainTiler(lines, self.nests, self.arch, self.is_early, self.is_apart)
         rounds = zip(self._stripes, (*self._stripes[1:], None), strict=True)

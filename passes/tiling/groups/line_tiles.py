@@ -10,6 +10,7 @@ in :mod:`.chain_tiles`.
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
+from typing import NamedTuple
 
 from ....ir.graph import Graph, Op
 from ....ir.isa.instructions import Space, Unit
@@ -25,6 +26,18 @@ Block = tuple[TileOp, ...]
 """An operation, and those that follow it at once."""
 
 
+class RollingLines(NamedTuple):
+    """Lines in which new rows take the place of old ones.
+
+    Attributes:
+        every: All rows that are in them some time.
+        at_once: How many are there together.
+    """
+
+    every: Range
+    at_once: int
+
+
 @dataclass
 class LineTiles:
     """Lines on chip in the making; local to one tiling.
@@ -33,8 +46,7 @@ class LineTiles:
         members: Whose lines they are.
         collector: Where tiles and operations go.
         sharing: How many NPUs share each copy of rows that are kept.
-        rolling: Results whose lines roll: new rows take the place of those before the kept ones.
-            And how many rows are there at once.
+        rolling: Lines that roll, by their tensors.
         now: Tile that holds the lines of each tensor.
         before: Earlier lines of tensors of which the new ones keep rows.
         kept: Tile that holds the rows which the next lines of a tensor keep.
@@ -45,7 +57,7 @@ class LineTiles:
     members: Members
     collector: TileCollector
     sharing: int
-    rolling: Mapping[str, int]
+    rolling: Mapping[str, RollingLines]
     now: dict[str, int] = field(default_factory=dict[str, int])
     before: dict[str, int] = field(default_factory=dict[str, int])
     kept: dict[str, int] = field(default_factory=dict[str, int])
@@ -107,9 +119,9 @@ class LineTiles:
             self.now[op.name] = self.collector.tile(self.whole(op.name))
             return
         if op.name in self.rolling:
-            every = whole(op.result.type.shape)
-            tile = replace(self.tile(op.name, Role.INNER, every), rolls=self.rolling[op.name])
-            self.now[op.name] = self.collector.tile(tile)
+            every, at_once = self.rolling[op.name]
+            tile = self.tile(op.name, Role.INNER, rows_box(op.result.type, every))
+            self.now[op.name] = self.collector.tile(replace(tile, rolls=at_once))
             return
         rows = stripe.lines[op.name]
         if rows.start < made.start:

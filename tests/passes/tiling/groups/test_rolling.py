@@ -45,7 +45,15 @@ def filters(size: int = 13) -> tuple[Graph, Mapping[str, Array]]:
     return net.build(net.conv(s, "y", 6, 5, stride=2)), net.data
 
 
+def unread(size: int = 16) -> tuple[Graph, Mapping[str, Array]]:
+    """A filter whose steps are so long that it does not read the last row."""
+    net = NetworkBuilder()
+    a = net.conv(net.input("x", (1, 4, size, size)), "a", 8, 1)
+    return net.build(net.conv(net.conv(a, "b", 8, 5, stride=4), "y", 6, 3)), net.data
+
+
 NETWORKS = {
+    "unread": unread,
     "bottleneck": bottleneck,
     "inverted": inverted,
     "pooled": pooled,
