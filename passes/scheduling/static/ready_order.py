@@ -241,16 +241,18 @@ class _Part:
         chains: The accumulations.
         work: What each of them takes [cycle].
         place: How many have been issued.
-        left: What the others take [cycle].
+        whole: What all of them take [cycle].
+        left: What those take that have not been issued [cycle].
     """
 
     chains: Sequence[Chain]
     work: Sequence[int]
     place: int = 0
+    whole: int = field(init=False)
     left: int = field(init=False)
 
     def __post_init__(self) -> None:
-        self.left = sum(self.work)
+        self.whole = self.left = sum(self.work)
 
     @property
     def next(self) -> Chain:
@@ -265,7 +267,7 @@ class _Part:
     @property
     def share_left(self) -> float:
         """Which share of the work is left."""
-        return self.left / max(1, sum(self.work))
+        return self.left / max(1, self.whole)
 
     def take(self) -> Chain:
         """Return the accumulation that is next, and go on to the one behind it."""

@@ -94,7 +94,11 @@ def kept(graph: TileGraph) -> set[str]:
 
 @pytest.mark.parametrize(
     ("network", "arch", "rows"),
-    [*thinned([*NETWORKS], ["simba", "edge-1m", "flexer-arch1", "flexer-arch5"], [1, 2, 5])],
+    [
+        *thinned(
+            [*NETWORKS], ["simba", "edge-1m", "flexer-arch1", "flexer-arch5"], [1, 2, 5], one_in=3
+        )
+    ],
 )
 def test_lines_that_roll_give_what_the_reference_does(network: str, arch: str, rows: int):
     found = grouped(network, arch, rows)
@@ -148,7 +152,7 @@ def test_some_lines_roll_and_others_are_copied():
 
 @pytest.mark.parametrize(
     ("network", "arch", "rows"),
-    [*thinned([*NETWORKS], ["simba", "edge-1m", "flexer-arch5"], [1, 2])],
+    [*thinned([*NETWORKS], ["simba", "edge-1m", "flexer-arch5"], [1, 2], one_in=4)],
 )
 def test_lines_that_chains_read_late_roll(network: str, arch: str, rows: int):
     found = grouped(network, arch, rows)
