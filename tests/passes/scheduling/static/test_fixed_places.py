@@ -17,7 +17,7 @@ from accnn.passes.scheduling.static import static
 from accnn.passes.scheduling.static.fixed_places import FixedPlaces, fixed_places
 from accnn.passes.scheduling.static.group_schedules import GroupSchedules
 from accnn.passes.scheduling.static.issue_order import Turn, issue_order
-from tests.passes.tiling.groups.fused import bottleneck, compile_fused, fire
+from tests.passes.tiling.groups.fused import bottleneck, compile_fused, fire, mapped
 from tests.thinned import thinned
 from tests.tiles import tiles_of
 
@@ -103,7 +103,7 @@ def test_nothing_is_offered_that_leaves_nothing():
 def test_less_space_is_needed_than_where_tiles_are_placed_one_by_one(monkeypatch, rows: int):
     graph, data = bottleneck(28)
     group = Group(members=tuple(op.name for op in graph.ops), rows=rows)
-    module = compile_fused(graph, data, "simba", (group,), 12000).module
+    module = mapped(graph, data, "simba", (group,), 12000)
     tiles = GroupSchedules(module, group_op(graph, group)).in_turn.graph
     machine = load_architecture("simba")
     spaces = {space: (0, size) for space, size in space_bytes(machine).items()}

@@ -16,7 +16,7 @@ from accnn.passes.scheduling.static.schedule_tiles import schedule_operator
 from accnn.passes.scheduling.static.static import best_of
 from tests.inputs import Array
 from tests.networks import NetworkBuilder
-from tests.passes.tiling.groups.fused import compile_fused, lowered_with
+from tests.passes.tiling.groups.fused import lowered_with, mapped
 from tests.thinned import thinned
 
 from .test_lags import NETWORKS, schedules
@@ -44,7 +44,7 @@ def lines_of_many_channels(size: int = 24) -> tuple[Graph, Mapping[str, Array]]:
 def test_npus_share_the_copies_of_rows_where_one_would_keep_all_waiting():
     graph, data = lines_of_many_channels()
     group = Group(members=tuple(op.name for op in graph.ops), rows=2)
-    module = compile_fused(graph, data, "flexer-arch5", (group,)).module
+    module = mapped(graph, data, "flexer-arch5", (group,))
     found = GroupSchedules(module, group_op(graph, group))
 
     copying = {order: item for order, item in found.by_order.items() if not order.rolls}
@@ -75,7 +75,7 @@ def test_one_npu_shares_no_copies():
 def test_lines_roll_where_copies_of_rows_take_long(arch: str):
     graph, data = lines_of_many_channels()
     group = Group(members=tuple(op.name for op in graph.ops), rows=1)
-    module = compile_fused(graph, data, arch, (group,)).module
+    module = mapped(graph, data, arch, (group,))
     found = GroupSchedules(module, group_op(graph, group))
 
     best = found.by_order[found.best_order]
@@ -110,7 +110,7 @@ def test_lines_roll_as_far_as_they_fit(budget: int | None, rolling: set[str]):
         last = net.conv(last, name, 16, 3)
     graph = net.build(net.conv(last, "y", 4, 3))
     group = Group(members=("a", "b", "c", "y"), rows=4)
-    module = compile_fused(graph, net.data, "simba", (group,), budget).module
+    module = mapped(graph, net.data, "simba", (group,), budget)
     found = GroupSchedules(module, group_op(graph, group))
     assert found._tiles.may_roll().keys() == {"a", "b", "c"}
 
@@ -140,7 +140,7 @@ def finished_while_added_to(channels: int = 64) -> tuple[Graph, Mapping[str, Arr
 def test_first_additions_apart_leave_the_port_of_sums_to_the_vector_unit(rows: int):
     graph, data = finished_while_added_to()
     groups = (Group(members=("a", "y"), rows=rows),) if rows else ()
-    module = compile_fused(graph, data, "edge-1m", groups).module
+    module = mapped(graph, data, "edge-1m", groups)
     units = (group_op(graph, groups[0]),) if rows else graph.ops
 
     together = [schedule_operator(module, unit, other_ways=False) for unit in units]
@@ -158,7 +158,7 @@ def test_first_additions_apart_leave_the_port_of_sums_to_the_vector_unit(rows: i
 
 def test_nothing_is_apart_where_the_port_of_sums_is_fast():
     graph, data = finished_while_added_to()
-    module = compile_fused(graph, data, "edge-1m", ()).module
+    module = mapped(graph, data, "edge-1m", ())
     assert module.arch is not None
     levels = (
         replace(level, read_bandwidth=64.0) if level.name == "ab" else level

@@ -18,7 +18,7 @@ from accnn.passes.scheduling.static.lags import Lags
 from accnn.passes.scheduling.static.static import best_of, rating
 from tests.inputs import Array
 from tests.networks import NetworkBuilder, per_tensor
-from tests.passes.tiling.groups.fused import bottleneck, compile_fused, inverted
+from tests.passes.tiling.groups.fused import bottleneck, inverted, mapped
 from tests.thinned import thinned
 
 
@@ -47,7 +47,7 @@ def schedules(
 ) -> GroupSchedules:
     graph, data = NETWORKS[network]()
     group = Group(members=tuple(op.name for op in graph.ops), rows=rows)
-    module = compile_fused(graph, data, arch, (group,), budget).module
+    module = mapped(graph, data, arch, (group,), budget)
     return GroupSchedules(module, group_op(graph, group))
 
 
@@ -108,7 +108,7 @@ def test_nothing_lags_where_the_busiest_engine_hardly_waits():
     net = NetworkBuilder()
     a = net.conv(net.input("x", (1, 64, 16, 16)), "a", 64, 3)
     graph, group = net.build(net.conv(a, "y", 64, 3)), Group(members=("a", "y"), rows=4)
-    module = compile_fused(graph, net.data, "edge-1m", (group,), None).module
+    module = mapped(graph, net.data, "edge-1m", (group,), None)
     found = GroupSchedules(module, group_op(graph, group))
     assert found._tiles.may_lag
 

@@ -20,9 +20,9 @@ from accnn.passes.scheduling.static.static import best_of
 from tests.inputs import Array
 from tests.passes.tiling.groups.fused import (
     bottleneck,
-    compile_fused,
     inverted,
     lowered_with,
+    mapped,
     windows,
 )
 from tests.thinned import thinned
@@ -35,7 +35,7 @@ LAGS: list[Lags] = [(), (1,), (1, 2)]
 def grouped(network: tuple[Graph, Mapping[str, Array]], arch: str, rows: int) -> GroupSchedules:
     graph, data = network
     group = Group(members=tuple(op.name for op in graph.ops), rows=rows)
-    module = compile_fused(graph, data, arch, (group,)).module
+    module = mapped(graph, data, arch, (group,))
     return GroupSchedules(module, group_op(graph, group))
 
 

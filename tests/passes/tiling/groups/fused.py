@@ -45,6 +45,18 @@ def compile_fused(
     return tiled(replace(planned(graph, arch, groups, budget), constants=Constants(data)))
 
 
+def mapped(
+    graph: Graph,
+    data: Mapping[str, Array],
+    arch: str,
+    groups: Sequence[Group],
+    budget: int | None = None,
+) -> Module:
+    """Return a network with given groups and the nests of their members, not tiled."""
+    module = replace(planned(graph, arch, groups, budget), constants=Constants(data))
+    return MapOperators(mapper="output-stationary").run(module, Context())
+
+
 def tiled(module: Module) -> Compiled:
     """Compile a module that has its plan, and compute what its outputs must be."""
     for item in (MapOperators(mapper="output-stationary"), ScheduleTiles()):
@@ -146,7 +158,7 @@ def rolling(
     """
     graph, data = make()
     group = Group(members=tuple(op.name for op in graph.ops), rows=rows)
-    module = compile_fused(graph, data, arch, (group,)).module
+    module = mapped(graph, data, arch, (group,))
     found = GroupSchedules(module, group_op(graph, group))
     names = frozenset(found._tiles.may_roll())
     schedule = found.with_order(StripeOrder(behind, rolls=names))

@@ -36,6 +36,7 @@ from tests.passes.tiling.groups.fused import (
     branches,
     compile_fused,
     inverted,
+    mapped,
     moved,
     planned,
     shortcut,
@@ -167,7 +168,7 @@ def test_rows_are_made_once_and_halos_are_kept(rows: int):
     graph, data = bottleneck()
 
     group = Group(members=("a", "b", "c", "y"), rows=rows)
-    module = compile_fused(graph, data, "simba", (group,)).module
+    module = mapped(graph, data, "simba", (group,))
 
     tiles = GroupSchedules(module, group_op(graph, group)).in_turn.graph
     made = sum(

@@ -24,11 +24,11 @@ from tests.inputs import Array
 from tests.networks import NetworkBuilder, per_tensor
 from tests.passes.tiling.groups.fused import (
     bottleneck,
-    compile_fused,
     dense_block,
     fire,
     inverted,
     lowered_with,
+    mapped,
     pooled,
     windows,
 )
@@ -67,7 +67,7 @@ NETWORKS = {
 def grouped(network: str, arch: str, rows: int, budget: int | None = None) -> GroupSchedules:
     graph, data = NETWORKS[network]()
     group = Group(members=tuple(op.name for op in graph.ops), rows=rows)
-    module = compile_fused(graph, data, arch, (group,), budget).module
+    module = mapped(graph, data, arch, (group,), budget)
     return GroupSchedules(module, group_op(graph, group))
 
 
@@ -126,7 +126,7 @@ def test_lines_of_random_networks_roll(
     if len(group.members) < 2 or not is_group(graph, group):
         return
     try:
-        module = compile_fused(graph, constants, arch, (group,)).module
+        module = mapped(graph, constants, arch, (group,))
     except InfeasibleError:
         return
     found = GroupSchedules(module, group_op(graph, group))
