@@ -1,9 +1,9 @@
 """Schedules of a fused group, in the orders and ways to share the work that may be worth it."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
+from functools import cached_property
 from itertools import chain, islice
 
 from ....ir.errors import InfeasibleError
@@ -81,6 +81,12 @@ class GroupSchedules:
         repr=False,
         compare=False,
         default_factory=dict[tuple[StripeOrder, int | None], GroupTiles],
+    )
+    _known_stripes: dict[tuple[StripeOrder, int], ReadyStripes] = field(
+        init=False,
+        repr=False,
+        compare=False,
+        default_factory=dict[tuple[StripeOrder, int], ReadyStripes],
     )
     _known_to_fit: dict[StripeOrder, bool] = field(
         init=False, repr=False, compare=False, default_factory=dict[StripeOrder, bool]
@@ -177,10 +183,8 @@ class GroupSchedules:
     def _fits(self, order: StripeOrder) -> bool:
         """Whether the tiles of each operation fit together, of the first stripes."""
         if order not in self._known_to_fit:
-            tiles = self._tiles_of(order, first=MANY)
             try:
-                graph = tiles.in_order(order.behind, MANY)
-                check_demand(graph, self._turns(tiles, graph, order, MANY), self._ranges)
+                check_demand(*self._first_turns(order), self._ranges)
                 self._known_to_fit[order] = True
             except InfeasibleError:
                 self._known_to_fit[order] = False
@@ -194,32 +198,27 @@ class GroupSchedules:
         Lines roll as far as they fit. What is not expected to be clearly faster than some schedules
         that are known is left out: memories and ports, at which nobody looked, make it slower.
         """
-        stripes = partial(self._ready_stripes, {})
         most = _CLEARLY * min(schedule.cycles for schedule in found.values())
-        options = (self._when_ready(preference, stripes) for preference in Preference)
+        options = map(self._when_ready, Preference)
         return self._fitting(
             order for order, cycles in chain.from_iterable(options) if cycles < most
         )
 
-    def _ready_stripes(
-        self, known: dict[tuple[Lags, int], ReadyStripes], behind: Lags, most: int
-    ) -> ReadyStripes:
-        """Return some stripes where all lines roll that can, whether they fit or not.
+    def _ready_stripes(self, order: StripeOrder, most: int) -> ReadyStripes:
+        """Return some stripes to be put in the order in which they can start, made once.
 
         Args:
-            known: What has been returned before.
-            behind: Which chains lag.
+            order: Which chains lag, and which lines roll, whether they fit or not.
             most: How many stripes.
         """
-        if (behind, most) not in known:
-            order = StripeOrder(behind, rolls=frozenset(self._tiles.may_roll(behind)))
+        key = replace(order, preference=None), most
+        if key not in self._known_stripes:
             tiles = self._tiles_of(order, first=MANY)
-            known[behind, most] = _ready_stripes(tiles, tiles.in_order(behind, most), behind, most)
-        return known[behind, most]
+            graph, places = tiles.in_order(order.behind, most), tiles.places(order.behind, most)
+            self._known_stripes[key] = ReadyStripes(graph, places, tiles.arch)
+        return self._known_stripes[key]
 
-    def _when_ready(
-        self, preference: Preference, stripes: Callable[[Lags, int], ReadyStripes]
-    ) -> Iterator[tuple[StripeOrder, float]]:
+    def _when_ready(self, preference: Preference) -> Iterator[tuple[StripeOrder, float]]:
         """Yield the orders of a preference that are promising, with what they may take [cycle]."""
         known: dict[Lags, StripeOrder] = {}
 
@@ -227,6 +226,10 @@ class GroupSchedules:
             if behind not in known:
                 known[behind] = self._rolling(StripeOrder(behind, preference=preference))
             return self._fits(known[behind])
+
+        def stripes(behind: Lags, most: int) -> ReadyStripes:
+            rolls = frozenset(self._tiles.may_roll(behind))
+            return self._ready_stripes(StripeOrder(behind, rolls=rolls), most)
 
         def makespan(behind: Lags, most: int) -> int:
             return stripes(behind, most).order(preference).cycles
@@ -342,24 +345,25 @@ class GroupSchedules:
         return self._tiles_of(order).in_order(behind=order.behind)
 
     def _issued(self, graph: TileGraph, order: StripeOrder) -> TileSchedule:
-        turns = self._turns(self._tiles_of(order), graph, order)
+        turns = self._turns(graph, order)
         return schedule_turns(graph, require_arch(self.module), self._ranges, turns)
 
-    def _turns(
-        self, tiles: GroupTiles, graph: TileGraph, order: StripeOrder, most: int | None = None
-    ) -> tuple[Turn, ...]:
-        """Return the turns of an order.
-
-        Args:
-            tiles: Of the group.
-            graph: The same in that order.
-            order: The order.
-            most: Of how many stripes the graph is; all of them by default.
-        """
+    def _turns(self, graph: TileGraph, order: StripeOrder) -> tuple[Turn, ...]:
+        """Return the turns of the tiles of an order."""
+        tiles = self._tiles_of(order)
         if order.preference is None:
             return issue_order(graph, len(tiles.arch.npus), order.dealing)
-        stripes = _ready_stripes(tiles, graph, order.behind, most)
+        stripes = ReadyStripes(graph, tiles.places(order.behind), tiles.arch)
         return stripes.order(order.preference).turns
+
+    def _first_turns(self, order: StripeOrder) -> tuple[TileGraph, tuple[Turn, ...]]:
+        """Return the tiles of the first stripes, and their turns."""
+        if order.preference is not None:
+            stripes = self._ready_stripes(order, MANY)
+            return stripes.graph, stripes.order(order.preference).turns
+        tiles = self._tiles_of(order, first=MANY)
+        graph = tiles.in_order(order.behind, MANY)
+        return graph, issue_order(graph, len(tiles.arch.npus), order.dealing)
 
     def _dealt(self, tiles: GroupTiles) -> Mapping[Dealing, TileSchedule]:
         graph, arch = tiles.in_order(), require_arch(self.module)
@@ -385,12 +389,6 @@ class GroupSchedules:
         nests = {item.operator: item.nest for item in mappings if item is not None}
         arch, place = require_arch(module), self._place
         return GroupTiles(module.graph, group.members, group.rows, nests, arch, place, self.first)
-
-
-def _ready_stripes(
-    tiles: GroupTiles, graph: TileGraph, behind: Lags, most: int | None
-) -> ReadyStripes:
-    return ReadyStripes(graph, tiles.places(behind, most), tiles.arch)
 
 
 def _best_order(found: Mapping[StripeOrder, TileSchedule]) -> StripeOrder:

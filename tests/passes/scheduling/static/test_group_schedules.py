@@ -67,7 +67,11 @@ def test_one_npu_shares_no_copies():
     found = schedules("bottleneck", 1)
 
     assert all(
-        not order.shares_copies and order.dealing is Dealing.FROM_FIRST for order in found.by_order
+        order
+        == StripeOrder(
+            order.behind, is_apart=order.is_apart, rolls=order.rolls, preference=order.preference
+        )
+        for order in found.by_order
     )
 
 
