@@ -10,16 +10,20 @@ that leaves space for outputs. Accumulator tiles that leave unfinished are spill
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from ....ir.arch import Architecture
 from ....ir.errors import InfeasibleError
 from ....ir.isa.instructions import Space, Unit
-from ....ir.tiles.events import EventKind
-from ....ir.tiles.graph import Range, Role, TileGraph, TileOp
+from ....ir.tiles.cells import TensorCells
+from ....ir.tiles.events import INWARDS, EventKind
+from ....ir.tiles.graph import Range, Role, Tile, TileGraph, TileOp
 from ....ir.tiles.hazards import Met, PlacedContent
+from ....ir.tiles.regions import base_of
 from ....ir.tiles.schedule import TileSchedule
+from ....ir.tiles.touches import OffChip, OnChip, SpilledSums
 from ..engine.address_space import NEVER
-from ..timing.retime import timed
+from ..timing.retime import clocked
 from .demand import check_demand, too_many
 from .fixed_places import NOWHERE, FixedPlaces, fixed_places
 from .issue_order import Dealing, Turn, dealings
@@ -181,7 +185,8 @@ class _Run:
         known = self.places.addresses, self.places.since
         self.memory = TileMemory(self.graph, self.time, self.spaces, self.order, *known)
         self.blocks: dict[tuple[int, int], PlacedContent] = {}
-        self.resident: dict[tuple[str, int], PlacedContent] = {}
+        self.cells = TensorCells(self.graph)
+        self.whole: dict[OnChip | OffChip | SpilledSums, PlacedContent] = {}
         self.horizon = 0
         self.scout = 0
         self.written: dict[int, int] = {}
@@ -203,7 +208,7 @@ class _Run:
             scheduler="static",
             cycles=0,  # the clock tells
         )
-        return timed(found, self.arch)
+        return clocked(found, self.time.works, self.time.asked)
 
     def _execute(self) -> None:
         ahead = len(self.arch.npus)
@@ -290,9 +295,9 @@ class _Run:
         block = self.time.claim(item.space, owner, address, item.occupied, item.rolls)
         self.blocks[tile, owner] = block
         if item.role in LOADED:
-            self._transfer(EventKind.LOAD, tile, npu, writes=((block, None),))
+            self._transfer(EventKind.LOAD, tile, npu)
         elif tile in self.spilled:
-            self._transfer(EventKind.RETRIEVE, tile, npu, writes=((block, None),))
+            self._transfer(EventKind.RETRIEVE, tile, npu)
             self.spilled.discard(tile)
         return True
 
@@ -302,20 +307,14 @@ class _Run:
             self.hurried.add(tile)
         is_sum = self.graph.tiles[tile].role is Role.PSUM
         if is_sum and self.written.get(tile, 0) > 0:
-            block = self.blocks[tile, npu]
-            self._transfer(EventKind.SPILL, tile, npu, reads=((block, None),))
+            self._transfer(EventKind.SPILL, tile, npu)
             self.spilled.add(tile)
         self.memory.end(tile, npu)
 
-    def _transfer(
-        self,
-        kind: EventKind,
-        tile: int,
-        npu: int,
-        *,
-        reads: tuple[Met, ...] = (),
-        writes: tuple[Met, ...] = (),
-    ) -> None:
+    def _transfer(self, kind: EventKind, tile: int, npu: int) -> None:
+        """Move a tile between off-chip memory and where it is placed."""
+        chip, outside = (self.blocks[self.memory.owned(tile, npu)], None), self._outside(tile)
+        reads, writes = (outside, (chip,)) if kind in INWARDS else ((chip,), outside)
         number = self.time.add(
             kind,
             tile,
@@ -323,23 +322,45 @@ class _Run:
             self.time.dma_channel(),
             reads=reads,
             writes=writes,
-            author=kind.value,
-            npu=npu,
+            npu=self.memory.owned(tile, npu)[1],
         )
         self.memory.touch(tile, npu, number)
 
-    def _block(self, tile: int, npu: int) -> PlacedContent:
+    def _outside(self, tile: int) -> tuple[Met, ...]:
+        """Return what a tile is off chip, where somebody may have to wait for it."""
         item = self.graph.tiles[tile]
-        if not item.is_resident:
-            return self.blocks[self.memory.owned(tile, npu)]
-        assert item.address is not None
-        key = (item.tensor, item.address)
-        if key not in self.resident:
-            self.resident[key] = self.time.claim(item.space, 0, item.address, item.bytes)
-        return self.resident[key]
+        if item.role is Role.PSUM:
+            return ((self._content(SpilledSums(tile)), None),)
+        if item.tensor not in self._read_back:
+            return ()
+        return ((self._content(OffChip(item.tensor)), self.cells.of(tile)),)
+
+    @cached_property
+    def _read_back(self) -> frozenset[str]:
+        """Tensors that are stored by some operations and loaded for others."""
+        tiles = [item for item in self.graph.tiles if not item.is_resident]
+        loaded = {item.tensor for item in tiles if item.role in LOADED}
+        return frozenset(loaded.intersection(item.tensor for item in tiles if item.role is Role.O))
+
+    def _content(self, storage: OffChip | SpilledSums) -> PlacedContent:
+        if storage not in self.whole:
+            self.whole[storage] = PlacedContent(0, 0)
+        return self.whole[storage]
+
+    def _resident(self, tile: Tile) -> PlacedContent:
+        """Return the content of the tensor that a resident tile is part of."""
+        storage = OnChip(tile.tensor, base_of(tile))
+        if storage not in self.whole:
+            size = self.cells.elements[tile.tensor] * tile.element_bytes
+            self.whole[storage] = self.time.claim(tile.space, 0, storage.base, size)
+        return self.whole[storage]
 
     def _met(self, op: TileOp, tile: int, npu: int) -> Met:
-        return self._block(tile, npu), self.graph.rows(op, tile)
+        """Return what an operation touches of a tile, where it lies."""
+        item = self.graph.tiles[tile]
+        if not item.is_resident:
+            return self.blocks[self.memory.owned(tile, npu)], self.graph.rows(op, tile)
+        return self._resident(item), self.cells.of(tile)
 
     def _issue(self, number: int, npu: int) -> None:
         op = self.graph.ops[number]
@@ -354,7 +375,6 @@ class _Run:
             npu,
             reads=[self._met(op, tile, npu) for tile in (*op.reads, *before)],
             writes=(self._met(op, op.out, npu),),
-            author=op.operator,
             clear=clear,
         )
         for tile in (*op.reads, op.out):
@@ -368,7 +388,7 @@ class _Run:
             self.memory.end(op.reads[0], npu)
         item = self.graph.tiles[op.out]
         if item.role is Role.O and self._is_complete(op.out) and not item.is_resident:
-            self._transfer(EventKind.STORE, op.out, npu, reads=((self._block(op.out, npu), None),))
+            self._transfer(EventKind.STORE, op.out, npu)
             if op.out not in self.graph.readers:
                 self.memory.end(op.out, npu)
 

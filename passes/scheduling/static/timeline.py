@@ -13,20 +13,29 @@ from ....ir.tiles.events import Event, EventKind
 from ....ir.tiles.graph import TileGraph
 from ....ir.tiles.hazards import HazardTracker, Met, PlacedContent, Ticks, waits_for
 from ..engine.engines import Engines
+from ..timing.retime import Asked
 from ..timing.work import Work, Works
 
 
 @dataclass(slots=True)
 class Timeline:
-    """Events so far and when each engine is free; local to one scheduling run."""
+    """Events so far and when each engine is free; local to one scheduling run.
+
+    Attributes:
+        arch: The machine.
+        graph: Tiles and operations.
+        events: What happens, with the times that it is expected to take.
+        asked: What each of these events waits for, and does.
+        tracker: What lies where on chip.
+    """
 
     arch: Architecture
     graph: TileGraph
     events: list[Event] = field(default_factory=list[Event])
+    asked: list[Asked] = field(default_factory=list[Asked])
     tracker: HazardTracker = field(default_factory=HazardTracker)
     works: Works = field(init=False)
     engines: Engines = field(init=False)
-    _channels: list[int] = field(init=False)
     _ends: dict[int, list[int]] = field(default_factory=dict[int, list[int]])
     _latest: dict[int, Event] = field(default_factory=dict[int, Event])
     _queues: dict[tuple[Unit, int], int] = field(default_factory=dict[tuple[Unit, int], int])
@@ -34,22 +43,21 @@ class Timeline:
     def __post_init__(self) -> None:
         self.works = Works(self.graph, self.arch)
         self.engines = Engines(self.arch)
-        self._channels = [self.queue(Unit.DMA, item) for item in range(self.arch.dma.channels)]
 
-    def queue(self, unit: Unit, index: int) -> int:
-        """Return the number of a queue."""
+    def _queue(self, unit: Unit, index: int) -> int:
+        """Return the number of a queue; they are numbered as they get events."""
         number = self._queues.setdefault((unit, index), len(self._queues))
         self._ends.setdefault(number, [0])
         return number
 
     def free_at(self, unit: Unit, index: int) -> int:
         """Return the cycle at which an engine has finished all its events so far."""
-        return self._ends[self.queue(unit, index)][-1]
+        number = self._queues.get((unit, index))
+        return 0 if number is None else self._ends[number][-1]
 
     def dma_channel(self) -> int:
         """Return the channel that is free first."""
-        ends = [self._ends[number][-1] for number in self._channels]
-        return ends.index(min(ends))
+        return min(range(self.arch.dma.channels), key=lambda item: self.free_at(Unit.DMA, item))
 
     def claim(
         self, space: Space, npu: int, address: int, size: int, rolls: int = 0
@@ -74,7 +82,6 @@ class Timeline:
         *,
         reads: Iterable[Met],
         writes: Iterable[Met],
-        author: str,
         clear: bool = False,
         npu: int | None = None,
     ) -> int:
@@ -85,19 +92,19 @@ class Timeline:
             subject: To which tile or operation.
             unit: Kind of engine.
             index: Which of them.
-            reads: What it reads on chip.
-            writes: What it writes there.
-            author: Who writes.
+            reads: What it reads.
+            writes: What it writes.
             clear: Whether accumulation starts from zero.
             npu: Whose memory a transfer touches; the engine's own otherwise.
         """
-        queue = self.queue(unit, index)
-        reads, writes = tuple(reads), tuple(writes)
+        queue = self._queue(unit, index)
+        reads, writes, author = tuple(reads), tuple(writes), kind.value
         before: list[Ticks] = [block.before_read(cells) for block, cells in reads]
         before += [block.before_write(author, cells) for block, cells in writes]
         ends = self._ends
         ready = 0
-        for other, tick in waits_for(before, queue).items():
+        waits = waits_for(before, queue)
+        for other, tick in waits.items():
             ready = max(ready, ends[other][tick])
         owner = index if npu is None else npu
         work = self.works.to_do(kind, subject, owner, clear=clear)
@@ -124,6 +131,7 @@ class Timeline:
         for block, cells in writes:
             block.note_write(queue, tick, author, cells)
         self.events.append(event)
+        self.asked.append(Asked(waits, work))
         return len(self.events) - 1
 
     def _on_array(self, ready: int, work: Work, queue: int) -> tuple[int, int, int, int]:

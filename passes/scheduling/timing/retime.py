@@ -1,13 +1,15 @@
 """Tell when the events of a schedule run on the machine: waits, work and the clock."""
 
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from ....ir.arch import Architecture
 from ....ir.isa.instructions import Unit
 from ....ir.proof import Scope
 from ....ir.tiles.events import Event
-from ....ir.tiles.hazards import ScheduleHazards, waits_for
+from ....ir.tiles.hazards import ScheduleHazards, Ticks, waits_for
 from ....ir.tiles.schedule import TileSchedule
 from ....ir.tiles.touches import Accesses
 from .clock import Share, Span, Task, run_queues
@@ -15,13 +17,60 @@ from .work import Work, Works
 from .work_bound import work_bound
 
 
+class Asked(NamedTuple):
+    """What an event asks of the machine.
+
+    Attributes:
+        waits: Per queue, the number of its last event that has to end before; not of its own.
+        work: What it does.
+    """
+
+    waits: Ticks
+    work: Work
+
+
 def timed(schedule: TileSchedule, arch: Architecture) -> TileSchedule:
     """Return a schedule with the times that the machine needs for its events, in their order.
 
     Lowering follows the same hazards, so that this is what the simulator counts. Where nothing
     better is proven of all schedules, the bound is what no order of these events can beat.
+
+    Args:
+        schedule: Its times do not matter.
+        arch: The machine.
     """
-    run = _Retiming(schedule, arch)
+    works, hazards = Works(schedule.graph, arch), ScheduleHazards(schedule)
+    queues, lengths = queue_numbers(schedule.events), Counter[int]()
+    asked: list[Asked] = []
+    for number, event in enumerate(schedule.events):
+        queue = queues[event.unit, event.index]
+        upcoming = hazards.before(number)
+        work = works.of(event, memory_owner(hazards.accesses, number))
+        asked.append(Asked(waits_for((upcoming.waits,), queue), work))
+        lengths[queue] += 1
+        hazards.note(upcoming, queue, lengths[queue])
+    return clocked(schedule, works, asked)
+
+
+def queue_numbers(events: Iterable[Event]) -> Mapping[tuple[Unit, int], int]:
+    """Return the number of each engine's queue, in the order in which they get events.
+
+    Args:
+        events: Of all queues.
+    """
+    engines = dict.fromkeys((event.unit, event.index) for event in events)
+    return {engine: number for number, engine in enumerate(engines)}
+
+
+def clocked(schedule: TileSchedule, works: Works, asked: Sequence[Asked]) -> TileSchedule:
+    """Return a schedule with its times, where it is known what each event waits for.
+
+    Args:
+        schedule: Its times do not matter.
+        works: Of its tiles on the machine.
+        asked: What each event asks of the machine; queues as :func:`queue_numbers` has them.
+    """
+    run = _Clocking(schedule, works, asked)
     for number in range(len(schedule.events)):
         run.add(number)
     return run.finish()
@@ -37,47 +86,38 @@ def lone_works(schedule: TileSchedule, arch: Architecture) -> tuple[Work, ...]:
 
 
 @dataclass
-class _Retiming:
+class _Clocking:
     """One schedule on its way to the clock.
 
     Attributes:
         schedule: Its times do not matter.
-        arch: The machine.
-        queues: Number of each engine's queue.
+        works: Of its tiles.
+        asked: What each event asks of the machine.
         tasks: Per queue.
         members: Per queue the numbers of its events.
-        asked: Per event the kind of its engine and its work.
     """
 
     schedule: TileSchedule
-    arch: Architecture
-    queues: dict[tuple[Unit, int], int] = field(default_factory=dict[tuple[Unit, int], int])
-    tasks: list[list[Task]] = field(default_factory=list[list[Task]])
-    members: list[list[int]] = field(default_factory=list[list[int]])
-    asked: list[tuple[Unit, Work]] = field(default_factory=list[tuple[Unit, Work]])
+    works: Works
+    asked: Sequence[Asked]
+    tasks: list[list[Task]] = field(init=False)
+    members: list[list[int]] = field(init=False)
     _shapes: dict[Work, Task] = field(default_factory=dict[Work, Task])
 
     def __post_init__(self) -> None:
-        self.works = Works(self.schedule.graph, self.arch)
-        self.hazards = ScheduleHazards(self.schedule)
+        self.queues = queue_numbers(self.schedule.events)
+        self.tasks = [[] for _ in self.queues]
+        self.members = [[] for _ in self.queues]
         self.bandwidths = self.works.ports.bandwidths
         self.ports = {name: number for number, name in enumerate(self.bandwidths)}
 
     def add(self, number: int) -> None:
         """Take the next event."""
-        event = self.schedule.events[number]
-        queue = self.queues.setdefault((event.unit, event.index), len(self.queues))
-        if queue == len(self.tasks):
-            self.tasks.append([])
-            self.members.append([])
-        upcoming = self.hazards.before(number)
-        waits = tuple(sorted(waits_for((upcoming.waits,), queue).items()))
-        work = self.works.of(event, memory_owner(self.hazards.accesses, number))
+        event, (waits, work) = self.schedule.events[number], self.asked[number]
+        queue = self.queues[event.unit, event.index]
         self.members[queue].append(number)
-        self.asked.append((event.unit, work))
         # as `_replace` would, but for many events
-        self.tasks[queue].append(Task(waits, *self._task(work)[1:]))
-        self.hazards.note(upcoming, queue, len(self.tasks[queue]))
+        self.tasks[queue].append(Task(tuple(sorted(waits.items())), *self._task(work)[1:]))
 
     def _task(self, work: Work) -> Task:
         if work not in self._shapes:
@@ -104,7 +144,8 @@ class _Retiming:
         found = self.schedule.rescheduled(events=tuple(events), cycles=last_end(events))
         if found.scope is Scope.ALL_SCHEDULES:
             return found
-        bound = work_bound(self.asked, self.works)
+        pairs = zip(events, self.asked, strict=True)
+        bound = work_bound(((event.unit, item.work) for event, item in pairs), self.works)
         scope = Scope.GIVEN_EVENTS if bound else None
         return found.rescheduled(cycles_lower_bound=bound, scope=scope)
 
