@@ -16,6 +16,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
+from operator import itemgetter
 from typing import NamedTuple
 
 import numpy as np
@@ -137,6 +138,9 @@ class Tile:
         return dense_strides(self.shape, self.element_bytes)
 
 
+_SUMS_OF_BOX = itemgetter(*map(DIMS.index, (Dim.N, Dim.G, Dim.K, Dim.P, Dim.Q)))
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TileOp:
     """The work of one instruction on tiles.
@@ -204,8 +208,7 @@ class TileOp:
     @property
     def sums(self) -> tuple[Range, ...]:
         """Index ranges ``N G K P Q`` of the accumulators that it adds to."""
-        ranges = dict(zip(DIMS, self.box, strict=True))
-        return tuple(ranges[dim] for dim in (Dim.N, Dim.G, Dim.K, Dim.P, Dim.Q))
+        return _SUMS_OF_BOX(self.box)
 
 
 def shifted(box: tuple[Range, ...], channels: int) -> tuple[Range, ...]:

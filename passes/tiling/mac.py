@@ -170,6 +170,16 @@ class MacOperations:
         self._placer = _Placer(self.cuts, self.dims, self.collector, level)
         self._known: dict[tuple[Role, tuple[int, ...]], int] = {}
 
+    def go_on(self, first_row: int, lines: int | None) -> None:
+        """Make as many other rows next; tiles of weights and what the array runs remain.
+
+        Args:
+            first_row: First of these rows.
+            lines: Tile that holds all inputs.
+        """
+        self.first_row, self.lines = first_row, lines
+        self._known = {key: tile for key, tile in self._known.items() if key[0] is Role.W}
+
     def ranges(self, index: tuple[int, ...]) -> Ranges | None:
         """Return the index ranges inside of outer loops, in the operator's own rows."""
         found = self.cuts.ranges(index)

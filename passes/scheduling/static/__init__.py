@@ -9,5 +9,6 @@
 - ``issue_order``: which NPU takes which turn; ``tile_memory``: which tile is where on chip;
 - ``demand``: what tiles need at once, before any is placed; ``fixed_places``: addresses of inner
   tiles beforehand, where taking them in turn leaves space in pieces;
+- ``contents``: what lies where meanwhile, and what of it an event touches;
 - ``timeline``: when events run, as predicted while they are issued.
 """

@@ -10,20 +10,16 @@ that leaves space for outputs. Accumulator tiles that leave unfinished are spill
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from functools import cached_property
 
 from ....ir.arch import Architecture
 from ....ir.errors import InfeasibleError
 from ....ir.isa.instructions import Space, Unit
-from ....ir.tiles.cells import TensorCells
 from ....ir.tiles.events import INWARDS, EventKind
-from ....ir.tiles.graph import Range, Role, Tile, TileGraph, TileOp
-from ....ir.tiles.hazards import Met, PlacedContent
-from ....ir.tiles.regions import base_of
+from ....ir.tiles.graph import Range, Role, TileGraph, TileOp
 from ....ir.tiles.schedule import TileSchedule
-from ....ir.tiles.touches import OffChip, OnChip, SpilledSums
 from ..engine.address_space import NEVER
 from ..timing.retime import clocked
+from .contents import RunContents
 from .demand import check_demand, too_many
 from .fixed_places import NOWHERE, FixedPlaces, fixed_places
 from .issue_order import Dealing, Turn, dealings
@@ -184,9 +180,7 @@ class _Run:
         self.time = Timeline(self.arch, self.graph)
         known = self.places.addresses, self.places.since
         self.memory = TileMemory(self.graph, self.time, self.spaces, self.order, *known)
-        self.blocks: dict[tuple[int, int], PlacedContent] = {}
-        self.cells = TensorCells(self.graph)
-        self.whole: dict[OnChip | OffChip | SpilledSums, PlacedContent] = {}
+        self.contents = RunContents(self.graph, self.memory, self.time)
         self.horizon = 0
         self.scout = 0
         self.written: dict[int, int] = {}
@@ -292,8 +286,7 @@ class _Run:
         for occupant in leaving:
             self._leave(occupant.tile, owner)
         self.memory.enter(tile, npu, address)
-        block = self.time.claim(item.space, owner, address, item.occupied, item.rolls)
-        self.blocks[tile, owner] = block
+        self.contents.place(tile, owner, address)
         if item.role in LOADED:
             self._transfer(EventKind.LOAD, tile, npu)
         elif tile in self.spilled:
@@ -313,7 +306,7 @@ class _Run:
 
     def _transfer(self, kind: EventKind, tile: int, npu: int) -> None:
         """Move a tile between off-chip memory and where it is placed."""
-        chip, outside = (self.blocks[self.memory.owned(tile, npu)], None), self._outside(tile)
+        chip, outside = self.contents.placed(tile, npu), self.contents.off_chip(tile)
         reads, writes = (outside, (chip,)) if kind in INWARDS else ((chip,), outside)
         number = self.time.add(
             kind,
@@ -326,42 +319,6 @@ class _Run:
         )
         self.memory.touch(tile, npu, number)
 
-    def _outside(self, tile: int) -> tuple[Met, ...]:
-        """Return what a tile is off chip, where somebody may have to wait for it."""
-        item = self.graph.tiles[tile]
-        if item.role is Role.PSUM:
-            return ((self._content(SpilledSums(tile)), None),)
-        if item.tensor not in self._read_back:
-            return ()
-        return ((self._content(OffChip(item.tensor)), self.cells.of(tile)),)
-
-    @cached_property
-    def _read_back(self) -> frozenset[str]:
-        """Tensors that are stored by some operations and loaded for others."""
-        tiles = [item for item in self.graph.tiles if not item.is_resident]
-        loaded = {item.tensor for item in tiles if item.role in LOADED}
-        return frozenset(loaded.intersection(item.tensor for item in tiles if item.role is Role.O))
-
-    def _content(self, storage: OffChip | SpilledSums) -> PlacedContent:
-        if storage not in self.whole:
-            self.whole[storage] = PlacedContent(0, 0)
-        return self.whole[storage]
-
-    def _resident(self, tile: Tile) -> PlacedContent:
-        """Return the content of the tensor that a resident tile is part of."""
-        storage = OnChip(tile.tensor, base_of(tile))
-        if storage not in self.whole:
-            size = self.cells.elements[tile.tensor] * tile.element_bytes
-            self.whole[storage] = self.time.claim(tile.space, 0, storage.base, size)
-        return self.whole[storage]
-
-    def _met(self, op: TileOp, tile: int, npu: int) -> Met:
-        """Return what an operation touches of a tile, where it lies."""
-        item = self.graph.tiles[tile]
-        if not item.is_resident:
-            return self.blocks[self.memory.owned(tile, npu)], self.graph.rows(op, tile)
-        return self._resident(item), self.cells.of(tile)
-
     def _issue(self, number: int, npu: int) -> None:
         op = self.graph.ops[number]
         clear = op.accumulates and (op.out, op.sums) not in self.cleared
@@ -373,8 +330,8 @@ class _Run:
             number,
             op.unit,
             npu,
-            reads=[self._met(op, tile, npu) for tile in (*op.reads, *before)],
-            writes=(self._met(op, op.out, npu),),
+            reads=[self.contents.met(op, tile, npu) for tile in (*op.reads, *before)],
+            writes=(self.contents.met(op, op.out, npu),),
             clear=clear,
         )
         for tile in (*op.reads, op.out):

@@ -36,6 +36,7 @@ class Timeline:
     tracker: HazardTracker = field(default_factory=HazardTracker)
     works: Works = field(init=False)
     engines: Engines = field(init=False)
+    _channels: list[int] = field(init=False)
     _ends: dict[int, list[int]] = field(default_factory=dict[int, list[int]])
     _latest: dict[int, Event] = field(default_factory=dict[int, Event])
     _queues: dict[tuple[Unit, int], int] = field(default_factory=dict[tuple[Unit, int], int])
@@ -43,6 +44,7 @@ class Timeline:
     def __post_init__(self) -> None:
         self.works = Works(self.graph, self.arch)
         self.engines = Engines(self.arch)
+        self._channels = [0] * self.arch.dma.channels
 
     def _queue(self, unit: Unit, index: int) -> int:
         """Return the number of a queue; they are numbered as they get events."""
@@ -52,12 +54,14 @@ class Timeline:
 
     def free_at(self, unit: Unit, index: int) -> int:
         """Return the cycle at which an engine has finished all its events so far."""
+        if unit is Unit.DMA:
+            return self._channels[index]
         number = self._queues.get((unit, index))
         return 0 if number is None else self._ends[number][-1]
 
     def dma_channel(self) -> int:
         """Return the channel that is free first."""
-        return min(range(self.arch.dma.channels), key=lambda item: self.free_at(Unit.DMA, item))
+        return self._channels.index(min(self._channels))
 
     def claim(
         self, space: Space, npu: int, address: int, size: int, rolls: int = 0
@@ -126,6 +130,8 @@ class Timeline:
         tick = len(ends[queue])
         ends[queue].append(event.end)
         self._latest[queue] = event
+        if unit is Unit.DMA:
+            self._channels[index] = end
         for block, cells in reads:
             block.note_read(queue, tick, cells)
         for block, cells in writes:

@@ -6,7 +6,7 @@ read and write lines (:mod:`.line_tiles`).
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from ....ir.arch import Architecture
@@ -101,6 +101,12 @@ class ChainTiler:
     arch: Architecture
     is_early: bool
     is_apart: bool
+    _runs: dict[tuple[str, int], MacOperations] = field(
+        init=False,
+        repr=False,
+        compare=False,
+        default_factory=dict[tuple[str, int], MacOperations],
+    )
 
     @property
     def members(self) -> Members:
@@ -215,6 +221,17 @@ class ChainTiler:
     def _run_of(self, chain: Chain, made: Range) -> MacOperations:
         """Return what makes the operations of a chain's first member, for some of its rows."""
         head = chain[0]
+        source, key = head.operands[0], (head.name, made.size)
+        if key not in self._runs:
+            self._runs[key] = self._made_run(chain, made.size)
+        is_line = self.members.is_striped and source not in self.members.place.addresses
+        lines = self.lines.tile_with(source, made) if is_line else None
+        self._runs[key].go_on(made.start, lines)
+        return self._runs[key]
+
+    def _made_run(self, chain: Chain, rows: int) -> MacOperations:
+        """Return what makes the operations of a chain's first member, for so many rows."""
+        head = chain[0]
         if not self.members.made_here.isdisjoint(weights_of(head)):
             raise InfeasibleError(
                 f"%{head.name} needs all of %{head.operands[1]} of its group for every row",
@@ -228,13 +245,10 @@ class ChainTiler:
             self.members.place,
             self.collector,
             self.members.resident_operands(chain),
-            made.size,
+            rows,
             is_apart=self.is_apart,
         )
-        run.first_row = made.start
         source = head.operands[0]
-        if self.members.is_striped and source not in self.members.place.addresses:
-            run.lines = self.lines.tile_with(source, made)
         channel = self.members.home(head.name).channel if len(chain) == 1 else 0
         run.first_channels = (self.members.home(source).channel, channel)
         return run
