@@ -113,12 +113,17 @@ class NestBatch:
 
     @cached_property
     def tails(self) -> Ints:
-        """Extents inside of each position of the temporal loops, ``[B, L + 1, 8]``."""
-        columns = per_dim(self.dims, self.extents)
-        tails = np.ones((len(self), columns.shape[1] + 1, len(DIMS)), np.int64)
-        for at in reversed(range(columns.shape[1])):  # faster than NumPy's product along an axis
-            np.multiply(tails[:, at + 1], columns[:, at], out=tails[:, at])
-        return tails
+        """Extents inside of each position of the temporal loops, ``[B, L + 1, 8]``.
+
+        What nests have of one dimension at one position lies side by side.
+        """
+        dims, extents = np.ascontiguousarray(self.dims.T), np.ascontiguousarray(self.extents.T)
+        found = np.ones((len(DIMS), len(dims) + 1, len(self)), np.int64)
+        for number, own in enumerate(found):
+            np.copyto(own[:-1], extents, where=dims == number)
+            for at in reversed(range(len(dims))):  # faster than NumPy's product along an axis
+                own[at] *= own[at + 1]
+        return found.transpose(2, 1, 0)
 
     def inside(self, start: Ints) -> Ints:
         """Return extents of the temporal loops from given positions inwards, ``[.., B, 8]``."""
@@ -252,7 +257,7 @@ def product_over(extents: Ints, dims: frozenset[Dim]) -> Ints:
         dims: The dimensions.
     """
     first, *others = (column for column, dim in enumerate(DIMS) if dim in dims)
-    found = extents[..., first].copy()
+    found = extents[..., first].copy(order="K")
     for column in others:
         found *= extents[..., column]
     return found
@@ -261,13 +266,6 @@ def product_over(extents: Ints, dims: frozenset[Dim]) -> Ints:
 @cache
 def _columns(dims: frozenset[Dim]) -> Bools:
     return np.array([dim in dims for dim in DIMS])
-
-
-def per_dim(dims: Ints, extents: Ints) -> Ints:
-    """Return extents with one column per dimension, 1 for loops of others, ``[B, L, 8]``."""
-    found = np.ones((*extents.shape, len(DIMS)), np.int64)
-    np.put_along_axis(found, dims[..., None], extents[..., None], axis=2)
-    return found
 
 
 def batch_nests(nests: Sequence[LoopNest]) -> NestBatch:

@@ -19,6 +19,7 @@ from ..cosma.refine import CorrectedTraffic, Measured
 from ..cosma.traffic.delay import Delay
 from . import Fuse
 from .epilogues import epilogues
+from .expected import ExpectedCycles
 from .intervals import MOST_OPERATIONS, Intervals, cycles_alone
 from .variants import Variants
 from .weights_first import weights_first
@@ -68,12 +69,13 @@ def fused_plan(
     if deadline.is_over:
         return best
     if fuse is Fuse.GROUPS:
+        expects = ExpectedCycles(graph, arch, plain.plan.budget)
 
         def beside(base: Measured, in_place: bool, most: int) -> Measured:
             order = weights_first(graph, base.plan.order)
             if order != base.plan.order:
                 base = plan_if_any(alone, order, in_place) or base
-            intervals = Intervals(graph, arch, base, traffic, delay, deadline, most)
+            intervals = Intervals(graph, arch, base, traffic, delay, expects, deadline, most)
             chosen = dict.fromkeys(intervals.groups(may_take_longer=item) for item in (True, False))
             plans = [_best_with(planned, plain, plain, groups) for groups in chosen]
             return min(plans, key=lambda item: _price(plain, item))

@@ -20,6 +20,9 @@ from ...tiling.groups.chains import chains
 from ...tiling.groups.stripes import rows_of
 from ..map_groups import problem_on, rows_of_nests
 
+_TILES = 3
+"""Part of the scratchpad, as its divisor, that tiles of a group are expected to find free."""
+
 
 @dataclass
 class ExpectedCycles:
@@ -28,12 +31,12 @@ class ExpectedCycles:
     Attributes:
         graph: The network.
         arch: The machine.
-        workspace: What members may take for their tiles [byte].
+        budget: What there is of the scratchpad [byte].
     """
 
     graph: Graph
     arch: Architecture
-    workspace: int
+    budget: int
     _known: dict[Workload, float] = field(default_factory=dict[Workload, float])
 
     def of(self, group: Group) -> float:
@@ -67,7 +70,8 @@ class ExpectedCycles:
 
     def _estimate(self, part: Workload) -> float:
         inside = frozenset({Operand.I, Operand.O})
-        problem = problem_on(self.arch, part, self.workspace, inside, Objective.LATENCY, 0)
+        workspace = self.budget // _TILES
+        problem = problem_on(self.arch, part, workspace, inside, Objective.LATENCY, 0)
         kept = self.arch.whole_capacity(self.arch.home(Operand.W).name)
         try:
             found = InTiles(mapper=OutputStationary(), npus=len(self.arch.npus)).find(

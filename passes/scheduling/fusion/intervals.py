@@ -72,9 +72,6 @@ _SAVING = 0.95
 """Part of the bytes of its steps that a group of several stripes may move at most. Stripes are for
 bytes: where tensors stay on chip anyway, they hardly ever take less time than whole operators."""
 
-_TILES = 3
-"""Part of the scratchpad, as its divisor, that tiles of a group are expected to find free."""
-
 _MOST_MEASURED, _MOST_WITH_HEIGHTS, MOST_OPERATIONS = 80, 100, 150_000
 """Groups that are measured, the same with other heights of those that are chosen, and operations
 of the tiles that are scheduled for it (10,000 to 60,000 for usual networks); then only these groups
@@ -103,6 +100,7 @@ class Intervals:
         base: The plan.
         traffic: Tells what operators and groups move.
         delay: Tells how long transfers take.
+        expects: Tells what groups are expected to take.
         deadline: When what was measured by then has to do.
         most_operations: Of tiles that are scheduled for what is measured.
     """
@@ -112,6 +110,7 @@ class Intervals:
     base: Measured
     traffic: CorrectedTraffic
     delay: Delay
+    expects: ExpectedCycles
     deadline: Deadline = NEVER
     most_operations: int = MOST_OPERATIONS
     _known: dict[Group, Cost | None] = field(default_factory=dict[Group, Cost | None])
@@ -213,7 +212,7 @@ class Intervals:
     def _expect(self, group: Group) -> float:
         """Return what the nests of a group's members take, worked out once [cycle]."""
         if group not in self._expected:
-            self._expected[group] = self._expects.of(group)
+            self._expected[group] = self.expects.of(group)
         return self._expected[group]
 
     def _ask_ahead(self, chosen: Sequence[_Placed]) -> None:
@@ -258,10 +257,6 @@ class Intervals:
     @cached_property
     def _costs(self) -> GroupCosts:
         return GroupCosts(self.graph, self.plan, self.traffic, self.delay)
-
-    @cached_property
-    def _expects(self) -> ExpectedCycles:
-        return ExpectedCycles(self.graph, self.arch, self.plan.budget // _TILES)
 
     def _least(self, start: int, stop: int) -> float:
         """Return what a group takes at least: hardly less than one inside that was measured."""

@@ -156,8 +156,7 @@ def chosen_beside(kept: str, traffic: Asked):
     )
     times = (5e5, 5e5, 5e5)
     base = Measured(plan=plan, cost=0, times=times, prospects=times)
-    intervals = Intervals(graph, load_architecture("simba"), base, traffic, Delay(bandwidth=20.0))
-    return intervals.groups()
+    return _intervals(graph, base, traffic).groups()
 
 
 @pytest.mark.parametrize(("slow", "is_tried"), [(1, False), (2000, False), (10**6, True)])
@@ -222,7 +221,13 @@ def chain_of(count: int, traffic) -> Intervals:
     ]
     plan = GraphSchedule(budget=1 << 16, order=tuple(names), streams=tuple(streams))
     base = Measured(plan=plan, cost=0, times=(5e5,) * count, prospects=(5e5,) * count)
-    return Intervals(net.build(x), load_architecture("simba"), base, traffic, Delay(bandwidth=20.0))
+    return _intervals(net.build(x), base, traffic)
+
+
+def _intervals(graph: Graph, base: Measured, traffic) -> Intervals:
+    arch = load_architecture("simba")
+    expects = ExpectedCycles(graph, arch, base.plan.budget)
+    return Intervals(graph, arch, base, traffic, Delay(bandwidth=20.0), expects)
 
 
 @pytest.mark.parametrize(("cycles", "is_enough"), [(1_762_000, True), (1_900_000, False)])
