@@ -12,7 +12,7 @@ import itertools
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from ....ir.arch import Architecture
 from ....ir.graph import Graph, Op
@@ -90,6 +90,20 @@ _Placed: TypeAlias = tuple[Group, int, int]
 """A group, its first step, and the one behind its last."""
 
 
+class _Offer(NamedTuple):
+    """A group that may be worth measuring.
+
+    Attributes:
+        group: The group.
+        estimate: What it costs at least.
+        alone: What its members cost one by one.
+    """
+
+    group: Group
+    estimate: Cost
+    alone: Cost
+
+
 @dataclass
 class Intervals:
     """The intervals of one plan without groups; local to one choice.
@@ -117,9 +131,10 @@ class Intervals:
     _expected: dict[Group, float] = field(default_factory=dict[Group, float])
     _experience: Experience = field(default_factory=Experience)
     _fastest: dict[Span, float] = field(default_factory=dict[Span, float])
-    _offers: dict[tuple[int, ...], tuple[tuple[int, Cost], ...]] = field(
+    _heights: dict[tuple[int, ...], tuple[tuple[int, Cost], ...]] = field(
         default_factory=dict[tuple[int, ...], tuple[tuple[int, Cost], ...]]
     )
+    _offers: dict[Span, tuple[_Offer, ...]] = field(default_factory=dict[Span, tuple[_Offer, ...]])
 
     def __post_init__(self) -> None:
         self._before = self.traffic.operations
@@ -194,7 +209,7 @@ class Intervals:
         if not group.rows or self._is_closed(_MOST_WITH_HEIGHTS):
             return ()
         found: list[_Placed] = []
-        for rows, estimate in self._offers[self._kinds[start:stop]]:
+        for rows, estimate in self._heights_of(start, stop):
             other = replace(group, rows=rows)
             if other in self._known:
                 continue
@@ -377,28 +392,43 @@ class Intervals:
         self, start: int, stop: int, may_take_longer: bool, share: float | None
     ) -> Iterator[tuple[Group, Cost]]:
         """Yield the groups of some steps that can be chosen, with what they cost."""
-        if stop - start < 2:
-            return
-        alike = self._kinds[start:stop]
-        if alike not in self._offers:
-            found = self._candidates(start, stop)
-            self._offers[alike] = tuple((group.rows, cost) for group, cost in found)
-        if not self._offers[alike]:
-            return
-        members = self.plan.order[start:stop]
-        alone = self._together(start, stop)
-        least = 0.0 if share is None else self._least(start, stop)
-        for rows, estimate in self._offers[alike]:
-            group, rough = Group(members=members, rows=rows), None
+        offers = self._offers_of(start, stop)
+        least = 0.0 if share is None or not offers else self._least(start, stop)
+        for group, estimate, alone in offers:
+            rough = None
             if share is not None:
                 expected = self._expected.get(group, 0.0)
                 foreseen = share * self._experience.foreseen((start, stop), expected)
-                rough = replace(estimate, cycles=max(least, estimate.cycles, foreseen))
+                rough = Cost(estimate.bytes, max(least, estimate.cycles, foreseen))
             found = self._known.get(group, rough)
             if found is None or found.bytes > alone.bytes:
                 continue
-            if may_take_longer or found.cycles <= cycles_alone(self.base, group):
+            if may_take_longer or found.cycles <= alone.cycles:
                 yield group, found
+
+    def _offers_of(self, start: int, stop: int) -> tuple[_Offer, ...]:
+        """Return the groups of some steps that may be worth measuring."""
+        if stop - start < 2:
+            return ()
+        if (start, stop) not in self._offers:
+            members, moved = self.plan.order[start:stop], self._together(start, stop).bytes
+            groups = (
+                (Group(members=members, rows=rows), cost)
+                for rows, cost in self._heights_of(start, stop)
+            )
+            self._offers[start, stop] = tuple(
+                _Offer(group, cost, Cost(moved, cycles_alone(self.base, group)))
+                for group, cost in groups
+            )
+        return self._offers[start, stop]
+
+    def _heights_of(self, start: int, stop: int) -> tuple[tuple[int, Cost], ...]:
+        """Return the heights of stripes that may be worth measuring, worked out once for likes."""
+        alike = self._kinds[start:stop]
+        if alike not in self._heights:
+            found = self._candidates(start, stop)
+            self._heights[alike] = tuple((group.rows, cost) for group, cost in found)
+        return self._heights[alike]
 
     @cached_property
     def _kinds(self) -> tuple[int, ...]:
