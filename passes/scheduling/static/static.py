@@ -202,7 +202,7 @@ class _Run:
             scheduler="static",
             cycles=0,  # the clock tells
         )
-        return clocked(found, self.time.works, self.time.asked)
+        return clocked(found, self.time.works, self.time.issued)
 
     def _execute(self) -> None:
         ahead = len(self.arch.npus)

@@ -13,7 +13,7 @@ from ....ir.tiles.events import Event, EventKind
 from ....ir.tiles.graph import TileGraph
 from ....ir.tiles.hazards import HazardTracker, Met, PlacedContent, Ticks, waits_for
 from ..engine.engines import Engines
-from ..timing.retime import Asked
+from ..timing.retime import Issued
 from ..timing.work import Work, Works
 
 
@@ -25,14 +25,14 @@ class Timeline:
         arch: The machine.
         graph: Tiles and operations.
         events: What happens, with the times that it is expected to take.
-        asked: What each of these events waits for, and does.
+        issued: What each of these events waits for, and does.
         tracker: What lies where on chip.
     """
 
     arch: Architecture
     graph: TileGraph
     events: list[Event] = field(default_factory=list[Event])
-    asked: list[Asked] = field(default_factory=list[Asked])
+    issued: list[Issued] = field(default_factory=list[Issued])
     tracker: HazardTracker = field(default_factory=HazardTracker)
     works: Works = field(init=False)
     engines: Engines = field(init=False)
@@ -137,7 +137,7 @@ class Timeline:
         for block, cells in writes:
             block.note_write(queue, tick, author, cells)
         self.events.append(event)
-        self.asked.append(Asked(waits, work))
+        self.issued.append(Issued(waits, work))
         return len(self.events) - 1
 
     def _on_array(self, ready: int, work: Work, queue: int) -> tuple[int, int, int, int]:

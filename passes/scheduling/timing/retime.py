@@ -17,8 +17,8 @@ from .work import Work, Works
 from .work_bound import work_bound
 
 
-class Asked(NamedTuple):
-    """What an event asks of the machine.
+class Issued(NamedTuple):
+    """What is known of an event when it is issued, before it has a time.
 
     Attributes:
         waits: Per queue, the number of its last event that has to end before; not of its own.
@@ -39,17 +39,28 @@ def timed(schedule: TileSchedule, arch: Architecture) -> TileSchedule:
         schedule: Its times do not matter.
         arch: The machine.
     """
-    works, hazards = Works(schedule.graph, arch), ScheduleHazards(schedule)
+    works = Works(schedule.graph, arch)
+    return clocked(schedule, works, issued_events(schedule, works))
+
+
+def issued_events(schedule: TileSchedule, works: Works) -> tuple[Issued, ...]:
+    """Return what each event of a schedule waits for, and does.
+
+    Args:
+        schedule: Its times do not matter.
+        works: Of its tiles on the machine.
+    """
+    hazards = ScheduleHazards(schedule)
     queues, lengths = queue_numbers(schedule.events), Counter[int]()
-    asked: list[Asked] = []
+    found: list[Issued] = []
     for number, event in enumerate(schedule.events):
         queue = queues[event.unit, event.index]
         upcoming = hazards.before(number)
         work = works.of(event, memory_owner(hazards.accesses, number))
-        asked.append(Asked(waits_for((upcoming.waits,), queue), work))
+        found.append(Issued(waits_for((upcoming.waits,), queue), work))
         lengths[queue] += 1
         hazards.note(upcoming, queue, lengths[queue])
-    return clocked(schedule, works, asked)
+    return tuple(found)
 
 
 def queue_numbers(events: Iterable[Event]) -> Mapping[tuple[Unit, int], int]:
@@ -62,15 +73,15 @@ def queue_numbers(events: Iterable[Event]) -> Mapping[tuple[Unit, int], int]:
     return {engine: number for number, engine in enumerate(engines)}
 
 
-def clocked(schedule: TileSchedule, works: Works, asked: Sequence[Asked]) -> TileSchedule:
+def clocked(schedule: TileSchedule, works: Works, issued: Sequence[Issued]) -> TileSchedule:
     """Return a schedule with its times, where it is known what each event waits for.
 
     Args:
         schedule: Its times do not matter.
         works: Of its tiles on the machine.
-        asked: What each event asks of the machine; queues as :func:`queue_numbers` has them.
+        issued: Of each event, what it waits for and does; queues as :func:`queue_numbers` has them.
     """
-    run = _Clocking(schedule, works, asked)
+    run = _Clocking(schedule, works, issued)
     for number in range(len(schedule.events)):
         run.add(number)
     return run.finish()
@@ -92,14 +103,14 @@ class _Clocking:
     Attributes:
         schedule: Its times do not matter.
         works: Of its tiles.
-        asked: What each event asks of the machine.
+        issued: Of each event, what it waits for and does.
         tasks: Per queue.
         members: Per queue the numbers of its events.
     """
 
     schedule: TileSchedule
     works: Works
-    asked: Sequence[Asked]
+    issued: Sequence[Issued]
     tasks: list[list[Task]] = field(init=False)
     members: list[list[int]] = field(init=False)
     _shapes: dict[Work, Task] = field(default_factory=dict[Work, Task])
@@ -113,7 +124,7 @@ class _Clocking:
 
     def add(self, number: int) -> None:
         """Take the next event."""
-        event, (waits, work) = self.schedule.events[number], self.asked[number]
+        event, (waits, work) = self.schedule.events[number], self.issued[number]
         queue = self.queues[event.unit, event.index]
         self.members[queue].append(number)
         # as `_replace` would, but for many events
@@ -144,7 +155,7 @@ class _Clocking:
         found = self.schedule.rescheduled(events=tuple(events), cycles=last_end(events))
         if found.scope is Scope.ALL_SCHEDULES:
             return found
-        pairs = zip(events, self.asked, strict=True)
+        pairs = zip(events, self.issued, strict=True)
         bound = work_bound(((event.unit, item.work) for event, item in pairs), self.works)
         scope = Scope.GIVEN_EVENTS if bound else None
         return found.rescheduled(cycles_lower_bound=bound, scope=scope)

@@ -15,9 +15,8 @@ from accnn.ir.mapping import Allocation, Loop, LoopNest
 from accnn.ir.tiles.events import EventKind
 from accnn.ir.tiles.graph import Range, Role, Tile, TileGraph, TileOp
 from accnn.ir.workload import DIMS, Dim, Operand, Workload
-from accnn.passes.scheduling.static.static import (
-    schedule_static,
-)
+from accnn.passes.scheduling.static.static import schedule_static
+from accnn.passes.scheduling.timing.retime import timed
 from tests.flow import compile_graph
 from tests.networks import NetworkBuilder
 from tests.passes.tiling.groups.fused import compile_fused
@@ -150,6 +149,24 @@ def test_unfinished_sums_are_spilled_and_retrieved_where_space_is_short():
     schedule.verify()
     kinds = [event.kind for event in schedule.events]
     assert kinds.count(EventKind.SPILL) == kinds.count(EventKind.RETRIEVE) > 0
+
+
+@pytest.mark.parametrize("distance", [0, 256])
+def test_results_wait_for_the_resident_operand_whose_place_they_take(distance: int):
+    """The first one takes the place of all of the operand, which the array still reads."""
+    graph = product(4, 1)
+    resident = {
+        number: replace(item, address=4096 + item.box[-1].start + distance * (item.role is Role.O))
+        for number, item in enumerate(graph.tiles)
+        if item.role in (Role.I, Role.O)
+    }
+    placed = tuple(resident.get(number, item) for number, item in enumerate(graph.tiles))
+
+    schedule = schedule_static(
+        replace(graph, tiles=placed, preloaded=("I",)), FOUR, ranges(1 << 16)
+    )
+
+    assert timed(schedule, FOUR) == schedule
 
 
 def test_every_part_of_the_sums_starts_from_zero():

@@ -63,8 +63,12 @@ def test_a_network_is_timed_as_the_simulator_does(budget: int | None, tiles: str
     assert predicted(tiles_of(made.module)) == simulated(made.program)
 
 
-def test_retiming_twice_is_retiming_once():
-    module = compiled("simba", chain, None).module
+@pytest.mark.parametrize(("arch", "make", "budget"), CASES)
+def test_events_wait_for_what_the_finished_schedule_says(
+    arch: str, make: Network, budget: int | None
+):
+    """What each waits for is noted while they are issued, and worked out anew by ``timed``."""
+    module = compiled(arch, make, budget).module
     assert module.arch is not None
 
     for schedule in by_themselves(module):
