@@ -86,4 +86,4 @@ class _Lowering:
             queue = self.streams.queue(event.unit, event.index)
             lowering = EventLowering(self.streams, hazards.accesses, number, nests)
             self.streams.append(queue, lowering.instruction(), upcoming.waits, event.step)
-            hazards.note(upcoming, queue, self.streams.length(queue))
+            upcoming.note(queue, self.streams.length(queue))

@@ -203,6 +203,34 @@ class NextEvent(NamedTuple):
     writes: Sequence[Met]
     author: str
 
+    def note(self, queue: int, tick: int) -> None:
+        """Record that the event was appended to a queue.
+
+        Args:
+            queue: Number of the queue.
+            tick: Events that the queue has, this one included.
+        """
+        for content, cells in self.reads:
+            content.note_read(queue, tick, cells)
+        for content, cells in self.writes:
+            content.note_write(queue, tick, self.author, cells)
+
+
+def next_event(reads: Sequence[Met], writes: Sequence[Met], author: str) -> NextEvent:
+    """Return an event, with what it must wait for.
+
+    Args:
+        reads: What it reads.
+        writes: What it writes.
+        author: Who writes.
+    """
+    waits: Ticks = {}
+    for content, cells in reads:
+        merge(waits, content.before_read(cells))
+    for content, cells in writes:
+        merge(waits, content.before_write(author, cells))
+    return NextEvent(waits, reads, writes, author)
+
 
 @dataclass
 class ScheduleHazards:
@@ -232,26 +260,7 @@ class ScheduleHazards:
             for touch in touches.writes:
                 self._contents.pop(touch.storage, None)
         author = self.schedule.events[number].kind.value
-        reads, writes = self._met(touches.reads), self._met(touches.writes)
-        waits: Ticks = {}
-        for content, cells in reads:
-            merge(waits, content.before_read(cells))
-        for content, cells in writes:
-            merge(waits, content.before_write(author, cells))
-        return NextEvent(waits, reads, writes, author)
-
-    def note(self, event: NextEvent, queue: int, tick: int) -> None:
-        """Record that an event was appended to a queue.
-
-        Args:
-            event: The event.
-            queue: Number of the queue.
-            tick: Events that the queue has, this one included.
-        """
-        for content, cells in event.reads:
-            content.note_read(queue, tick, cells)
-        for content, cells in event.writes:
-            content.note_write(queue, tick, event.author, cells)
+        return next_event(self._met(touches.reads), self._met(touches.writes), author)
 
     def _met(self, touches: Iterable[Touch]) -> list[Met]:
         return [(self._content(storage), cells) for storage, cells in touches]

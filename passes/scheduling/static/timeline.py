@@ -11,7 +11,7 @@ from ....ir.arch import Architecture
 from ....ir.isa.instructions import Space, Unit
 from ....ir.tiles.events import Event, EventKind
 from ....ir.tiles.graph import TileGraph
-from ....ir.tiles.hazards import HazardTracker, Met, PlacedContent, Ticks, waits_for
+from ....ir.tiles.hazards import HazardTracker, Met, PlacedContent, next_event, waits_for
 from ..engine.engines import Engines
 from ..timing.retime import Issued
 from ..timing.work import Work, Works
@@ -36,7 +36,6 @@ class Timeline:
     tracker: HazardTracker = field(default_factory=HazardTracker)
     works: Works = field(init=False)
     engines: Engines = field(init=False)
-    _channels: list[int] = field(init=False)
     _ends: dict[int, list[int]] = field(default_factory=dict[int, list[int]])
     _latest: dict[int, Event] = field(default_factory=dict[int, Event])
     _queues: dict[tuple[Unit, int], int] = field(default_factory=dict[tuple[Unit, int], int])
@@ -44,7 +43,6 @@ class Timeline:
     def __post_init__(self) -> None:
         self.works = Works(self.graph, self.arch)
         self.engines = Engines(self.arch)
-        self._channels = [0] * self.arch.dma.channels
 
     def _queue(self, unit: Unit, index: int) -> int:
         """Return the number of a queue; they are numbered as they get events."""
@@ -54,14 +52,13 @@ class Timeline:
 
     def free_at(self, unit: Unit, index: int) -> int:
         """Return the cycle at which an engine has finished all its events so far."""
-        if unit is Unit.DMA:
-            return self._channels[index]
         number = self._queues.get((unit, index))
         return 0 if number is None else self._ends[number][-1]
 
     def dma_channel(self) -> int:
         """Return the channel that is free first."""
-        return self._channels.index(min(self._channels))
+        ends = [self.free_at(Unit.DMA, channel) for channel in range(self.arch.dma.channels)]
+        return ends.index(min(ends))
 
     def claim(
         self, space: Space, npu: int, address: int, size: int, rolls: int = 0
@@ -102,12 +99,10 @@ class Timeline:
             npu: Whose memory a transfer touches; the engine's own otherwise.
         """
         queue = self._queue(unit, index)
-        reads, writes, author = tuple(reads), tuple(writes), kind.value
-        before: list[Ticks] = [block.before_read(cells) for block, cells in reads]
-        before += [block.before_write(author, cells) for block, cells in writes]
+        upcoming = next_event(tuple(reads), tuple(writes), kind.value)
         ends = self._ends
         ready = 0
-        waits = waits_for(before, queue)
+        waits = waits_for((upcoming.waits,), queue)
         for other, tick in waits.items():
             ready = max(ready, ends[other][tick])
         owner = index if npu is None else npu
@@ -130,12 +125,7 @@ class Timeline:
         tick = len(ends[queue])
         ends[queue].append(event.end)
         self._latest[queue] = event
-        if unit is Unit.DMA:
-            self._channels[index] = end
-        for block, cells in reads:
-            block.note_read(queue, tick, cells)
-        for block, cells in writes:
-            block.note_write(queue, tick, author, cells)
+        upcoming.note(queue, tick)
         self.events.append(event)
         self.issued.append(Issued(waits, work))
         return len(self.events) - 1

@@ -59,7 +59,7 @@ def issued_events(schedule: TileSchedule, works: Works) -> tuple[Issued, ...]:
         work = works.of(event, memory_owner(hazards.accesses, number))
         found.append(Issued(waits_for((upcoming.waits,), queue), work))
         lengths[queue] += 1
-        hazards.note(upcoming, queue, lengths[queue])
+        upcoming.note(queue, lengths[queue])
     return tuple(found)
 
 

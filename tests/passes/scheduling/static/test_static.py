@@ -16,7 +16,8 @@ from accnn.ir.tiles.events import EventKind
 from accnn.ir.tiles.graph import Range, Role, Tile, TileGraph, TileOp
 from accnn.ir.workload import DIMS, Dim, Operand, Workload
 from accnn.passes.scheduling.static.static import schedule_static
-from accnn.passes.scheduling.timing.retime import timed
+from accnn.passes.scheduling.timing.retime import issued_events, queue_numbers, timed
+from accnn.passes.scheduling.timing.work import Works
 from tests.flow import compile_graph
 from tests.networks import NetworkBuilder
 from tests.passes.tiling.groups.fused import compile_fused
@@ -153,7 +154,7 @@ def test_unfinished_sums_are_spilled_and_retrieved_where_space_is_short():
 
 @pytest.mark.parametrize("distance", [0, 256])
 def test_results_wait_for_the_resident_operand_whose_place_they_take(distance: int):
-    """The first one takes the place of all of the operand, which the array still reads."""
+    """The first one takes the place of all of the operand, which the array of NPU 0 has read."""
     graph = product(4, 1)
     resident = {
         number: replace(item, address=4096 + item.box[-1].start + distance * (item.role is Role.O))
@@ -166,7 +167,15 @@ def test_results_wait_for_the_resident_operand_whose_place_they_take(distance: i
         replace(graph, tiles=placed, preloaded=("I",)), FOUR, ranges(1 << 16)
     )
 
+    issued = issued_events(schedule, Works(schedule.graph, FOUR))
+    reader = queue_numbers(schedule.events)[Unit.MX, 0]
+    others = [
+        item.waits
+        for event, item in zip(schedule.events, issued, strict=True)
+        if event.unit is Unit.VX and event.index > 0
+    ]
     assert timed(schedule, FOUR) == schedule
+    assert [reader in waits for waits in others] == [distance == 0] * 3
 
 
 def test_every_part_of_the_sums_starts_from_zero():
