@@ -2,10 +2,13 @@
 
 Several operations may each work on a part of one accumulator tile. A part holds nothing that can
 be added to until an operation clears it, whatever became of the other parts; where the tile
-leaves the chip, those parts that hold sums leave and come back.
+leaves the chip, those parts that hold sums leave and come back. The elements of a tile that was
+only added to as a whole are alike, so that one stands for all.
 """
 
 from dataclasses import dataclass, field
+from types import EllipsisType
+from typing import TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -15,7 +18,12 @@ from .contents import NEVER
 from .events import Event, Placement
 from .graph import Range, Tile, TileGraph
 
-_Times = npt.NDArray[np.int64]
+_Times: TypeAlias = npt.NDArray[np.int64]
+_Flags: TypeAlias = npt.NDArray[np.bool_]
+_Where: TypeAlias = tuple[slice, ...] | EllipsisType
+_Key = TypeVar("_Key")
+_Element = TypeVar("_Element", np.int64, np.bool_)
+
 _NOBODY = -1
 
 
@@ -31,9 +39,7 @@ class TileSums:
     _on_chip: dict[Placement, _Times] = field(default_factory=dict[Placement, _Times])
     _adders: dict[Placement, _Times] = field(default_factory=dict[Placement, _Times])
     _spilled: dict[int, _Times] = field(default_factory=dict[int, _Times])
-    _cleared: dict[int, npt.NDArray[np.bool_]] = field(
-        default_factory=dict[int, npt.NDArray[np.bool_]]
-    )
+    _cleared: dict[int, _Flags] = field(default_factory=dict[int, _Flags])
 
     def add(self, place: Placement, part: tuple[Range, ...], event: Event) -> None:
         """Add products to a part of a tile.
@@ -52,13 +58,13 @@ class TileSums:
         """
         tile = self.graph.tiles[place.tile]
         where = _within(tile, part)
-        cleared = self._cleared.setdefault(place.tile, np.zeros(tile.shape, np.bool_))
+        cleared = _elements(self._cleared, place.tile, tile, where, np.bool_(False))
         if event.clear and cleared[where].any():
             raise VerifyError(f"clears what holds sums: tile {place.tile}")
         if not event.clear and not cleared[where].all():
             raise VerifyError(f"adds to what was not cleared: tile {place.tile}")
-        ready = self._on_chip.setdefault(place, np.full(tile.shape, NEVER, np.int64))
-        adders = self._adders.setdefault(place, np.full(tile.shape, _NOBODY, np.int64))
+        ready = _elements(self._on_chip, place, tile, where, np.int64(NEVER))
+        adders = _elements(self._adders, place, tile, where, np.int64(_NOBODY))
         is_there = (ready[where] <= event.start) | (adders[where] == event.index)
         if not event.clear and not is_there.all():
             raise VerifyError(f"adds to tile {place.tile} while it is not there")
@@ -88,7 +94,7 @@ class TileSums:
         if cleared is None or place not in self._on_chip:
             return False
         self._spilled[place.tile] = np.where(cleared, end, NEVER)
-        return bool((self._on_chip[place][cleared] <= start).all())
+        return bool((~cleared | (self._on_chip[place] <= start)).all())
 
     def retrieve(self, place: Placement, start: int, end: int) -> bool:
         """Bring back what was spilled; return whether it was off chip by then.
@@ -105,8 +111,30 @@ class TileSums:
         return True
 
 
-def _within(tile: Tile, part: tuple[Range, ...]) -> tuple[slice, ...]:
+def _within(tile: Tile, part: tuple[Range, ...]) -> _Where:
+    """Return where a part lies in the elements of a tile."""
+    if part == tile.box:
+        return ...
     return tuple(
         slice(inner.start - outer.start, inner.stop - outer.start)
         for inner, outer in zip(part, tile.box, strict=True)
     )
+
+
+def _elements(
+    kept: dict[_Key, npt.NDArray[_Element]], key: _Key, tile: Tile, where: _Where, first: _Element
+) -> npt.NDArray[_Element]:
+    """Return what is kept of a tile: of all its elements, or of one while all are alike.
+
+    Args:
+        kept: What is kept.
+        key: Of the tile.
+        tile: The tile.
+        where: Which elements will be told apart from the others.
+        first: What each element is at first.
+    """
+    if key not in kept:
+        kept[key] = np.full((1,) * len(tile.box), first)
+    if where is not ... and kept[key].shape != tile.shape:
+        kept[key] = np.broadcast_to(kept[key], tile.shape).copy()
+    return kept[key]

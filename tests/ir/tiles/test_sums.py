@@ -3,6 +3,8 @@
 from dataclasses import replace
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from accnn.ir.errors import VerifyError
 from accnn.ir.isa.instructions import Unit
@@ -105,3 +107,39 @@ def test_what_nobody_added_to_neither_leaves_nor_comes_back() -> None:
     assert sums.ready(HERE) == NEVER
     assert not sums.spill(HERE, 10, 20)
     assert not sums.retrieve(HERE, 20, 30)
+
+
+ADDS = st.tuples(st.sampled_from([ALL, FIRST, LAST]), st.booleans(), st.integers(0, 1))
+MOVES = st.sampled_from(["spill", "retrieve"])
+
+
+def followed(steps: list[tuple[tuple[Range, ...], bool, int] | str], *, halved: bool) -> list[str]:
+    """Return what becomes of sums from step to step, as far as no rule is broken.
+
+    Args:
+        steps: What is added, and what else is done, ten cycles apart; additions take 15.
+        halved: Whether what is added to as a whole is added to half by half.
+    """
+    sums, found = TileSums(graph()), list[str]()
+    for number, step in enumerate(steps):
+        start = 10 * number
+        if isinstance(step, str):
+            move = sums.spill if step == "spill" else sums.retrieve
+            found.append(f"{step} {move(HERE, start, start + 15)}")
+        else:
+            part, clear, npu = step
+            made = event(EventKind.COMPUTE, 1, Unit.MX, start, clear=clear)
+            try:
+                for item in (FIRST, LAST) if halved and part == ALL else (part,):
+                    sums.add(HERE, item, replace(made, index=npu, end=start + 15))
+            except VerifyError as error:
+                return [*found, str(error)]
+        found.append(str(sums.ready(HERE)))
+    return found
+
+
+@given(st.lists(ADDS | MOVES, max_size=8))
+def test_a_tile_is_followed_like_its_halves(
+    steps: list[tuple[tuple[Range, ...], bool, int] | str],
+) -> None:
+    assert followed(steps, halved=False) == followed(steps, halved=True)
