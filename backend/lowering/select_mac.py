@@ -18,7 +18,7 @@ from ...ir.isa.instructions import (
 )
 from ...ir.operators.access import Box
 from ...ir.operators.image import AXES, ImageAxes, matrix_axes, rows_met
-from ...ir.operators.views import activation_of, clamp_of, window_of
+from ...ir.operators.views import SlidingWindow, activation_of, clamp_of, window_of
 from ...ir.ops import other_read
 from ...ir.tiles.graph import Range, multiplier_name
 from ...ir.types import TensorType
@@ -40,16 +40,15 @@ def select_mac(site: SelectionSite, numbers: Numbers, *, clear: bool) -> Mac:
     ranges = dict(zip(DIMS, site.step.box, strict=True))
     (_, w), acc = site.step.reads, site.step.out
     x_type, w_type = (site.type(name) for name in site.op.operands[:2])
-    layout = site.tile(acc).layout
-    image = _image_met(site, ranges)
+    layout, moved = site.tile(acc).layout, window_of(site.op, (1, 1))
+    image = _image_met(site, moved, ranges)
     wanted = (ranges[Dim.N], ranges[Dim.G], ranges[Dim.C], *image)
-    window = _mac_window(site, image, ranges)
     return Mac(
         acc=site.access(acc, site.step.sums),
         x=_read_image(site, wanted, w_type.shape[1]),
         w=site.access(w, tuple(ranges[dim] for dim in (Dim.G, Dim.K, Dim.C, Dim.R, Dim.S))),
         extents=tuple(ranges[dim].size for dim in DIMS),  # type: ignore[arg-type]
-        window=window,
+        window=_mac_window(moved, image, ranges),
         x_dtype=x_type.dtype,
         w_dtype=w_type.dtype,
         x_zero=0 if x_type.quant is None else x_type.quant.zero_point[0],
@@ -73,7 +72,9 @@ def _weight_zero(site: SelectionSite, type: TensorType) -> int:
     return type.quant.zero_point[0]
 
 
-def _image_met(site: SelectionSite, ranges: Mapping[Dim, Range]) -> tuple[Range, Range]:
+def _image_met(
+    site: SelectionSite, window: SlidingWindow, ranges: Mapping[Dim, Range]
+) -> tuple[Range, Range]:
     """Return the rows and columns of the input that an operation reads of its tile."""
     tile = site.tile(site.step.reads[0])
     if len(tile.box) == AXES:
@@ -83,7 +84,7 @@ def _image_met(site: SelectionSite, ranges: Mapping[Dim, Range]) -> tuple[Range,
     extents = site.type(site.op.operands[0]).shape[2:]
     moved = zip((Dim.P, Dim.Q), (Dim.R, Dim.S), extents, strict=True)
     rows, columns = (
-        rows_met(window_of(site.op, (1, 1)), axis, ranges[output], ranges[tap], extent)
+        rows_met(window, axis, ranges[output], ranges[tap], extent)
         for axis, (output, tap, extent) in enumerate(moved)
     )
     return Range(rows.start, rows.stop), Range(columns.start, columns.stop)
@@ -133,9 +134,8 @@ def _own_box(axes: ImageAxes, box: Box) -> Box:
 
 
 def _mac_window(
-    site: SelectionSite, image: tuple[Range, Range], ranges: Mapping[Dim, Range]
+    whole: SlidingWindow, image: tuple[Range, Range], ranges: Mapping[Dim, Range]
 ) -> Window:
-    whole = window_of(site.op, (1, 1))
     rows, columns = image
     starts = (ranges[Dim.P].start, ranges[Dim.Q].start)
     taps = (ranges[Dim.R].start, ranges[Dim.S].start)
