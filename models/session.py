@@ -11,8 +11,9 @@ of the maxima. ``as_written`` prevents these. What is quantised twice in a row, 
 different scales, would be rounded once: ``session.disable_double_qdq_remover`` prevents that.
 
 *Which machines matter.* On x86 without VNNI, onnxruntime multiplies u8 by s8 with an instruction
-whose 16-bit sums of two products saturate; there, quantise activations to s8 (the default), or
-weights to seven bits.
+whose 16-bit sums of two products saturate. Here u8 is multiplied by u8 instead
+(:mod:`.byte_products`): the option against it, ``session.x64quantprecision``, makes products
+of s8 and u8 of those of s8 and s8, which no operator computes.
 """
 
 import re
@@ -27,6 +28,7 @@ from numpy.typing import NDArray
 from onnx import ModelProto, TensorProto, helper
 
 from ..ir.errors import ModelError
+from .byte_products import with_exact_products
 
 Array = NDArray[Any]
 Model: TypeAlias = ModelProto
@@ -95,7 +97,7 @@ def make_session(
     """
     with refusals("load"):
         return ort.InferenceSession(
-            model.SerializeToString(),
+            with_exact_products(model).SerializeToString(),
             sess_options=session_options(optimisation, threads=threads),
             providers=["CPUExecutionProvider"],
         )
