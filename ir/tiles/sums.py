@@ -130,7 +130,7 @@ def _elements(
         kept: What is kept.
         key: Of the tile.
         tile: The tile.
-        where: Which elements will be told apart from the others.
+        where: Which elements may come to differ from the others.
         first: What each element is at first.
     """
     if key not in kept:
