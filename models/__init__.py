@@ -7,6 +7,7 @@
 - ``graphs``: networks built as graphs, for schedulers alone;
 - ``torch_export``: from a PyTorch module to an ONNX file;
 - ``session``, ``sections``: reference runs by onnxruntime, whole or in sections;
+- ``byte_products``: products that onnxruntime computes alike on every processor;
 - ``apart``: what a library may crash on, done in a child process;
 - ``accuracy``: which classes a network gives to examples;
 - ``onnx_cases``: the cases of ONNX's own tests.
