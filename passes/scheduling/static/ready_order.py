@@ -16,7 +16,7 @@ References:
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from functools import cached_property
 from itertools import groupby
@@ -25,7 +25,7 @@ from typing import NamedTuple
 from ....ir.arch import Architecture
 from ....ir.isa.instructions import Unit
 from ....ir.tiles.events import EventKind
-from ....ir.tiles.graph import TileGraph, TileOp
+from ....ir.tiles.graph import TileGraph
 from ...tiling.groups.group import OpPlace
 from ..timing.work import Works
 from .issue_order import Chain, Content, Turn, chains, contents, replaced, turn_of
@@ -55,20 +55,40 @@ class ReadyOrder:
     cycles: int
 
 
-class _Needs(NamedTuple):
-    """What an operation waits for, and what waits for it.
+class _Operation(NamedTuple):
+    """What an operation takes, waits for, and others wait for.
+
+    Contents, rows of tiles that roll among them, are numbered.
 
     Attributes:
+        unit: Which kind of engine works.
+        cycles: How long it takes, by NPU [cycle].
         reads: What it reads.
         replaced: Rows whose place it takes.
         writes: What it writes.
         rows: Rows that it reads, whose place others may take.
     """
 
-    reads: tuple[Content, ...]
-    replaced: tuple[Content, ...]
-    writes: tuple[Content, ...]
-    rows: tuple[Content, ...]
+    unit: Unit
+    cycles: tuple[int, ...]
+    reads: tuple[int, ...]
+    replaced: tuple[int, ...]
+    writes: tuple[int, ...]
+    rows: tuple[int, ...]
+
+
+class _Accumulation(NamedTuple):
+    """Operations that one NPU works through.
+
+    Attributes:
+        first: The first one.
+        turns: All of them, by the NPU that executes them.
+        work: What they take [cycle].
+    """
+
+    first: _Operation
+    turns: Sequence[Sequence[Turn]]
+    work: int
 
 
 @dataclass(frozen=True)
@@ -84,63 +104,93 @@ class ReadyStripes:
     graph: TileGraph
     places: Sequence[OpPlace]
     arch: Architecture
+    _orders: dict[Preference, ReadyOrder] = field(
+        init=False, repr=False, compare=False, default_factory=dict[Preference, ReadyOrder]
+    )
 
     def order(self, preference: Preference) -> ReadyOrder:
-        """Return the order.
+        """Return the order, found once.
 
         Args:
             preference: Which goes first of those that can start at once.
         """
-        run = _Run(self, preference)
-        for parts in self._parts:
-            run.add(parts)
-        return ReadyOrder(tuple(run.turns), max(run.free.values()))
+        if preference not in self._orders:
+            run = _Run(self, preference)
+            for parts in self._parts:
+                run.add(parts)
+            cycles = max(map(max, run.free.values()))
+            self._orders[preference] = ReadyOrder(tuple(run.turns), cycles)
+        return self._orders[preference]
 
     @cached_property
     def work(self) -> float:
         """What the busiest kind of engine works, dealt out evenly [cycle]."""
         found = Counter[Unit]()
-        for number, op in enumerate(self.graph.ops):
-            found[op.unit] += self.cycles(number, 0)
+        for op in self.operations:
+            found[op.unit] += op.cycles[0]
         return max(found.values()) / len(self.arch.npus)
 
-    def cycles(self, number: int, npu: int) -> int:
-        """Return how long an operation takes if nobody shares its ports [cycle].
-
-        Args:
-            number: The operation.
-            npu: Who executes it.
-        """
-        work = self._works.to_do(EventKind.COMPUTE, number, npu, clear=False)
-        return work.lead + self._works.length(work)
+    @cached_property
+    def operations(self) -> tuple[_Operation, ...]:
+        """What each operation takes, waits for, and others wait for."""
+        works, known = Works(self.graph, self.arch), dict[Content, int]()
+        numbers = range(len(self.graph.ops))
+        return tuple(self._operation(number, works, known) for number in numbers)
 
     @cached_property
-    def _works(self) -> Works:
-        return Works(self.graph, self.arch)
+    def content_count(self) -> int:
+        """How many contents there are."""
+        ops = self.operations
+        numbers = (number for op in ops for number in (*op.reads, *op.replaced, *op.writes))
+        return max(numbers, default=-1) + 1
+
+    def _operation(self, number: int, works: Works, known: dict[Content, int]) -> _Operation:
+        op = self.graph.ops[number]
+
+        def numbered(found: Iterable[Content]) -> tuple[int, ...]:
+            return tuple(known.setdefault(item, len(known)) for item in found)
+
+        def touched(tiles: Iterable[int]) -> tuple[int, ...]:
+            return numbered(item for tile in tiles for item in contents(self.graph, op, tile))
+
+        return _Operation(
+            unit=op.unit,
+            cycles=tuple(_cycles(works, number, npu) for npu in range(len(self.arch.npus))),
+            reads=touched(op.reads),
+            replaced=numbered(replaced(self.graph, op)),
+            writes=touched((op.out,)),
+            rows=touched(tile for tile in op.reads if self.graph.tiles[tile].rolls),
+        )
 
     @cached_property
-    def _parts(self) -> tuple[Mapping[int, Sequence[Chain]], ...]:
+    def _parts(self) -> tuple[Mapping[int, Sequence[_Accumulation]], ...]:
         """Accumulations by turn, and by how many stripes they lag."""
-        found: list[Mapping[int, Sequence[Chain]]] = []
+        found: list[Mapping[int, Sequence[_Accumulation]]] = []
         for _, turn in groupby(chains(self.graph), lambda chain: self.places[chain[0][0]].turn):
-            parts: dict[int, list[Chain]] = defaultdict(list)
+            parts: dict[int, list[_Accumulation]] = defaultdict(list)
             for chain in turn:
-                parts[self.places[chain[0][0]].lag].append(chain)
+                parts[self.places[chain[0][0]].lag].append(self._accumulation(chain))
             found.append(parts)
         return tuple(found)
 
-    @cached_property
-    def needs(self) -> tuple[_Needs, ...]:
-        """What each operation waits for, and what waits for it."""
-        return tuple(map(self._needs_of, self.graph.ops))
+    def _accumulation(self, chain: Chain) -> _Accumulation:
+        turns = [turn_of(self.graph, 0, turn) for turn in chain]
+        ops = [self.operations[number] for turn in turns for number in turn.ops]
+        others = range(1, len(self.arch.npus))
+        by_npu = [turns, *([replace(turn, npu=npu) for turn in turns] for npu in others)]
+        return _Accumulation(ops[0], by_npu, sum(op.cycles[0] for op in ops))
 
-    def _needs_of(self, op: TileOp) -> _Needs:
-        def of(tiles: Iterable[int]) -> tuple[Content, ...]:
-            return tuple(item for tile in tiles for item in contents(self.graph, op, tile))
 
-        rolling = (tile for tile in op.reads if self.graph.tiles[tile].rolls)
-        taken = tuple(replaced(self.graph, op))
-        return _Needs(of(op.reads), taken, of((op.out,)), of(rolling))
+def _cycles(works: Works, number: int, npu: int) -> int:
+    """Return how long an operation takes if nobody shares its ports [cycle].
+
+    Args:
+        works: What operations ask of the machine.
+        number: The operation.
+        npu: Who executes it.
+    """
+    work = works.to_do(EventKind.COMPUTE, number, npu, clear=False)
+    return work.lead + works.length(work)
 
 
 @dataclass
@@ -158,25 +208,27 @@ class _Run:
 
     stripes: ReadyStripes
     preference: Preference
-    free: dict[tuple[Unit, int], int] = field(default_factory=dict[tuple[Unit, int], int])
-    written: dict[Content, int] = field(default_factory=dict[Content, int])
-    read: dict[Content, int] = field(default_factory=dict[Content, int])
+    free: Mapping[Unit, list[int]] = field(init=False)
+    written: list[int] = field(init=False)
+    read: list[int] = field(init=False)
     turns: list[Turn] = field(default_factory=list[Turn])
 
-    @property
-    def _npus(self) -> range:
-        return range(len(self.stripes.arch.npus))
+    def __post_init__(self) -> None:
+        operations, count = self.stripes.operations, self.stripes.content_count
+        self.free = {op.unit: [0] * len(op.cycles) for op in operations}
+        self.written, self.read = [0] * count, [0] * count
 
-    def add(self, parts: Mapping[int, Sequence[Chain]]) -> None:
+    def add(self, parts: Mapping[int, Sequence[_Accumulation]]) -> None:
         """Issue what is done in one turn.
 
         Args:
             parts: Accumulations by how many stripes they lag.
         """
-        left = {lag: _Part(part, [*map(self._work, part)]) for lag, part in parts.items()}
+        left = {lag: _Part(part) for lag, part in parts.items()}
         while left:
             lag = min(
-                (self._start(part.next), self._rank(lag, part), lag) for lag, part in left.items()
+                (self._start(part.next.first), self._rank(lag, part), lag)
+                for lag, part in left.items()
             )[-1]
             self._issue(left[lag].take())
             if left[lag].is_done:
@@ -188,49 +240,40 @@ class _Run:
             return -part.share_left
         return lag if self.preference is Preference.EARLY else -lag
 
-    def _work(self, chain: Chain) -> int:
-        return sum(self.stripes.cycles(number, 0) for turn in chain for number in turn)
+    def _start(self, op: _Operation) -> int:
+        """Return when an operation can start [cycle]."""
+        return max(self._ready(op), min(self.free[op.unit]))
 
-    def _start(self, chain: Chain) -> int:
-        """Return when the first operation of an accumulation can start [cycle]."""
-        number = chain[0][0]
-        unit = self.stripes.graph.ops[number].unit
-        return max(self._ready(number), min(self._free(unit, npu) for npu in self._npus))
-
-    def _free(self, unit: Unit, npu: int) -> int:
-        return self.free.get((unit, npu), 0)
-
-    def _ready(self, number: int) -> int:
+    def _ready(self, op: _Operation) -> int:
         """Return when what an operation reads is there, and what it writes over was read."""
-        needs, written, read = self.stripes.needs[number], self.written, self.read
-        ready = max([written.get(item, 0) for item in needs.reads], default=0)
-        return max([ready, *(read.get(item, 0) for item in needs.replaced)])
+        ready = 0
+        for item in op.reads:
+            ready = max(ready, self.written[item])
+        for item in op.replaced:
+            ready = max(ready, self.read[item])
+        return ready
 
-    def _taker(self, number: int) -> int:
+    def _taker(self, op: _Operation) -> int:
         """Return the NPU that would be done with an operation first."""
-        unit, ready = self.stripes.graph.ops[number].unit, self._ready(number)
+        ready, free = self._ready(op), self.free[op.unit]
+        done = ((max(at, ready) + op.cycles[npu], at, npu) for npu, at in enumerate(free))
+        return min(done)[-1]
 
-        def done(npu: int) -> tuple[int, int, int]:
-            free = self._free(unit, npu)
-            return max(free, ready) + self.stripes.cycles(number, npu), free, npu
+    def _issue(self, accumulation: _Accumulation) -> None:
+        npu, operations = self._taker(accumulation.first), self.stripes.operations
+        turns = accumulation.turns[npu]
+        for turn in turns:
+            for number in turn.ops:
+                self._execute(operations[number], npu)
+        self.turns += turns
 
-        return min(map(done, self._npus))[-1]
-
-    def _issue(self, chain: Chain) -> None:
-        npu = self._taker(chain[0][0])
-        for turn in chain:
-            for number in turn:
-                self._execute(number, npu)
-            self.turns.append(turn_of(self.stripes.graph, npu, turn))
-
-    def _execute(self, number: int, npu: int) -> None:
-        unit, needs = self.stripes.graph.ops[number].unit, self.stripes.needs[number]
-        start = max(self._free(unit, npu), self._ready(number))
-        end = self.free[unit, npu] = start + self.stripes.cycles(number, npu)
-        for item in needs.writes:
-            self.written[item] = max(self.written.get(item, 0), end)
-        for item in needs.rows:
-            self.read[item] = max(self.read.get(item, 0), end)
+    def _execute(self, op: _Operation, npu: int) -> None:
+        free = self.free[op.unit]
+        end = free[npu] = max(free[npu], self._ready(op)) + op.cycles[npu]
+        for item in op.writes:
+            self.written[item] = max(self.written[item], end)
+        for item in op.rows:
+            self.read[item] = max(self.read[item], end)
 
 
 @dataclass
@@ -238,40 +281,38 @@ class _Part:
     """What is done in one turn by chains that lag as much, in its order.
 
     Attributes:
-        chains: The accumulations.
-        work: What each of them takes [cycle].
+        accumulations: The accumulations.
         place: How many have been issued.
         whole: What all of them take [cycle].
         left: What those take that have not been issued [cycle].
     """
 
-    chains: Sequence[Chain]
-    work: Sequence[int]
+    accumulations: Sequence[_Accumulation]
     place: int = 0
     whole: int = field(init=False)
     left: int = field(init=False)
 
     def __post_init__(self) -> None:
-        self.whole = self.left = sum(self.work)
+        self.whole = self.left = sum(item.work for item in self.accumulations)
 
     @property
-    def next(self) -> Chain:
+    def next(self) -> _Accumulation:
         """The accumulation that is next."""
-        return self.chains[self.place]
+        return self.accumulations[self.place]
 
     @property
     def is_done(self) -> bool:
         """Whether all have been issued."""
-        return self.place == len(self.chains)
+        return self.place == len(self.accumulations)
 
     @property
     def share_left(self) -> float:
         """Which share of the work is left."""
         return self.left / max(1, self.whole)
 
-    def take(self) -> Chain:
+    def take(self) -> _Accumulation:
         """Return the accumulation that is next, and go on to the one behind it."""
-        chain = self.next
-        self.left -= self.work[self.place]
+        found = self.next
+        self.left -= found.work
         self.place += 1
-        return chain
+        return found
