@@ -5,7 +5,6 @@ or one for all of them. All of them are whole numbers.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 
@@ -222,7 +221,7 @@ def widths_of(workload: Workload, arch: Architecture) -> Widths:
     )
 
 
-class FlowCoefficients:
+class _OfUnrollings:
     """What multiplies visits and tiles: ``elements x (visits x a + tiles x b)`` bits.
 
     Args:
@@ -239,6 +238,8 @@ class FlowCoefficients:
         all_tile: ``b`` of the same.
         restarts: What is to be taken off that neither of them tells.
         last: Bits per element in the last visit of a tile, busiest instance ``[F, U]``.
+        products: The value of each product of unrolled extents ``[products, U]``.
+        widths: Bits of an element of each flow ``[F, 1]``.
     """
 
     def __init__(
@@ -291,21 +292,78 @@ class FlowCoefficients:
             if flow.kind is Kind.START:
                 self.all_visit[row] -= psum_bits * self.product(Operand.O, flow.instances)
 
+    def product(self, operand: Operand, factors: Factors) -> Ints:
+        """Return the value of a product of unrolled extents ``[U]``."""
+        return self.products[self.index.product(operand, factors)]
+
+
+@dataclass(frozen=True, eq=False)
+class FlowCoefficients:
+    """The coefficients of some unrollings, their columns chosen where they are asked for.
+
+    Attributes:
+        made: Of all unrollings.
+        which: Their numbers, one of which may come several times; ``None``: each once.
+    """
+
+    made: _OfUnrollings
+    which: Ints | None = None
+
     def of(self, which: Ints) -> "FlowCoefficients":
         """Return the coefficients with some of the unrollings as columns.
 
         Args:
             which: Their numbers; one may come several times.
         """
-        found = copy(self)
-        for name in ("products", "visit", "tile", "all_visit", "all_tile", "last"):
-            setattr(found, name, getattr(self, name)[:, which])
-        found.restarts = tuple(replace(item, bits=item.bits[which]) for item in self.restarts)
-        return found
+        return FlowCoefficients(self.made, which)
+
+    def _columns(self, found: Ints) -> Ints:
+        return found if self.which is None else found[..., self.which]
+
+    @property
+    def index(self) -> Index:
+        """Where the arrays have what."""
+        return self.made.index
+
+    @property
+    def widths(self) -> Ints:
+        """Bits of an element of each flow ``[F, 1]``."""
+        return self.made.widths
+
+    @cached_property
+    def visit(self) -> Ints:
+        """``a`` of each flow through the busiest instance ``[F, U]``."""
+        return self._columns(self.made.visit)
+
+    @cached_property
+    def tile(self) -> Ints:
+        """``b`` of the same."""
+        return self._columns(self.made.tile)
+
+    @cached_property
+    def all_visit(self) -> Ints:
+        """``a`` of each flow through all instances ``[F, U]``."""
+        return self._columns(self.made.all_visit)
+
+    @cached_property
+    def all_tile(self) -> Ints:
+        """``b`` of the same."""
+        return self._columns(self.made.all_tile)
+
+    @cached_property
+    def restarts(self) -> tuple[Restarts, ...]:
+        """What is to be taken off that neither of them tells."""
+        made = self.made.restarts
+        return tuple(replace(item, bits=self._columns(item.bits)) for item in made)
+
+    @cached_property
+    def last(self) -> Ints:
+        """Bits per element in the last visit of a tile, busiest instance ``[F, U]``."""
+        return self._columns(self.made.last)
 
     def product(self, operand: Operand, factors: Factors) -> Ints:
         """Return the value of a product of unrolled extents ``[U]``."""
-        return self.products[self.index.product(operand, factors)]
+        return self._columns(self.made.product(operand, factors))
 
 
 def _products(index: Index, unrolled: Sequence[tuple[str, Dim]], extents: Ints) -> Ints:
@@ -330,7 +388,7 @@ def coefficients_of(
     *,
     has_sums: bool = False,
 ) -> FlowCoefficients:
-    """Return the coefficients of some unrollings; see :class:`FlowCoefficients`.
+    """Return the coefficients of some unrollings: ``a`` and ``b`` of each flow.
 
     Args:
         table: The flows.
@@ -340,4 +398,4 @@ def coefficients_of(
         has_sums: Whether the source of the outputs holds sums that are added to.
     """
     rows = np.array(extents, np.int64)
-    return FlowCoefficients(table, unrolled, rows, widths, has_sums=has_sums)
+    return FlowCoefficients(_OfUnrollings(table, unrolled, rows, widths, has_sums=has_sums))

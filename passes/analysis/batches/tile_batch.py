@@ -129,12 +129,12 @@ class TileBatch:
     @cached_property
     def operations(self) -> Ints:
         """Operations of the MAC array, ``[B]``."""
-        return self.batch.prefix[self.batch.rows, self._boundary]
+        return self.batch.at(self.batch.prefix, self._boundary)
 
     @cached_property
     def accumulations(self) -> Ints:
         """Accumulations that are finished by the vector unit, ``[B]``."""
-        inside = self.batch.prefix[self.batch.rows, self._accumulators]
+        inside = self.batch.at(self.batch.prefix, self._accumulators)
         return np.where(self._is_inside, inside, self._outputs.tiles(self._boundary))
 
     def _parameter_transfers(self) -> Ints:
@@ -227,7 +227,7 @@ class TileBatch:
         return {operand: self._bytes_of(operand, everywhere) for operand in Operand}
 
     def _tile_bytes(self, operand: Operand) -> Ints:
-        return self._bytes[operand][self.batch.rows, self._home(operand)]
+        return self.batch.at(self._bytes[operand], self._home(operand))
 
     @cached_property
     def _occupied(self) -> Mapping[Operand, Ints]:
@@ -248,7 +248,7 @@ class TileBatch:
         return self._occupied[Operand.W][:, 0]
 
     def _occupied_bytes(self, operand: Operand) -> Ints:
-        return self._occupied[operand][self.batch.rows, self._home(operand)]
+        return self.batch.at(self._occupied[operand], self._home(operand))
 
     def _memory(self, operand: Operand) -> str:
         home = self.arch.home(operand).name
@@ -291,7 +291,7 @@ class TileBatch:
         if self.npus == 1:
             return loads
         inside = self._accumulators
-        alike = self.batch.prefix[self.batch.rows, inside] // turns.visits(inside)
+        alike = self.batch.at(self.batch.prefix, inside) // turns.visits(inside)
         is_shared = self._is_inside & (turns.behind(kept) > inside)
         return np.where(is_shared, loads * -(-alike // self.npus) // alike, loads)
 
@@ -323,7 +323,7 @@ class TileBatch:
                 memory = self._memory(operand)
                 own = self._in_flight * self._occupied_bytes(operand)
                 kept = self._kept_from(operand, spare[memory] + own)
-                taken = self._occupied[operand][self.batch.rows, kept] - own
+                taken = self.batch.at(self._occupied[operand], kept) - own
                 spare[memory] = spare[memory] - np.maximum(0, taken)
                 loads[operand] = self._loads(operand, kept)
             yield loads
@@ -456,7 +456,7 @@ class TileBatch:
         fanouts = [fanout.name for fanout in self.arch.fanouts_beneath(home.name)]
         width = 8 * self.arch.accumulator_bytes
         sizes = bytes_from(self.batch, Operand.O, fanouts, width)
-        places = (home.capacity or 0) // sizes[self.batch.rows, self._accumulators]
+        places = (home.capacity or 0) // self.batch.at(sizes, self._accumulators)
         ends = self._fill_cycles + self.arch.vector.startup
         in_all = computing + self._leaving_cycles() + self.accumulations * ends
         return np.where(self._is_inside, in_all / np.maximum(_PLACES, places), 0.0)

@@ -8,6 +8,7 @@ worse than the start, and need not be even.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -250,19 +251,15 @@ def moved(state: States, *, carry: bool) -> States:
         carry: Whether a move past starts of tiles comes a second time, with starts that move along.
     """
     dims, extents = state.dims[0], state.extents[0]
-    loops = len(dims)
-    if not loops:
+    if not len(dims):
         return state.take(np.zeros(0, np.int64))
     differs = (np.diff(dims) != 0) | (np.diff(extents) != 0)
     run = np.concatenate(([0], np.cumsum(differs)))
-    source, target = (place.reshape(-1, 1) for place in np.indices((loops, loops)))
-    is_move = (run[source] != run[target])[:, 0]  # others only pass loops that are equal
-    source, target = source[is_move], target[is_move]
+    source, target, order = _moves(len(dims))
+    is_move = run[source] != run[target]  # others only pass loops that are equal
+    source, target, order = source[is_move, None], target[is_move, None], order[is_move]
     low, high = np.minimum(source, target), np.maximum(source, target)
     way = np.where(target > source, 1, -1)
-    place = np.arange(loops)
-    order = place + way * ((low <= place) & (place <= high))
-    np.put_along_axis(order, target, source, axis=1)
     starts = np.repeat(state.starts, len(source), axis=0)
     if not carry:
         return States(dims[order], extents[order], starts)
@@ -272,3 +269,21 @@ def moved(state: States, *, carry: bool) -> States:
     is_second = np.concatenate(([False], rows[1:] == rows[:-1]))[:, None]
     order = order[rows]
     return States(dims[order], extents[order], np.where(is_second, along[rows], starts[rows]))
+
+
+@lru_cache(maxsize=64)
+def _moves(loops: int) -> tuple[Ints, Ints, Ints]:
+    """Return where a loop is and goes to in each move of one, ``[M]``, and what order that makes.
+
+    Args:
+        loops: How many there are.
+
+    Returns:
+        The third is ``[M, L]``: which loop stands at each position.
+    """
+    source, target = (place.reshape(-1, 1) for place in np.indices((loops, loops)))
+    low, high = np.minimum(source, target), np.maximum(source, target)
+    place = np.arange(loops)
+    order = place + np.where(target > source, 1, -1) * ((low <= place) & (place <= high))
+    np.put_along_axis(order, target, source, axis=1)
+    return source[:, 0], target[:, 0], order
