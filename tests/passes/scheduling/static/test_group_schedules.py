@@ -44,7 +44,7 @@ def lines_of_many_channels(size: int = 24) -> tuple[Graph, Mapping[str, Array]]:
 def test_npus_share_the_copies_of_rows_where_one_would_keep_all_waiting():
     graph, data = lines_of_many_channels()
     group = Group(members=tuple(op.name for op in graph.ops), rows=2)
-    module = mapped(graph, data, "flexer-arch5", (group,))
+    module = mapped(graph, data, "flexer-arch5", (group,), compared=True)
     found = GroupSchedules(module, group_op(graph, group))
 
     copying = {order: item for order, item in found.by_order.items() if not order.rolls}
@@ -95,7 +95,7 @@ def test_lines_roll_where_copies_of_rows_take_long(arch: str):
 
 def test_lines_do_not_roll_for_nothing():
     """Copies that nobody waits for may be made: nests must not be chosen for little."""
-    found = schedules("pooled", 2, arch="flexer-arch5")
+    found = schedules("pooled", 2, arch="flexer-arch5", compared=True)
     mixed = {order: item for order, item in found.by_order.items() if order.preference is None}
     best = min(mixed, key=lambda order: mixed[order].cycles)
     rolling = found._rolling(best)

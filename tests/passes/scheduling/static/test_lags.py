@@ -43,11 +43,16 @@ NETWORKS = {"pooled": pooled, "added": added, "bottleneck": bottleneck, "inverte
 
 @cache
 def schedules(
-    network: str, rows: int, budget: int | None = None, arch: str = "simba"
+    network: str,
+    rows: int,
+    budget: int | None = None,
+    arch: str = "simba",
+    *,
+    compared: bool = False,
 ) -> GroupSchedules:
     graph, data = NETWORKS[network]()
     group = Group(members=tuple(op.name for op in graph.ops), rows=rows)
-    module = mapped(graph, data, arch, (group,), budget)
+    module = mapped(graph, data, arch, (group,), budget, compared=compared)
     return GroupSchedules(module, group_op(graph, group))
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 
 from accnn.backend.load import load_architecture
 from accnn.backend.lowering.lower import lower
@@ -15,11 +16,13 @@ from accnn.ir.tiles.events import TRANSFERS
 from accnn.ir.types import DType
 from accnn.ir.workload import Dim, Operand
 from accnn.passes.base import Context
+from accnn.passes.mapping.recipes.in_tiles import GreedyInTiles
 from accnn.passes.scheduling.in_order import schedule_in_order
+from accnn.passes.scheduling.map_groups import GroupMapping, mapping_of
 from accnn.passes.scheduling.map_operators import MapOperators
 from accnn.passes.scheduling.network.join import join
 from accnn.passes.scheduling.static.group_schedules import GroupSchedules, StripeOrder
-from accnn.passes.scheduling.static.schedule_tiles import ScheduleTiles
+from accnn.passes.scheduling.static.schedule_tiles import ScheduleTiles, schedule_in_turn
 from accnn.runtime_sim.reference.run import run as run_reference
 from tests.flow import Compiled
 from tests.inputs import Array, random_inputs
@@ -51,17 +54,45 @@ def mapped(
     arch: str,
     groups: Sequence[Group],
     budget: int | None = None,
+    *,
+    compared: bool = False,
 ) -> Module:
-    """Return a network with given groups and the nests of their members, not tiled."""
+    """Return a network with given groups and the nests of their members, not tiled.
+
+    Args:
+        graph: The network.
+        data: Of its constants.
+        arch: Name of the machine.
+        groups: What is fused.
+        budget: Of the plan [byte].
+        compared: Whether nests are compared as in a compilation, which takes longer.
+    """
     module = replace(planned(graph, arch, groups, budget), constants=Constants(data))
-    return MapOperators(mapper="output-stationary").run(module, Context())
+    if compared:
+        return MapOperators(mapper="output-stationary").run(module, Context())
+    return with_nests(module)
+
+
+def with_nests(module: Module) -> Module:
+    """Return a module that has its plan with nests of the greedy mapper, as they are.
+
+    To compare them with better ones, as the pass does, would take most of the time of a test.
+    """
+    finder, plan, ctx = MapOperators(mapper="output-stationary"), module.graph_schedule, Context()
+    assert plan is not None and module.arch is not None
+    solve = partial(finder.timed, module.arch, ctx, GreedyInTiles(npus=len(module.arch.npus)))
+    asked = finder.problems(module.graph, plan, module.arch, ctx.seed)
+    found = solve([(problem, name) for name, problem in asked])
+    nests = [mapping_of(name, found[problem]) for name, problem in asked]
+    for group in plan.groups:
+        mapping = GroupMapping(module, group, finder.objective, ctx.seed, schedule_in_turn)
+        nests += mapping.best(solve)[0]
+    return replace(module, mappings=tuple(nests))
 
 
 def tiled(module: Module) -> Compiled:
     """Compile a module that has its plan, and compute what its outputs must be."""
-    for item in (MapOperators(mapper="output-stationary"), ScheduleTiles()):
-        module = item.run(module, Context())
-    return lowered_with(module)
+    return lowered_with(ScheduleTiles().run(with_nests(module), Context()))
 
 
 def lowered_with(module: Module) -> Compiled:
@@ -173,7 +204,7 @@ def in_small_tiles() -> Module:
     graph = net.build(net.op("max_pool", (a,), "y", {"kernel": (2, 2), "stride": (2, 2)}))
     module = planned(graph, "simba", [Group(members=("a", "y"))])
     module = replace(module, constants=Constants(net.data))
-    module = MapOperators(mapper="output-stationary").run(module, Context())
+    module = with_nests(module)
     (mapping,) = module.mappings
     homes = (Operand.W, "wb"), (Operand.I, "ib"), (Operand.O, "ab")
     nest = replace(
