@@ -220,7 +220,7 @@ class _Rewriting:
             more: Of what is made.
         """
         wide, shift, moved = (f"{more}/{part}" for part in ("wide", "shift", "moved"))
-        self.constants[shift] = numpy_helper.from_array(np.int32(_SHIFT), shift)
+        self.constants[shift] = numpy_helper.from_array(np.array(_SHIFT, np.int32), shift)
         yield helper.make_node("Cast", [name], [wide], wide, to=TensorProto.INT32)
         yield helper.make_node("Add", [wide, shift], [moved], moved)
         yield helper.make_node("Cast", [moved], [more], more, to=TensorProto.UINT8)
