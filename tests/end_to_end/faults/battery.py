@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from functools import partial
-from itertools import product
+from itertools import chain, product
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -310,14 +310,14 @@ def _fused_programs() -> Iterable[tuple[Module, Program]]:
 
 
 def _events() -> None:
-    for module, program in (*_alone(), *_fused_programs()):
+    for module, program in chain(_alone(), _fused_programs()):
         schedule = tiles_of(module)
         for ours, theirs in zip(predicted(schedule), simulated(program), strict=True):
             assert ours == theirs, f"{program.name}: predicted {ours}, simulated {theirs}"
 
 
 def _accounts() -> None:
-    for module, program in (*_alone(), *_fused_programs()):
+    for module, program in chain(_alone(), _fused_programs()):
         schedule = tiles_of(module)
         assert module.arch is not None
         _none(difference(Account(schedule, module.arch), counted(program)))
