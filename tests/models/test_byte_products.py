@@ -65,6 +65,10 @@ OPERATORS = {
         model("uint8[2,4] x, int8[4,3] w", "int32[2,3] y", "", "y = MatMulInteger(x, w)"),
         PRODUCT,
     ),
+    "ConvInteger": (
+        model("uint8[2,4,1,1] x", "int32[2,3,1,1] y", FILTERS, "y = ConvInteger(x, w)"),
+        PRODUCT,
+    ),
     "DynamicQuantizeMatMul": (
         model(
             "float[2,4] x",
@@ -114,6 +118,18 @@ OPERATORS = {
             f"{FILTERS}, {SCALES}",
             "a = DequantizeLinear(x, one, zero)",
             "b = DequantizeLinear(w, one, signed)",
+            "c = Conv(a, b)",
+            "y = QuantizeLinear(c, thousand, zero)",
+        ),
+        QUANTISED,
+    ),
+    "Conv, a scale for every filter, no zero points": (
+        model(
+            "uint8[2,4,1,1] x",
+            "uint8[2,3,1,1] y",
+            f"{FILTERS}, {SCALES}, float[3] ones = {{1, 1, 1}}",
+            "a = DequantizeLinear(x, one, zero)",
+            "b = DequantizeLinear <axis = 0> (w, ones)",
             "c = Conv(a, b)",
             "y = QuantizeLinear(c, thousand, zero)",
         ),
