@@ -104,8 +104,8 @@ _COST = (
     Fault(
         "the outermost loop always changes a tile",
         "passes/analysis/batches/nest_batch.py",
-        "np.where(turning, place, 0)",
-        "np.where(turning, place, 1)",
+        "np.where(turning, place[:, None], 0)",
+        "np.where(turning, place[:, None], 1)",
         Exam.NESTS,
     ),
     Fault(
