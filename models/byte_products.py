@@ -204,12 +204,14 @@ class _Rewriting:
     def _shifted(self, name: str) -> str:
         """Return what a tensor of s8 is called whose integers are more, made once."""
         more, constant = self._more(name), self.reader.constants.get(name)
-        if constant is not None and more not in self.constants:
+        if more in self._made:
+            return more
+        self._made.add(more)
+        if constant is None:
+            self.nodes += self._shifting(name, more)
+        else:
             values = numpy_helper.to_array(constant).astype(np.int16) + _SHIFT
             self.constants[more] = numpy_helper.from_array(values.astype(np.uint8), more)
-        elif constant is None and more not in self._made:
-            self._made.add(more)
-            self.nodes += self._shifting(name, more)
         return more
 
     def _shifting(self, name: str, more: str) -> Iterator[NodeProto]:

@@ -40,15 +40,15 @@ def select_mac(site: SelectionSite, numbers: Numbers, *, clear: bool) -> Mac:
     ranges = dict(zip(DIMS, site.step.box, strict=True))
     (_, w), acc = site.step.reads, site.step.out
     x_type, w_type = (site.type(name) for name in site.op.operands[:2])
-    layout, moved = site.tile(acc).layout, window_of(site.op, (1, 1))
-    image = _image_met(site, moved, ranges)
+    layout, whole = site.tile(acc).layout, window_of(site.op, (1, 1))
+    image = _image_met(site, whole, ranges)
     wanted = (ranges[Dim.N], ranges[Dim.G], ranges[Dim.C], *image)
     return Mac(
         acc=site.access(acc, site.step.sums),
         x=_read_image(site, wanted, w_type.shape[1]),
         w=site.access(w, tuple(ranges[dim] for dim in (Dim.G, Dim.K, Dim.C, Dim.R, Dim.S))),
         extents=tuple(ranges[dim].size for dim in DIMS),  # type: ignore[arg-type]
-        window=_mac_window(moved, image, ranges),
+        window=_mac_window(whole, image, ranges),
         x_dtype=x_type.dtype,
         w_dtype=w_type.dtype,
         x_zero=0 if x_type.quant is None else x_type.quant.zero_point[0],
@@ -73,7 +73,7 @@ def _weight_zero(site: SelectionSite, type: TensorType) -> int:
 
 
 def _image_met(
-    site: SelectionSite, window: SlidingWindow, ranges: Mapping[Dim, Range]
+    site: SelectionSite, whole: SlidingWindow, ranges: Mapping[Dim, Range]
 ) -> tuple[Range, Range]:
     """Return the rows and columns of the input that an operation reads of its tile."""
     tile = site.tile(site.step.reads[0])
@@ -84,7 +84,7 @@ def _image_met(
     extents = site.type(site.op.operands[0]).shape[2:]
     moved = zip((Dim.P, Dim.Q), (Dim.R, Dim.S), extents, strict=True)
     rows, columns = (
-        rows_met(window, axis, ranges[output], ranges[tap], extent)
+        rows_met(whole, axis, ranges[output], ranges[tap], extent)
         for axis, (output, tap, extent) in enumerate(moved)
     )
     return Range(rows.start, rows.stop), Range(columns.start, columns.stop)

@@ -361,10 +361,6 @@ class FlowCoefficients:
         """Bits per element in the last visit of a tile, busiest instance ``[F, U]``."""
         return self._columns(self.made.last)
 
-    def product(self, operand: Operand, factors: Factors) -> Ints:
-        """Return the value of a product of unrolled extents ``[U]``."""
-        return self._columns(self.made.product(operand, factors))
-
 
 def _products(index: Index, unrolled: Sequence[tuple[str, Dim]], extents: Ints) -> Ints:
     """Return the value of each product of unrolled extents ``[products, U]``."""

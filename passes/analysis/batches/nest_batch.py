@@ -120,7 +120,11 @@ class NestBatch:
             table: ``[B, L + 1]``, best with what nests have at one position side by side.
             start: The positions, ``[.., B]``.
         """
-        return np.take(table.T.reshape(-1), start * len(self) + self.rows)
+        return np.take(table.T.reshape(-1), self._flat(start))
+
+    def _flat(self, start: Ints) -> Ints:
+        """Return where positions lie in tables that have those of all nests side by side."""
+        return start * len(self) + self.rows
 
     @cached_property
     def tails(self) -> Ints:
@@ -139,7 +143,7 @@ class NestBatch:
     def inside(self, start: Ints) -> Ints:
         """Return extents of the temporal loops from given positions inwards, ``[.., B, 8]``."""
         tails = self.tails.transpose(2, 1, 0).reshape(len(DIMS), -1)
-        return np.moveaxis(np.take(tails, start * len(self) + self.rows, axis=1), 0, -1)
+        return np.moveaxis(np.take(tails, self._flat(start), axis=1), 0, -1)
 
     def sizes(self, dims: frozenset[Dim], start: Ints | None = None) -> Ints:
         """Return how many values some dimensions take from given positions inwards, ``[.., B]``.

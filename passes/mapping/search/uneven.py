@@ -257,12 +257,11 @@ def moved(state: States, *, carry: bool) -> States:
     run = np.concatenate(([0], np.cumsum(differs)))
     source, target, order = _moves(len(dims))
     is_move = run[source] != run[target]  # others only pass loops that are equal
-    source, target, order = source[is_move, None], target[is_move, None], order[is_move]
-    low, high = np.minimum(source, target), np.maximum(source, target)
-    way = np.where(target > source, 1, -1)
+    source, target, order = source[is_move], target[is_move], order[is_move]
     starts = np.repeat(state.starts, len(source), axis=0)
     if not carry:
         return States(dims[order], extents[order], starts)
+    low, high, way = _passed(source, target)
     along = starts - way * ((low < starts) & (starts <= high))
     ways = 1 + (along != starts).any(axis=1)
     rows = np.repeat(np.arange(len(source)), ways)
@@ -281,9 +280,21 @@ def _moves(loops: int) -> tuple[Ints, Ints, Ints]:
     Returns:
         The third is ``[M, L]``: which loop stands at each position.
     """
-    source, target = (place.reshape(-1, 1) for place in np.indices((loops, loops)))
-    low, high = np.minimum(source, target), np.maximum(source, target)
+    source, target = (place.ravel() for place in np.indices((loops, loops)))
+    low, high, way = _passed(source, target)
     place = np.arange(loops)
-    order = place + np.where(target > source, 1, -1) * ((low <= place) & (place <= high))
-    np.put_along_axis(order, target, source, axis=1)
-    return source[:, 0], target[:, 0], order
+    order = place + way * ((low <= place) & (place <= high))
+    np.put_along_axis(order, target[:, None], source[:, None], axis=1)
+    return source, target, order
+
+
+def _passed(source: Ints, target: Ints) -> tuple[Ints, Ints, Ints]:
+    """Return the first and the last position that moves touch, and which way they go, ``[M, 1]``.
+
+    Args:
+        source: Where loops are, ``[M]``.
+        target: Where they go to, ``[M]``.
+    """
+    source, target = source[:, None], target[:, None]
+    low, high = np.minimum(source, target), np.maximum(source, target)
+    return low, high, np.where(target > source, 1, -1)

@@ -137,13 +137,6 @@ class ReadyStripes:
         numbers = range(len(self.graph.ops))
         return tuple(self._operation(number, works, known) for number in numbers)
 
-    @cached_property
-    def content_count(self) -> int:
-        """How many contents there are."""
-        ops = self.operations
-        numbers = (number for op in ops for number in (*op.reads, *op.replaced, *op.writes))
-        return max(numbers, default=-1) + 1
-
     def _operation(self, number: int, works: Works, known: dict[Content, int]) -> _Operation:
         op = self.graph.ops[number]
 
@@ -209,14 +202,12 @@ class _Run:
     stripes: ReadyStripes
     preference: Preference
     free: Mapping[Unit, list[int]] = field(init=False)
-    written: list[int] = field(init=False)
-    read: list[int] = field(init=False)
+    written: dict[int, int] = field(default_factory=lambda: defaultdict[int, int](int))
+    read: dict[int, int] = field(default_factory=lambda: defaultdict[int, int](int))
     turns: list[Turn] = field(default_factory=list[Turn])
 
     def __post_init__(self) -> None:
-        operations, count = self.stripes.operations, self.stripes.content_count
-        self.free = {op.unit: [0] * len(op.cycles) for op in operations}
-        self.written, self.read = [0] * count, [0] * count
+        self.free = {op.unit: [0] * len(op.cycles) for op in self.stripes.operations}
 
     def add(self, parts: Mapping[int, Sequence[_Accumulation]]) -> None:
         """Issue what is done in one turn.
