@@ -6,8 +6,8 @@ from pathlib import Path
 import numba
 
 from accnn.ir.compiled import kernel_digest, machine_code_folder
-from accnn.passes.mapping.search.orders.kernel.engines import anneal
-from accnn.passes.scheduling.flexer.kernel.drive import _in_order
+from accnn.passes.mapping.search.orders.kernel.engines import _engine
+from accnn.passes.scheduling.flexer.kernel.drive import _schedule
 from accnn.runtime_sim.noc.kernel import run_events
 
 
@@ -41,7 +41,7 @@ def test_machine_code_goes_to_the_users_cache_where_sources_cannot_be_written(
 
 
 def test_entries_of_every_kernel_are_kept_by_the_digest_of_their_folder():
-    for function in (anneal, _in_order, run_events):
+    for function in (_engine, _schedule, run_events):
         sources = Path(function.py_func.__code__.co_filename).parent
         assert Path(function.stats.cache_path).is_relative_to(machine_code_folder(sources))
 

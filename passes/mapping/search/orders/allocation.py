@@ -7,8 +7,8 @@ import numpy as np
 from .....ir.errors import InfeasibleError
 from .....ir.mapping import Loop, LoopNest
 from .kernel import records
+from .kernel.engines import evaluate
 from .kernel.records import Ints
-from .kernel.value import evaluate
 from .machine import UnrolledProblem
 from .orders import OrderSpace
 

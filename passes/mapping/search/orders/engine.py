@@ -25,7 +25,7 @@ import numpy as np
 from .....ir.errors import OptionError
 from .....ir.mapping import Loop, LoopNest
 from .allocation import allocate_in
-from .kernel.engines import anneal, exhaust
+from .kernel.engines import anneal, evaluate, exhaust
 from .kernel.records import (
     Floats,
     Ints,
@@ -35,7 +35,6 @@ from .kernel.records import (
     new_rows,
     new_state,
 )
-from .kernel.value import evaluate
 from .loops import loop_prime_factors
 from .machine import UnrolledProblem
 from .orders import OrderSpace
@@ -115,8 +114,6 @@ def prepare() -> None:
     empty = machine_of({"chain": np.ones(3, np.int64), "last": -1})
     loops, order = loops_of({}), np.zeros(0, np.int64)
     scratch = (new_rows(1), new_candidates(), new_state())
-    anneal(empty, loops, order, np.zeros((0, 3)), 0.05, 0.999, np.zeros(0), *scratch)
-    exhaust(empty, loops, order, *scratch)
     evaluate(empty, loops, order, *scratch)
 
 

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from .....ir.compiled import entry, inner, maker
+from .....ir.compiled import entry, inner, maker, small
 from .arrays import (
     ABORTED,
     BYTES,
@@ -40,7 +40,7 @@ from .issue import do_set
 from .leaving import flush, store
 from .sets import select, start_sets
 from .space_plan import plan_space
-from .start import start
+from .start import fill, start
 from .timing import leave_chip
 
 
@@ -55,9 +55,9 @@ def _list_uses(p: TilingArrays, s: ScheduleArrays, order: Ints) -> None:
             fill[tile] += 1
 
 
-@inner
-def _try_set(p: TilingArrays, s: ScheduleArrays, count: int, rule: int) -> int:
-    """Schedule as many of the first members of a set as fit together; return how many."""
+@small
+def _fitting(p: TilingArrays, s: ScheduleArrays, count: int, rule: int) -> int:
+    """Plan space for as many of the first members of a set as fit together; return how many."""
     is_flushed = False
     while not plan_space(p, s, count, rule)[0]:
         if count > 1:
@@ -67,7 +67,6 @@ def _try_set(p: TilingArrays, s: ScheduleArrays, count: int, rule: int) -> int:
         else:
             flush(p, s)
             is_flushed = True
-    do_set(p, s, count)
     return count
 
 
@@ -103,7 +102,7 @@ def schedule_in_order(
         and the schedule.
     """
     s = start(p, keep)
-    return _in_order(p, s, order, group, memory, goal), s
+    return _schedule(p, s, order, group, _NO_CHOICE._replace(memory=memory), goal), s
 
 
 def schedule_freely(p: TilingArrays, choice: Choice, goal: Goal) -> tuple[int, ScheduleArrays]:
@@ -119,52 +118,63 @@ def schedule_freely(p: TilingArrays, choice: Choice, goal: Goal) -> tuple[int, S
         and the schedule.
     """
     s = start(p, False)
-    return _freely(p, s, choice, goal), s
+    return _schedule(p, s, np.arange(p.reads.shape[0]), _NO_GROUPS, choice, goal), s
+
+
+_NO_GROUPS = np.zeros(0, np.int64)
+_NO_CHOICE = Choice(memory=0, priority=0, beam=0, window=0, trials=0)
 
 
 @entry
-def _in_order(
-    p: TilingArrays, s: ScheduleArrays, order: Ints, group: Ints, memory: int, goal: Goal
+def _schedule(
+    p: TilingArrays, s: ScheduleArrays, order: Ints, group: Ints, choice: Choice, goal: Goal
 ) -> int:
-    """Schedule operations in a given order; see :func:`schedule_in_order`."""
+    """Schedule operations by sets of a given order, or out of order if there are none.
+
+    Both are one function: whatever is compiled contains the machine code of all that it calls.
+    """
+    fill(p, s)
     _list_uses(p, s, order)
-    position = 0
-    for g in range(group.shape[0]):
-        end = min(order.shape[0], position + group[g])
-        while position < end:
-            for k in range(position, end):
-                s.members[k - position] = order[k]
-            taken = _try_set(p, s, end - position, memory)
-            if taken == 0:
-                return STUCK
-            position += taken
-        if is_hopeless(p, s, goal):
-            return ABORTED
-    _close(p, s)
-    return ABORTED if is_hopeless(p, s, goal) else DONE
-
-
-@entry
-def _freely(p: TilingArrays, s: ScheduleArrays, choice: Choice, goal: Goal) -> int:
-    """Schedule operations out of order; see :func:`schedule_freely`."""
-    ops = p.reads.shape[0]
-    _list_uses(p, s, np.arange(ops))
     sets = start_sets(p, choice)
-    while s.scalar[ISSUED] < ops:
-        size = select(p, s, choice, sets)
-        if size:
-            do_set(p, s, size)
-        else:
-            for o in range(ops):
-                if is_ready(p, s, o):
-                    s.members[0] = o
-                    break
-            if _try_set(p, s, min(1, ops), choice.memory) == 0:
+    is_free = group.shape[0] == 0
+    end, g = 0, 0
+    while s.scalar[ISSUED] < order.shape[0]:
+        size = select(p, s, choice, sets) if is_free else 0
+        if size == 0:
+            if is_free:
+                size = _first_ready(p, s)
+            else:
+                if s.scalar[ISSUED] == end:
+                    end = min(order.shape[0], end + group[g])
+                    g += 1
+                size = _following(s, order, end)
+            size = _fitting(p, s, size, choice.memory)
+            if size == 0:
                 return STUCK
-        if is_hopeless(p, s, goal):
+        do_set(p, s, size)
+        if (is_free or s.scalar[ISSUED] == end) and is_hopeless(p, s, goal):
             return ABORTED
     _close(p, s)
     return ABORTED if is_hopeless(p, s, goal) else DONE
+
+
+@inner
+def _first_ready(p: TilingArrays, s: ScheduleArrays) -> int:
+    """Make the first operation that is ready the only member; return the number of members."""
+    for o in range(p.reads.shape[0]):
+        if is_ready(p, s, o):
+            s.members[0] = o
+            return 1
+    return 0
+
+
+@inner
+def _following(s: ScheduleArrays, order: Ints, end: int) -> int:
+    """Make what follows in a given order, up to ``end``, the members; return how many they are."""
+    position = s.scalar[ISSUED]
+    for k in range(position, end):
+        s.members[k - position] = order[k]
+    return end - position
 
 
 def result_of(state: Any) -> tuple[int, int]:

@@ -5,7 +5,7 @@
 
 import numpy as np
 
-from .....ir.compiled import entry, inner
+from .....ir.compiled import inner
 from .arrays import (
     AT,
     BY,
@@ -33,7 +33,7 @@ _PLACEMENT_FIELDS = 5
 
 
 def start(p: TilingArrays, keep: bool) -> ScheduleArrays:
-    """Return the state before the first operation.
+    """Return space for a schedule, all zeros; see :func:`fill`.
 
     Args:
         p: The tiling.
@@ -43,7 +43,7 @@ def start(p: TilingArrays, keep: bool) -> ScheduleArrays:
     accs, tensors = p.finish.shape[0], p.param_bytes.shape[1]
     events = 16 * ops + 4 * npus * tensors * (1 + accs) if keep else 0
     rows = min(_MAX_SEGMENTS, 2 * tiles + 64)
-    s = ScheduleArrays(
+    return ScheduleArrays(
         np.zeros((rows, 4), np.int64),
         np.zeros((rows, 4), np.int64),
         np.zeros((tiles, 12), np.int64),
@@ -69,13 +69,16 @@ def start(p: TilingArrays, keep: bool) -> ScheduleArrays:
         np.zeros((events, _EVENT_FIELDS), np.int64),
         np.zeros((events, _PLACEMENT_FIELDS), np.int64),
     )
-    _fill(p, s)
-    return s
 
 
-@entry
-def _fill(p: TilingArrays, s: ScheduleArrays) -> None:
-    """Fill in what is not zero before the first operation."""
+@inner
+def fill(p: TilingArrays, s: ScheduleArrays) -> None:
+    """Fill in what is not zero before the first operation.
+
+    Args:
+        p: The tiling.
+        s: The schedule, all zeros.
+    """
     s.segment[0, SIZE] = p.capacity
     s.segment[0, TILE] = -1
     s.scalar[SEGMENTS] = 1

@@ -1,4 +1,7 @@
-"""The two engines: simulated annealing with descent, and all orders.
+"""Evaluation of one order, and the two engines: simulated annealing with descent, and all orders.
+
+All three are one compiled function: whatever is compiled contains the machine code of all that it
+calls, and an evaluation takes seconds to compile.
 
 References:
     Jung, Symons, Mei, Verhelst, Benini: SALSA: Simulated Annealing based Loop-Ordering Scheduler
@@ -9,12 +12,38 @@ References:
 
 import numpy as np
 
-from ......ir.compiled import entry, inner
-from .records import Floats, Ints, Loops, MachineRecord, OrderRecord, Tiles
+from ......ir.compiled import entry, inner, small
+from .records import MOST_DEPTH, Floats, Ints, Loops, MachineRecord, OrderRecord, Tiles
 from .value import value_of
 
+_ONE, _ANNEALED, _ALL = range(3)
 
-@entry
+
+def evaluate(
+    m: MachineRecord, loops: Loops, order: Ints, rows: Tiles, candidates: Tiles, s: OrderRecord
+) -> tuple[float, Ints]:
+    """Allocate one order.
+
+    Args:
+        m: The machine.
+        loops: The distinct loops.
+        order: Indices of these, outermost first ``[n]``.
+        rows: Tiles that are kept from order to order.
+        candidates: Takes the tiles of the order.
+        s: Takes what is worked out.
+
+    Returns:
+        The value of the objective, infinite if nothing fits, and the start of each tile
+        ``[3, c]``, outermost memory last.
+    """
+    value, _ = _engine(_ONE, m, loops, order, *_NO_DRAWS, rows, candidates, s)
+    starts = np.zeros((3, MOST_DEPTH), np.int64)
+    for x in range(3):
+        inner_memories = m.chain[x] - 1
+        starts[x, :inner_memories] = s.starts[x, s.best[x, :inner_memories]]
+    return value, starts
+
+
 def anneal(
     m: MachineRecord,
     loops: Loops,
@@ -47,6 +76,73 @@ def anneal(
     Returns:
         The least value and the number of evaluations.
     """
+    return _engine(
+        _ANNEALED, m, loops, order, draws, temperature, decay, visited, rows, candidates, s
+    )
+
+
+def exhaust(
+    m: MachineRecord, loops: Loops, order: Ints, rows: Tiles, candidates: Tiles, s: OrderRecord
+) -> tuple[float, int]:
+    """Evaluate every distinct order; ``order``, given sorted, becomes the best one.
+
+    Args:
+        m: The machine.
+        loops: The loops.
+        order: As indices of ``loops``, outermost first.
+        rows: Figures of tiles that are known.
+        candidates: Takes the tiles of an order.
+        s: Takes what is worked out.
+
+    Returns:
+        The least value and the number of evaluations.
+    """
+    return _engine(_ALL, m, loops, order, *_NO_DRAWS, rows, candidates, s)
+
+
+_NO_DRAWS = (np.zeros((0, 3)), 0.0, 0.0, np.zeros(0))
+
+
+@entry
+def _engine(
+    which: int,
+    m: MachineRecord,
+    loops: Loops,
+    order: Ints,
+    draws: Floats,
+    temperature: float,
+    decay: float,
+    visited: Floats,
+    rows: Tiles,
+    candidates: Tiles,
+    s: OrderRecord,
+) -> tuple[float, int]:
+    """Evaluate one order, or search from it; see the functions above."""
+    if which == _ONE:
+        return value_of(m, loops, order, rows, candidates, s), 1
+    if which == _ALL:
+        return _exhaust(m, loops, order, rows, candidates, s)
+    best, evaluations = _anneal(
+        m, loops, order, draws, temperature, decay, visited, rows, candidates, s
+    )
+    best, more = _descend(m, loops, order, best, rows, candidates, s)
+    return best, evaluations + more
+
+
+@small
+def _anneal(
+    m: MachineRecord,
+    loops: Loops,
+    order: Ints,
+    draws: Floats,
+    temperature: float,
+    decay: float,
+    visited: Floats,
+    rows: Tiles,
+    candidates: Tiles,
+    s: OrderRecord,
+) -> tuple[float, int]:
+    """Search by exchanges of loops, worse ones less and less; ``order`` becomes the best one."""
     n = len(order)
     current = order.copy()
     value = value_of(m, loops, current, rows, candidates, s)
@@ -71,8 +167,7 @@ def anneal(
         else:
             current[i], current[j] = current[j], current[i]
         temperature *= decay
-    best, more = _descend(m, loops, order, best, rows, candidates, s)
-    return best, evaluations + more
+    return best, evaluations
 
 
 @inner
@@ -97,7 +192,7 @@ def _unlike(order: Ints, i: int, draw: float) -> int:
     return -1
 
 
-@inner
+@small
 def _descend(
     m: MachineRecord,
     loops: Loops,
@@ -127,23 +222,11 @@ def _descend(
     return best, evaluations
 
 
-@entry
-def exhaust(
+@small
+def _exhaust(
     m: MachineRecord, loops: Loops, order: Ints, rows: Tiles, candidates: Tiles, s: OrderRecord
 ) -> tuple[float, int]:
-    """Evaluate every distinct order; ``order``, given sorted, becomes the best one.
-
-    Args:
-        m: The machine.
-        loops: The loops.
-        order: As indices of ``loops``, outermost first.
-        rows: Figures of tiles that are known.
-        candidates: Takes the tiles of an order.
-        s: Takes what is worked out.
-
-    Returns:
-        The least value and the number of evaluations.
-    """
+    """Evaluate every distinct order; ``order``, given sorted, becomes the best one."""
     current = order.copy()
     best = np.inf
     evaluations = 0

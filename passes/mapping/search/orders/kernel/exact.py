@@ -17,13 +17,13 @@ Args:
 
 import numpy as np
 
-from ......ir.compiled import inner
+from ......ir.compiled import inner, small
 from .records import I, MachineRecord, O, OrderRecord, Tiles, W
 from .shared import allocate_shared
 from .walk import walk
 
 
-@inner
+@small
 def allocate_exactly(m: MachineRecord, candidates: Tiles, s: OrderRecord) -> float:
     """Allocate with least cost; fill ``chosen`` and return the cost, infinite if nothing fits."""
     for q in range(m.memories):

@@ -4,7 +4,7 @@
 
 import numpy as np
 
-from ......ir.compiled import entry, inner
+from ......ir.compiled import inner, small
 from .exact import allocate_exactly
 from .greedy import allocate_greedily
 from .latency import latency
@@ -14,7 +14,6 @@ from .records import (
     EXACT,
     GREEDY,
     LATENCY,
-    MOST_DEPTH,
     I,
     Ints,
     Loops,
@@ -36,6 +35,11 @@ def value_of(
 ) -> float:
     """Return the value of an order and fill its ``best`` allocation; infinite if nothing fits.
 
+    Energy is a sum over tiles, and its least one is found at once. Latency and energy-delay product
+    are allocated for by weighted sums, the weights from the loads: the first allocation minimises
+    the sum of all loads (EDP: energy); each further one gives weight to the ports that were slowest
+    before. The best one counts.
+
     Args:
         m: The machine.
         loops: The distinct loops.
@@ -45,41 +49,44 @@ def value_of(
         s: Takes what is worked out.
     """
     _tabulate(m, loops, order, rows, candidates, s)
-    if m.objective != ENERGY:
-        return _timed(m, candidates, s)
-    if _allocate(m, candidates, s) == np.inf:
-        return np.inf
-    _keep(m, s)
-    return _energy(m, candidates, s)
-
-
-@entry
-def evaluate(
-    m: MachineRecord, loops: Loops, order: Ints, rows: Tiles, candidates: Tiles, s: OrderRecord
-) -> tuple[float, Ints]:
-    """Allocate one order.
-
-    Args:
-        m: The machine.
-        loops: The distinct loops.
-        order: Indices of these, outermost first ``[n]``.
-        rows: Tiles that are kept from order to order.
-        candidates: Takes the tiles of the order.
-        s: Takes what is worked out.
-
-    Returns:
-        The value of the objective, infinite if nothing fits, and the start of each tile
-        ``[3, c]``, outermost memory last.
-    """
-    value = value_of(m, loops, order, rows, candidates, s)
-    starts = np.zeros((3, MOST_DEPTH), np.int64)
-    for x in range(3):
-        for c in range(m.chain[x] - 1):
-            starts[x, c] = s.starts[x, s.best[x, c]]
-    return value, starts
+    best = np.inf
+    share = 1.0 if m.objective == EDP else 1e-9
+    ends = 0.0 if m.objective == EDP else 1.0
+    for p in range(m.ports):
+        s.weights[p] = ends
+    for _ in range(_ROUNDS):
+        if m.objective != ENERGY:
+            _weigh(m, candidates, s, share, ends)
+        if _allocate(m, candidates, s) == np.inf:
+            break
+        energy = _energy(m, candidates, s)
+        cycles = latency(m, candidates, s) if m.objective != ENERGY else 1.0
+        value = cycles * energy
+        if m.objective == LATENCY:
+            value = cycles + _TIE * m.steps * energy / max(m.fixed, 1.0)
+        if value < best:
+            best = value
+            _keep(m, s)
+        if m.policy == GREEDY or m.objective == ENERGY:
+            break
+        share = (1.0 if m.objective == EDP else 1e-3) / max(energy, 1.0)
+        ends = 1.0 / cycles
+        _weigh_ports(m, s, cycles)
+    return best
 
 
 @inner
+def _weigh_ports(m: MachineRecord, s: OrderRecord, cycles: float) -> None:
+    """Give weight to the ports that were slowest."""
+    slowest = m.steps
+    for p in range(m.ports):
+        slowest = max(slowest, s.loads[p])
+    for p in range(m.ports):
+        near = s.loads[p] / slowest
+        s.weights[p] = near**8 / cycles if s.loads[p] > 0.9 * m.steps else 0.0
+
+
+@small
 def _allocate(m: MachineRecord, candidates: Tiles, s: OrderRecord) -> float:
     if m.policy == EXACT:
         return allocate_exactly(m, candidates, s)
@@ -110,42 +117,6 @@ def _energy(m: MachineRecord, candidates: Tiles, s: OrderRecord) -> float:
                 restarts = further.visits * tile.tiles / further.tiles
                 total += m.couple[c, d] * restarts * tile.elements[c]
     return total
-
-
-@inner
-def _timed(m: MachineRecord, candidates: Tiles, s: OrderRecord) -> float:
-    """Allocate for latency or energy-delay product: weighted sums, the weights from the loads.
-
-    The first allocation minimises the sum of all loads (EDP: energy); each further one gives
-    weight to the ports that were slowest before. The best one counts.
-    """
-    best = np.inf
-    share = 1.0 if m.objective == EDP else 1e-9
-    ends = 0.0 if m.objective == EDP else 1.0
-    for p in range(m.ports):
-        s.weights[p] = ends
-    for _ in range(_ROUNDS):
-        _weigh(m, candidates, s, share, ends)
-        if _allocate(m, candidates, s) == np.inf:
-            return best
-        energy, cycles = _energy(m, candidates, s), latency(m, candidates, s)
-        value = cycles * energy
-        if m.objective == LATENCY:
-            value = cycles + _TIE * m.steps * energy / max(m.fixed, 1.0)
-        if value < best:
-            best = value
-            _keep(m, s)
-        if m.policy == GREEDY:
-            break
-        share = (1.0 if m.objective == EDP else 1e-3) / max(energy, 1.0)
-        ends = 1.0 / cycles
-        slowest = m.steps
-        for p in range(m.ports):
-            slowest = max(slowest, s.loads[p])
-        for p in range(m.ports):
-            near = s.loads[p] / slowest
-            s.weights[p] = near**8 / cycles if s.loads[p] > 0.9 * m.steps else 0.0
-    return best
 
 
 @inner
