@@ -72,6 +72,20 @@ class KnownNests:
 
     by_job: dict[MapJob, MappingResult] = field(default_factory=dict[MapJob, MappingResult])
 
+    def solve(self, jobs: Sequence[MapJob], progress: "Progress") -> tuple[Answer, ...]:
+        """Answer questions in turn, each once; a :class:`JobSolver`.
+
+        Args:
+            jobs: The questions.
+            progress: Called as questions are answered.
+        """
+        new = [job for job in dict.fromkeys(jobs) if job not in self.by_job]
+        answers = dict(zip(new, solve_in_turn(new, progress), strict=True))
+        for job, answer in answers.items():
+            if isinstance(answer, MappingResult) and answer.note not in NOT_KEPT:
+                self.by_job[job] = answer
+        return tuple(answers.get(job) or self.by_job[job] for job in jobs)
+
 
 @dataclass(frozen=True, slots=True)
 class StandInJob:

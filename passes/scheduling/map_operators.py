@@ -8,7 +8,7 @@ from typing import ClassVar
 from ...ir.arch import Architecture
 from ...ir.errors import InfeasibleError
 from ...ir.graph import Graph, Op
-from ...ir.graph_schedule import GraphSchedule
+from ...ir.graph_schedule import GraphSchedule, Group
 from ...ir.module import Mapping as OperatorMapping
 from ...ir.module import Module, Stage
 from ...ir.ops import workload
@@ -22,6 +22,7 @@ from ..mapping.recipes.in_tiles import InTiles, Shared, in_haste, in_tiles
 from ..mapping.registry import find_mapper
 from ..tiling.residency import residency
 from .across.schedule_across import promised
+from .groups_ahead import find_ahead
 from .map_groups import GroupMapping, mapping_of, problem_on
 from .static.known_schedules import KnownSchedules, Make
 from .static.schedule_tiles import schedule_in_turn, schedule_operator, tiles_in_turn
@@ -83,13 +84,14 @@ class MapOperators(Pass):
         usual = [mapping_of(name, results[problem]) for name, problem in problems]
         early = list(usual)
         # without lag, where nests are compared; not kept for the passes behind, as memory is short
-        in_turn = partial(KnownSchedules().of, make=schedule_in_turn)
+        in_turn = KnownSchedules()
+        ctx.progress(f"{self.name}: groups", len(first), steps)
+        find_ahead(self.of_group, module, in_turn, ctx)
         for number, group in enumerate(plan.groups, start=len(first)):
             ctx.progress(self._at(module.graph, *group.members), number, steps)
-            asked = GroupMapping(module, group, self.objective, ctx.seed, in_turn)
-            nests = self._of_group(asked, ctx)
+            nests, small = self.of_group(module, group, in_turn, ctx)
             usual += nests
-            early += self._early(asked, nests, ctx)
+            early += small
         if ctx.deadline.is_over:
             ctx.counters.add(CUT_SHORT)
         mapped = replace(module, mappings=tuple(usual))
@@ -100,6 +102,25 @@ class MapOperators(Pass):
         ops = [graph.producer[name] for name in names if name is not None]
         op = next((item for item in ops if workload(item, graph.types) is not None), None)
         return self.name if op is None else f"{self.name}: {op.loc or op.name}"
+
+    def of_group(
+        self, module: Module, group: Group, in_turn: KnownSchedules, ctx: Context
+    ) -> tuple[tuple[OperatorMapping, ...], tuple[OperatorMapping, ...]]:
+        """Return the nests of a group, and those with small tiles of weights if these are better.
+
+        Args:
+            module: The network with its plan.
+            group: The group.
+            in_turn: Knows schedules in which no chain lags.
+            ctx: Who solves.
+
+        Raises:
+            InfeasibleError: No nests fit.
+        """
+        make = partial(in_turn.of, make=schedule_in_turn)
+        asked = GroupMapping(module, group, self.objective, ctx.seed, make)
+        nests = self._of_group(asked, ctx)
+        return nests, self._early(asked, nests, ctx)
 
     def _of_group(self, asked: GroupMapping, ctx: Context) -> tuple[OperatorMapping, ...]:
         """Return the nests of a group: of the mapper, or of its stand-in, as they are or improved.

@@ -16,6 +16,7 @@ from typing import TypeAlias
 from ....ir.arch import Architecture
 from ....ir.graph import Graph, Op
 from ....ir.isa.instructions import Space
+from ....ir.mapping import LoopNest
 from ....ir.module import Module
 from ....ir.tiles.graph import Tile, TileOp, multiplier_name
 from ....ir.tiles.schedule import TileSchedule
@@ -25,6 +26,9 @@ from ..likeness import Likeness, Likenesses
 
 Make: TypeAlias = Callable[[Module, Op], TileSchedule]
 """Schedules the tiles of one operator of a module."""
+
+Nests: TypeAlias = tuple[LoopNest | None, ...]
+"""Loop nests of an operator, or of the members of a group; ``None`` for those that have none."""
 
 
 @dataclass(frozen=True)
@@ -66,8 +70,8 @@ class KnownSchedules:
 
     _seen: tuple[Graph, Architecture] | None = None
     _likenesses: Likenesses | None = None
-    _known: dict[Hashable, tuple[Place, TileSchedule]] = field(
-        default_factory=dict[Hashable, tuple[Place, TileSchedule]]
+    _known: dict[tuple[Hashable, Nests], tuple[Place, TileSchedule]] = field(
+        default_factory=dict[tuple[Hashable, Nests], tuple[Place, TileSchedule]]
     )
 
     def of(self, module: Module, op: Op, make: Make) -> TileSchedule:
@@ -89,6 +93,38 @@ class KnownSchedules:
             self._known[key] = place, make(module, op)
         first, found = self._known[key]
         return found if first == place else _Move(first, place).schedule(found)
+
+    def conditions(self, module: Module, op: Op) -> Hashable:
+        """Return what decides the schedule of an operator beside its nests.
+
+        Args:
+            module: The network with its plan.
+            op: The operator, or the one that stands for a group.
+        """
+        return self._place(module, op).conditions
+
+    def made(self, module: Module, op: Op) -> Mapping[Nests, TileSchedule]:
+        """Return the schedules of an operator that were made, by their nests.
+
+        Args:
+            module: The network with its plan.
+            op: The operator, or the one that stands for a group.
+        """
+        place = self._place(module, op)
+        kept = (item for item in self._known.items() if item[0][0] == place.conditions)
+        return {nests: found for (_, nests), (first, found) in kept if first == place}
+
+    def note(self, module: Module, op: Op, made: Mapping[Nests, TileSchedule]) -> None:
+        """Note schedules of an operator that were made elsewhere.
+
+        Args:
+            module: The network with its plan.
+            op: The operator, or the one that stands for a group.
+            made: The schedules, by their nests.
+        """
+        place = self._place(module, op)
+        for nests, schedule in made.items():
+            self._known.setdefault((place.conditions, nests), (place, schedule))
 
     def _place(self, module: Module, op: Op) -> Place:
         graph, arch, plan = module.graph, require_arch(module), module.graph_schedule
