@@ -9,23 +9,33 @@ What is chosen does not depend on it: the same is asked afterwards, and what no 
 worked out then.
 """
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
+from ...ir.errors import InfeasibleError
 from ...ir.graph_schedule import Group
+from ...ir.module import Mapping as OperatorMapping
 from ...ir.module import Module
-from ...ir.tiles.schedule import TileSchedule
 from ..base import Context, Notes
 from ..deadline import Deadline
 from ..helpers import Helped
 from ..mapping.jobs import KnownNests, MapJob
 from ..mapping.mapper import MappingResult
+from ..tiling.groups.stripes import stripes
 from ..tiling.residency import unit_of
-from .static.known_schedules import KnownSchedules, Nests
+from .static.known_schedules import KnownSchedules, Made, Nests
+from .static.schedule_tiles import schedule_operator
 
-Find: TypeAlias = Callable[[Module, Group, KnownSchedules, Context], object]
-"""Chooses the nests of a group; can be pickled. It is given the schedules without lag."""
+_WORTH_HELPERS = 300
+"""Parts of stripes, one of each member, from which on helpers are asked: those of fewer are
+scheduled before a process has started."""
+
+Find: TypeAlias = Callable[
+    [Module, Group, KnownSchedules, Context], Sequence[tuple[OperatorMapping, ...]]
+]
+"""Returns nests of a group that the network may get, and can be pickled. It is given what knows
+schedules in which no chain lags."""
 
 
 def find_ahead(find: Find, module: Module, in_turn: KnownSchedules, ctx: Context) -> None:
@@ -36,7 +46,7 @@ def find_ahead(find: Find, module: Module, in_turn: KnownSchedules, ctx: Context
     Args:
         find: Who chooses.
         module: The network with its plan.
-        in_turn: Takes the schedules without lag.
+        in_turn: Takes the schedules in which no chain lags.
         ctx: Who helps, and where nests and schedules are noted.
     """
     plan, known, nests = (
@@ -45,19 +55,19 @@ def find_ahead(find: Find, module: Module, in_turn: KnownSchedules, ctx: Context
         ctx.notes.of(KnownNests),
     )
     assert plan is not None
-    bare, distinct = Module(graph=module.graph, arch=module.arch, graph_schedule=plan), {}
+    bare = Module(graph=module.graph, arch=module.arch, graph_schedule=plan)
+    distinct: dict[Hashable, _Question] = {}
     for group in plan.groups:
         alike = known.conditions(module, unit_of(module.graph, plan, group.name))
-        distinct.setdefault(
-            alike, _Question(find, bare, group, nests.by_job, ctx.seed, ctx.deadline)
-        )
+        question = _Question(find, bare, group, nests.by_job, ctx.seed, ctx.deadline)
+        distinct.setdefault(alike, question)
     questions = tuple(distinct.values())
-    if len(questions) < 2:
+    if len(questions) < 2 or sum(item.parts for item in questions) < _WORTH_HELPERS:
         return
     for question, answer in zip(questions, ctx.helpers(questions), strict=True):
         if answer is not None:
-            nests.by_job.update(answer.found.nests)
             unit = unit_of(module.graph, plan, question.group.name)
+            nests.by_job.update(answer.found.nests)
             in_turn.note(module, unit, answer.found.in_turn)
             known.note(module, unit, answer.found.schedules)
 
@@ -68,13 +78,13 @@ class _Answer:
 
     Attributes:
         nests: Answers of mappers that were not known before.
-        in_turn: Schedules without lag, by nests.
-        schedules: The best schedules, by nests.
+        in_turn: Schedules in which no chain lags, by their nests.
+        schedules: The best schedules, by their nests.
     """
 
     nests: Mapping[MapJob, MappingResult]
-    in_turn: Mapping[Nests, TileSchedule]
-    schedules: Mapping[Nests, TileSchedule]
+    in_turn: Mapping[Nests, Made]
+    schedules: Mapping[Nests, Made]
 
 
 @dataclass(frozen=True)
@@ -97,23 +107,33 @@ class _Question:
     seed: int
     deadline: Deadline
 
+    @property
+    def parts(self) -> int:
+        """How many parts the stripes of the group have, one of each member."""
+        graph, members = self.module.graph, self.group.members
+        return len(members) * len(stripes(graph, members, self.group.rows))
+
     def answer(self) -> Helped[_Answer] | None:
-        """Return what there is to know of the group once its nests are chosen."""
+        """Return all that choosing the nests of the group has found.
+
+        The passes behind will ask for the schedule of one of these. That no nests fit is left to
+        be found again, by who can tell of it.
+        """
+        notes, in_turn, plan = Notes(), KnownSchedules(), self.module.graph_schedule
+        nests, known = notes.of(KnownNests), notes.of(KnownSchedules)
+        nests.by_job.update(self.nests)
+        context = Context(
+            seed=self.seed, solve_jobs=nests.solve, notes=notes, deadline=self.deadline
+        )
+        assert plan is not None
+        unit = unit_of(self.module.graph, plan, self.group.name)
         if self.deadline.is_over:
             return None
-        notes, in_turn, plan = Notes(), KnownSchedules(), self.module.graph_schedule
-        assert plan is not None
-        known = notes.of(KnownNests)
-        known.by_job.update(self.nests)
-        context = Context(
-            seed=self.seed, solve_jobs=known.solve, notes=notes, deadline=self.deadline
-        )
-        self.find(self.module, self.group, in_turn, context)
-        unit = unit_of(self.module.graph, plan, self.group.name)
-        return Helped(
-            _Answer(
-                {job: found for job, found in known.by_job.items() if job not in self.nests},
-                in_turn.made(self.module, unit),
-                notes.of(KnownSchedules).made(self.module, unit),
-            )
-        )
+        try:
+            for mappings in self.find(self.module, self.group, in_turn, context):
+                known.of(replace(self.module, mappings=mappings), unit, schedule_operator)
+        except InfeasibleError:
+            return None
+        new = {job: found for job, found in nests.by_job.items() if job not in self.nests}
+        in_turn_made, made = (item.made(self.module, unit) for item in (in_turn, known))
+        return Helped(_Answer(new, in_turn_made, made))

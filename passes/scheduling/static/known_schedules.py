@@ -14,6 +14,7 @@ from itertools import combinations
 from typing import TypeAlias
 
 from ....ir.arch import Architecture
+from ....ir.errors import InfeasibleError
 from ....ir.graph import Graph, Op
 from ....ir.isa.instructions import Space
 from ....ir.mapping import LoopNest
@@ -29,6 +30,9 @@ Make: TypeAlias = Callable[[Module, Op], TileSchedule]
 
 Nests: TypeAlias = tuple[LoopNest | None, ...]
 """Loop nests of an operator, or of the members of a group; ``None`` for those that have none."""
+
+Made: TypeAlias = TileSchedule | InfeasibleError
+"""A schedule, or why there is none."""
 
 
 @dataclass(frozen=True)
@@ -70,8 +74,8 @@ class KnownSchedules:
 
     _seen: tuple[Graph, Architecture] | None = None
     _likenesses: Likenesses | None = None
-    _known: dict[tuple[Hashable, Nests], tuple[Place, TileSchedule]] = field(
-        default_factory=dict[tuple[Hashable, Nests], tuple[Place, TileSchedule]]
+    _known: dict[tuple[Hashable, Nests], tuple[Place, Made]] = field(
+        default_factory=dict[tuple[Hashable, Nests], tuple[Place, Made]]
     )
 
     def of(self, module: Module, op: Op, make: Make) -> TileSchedule:
@@ -89,9 +93,11 @@ class KnownSchedules:
         assert plan is not None
         mappings = map(module.mapping, plan.members(op.name))
         key = place.conditions, tuple(None if item is None else item.nest for item in mappings)
-        if key not in self._known:
-            self._known[key] = place, make(module, op)
-        first, found = self._known[key]
+        first, found = self._known.get(key, (place, None))
+        if found is None or (isinstance(found, InfeasibleError) and first != place):
+            first, found = self._known[key] = place, _made(make, module, op)
+        if isinstance(found, InfeasibleError):
+            raise found
         return found if first == place else _Move(first, place).schedule(found)
 
     def conditions(self, module: Module, op: Op) -> Hashable:
@@ -103,24 +109,23 @@ class KnownSchedules:
         """
         return self._place(module, op).conditions
 
-    def made(self, module: Module, op: Op) -> Mapping[Nests, TileSchedule]:
-        """Return the schedules of an operator that were made, by their nests.
+    def made(self, module: Module, op: Op) -> Mapping[Nests, Made]:
+        """Return what was made for an operator, by its nests.
 
         Args:
             module: The network with its plan.
             op: The operator, or the one that stands for a group.
         """
-        place = self._place(module, op)
-        kept = (item for item in self._known.items() if item[0][0] == place.conditions)
-        return {nests: found for (_, nests), (first, found) in kept if first == place}
+        place, items = self._place(module, op), self._known.items()
+        return {nests: found for (_, nests), (first, found) in items if first == place}
 
-    def note(self, module: Module, op: Op, made: Mapping[Nests, TileSchedule]) -> None:
-        """Note schedules of an operator that were made elsewhere.
+    def note(self, module: Module, op: Op, made: Mapping[Nests, Made]) -> None:
+        """Note what was made for an operator elsewhere.
 
         Args:
             module: The network with its plan.
             op: The operator, or the one that stands for a group.
-            made: The schedules, by their nests.
+            made: What it is, by nests.
         """
         place = self._place(module, op)
         for nests, schedule in made.items():
@@ -149,6 +154,13 @@ class KnownSchedules:
             self._seen, self._likenesses = (graph, arch), Likenesses(graph)
             self._known.clear()
         return self._likenesses.of(op)
+
+
+def _made(make: Make, module: Module, op: Op) -> Made:
+    try:
+        return make(module, op)
+    except InfeasibleError as error:
+        return error
 
 
 @dataclass(frozen=True)
