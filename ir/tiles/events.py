@@ -64,7 +64,9 @@ class Event:
     fill: int = 0
     drain: int = 0
 
-    def at(self, start: int, end: int, *, fill: int = 0, drain: int = 0) -> "Event":
+    def at(
+        self, start: int, end: int, *, fill: int = 0, drain: int = 0, index: int | None = None
+    ) -> "Event":
         """Return the event at another time; as ``replace``, but for many events.
 
         Args:
@@ -72,12 +74,13 @@ class Event:
             end: Cycle after the last.
             fill: Of the MAC array, cycles until it computes.
             drain: Of the MAC array, cycles after it has computed.
+            index: DMA channel or NPU; as before by default.
         """
         return Event(
             kind=self.kind,
             subject=self.subject,
             unit=self.unit,
-            index=self.index,
+            index=self.index if index is None else index,
             start=start,
             end=end,
             step=self.step,

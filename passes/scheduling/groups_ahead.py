@@ -38,7 +38,13 @@ Find: TypeAlias = Callable[
 schedules in which no chain lags."""
 
 
-def find_ahead(find: Find, module: Module, in_turn: KnownSchedules, ctx: Context) -> None:
+def find_ahead(
+    find: Find,
+    module: Module,
+    in_turn: KnownSchedules,
+    ctx: Context,
+    began: Callable[[], None] = lambda: None,
+) -> None:
     """Let helpers choose the nests of the groups of a network, and note what they have found.
 
     Groups that are alike are one question.
@@ -48,6 +54,7 @@ def find_ahead(find: Find, module: Module, in_turn: KnownSchedules, ctx: Context
         module: The network with its plan.
         in_turn: Takes the schedules in which no chain lags.
         ctx: Who helps, and where nests and schedules are noted.
+        began: Called where helpers are asked, before they are.
     """
     plan, known, nests = (
         module.graph_schedule,
@@ -64,6 +71,7 @@ def find_ahead(find: Find, module: Module, in_turn: KnownSchedules, ctx: Context
     questions = tuple(distinct.values())
     if len(questions) < 2 or sum(item.parts for item in questions) < _WORTH_HELPERS:
         return
+    began()
     for question, answer in zip(questions, ctx.helpers(questions), strict=True):
         if answer is not None:
             unit = unit_of(module.graph, plan, question.group.name)

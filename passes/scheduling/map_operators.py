@@ -85,8 +85,8 @@ class MapOperators(Pass):
         early = list(usual)
         # without lag, where nests are compared; not kept for the passes behind, as memory is short
         in_turn = KnownSchedules()
-        ctx.progress(f"{self.name}: groups", len(first), steps)
-        find_ahead(self.of_group, module, in_turn, ctx)
+        began = partial(ctx.progress, f"{self.name}: groups", len(first), steps)
+        find_ahead(self.of_group, module, in_turn, ctx, began)
         for number, group in enumerate(plan.groups, start=len(first)):
             ctx.progress(self._at(module.graph, *group.members), number, steps)
             nests, small = self.of_group(module, group, in_turn, ctx)
@@ -325,14 +325,12 @@ def faster(module: Module, other: Module, notes: Notes) -> Module:
     """
     if module.mappings == other.mappings:
         return module
-    (turn, across), (other_turn, other_across) = _cycles(module, notes), _cycles(other, notes)
-    return other if other_turn < turn and other_across < across else module
-
-
-def _cycles(module: Module, notes: Notes) -> tuple[int, int]:
-    """Return what all tiles take in turn, and about what they take across operators [cycle]."""
-    schedule = tiles_in_turn(module, notes)
-    return schedule.cycles, promised(replace(module, tile_schedule=schedule), notes)
+    turn, other_turn = (tiles_in_turn(item, notes) for item in (module, other))
+    if other_turn.cycles >= turn.cycles:
+        return module
+    in_turn = (replace(module, tile_schedule=turn), replace(other, tile_schedule=other_turn))
+    across, other_across = (promised(item, notes) for item in in_turn)
+    return other if other_across < across else module
 
 
 def _job(problem: MappingProblem, mapper: Mapper, ctx: Context) -> MapJob:

@@ -90,7 +90,7 @@ class Allocators:
             if other is not None:
                 low, high = other, other + tile.occupied
         claim = space.claim(low, high, next_use=AT_ONCE)
-        claim = replace(claim, begin=max(claim.begin, self._left.get((item.tile, npu), 0)))
+        claim = Claim(claim.number, max(claim.begin, self._left.get((item.tile, npu), 0)))
         self._claims[item] = memory, claim
         self._moved[item] = replace(item, npu=npu, address=low)
         return claim.begin
@@ -116,8 +116,9 @@ class Allocators:
 
     def use(self, storage: Storage, end: int) -> None:
         """Note that a content on chip is used until a cycle; nothing, off chip."""
-        if storage in self._claims:
-            memory, claim = self._claims[storage]
+        found = self._claims.get(storage)
+        if found is not None:
+            memory, claim = found
             self._spaces[memory].use(claim, max(end, claim.begin))
 
     def leave(self, item: Placement) -> None:

@@ -255,7 +255,7 @@ class _Insertion:
         else:
             index = self.npus[event.index]
             start = self.engines.work(event.unit, index, cycles, ready)
-        return replace(event, index=index, start=start, end=start + cycles, fill=0, drain=0)
+        return event.at(start, start + cycles, index=index)
 
     def _note(self, number: int, touches: Touches, end: int) -> None:
         """Record what an event touched, and who leaves with it."""

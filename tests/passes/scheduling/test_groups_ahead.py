@@ -61,13 +61,16 @@ def only_known(context: Callable[[], Context]) -> Callable[..., tuple[Answer, ..
 @pytest.mark.parametrize("left", [(), (0,), (1,)])
 def test_who_chooses_changes_no_nest_and_no_schedule(left: tuple[int, ...]):
     module = fused()
-    alone, helped = Context(), Context(helpers=(helpers := Elsewhere(left)))
+    said: list[tuple[str, int, int]] = []
+    helpers = Elsewhere(left)
+    alone, helped = Context(), Context(helpers=helpers, progress=lambda *at: said.append(at))
 
     nests = GREEDY.run(module, alone)
     others = GREEDY.run(module, helped)
 
     assert others.mappings == nests.mappings
     assert helpers.asked == 2
+    assert said[1] == ("map-operators: groups", 0, 3)
     one, other = (
         ScheduleTiles().run(item, context) for item, context in ((nests, alone), (others, helped))
     )

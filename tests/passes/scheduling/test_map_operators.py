@@ -246,11 +246,23 @@ def test_progress_counts_a_group_as_one_and_names_its_first_convolution():
 def test_other_nests_are_taken_where_tiles_are_faster_in_turn_and_across(
     module, monkeypatch, turn: int, across: int, wins: bool
 ) -> None:
+    """How they are across operators is not asked where they are no faster in turn."""
     other = replace(module, mappings=tuple(rolled_up(item, "mac") for item in module.mappings))
-    cycles = {id(module): (10, 9), id(other): (turn, across)}
-    monkeypatch.setattr(map_operators, "_cycles", lambda item, _: cycles[id(item)])
+    found = {module.mappings: (10, 9), other.mappings: (turn, across)}
+    asked: list[Module] = []
+
+    def in_turn(item: Module, _: Notes) -> TileSchedule:
+        return replace(tiles_of(module), cycles=found[item.mappings][0])
+
+    def promised(item: Module, _: Notes) -> int:
+        asked.append(item)
+        return found[item.mappings][1]
+
+    monkeypatch.setattr(map_operators, "tiles_in_turn", in_turn)
+    monkeypatch.setattr(map_operators, "promised", promised)
 
     assert faster(module, other, Notes()) is (other if wins else module)
+    assert [item.mappings for item in asked] == list(found) * (turn < 10)
 
 
 def test_nests_that_take_longer_are_not_taken(module) -> None:
