@@ -205,14 +205,11 @@ class TiledTraffic:
     def _solved(
         self, asked: Sequence[tuple[MappingProblem, str]], who: Mapper | None = None
     ) -> Mapping[MappingProblem, MappingResult]:
-        mapper, context = who or self._plain, Context(seed=self._terms.seed)
-        known, answers = self._nests.by_job, dict[MappingProblem, MappingResult]()
-        for problem, name in asked:
-            job = MapJob(problem, mapper)
-            if job not in known:
-                found = self._finder.solve(((problem, name),), self._terms.arch, context, mapper)
-                known[job] = found[problem]
-            answers[problem] = known[job]
+        context = Context(seed=self._terms.seed, solve_jobs=self._nests.solve)
+        answers: dict[MappingProblem, MappingResult] = {}
+        for item in asked:  # one by one, as none is asked behind one that nothing fits
+            mapper = who or self._plain
+            answers |= self._finder.solve((item,), self._terms.arch, context, mapper)
         return answers
 
 

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, settings
 
 from accnn.backend.load import load_architecture
+from accnn.ir.errors import InfeasibleError
 from accnn.ir.graph import Graph
 from accnn.ir.graph_schedule import Group
 from accnn.ir.isa.instructions import Space
@@ -133,6 +134,48 @@ def test_another_network_is_not_mistaken_for_the_one_before():
         assert found[-1] == schedule_operator(module, graph.producer["a0"])
 
     assert found[0].cycles != found[1].cycles
+
+
+def test_what_was_made_elsewhere_is_taken_for_all_that_are_alike():
+    """As if it had been made here: for the operator itself, and moved for others."""
+    machine = load_architecture("simba-8x8")
+    graph = blocks(2)
+    plan = schedule_in_order(graph, machine, budget=2500)
+    module = mapped(Module(graph=graph, arch=machine, graph_schedule=plan))
+    first, second = graph.producer["b0"], graph.producer["b1"]
+    there, here = KnownSchedules(), KnownSchedules()
+    schedule = there.of(module, first, schedule_operator)
+    here.of(module, graph.producer["y0"], schedule_operator)  # numbers of what is alike differ
+
+    here.note(module, first, there.made(module, first))
+
+    def make(module, op):
+        pytest.fail("made again")
+
+    assert here.of(module, first, make) is schedule
+    assert here.of(module, second, make) == schedule_operator(module, second)
+    assert there.made(module, second) == {}
+    with pytest.raises(pytest.fail.Exception):
+        here.of(module, graph.producer["a0"], make)
+
+
+def test_that_tiles_do_not_fit_is_known_of_the_operator_itself():
+    """Others that are alike are asked again: the message names them."""
+    machine = load_architecture("simba-8x8")
+    graph = blocks(2)
+    plan = schedule_in_order(graph, machine, budget=2500)
+    module = mapped(Module(graph=graph, arch=machine, graph_schedule=plan))
+    known, asked = KnownSchedules(), []
+
+    def make(module, op):
+        asked.append(op.name)
+        raise InfeasibleError(f"{op.name} is too large")
+
+    for name in ("b0", "b0", "b1", "b1"):
+        with pytest.raises(InfeasibleError, match=f"{name} is too large"):
+            known.of(module, graph.producer[name], make)
+
+    assert asked == ["b0", "b1"]
 
 
 @settings(max_examples=25, deadline=None)
