@@ -25,7 +25,7 @@ import numpy as np
 from .....ir.errors import OptionError
 from .....ir.mapping import Loop, LoopNest
 from .allocation import allocate_in
-from .kernel.engines import anneal, evaluate, exhaust
+from .kernel.engines import Annealing, anneal, evaluate, exhaust
 from .kernel.records import (
     Floats,
     Ints,
@@ -236,14 +236,8 @@ def _descend(space: OrderSpace, options: SearchOptions, order: Ints) -> Run:
 def _anneal(space: OrderSpace, options: SearchOptions, order: Ints, draws: Floats) -> Run:
     """Anneal from an order, as many steps as there are draws, and descend."""
     visited = np.zeros(len(draws))
+    annealing = Annealing(draws, options.temperature, options.decay, visited)
     value, evaluations = anneal(
-        space.problem.machine,
-        space.loops,
-        order,
-        draws,
-        options.temperature,
-        options.decay,
-        visited,
-        *space.scratch,
+        space.problem.machine, space.loops, order, annealing, *space.scratch
     )
     return Run(order, value, evaluations, visited)

@@ -40,7 +40,7 @@ from .issue import do_set
 from .leaving import flush, store
 from .sets import select, start_sets
 from .space_plan import plan_space
-from .start import fill, start
+from .start import fill_in, start
 from .timing import leave_chip
 
 
@@ -133,7 +133,7 @@ def _schedule(
 
     Both are one function: whatever is compiled contains the machine code of all that it calls.
     """
-    fill(p, s)
+    fill_in(p, s)
     _list_uses(p, s, order)
     sets = start_sets(p, choice)
     is_free = group.shape[0] == 0
@@ -144,7 +144,7 @@ def _schedule(
             if is_free:
                 size = _first_ready(p, s)
             else:
-                if s.scalar[ISSUED] == end:
+                while s.scalar[ISSUED] == end:
                     end = min(order.shape[0], end + group[g])
                     g += 1
                 size = _following(s, order, end)

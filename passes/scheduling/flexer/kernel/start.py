@@ -33,7 +33,7 @@ _PLACEMENT_FIELDS = 5
 
 
 def start(p: TilingArrays, keep: bool) -> ScheduleArrays:
-    """Return space for a schedule, all zeros; see :func:`fill`.
+    """Return space for a schedule, all zeros; see :func:`fill_in`.
 
     Args:
         p: The tiling.
@@ -72,7 +72,7 @@ def start(p: TilingArrays, keep: bool) -> ScheduleArrays:
 
 
 @inner
-def fill(p: TilingArrays, s: ScheduleArrays) -> None:
+def fill_in(p: TilingArrays, s: ScheduleArrays) -> None:
     """Fill in what is not zero before the first operation.
 
     Args:

@@ -10,6 +10,8 @@ References:
 
 # pyright: reportArgumentType=false, reportReturnType=false, reportUnknownArgumentType=false
 
+from typing import NamedTuple
+
 import numpy as np
 
 from ......ir.compiled import entry, inner, small
@@ -17,6 +19,22 @@ from .records import MOST_DEPTH, Floats, Ints, Loops, MachineRecord, OrderRecord
 from .value import value_of
 
 _ONE, _ANNEALED, _ALL = range(3)
+
+
+class Annealing(NamedTuple):
+    """How far annealing searches.
+
+    Attributes:
+        draws: Uniform random numbers in [0, 1) ``[iterations, 3]``.
+        temperature: First temperature.
+        decay: Factor on the temperature after each iteration.
+        visited: Filled with the value of each order looked at ``[iterations]``.
+    """
+
+    draws: Floats
+    temperature: float
+    decay: float
+    visited: Floats
 
 
 def evaluate(
@@ -36,7 +54,7 @@ def evaluate(
         The value of the objective, infinite if nothing fits, and the start of each tile
         ``[3, c]``, outermost memory last.
     """
-    value, _ = _engine(_ONE, m, loops, order, *_NO_DRAWS, rows, candidates, s)
+    value, _ = _engine(_ONE, m, loops, order, _NO_ANNEALING, rows, candidates, s)
     starts = np.zeros((3, MOST_DEPTH), np.int64)
     for x in range(3):
         inner_memories = m.chain[x] - 1
@@ -48,10 +66,7 @@ def anneal(
     m: MachineRecord,
     loops: Loops,
     order: Ints,
-    draws: Floats,
-    temperature: float,
-    decay: float,
-    visited: Floats,
+    annealing: Annealing,
     rows: Tiles,
     candidates: Tiles,
     s: OrderRecord,
@@ -65,10 +80,7 @@ def anneal(
         m: The machine.
         loops: The distinct loops.
         order: First order, as indices of ``loops``, outermost first ``[n]``; becomes the best.
-        draws: Uniform random numbers in [0, 1) ``[iterations, 3]``.
-        temperature: First temperature.
-        decay: Factor on the temperature after each iteration.
-        visited: Filled with the value of each order looked at ``[iterations]``.
+        annealing: How far, and how fast it cools down.
         rows: Tiles that are kept from order to order.
         candidates: Takes the tiles of an order.
         s: Takes what is worked out.
@@ -76,9 +88,7 @@ def anneal(
     Returns:
         The least value and the number of evaluations.
     """
-    return _engine(
-        _ANNEALED, m, loops, order, draws, temperature, decay, visited, rows, candidates, s
-    )
+    return _engine(_ANNEALED, m, loops, order, annealing, rows, candidates, s)
 
 
 def exhaust(
@@ -97,10 +107,10 @@ def exhaust(
     Returns:
         The least value and the number of evaluations.
     """
-    return _engine(_ALL, m, loops, order, *_NO_DRAWS, rows, candidates, s)
+    return _engine(_ALL, m, loops, order, _NO_ANNEALING, rows, candidates, s)
 
 
-_NO_DRAWS = (np.zeros((0, 3)), 0.0, 0.0, np.zeros(0))
+_NO_ANNEALING = Annealing(np.zeros((0, 3)), 0.0, 0.0, np.zeros(0))
 
 
 @entry
@@ -109,10 +119,7 @@ def _engine(
     m: MachineRecord,
     loops: Loops,
     order: Ints,
-    draws: Floats,
-    temperature: float,
-    decay: float,
-    visited: Floats,
+    annealing: Annealing,
     rows: Tiles,
     candidates: Tiles,
     s: OrderRecord,
@@ -122,9 +129,7 @@ def _engine(
         return value_of(m, loops, order, rows, candidates, s), 1
     if which == _ALL:
         return _exhaust(m, loops, order, rows, candidates, s)
-    best, evaluations = _anneal(
-        m, loops, order, draws, temperature, decay, visited, rows, candidates, s
-    )
+    best, evaluations = _anneal(m, loops, order, annealing, rows, candidates, s)
     best, more = _descend(m, loops, order, best, rows, candidates, s)
     return best, evaluations + more
 
@@ -134,16 +139,14 @@ def _anneal(
     m: MachineRecord,
     loops: Loops,
     order: Ints,
-    draws: Floats,
-    temperature: float,
-    decay: float,
-    visited: Floats,
+    annealing: Annealing,
     rows: Tiles,
     candidates: Tiles,
     s: OrderRecord,
 ) -> tuple[float, int]:
     """Search by exchanges of loops, worse ones less and less; ``order`` becomes the best one."""
     n = len(order)
+    draws, temperature = annealing.draws, annealing.temperature
     current = order.copy()
     value = value_of(m, loops, current, rows, candidates, s)
     best = value
@@ -156,7 +159,7 @@ def _anneal(
         current[i], current[j] = current[j], current[i]
         trial = value_of(m, loops, current, rows, candidates, s)
         evaluations += 1
-        visited[step] = trial
+        annealing.visited[step] = trial
         if trial <= value or draws[step, 2] < np.exp(
             (value - trial) / max(value * temperature, 1e-300)
         ):
@@ -166,7 +169,7 @@ def _anneal(
                 _copy(current, order)
         else:
             current[i], current[j] = current[j], current[i]
-        temperature *= decay
+        temperature *= annealing.decay
     return best, evaluations
 
 
