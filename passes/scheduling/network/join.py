@@ -24,7 +24,7 @@ from ....ir.tiles.schedule import OperatorTiles, TileSchedule
 from ....ir.types import TensorType
 from ...base import require_arch
 from ..timing.retime import timed
-from .windows import Box, Reads, reads_of, window
+from .windows import Reads, Seen, reads_of, window
 
 
 def join(module: Module, schedules: Sequence[TileSchedule], scheduler: str) -> TileSchedule:
@@ -170,7 +170,7 @@ class _Part:
 
     Attributes:
         graph: The tile graph.
-        reads: Tells the boxes that operations read, by the operator that they work for.
+        reads: Tells what operations read, by the operator that they work for.
         nests: New numbers of its nests.
         first: Number of its first tile.
         found: Its tiles, windows instead of resident ones.
@@ -185,11 +185,11 @@ class _Part:
 
     def operation(self, op: TileOp) -> TileOp:
         """Return an operation on tiles and windows."""
-        boxes = () if self.graph.keeps(op) else self.reads[op.works_for](op)
+        seen = () if self.graph.keeps(op) else self.reads[op.works_for](op)
         return replace(
             op,
-            reads=tuple(starmap(self._window, zip_longest(op.reads, boxes))),
-            out=self._window(op.out, self.graph.written_box(op)),
+            reads=tuple(starmap(self._window, zip_longest(op.reads, seen))),
+            out=self._window(op.out, Seen(self.graph.written_box(op))),
             nests=tuple(self.nests[item] for item in op.nests),
         )
 
@@ -197,12 +197,12 @@ class _Part:
         """Return the new number of a tile."""
         return self._add(self.graph.tiles[number])
 
-    def _window(self, number: int, box: Box | None) -> int:
+    def _window(self, number: int, seen: Seen | None) -> int:
         tile = self.graph.tiles[number]
         if not tile.is_resident:
             return self._add(tile)
-        assert box is not None, "biases and tables are never resident"
-        return self._add(window(tile, box))
+        assert seen is not None, "biases and tables are never resident"
+        return self._add(window(tile, seen))
 
     def _add(self, tile: Tile) -> int:
         if tile not in self._numbers:
