@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from typing import Protocol, TypeAlias
 
 from ...ir.errors import InfeasibleError
@@ -85,6 +86,14 @@ class KnownNests:
             if isinstance(answer, MappingResult) and answer.note not in NOT_KEPT:
                 self.by_job[job] = answer
         return tuple(answers.get(job) or self.by_job[job] for job in jobs)
+
+    def since(self, count: int) -> dict[MapJob, MappingResult]:
+        """Return the answers that came after so many.
+
+        Args:
+            count: How many were known before.
+        """
+        return dict(islice(self.by_job.items(), count, None))
 
 
 @dataclass(frozen=True, slots=True)

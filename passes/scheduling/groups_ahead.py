@@ -142,6 +142,5 @@ class _Question:
                 known.of(replace(self.module, mappings=mappings), unit, schedule_operator)
         except InfeasibleError:
             return None
-        new = {job: found for job, found in nests.by_job.items() if job not in self.nests}
         in_turn_made, made = (item.made(self.module, unit) for item in (in_turn, known))
-        return Helped(_Answer(new, in_turn_made, made))
+        return Helped(_Answer(nests.since(len(self.nests)), in_turn_made, made))

@@ -8,7 +8,6 @@ from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
-from itertools import islice
 from typing import TypeAlias
 
 from .....ir.arch import Architecture
@@ -158,7 +157,7 @@ class TiledTraffic:
         """
         known = len(self._nests.by_job)
         traffic = self(op, resident, workspace)
-        return _Answer(traffic, dict(islice(self._nests.by_job.items(), known, None)))
+        return _Answer(traffic, self._nests.since(known))
 
     def _key(self, op: Op, resident: frozenset[str], workspace: int) -> tuple[_Key, Likeness]:
         like = self._likenesses.of(op)
@@ -205,10 +204,10 @@ class TiledTraffic:
     def _solved(
         self, asked: Sequence[tuple[MappingProblem, str]], who: Mapper | None = None
     ) -> Mapping[MappingProblem, MappingResult]:
+        mapper = who or self._plain
         context = Context(seed=self._terms.seed, solve_jobs=self._nests.solve)
         answers: dict[MappingProblem, MappingResult] = {}
         for item in asked:  # one by one, as none is asked behind one that nothing fits
-            mapper = who or self._plain
             answers |= self._finder.solve((item,), self._terms.arch, context, mapper)
         return answers
 
