@@ -373,10 +373,8 @@ _WINDOWS = (
     Fault(
         "the last row of a window is not waited for",
         "passes/scheduling/network/windows.py",
-        "box = tuple(Range(axis.start, axis.stop, step) for axis, step in zip(box, steps, "
-        "strict=True))",
-        "box = tuple(Range(axis.start, max(axis.start + 1, axis.stop - 1), step) for axis, step "
-        "in zip(box, steps, strict=True))",
+        "tuple(Range(one.start, one.stop, own.step) for one, own in axes)",
+        "tuple(Range(one.start, max(one.start + 1, one.stop - 1), own.step) for one, own in axes)",
         Exam.RUN,
     ),
     Fault(
