@@ -136,7 +136,7 @@ def evaluate(
     ideal = counting is Counting.TIMELOOP
     fetched = fetched_in_tiles(nest, arch, placement) if ideal else None
     counts = Counts(batch_nests([nest]), arch, placement, has_sums=has_sums, fetched=fetched)
-    crossings = crossing_cycles(counts.coefficients, counts.elements)
+    crossings = crossing_cycles(counts)
     network, macs = float(network_energy(counts)[0]), float(mac_energy(counts)[0])
     return CostReport(
         traffic=_traffic(counts),

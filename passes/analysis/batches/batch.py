@@ -75,7 +75,7 @@ class BatchCost:
     @cached_property
     def _crossings(self) -> Mapping[Crossing, Floats]:
         """How long single tiles take to cross."""
-        return crossing_cycles(self.counts.coefficients, self.counts.elements)
+        return crossing_cycles(self.counts)
 
     @cached_property
     def fill_cycles(self) -> Floats:

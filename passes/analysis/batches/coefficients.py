@@ -1,11 +1,10 @@
 """The flow table with an unrolling filled in: ``a`` and ``b`` of every flow.
 
-Arrays have one row per flow ``F`` and one column per unrolling ``U``: one for each nest of a batch,
-or one for all of them. All of them are whole numbers.
+Arrays have one row per flow ``F`` and one column per unrolling ``U``. All are whole numbers.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
 import numpy as np
@@ -14,7 +13,7 @@ from ....ir.arch import Architecture
 from ....ir.workload import OPERANDS, RELEVANT, Dim, Operand, Workload
 from ..flows import Boundary, Factors, Flow, FlowTable, Kind, children, others, relevant
 from ..traffic import Direction, energy_of
-from .nest_batch import Floats, Ints
+from .nest_batch import Floats, Ints, unrolled_over
 
 Group = tuple[str, Operand, Direction]
 
@@ -70,10 +69,14 @@ class Index:
         return tuple(dict.fromkeys((i.place, i.operand, i.direction) for i in self.flows))
 
     @cached_property
+    def group(self) -> Ints:
+        """Group of each flow ``[F]``; never decreasing."""
+        return self._rows(lambda i: self.groups.index((i.place, i.operand, i.direction)))
+
+    @cached_property
     def first_of_group(self) -> Ints:
         """The first flow of each group ``[G]``."""
-        keys = [(flow.place, flow.operand, flow.direction) for flow in self.flows]
-        return np.array([keys.index(group) for group in self.groups], np.int64)
+        return np.flatnonzero(np.diff(self.group, prepend=-1))
 
     @cached_property
     def prices(self) -> tuple[Floats, Floats]:
@@ -221,7 +224,7 @@ def widths_of(workload: Workload, arch: Architecture) -> Widths:
     )
 
 
-class _OfUnrollings:
+class FlowCoefficients:
     """What multiplies visits and tiles: ``elements x (visits x a + tiles x b)`` bits.
 
     Args:
@@ -238,6 +241,7 @@ class _OfUnrollings:
         all_tile: ``b`` of the same.
         restarts: What is to be taken off that neither of them tells.
         last: Bits per element in the last visit of a tile, busiest instance ``[F, U]``.
+        beneath: Extents unrolled beneath each boundary, one beneath the MACs ``[J, U, 8]``.
         products: The value of each product of unrolled extents ``[products, U]``.
         widths: Bits of an element of each flow ``[F, 1]``.
     """
@@ -252,6 +256,7 @@ class _OfUnrollings:
         has_sums: bool = False,
     ) -> None:
         self.index = index = index_of(table)
+        self.beneath = _beneath(table, unrolled, extents)
         self.products = _products(index, unrolled, extents)
         bits = {Operand.W: widths.W, Operand.I: widths.I, Operand.O: widths.psum}
         self.widths = np.array([[bits[flow.operand]] for flow in index.flows], np.int64)
@@ -297,69 +302,13 @@ class _OfUnrollings:
         return self.products[self.index.product(operand, factors)]
 
 
-@dataclass(frozen=True, eq=False)
-class FlowCoefficients:
-    """The coefficients of some unrollings, their columns chosen where they are asked for.
-
-    Attributes:
-        made: Of all unrollings.
-        which: Their numbers, one of which may come several times; ``None``: each once.
-    """
-
-    made: _OfUnrollings
-    which: Ints | None = None
-
-    def of(self, which: Ints) -> "FlowCoefficients":
-        """Return the coefficients with some of the unrollings as columns.
-
-        Args:
-            which: Their numbers; one may come several times.
-        """
-        return FlowCoefficients(self.made, which)
-
-    def _columns(self, found: Ints) -> Ints:
-        return found if self.which is None else found[..., self.which]
-
-    @property
-    def index(self) -> Index:
-        """Where the arrays have what."""
-        return self.made.index
-
-    @property
-    def widths(self) -> Ints:
-        """Bits of an element of each flow ``[F, 1]``."""
-        return self.made.widths
-
-    @cached_property
-    def visit(self) -> Ints:
-        """``a`` of each flow through the busiest instance ``[F, U]``."""
-        return self._columns(self.made.visit)
-
-    @cached_property
-    def tile(self) -> Ints:
-        """``b`` of the same."""
-        return self._columns(self.made.tile)
-
-    @cached_property
-    def all_visit(self) -> Ints:
-        """``a`` of each flow through all instances ``[F, U]``."""
-        return self._columns(self.made.all_visit)
-
-    @cached_property
-    def all_tile(self) -> Ints:
-        """``b`` of the same."""
-        return self._columns(self.made.all_tile)
-
-    @cached_property
-    def restarts(self) -> tuple[Restarts, ...]:
-        """What is to be taken off that neither of them tells."""
-        made = self.made.restarts
-        return tuple(replace(item, bits=self._columns(item.bits)) for item in made)
-
-    @cached_property
-    def last(self) -> Ints:
-        """Bits per element in the last visit of a tile, busiest instance ``[F, U]``."""
-        return self._columns(self.made.last)
+def _beneath(table: FlowTable, unrolled: Sequence[tuple[str, Dim]], extents: Ints) -> Ints:
+    """Return the extents unrolled beneath each boundary ``[J, U, 8]``."""
+    found: list[Ints] = []
+    for item in table.boundaries:
+        fanouts = () if item.child is None else table.arch.fanouts_beneath(item.child)
+        found.append(unrolled_over([fanout.name for fanout in fanouts], unrolled, extents))
+    return np.stack(found)
 
 
 def _products(index: Index, unrolled: Sequence[tuple[str, Dim]], extents: Ints) -> Ints:
@@ -394,4 +343,4 @@ def coefficients_of(
         has_sums: Whether the source of the outputs holds sums that are added to.
     """
     rows = np.array(extents, np.int64)
-    return FlowCoefficients(_OfUnrollings(table, unrolled, rows, widths, has_sums=has_sums))
+    return FlowCoefficients(table, unrolled, rows, widths, has_sums=has_sums)

@@ -135,24 +135,32 @@ def _passages(index: Index) -> _Passages:
     )
 
 
-def crossing_cycles(
-    coefficients: FlowCoefficients, elements: Ints | None = None
-) -> Mapping[Crossing, Floats]:
-    """Return how long one tile takes at the slowest of the bounded ports that it passes [cycle].
+def crossing_cycles(counts: Counts) -> Mapping[Crossing, Floats]:
+    """Return how long the tiles of each nest take to cross, ``[B]`` each [cycle].
 
-    Outputs that leave are the last ones. Crossings without a bounded port take no time and are
-    left out.
+    A tile takes as long as at the slowest of the bounded ports that it passes. Outputs that leave
+    are the last ones. Crossings without a bounded port take no time and are left out.
+    """
+    flows = _passages(counts.index).flows
+    last = counts.coefficients.last[flows][:, counts.batch.which]
+    return _slowest(counts.index, last * counts.elements[counts.index.boundary[flows]])
+
+
+def element_cycles(coefficients: FlowCoefficients) -> Mapping[Crossing, Floats]:
+    """Return the same of tiles of one element, ``[U]`` each [cycle]."""
+    index = coefficients.index
+    return _slowest(index, coefficients.last[_passages(index).flows])
+
+
+def _slowest(index: Index, bits: Ints) -> Mapping[Crossing, Floats]:
+    """Return how long the slowest passage of each crossing takes [cycle].
 
     Args:
-        coefficients: Of the unrolling.
-        elements: Of a tile of each boundary ``[J, B]``; one each if ``None``.
+        index: Of the flows.
+        bits: Of one tile at each passage.
     """
-    index = coefficients.index
     passages = _passages(index)
     if not len(passages.flows):
         return {}
-    bits = coefficients.last[passages.flows]
-    if elements is not None:
-        bits = bits * elements[index.boundary[passages.flows]]
     times = np.maximum.reduceat(bits / passages.bandwidths, passages.first, axis=0)
     return dict(zip(passages.crossings, times, strict=True))

@@ -1,18 +1,22 @@
 """Many nests of one workload as arrays, for the vectorised cost model."""
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cache, cached_property, lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ....ir.mapping import Allocation, Loop, LoopNest, SpatialLoop
 from ....ir.workload import DIMS, REDUCTION, RELEVANT, Dim, Operand, Workload
+from .kernel.moving import Loops, Shape, fill_elements
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
+
+_NO_STEPS = (0, 0)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,7 +29,8 @@ class NestBatch:
             ``[B, L]``. Shorter nests are filled with loops of extent one.
         extents: Extents of the temporal loops, ``[B, L]``.
         unrolled: Fan-out and dimension of each unrolled loop.
-        unrolled_extents: Extents of the unrolled loops, ``[B, len(unrolled)]``.
+        unrollings: Extents of the unrolled loops in ``U`` ways, ``[U, len(unrolled)]``.
+        which: In which of these ways each nest is unrolled, ``[B]``.
         levels: Memories that keep each operand, outermost first.
         starts: Where the tile in each of them starts, ``[B, len(levels[operand])]``.
     """
@@ -34,7 +39,8 @@ class NestBatch:
     dims: Ints
     extents: Ints
     unrolled: tuple[tuple[str, Dim], ...]
-    unrolled_extents: Ints
+    unrollings: Ints
+    which: Ints
     levels: Mapping[Operand, tuple[str, ...]]
     starts: Mapping[Operand, Ints]
 
@@ -52,18 +58,11 @@ class NestBatch:
             dims=self.dims[rows],
             extents=self.extents[rows],
             unrolled=self.unrolled,
-            unrolled_extents=self.unrolled_extents[rows],
+            unrollings=self.unrollings,
+            which=self.which[rows],
             levels=self.levels,
             starts={operand: starts[rows] for operand, starts in self.starts.items()},
         )
-
-    @cached_property
-    def padded(self) -> Ints:
-        """Extents of every dimension with padding, ``[B, 8]``."""
-        found = self.whole.copy()
-        for index, (_, dim) in enumerate(self.unrolled):
-            found[:, DIMS.index(dim)] *= self.unrolled_extents[:, index]
-        return found
 
     @cached_property
     def prefix(self) -> Ints:
@@ -80,29 +79,14 @@ class NestBatch:
         return self.prefix[:, -1]
 
     @cached_property
-    def whole(self) -> Ints:
-        """Extents of all temporal loops, ``[B, 8]``."""
-        return self.inside(self._outermost)
-
-    @cached_property
-    def _outermost(self) -> Ints:
-        return np.zeros(len(self), np.int64)
-
-    @cached_property
     def rows(self) -> Ints:
         """Numbers of the nests, ``[B]``."""
         return np.arange(len(self))
 
     @cached_property
-    def unrollings(self) -> tuple[tuple[tuple[int, ...], ...], Ints]:
-        """Different extents of the unrolled loops, and which of them each nest has ``[B]``."""
-        if self.unrolled_extents.shape[1] == 0:
-            return ((),), self._outermost
-        extents = np.ascontiguousarray(self.unrolled_extents)
-        rows = extents.view(f"V{extents[0].nbytes}")[:, 0].tolist()
-        numbers = {row: number for number, row in enumerate(dict.fromkeys(rows))}
-        found = tuple(tuple(np.frombuffer(row, np.int64).tolist()) for row in numbers)
-        return found, np.array([numbers[row] for row in rows], np.int64)
+    def unrolled_extents(self) -> Ints:
+        """Extents of the unrolled loops of each nest, ``[B, len(unrolled)]``."""
+        return self.unrollings[self.which]
 
     def turns(self, operand: Operand) -> "Turns":
         """Return the loops that change an operand's tile."""
@@ -126,25 +110,6 @@ class NestBatch:
         """Return where positions lie in tables that have those of all nests side by side."""
         return start * len(self) + self.rows
 
-    @cached_property
-    def tails(self) -> Ints:
-        """Extents inside of each position of the temporal loops, ``[B, L + 1, 8]``.
-
-        What nests have of one dimension at one position lies side by side.
-        """
-        dims, extents = np.ascontiguousarray(self.dims.T), np.ascontiguousarray(self.extents.T)
-        found = np.ones((len(DIMS), len(dims) + 1, len(self)), np.int64)
-        for number, own in enumerate(found):
-            np.copyto(own[:-1], extents, where=dims == number)
-            for at in reversed(range(len(dims))):  # faster than NumPy's product along an axis
-                own[at] *= own[at + 1]
-        return found.transpose(2, 1, 0)
-
-    def inside(self, start: Ints) -> Ints:
-        """Return extents of the temporal loops from given positions inwards, ``[.., B, 8]``."""
-        tails = self.tails.transpose(2, 1, 0).reshape(len(DIMS), -1)
-        return np.moveaxis(np.take(tails, self._flat(start), axis=1), 0, -1)
-
     def sizes(self, dims: frozenset[Dim], start: Ints | None = None) -> Ints:
         """Return how many values some dimensions take from given positions inwards, ``[.., B]``.
 
@@ -158,12 +123,34 @@ class NestBatch:
     def sizes_from(self, dims: frozenset[Dim]) -> Ints:
         """Return how many values some dimensions take from each position, ``[B, L + 1]``."""
         if dims not in self._sizes:
-            self._sizes[dims] = product_over(self.tails, dims)
+            shape = Shape(_columns(dims), False, _NO_STEPS, _NO_STEPS)
+            self._sizes[dims] = self._filled(shape, np.ones((len(self.unrollings), 8), np.int64))
         return self._sizes[dims]
 
     @cached_property
     def _sizes(self) -> dict[frozenset[Dim], Ints]:
         return {}
+
+    def elements_from(self, operand: Operand, fanouts: Collection[str]) -> Ints:
+        """Return the elements of tiles from each position, unrolled over fan-outs, ``[B, L + 1]``.
+
+        Args:
+            operand: Of whose tiles.
+            fanouts: Names of the fan-outs.
+        """
+        unrolled = unrolled_over(fanouts, self.unrolled, self.unrollings)
+        return self._filled(shape_of(self.workload, operand), unrolled)
+
+    def _filled(self, shape: Shape, unrolled: Ints) -> Ints:
+        found = np.empty((self.dims.shape[1] + 1, len(self)), np.int64)
+        fill_elements(self.loops, shape, unrolled, found)
+        return found.T
+
+    @cached_property
+    def loops(self) -> Loops:
+        """What compiled code reads of the nests."""
+        own = (self.dims, self.extents, self.which)
+        return Loops(*(np.require(item, np.int64, "CW") for item in own))
 
     def turning(self, dims: frozenset[Dim]) -> Ints:
         """Return the position behind the last loop over dimensions that turns, ``[B, L + 1]``.
@@ -209,33 +196,6 @@ class NestBatch:
         )
 
 
-@dataclass(frozen=True, kw_only=True)
-class LevelledBatch(NestBatch):
-    """Nests whose tiles start at the same loops in all of them, ``width`` loops per level.
-
-    Attributes:
-        width: Loops of each level.
-        inner: Extents of the temporal loops from each level inwards, ``[B, slots + 1, 8]``.
-    """
-
-    width: int
-    inner: Ints
-
-    def inside(self, start: Ints) -> Ints:
-        """Return extents of the temporal loops from given positions inwards, ``[.., B, 8]``."""
-        level = start[..., 0] // self.width if self.width else 0 * start[..., 0]
-        return np.moveaxis(self.inner[:, level], 0, -2)
-
-    def sizes(self, dims: frozenset[Dim], start: Ints | None = None) -> Ints:
-        """Return how many values some dimensions take from given positions inwards, ``[.., B]``.
-
-        Args:
-            dims: The dimensions.
-            start: The positions, ``[.., B]``; everything if ``None``.
-        """
-        return product_over(self.whole if start is None else self.inside(start), dims)
-
-
 @dataclass(frozen=True)
 class Turns:
     """The loops over some dimensions that turn, in every nest of a batch.
@@ -264,25 +224,47 @@ class Turns:
         return self.batch.sizes(self.dims) // self.batch.sizes(self.dims, start)
 
 
-def product_over(extents: Ints, dims: frozenset[Dim]) -> Ints:
-    """Return the product of extents along some dimensions, at least one.
-
-    One column after the other: NumPy takes several times as long along a short last axis.
-
-    Args:
-        extents: In the order of ``DIMS``, ``[.., 8]``.
-        dims: The dimensions.
-    """
-    first, *others = (column for column, dim in enumerate(DIMS) if dim in dims)
-    found = extents[..., first].copy(order="K")
-    for column in others:
-        found *= extents[..., column]
-    return found
+@lru_cache(maxsize=64)
+def shape_of(workload: Workload, operand: Operand) -> Shape:
+    """Return how the elements of an operand follow from the extents of its tiles."""
+    steps: list[tuple[int, int]] = []
+    for stride, dilation in zip(workload.stride, workload.dilation, strict=True):
+        common = math.gcd(stride, dilation)
+        steps.append((dilation // common, stride // common))
+    rows, columns = steps
+    return Shape(_columns(RELEVANT[operand]), operand is Operand.I, rows, columns)
 
 
 @cache
 def _columns(dims: frozenset[Dim]) -> Bools:
     return np.array([dim in dims for dim in DIMS])
+
+
+def unrolled_over(
+    fanouts: Collection[str], unrolled: Sequence[tuple[str, Dim]], extents: Ints
+) -> Ints:
+    """Return what is unrolled over some fan-outs in each dimension, ``[U, 8]``.
+
+    Args:
+        fanouts: Their names.
+        unrolled: Fan-out and dimension of each unrolled loop.
+        extents: Of the unrolled loops, ``[U, len(unrolled)]``.
+    """
+    found = np.ones((len(extents), len(DIMS)), np.int64)
+    for column, (name, dim) in enumerate(unrolled):
+        if name in fanouts:
+            found[:, DIMS.index(dim)] *= extents[:, column]
+    return found
+
+
+def distinct(rows: Ints) -> tuple[Ints, Ints]:
+    """Return each different row once, as they first come, and which of them each row is."""
+    keys = [row.tobytes() for row in rows]
+    numbers = {key: number for number, key in enumerate(dict.fromkeys(keys))}
+    which = np.array([numbers[key] for key in keys], np.int64)
+    first = np.full(len(numbers), len(rows))
+    np.minimum.at(first, which, np.arange(len(rows)))
+    return rows[first], which
 
 
 def batch_nests(nests: Sequence[LoopNest]) -> NestBatch:
@@ -309,12 +291,14 @@ def batch_nests(nests: Sequence[LoopNest]) -> NestBatch:
             extents[row, column] = loop.extent
         for loop in nest.spatial:
             spatial[row, unrolled.index((loop.fanout, loop.dim))] *= loop.extent
+    unrollings, which = distinct(spatial)
     return NestBatch(
         workload=first.workload,
         dims=dims,
         extents=extents,
         unrolled=tuple(unrolled),
-        unrolled_extents=spatial,
+        unrollings=unrollings,
+        which=which,
         levels=levels,
         starts={
             operand: np.array([[item.start for item in nest.of(operand)] for nest in nests])

@@ -197,7 +197,7 @@ class TileBatch:
             workload=replace(self.batch.workload, output_bits=width),
             dims=self.batch.dims[rows],
             extents=np.where(outside, 1, self.batch.extents[rows]),
-            unrolled_extents=self.batch.unrolled_extents[rows],
+            which=self.batch.which[rows],
             levels=levels,
             starts=starts,
         )

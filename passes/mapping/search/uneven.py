@@ -172,7 +172,7 @@ class _Search:
             self.first,
             dims=_stacked([item.dims for item in states.values()], longest, 0),
             extents=_stacked([item.extents for item in states.values()], longest, 1),
-            unrolled_extents=np.repeat(self.first.unrolled_extents[list(states)], counts, axis=0),
+            which=np.repeat(self.first.which[list(states)], counts),
             starts={
                 operand: np.concatenate((source, part), axis=1)
                 for operand, part in zip(OPERANDS, parts, strict=True)
@@ -228,10 +228,12 @@ def _split(nest: LoopNest) -> States:
 
 def _stacked(parts: Sequence[Ints], width: int, value: int) -> Ints:
     """Return arrays below each other, their rows filled up with a value."""
-    rows = [
-        np.pad(part, ((0, 0), (0, width - part.shape[1])), constant_values=value) for part in parts
-    ]
-    return np.concatenate(rows)
+    found = np.full((sum(map(len, parts)), width), value, np.int64)
+    first = 0
+    for part in parts:
+        found[first : first + len(part), : part.shape[1]] = part
+        first += len(part)
+    return found
 
 
 def _joined(one: States, other: States) -> States:

@@ -103,9 +103,9 @@ _COST = (
     ),
     Fault(
         "the outermost loop always changes a tile",
-        "passes/analysis/batches/nest_batch.py",
-        "np.where(turning, place[:, None], 0)",
-        "np.where(turning, place[:, None], 1)",
+        "passes/analysis/batches/kernel/moving.py",
+        "tiles, visits, steps = 1, 1, 1",
+        "tiles, visits, steps = 1, loops.extents[b, 0] if start else 1, 1",
         Exam.NESTS,
     ),
     Fault(
@@ -124,8 +124,8 @@ _COST = (
     ),
     Fault(
         "unrolled loops outside of a memory count as its tile",
-        "passes/analysis/batches/counts.py",
-        "if name in beneath:",
+        "passes/analysis/batches/nest_batch.py",
+        "if name in fanouts:",
         "if name:",
         Exam.DESCRIPTORS,
     ),

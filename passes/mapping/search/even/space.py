@@ -20,7 +20,7 @@ from .....ir.errors import InfeasibleError
 from .....ir.mapping import LoopNest
 from .....ir.workload import DIMS, OPERANDS, REDUCTION, RELEVANT, Dim, Operand
 from ....analysis.batches.batch import BatchCost, evaluate_batch
-from ....analysis.batches.nest_batch import LevelledBatch, NestBatch
+from ....analysis.batches.nest_batch import NestBatch, distinct
 from ...problem import MappingProblem, OfProblem
 
 Ints = NDArray[np.int64]
@@ -158,18 +158,16 @@ class EvenBatch:
         count = len(self)
         width = len(space.dims)
         starts = {operand: np.tile(self._starts(operand, width), (count, 1)) for operand in Operand}
-        inner = np.ones((count, len(space.slots) + 1, len(DIMS)), np.int64)
-        inner[:, :-1, index] = np.cumprod(self.temporal[:, ::-1], axis=1)[:, ::-1]
-        return LevelledBatch(
+        unrollings, which = distinct(self.spatial)
+        return NestBatch(
             workload=space.workload,
             dims=dims.reshape(count, -1),
             extents=extents.reshape(count, -1),
             unrolled=space.unrollable,
-            unrolled_extents=self.spatial,
+            unrollings=unrollings,
+            which=which,
             levels={operand: self._levels(operand) for operand in Operand},
             starts=starts,
-            width=width,
-            inner=inner,
         )
 
     def _levels(self, operand: Operand) -> tuple[str, ...]:

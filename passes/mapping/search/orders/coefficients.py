@@ -16,7 +16,7 @@ from .....ir.workload import OPERANDS, Operand
 from ....analysis.batches.batch import mac_energy
 from ....analysis.batches.coefficients import Index
 from ....analysis.batches.counts import Counts
-from ....analysis.batches.latency import crossing_cycles
+from ....analysis.batches.latency import element_cycles
 from ....analysis.batches.nest_batch import batch_nests
 from ....analysis.flows import Flow, Kind
 from ....analysis.traffic import bounded_ports, energy_of
@@ -83,7 +83,7 @@ def coefficients(
         word, energy = prices.energies[item.flow]
         outer = len(index.sums) - 2 - item.outer
         found.couple[prices.at[item.flow][1], outer] -= int(item.bits[0]) / word * energy
-    for (operand, position, kind), cycles in crossing_cycles(model).items():
+    for (operand, position, kind), cycles in element_cycles(model).items():
         if kind is not Kind.BACK:
             at = (OPERANDS.index(operand), len(index.table.of(operand)) - 2 - position)
             found.first_tile[at] = cycles[0]

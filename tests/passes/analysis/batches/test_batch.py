@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from accnn.backend.load import load_architecture
 from accnn.ir.errors import InfeasibleError, VerifyError
 from accnn.ir.mapping import LoopNest
-from accnn.ir.workload import DIMS, Operand, Workload
+from accnn.ir.workload import Operand, Workload
 from accnn.passes.analysis.batches.batch import BatchCost, evaluate_batch
 from accnn.passes.analysis.batches.counts import Counts
 from accnn.passes.analysis.batches.nest_batch import batch_nests
@@ -75,7 +75,7 @@ def test_batch_equals_scalar_to_the_last_digit(data):
         assert cost.offchip_bytes[index] == one.offchip_bytes
         again = evaluate(batch.nest(index), arch, placement=placement)
         assert again == one
-        assert dict(zip(DIMS, batch.padded[index], strict=True)) == nest.extents
+        assert batch.nest(index).extents == nest.extents
     assert cost.fits[0] == fits(first, arch, placement)
 
 

@@ -64,7 +64,8 @@ def best_by_brute_force():
             dims=_repeated([DIMS.index(loop.dim) for loop in order], len(rows)),
             extents=_repeated([loop.extent for loop in order], len(rows)),
             unrolled=tuple((loop.fanout, loop.dim) for loop in problem.spatial),
-            unrolled_extents=_repeated([loop.extent for loop in problem.spatial], len(rows)),
+            unrollings=np.array([[loop.extent for loop in problem.spatial]], np.int64),
+            which=np.zeros(len(rows), np.int64),
             levels=levels,
             starts=starts,
         )
