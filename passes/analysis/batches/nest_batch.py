@@ -258,13 +258,17 @@ def unrolled_over(
 
 
 def distinct(rows: Ints) -> tuple[Ints, Ints]:
-    """Return each different row once, as they first come, and which of them each row is."""
-    keys = [row.tobytes() for row in rows]
-    numbers = {key: number for number, key in enumerate(dict.fromkeys(keys))}
-    which = np.array([numbers[key] for key in keys], np.int64)
-    first = np.full(len(numbers), len(rows))
-    np.minimum.at(first, which, np.arange(len(rows)))
-    return rows[first], which
+    """Return where each different row stands first, in order, and which of them each row is.
+
+    Args:
+        rows: One below the other, ``[B, n]``.
+    """
+    if rows.shape[1] == 0:
+        return np.zeros(min(1, len(rows)), np.int64), np.zeros(len(rows), np.int64)
+    keys = np.ascontiguousarray(rows).view(f"V{rows.itemsize * rows.shape[1]}")[:, 0].tolist()
+    numbers: dict[bytes, int] = {}
+    which = np.array([numbers.setdefault(key, len(numbers)) for key in keys], np.int64)
+    return np.flatnonzero(np.diff(np.maximum.accumulate(which), prepend=-1)), which
 
 
 def batch_nests(nests: Sequence[LoopNest]) -> NestBatch:
@@ -291,13 +295,13 @@ def batch_nests(nests: Sequence[LoopNest]) -> NestBatch:
             extents[row, column] = loop.extent
         for loop in nest.spatial:
             spatial[row, unrolled.index((loop.fanout, loop.dim))] *= loop.extent
-    unrollings, which = distinct(spatial)
+    firsts, which = distinct(spatial)
     return NestBatch(
         workload=first.workload,
         dims=dims,
         extents=extents,
         unrolled=tuple(unrolled),
-        unrollings=unrollings,
+        unrollings=spatial[firsts],
         which=which,
         levels=levels,
         starts={

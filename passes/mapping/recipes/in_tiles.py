@@ -152,8 +152,12 @@ class Shared:
 
     @cached_property
     def problem(self) -> MappingProblem:
-        """What one of them is asked, with its share of the off-chip bandwidth."""
-        return replace(self.whole, arch=share_of(self.whole.arch, self.npus))
+        """What one of them is asked, with its share of the off-chip bandwidth.
+
+        What only the estimate of tiles knows is left out: for mappers many problems are the same.
+        """
+        arch = share_of(self.whole.arch, self.npus)
+        return replace(self.whole, arch=arch, kept_weights=None, windows=(1, 1))
 
     @property
     def _parts(self) -> int:
@@ -197,10 +201,10 @@ class Shared:
             problem.machine,
             problem.held,
             self.npus,
-            problem.kept_weights,
+            self.whole.kept_weights,
             self.first_tile,
             self.traffic_price,
-            problem.windows,
+            self.whole.windows,
         )
 
     def judge(self, least: float) -> Judge:

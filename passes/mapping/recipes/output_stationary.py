@@ -63,9 +63,9 @@ class OutputStationary(Mapper):
         return _nests(problem)
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=256)
 def _nests(problem: MappingProblem) -> tuple[LoopNest, ...]:
-    """Return the nests of a problem; mappers that begin with them ask several times in a row."""
+    """Return the nests of a problem; mappers that begin with them ask several times."""
     return _Greedy(problem=problem).solve()
 
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from ....ir.mapping import LoopNest
 from ....ir.workload import DIMS, OPERANDS
 from ...analysis.batches.batch import BatchCost, evaluate_batch
-from ...analysis.batches.nest_batch import NestBatch, batch_nests
+from ...analysis.batches.nest_batch import NestBatch, batch_nests, distinct
 from ..problem import MappingProblem
 from .even.space import prime_factors
 from .merging import merge_loops
@@ -73,9 +73,8 @@ class States:
     @property
     def distinct(self) -> "States":
         """Each different nest once, where it stands first."""
-        rows = np.concatenate((self.dims, self.extents, self.starts), axis=1)
-        first = {row.tobytes(): at for at, row in reversed(tuple(enumerate(rows)))}
-        return self.take(np.array(sorted(first.values()), np.int64))
+        firsts, _ = distinct(np.concatenate((self.dims, self.extents, self.starts), axis=1))
+        return self.take(firsts)
 
 
 def improve_unevenly(

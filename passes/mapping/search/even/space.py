@@ -158,13 +158,13 @@ class EvenBatch:
         count = len(self)
         width = len(space.dims)
         starts = {operand: np.tile(self._starts(operand, width), (count, 1)) for operand in Operand}
-        unrollings, which = distinct(self.spatial)
+        firsts, which = distinct(self.spatial)
         return NestBatch(
             workload=space.workload,
             dims=dims.reshape(count, -1),
             extents=extents.reshape(count, -1),
             unrolled=space.unrollable,
-            unrollings=unrollings,
+            unrollings=self.spatial[firsts],
             which=which,
             levels={operand: self._levels(operand) for operand in Operand},
             starts=starts,
