@@ -13,7 +13,7 @@ from ....ir.arch import Architecture
 from ....ir.workload import OPERANDS, RELEVANT, Dim, Operand, Workload
 from ..flows import Boundary, Factors, Flow, FlowTable, Kind, children, others, relevant
 from ..traffic import Direction, energy_of
-from .nest_batch import Floats, Ints, unrolled_over
+from .nest_batch import Bools, Floats, Ints, unrolled_over
 
 Group = tuple[str, Operand, Direction]
 
@@ -29,14 +29,14 @@ class Index:
     table: FlowTable
 
     @cached_property
-    def rows(self) -> Mapping[Operand, slice]:
-        """Where the boundaries of each operand stand."""
-        found: dict[Operand, slice] = {}
-        first = 0
-        for operand in OPERANDS:
-            found[operand] = slice(first, first + len(self.table.of(operand)))
-            first = found[operand].stop
-        return found
+    def operands(self) -> tuple[Operand, ...]:
+        """Whose each boundary is."""
+        return tuple(item.operand for item in self.table.boundaries)
+
+    @cached_property
+    def at_macs(self) -> Bools:
+        """Whether each boundary is the one of the array ``[J]``."""
+        return np.array([item.child is None for item in self.table.boundaries])
 
     @cached_property
     def row_above(self) -> Mapping[tuple[Operand, str], int]:
@@ -122,6 +122,24 @@ class Index:
         """Return the row of a product."""
         return self.products[operand, factors]
 
+    @cached_property
+    def returning(self) -> tuple["Returning", ...]:
+        """The flows of sums that come back, of which not all instances take part."""
+        bounds = self.table.of(Operand.O)
+        added = [self.product(Operand.O, others(item.hops)) for item in bounds]
+        return tuple(
+            Returning(
+                flow=row,
+                first=self.product(Operand.O, self.first_children(flow.boundary)),
+                outer=tuple(enumerate(added[: flow.boundary.position]))[::-1],
+                starting=self.product(Operand.O, flow.instances)
+                if flow.kind is Kind.START
+                else None,
+            )
+            for row, flow in enumerate(self.flows)
+            if not flow.at_macs and flow.kind in (Kind.BACK, Kind.START)
+        )
+
     def _rows(self, of: Callable[[Flow], int]) -> Ints:
         """Return a number for each flow ``[F]``."""
         return np.array([of(flow) for flow in self.flows], np.int64)
@@ -172,6 +190,24 @@ class Index:
     def inputs(self) -> tuple[int, ...]:
         """Boundaries of the inputs, outermost first; the last one is at the MACs."""
         return tuple(self.table.boundaries.index(item) for item in self.table.of(Operand.I))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Returning:
+    """Sums that come back over a boundary, and the products that tell how many.
+
+    Attributes:
+        flow: Row of the flow.
+        first: Product of the instances to which sums come back first.
+        outer: Boundaries further out, the nearest first, by their positions in the chain of the
+            outputs, with the product of the instances that are added up there.
+        starting: Product of all instances, of sums that start from zero.
+    """
+
+    flow: int
+    first: int
+    outer: tuple[tuple[int, int], ...]
+    starting: int | None
 
 
 @lru_cache(maxsize=64)
@@ -249,7 +285,7 @@ class FlowCoefficients:
     def __init__(
         self,
         table: FlowTable,
-        unrolled: Sequence[tuple[str, Dim]],
+        unrolled: tuple[tuple[str, Dim], ...],
         extents: Ints,
         widths: Widths,
         *,
@@ -280,26 +316,19 @@ class FlowCoefficients:
         others, beneath a parent that is not the first child of its own boundary, start from zero
         with each visit of that parent, and read back in all other visits.
         """
-        bounds = self.index.table.of(Operand.O)
-        for row, flow in enumerate(self.index.flows):
-            if flow.at_macs or flow.kind not in (Kind.BACK, Kind.START):
-                continue
-            first_children = self.index.first_children(flow.boundary)
-            first = left = psum_bits * self.product(Operand.O, first_children)
+        for item in self.index.returning:
+            row = item.flow
+            first = left = psum_bits * self.products[item.first]
             self.all_visit[row], self.all_tile[row] = first, -fresh * first
-            for outer in reversed(range(flow.boundary.position)):
-                reduced = self.product(Operand.O, others(bounds[outer].hops))
+            for outer, added in item.outer:
+                reduced = self.products[added]
                 more = left * (reduced - 1)
                 if more.any():
                     self.all_visit[row] += more
                     yield Restarts(row, outer, more)
                 left = left * reduced
-            if flow.kind is Kind.START:
-                self.all_visit[row] -= psum_bits * self.product(Operand.O, flow.instances)
-
-    def product(self, operand: Operand, factors: Factors) -> Ints:
-        """Return the value of a product of unrolled extents ``[U]``."""
-        return self.products[self.index.product(operand, factors)]
+            if item.starting is not None:
+                self.all_visit[row] -= psum_bits * self.products[item.starting]
 
 
 def _beneath(table: FlowTable, unrolled: Sequence[tuple[str, Dim]], extents: Ints) -> Ints:
@@ -311,16 +340,19 @@ def _beneath(table: FlowTable, unrolled: Sequence[tuple[str, Dim]], extents: Int
     return np.stack(found)
 
 
-def _products(index: Index, unrolled: Sequence[tuple[str, Dim]], extents: Ints) -> Ints:
+def _products(index: Index, unrolled: tuple[tuple[str, Dim], ...], extents: Ints) -> Ints:
     """Return the value of each product of unrolled extents ``[products, U]``."""
-    found = np.ones((len(index.products), len(extents)), np.int64)
-    for column, (fanout, dim) in enumerate(unrolled):
-        own = [
-            row
-            for (operand, factors), row in index.products.items()
-            if (fanout, dim in RELEVANT[operand]) in factors
-        ]
-        found[own] *= extents[:, column]
+    factors = _factors(index, unrolled)[:, None]
+    found: Ints = np.where(factors, extents, 1).prod(axis=2)
+    return found
+
+
+@lru_cache(maxsize=256)
+def _factors(index: Index, unrolled: tuple[tuple[str, Dim], ...]) -> Bools:
+    """Return which unrolled loops each product has ``[products, len(unrolled)]``."""
+    found = np.zeros((len(index.products), len(unrolled)), np.bool_)
+    for (operand, factors), row in index.products.items():
+        found[row] = [(fanout, dim in RELEVANT[operand]) in factors for fanout, dim in unrolled]
     return found
 
 

@@ -14,7 +14,7 @@ from ....ir.workload import OPERANDS, Operand
 from ..flows import Chains, flow_table
 from .coefficients import FlowCoefficients, coefficients_of, widths_of
 from .kernel.moving import Boundaries, Flows, fill_bits, fill_boundaries
-from .nest_batch import Ints, NestBatch, shape_of
+from .nest_batch import Ints, NestBatch, shapes_of
 
 _FEW = 32
 """Coefficients of more unrollings than these are not remembered."""
@@ -103,15 +103,11 @@ class Counts:
     def _count(self) -> Boundaries:
         """Return what is counted at all boundaries."""
         batch, starts = self.batch, self._starts
+        shapes = shapes_of(batch.workload, self.index.operands)
         found = Boundaries(*(np.empty_like(starts) for _ in range(3)))
-        for operand, rows in self.index.rows.items():
-            fill_boundaries(
-                batch.loops,
-                shape_of(batch.workload, operand),
-                starts[rows],
-                self.coefficients.beneath[rows],
-                Boundaries(*(item[rows] for item in found)),
-            )
+        fill_boundaries(
+            batch.loops, shapes, self.index.at_macs, starts, self.coefficients.beneath, found
+        )
         return found
 
     @property

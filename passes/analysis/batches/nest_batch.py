@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ....ir.mapping import Allocation, Loop, LoopNest, SpatialLoop
 from ....ir.workload import DIMS, REDUCTION, RELEVANT, Dim, Operand, Workload
-from .kernel.moving import Loops, Shape, fill_elements
+from .kernel.moving import Shapes, TemporalLoops, fill_elements
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -94,7 +94,7 @@ class NestBatch:
 
     @property
     def reductions(self) -> "Turns":
-        """Loops that add to the same outputs."""
+        """TemporalLoops that add to the same outputs."""
         return Turns(self, REDUCTION)
 
     def at(self, table: Ints, start: Ints) -> Ints:
@@ -123,8 +123,8 @@ class NestBatch:
     def sizes_from(self, dims: frozenset[Dim]) -> Ints:
         """Return how many values some dimensions take from each position, ``[B, L + 1]``."""
         if dims not in self._sizes:
-            shape = Shape(_columns(dims), False, _NO_STEPS, _NO_STEPS)
-            self._sizes[dims] = self._filled(shape, np.ones((len(self.unrollings), 8), np.int64))
+            shapes = Shapes(_columns(dims)[None], np.array([False]), _NO_STEPS, _NO_STEPS)
+            self._sizes[dims] = self._filled(shapes, np.ones((len(self.unrollings), 8), np.int64))
         return self._sizes[dims]
 
     @cached_property
@@ -139,18 +139,18 @@ class NestBatch:
             fanouts: Names of the fan-outs.
         """
         unrolled = unrolled_over(fanouts, self.unrolled, self.unrollings)
-        return self._filled(shape_of(self.workload, operand), unrolled)
+        return self._filled(shapes_of(self.workload, (operand,)), unrolled)
 
-    def _filled(self, shape: Shape, unrolled: Ints) -> Ints:
+    def _filled(self, shapes: Shapes, unrolled: Ints) -> Ints:
         found = np.empty((self.dims.shape[1] + 1, len(self)), np.int64)
-        fill_elements(self.loops, shape, unrolled, found)
+        fill_elements(self.loops, shapes, unrolled, found)
         return found.T
 
     @cached_property
-    def loops(self) -> Loops:
+    def loops(self) -> TemporalLoops:
         """What compiled code reads of the nests."""
         own = (self.dims, self.extents, self.which)
-        return Loops(*(np.require(item, np.int64, "CW") for item in own))
+        return TemporalLoops(*(np.require(item, np.int64, "CW") for item in own))
 
     def turning(self, dims: frozenset[Dim]) -> Ints:
         """Return the position behind the last loop over dimensions that turns, ``[B, L + 1]``.
@@ -225,14 +225,14 @@ class Turns:
 
 
 @lru_cache(maxsize=64)
-def shape_of(workload: Workload, operand: Operand) -> Shape:
-    """Return how the elements of an operand follow from the extents of its tiles."""
+def shapes_of(workload: Workload, operands: tuple[Operand, ...]) -> Shapes:
+    """Return how the elements of tiles of some operands follow from their extents."""
     steps: list[tuple[int, int]] = []
     for stride, dilation in zip(workload.stride, workload.dilation, strict=True):
         common = math.gcd(stride, dilation)
         steps.append((dilation // common, stride // common))
-    rows, columns = steps
-    return Shape(_columns(RELEVANT[operand]), operand is Operand.I, rows, columns)
+    relevant = np.stack([_columns(RELEVANT[operand]) for operand in operands])
+    return Shapes(relevant, np.array([item is Operand.I for item in operands]), *steps)
 
 
 @cache

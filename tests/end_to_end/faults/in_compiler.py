@@ -109,6 +109,13 @@ _COST = (
         Exam.NESTS,
     ),
     Fault(
+        "rows that windows share are counted for each of them",
+        "passes/analysis/batches/kernel/moving.py",
+        "return outputs * taps - max(0, outputs - steps[0]) * max(0, taps - steps[1])",
+        "return outputs * taps",
+        Exam.NESTS,
+    ),
+    Fault(
         "instances of the sums' home forgotten",
         "passes/analysis/batches/coefficients.py",
         "return relevant((*boundary.above, *boundary.hops)) | others(source.above)",
@@ -156,8 +163,8 @@ _WIDTHS = (
     Fault(
         "the first update of a sum reads it",
         "passes/analysis/batches/coefficients.py",
-        "if flow.kind is Kind.START:",
-        "if flow.kind is Kind.MOVE:",
+        "if flow.kind is Kind.START",
+        "if flow.kind is Kind.MOVE",
         Exam.WHOLE_NESTS,
     ),
 )

@@ -19,7 +19,7 @@ Bools = NDArray[np.bool_]
 _R, _S, _P, _Q, _C, _, _N, _G = range(8)
 
 
-class Loops(NamedTuple):
+class TemporalLoops(NamedTuple):
     """The temporal loops of ``B`` nests.
 
     Attributes:
@@ -33,24 +33,24 @@ class Loops(NamedTuple):
     which: Ints
 
 
-class Shape(NamedTuple):
-    """How the elements of an operand follow from the extents of a tile.
+class Shapes(NamedTuple):
+    """How the elements of ``J`` tiles follow from their extents.
 
     Attributes:
-        relevant: The dimensions that change the operand ``[8]``.
-        has_halo: Whether the tile is that of windows.
+        relevant: The dimensions that change the operand ``[J, 8]``.
+        has_halo: Whether the tile is that of windows ``[J]``.
         rows: Steps from window to window and from tap to tap, in units of what both have in common.
         columns: The same of columns.
     """
 
     relevant: Bools
-    has_halo: bool
+    has_halo: Bools
     rows: tuple[int, int]
     columns: tuple[int, int]
 
 
 class Boundaries(NamedTuple):
-    """What is counted at the boundaries of one operand, of which there are ``J``.
+    """What is counted at ``J`` boundaries.
 
     Attributes:
         tiles: How many different tiles there are ``[J, B]``.
@@ -81,49 +81,55 @@ class Flows(NamedTuple):
 
 @entry
 def fill_boundaries(
-    loops: Loops, shape: Shape, starts: Ints, unrolled: Ints, found: Boundaries
+    loops: TemporalLoops,
+    shapes: Shapes,
+    at_macs: Bools,
+    starts: Ints,
+    unrolled: Ints,
+    found: Boundaries,
 ) -> None:
-    """Fill in what is counted at the boundaries of an operand; the last one is at the MACs.
+    """Fill in what is counted at boundaries.
 
     Args:
         loops: The nests.
-        shape: Of the operand.
-        starts: Where its tiles start ``[J, B]``.
+        shapes: Of the tiles.
+        at_macs: Whether a boundary is that of the array, which takes an element in each step
+            ``[J]``.
+        starts: Where tiles start ``[J, B]``.
         unrolled: Extents unrolled beneath each boundary ``[J, U, 8]``.
         found: Filled in.
     """
     count, length = loops.dims.shape
-    last = len(starts) - 1
     inside = np.ones(8, np.int64)
     for b in range(count):
-        for j in range(last + 1):
+        for j in range(len(starts)):
             start = starts[j, b]
             tiles, visits, steps = 1, 1, 1
             for at in range(start):
                 extent = loops.extents[b, at]
                 steps *= extent
-                if extent > 1 and shape.relevant[loops.dims[b, at]]:
+                if extent > 1 and shapes.relevant[j, loops.dims[b, at]]:
                     tiles *= extent
                     visits = steps
             found.tiles[j, b] = tiles
-            if j == last:  # a MAC takes one element, in every step
+            if at_macs[j]:
                 found.visits[j, b], found.elements[j, b] = steps, 1
                 continue
             for d in range(8):
                 inside[d] = unrolled[j, loops.which[b], d]
             for at in range(start, length):
                 inside[loops.dims[b, at]] *= loops.extents[b, at]
-            found.visits[j, b], found.elements[j, b] = visits, _elements(shape, inside)
+            found.visits[j, b], found.elements[j, b] = visits, _elements(shapes, j, inside)
 
 
 @entry
-def fill_elements(loops: Loops, shape: Shape, unrolled: Ints, found: Ints) -> None:
-    """Fill in the elements of the tiles of an operand, from each start.
+def fill_elements(loops: TemporalLoops, shapes: Shapes, unrolled: Ints, found: Ints) -> None:
+    """Fill in the elements of tiles from each start.
 
     Args:
         loops: The nests.
-        shape: Of the operand.
-        unrolled: Extents unrolled beneath the tile ``[U, 8]``.
+        shapes: Of these tiles.
+        unrolled: Extents unrolled beneath them ``[U, 8]``.
         found: Filled in ``[L + 1, B]``.
     """
     count, length = loops.dims.shape
@@ -131,10 +137,10 @@ def fill_elements(loops: Loops, shape: Shape, unrolled: Ints, found: Ints) -> No
     for b in range(count):
         for d in range(8):
             inside[d] = unrolled[loops.which[b], d]
-        found[length, b] = _elements(shape, inside)
+        found[length, b] = _elements(shapes, 0, inside)
         for at in range(length - 1, -1, -1):
             inside[loops.dims[b, at]] *= loops.extents[b, at]
-            found[at, b] = _elements(shape, inside)
+            found[at, b] = _elements(shapes, 0, inside)
 
 
 @entry
@@ -157,15 +163,15 @@ def fill_bits(which: Ints, flows: Flows, counted: Boundaries, moved: Ints, found
 
 
 @inner
-def _elements(shape: Shape, inside: Ints) -> int:
+def _elements(shapes: Shapes, j: int, inside: Ints) -> int:
     """Return the elements of a tile of given extents; halo as in ``ir.workload``."""
-    if shape.has_halo:
-        rows = _touched(inside[_P], inside[_R], shape.rows)
-        columns = _touched(inside[_Q], inside[_S], shape.columns)
+    if shapes.has_halo[j]:
+        rows = _touched(inside[_P], inside[_R], shapes.rows)
+        columns = _touched(inside[_Q], inside[_S], shapes.columns)
         return rows * columns * inside[_C] * inside[_N] * inside[_G]
     found = 1
     for d in range(8):
-        if shape.relevant[d]:
+        if shapes.relevant[j, d]:
             found *= inside[d]
     return found
 
