@@ -150,7 +150,7 @@ class NestBatch:
     def loops(self) -> TemporalLoops:
         """What compiled code reads of the nests."""
         own = (self.dims, self.extents, self.which)
-        return TemporalLoops(*(np.require(item, np.int64, "CW") for item in own))
+        return TemporalLoops(*(np.require(item, np.int64, ["C", "W"]) for item in own))
 
     def turning(self, dims: frozenset[Dim]) -> Ints:
         """Return the position behind the last loop over dimensions that turns, ``[B, L + 1]``.

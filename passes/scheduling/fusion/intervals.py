@@ -9,7 +9,7 @@ nearly the best choice of all that was offered, as far as no estimate lies above
 
 import bisect
 import itertools
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import NamedTuple, TypeAlias
@@ -90,6 +90,19 @@ _Placed: TypeAlias = tuple[Group, int, int]
 """A group, its first step, and the one behind its last."""
 
 
+class _Terms(NamedTuple):
+    """What can be chosen.
+
+    Attributes:
+        may_take_longer: Whether a group may take longer than its members one by one.
+        share: Part of what is foreseen that counts of groups that were not measured; ``None``
+            leaves these out.
+    """
+
+    may_take_longer: bool
+    share: float | None
+
+
 class _Offer(NamedTuple):
     """A group that may be worth measuring.
 
@@ -135,6 +148,10 @@ class Intervals:
         default_factory=dict[tuple[int, ...], tuple[tuple[int, Cost], ...]]
     )
     _offers: dict[Span, tuple[_Offer, ...]] = field(default_factory=dict[Span, tuple[_Offer, ...]])
+    _cheapest: dict[_Terms, dict[Span, tuple[float, Group] | None]] = field(
+        default_factory=dict[_Terms, dict[Span, tuple[float, Group] | None]]
+    )
+    """Of what is known now: the least price of groups of the same steps, and whose it is."""
 
     def __post_init__(self) -> None:
         self._before = self.traffic.operations
@@ -153,7 +170,7 @@ class Intervals:
         """
         while True:
             share = None if self._is_closed(_MOST_MEASURED) else self._experience.share
-            least, chosen = self._best(may_take_longer, share)
+            least, chosen = self._best(_Terms(may_take_longer, share))
             unknown = [item for item in chosen if item[0] not in self._known]
             guessed = [group for group, _, _ in unknown if group not in self._expected]
             for group in guessed:
@@ -161,13 +178,13 @@ class Intervals:
             if guessed:
                 continue
             if unknown:
-                price, chosen = self._best(may_take_longer, None)
+                price, chosen = self._best(_Terms(may_take_longer, None))
                 if not self._known or price > (1.0 + _NEAR) * least:
                     self._measure(unknown, _MOST_MEASURED)
                     continue
             self._ask_ahead(chosen)
             stuck = [group for group, _, _ in chosen if not self._costs.fits(group)]
-            self._known.update(dict.fromkeys(stuck))
+            self._learn(dict.fromkeys(stuck))
             if not stuck and not any(self._other_height_is_better(*item) for item in chosen):
                 return tuple(group for group, _, _ in chosen)
 
@@ -192,8 +209,13 @@ class Intervals:
             if self._price(found) < self._clearly_better(group):
                 is_better = True
             else:
-                self._known[item[0]] = None
+                self._learn({item[0]: None})
         return is_better
+
+    def _learn(self, found: Mapping[Group, Cost | None]) -> None:
+        """Note what groups cost, ``None`` where they cannot be chosen."""
+        self._known.update(found)
+        self._cheapest.clear()
 
     def _other_heights(self, group: Group, start: int, stop: int) -> tuple[_Placed, ...]:
         """Return a group with other heights that may be clearly better and were not measured.
@@ -228,6 +250,9 @@ class Intervals:
         """Return what the nests of a group's members take, worked out once [cycle]."""
         if group not in self._expected:
             self._expected[group] = self.expects.of(group)
+            start = self.plan.step_of[group.members[0]]
+            for prices in self._cheapest.values():
+                prices.pop((start, start + len(group.members)), None)
         return self._expected[group]
 
     def _ask_ahead(self, chosen: Sequence[_Placed]) -> None:
@@ -250,7 +275,8 @@ class Intervals:
                 break
             expected = self._expected[group]
             costs = self._costs.measured(group, expected, self._price)
-            found = self._known[group] = min(costs, key=self._price, default=None)
+            found = min(costs, key=self._price, default=None)
+            self._learn({group: found})
             if found is None:
                 continue
             self._fastest[start, stop] = min(
@@ -298,29 +324,41 @@ class Intervals:
     def _computes(self, cost: Cost) -> bool:
         return cost.cycles > _LONGER * self.delay.cycles_of(int(cost.bytes))
 
-    def _best(
-        self, may_take_longer: bool, share: float | None
-    ) -> tuple[float, tuple[_Placed, ...]]:
+    def _best(self, terms: _Terms) -> tuple[float, tuple[_Placed, ...]]:
         """Return the least price, and the groups with it: first step, and the one behind the last.
 
         Args:
-            may_take_longer: Whether a group may take longer than its members one by one.
-            share: Part of what is foreseen that counts of groups that were not measured; ``None``
-                leaves these out.
+            terms: What can be chosen.
         """
-        count = len(self.plan.order)
+        prices = self._cheapest.setdefault(terms, {})
         best: list[tuple[float, int, Group | None]] = [(0.0, 0, None)]
-        for stop in range(1, count + 1):
-            options = [(best[stop - 1][0] + self._price(self._alone[stop - 1]), stop - 1, None)]
-            for start in range(stop - 1, max(0, stop - _MOST_MEMBERS) - 1, -1):
-                if not self._can_join[start] or self._chains(start, stop) > MOST_CHAINS:
-                    break
-                options += [
-                    (best[start][0] + self._price(found), start, group)
-                    for group, found in self._offered(start, stop, may_take_longer, share)
-                ]
-            best.append(min(options, key=lambda item: item[0]))
+        for stop, starts in enumerate(self._starts, start=1):
+            least = (best[stop - 1][0] + self._price(self._alone[stop - 1]), stop - 1, None)
+            for start in starts:
+                if (start, stop) not in prices:
+                    offered = self._offered(start, stop, terms)
+                    prices[start, stop] = min(offered, key=lambda item: item[0], default=None)
+                found = prices[start, stop]
+                if found is not None and best[start][0] + found[0] < least[0]:
+                    least = (best[start][0] + found[0], start, found[1])
+            best.append(least)
         return best[-1][0], tuple(reversed(list(_chosen(best))))
+
+    @cached_property
+    def _starts(self) -> tuple[tuple[int, ...], ...]:
+        """The first steps of groups that end with each step, the last ones first."""
+        return tuple(tuple(self._starts_of(stop)) for stop in range(1, len(self.plan.order) + 1))
+
+    def _starts_of(self, stop: int) -> Iterator[int]:
+        """Yield the first steps of groups, the last ones first.
+
+        Args:
+            stop: The step behind their last.
+        """
+        for start in range(stop - 1, max(0, stop - _MOST_MEMBERS) - 1, -1):
+            if not self._can_join[start] or self._chains(start, stop) > MOST_CHAINS:
+                return
+            yield start
 
     def _price(self, cost: Cost) -> float:
         """Return bytes and cycles as parts of what the plan without groups costs."""
@@ -388,11 +426,9 @@ class Intervals:
 
     # -- what groups cost ------------------------------------------------------------------------
 
-    def _offered(
-        self, start: int, stop: int, may_take_longer: bool, share: float | None
-    ) -> Iterator[tuple[Group, Cost]]:
-        """Yield the groups of some steps that can be chosen, with what they cost."""
-        offers = self._offers_of(start, stop)
+    def _offered(self, start: int, stop: int, terms: _Terms) -> Iterator[tuple[float, Group]]:
+        """Yield the groups of some steps that can be chosen, with their prices."""
+        offers, share = self._offers_of(start, stop), terms.share
         least = 0.0 if share is None or not offers else self._least(start, stop)
         for group, estimate, alone in offers:
             rough = None
@@ -403,8 +439,8 @@ class Intervals:
             found = self._known.get(group, rough)
             if found is None or found.bytes > alone.bytes:
                 continue
-            if may_take_longer or found.cycles <= alone.cycles:
-                yield group, found
+            if terms.may_take_longer or found.cycles <= alone.cycles:
+                yield self._price(found), group
 
     def _offers_of(self, start: int, stop: int) -> tuple[_Offer, ...]:
         """Return the groups of some steps that may be worth measuring."""
