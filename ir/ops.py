@@ -98,8 +98,13 @@ def workload(op: Op, types: Mapping[str, TensorType]) -> Workload | None:
 
     Partial sums have 32 bits here; the architecture's own width replaces that.
     """
+    return _workload(op, operand_types(op, types))
+
+
+@lru_cache(maxsize=1 << 10)
+def _workload(op: Op, types: Types) -> Workload | None:
     rule = spec_of(op).workload
-    return None if rule is None else rule(op, operand_types(op, types))
+    return None if rule is None else rule(op, types)
 
 
 def parts_of(op: Op, types: Mapping[str, TensorType]) -> tuple[Part, ...]:

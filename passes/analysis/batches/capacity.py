@@ -21,11 +21,7 @@ def overflow(counts: Counts) -> Floats:
         *(((fanout.name,), fanout.size) for fanout in arch.fanouts),
         *((group.fanouts, group.limit) for group in arch.groups),
     ):
-        used = np.ones(len(batch))
-        for column, (name, _) in enumerate(batch.unrolled):
-            if name in names:
-                used = used * batch.unrolled_extents[:, column]
-        worst = np.maximum(worst, used / limit)
+        worst = np.maximum(worst, batch.unrolled_in(names) / limit)
     first = counts.index.sums[0]
     if Operand.O in counts.placement and len(counts.index.sums) > 1:
         # Finished outputs lie in the scratchpad at their own width: no sums may come back.
@@ -53,8 +49,4 @@ def _holds_psums(counts: Counts, position: int, level: str) -> Bools:
         return np.ones(len(batch), np.bool_)
     above = {fanout.name for fanout in counts.arch.fanouts_above(level)}
     inner, turns = starts[:, position + 1], batch.turns(Operand.O)
-    found = turns.visits(inner) > turns.tiles(inner)
-    for column, (name, dim) in enumerate(batch.unrolled):
-        if name in above and dim in REDUCTION:
-            found = found | (batch.unrolled_extents[:, column] > 1)
-    return found
+    return (turns.visits(inner) > turns.tiles(inner)) | (batch.unrolled_in(above, REDUCTION) > 1)

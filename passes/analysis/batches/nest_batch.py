@@ -83,10 +83,22 @@ class NestBatch:
         """Numbers of the nests, ``[B]``."""
         return np.arange(len(self))
 
-    @cached_property
-    def unrolled_extents(self) -> Ints:
-        """Extents of the unrolled loops of each nest, ``[B, len(unrolled)]``."""
-        return self.unrollings[self.which]
+    def unrolled_in(
+        self, fanouts: Collection[str] | None = None, dims: Collection[Dim] = DIMS
+    ) -> Ints:
+        """Return how many steps each nest unrolls into one, ``[B]``.
+
+        Args:
+            fanouts: Over which fan-outs; all if ``None``.
+            dims: Along which dimensions.
+        """
+        columns = [
+            column
+            for column, (name, dim) in enumerate(self.unrolled)
+            if (fanouts is None or name in fanouts) and dim in dims
+        ]
+        found: Ints = self.unrollings[:, columns].prod(axis=1)
+        return found[self.which]
 
     def turns(self, operand: Operand) -> "Turns":
         """Return the loops that change an operand's tile."""
@@ -182,7 +194,7 @@ class NestBatch:
             spatial=tuple(
                 SpatialLoop(dim, int(extent), fanout)
                 for (fanout, dim), extent in zip(
-                    self.unrolled, self.unrolled_extents[index], strict=True
+                    self.unrolled, self.unrollings[self.which[index]], strict=True
                 )
                 if extent > 1
             ),

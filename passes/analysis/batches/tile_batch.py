@@ -400,23 +400,14 @@ class TileBatch:
         joined = np.ones(len(self.batch), np.int64)
         slowest = np.zeros(len(self.batch))
         for fanout in self.arch.fanouts_above(home.name):
-            elements = elements / self._unrolled(fanout.name, RELEVANT[Operand.O])
-            joined = joined * self._unrolled(fanout.name, REDUCTION)
+            elements = elements / self.batch.unrolled_in((fanout.name,), RELEVANT[Operand.O])
+            joined = joined * self.batch.unrolled_in((fanout.name,), REDUCTION)
             if fanout.link_bandwidth is not None:
                 size = elements * np.where(joined == 1, finished, wide)
                 slowest = np.maximum(slowest, size / fanout.link_bandwidth)
         if home.read_bandwidth is not None:
             slowest = np.maximum(slowest, elements * wide / home.read_bandwidth)
         return slowest
-
-    def _unrolled(self, fanout: str, dims: Collection[Dim]) -> Ints:
-        """Return the unrolling over a fan-out along some dimensions, ``[B]``."""
-        columns = [
-            column
-            for column, (name, dim) in enumerate(self.batch.unrolled)
-            if name == fanout and dim in dims
-        ]
-        return self.batch.unrolled_extents[:, columns].prod(axis=1)
 
     # -- all together --------------------------------------------------------------------------
 
@@ -482,8 +473,7 @@ class TileBatch:
         is_torn = np.zeros(len(self.batch), np.bool_)
         for dim, extent in zip((Dim.P, Dim.Q), self.windows, strict=True):
             size = self.batch.sizes(frozenset({dim}), self._accumulators)
-            for fanout in self.arch.fanouts:
-                size = size * self._unrolled(fanout.name, (dim,))
+            size = size * self.batch.unrolled_in(dims=(dim,))
             is_torn |= (size % extent != 0) & (size < dims[dim])
         return np.where(is_torn, min(self.npus, _TOGETHER), self.npus)
 
