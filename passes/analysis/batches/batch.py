@@ -140,7 +140,7 @@ def evaluate_batch(
 
 def mac_energy(counts: Counts) -> Floats:
     """Return the energy of all executed MACs, padding included ``[B]`` [pJ]."""
-    macs = counts.batch.steps * counts.batch.unrolled_in()
+    macs = (counts.batch.steps * counts.batch.unrolled_in()).astype(np.float64)
     return macs * counts.arch.mac_energy
 
 

@@ -90,7 +90,7 @@ _COST = (
     Fault(
         "padded MACs are free",
         "passes/analysis/batches/batch.py",
-        "macs = counts.batch.steps * counts.batch.unrolled_in()",
+        "macs = (counts.batch.steps * counts.batch.unrolled_in()).astype(np.float64)",
         "macs = np.full(len(counts.batch), counts.batch.workload.macs)",
         Exam.DESCRIPTORS,
     ),
