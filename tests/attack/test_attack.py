@@ -17,7 +17,18 @@ def brief(name: str, batch: int):
     return replace(TARGETS[name], batch=batch)
 
 
-@pytest.mark.parametrize("name", [name for name in TARGETS if name != "certificate"])
+LONG = {"packing"}
+"""Targets of which one case takes seconds."""
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=pytest.mark.slow if name in LONG else ())
+        for name in TARGETS
+        if name != "certificate"
+    ],
+)
 def test_nothing_beats_a_target(name: str):
     found = attack(name, brief(name, 2), seed=0)
 

@@ -34,14 +34,14 @@ def branched(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def zoo(tmp_path_factory: pytest.TempPathFactory) -> Networks:
-    """Return a function from the name of a network to its ONNX file."""
+    """Return a function from the name of a network, its size and width to its ONNX file."""
     folder = tmp_path_factory.mktemp("zoo")
 
-    def make(name: str, size: int | None = None) -> Path:
+    def make(name: str, size: int | None = None, width: float = 1.0) -> Path:
         pixels = size or SIZES[name]
-        path = folder / f"{name}-{pixels}.onnx"
+        path = folder / f"{name}-{pixels}-{width}.onnx"
         if not path.exists():
-            path.write_bytes(build(name, image_size=pixels).SerializeToString())
+            path.write_bytes(build(name, image_size=pixels, width=width).SerializeToString())
         return path
 
     return make

@@ -96,7 +96,7 @@ def test_a_quantised_network_whose_last_gemm_is_float_runs_on_an_integer_machine
     assert report.verification.status is VerificationStatus.VERIFIED
 
 
-@pytest.mark.parametrize("mask", [[], ["mask"]])
+@pytest.mark.parametrize("mask", [pytest.param([], marks=pytest.mark.slow), ["mask"]])
 def test_dropout_whose_mask_nobody_reads_vanishes_on_a_float_machine(mask, tmp_path: Path):
     head = (
         helper.make_node("Dropout", ["g"], ["h", *mask]),

@@ -26,13 +26,13 @@ ALIKE = {"alexnet", "darknet19", "resnet34", "resnet50", "vgg16"}
 
 @pytest.fixture(scope="module")
 def integer(zoo: Networks, tmp_path_factory: pytest.TempPathFactory):
-    """Return a function from the name of a network to its quantised ONNX file."""
+    """Return a function from the name of a network and its width to its quantised ONNX file."""
     folder = tmp_path_factory.mktemp("int8")
 
-    def make(name: str) -> Path:
-        path = folder / f"{name}.onnx"
+    def make(name: str, width: float = 1.0) -> Path:
+        path = folder / f"{name}-{width}.onnx"
         if not path.exists():
-            save_model(quantize(load_model(zoo(name)), samples=1).model, path)
+            save_model(quantize(load_model(zoo(name, width=width)), samples=1).model, path)
         return path
 
     return make
@@ -91,19 +91,20 @@ def test_a_float_network_runs_as_it_is_on_a_float_machine(zoo: Networks):
 
 
 @pytest.mark.parametrize(
-    ("network", "arch"),
+    ("network", "width", "arch"),
     [
-        ("alexnet", "simba"),
-        pytest.param("resnet18", "flexer-arch5", marks=pytest.mark.slow),
-        pytest.param("squeezenet", "simba", marks=pytest.mark.slow),
-        pytest.param("mobilenetv2", "edge-1m", marks=pytest.mark.slow),
+        ("alexnet", 0.125, "simba"),
+        pytest.param("alexnet", 1.0, "simba", marks=pytest.mark.slow),
+        pytest.param("resnet18", 1.0, "flexer-arch5", marks=pytest.mark.slow),
+        pytest.param("squeezenet", 1.0, "simba", marks=pytest.mark.slow),
+        pytest.param("mobilenetv2", 1.0, "edge-1m", marks=pytest.mark.slow),
     ],
 )
 def test_every_layer_is_right_and_looking_changes_no_figure(
-    network: str, arch: str, integer: Callable[[str], Path]
+    network: str, width: float, arch: str, integer: Callable[..., Path]
 ):
-    plain = assert_verified(integer(network), arch)
-    layers = assert_verified(integer(network), arch, LAYERS)
+    plain = assert_verified(integer(network, width), arch)
+    layers = assert_verified(integer(network, width), arch, LAYERS)
 
     compared = [check.name for check in layers.report.verification.outputs]
     module, outputs = layers.module, layers.network.imported.output_names

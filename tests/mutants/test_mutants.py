@@ -108,6 +108,7 @@ def test_texts_of_several_bytes_move_no_change() -> None:
     assert first.planted("x = 'ä€', 1\n") == "x = 'ä€', (2)\n"
 
 
+@pytest.mark.slow
 def test_rooms_are_there_and_drawn_in_equal_shares() -> None:
     groups = [mutants_under(paths) for paths in COVERED.values()]
     drawn = sample(groups, 40, seed=3)
@@ -125,6 +126,7 @@ def test_every_covered_module_parses_with_every_mutant() -> None:
             ast.parse(item.planted(source))
 
 
+@pytest.mark.slow
 def test_the_tests_of_a_module_come_nearest_first() -> None:
     first, *_, judges = near = stages_of("ir/tiles/hazards.py")
     *others, far = stages_of("ir/tiles/hazards.py", far=True)

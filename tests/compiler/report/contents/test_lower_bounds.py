@@ -35,7 +35,7 @@ def off_chip_bytes(operator: OperatorReport) -> int:
     [
         *((arch, "output-stationary") for arch in ("simba", "edge-1m", "flexer-arch5")),
         pytest.param("simba", "cosa", marks=pytest.mark.slow),
-        ("edge-fp32", "cosa"),
+        pytest.param("edge-fp32", "cosa", marks=pytest.mark.slow),
     ],
 )
 def test_no_operator_beats_its_bounds(tmp_path: Path, arch: str, mapper: str):

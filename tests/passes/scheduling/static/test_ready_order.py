@@ -148,7 +148,10 @@ def test_results_are_those_of_the_reference(
         assert compiled.wrong(compiled.run(detect_races=True)) == []
 
 
-@pytest.mark.parametrize(("arch", "saved"), [("simba", 0.08), ("flexer-arch1", 0.08)])
+@pytest.mark.parametrize(
+    ("arch", "saved"),
+    [("simba", 0.08), pytest.param("flexer-arch1", 0.08, marks=pytest.mark.slow)],
+)
 def test_engines_wait_less(arch: str, saved: float):
     found = grouped(inverted(40), arch, 1, compared=True)
     assert found.best_order.preference is not None
