@@ -3,6 +3,7 @@
 ================  ===============================================================================
 ``epilogues.py``  what finishes its tiles, joined to the product or convolution before it
 ``intervals.py``  stretches of a plan's order that would move less as one group
+``offers.py``     which of these may be worth measuring, each with the highest stripes that fit
 ``group_costs``   what such a stretch would cost: bytes and cycles, estimated or by its tiles
 ``expected.py``   how long groups are expected to take, by the nests of their members
 ``experience.py`` how far from that those were that have been measured

@@ -23,7 +23,7 @@ from ..map_groups import line_bytes
 from ..static.static import rating
 from .epilogues import hand_on_rows, is_group
 from .group_costs import LINES
-from .intervals import MOST_CHAINS, can_be_member, with_largest_stripes
+from .offers import MOST_CHAINS, can_be_member, with_largest_stripes
 
 
 class Obstacle(StrEnum):

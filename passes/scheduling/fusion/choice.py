@@ -20,7 +20,8 @@ from ..cosma.traffic.delay import Delay
 from . import Fuse
 from .epilogues import epilogues
 from .expected import ExpectedCycles
-from .intervals import MOST_OPERATIONS, Intervals, cycles_alone
+from .intervals import MOST_OPERATIONS, Intervals
+from .offers import Offers, cycles_alone
 from .variants import Variants
 from .weights_first import weights_first
 
@@ -75,7 +76,8 @@ def fused_plan(
             order = weights_first(graph, base.plan.order)
             if order != base.plan.order:
                 base = plan_if_any(alone, order, in_place) or base
-            intervals = Intervals(graph, arch, base, traffic, delay, expects, deadline, most)
+            offers = Offers(graph, arch, base, traffic, delay)
+            intervals = Intervals(offers, expects, deadline, most)
             chosen = dict.fromkeys(intervals.groups(may_take_longer=item) for item in (True, False))
             plans = [_best_with(planned, plain, plain, groups) for groups in chosen]
             return min(plans, key=lambda item: _price(plain, item))

@@ -23,7 +23,8 @@ from ...tiling.groups.chains import Chain, chains, inputs_of
 from ..cosma.refine import CorrectedTraffic, Measured, residents
 from ..cosma.traffic.delay import Delay
 from ..cosma.traffic.model import Asked, StreamedTraffic
-from .intervals import CLEARLY, with_largest_stripes
+from .intervals import CLEARLY
+from .offers import with_largest_stripes
 
 _WORTH_TRYING = 0.005
 """Part of a plan's bytes that a group has to move beyond what it must before others are tried."""

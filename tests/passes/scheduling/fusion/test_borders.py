@@ -13,7 +13,7 @@ from accnn.passes.scheduling.cosma.traffic.tiled import Terms, TiledTraffic
 from accnn.passes.scheduling.fusion import Fuse
 from accnn.passes.scheduling.fusion.borders import Border, Obstacle, StepEstimate, borders
 from accnn.passes.scheduling.fusion.group_costs import LINES
-from accnn.passes.scheduling.fusion.intervals import MOST_CHAINS, with_largest_stripes
+from accnn.passes.scheduling.fusion.offers import MOST_CHAINS, with_largest_stripes
 from accnn.passes.scheduling.schedule_cosma import ScheduleCosma
 from accnn.passes.scheduling.static.static import rating
 from tests.networks import NetworkBuilder, per_tensor

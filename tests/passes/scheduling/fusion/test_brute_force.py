@@ -11,7 +11,8 @@ from accnn.ir.module import Module
 from accnn.passes.base import Context
 from accnn.passes.scheduling.fusion import Fuse
 from accnn.passes.scheduling.fusion.epilogues import is_group
-from accnn.passes.scheduling.fusion.intervals import Intervals, can_be_member
+from accnn.passes.scheduling.fusion.intervals import Intervals
+from accnn.passes.scheduling.fusion.offers import can_be_member
 from accnn.passes.scheduling.schedule_cosma import ScheduleCosma
 from accnn.passes.tiling.groups.stripes import rows_of
 from tests.inputs import Array
@@ -84,8 +85,9 @@ def test_no_set_of_groups_moves_less(monkeypatch, make, arch: str, scratchpad: s
         Intervals, "groups", lambda self, **how: asked.append(self) or choose(self, **how)
     )
     chosen = plan(graph, arch, scratchpad)
-    order = asked[0].plan.order
-    fits = [can_be_member(graph, graph.producer[name], asked[0].arch) for name in order]
+    offers = asked[0].offers
+    order = offers.plan.order
+    fits = [can_be_member(graph, graph.producer[name], offers.arch) for name in order]
     sets = list(all_sets(graph, order, fits, heights))
     assert len(sets) > 5
 

@@ -16,6 +16,7 @@ from accnn.passes.scheduling.cosma.traffic.delay import Delay
 from accnn.passes.scheduling.fusion import Fuse, choice
 from accnn.passes.scheduling.fusion.choice import better_of, fused_plan, that_can_be_planned
 from accnn.passes.scheduling.fusion.epilogues import epilogues
+from accnn.passes.scheduling.fusion.offers import Offers
 from accnn.passes.scheduling.schedule_cosma import ScheduleCosma
 from tests.networks import NetworkBuilder, per_tensor
 from tests.passes.tiling.groups.fused import bottleneck, fire, inverted
@@ -202,8 +203,8 @@ def test_groups_are_chosen_beside_plans_with_results_in_place_and_without(
             raise InfeasibleError("nothing fits without results in place")
         return apart
 
-    def intervals(*given: object) -> object:
-        bases.append(given[2])
+    def intervals(offers: Offers, *_: object) -> object:
+        bases.append(offers.base)
         return SimpleNamespace(groups=lambda *, may_take_longer: ())
 
     monkeypatch.setattr(choice, "Intervals", intervals)

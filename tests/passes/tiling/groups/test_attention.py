@@ -13,7 +13,7 @@ from accnn.ir.graph_schedule import Group
 from accnn.ir.tiles.events import EventKind
 from accnn.ir.tiles.graph import Role
 from accnn.passes.scheduling.fusion.epilogues import is_group
-from accnn.passes.scheduling.fusion.intervals import can_be_member
+from accnn.passes.scheduling.fusion.offers import can_be_member
 from tests.inputs import Array
 from tests.networks import NetworkBuilder, per_tensor
 from tests.passes.tiling.groups.fused import (
