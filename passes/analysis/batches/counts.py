@@ -88,7 +88,7 @@ class Counts:
         found.has_sums, found._fetched, found.index = self.has_sums, self._fetched, self.index
         found.coefficients = self.coefficients
         own = (self.counted.tiles, self.counted.elements, self.counted.visits)
-        found.counted = Boundaries(*(item[:, rows] for item in own))
+        found.counted = Boundaries(*(np.take(item, rows, axis=1) for item in own))
         return found
 
     def _coefficients(self) -> FlowCoefficients:

@@ -106,7 +106,7 @@ class NestBatch:
 
     @property
     def reductions(self) -> "Turns":
-        """TemporalLoops that add to the same outputs."""
+        """Loops that add to the same outputs."""
         return Turns(self, REDUCTION)
 
     def at(self, table: Ints, start: Ints) -> Ints:
