@@ -5,6 +5,7 @@ its process, the process is a copy of this one, made for it, and nothing is lost
 """
 
 import faulthandler
+import gc
 import os
 import pickle
 import select
@@ -144,6 +145,7 @@ def _fork() -> int:
     with warnings.catch_warnings(action="ignore"):  # of threads: the copy uses none of theirs
         child = os.fork()
     if not child:
+        gc.freeze()  # what is garbage may wait for threads that only the parent has
         faulthandler.disable()  # what it would put back is not the default
         for crash in _CRASHES:
             signal.signal(crash, signal.SIG_DFL)

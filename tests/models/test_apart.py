@@ -1,5 +1,6 @@
 """A crash of a library ends a copy of the process, which tells the signal."""
 
+import gc
 import os
 import signal
 import time
@@ -41,6 +42,27 @@ def test_what_stands_still_is_given_up():
 
     assert crash_of(lambda: time.sleep(60), patience=1) is None
     assert time.monotonic() - begun < 30
+
+
+def test_what_was_garbage_before_is_not_collected_in_a_copy():
+    here = os.getpid()
+
+    class Session:
+        """Like one of onnxruntime: in a copy, its end waits for threads that are not there."""
+
+        def __init__(self) -> None:
+            self.itself = self
+
+        def __del__(self) -> None:
+            if os.getpid() != here:
+                os.kill(os.getpid(), signal.SIGKILL)
+
+    gc.disable()
+    try:
+        Session()
+        assert crash_of(gc.collect) is None
+    finally:
+        gc.enable()
 
 
 def test_a_result_comes_back_whole():

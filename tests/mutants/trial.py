@@ -3,6 +3,7 @@
 The libraries are imported once, before processes part; the package is imported in each.
 """
 
+import gc
 import math
 import os
 import resource
@@ -153,6 +154,7 @@ def _end(pid: int) -> None:
 
 def _run(trial: Trial, sender: Connection) -> None:
     os.setsid()
+    gc.freeze()  # to collect what waits for threads that only the parent has would never end
     resource.setrlimit(resource.RLIMIT_DATA, (_MEMORY, _MEMORY))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     _may_take(trial.limit)
