@@ -1,0 +1,1 @@
+"""The compiled part of the step-by-step search: which nests are one step away."""
