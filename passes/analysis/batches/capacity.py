@@ -9,14 +9,7 @@ from .nest_batch import Bools, Floats, Ints
 
 def overflow(counts: Counts) -> Floats:
     """Return how far the fullest memory or fan-out is exceeded ``[B]``; 1 fits."""
-    batch, arch = counts.batch, counts.arch
-    worst = np.zeros(len(batch))
-    for level in arch.levels:
-        if level.usable is None:
-            continue
-        kept = [item for item in OPERANDS if level.name in batch.levels[item]]
-        taken = sum((_bytes(counts, item, level.name) for item in kept), np.zeros(len(batch)))
-        worst = np.maximum(worst, taken / (level.usable or 0.5))  # a byte is too much for none
+    batch, arch, worst = counts.batch, counts.arch, memory_overflow(counts)
     for names, limit in (
         *(((fanout.name,), fanout.size) for fanout in arch.fanouts),
         *((group.fanouts, group.limit) for group in arch.groups),
@@ -27,6 +20,18 @@ def overflow(counts: Counts) -> Floats:
         # Finished outputs lie in the scratchpad at their own width: no sums may come back.
         returns = counts.visits[first] > counts.tiles[first]
         worst = np.maximum(worst, np.where(returns, 2.0, 0.0))
+    return worst
+
+
+def memory_overflow(counts: Counts) -> Floats:
+    """Return how far the fullest memory is exceeded ``[B]``; 1 fits."""
+    worst = np.zeros(len(counts.batch))
+    for level in counts.arch.levels:
+        if level.usable is None:
+            continue
+        kept = [item for item in OPERANDS if level.name in counts.batch.levels[item]]
+        taken = sum((_bytes(counts, item, level.name) for item in kept), np.zeros_like(worst))
+        worst = np.maximum(worst, taken / (level.usable or 0.5))  # a byte is too much for none
     return worst
 
 

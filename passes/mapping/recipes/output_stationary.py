@@ -14,22 +14,19 @@ from functools import lru_cache
 from ....ir.arch import Architecture, Fanout
 from ....ir.errors import InfeasibleError
 from ....ir.mapping import Loop, LoopNest, SpatialLoop, even_nest
-from ....ir.workload import DIMS, REDUCTION, Dim, Operand, Workload
-from ...analysis.batches.batch import evaluate_batch
-from ...analysis.batches.nest_batch import batch_nests
+from ....ir.workload import REDUCTION, Dim, Workload
 from ..mapper import Mapper, MappingResult, MappingStatus
-from ..problem import MappingProblem, OfProblem
+from ..problem import MappingProblem
+from ..search.growing import Growing, left_of, shares
+from ..search.orders.spatial import Unrolling
 
 _NEAR_MACS = (Dim.C, Dim.R, Dim.S, Dim.G, Dim.K, Dim.Q, Dim.P, Dim.N)
 _FARTHER = (Dim.K, Dim.G, Dim.Q, Dim.P, Dim.N, Dim.C, Dim.R, Dim.S)
 _REDUCTIONS = (Dim.C, Dim.S, Dim.R)
-_OUTPUTS = (Dim.Q, Dim.P, Dim.K, Dim.N, Dim.G)
+_SUMS_INSIDE = (Dim.N, Dim.G, Dim.P, Dim.Q, Dim.K, *_REDUCTIONS)
 
 _Unrolled = tuple[tuple[Dim, int], ...]
 """Dimensions with the extents of their unrolled loops."""
-
-Factors = dict[str, dict[Dim, int]]
-"""Temporal extents of each level."""
 
 
 @dataclass(frozen=True)
@@ -66,7 +63,9 @@ class OutputStationary(Mapper):
 @lru_cache(maxsize=256)
 def _nests(problem: MappingProblem) -> tuple[LoopNest, ...]:
     """Return the nests of a problem; mappers that begin with them ask several times."""
-    return _Greedy(problem=problem).solve()
+    options = unrollings(problem.workload, problem.machine)
+    fitting = dict.fromkeys(_that_fits(problem, spatial) for spatial in options)
+    return Growing(problem, tuple(fitting)).grown()
 
 
 def map_output_stationary(workload: Workload, arch: Architecture) -> MappingResult:
@@ -78,200 +77,27 @@ def map_output_stationary(workload: Workload, arch: Architecture) -> MappingResu
     return OutputStationary().map(MappingProblem(workload=workload, arch=arch))
 
 
-@dataclass(frozen=True, kw_only=True)
-class _Greedy(OfProblem):
-    def solve(self) -> tuple[LoopNest, ...]:
-        """Return a nest of each of several unrollings."""
-        starts = unrollings(self.workload, self.arch)
-        found = dict.fromkeys(self._that_fits(spatial) for spatial in starts)
-        return tuple(map(self._grown, found))
-
-    def _grown(self, spatial: tuple[SpatialLoop, ...]) -> LoopNest:
-        factors: Factors = {level.name: dict.fromkeys(DIMS, 1) for level in self.arch.levels}
-        left = _left(self.workload.dims, spatial)
-        inside, outside = self._levels_around_sums()
-        for level in inside:
-            for dim in (*_REDUCTIONS, *_OUTPUTS):
-                self._grow(factors, left, spatial, level, dim)
-        for level in outside:
-            for dim in _REDUCTIONS:
-                self._grow(factors, left, spatial, level, dim)
-            if all(left[dim] == 1 for dim in _REDUCTIONS):
-                self._grow_together(factors, left, spatial, level)
-        factors[self.arch.off_chip.name] = left
-        return self._best_order(factors, spatial)
-
-    def _levels_around_sums(self) -> tuple[list[str], list[str]]:
-        """Return on-chip levels from the accumulators inwards and outside of them, inner first."""
-        names = [level.name for level in self.arch.levels[1:]]
-        sums = max(
-            index for index, level in enumerate(self.arch.levels[1:]) if Operand.O in level.holds
-        )
-        return names[sums:][::-1], names[:sums][::-1]
-
-    def _that_fits(self, spatial: tuple[SpatialLoop, ...]) -> tuple[SpatialLoop, ...]:
-        while True:
-            try:
-                nest = self._nest(
-                    _no_factors(self.arch, _left(self.workload.dims, spatial)), spatial
-                )
-                nest.verify(self.arch)
-                return spatial
-            except InfeasibleError:
-                if not spatial:
-                    raise
-                spatial = _smaller(spatial)
-
-    def _nest(
-        self,
-        factors: Factors,
-        spatial: Sequence[SpatialLoop],
-        outer: Sequence[Dim] = (Dim.N, Dim.G, Dim.P, Dim.Q, Dim.K),
-    ) -> LoopNest:
-        order = (*outer, *_REDUCTIONS)
-        temporal = {
-            level: [Loop(dim, extents[dim]) for dim in order] for level, extents in factors.items()
-        }
-        bypass = self.problem.bypassed
-        return even_nest(self.workload, self.arch, temporal, spatial, bypass)
-
-    def _whole(
-        self, factors: Factors, left: Mapping[Dim, int], spatial: Sequence[SpatialLoop]
-    ) -> LoopNest:
-        """Return the nest whose outermost loops are what is left."""
-        return self._nest({**factors, self.arch.off_chip.name: dict(left)}, spatial)
-
-    def _fits(self, nest: LoopNest) -> bool:
-        """Whether the tiles of a nest fit; it differs from one that is right in extents alone."""
+def _that_fits(problem: MappingProblem, spatial: Unrolling) -> Unrolling:
+    """Return an unrolling, smaller where one step of all other loops does not fit with it."""
+    outermost = problem.machine.off_chip.name
+    while True:
+        left = left_of(problem.workload.dims, spatial)
+        loops = {outermost: [Loop(dim, left[dim]) for dim in _SUMS_INSIDE]}
+        nest = even_nest(problem.workload, problem.machine, loops, spatial, problem.bypassed)
         try:
-            nest.verify_capacities(self.arch)
+            nest.verify(problem.machine)
+            return spatial
         except InfeasibleError:
-            return False
-        return True
-
-    def _grow(
-        self,
-        factors: Factors,
-        left: dict[Dim, int],
-        spatial: Sequence[SpatialLoop],
-        level: str,
-        dim: Dim,
-    ) -> None:
-        """Give a level the largest share of a dimension that fits."""
-        for share in _shares(left[dim]):
-            if share == 1:
-                return
-            tried, rest = _with(factors, left, level, dim, share)
-            if self._fits(self._whole(tried, rest, spatial)):
-                factors[level][dim] *= share
-                left[dim] = rest[dim]
-                return
-
-    def _grow_together(
-        self,
-        factors: Factors,
-        left: dict[Dim, int],
-        spatial: Sequence[SpatialLoop],
-        level: str,
-    ) -> None:
-        """Grow the output dimensions of a level step by step, the most useful one first."""
-        start = {dim: left[dim] for dim in _OUTPUTS}
-        if all(_next_share(start[dim], factors[level][dim]) is None for dim in _OUTPUTS):
-            return
-        (best,) = self._costs([self._whole(factors, left, spatial)])
-        while True:
-            offered: list[tuple[Dim, int, int]] = []
-            nests: list[LoopNest] = []
-            for dim in _OUTPUTS:
-                share = _next_share(start[dim], factors[level][dim])
-                if share is None:
-                    continue
-                tried = {**factors, level: {**factors[level], dim: share}}
-                rest = {**left, dim: math.ceil(start[dim] / share)}
-                nest = self._whole(tried, rest, spatial)
-                if self._fits(nest):
-                    offered.append((dim, share, rest[dim]))
-                    nests.append(nest)
-            choice: tuple[Dim, int, int] | None = None
-            for option, cost in zip(offered, self._costs(nests), strict=True):
-                if cost < best or (choice is None and cost == best):
-                    best, choice = cost, option
-            if choice is None:
-                return
-            dim, share, remainder = choice
-            factors[level][dim], left[dim] = share, remainder
-
-    def _costs(self, nests: Sequence[LoopNest]) -> list[tuple[float, float]]:
-        """Return objective and off-chip bytes of nests that are unrolled alike."""
-        if not nests:
-            return []
-        problem = self.problem
-        cost = evaluate_batch(batch_nests(nests), problem.machine, placement=problem.held)
-        values = problem.objective.of(cost)
-        return list(zip(values.tolist(), cost.offchip_bytes.tolist(), strict=True))
-
-    def _best_order(self, factors: Factors, spatial: Sequence[SpatialLoop]) -> LoopNest:
-        """Return the better of weights outside and images outside."""
-        if not any(_turns_both(extents) for extents in factors.values()):
-            return self._nest(factors, spatial, (Dim.G, Dim.N, Dim.P, Dim.Q, Dim.K))
-        orders = (
-            (Dim.G, Dim.N, Dim.P, Dim.Q, Dim.K),
-            (Dim.G, Dim.K, Dim.N, Dim.P, Dim.Q),
-        )
-        nests = [self._nest(factors, spatial, order) for order in orders]
-        values = self.problem.values(nests)
-        return nests[values.index(min(values))]
-
-
-def _turns_both(extents: Mapping[Dim, int]) -> bool:
-    """Whether loops over weights and over images turn, so that their order matters."""
-    return extents[Dim.K] > 1 and any(extents[dim] > 1 for dim in (Dim.N, Dim.P, Dim.Q))
-
-
-def _no_factors(arch: Architecture, left: dict[Dim, int]) -> Factors:
-    factors: Factors = {level.name: dict.fromkeys(DIMS, 1) for level in arch.levels}
-    factors[arch.off_chip.name] = left
-    return factors
-
-
-def _left(dims: Mapping[Dim, int], spatial: Sequence[SpatialLoop]) -> dict[Dim, int]:
-    left = dict(dims)
-    for loop in spatial:
-        left[loop.dim] = math.ceil(left[loop.dim] / loop.extent)
-    return left
-
-
-def _with(
-    factors: Factors, left: Mapping[Dim, int], level: str, dim: Dim, share: int
-) -> tuple[Factors, dict[Dim, int]]:
-    extents = {**factors[level], dim: factors[level][dim] * share}
-    return {**factors, level: extents}, {**left, dim: math.ceil(left[dim] / share)}
-
-
-@lru_cache(maxsize=4096)
-def _shares(extent: int) -> tuple[int, ...]:
-    """Return sensible shares of an extent, largest first: each leaves the least padding."""
-    found = [extent]
-    while found[-1] > 1:
-        parts = -(-extent // (found[-1] - 1))  # the fewest that leave less
-        found.append(-(-extent // parts))
-    return tuple(found)
-
-
-def _next_share(extent: int, share: int) -> int | None:
-    """Return the next larger share, at least half as large again, or ``None``."""
-    bigger = [item for item in _shares(extent) if item > share]
-    if not bigger:
-        return None
-    enough = [item for item in bigger if 2 * item >= 3 * share]
-    return min(enough or bigger)
+            if not spatial:
+                raise
+            spatial = _smaller(spatial)
 
 
 _MOST_UNROLLINGS = 4
 """Unrollings that are grown into nests."""
 
 
-def unrollings(workload: Workload, arch: Architecture) -> tuple[tuple[SpatialLoop, ...], ...]:
+def unrollings(workload: Workload, arch: Architecture) -> tuple[Unrolling, ...]:
     """Return unrollings that keep the array as busy as can be, the preferred one first.
 
     Fan-outs are filled from the MACs outwards, each by one or two dimensions; of equal unrollings,
@@ -294,7 +120,7 @@ def _adds_up(spatial: Sequence[SpatialLoop], fanout: Fanout) -> bool:
 
 def _unrollings_with(
     workload: Workload, arch: Architecture, nearest: Sequence[Dim]
-) -> tuple[tuple[SpatialLoop, ...], ...]:
+) -> tuple[Unrolling, ...]:
     """Return unrollings that keep the array equally busy.
 
     Args:
@@ -359,11 +185,11 @@ def _fillings(
 
 def _unrollings(extent: int, limit: int) -> list[int]:
     """Return useful unrollings of an extent, largest first."""
-    found = [share for share in _shares(extent) if 1 < share <= limit]
+    found = [share for share in shares(extent) if 1 < share <= limit]
     return found[:24]
 
 
-def _smaller(spatial: tuple[SpatialLoop, ...]) -> tuple[SpatialLoop, ...]:
+def _smaller(spatial: Unrolling) -> Unrolling:
     """Return the unrolling with its outermost loop halved."""
     first, *rest = spatial
     extent = first.extent // 2
