@@ -61,8 +61,13 @@ def _groups_of_ports(index: Index) -> tuple[tuple[int, ...], ...]:
 
 def port_cycles(counts: Counts) -> Floats:
     """Return how long each bounded port is busy, ``[ports, B]`` [cycle]."""
-    bandwidths = np.array([8 * port.bandwidth for port in bounded_ports(counts.arch)])
-    return port_bits(counts) / bandwidths[:, None]
+    return port_bits(counts) / _widths_of_ports(counts.index)
+
+
+@lru_cache(maxsize=64)
+def _widths_of_ports(index: Index) -> Floats:
+    """Return what each bounded port passes in a cycle ``[ports, 1]`` [bit/cycle]."""
+    return np.array([8 * port.bandwidth for port in bounded_ports(index.table.arch)])[:, None]
 
 
 def fill_cycles(counts: Counts, times: Mapping[Crossing, Floats]) -> Floats:
@@ -75,15 +80,32 @@ def fill_cycles(counts: Counts, times: Mapping[Crossing, Floats]) -> Floats:
     order = FILL_ORDER if counts.has_sums else FILL_ORDER[:2]
     zero = np.zeros(len(counts.batch))
     ready = dict.fromkeys(order, zero)
-    for level in counts.arch.levels:
+    for sendings in _sendings(counts.index, order):
         sent = zero
-        for operand in order:
-            for boundary in counts.index.table.of(operand)[:-1]:
-                if boundary.parent == level.name:
-                    crossing = (operand, boundary.position, _FIRST[operand])
-                    sent = np.maximum(sent, ready[operand]) + times.get(crossing, zero)
-                    ready[operand] = sent
+        for crossing in sendings:
+            operand, _, _ = crossing
+            sent = np.maximum(sent, ready[operand]) + times.get(crossing, zero)
+            ready[operand] = sent
     return np.maximum.reduce(list(ready.values()))
+
+
+@lru_cache(maxsize=64)
+def _sendings(index: Index, order: tuple[Operand, ...]) -> tuple[tuple[Crossing, ...], ...]:
+    """Return what each memory sends inwards before the first step, in its order.
+
+    Args:
+        index: Of the flows.
+        order: Which operand's tile comes first.
+    """
+    return tuple(
+        tuple(
+            (operand, boundary.position, _FIRST[operand])
+            for operand in order
+            for boundary in index.table.of(operand)[:-1]
+            if boundary.parent == level.name
+        )
+        for level in index.table.arch.levels
+    )
 
 
 def drain_cycles(counts: Counts, times: Mapping[Crossing, Floats]) -> Floats:

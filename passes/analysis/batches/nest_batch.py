@@ -92,13 +92,24 @@ class NestBatch:
             fanouts: Over which fan-outs; all if ``None``.
             dims: Along which dimensions.
         """
+        return self.steps_unrolled(fanouts, dims)[self.which]
+
+    def steps_unrolled(
+        self, fanouts: Collection[str] | None = None, dims: Collection[Dim] = DIMS
+    ) -> Ints:
+        """Return how many steps each way to unroll makes one, ``[U]``.
+
+        Args:
+            fanouts: Over which fan-outs; all if ``None``.
+            dims: Along which dimensions.
+        """
         columns = [
             column
             for column, (name, dim) in enumerate(self.unrolled)
             if (fanouts is None or name in fanouts) and dim in dims
         ]
         found: Ints = self.unrollings[:, columns].prod(axis=1)
-        return found[self.which]
+        return found
 
     def turns(self, operand: Operand) -> "Turns":
         """Return the loops that change an operand's tile."""
