@@ -1,7 +1,6 @@
 """Studies, questions and executors for the tests of ``compiler/explore``."""
 
 import hashlib
-import os
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -74,42 +73,6 @@ class MadeUp:
             energy_pj=macs + capacity / 7,
             offchip_bytes=float(2**20 / capacity),
         )
-
-
-@dataclass(frozen=True)
-class Dying:
-    """Ends its process; only the first time where ``once`` names a file to remember it by."""
-
-    key: str
-    once: Path | None = None
-
-    def outcome(self) -> TaskOutcome:
-        if self.once is None or not self.once.exists():
-            if self.once is not None:
-                self.once.touch()
-            os._exit(7)
-        return TaskOutcome(status=TaskStatus.OK, cycles=1.0)
-
-
-@dataclass(frozen=True)
-class Endless:
-    """Takes longer than any test waits."""
-
-    key: str
-
-    def outcome(self) -> TaskOutcome:
-        time.sleep(600)
-        return TaskOutcome(status=TaskStatus.OK)
-
-
-@dataclass(frozen=True)
-class Broken:
-    """Fails with an error that is no verdict."""
-
-    key: str
-
-    def outcome(self) -> TaskOutcome:
-        raise ValueError("a defect")
 
 
 @dataclass(frozen=True)

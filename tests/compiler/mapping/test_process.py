@@ -6,32 +6,21 @@ import subprocess
 import sys
 import time
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
 from accnn.compiler.mapping.process import WorkerProcess
+from tests.questions import Sleeper
 
 ASK = """
 from accnn.compiler.mapping.process import WorkerProcess
-from tests.compiler.mapping.test_process import Sleeper
+from tests.questions import Sleeper
 
 worker = WorkerProcess()
 print(worker.pid, flush=True)
 worker.ask(Sleeper({seconds}))
 """
-
-
-@dataclass(frozen=True)
-class Sleeper:
-    """A question that takes its time."""
-
-    seconds: float
-
-    def answer(self) -> int:
-        time.sleep(self.seconds)
-        return 0
 
 
 def is_there(pid: int) -> bool:

@@ -7,7 +7,8 @@ import pytest
 from accnn.compiler.explore.executors.child import Child
 from accnn.compiler.explore.executors.local import LocalExecutor
 from accnn.compiler.explore.work.outcome import TaskOutcome, TaskStatus
-from tests.exploring import Broken, Dying, Endless, task_of
+from tests.exploring import task_of
+from tests.questions import Broken, Dying, Endless
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,8 @@ from accnn.compiler.explore.work.plans import PlanQuestion
 from accnn.compiler.stores.store import Store
 from accnn.ir.errors import InfeasibleError, InputError, OptionError
 from accnn.passes.mapping.recipes.output_stationary import OutputStationary
-from tests.exploring import LAYERS, STUDY, Broken, MadeUp, small_study, task_of
+from tests.exploring import LAYERS, STUDY, MadeUp, small_study, task_of
+from tests.questions import Broken
 
 TABLE = (
     "dnn,layer,R,S,P,Q,C,K,N,count\na,x,1,1,4,4,8,8,1,3\na,y,1,1,4,4,8,8,1,2\nb,z,3,3,4,4,8,8,1,1\n"
@@ -119,7 +120,7 @@ def test_a_defect_is_no_verdict_and_tells_where_it_is():
 
     assert outcome.status is TaskStatus.FAILED
     assert re.fullmatch(
-        r"ValueError: a defect \(exploring\.py, line \d+, in outcome\)", outcome.cause
+        r"ValueError: a defect \(questions\.py, line \d+, in outcome\)", outcome.cause
     )
 
 
