@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+import accnn
+
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
 
@@ -22,8 +24,10 @@ def test_a_network_is_compiled_and_its_program_runs(
 ):
     monkeypatch.chdir(tmp_path)
     zoo = import_module("accnn.models.zoo.build")
-    small = partial(zoo.build, width=0.125, classes=40)
+    small = partial(zoo.build, width=0.03125, classes=40)
+    quick = partial(accnn.CompileOptions, mapper="output-stationary", processes=1)
     monkeypatch.setattr(zoo, "build", small)
+    monkeypatch.setattr(accnn, "CompileOptions", quick)
 
     run("compile_resnet.py", "alexnet", "64", "edge-1m", monkeypatch=monkeypatch)
     run("run_program.py", "alexnet.acc/program.acc", monkeypatch=monkeypatch)
