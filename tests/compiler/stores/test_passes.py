@@ -242,7 +242,7 @@ SCHEDULERS = {
 
 def scheduled(arch: str) -> Module:
     """Return a network up to its tile schedule."""
-    compiled = compile_graph(*residual_network(), arch, all_off_chip=False).module
+    compiled = compile_graph(*residual_network(8, 8), arch, all_off_chip=False).module
     return replace(compiled, program=None)
 
 
@@ -312,16 +312,15 @@ def test_a_schedule_that_is_wrong_is_made_anew(tmp_path, caplog):
 
 def test_the_key_does_not_depend_on_the_seed_of_hashes():
     text = f"from {__name__} import *; print(key_of(ScheduleAcross(), scheduled('edge-1m'), 0))"
-    keys = {
-        subprocess.run(
-            [sys.executable, "-c", text],
-            env={**os.environ, "PYTHONHASHSEED": seed},
-            cwd=ROOT,
-            capture_output=True,
-            text=True,
-            check=True,
-        ).stdout
-        for seed in "12"
-    }
+    here = key_of(ScheduleAcross(), scheduled("edge-1m"), 0)
 
-    assert len(keys) == 1
+    done = subprocess.run(
+        [sys.executable, "-c", text],
+        env={**os.environ, "PYTHONHASHSEED": "1"},
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+
+    assert done.stdout == f"{here}\n"
