@@ -648,7 +648,7 @@ def test_the_library_has_a_face():
 def test_no_cache_neither_reads_nor_writes(here: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("ACCNN_CACHE", str(here / "cache"))
 
-    until = ("tiny.onnx", "--arch", "simba", "--scheduler", "in-order", "--until", "map-operators")
+    until = ("tiny.onnx", "--arch", "simba", *GREEDY, "--until", "map-operators")
     assert run(*until, "--no-cache").exit_code == 0
     assert not Path("cache").exists()
 

@@ -43,7 +43,9 @@ def examples(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def run(*arguments: str) -> Result:
-    return CliRunner().invoke(acc_compile.app, ["net.onnx", *arguments])
+    return CliRunner().invoke(
+        acc_compile.app, ["net.onnx", "--mapper", "output-stationary", *arguments]
+    )
 
 
 def report_of(done: Result) -> Report:
