@@ -32,6 +32,7 @@ from tests.compiler.sections import (
     quantised,
     transposed,
 )
+from tests.thinned import thinned
 
 
 @pytest.fixture
@@ -180,17 +181,18 @@ def _sum_at(case: Case, place: tuple[int, ...]) -> float:
     return float(make_session(model).run(["r"], {"x": case.x})[0][place])
 
 
-@pytest.mark.parametrize("arch", ["edge-1m", "simba"])
-@pytest.mark.parametrize("per_channel", [False, True])
+TRANSPOSED = (
+    {},
+    {"strides": [2, 2]},
+    {"strides": [3, 2], "pads": [1, 0, 0, 2], "output_padding": [1, 0]},
+    {"strides": [2, 1], "dilations": [2, 2]},
+    {"strides": [2, 2], "auto_pad": "SAME_LOWER"},
+)
+
+
 @pytest.mark.parametrize(
-    "attrs",
-    [
-        {},
-        {"strides": [2, 2]},
-        {"strides": [3, 2], "pads": [1, 0, 0, 2], "output_padding": [1, 0]},
-        {"strides": [2, 1], "dilations": [2, 2]},
-        {"strides": [2, 2], "auto_pad": "SAME_LOWER"},
-    ],
+    ("arch", "per_channel", "attrs"),
+    [*thinned(("edge-1m", "simba"), (False, True), TRANSPOSED)],
 )
 def test_transposed_convolutions_run_on_the_array(tmp_path, arch, per_channel, attrs):
     path = transposed(tmp_path / "net.onnx", per_channel=per_channel, **attrs)
