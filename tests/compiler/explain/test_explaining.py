@@ -12,9 +12,11 @@ import pytest
 import accnn
 from accnn.backend.load import load_architecture
 from accnn.compiler.driver import Result
+from accnn.compiler.explain import explaining
 from accnn.compiler.explain.alone import OperatorCost, cut_out
 from accnn.compiler.explain.changes import machine_changes
 from accnn.compiler.explain.explaining import explain
+from accnn.compiler.explain.explanation import Explanation
 from accnn.compiler.explain.names import check_name, find_operator
 from accnn.compiler.explain.words import explained
 from accnn.compiler.options import CompileOptions
@@ -26,6 +28,7 @@ from tests.test_docs_compiling import residual
 
 TEXTS = Path(__file__).parent / "texts"
 GREEDY = CompileOptions(mapper="output-stationary", scheduler="in-order", cache=None)
+FUSING = CompileOptions(mapper="output-stationary", cache=None, processes=1)
 LITTLE = replace(GREEDY, scratchpad="1K")
 
 
@@ -38,13 +41,24 @@ def blocks() -> Result:
     return compiled(residual(), "simba")
 
 
-@pytest.mark.parametrize(
-    ("name", "arch", "operator"), [("conv", "edge-fp32", "conv"), ("f", "simba", "f")]
-)
-def test_the_text_is_as_written(
-    name: str, arch: str, operator: str, request: pytest.FixtureRequest
-) -> None:
-    text = explained(explain(compiled(tiny() if name == "conv" else residual(), arch), operator))
+@pytest.fixture(scope="module")
+def single() -> Result:
+    return compiled(tiny(), "edge-fp32")
+
+
+@pytest.fixture(scope="module")
+def conv(single: Result) -> Explanation:
+    return explain(single, "conv")
+
+
+@pytest.fixture(scope="module")
+def f(blocks: Result) -> Explanation:
+    return explain(blocks, "f")
+
+
+@pytest.mark.parametrize("name", ["conv", "f"])
+def test_the_text_is_as_written(name: str, request: pytest.FixtureRequest) -> None:
+    text = explained(request.getfixturevalue(name))
     path = TEXTS / f"{name}.txt"
     if request.config.getoption("--update-golden"):
         path.write_text(f"{text}\n", encoding="utf-8")
@@ -52,7 +66,10 @@ def test_the_text_is_as_written(
     assert f"{text}\n" == path.read_text(encoding="utf-8")
 
 
-def test_a_node_that_was_folded_is_answered_with_the_operator_that_computes_it() -> None:
+def test_a_node_that_was_folded_is_answered_with_the_operator_that_computes_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(explaining, "machine_changes", lambda arch: machine_changes(arch)[:1])
     result = compiled(tiny(), "simba")
     assert [op.kind for op in result.module.graph.ops].count("relu") == 0
 
@@ -107,25 +124,20 @@ def test_each_what_if_is_what_compiling_for_that_machine_takes(options: CompileO
         ), item.what
 
 
-def test_the_operator_by_itself_is_a_network_of_its_own() -> None:
-    result = compiled(tiny(), "edge-fp32")
-    totals = result.report.totals
+def test_the_operator_by_itself_is_a_network_of_its_own(single: Result, conv: Explanation) -> None:
+    totals = single.report.totals
 
-    found = explain(result, "conv")
-
-    assert found.alone == OperatorCost(
+    assert conv.alone == OperatorCost(
         totals.cycles_simulated or 0, totals.energy_pj or 0.0, totals.offchip_bytes or 0
     )
-    assert found.cycles_lower_bound == totals.cycles_lower_bound
-    assert found.compulsory_bytes == totals.offchip_bytes_compulsory
+    assert conv.cycles_lower_bound == totals.cycles_lower_bound
+    assert conv.compulsory_bytes == totals.offchip_bytes_compulsory
 
 
-def test_what_ifs_stand_in_the_order_of_cycles(blocks: Result) -> None:
-    found = explain(blocks, "f")
-
-    cycles = [item.cost.cycles for item in found.what_ifs if item.cost is not None]
+def test_what_ifs_stand_in_the_order_of_cycles(f: Explanation) -> None:
+    cycles = [item.cost.cycles for item in f.what_ifs if item.cost is not None]
     assert cycles == sorted(cycles)
-    assert cycles[0] < found.alone.cycles
+    assert cycles[0] < f.alone.cycles
 
 
 def test_one_number_differs_and_the_rules_hold() -> None:
@@ -143,9 +155,9 @@ def test_one_number_differs_and_the_rules_hold() -> None:
     assert machine_changes(limited) == ()
 
 
-def test_a_machine_that_is_too_small_has_a_reason(monkeypatch: pytest.MonkeyPatch) -> None:
-    from accnn.compiler.explain import explaining
-
+def test_a_machine_that_is_too_small_has_a_reason(
+    single: Result, monkeypatch: pytest.MonkeyPatch
+) -> None:
     real = explaining.run_alone
 
     def refuse(module, members, arch, options):
@@ -154,7 +166,7 @@ def test_a_machine_that_is_too_small_has_a_reason(monkeypatch: pytest.MonkeyPatc
         return real(module, members, arch, options)
 
     monkeypatch.setattr(explaining, "run_alone", refuse)
-    found = explain(compiled(tiny(), "edge-fp32"), "conv")
+    found = explain(single, "conv")
 
     last = found.what_ifs[-1]
     assert (last.what, last.cost, last.reason) == ("vector.lanes", None, "nothing fits")
@@ -181,9 +193,7 @@ def test_a_tensor_of_a_node_without_a_name_means_what_computes_it(blocks: Result
 
 
 def test_members_of_a_group_mean_the_group() -> None:
-    module = compiled(
-        residual(16), "simba", CompileOptions(mapper="output-stationary", cache=None, processes=1)
-    ).module
+    module = compiled(residual(8), "simba", replace(FUSING, until="schedule-cosma")).module
     assert module.graph_schedule is not None
     (group, *_) = module.graph_schedule.groups_by_name.values()
 
@@ -206,8 +216,8 @@ def test_a_wrong_name_is_answered_with_the_nearest(blocks: Result) -> None:
     assert "f_QuantizeLinear_Output" in str(told.value)
 
 
-def test_a_node_that_became_several_operators_is_told() -> None:
-    module = compiled(tiny(), "edge-fp32").module
+def test_a_node_that_became_several_operators_is_told(single: Result) -> None:
+    module = single.module
     op = module.graph.ops[0]
     twin = replace(op, results=(replace(op.result, name="twin"),))
     graph = replace(module.graph, ops=(op, twin))
@@ -227,9 +237,11 @@ def test_what_was_not_scheduled_is_not_explained() -> None:
         accnn.explain(result, "conv")
 
 
-def test_why_a_step_is_not_fused_is_told_where_groups_were_asked_for(blocks: Result) -> None:
-    options = CompileOptions(mapper="output-stationary", cache=None, processes=1)
-    fused = compiled(residual(16), "edge-1m", options)
+def test_why_a_step_is_not_fused_is_told_where_groups_were_asked_for(
+    f: Explanation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(explaining, "machine_changes", lambda arch: machine_changes(arch)[:1])
+    fused = compiled(residual(8), "edge-1m", FUSING)
     plan = fused.module.graph_schedule
     assert plan is not None and len(plan.order) > 1
     first, second = plan.order[:2]
@@ -238,4 +250,4 @@ def test_why_a_step_is_not_fused_is_told_where_groups_were_asked_for(blocks: Res
 
     assert [(item.neighbour, item.is_after) for item in found.borders] == [(second, True)]
     assert f"It is not fused with {second} behind it: " in explained(found)
-    assert explain(blocks, "f").borders == ()
+    assert f.borders == ()
