@@ -1,7 +1,5 @@
 """Studies, questions and executors for the tests of ``compiler/explore``."""
 
-import hashlib
-import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,11 +9,11 @@ from accnn.compiler.explore.run import StudyRun, digest_of_study
 from accnn.compiler.explore.study.read import Study, read_study
 from accnn.compiler.explore.work.maker import PointPart
 from accnn.compiler.explore.work.networks import CountedLayer
-from accnn.compiler.explore.work.outcome import TaskOutcome, TaskStatus
+from accnn.compiler.explore.work.outcome import TaskOutcome
 from accnn.compiler.explore.work.question import StudyTask
 from accnn.ir.arch import Architecture
-from accnn.ir.errors import InfeasibleError
 from accnn.ir.workload import Workload
+from tests.questions import MadeUp
 
 LAYERS_STUDY = """
 name = "two machines"
@@ -50,32 +48,6 @@ LAYERS = (
 
 
 @dataclass(frozen=True)
-class MadeUp:
-    """Figures that follow from sizes at once; tiny machines are infeasible."""
-
-    layer: CountedLayer
-    arch: Architecture
-    sleeps: float = 0.0
-
-    @property
-    def key(self) -> str:
-        return hashlib.sha256(repr((self.layer.workload, self.arch)).encode()).hexdigest()
-
-    def outcome(self) -> TaskOutcome:
-        time.sleep(self.sleeps)
-        capacity = self.arch.scratchpad_level.capacity or 0
-        if (capacity, self.arch.fanout("pe").size) == (65536, 16):
-            raise InfeasibleError("nothing fits")
-        macs = float(self.layer.workload.macs)
-        return TaskOutcome(
-            status=TaskStatus.OK,
-            cycles=macs / self.arch.fanout("pe").size,
-            energy_pj=macs + capacity / 7,
-            offchip_bytes=float(2**20 / capacity),
-        )
-
-
-@dataclass(frozen=True)
 class MakeMadeUp:
     """Asks for made-up figures, each after some seconds."""
 
@@ -87,7 +59,7 @@ class MakeMadeUp:
 
     def __call__(self, arch: Architecture, mapper: str) -> Iterator[PointPart]:
         for layer in LAYERS:
-            asked = MadeUp(layer, arch, self.sleeps)
+            asked = MadeUp(layer.workload, arch, self.sleeps)
             yield PointPart(network="made up", name=layer.name, count=layer.count, asked=asked)
 
 

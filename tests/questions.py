@@ -1,15 +1,45 @@
-"""Questions that other processes are asked, and that end them or keep them busy.
+"""Questions that other processes are asked: made-up ones, and some that end a process.
 
 A process imports the module of what it is asked, so this one imports next to nothing.
 """
 
+import hashlib
 import os
 import time
 from dataclasses import dataclass
 from pathlib import Path
 
 from accnn.compiler.explore.work.outcome import TaskOutcome, TaskStatus
+from accnn.ir.arch import Architecture
+from accnn.ir.errors import InfeasibleError
+from accnn.ir.workload import Workload
 from accnn.passes.helpers import Helped
+
+
+@dataclass(frozen=True)
+class MadeUp:
+    """Figures that follow from sizes at once; tiny machines are infeasible."""
+
+    workload: Workload
+    arch: Architecture
+    sleeps: float = 0.0
+
+    @property
+    def key(self) -> str:
+        return hashlib.sha256(repr((self.workload, self.arch)).encode()).hexdigest()
+
+    def outcome(self) -> TaskOutcome:
+        time.sleep(self.sleeps)
+        capacity = self.arch.scratchpad_level.capacity or 0
+        if (capacity, self.arch.fanout("pe").size) == (65536, 16):
+            raise InfeasibleError("nothing fits")
+        macs = float(self.workload.macs)
+        return TaskOutcome(
+            status=TaskStatus.OK,
+            cycles=macs / self.arch.fanout("pe").size,
+            energy_pj=macs + capacity / 7,
+            offchip_bytes=float(2**20 / capacity),
+        )
 
 
 @dataclass(frozen=True)

@@ -13,8 +13,8 @@ from accnn.compiler.explore.work.plans import PlanQuestion
 from accnn.compiler.stores.store import Store
 from accnn.ir.errors import InfeasibleError, InputError, OptionError
 from accnn.passes.mapping.recipes.output_stationary import OutputStationary
-from tests.exploring import LAYERS, STUDY, MadeUp, small_study, task_of
-from tests.questions import Broken
+from tests.exploring import LAYERS, STUDY, small_study, task_of
+from tests.questions import Broken, MadeUp
 
 TABLE = (
     "dnn,layer,R,S,P,Q,C,K,N,count\na,x,1,1,4,4,8,8,1,3\na,y,1,1,4,4,8,8,1,2\nb,z,3,3,4,4,8,8,1,1\n"
@@ -128,6 +128,6 @@ def test_only_what_is_shown_not_to_fit_is_infeasible():
     simba = load_architecture("simba")
     levels = (replace(x, capacity=65536) if x.name == "gb" else x for x in simba.levels)
 
-    outcome = task_of(MadeUp(LAYERS[0], replace(simba, levels=tuple(levels)))).answer()
+    outcome = task_of(MadeUp(LAYERS[0].workload, replace(simba, levels=tuple(levels)))).answer()
 
     assert (outcome.status, outcome.cause) == (TaskStatus.INFEASIBLE, "nothing fits")
