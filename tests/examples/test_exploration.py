@@ -48,7 +48,11 @@ def test_flexers_machines_are_those_of_the_catalogue():
 
 
 def test_the_smallest_scratchpad_without_spills(tmp_path: Path):
-    study = read_study(FOLDER / "scratchpad_without_spills.toml")
+    """Of some sizes around it: the study asks for larger and smaller ones, too."""
+    text = (FOLDER / "scratchpad_without_spills.toml").read_text()
+    sizes = 'from = "1 MiB", to = "4 MiB"'
+    assert sizes in text
+    study = small_study(tmp_path, text.replace(sizes, 'from = "2176 KiB", to = "2560 KiB"'))
     make = maker_of(study, None)
     database = open_database(f"sqlite:///{tmp_path / 'plans.db'}")
     database.begin(study.tables.name, digest_of_study(study, make), study.text)
@@ -56,6 +60,7 @@ def test_the_smallest_scratchpad_without_spills(tmp_path: Path):
     StudyRun(study, database, InTurn(), make, told, kept).run()
 
     fitting = [item for item in all_figures(database) if item.networks]
+    assert (len(fitting), study.space.size) == (2, 4)
     assert fitting[0].point.values == '{"gb.capacity": 2490368}'
     assert all(network.spills == 0 for item in fitting for network in item.networks)
 
