@@ -13,9 +13,9 @@ from accnn.passes.mapping.jobs import MapJob
 from tests.onnx_rows import convolutions_in_a_row
 
 
-@pytest.fixture
-def network(tmp_path: Path) -> Path:
-    path = tmp_path / "row.onnx"
+@pytest.fixture(scope="module")
+def network(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("network") / "row.onnx"
     layers = ((8, 16, 3, 2), (16, 12, 1, 1))
     onnx.save(convolutions_in_a_row(*layers, size=8), path)
     return path
@@ -31,6 +31,12 @@ def run(network: Path, cache: Path | None, processes: int) -> Result:
     return accnn.compile(network, arch="simba", options=options)
 
 
+@pytest.fixture(scope="module")
+def anew(network: Path) -> Result:
+    """What is found where nothing is remembered, by one process."""
+    return run(network, None, 1)
+
+
 def timeless(report: Report) -> Report:
     return dataclasses.replace(
         report,
@@ -40,10 +46,9 @@ def timeless(report: Report) -> Report:
     )
 
 
-def test_only_seconds_tell_a_cached_compilation(network: Path, tmp_path: Path):
+def test_only_seconds_tell_a_cached_compilation(network: Path, anew: Result, tmp_path: Path):
     first = run(network, tmp_path / "cache", 2)
     again = run(network, tmp_path / "cache", 1)
-    anew = run(network, None, 1)
 
     assert first.module == again.module == anew.module
     assert timeless(first.report) == timeless(again.report) == timeless(anew.report)
@@ -64,7 +69,7 @@ def test_no_mapper_is_asked_the_same_twice(network: Path, monkeypatch: pytest.Mo
 
 
 def test_a_compilation_whose_time_is_up_says_so_and_leaves_nothing_behind(
-    network: Path, tmp_path: Path
+    network: Path, anew: Result, tmp_path: Path
 ):
     """It ends with a program that is right; the next one, with time, is as if it had not been."""
     cache = tmp_path / "cache"
@@ -81,4 +86,4 @@ def test_a_compilation_whose_time_is_up_says_so_and_leaves_nothing_behind(
     assert {item.mapper for item in hurried.report.operators} >= {"output-stationary"}
     assert all(item.note is not None for item in hurried.report.operators if item.mapper)
     assert not any("time was up" in note for note in full.report.notes)
-    assert full.module == run(network, None, 1).module
+    assert full.module == anew.module
