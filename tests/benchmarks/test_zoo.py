@@ -13,7 +13,7 @@ zoo = load_script("zoo")
 def test_a_line_for_each_network_and_a_column_for_each_machine(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ):
-    arguments = ["--network", "squeezenet", "--arch", "edge-fp32", "edge-1m", "--small"]
+    arguments = ["--network", "alexnet", "--arch", "edge-fp32", "edge-1m", "--small"]
 
     code = zoo.main([*arguments, "--output", str(tmp_path)])
 
@@ -22,7 +22,7 @@ def test_a_line_for_each_network_and_a_column_for_each_machine(
     assert capsys.readouterr().out == table
     line = table.splitlines()[2]
     assert re.fullmatch(
-        r"\| `squeezenet` \| verified: [^,]+ Mcycles, [^,]+ MB, \d+ s \| verified: .* dB, .* s \|",
+        r"\| `alexnet` \| verified: [^,]+ Mcycles, [^,]+ MB, \d+ s \| verified: .* dB, .* s \|",
         line,
     )
 
