@@ -9,37 +9,27 @@ import pytest
 from accnn.backend.load import load_architecture
 from accnn.ir.errors import InfeasibleError
 from accnn.ir.graph_schedule import GraphSchedule, Group, Residence
-from accnn.ir.module import Module
-from accnn.passes.base import Context
 from accnn.passes.scheduling.cosma.refine import CorrectedTraffic, Measured
 from accnn.passes.scheduling.cosma.traffic.delay import Delay
 from accnn.passes.scheduling.fusion import Fuse, choice
 from accnn.passes.scheduling.fusion.choice import better_of, fused_plan, that_can_be_planned
 from accnn.passes.scheduling.fusion.epilogues import epilogues
 from accnn.passes.scheduling.fusion.offers import Offers
-from accnn.passes.scheduling.schedule_cosma import ScheduleCosma
 from tests.networks import NetworkBuilder, per_tensor
 from tests.passes.tiling.groups.fused import bottleneck, fire, inverted
 from tests.thinned import thinned
 
+from .planning import pass_plan
 
-def plan(make, arch: str, fuse: Fuse, scratchpad: str) -> GraphSchedule:
-    graph, _ = make(28)
-    module = Module(graph=graph, arch=load_architecture(arch))
-    found = ScheduleCosma(fuse=fuse, scratchpad=scratchpad).run(module, Context()).graph_schedule
-    assert found is not None
-    return found
-
-
-plan_once = cache(plan)
+plan_once = cache(pass_plan)
 
 
 @pytest.mark.parametrize(
-    ("make", "arch", "scratchpad"),
-    [*thinned([bottleneck, inverted], ["simba", "edge-1m"], ["9000", "20000"], one_in=3)],
+    ("make", "arch", "budget"),
+    [*thinned([bottleneck, inverted], ["simba", "edge-1m"], [9000, 20_000], one_in=3)],
 )
-def test_fusing_never_moves_more(make, arch: str, scratchpad: str):
-    off, epilogue, groups = (plan_once(make, arch, fuse, scratchpad) for fuse in Fuse)
+def test_fusing_never_moves_more(make, arch: str, budget: int):
+    off, epilogue, groups = (plan_once(make, arch, budget, fuse) for fuse in Fuse)
 
     assert off.objective >= epilogue.objective >= groups.objective
     assert not off.groups
@@ -47,16 +37,16 @@ def test_fusing_never_moves_more(make, arch: str, scratchpad: str):
 
 
 def test_groups_are_chosen_where_tensors_do_not_fit():
-    off, groups = (
-        plan_once(inverted, "edge-1m", fuse, "20000") for fuse in (Fuse.OFF, Fuse.GROUPS)
-    )
+    off, groups = (plan_once(inverted, "edge-1m", 20_000, fuse) for fuse in (Fuse.OFF, Fuse.GROUPS))
 
     assert groups.groups
     assert groups.objective <= off.objective
 
 
 def test_concatenations_are_members_of_groups_that_are_chosen():
-    off, groups = (plan(fire, "simba", fuse, "40000") for fuse in (Fuse.OFF, Fuse.GROUPS))
+    off, groups = (
+        pass_plan(fire, "simba", 20_000, fuse, size=20) for fuse in (Fuse.OFF, Fuse.GROUPS)
+    )
 
     assert any("joined" in group.members for group in groups.groups)
     assert groups.objective <= off.objective

@@ -11,13 +11,13 @@ from accnn.passes.deadline import Deadline
 from accnn.passes.scheduling.cosma.refine import CorrectedTraffic, Measured
 from accnn.passes.scheduling.cosma.traffic.delay import Delay
 from accnn.passes.scheduling.cosma.traffic.model import StreamedTraffic
-from accnn.passes.scheduling.fusion import Fuse
 from accnn.passes.scheduling.fusion.intervals import Intervals
 from accnn.passes.scheduling.fusion.variants import Variants, orders
 from tests.inputs import Array
 from tests.networks import NetworkBuilder
-from tests.passes.scheduling.fusion.test_choice import plan
 from tests.passes.tiling.groups.fused import dense_block, fire, inverted
+
+from .planning import pass_plan
 
 GRAPH, _ = inverted(28)
 MEMBERS = tuple(op.name for op in GRAPH.ops)
@@ -131,9 +131,9 @@ def products(size: int) -> tuple[Graph, Mapping[str, Array]]:
 def test_a_plan_gets_better_heights(monkeypatch: pytest.MonkeyPatch):
     low = Group(members=("a", "b"), rows=1)
     monkeypatch.setattr(Intervals, "groups", lambda self, **_: (low,))
-    found = plan(products, "flexer-arch5", Fuse.GROUPS, "10000")
+    found = pass_plan(products, "flexer-arch5", 10_000)
     monkeypatch.setattr(Variants, "better", lambda self: self.base.plan.groups)
-    left = plan(products, "flexer-arch5", Fuse.GROUPS, "10000")
+    left = pass_plan(products, "flexer-arch5", 10_000)
 
     assert left.groups == (low,)
     assert [replace(group, rows=1) for group in found.groups] == [low]
