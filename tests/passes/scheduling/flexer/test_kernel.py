@@ -113,7 +113,7 @@ def test_partial_sums_that_leave_are_retrieved(groups: int):
     timer = TileTimer(where.arch)
     every = [
         schedule
-        for tiling in viable_tilings(where, max_ops=32, ratio=2.0, reach=1)
+        for tiling in viable_tilings(where, max_ops=16, ratio=2.0, reach=1)
         for schedule in schedules(timed(tiling, timer), FlexerOptions())
     ]
     spilling = [
@@ -143,7 +143,7 @@ def test_parameters_that_do_not_fit_pass_in_parts():
 
 @pytest.mark.parametrize("capacity", [1500, 3000, 5000])
 def test_an_operation_that_just_fits_is_never_stuck(capacity: int):
-    where = site(convolution(5, 64, 64, 1), machine(capacity, 1))
+    where = site(convolution(4, 64, 64, 1), machine(capacity, 1))
     timer = TileTimer(where.arch)
     tilings = viable_tilings(where, max_ops=100, reach=1)
     largest = max(int(tiling.tile_bytes.max()) for tiling in tilings)

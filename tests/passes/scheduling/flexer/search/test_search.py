@@ -109,7 +109,7 @@ def test_no_schedule_beats_a_bound(capacity: int, size: int, channels: int, kern
 
 @pytest.mark.parametrize("metric", list(Metric))
 def test_the_result_is_never_worse_than_the_best_static_order(metric: Metric):
-    where = site(convolution(10, 64, 96, 3), machine(24000, 3))
+    where = site(convolution(8, 64, 64, 3), machine(24000, 3))
     found = Search(where, FlexerOptions(metric=metric, steps=1000), TileTimer(where.arch)).run()
 
     assert found.best.value <= found.static.value
@@ -123,7 +123,7 @@ def test_the_result_is_never_worse_than_the_best_static_order(metric: Metric):
 
 
 def test_cycles_are_traded_for_bytes_only_on_demand():
-    where = site(convolution(10, 96, 96, 3), machine(24000, 4))
+    where = site(convolution(8, 96, 96, 3), machine(24000, 4))
     timer = TileTimer(where.arch)
     strict, trading = (
         Search(where, FlexerOptions(steps=2000, trade=trade), timer).run()
@@ -174,7 +174,7 @@ def test_orders_known_beforehand_are_tried_within_a_number_of_operations():
 
 @pytest.mark.parametrize(("most", "blocks"), [(0, 0), (2000, 60), (10**9, 1000)])
 def test_blocks_are_tried_within_as_many_operations_of_their_own(most: int, blocks: int):
-    where = site(convolution(14, 96, 96, 3), machine(24000, 4))
+    where = site(convolution(10, 96, 96, 3), machine(24000, 4))
     trials = Trials(where, FlexerOptions(), TileTimer(where.arch))
     tilings = viable_tilings(where, max_ops=1100, ratio=1.5)
     rows = [(0.0, number, tiling) for number, tiling in enumerate(tilings)]
