@@ -144,7 +144,7 @@ def test_groups_of_stripes_keep_their_space(less: int, rows: int, keeps: bool):
     ("arch", "number"), [*thinned(["simba", "edge-1m", "flexer-arch5"], [0, 1])]
 )
 def test_what_is_read_goes_off_chip_and_all_is_right(arch: str, number: int):
-    graph, data = stage()
+    graph, data = stage(14)
     plan = plan_of(graph, FIRST, LAST)
     other = subsampled(graph, plan)
     groups = [*regrouped(graph, plan, other)][number]
@@ -202,7 +202,7 @@ def test_a_plan_that_is_no_better_is_not_taken(monkeypatch: pytest.MonkeyPatch):
 
 @pytest.mark.parametrize("fuse", [Fuse.OFF, Fuse.EPILOGUES])
 def test_without_groups_the_network_remains(fuse: Fuse):
-    graph, _ = stage()
+    graph, _ = stage(14)
     module = Module(graph=graph, arch=load_architecture("simba"))
 
     after = ScheduleCosma(scratchpad=str(ROOM), fuse=fuse).run(module, Context())
