@@ -2,6 +2,7 @@
 
 from collections import Counter
 from dataclasses import replace
+from functools import cache
 
 import pytest
 
@@ -14,7 +15,7 @@ from accnn.passes.analysis.batches.batch import evaluate_batch
 from accnn.passes.analysis.batches.nest_batch import batch_nests
 from accnn.passes.analysis.batches.tile_batch import TileBatch
 from accnn.passes.base import Context
-from accnn.passes.mapping.mapper import MappingStatus
+from accnn.passes.mapping.mapper import MappingResult, MappingStatus
 from accnn.passes.mapping.problem import MappingProblem, Objective
 from accnn.passes.mapping.recipes.cosa import Cosa
 from accnn.passes.mapping.recipes.in_tiles import InTiles, Shared, in_tiles
@@ -39,6 +40,18 @@ def planned(arch, channels, outputs, kernel, size, stride=1):
     asked = MapOperators().problems(module.graph, module.graph_schedule, module.arch, 0)
     ((_, problem),) = asked
     return module, problem
+
+
+@cache
+def by_cosa(problem: MappingProblem) -> MappingResult:
+    """Return what the mapper finds, once for all tests that look at it."""
+    return Cosa().map(problem)
+
+
+@cache
+def by_cosa_in_tiles(problem: MappingProblem, npus: int = 1) -> MappingResult:
+    """Return what it finds as improved for tiles, once for all tests that look at it."""
+    return InTiles(mapper=Cosa(), npus=npus).map(problem)
 
 
 def tiles_of(nest, problem, npus):
@@ -66,8 +79,9 @@ def estimated(nest, problem):
 def test_counts_are_those_of_the_tile_graph_and_the_estimate_is_near(arch, layer, mapper):
     module, problem = planned(arch, *layer)
     npus = len(module.arch.npus)
-    found = InTiles(mapper=Cosa(), npus=npus) if mapper == "cosa" else OutputStationary()
-    result = found.map(problem)
+    result = (
+        by_cosa_in_tiles(problem, npus) if mapper == "cosa" else OutputStationary().map(problem)
+    )
 
     schedule = schedule_operator(
         replace(module, mappings=(mapping_of("y", result),)),
@@ -128,8 +142,8 @@ def test_mappers_of_whole_networks_find_nests_that_move_less_in_the_same_time() 
 def test_few_tiles_are_made_where_they_cost_nothing():
     _, problem = planned("simba", 64, 64, 1, 28)
 
-    plain = Cosa().map(problem)
-    result = InTiles(mapper=Cosa()).map(problem)
+    plain = by_cosa(problem)
+    result = by_cosa_in_tiles(problem)
 
     before, _ = tiles_of(plain.nest, problem, 1)
     after, cost = tiles_of(result.nest, problem, 1)
@@ -143,7 +157,7 @@ def test_it_is_never_estimated_slower_than_the_greedy_nest():
     _, problem = planned("edge-1m", 24, 40, 3, 14, 2)
 
     greedy = OutputStationary().map(problem)
-    result = InTiles(mapper=Cosa()).map(problem)
+    result = by_cosa_in_tiles(problem)
 
     assert result.estimate <= estimated(greedy.nest, problem) * (1 + 1e-9)
 
@@ -185,8 +199,8 @@ def test_energy_is_kept_where_it_is_the_objective():
     _, problem = planned("edge-1m", 32, 32, 3, 14)
     problem = replace(problem, objective=Objective.ENERGY)
 
-    plain = Cosa().map(problem)
-    result = InTiles(mapper=Cosa()).map(problem)
+    plain = by_cosa(problem)
+    result = by_cosa_in_tiles(problem)
 
     _, cost = tiles_of(result.nest, problem, 1)
     assert result.objective == pytest.approx(float(cost.energy_pj[0]))
@@ -200,8 +214,8 @@ def test_the_bound_is_what_the_mapper_proved_of_the_same_function(layer, objecti
     _, problem = planned("simba", *layer)
     problem = replace(problem, objective=objective)
 
-    plain = Cosa().map(problem)
-    result = InTiles(mapper=Cosa()).map(problem)
+    plain = by_cosa(problem)
+    result = by_cosa_in_tiles(problem)
 
     _, cost = tiles_of(result.nest, problem, 1)
     assert (result.bound, result.scope) == (plain.bound, plain.scope)
@@ -216,7 +230,7 @@ def test_a_bound_is_not_lowered_to_an_estimate():
     npus = len(module.arch.npus)
 
     alone = Cosa().map(Shared(problem, npus).problem)
-    result = InTiles(mapper=Cosa(), npus=npus).map(problem)
+    result = by_cosa_in_tiles(problem, npus)
 
     assert result.bound == alone.bound / npus
     assert result.estimate != pytest.approx(result.objective)
