@@ -16,6 +16,7 @@ from accnn.passes.analysis.cost import evaluate
 from accnn.passes.analysis.mesh_load import MeshLoad, _Loads, mesh_load, network_cycles
 from accnn.passes.mapping.recipes.output_stationary import map_output_stationary
 from accnn.runtime_sim.noc.nest_traffic import run_nest
+from tests.thinned import examples
 
 from ...nest_strategies import nests
 from ...runtime_sim.noc.cycle_by_cycle import Task
@@ -45,7 +46,7 @@ def test_every_link_carries_what_the_simulator_sends(nest, arch):
 
 
 @given(st.data())
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples(30), deadline=None)
 def test_what_lies_in_the_scratchpad_comes_from_its_ports(data):
     """As in the simulator, where the nest then begins at the scratchpad for this operand."""
     drawn = data.draw(nests(machine()))
@@ -63,7 +64,7 @@ def test_what_lies_in_the_scratchpad_comes_from_its_ports(data):
 
 
 @given(st.integers(0, 11), st.sets(st.integers(0, 11), min_size=1, max_size=4), st.data())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 def test_a_tile_that_meets_no_other_is_under_way_as_long_as_in_the_simulator(port, to, data):
     """As far as it is one packet; from off chip the memory's own time comes on top."""
     others = tuple(sorted(to - {port})) or ((port + 1) % 12,)

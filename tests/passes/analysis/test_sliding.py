@@ -10,6 +10,7 @@ from accnn.backend.load import load_architecture
 from accnn.ir.mapping import Loop, even_nest
 from accnn.ir.workload import DIMS, Dim, Operand, Workload
 from accnn.passes.analysis.sliding import fetched_in_tiles
+from tests.thinned import examples
 
 from ...nest_strategies import architectures, nests
 
@@ -72,7 +73,7 @@ def touched(work, first, tile):
 ON_MACHINES = architectures().flatmap(lambda arch: st.tuples(st.just(arch), nests(arch, limit=200)))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(ON_MACHINES, st.booleans())
 def test_every_memory_fetches_what_its_tile_before_did_not_have(case, is_placed):
     check(*case, is_placed)

@@ -12,6 +12,7 @@ from accnn.backend.load import load_architecture
 from accnn.ir.arch import Npu
 from accnn.ir.workload import REDUCTION, Dim, Workload
 from accnn.passes.analysis.unrolled_steps import LeastCycles, fewest_steps
+from tests.thinned import examples
 
 from ...nest_strategies import architectures
 
@@ -39,7 +40,7 @@ def slowly(workload, arch):
     )
 
 
-@settings(max_examples=60, deadline=None, derandomize=True)
+@settings(max_examples=examples(60), deadline=None, derandomize=True)
 @given(
     architectures(),
     st.fixed_dictionaries({dim.value: st.integers(1, 5) for dim in (Dim.P, Dim.K, Dim.C, Dim.R)}),

@@ -15,7 +15,7 @@ from tests.thinned import thinned
 
 
 def _compiled(scheduler: str, budget: int | None) -> Compiled:
-    graph, data = residual_network()
+    graph, data = residual_network(10)
     return compile_graph(
         graph, data, "simba", budget=budget, scheduler=scheduler, all_off_chip=False
     )

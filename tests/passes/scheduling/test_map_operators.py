@@ -116,10 +116,10 @@ def test_cycles_and_bytes_count_alike(module, cycles: int, wins: bool):
 def two_filters(mapper: str) -> Module:
     """Return two convolutions with the nests of a mapper, compiled once for each."""
     net = NetworkBuilder()
-    a = net.conv(net.input("x", (1, 16, 8, 8)), "a", 40, 3)
-    graph = net.build(net.conv(a, "y", 24, 1))
+    a = net.conv(net.input("x", (1, 16, 8, 8)), "a", 20, 3)
+    graph = net.build(net.conv(a, "y", 16, 1))
     return compile_graph(
-        graph, net.data, "flexer-arch5", budget=6000, all_off_chip=False, mapper=mapper
+        graph, net.data, "flexer-arch5", budget=4000, all_off_chip=False, mapper=mapper
     ).module
 
 

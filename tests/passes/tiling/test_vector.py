@@ -23,6 +23,7 @@ from accnn.passes.tiling.vector import (
 )
 from tests.flow import compile_graph
 from tests.networks import NetworkBuilder, per_tensor
+from tests.thinned import examples
 
 EDGE = load_architecture("edge-1m")
 POOL = {"kernel": (3, 2), "stride": (2, 1), "pads": (1, 1, 0, 1)}
@@ -81,7 +82,7 @@ def streamed(workspace: int) -> Residency:
     return Residency(addresses={}, workspace_address=0, workspace_bytes=workspace)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(st.sampled_from(KINDS), st.integers(8, 3000))
 def test_boxes_cover_the_result_once_and_fit_twice(kind: str, workspace: int):
     graph, _ = network(kind)

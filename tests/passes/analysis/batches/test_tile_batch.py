@@ -26,6 +26,7 @@ from accnn.passes.scheduling.timing.retime import timed
 from accnn.passes.tiling.mac import tile_mac
 from accnn.passes.tiling.residency import Residency
 from tests.networks import NetworkBuilder
+from tests.thinned import examples
 
 STREAMED = Residency(addresses={}, workspace_address=0, workspace_bytes=1 << 20)
 FACTORS = [Dim.P, Dim.P, Dim.Q, Dim.C, Dim.C, Dim.K]
@@ -80,7 +81,9 @@ def changes(sequence):
     return [item for item, _ in groupby(sequence)]
 
 
-QUICK = settings(max_examples=40, deadline=None, derandomize=True, phases=[Phase.generate])
+QUICK = settings(
+    max_examples=examples(40), deadline=None, derandomize=True, phases=[Phase.generate]
+)
 
 
 @QUICK

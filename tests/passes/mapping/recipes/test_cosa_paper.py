@@ -123,7 +123,7 @@ def test_weights_come_from_micro_benchmarks(simba):
 
 def test_sums_that_would_return_to_finished_outputs_are_infeasible():
     arch = load_architecture("edge-fp32.toml")
-    work = Workload(P=16, C=8, K=4, weight_bits=32, input_bits=32, output_bits=32, psum_bits=32)
+    work = Workload(P=8, C=8, K=4, weight_bits=32, input_bits=32, output_bits=32, psum_bits=32)
     resident = frozenset({Operand.O})
 
     for workspace in (64, 128, 256, 512, 1024, 4096):

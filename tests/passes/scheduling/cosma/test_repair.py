@@ -9,6 +9,7 @@ from accnn.passes.scheduling.cosma.search.moves import MoveTable
 from accnn.passes.scheduling.cosma.solve import solve
 from accnn.passes.scheduling.engine.blocks import Block, peak_bytes
 from tests.block_strategies import meet
+from tests.thinned import examples
 
 from .oracle import problems
 
@@ -17,13 +18,13 @@ def _plan(problem: PlanProblem) -> Plan:
     return plan_of(problem, search(MoveTable(problem)).moves)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(problems(most=8, slack=2))
 def test_a_plan_knows_its_cost(problem: PlanProblem):
     assert _plan(problem).cost == search(MoveTable(problem)).cost
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(problems(most=8, slack=2))
 def test_solutions_are_packed_whatever_the_first_plan_was(problem: PlanProblem):
     solution = solve(problem)

@@ -26,6 +26,7 @@ from accnn.passes.scheduling.cosma.solve import CosmaOptions, PlanEngine, PlanOr
 from accnn.passes.scheduling.cosma.traffic.streaming import analytic_traffic
 from accnn.passes.scheduling.schedule_cosma import ScheduleCosma
 from tests.networks import NetworkBuilder
+from tests.thinned import examples
 
 
 def _tensor(name: str, size: int) -> Value:
@@ -69,7 +70,7 @@ def graphs(draw: st.DrawFn) -> Graph:
     )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(graphs(), st.integers(0, 300), st.booleans())
 def test_plans_pass_the_checker_at_the_cost_they_claim(graph: Graph, extra: int, parameters: bool):
     budget = budgets_of(graph, include_parameters=parameters).mr + extra
@@ -82,7 +83,7 @@ def test_plans_pass_the_checker_at_the_cost_they_claim(graph: Graph, extra: int,
     assert not plan.streams
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(graphs(), st.integers(300, 3000))
 def test_streaming_plans_pass_the_checker(graph: Graph, budget: int):
     arch = _arch(budget)
@@ -94,7 +95,7 @@ def test_streaming_plans_pass_the_checker(graph: Graph, budget: int):
     assert plan.bound <= plan.objective
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(graphs(), st.integers(0, 100), st.sampled_from(tuple(Replacement)))
 def test_baselines_pass_the_checker_and_cost_no_less(graph: Graph, extra: int, rule: Replacement):
     budgets = budgets_of(graph)

@@ -33,10 +33,10 @@ from tests.tiles import tiles_of
 
 
 @pytest.mark.parametrize(
-    ("arch", "budget"), [*thinned(["flexer-arch1", "flexer-arch5"], [None, 16384])]
+    ("arch", "budget"), [*thinned(["flexer-arch1", "flexer-arch5"], [None, 8192])]
 )
 def test_a_network_is_exact(arch: str, budget: int | None):
-    compiled = compile_graph(*residual_network(), arch, budget=budget, tiles="flexer")
+    compiled = compile_graph(*residual_network(10), arch, budget=budget, tiles="flexer")
 
     tiles_of(compiled.module).verify()
     assert compiled.wrong(compiled.run(detect_races=True)) == []
@@ -77,12 +77,12 @@ sizes = { row = 16, column = 8 }
 """
 
 
-@pytest.mark.parametrize("budget", [*thinned([16384, None])])
+@pytest.mark.parametrize("budget", [*thinned([8192, None])])
 def test_a_network_on_npus_of_different_size_is_exact(tmp_path: Path, budget: int | None):
     text = find_source("flexer-arch1").text
     path = tmp_path / "unequal.toml"
     path.write_text(re.sub(r"\[npus\]\ncount = 2.*\n", UNEQUAL, text))
-    compiled = compile_graph(*residual_network(), str(path), budget=budget, tiles="flexer")
+    compiled = compile_graph(*residual_network(10), str(path), budget=budget, tiles="flexer")
 
     assert [npu.name for npu in load_architecture(str(path)).npus] == ["big", "small"]
     tiles_of(compiled.module).verify()
@@ -92,7 +92,7 @@ def test_a_network_on_npus_of_different_size_is_exact(tmp_path: Path, budget: in
 @pytest.mark.parametrize("left", [*thinned([(0, 3), ()])])
 def test_who_searches_changes_nothing(left: tuple[int, ...], monkeypatch: pytest.MonkeyPatch):
     """What helpers leave is searched here, and nothing twice."""
-    graph, data = residual_network()
+    graph, data = residual_network(10)
     steps = Pipeline((ScheduleInOrder(), MapOperators(mapper="output-stationary")))
     arch = load_architecture("flexer-arch1")
     module = run_pipeline(steps, Module(graph=graph, arch=arch, constants=Constants(data))).module

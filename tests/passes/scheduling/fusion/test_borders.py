@@ -22,7 +22,7 @@ from tests.passes.tiling.groups.fused import compile_fused
 ARCH = "edge-1m"
 
 
-def two(size: int = 16, *, is_read: bool = False):
+def two(size: int = 12, *, is_read: bool = False):
     """Two convolutions; the first is read outside as well, or not."""
     net = NetworkBuilder()
     a = net.conv(net.input("x", (1, 16, size, size)), "a", 16, 3)
@@ -86,7 +86,7 @@ def test_more_operators_than_a_group_joins_are_counted():
 def test_rows_of_what_others_read_cannot_be_kept(is_read: bool):
     graph, _ = two(is_read=is_read)
 
-    (found,) = borders_of(graph, plan_of(graph, "4000"))
+    (found,) = borders_of(graph, plan_of(graph, "2240"))
 
     assert (found.obstacle is Obstacle.ROWS) == is_read
 
@@ -133,8 +133,8 @@ def test_tiles_that_do_not_fit_beside_what_is_kept_are_told():
 
 
 def test_figures_are_those_of_the_group_compiled_and_run():
-    graph, data = two(20)
-    plan = plan_of(graph, "6000")
+    graph, data = two(17)
+    plan = plan_of(graph, "4600")
     assert not plan.residences
 
     (found,) = borders_of(graph, plan)

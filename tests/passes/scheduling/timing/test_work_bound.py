@@ -16,7 +16,7 @@ from tests.flow import compile_graph
 from tests.networks import residual_network
 from tests.tiles import by_themselves, tiles_of
 
-ATTACKS = 8
+ATTACKS = 4
 """Orders that are tried of each schedule."""
 
 

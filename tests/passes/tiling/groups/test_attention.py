@@ -37,7 +37,7 @@ from tests.tiles import tiles_of
     [*thinned([(), (4,), (1, 3), (2, 2)], MACHINES, [0, 1, 5], one_in=6)],
 )
 def test_scores_and_shares_never_leave_the_chip(around: tuple[int, ...], arch: str, rows: int):
-    check_that_what_members_hand_on_never_leaves(lambda: attention(around=around), arch, rows)
+    check_that_what_members_hand_on_never_leaves(lambda: attention(7, around=around), arch, rows)
 
 
 @st.composite

@@ -512,7 +512,7 @@ def test_what_is_added_to_a_resident_result_comes_in_parts(
             MACHINES,
             [(0, None), *product([1, 2], [None, 3000]), (4, None)],
             [("c", "sum", "a", "down"), ("c", "sum", "down", "a")],
-            one_in=5,
+            one_in=7,
         )
     ],
 )

@@ -122,7 +122,7 @@ def test_an_allocated_order_is_a_valid_nest_with_the_cost_models_value(
 @pytest.mark.parametrize("even", [False, True], ids=["uneven", "even"])
 @pytest.mark.parametrize("name", ["simba", "eyeriss", "edge-1m", "gpu-k80"])
 @given(seed=st.integers(0, 10**9))
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=examples(12), deadline=None)
 def test_no_allocation_of_an_order_takes_less_energy(best_by_brute_force, name, even, seed):
     rng = random.Random(seed)
     resident = frozenset(rng.sample([Operand.I, Operand.O], rng.choice([0, 0, 1, 2])))
@@ -143,7 +143,7 @@ def test_no_allocation_of_an_order_takes_less_energy(best_by_brute_force, name, 
 
 @pytest.mark.parametrize("rules", [Rules.ZIGZAG_SOUND])
 @given(seed=st.integers(0, 10**9))
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=examples(10), deadline=None)
 def test_no_allocation_takes_less_energy_in_zigzags_counting(all_allocations, rules, seed):
     rng = random.Random(seed)
     arch = _tight(machine("eyeriss"), rng)

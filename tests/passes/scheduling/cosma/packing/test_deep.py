@@ -71,7 +71,7 @@ def test_more_bytes_at_once_than_there_are_is_a_proof():
     assert pack_deeply(blocks, 9)[0] is not None
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(block_lists(5, 0, 6), st.integers(0, 2))
 def test_the_search_packs_what_fits_and_proves_the_rest(blocks: list[Block], extra: int):
     budget = peak_bytes(blocks) + extra

@@ -23,7 +23,7 @@ from tests.thinned import examples
 from ..oracle import brute_force, problems
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 @given(problems(most=5, slack=2))
 def test_the_reduced_program_finds_what_brute_force_finds(problem: PlanProblem):
     result = solve_reduced(problem)
@@ -32,13 +32,13 @@ def test_the_reduced_program_finds_what_brute_force_finds(problem: PlanProblem):
     assert result.cost == result.bound == brute_force(problem)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 @given(problems(most=5, menus=True))
 def test_the_reduced_program_chooses_options_as_brute_force_does(problem: PlanProblem):
     assert solve_reduced(problem.restrict_menus()).cost == brute_force(problem)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 @given(problems(most=5, menus=True, slack=2, in_place=True))
 def test_the_reduced_program_writes_results_in_place_as_brute_force_does(problem: PlanProblem):
     assert solve_reduced(problem.restrict_menus()).cost == brute_force(problem)
@@ -69,7 +69,7 @@ def test_cbc_agrees_with_highs(problem: PlanProblem):
     assert highs.plan == cbc.plan
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=examples(20), deadline=None)
 @given(problems(most=5, slack=2, menus=True))
 def test_a_known_plan_is_taken_where_it_is_optimal(problem: PlanProblem):
     problem = problem.restrict_menus()
@@ -118,7 +118,7 @@ def test_both_solvers_give_the_same_plan_where_no_search_has_one(problem: PlanPr
     assert highs == cbc
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=examples(15), deadline=None)
 @given(problems(most=5))
 def test_the_least_peak_is_that_of_the_program(problem: PlanProblem):
     peak, _, proven = least_peak(problem)
@@ -160,7 +160,7 @@ def test_a_fixed_order_costs_no_less():
     assert fixed.cost >= search(MoveTable(problem)).cost
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 @given(problems(most=5, slack=2))
 def test_operators_that_stand_in_order_have_that_order_in_every_program(problem: PlanProblem):
     given_order = range(len(problem.operations))

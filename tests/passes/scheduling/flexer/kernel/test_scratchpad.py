@@ -16,6 +16,7 @@ from accnn.passes.scheduling.flexer.kernel.arrays import (
     TILE,
     TOUCHED,
 )
+from tests.thinned import examples
 
 NEW = 99
 """Number of the tile that is put down."""
@@ -77,7 +78,7 @@ def is_maximal(segment: np.ndarray, low: int, high: int) -> bool:
     return (low - 1, high) not in runs and (low, high + 1) not in runs
 
 
-@settings(max_examples=150, deadline=None, derandomize=True)
+@settings(max_examples=examples(150), deadline=None, derandomize=True)
 @given(segments(), st.booleans(), st.data())
 def test_a_tile_takes_its_bytes_and_leaves_the_rest(
     segment: np.ndarray, at_end: bool, data: st.DataObject
@@ -98,7 +99,7 @@ def test_a_tile_takes_its_bytes_and_leaves_the_rest(
     assert in_bytes(room[:now]) == wanted
 
 
-@settings(max_examples=150, deadline=None, derandomize=True)
+@settings(max_examples=examples(150), deadline=None, derandomize=True)
 @given(segments(), st.integers(1, 9))
 def test_the_last_run_that_is_large_enough_is_taken_from_its_end(segment: np.ndarray, size: int):
     count = len(segment)
@@ -113,7 +114,7 @@ def test_the_last_run_that_is_large_enough_is_taken_from_its_end(segment: np.nda
     assert tuple(found) == (max(ends)[::-1] if ends else (-1, -1))
 
 
-@settings(max_examples=150, deadline=None, derandomize=True)
+@settings(max_examples=examples(150), deadline=None, derandomize=True)
 @given(segments(), st.integers(1, 9))
 def test_the_smallest_run_that_is_large_enough_is_the_best(segment: np.ndarray, size: int):
     fits = [
@@ -130,7 +131,7 @@ def test_the_smallest_run_that_is_large_enough_is_the_best(segment: np.ndarray, 
     assert found in [low for whole, low in fits if whole == min(fits)[0]]
 
 
-@settings(max_examples=100, deadline=None, derandomize=True)
+@settings(max_examples=examples(100), deadline=None, derandomize=True)
 @given(segments(), st.data())
 def test_so_many_bytes_reach_the_segment_of_their_last_one(
     segment: np.ndarray, data: st.DataObject
@@ -146,7 +147,7 @@ def test_so_many_bytes_reach_the_segment_of_their_last_one(
     assert find(segment, len(segment), int(segment[high, ADDRESS])) == high
 
 
-@settings(max_examples=100, deadline=None, derandomize=True)
+@settings(max_examples=examples(100), deadline=None, derandomize=True)
 @given(segments(), st.integers(1, 4))
 def test_of_holes_of_exactly_that_size_the_one_touched_first(segment: np.ndarray, size: int):
     holes = [
@@ -158,7 +159,7 @@ def test_of_holes_of_exactly_that_size_the_one_touched_first(segment: np.ndarray
     assert in_place(segment, len(segment), size) == (min(holes)[1] if holes else -1)
 
 
-@settings(max_examples=150, deadline=None, derandomize=True)
+@settings(max_examples=examples(150), deadline=None, derandomize=True)
 @given(segments(), st.integers(0, 9))
 def test_free_neighbours_are_joined_where_nobody_can_tell_their_touches(
     segment: np.ndarray, quiet: int
