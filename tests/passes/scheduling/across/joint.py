@@ -1,7 +1,8 @@
 """Small networks with their tiles scheduled across operators, ready to run."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import cache
 
 from accnn.backend.load import load_architecture
 from accnn.backend.lowering.lower import lower
@@ -61,6 +62,18 @@ class Both:
     def schedule(self) -> TileSchedule:
         """The tiles that cross operators."""
         return tiles_of(self.across)
+
+
+@cache
+def both_of(
+    make: Callable[[], tuple[Graph, Mapping[str, Array]]],
+    arch: Architecture | str,
+    *,
+    budget: int | None = None,
+    all_off_chip: bool = True,
+) -> Both:
+    """Schedule the network that a function makes, once for all tests that look at it."""
+    return both(make(), arch, budget=budget, all_off_chip=all_off_chip)
 
 
 def both(

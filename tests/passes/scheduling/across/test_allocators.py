@@ -13,13 +13,13 @@ from accnn.ir.tiles.schedule import TileSchedule
 from accnn.ir.tiles.touches import Accesses
 from accnn.passes.scheduling.across.allocators import Allocators
 from accnn.passes.scheduling.across.layouts import layouts
-from tests.passes.scheduling.across.joint import both, chain
+from tests.passes.scheduling.across.joint import both_of, chain
 from tests.thinned import examples
 from tests.tiles import tiles_of
 
-MODULE = both(chain(), "flexer-arch5", all_off_chip=False).in_turn
+MODULE = both_of(chain, "flexer-arch5", all_off_chip=False).in_turn
 IN_TURN = tiles_of(MODULE)
-SMALL = both(chain(), "flexer-arch5", budget=9000, all_off_chip=False).in_turn
+SMALL = both_of(chain, "flexer-arch5", budget=9000, all_off_chip=False).in_turn
 """The same network with so small a scratchpad that dozens of tiles come while one is there."""
 
 

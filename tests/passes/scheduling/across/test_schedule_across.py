@@ -24,13 +24,14 @@ from accnn.passes.scheduling.static.lags import Lags
 from accnn.passes.scheduling.timing.retime import timed
 from tests.flow import Array
 from tests.networks import NetworkBuilder, per_tensor, residual_network
-from tests.passes.scheduling.across.joint import Both, both, branches, chain
+from tests.passes.scheduling.across.joint import Both, both, both_of, branches, chain
 from tests.passes.tiling.groups.fused import bottleneck, inverted, lowered_with, rolling, windows
 from tests.thinned import thinned
 from tests.tiles import tiles_of
 from tests.timed import program_cycles
 
 NETWORKS = {"chain": chain, "branches": branches, "residual": partial(residual_network, 10)}
+SMALL = partial(chain, 8)
 PLACES = (
     ("flexer-arch5", None),
     ("flexer-arch5", 9000),
@@ -69,13 +70,13 @@ def unequal() -> Both:
     """A network on four NPUs of which the first is a quarter as wide."""
     arch = load_architecture("flexer-arch5")
     slow = replace(arch.npus[0], sizes=(("column", 8),))
-    return both(branches(), replace(arch, npus=(slow, *arch.npus[1:])))
+    return both_of(branches, replace(arch, npus=(slow, *arch.npus[1:])))
 
 
 @pytest.mark.parametrize(("name", "place"), [*thinned([*NETWORKS], PLACES, one_in=3)])
 def test_a_network_is_exact_predicted_and_not_slower(name: str, place: tuple[str, int | None]):
     arch, budget = place
-    made = both(NETWORKS[name](), arch, budget=budget)
+    made = both_of(NETWORKS[name], arch, budget=budget)
 
     made.schedule.verify()
     assert made.compiled.wrong(made.compiled.run(detect_races=True)) == []
@@ -94,14 +95,14 @@ def test_npus_may_differ():
 
 @pytest.mark.parametrize("seed", [1, 2])
 def test_every_legal_interleaving_gives_the_same_numbers(seed: int):
-    compiled = both(branches(), "flexer-arch5", budget=9000).compiled
+    compiled = both_of(branches, "flexer-arch5", budget=9000).compiled
 
     assert compiled.wrong(compiled.run(interleaving_seed=seed)) == []
 
 
 @pytest.mark.parametrize("name", ["chain", "branches"])
 def test_it_is_faster_where_operators_are_small(name: str):
-    made = both(NETWORKS[name](), "flexer-arch5")
+    made = both_of(NETWORKS[name], "flexer-arch5")
 
     assert made.schedule.cycles < 0.95 * told(made.in_turn)
 
@@ -148,7 +149,7 @@ def test_npus_that_differ_keep_their_work():
 
 
 def test_weights_of_the_next_operator_come_early():
-    made = both(chain(), "flexer-arch5")
+    made = both_of(chain, "flexer-arch5")
     tiles = made.schedule.graph.tiles
     loads = [
         event.end
@@ -177,13 +178,13 @@ def test_operations_wait_for_the_part_that_they_read():
 
 
 def test_the_same_bytes_are_moved():
-    made = both(chain(), "edge-1m", budget=5000)
+    made = both_of(chain, "edge-1m", budget=5000)
 
     assert made.schedule.transferred_bytes == tiles_of(made.in_turn).transferred_bytes
 
 
 def test_twice_is_once():
-    module = both(chain(), "flexer-arch5").across
+    module = both_of(chain, "flexer-arch5").across
 
     assert ScheduleAcross().run(module, Context()) is module
 
@@ -198,14 +199,14 @@ def test_one_operator_has_nothing_to_cross():
 
 
 def test_the_text_form_is_read_back():
-    module = both(chain(8), "edge-1m").across
+    module = both_of(SMALL, "edge-1m").across
     text = print_module(module)
 
     assert parse_module(text, verify=True).tile_schedule == module.tile_schedule
 
 
 def test_a_move_that_no_event_makes_is_refused():
-    module = both(chain(8), "edge-1m").across
+    module = both_of(SMALL, "edge-1m").across
     plan = module.graph_schedule
     assert plan is not None
     place = next(item for item in plan.residences if item.tensor == "b")
@@ -216,7 +217,7 @@ def test_a_move_that_no_event_makes_is_refused():
 
 
 def test_an_event_that_moves_what_the_plan_does_not_is_refused():
-    module = both(chain(8), "edge-1m").across
+    module = both_of(SMALL, "edge-1m").across
     plan = module.graph_schedule
     assert plan is not None and plan.loads
 

@@ -9,12 +9,12 @@ from accnn.ir.errors import VerifyError
 from accnn.ir.isa.instructions import Unit
 from accnn.ir.tiles.events import Event, EventKind
 from accnn.ir.tiles.schedule import TileSchedule
-from tests.passes.scheduling.across.joint import both, chain
+from tests.passes.scheduling.across.joint import both_of, chain
 
-RESIDENT = both(chain(), "flexer-arch5", all_off_chip=False).schedule
+RESIDENT = both_of(chain, "flexer-arch5", all_off_chip=False).schedule
 """Nothing but weights, input and output leaves or enters the chip."""
 
-STREAMED = both(chain(), "edge-1m", budget=5000, all_off_chip=False).schedule
+STREAMED = both_of(chain, "edge-1m", budget=5000, all_off_chip=False).schedule
 """Tensors between operators go off chip in tiles."""
 
 Rule = Callable[[Event], bool]
