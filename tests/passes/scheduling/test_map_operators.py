@@ -317,7 +317,7 @@ def test_a_group_gets_small_tiles_of_weights_where_its_tiles_are_better_so(
 
 def test_stand_ins_are_asked_what_they_have_found_for_the_plan():
     """Of whole operators and of groups, so that it is not solved again."""
-    graph, _ = bottleneck()
+    graph, _ = bottleneck(8)
     module = Module(graph=graph, arch=load_architecture("simba"), constants=Constants({}))
     asked: list[MapJob] = []
 
@@ -326,7 +326,7 @@ def test_stand_ins_are_asked_what_they_have_found_for_the_plan():
         return solve_in_turn(jobs, progress)
 
     context = Context(solve_jobs=noting)
-    plan = ScheduleCosma(scratchpad="9000").run(module, context)
+    plan = ScheduleCosma(scratchpad="4000").run(module, context)
     asked.clear()
     MapOperators().run(plan, context)
 

@@ -99,8 +99,10 @@ def test_compute_weight_fills_the_array(simba):
 
 
 def test_balance_is_an_objective_of_its_own(simba):
+    work = Workload(P=4, C=8, K=4)
+
     result = CosaPaper(weights=PaperWeights(balance=True), nodes=30).map(
-        MappingProblem(workload=WORK, arch=simba)
+        MappingProblem(workload=work, arch=simba)
     )
 
     result.nest.verify(simba)
@@ -129,7 +131,7 @@ def test_sums_that_would_return_to_finished_outputs_are_infeasible():
     for workspace in (64, 128, 256, 512, 1024, 4096):
         try:
             nest = (
-                CosaPaper(nodes=200)
+                CosaPaper(nodes=50)
                 .map(
                     MappingProblem(workload=work, arch=arch, workspace=workspace, resident=resident)
                 )

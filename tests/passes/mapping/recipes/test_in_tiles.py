@@ -154,7 +154,7 @@ def test_few_tiles_are_made_where_they_cost_nothing():
 
 
 def test_it_is_never_estimated_slower_than_the_greedy_nest():
-    _, problem = planned("edge-1m", 24, 40, 3, 14, 2)
+    _, problem = planned("edge-1m", 64, 64, 3, 16)
 
     greedy = OutputStationary().map(problem)
     result = by_cosa_in_tiles(problem)
@@ -226,7 +226,7 @@ def test_the_bound_is_what_the_mapper_proved_of_the_same_function(layer, objecti
 
 
 def test_a_bound_is_not_lowered_to_an_estimate():
-    module, problem = planned("flexer-arch5", 64, 64, 1, 28)
+    module, problem = planned("flexer-arch5", 16, 128, 1, 16)
     npus = len(module.arch.npus)
 
     alone = Cosa().map(Shared(problem, npus).problem)

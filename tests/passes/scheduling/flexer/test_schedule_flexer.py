@@ -96,7 +96,7 @@ def test_who_searches_changes_nothing(left: tuple[int, ...], monkeypatch: pytest
     steps = Pipeline((ScheduleInOrder(), MapOperators(mapper="output-stationary")))
     arch = load_architecture("flexer-arch1")
     module = run_pipeline(steps, Module(graph=graph, arch=arch, constants=Constants(data))).module
-    scheduler = ScheduleFlexer(steps=200)
+    scheduler = ScheduleFlexer(steps=50)
     alone = scheduler.run(module, Context()).tile_schedule
     here = counted(monkeypatch)
     helpers = Elsewhere(left)
@@ -172,4 +172,4 @@ def _mapped(module: Module) -> Module:
 
 
 def _scheduled(module: Module) -> Module:
-    return ScheduleFlexer().run(_mapped(module), Context())
+    return ScheduleFlexer(steps=500).run(_mapped(module), Context())

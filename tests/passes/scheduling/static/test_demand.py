@@ -9,8 +9,6 @@ from accnn.ir.errors import InfeasibleError
 from accnn.ir.graph_schedule import Group
 from accnn.ir.isa.instructions import Space
 from accnn.ir.tiles.graph import TileGraph
-from accnn.passes.base import Context
-from accnn.passes.scheduling.map_operators import MapOperators
 from accnn.passes.scheduling.static import static
 from accnn.passes.scheduling.static.demand import check_demand
 from accnn.passes.scheduling.static.group_schedules import GroupSchedules
@@ -18,7 +16,8 @@ from accnn.passes.scheduling.static.issue_order import issue_order
 from accnn.passes.scheduling.static.static import schedule_static
 from accnn.passes.tiling.residency import unit_of
 from tests.passes.scheduling.static.test_static import product
-from tests.passes.tiling.groups.fused import bottleneck, planned
+from tests.passes.tiling.groups.fused import bottleneck, planned, with_nests
+from tests.thinned import examples
 
 EDGE = load_architecture("edge-1m")
 LARGE = dict.fromkeys(Space, (0, 1 << 30))
@@ -45,7 +44,7 @@ def fits(graph: TileGraph, space: Space, size: int) -> bool:
     return True
 
 
-@settings(deadline=None)
+@settings(deadline=None, max_examples=examples(100))
 @given(st.integers(1, 3), st.integers(1, 3), st.integers(1, 64))
 def test_a_product_needs_one_tile_of_each_kind(outputs: int, depth: int, size: int) -> None:
     graph = product(outputs, depth, size)
@@ -73,7 +72,7 @@ def test_what_is_refused_of_a_group_cannot_be_scheduled(
 ) -> None:
     network, _ = bottleneck()
     module = planned(network, "edge-1m", [Group(members=("a", "b", "c", "y"), rows=rows)])
-    module = MapOperators(mapper="output-stationary").run(module, Context())
+    module = with_nests(module)
     assert module.graph_schedule is not None
     unit = unit_of(module.graph, module.graph_schedule, "y")
     tiles = GroupSchedules(module, unit).in_turn.graph

@@ -16,7 +16,6 @@ from accnn.ir.types import DType
 from accnn.passes.base import Context, Notes
 from accnn.passes.scheduling.across.schedule_across import ScheduleAcross, promised
 from accnn.passes.scheduling.in_order import schedule_in_order
-from accnn.passes.scheduling.map_operators import MapOperators
 from accnn.passes.scheduling.static.known_schedules import KnownSchedules
 from accnn.passes.scheduling.static.schedule_tiles import (
     ScheduleTiles,
@@ -25,8 +24,9 @@ from accnn.passes.scheduling.static.schedule_tiles import (
 )
 from accnn.passes.tiling.residency import unit_of
 from tests.networks import NetworkBuilder, per_tensor
-from tests.passes.tiling.groups.fused import planned
+from tests.passes.tiling.groups.fused import planned, with_nests
 from tests.strategies import graphs
+from tests.thinned import examples
 
 
 def blocks(count: int = 3, size: int = 8) -> Graph:
@@ -38,10 +38,6 @@ def blocks(count: int = 3, size: int = 8) -> Graph:
         b = net.conv(a, f"b{number}", 16, 3)
         x = net.op("add", (b, x), f"y{number}", quant=per_tensor(0.1, 1))
     return net.build(x)
-
-
-def mapped(module: Module) -> Module:
-    return MapOperators(mapper="output-stationary").run(module, Context())
 
 
 def compared(module: Module) -> list[str]:
@@ -69,7 +65,7 @@ def test_equal_blocks_are_scheduled_once(arch, budget):
     machine = load_architecture(arch)
     plan = schedule_in_order(graph, machine, budget=budget)
 
-    made = compared(mapped(Module(graph=graph, arch=machine, graph_schedule=plan)))
+    made = compared(with_nests(Module(graph=graph, arch=machine, graph_schedule=plan)))
 
     assert len(made) < len(graph.ops)
     assert {"a0", "b0"} <= set(made)
@@ -78,7 +74,7 @@ def test_equal_blocks_are_scheduled_once(arch, budget):
 def test_equal_groups_are_scheduled_once():
     graph = blocks()
     groups = [Group(members=(f"a{n}", f"b{n}", f"y{n}"), rows=2) for n in range(3)]
-    module = mapped(planned(graph, "simba-8x8", groups))
+    module = with_nests(planned(graph, "simba-8x8", groups))
 
     assert len(compared(module)) < len(groups)
 
@@ -86,7 +82,7 @@ def test_equal_groups_are_scheduled_once():
 def test_the_other_half_of_the_parameters():
     graph = blocks(2)
     machine = load_architecture("simba-8x8")
-    module = mapped(
+    module = with_nests(
         Module(graph=graph, arch=machine, graph_schedule=schedule_in_order(graph, machine))
     )
     plan = module.graph_schedule
@@ -129,7 +125,7 @@ def test_another_network_is_not_mistaken_for_the_one_before():
     for size in (8, 12):
         graph = blocks(1, size)
         plan = schedule_in_order(graph, machine)
-        module = mapped(Module(graph=graph, arch=machine, graph_schedule=plan))
+        module = with_nests(Module(graph=graph, arch=machine, graph_schedule=plan))
         found.append(known.of(module, graph.producer["a0"], schedule_operator))
         assert found[-1] == schedule_operator(module, graph.producer["a0"])
 
@@ -141,7 +137,7 @@ def test_what_was_made_elsewhere_is_taken_for_all_that_are_alike():
     machine = load_architecture("simba-8x8")
     graph = blocks(2)
     plan = schedule_in_order(graph, machine, budget=2500)
-    module = mapped(Module(graph=graph, arch=machine, graph_schedule=plan))
+    module = with_nests(Module(graph=graph, arch=machine, graph_schedule=plan))
     first, second = graph.producer["b0"], graph.producer["b1"]
     there, here = KnownSchedules(), KnownSchedules()
     schedule = there.of(module, first, schedule_operator)
@@ -164,7 +160,7 @@ def test_that_tiles_do_not_fit_is_known_of_the_operator_itself():
     machine = load_architecture("simba-8x8")
     graph = blocks(2)
     plan = schedule_in_order(graph, machine, budget=2500)
-    module = mapped(Module(graph=graph, arch=machine, graph_schedule=plan))
+    module = with_nests(Module(graph=graph, arch=machine, graph_schedule=plan))
     known, asked = KnownSchedules(), []
 
     def make(module, op):
@@ -178,12 +174,12 @@ def test_that_tiles_do_not_fit_is_known_of_the_operator_itself():
     assert asked == ["b0", "b1"]
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 @given(graph=graphs(dtype=DType.S8))
 def test_whatever_the_network(graph):
     machine = load_architecture("simba-8x8")
     plan = schedule_in_order(graph, machine)
-    compared(mapped(Module(graph=graph, arch=machine, graph_schedule=plan)))
+    compared(with_nests(Module(graph=graph, arch=machine, graph_schedule=plan)))
 
 
 def test_what_one_pass_has_scheduled_others_are_given():
@@ -191,7 +187,7 @@ def test_what_one_pass_has_scheduled_others_are_given():
     machine, notes = load_architecture("simba-8x8"), Notes()
     graph = blocks(2)
     plans = [schedule_in_order(graph, machine, budget=budget) for budget in (2500, None)]
-    first = mapped(Module(graph=graph, arch=machine, graph_schedule=plans[0]))
+    first = with_nests(Module(graph=graph, arch=machine, graph_schedule=plans[0]))
     for module in (first, replace(first, graph_schedule=plans[1])):
         promise = promised(replace(module, tile_schedule=tiles_in_turn(module, notes)), notes)
         made = tiles_in_turn(module, notes)

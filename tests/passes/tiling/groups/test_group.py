@@ -23,7 +23,6 @@ from accnn.ir.types import DType
 from accnn.ir.workload import DIMS, Dim, Operand
 from accnn.passes.base import Context
 from accnn.passes.scheduling.fusion.epilogues import is_group
-from accnn.passes.scheduling.map_operators import MapOperators
 from accnn.passes.scheduling.static.group_schedules import GroupSchedules
 from accnn.passes.scheduling.static.schedule_tiles import ScheduleTiles
 from accnn.passes.tiling import nest_cuts
@@ -41,6 +40,7 @@ from tests.passes.tiling.groups.fused import (
     planned,
     shortcut,
     tiled,
+    with_nests,
 )
 from tests.thinned import examples, thinned
 from tests.tiles import tiles_of
@@ -328,7 +328,7 @@ def by_parts_of_channels(grouped: str, outer: Dim, inner: Dim) -> Module:
     a = net.conv(net.input("x", (1, 8, 4, 5)), "a", 8, 1, groups=2 if grouped == "a" else 1)
     graph = net.build(net.conv(a, "b", 8, 1, groups=2 if grouped == "b" else 1))
     module = planned(graph, "simba", [Group(members=("a", "b"), rows=2)])
-    module = MapOperators(mapper="output-stationary").run(module, Context())
+    module = with_nests(module)
     starts = [("W", "dram", 0), ("W", "wb", 1), ("I", "dram", 0), ("I", "ib", 1)]
     starts += [("O", "dram", 0), ("O", "ab", int(Dim.K in (outer, inner)))]
     unrolled = {Dim.K: 4, Dim.C: 4, outer: 2, inner: 2}

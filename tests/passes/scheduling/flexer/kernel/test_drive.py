@@ -43,7 +43,7 @@ def test_what_a_signal_asks_for_is_raised_when_compiled_code_has_ended(is_free: 
     try:
         with pytest.raises(Stopped):
             signal.setitimer(signal.ITIMER_PROF, after)
-            schedule(repeated(2_000 if is_free else 100_000))
+            schedule(repeated(1_200 if is_free else 100_000))
     finally:
         signal.setitimer(signal.ITIMER_PROF, 0)
         signal.signal(signal.SIGPROF, before)
