@@ -149,11 +149,11 @@ def test_results_are_those_of_the_reference(
 
 
 @pytest.mark.parametrize(
-    ("arch", "saved"),
-    [("simba", 0.08), pytest.param("flexer-arch1", 0.08, marks=pytest.mark.slow)],
+    ("arch", "size", "saved"),
+    [("simba", 20, 0.08), pytest.param("flexer-arch1", 40, 0.08, marks=pytest.mark.slow)],
 )
-def test_engines_wait_less(arch: str, saved: float):
-    found = grouped(inverted(20), arch, 1, compared=True)
+def test_engines_wait_less(arch: str, size: int, saved: float):
+    found = grouped(inverted(size), arch, 1, compared=True)
     assert found.best_order.preference is not None
 
     mixed = [item for order, item in found.by_order.items() if order.preference is None]
