@@ -133,8 +133,8 @@ def test_tiles_that_do_not_fit_beside_what_is_kept_are_told():
 
 
 def test_figures_are_those_of_the_group_compiled_and_run():
-    graph, data = two(17)
-    plan = plan_of(graph, "4600")
+    graph, data = two(20)
+    plan = plan_of(graph, "6000")
     assert not plan.residences
 
     (found,) = borders_of(graph, plan)
