@@ -3,7 +3,8 @@
     python -m tests.end_to_end.faults.run right 0 7 12
 
 ``right`` is the package as it is, under the exams of the faults that are named beside it, or under
-all where none is; ``same7`` what fault 7 is to show, without it.
+all where none is; ``same7`` what fault 7 is to show, without it; ``broken7`` what is no
+Python in its place.
 What no fault changes is imported, and compiled, once; every fault gets a process of its own.
 """
 
@@ -24,6 +25,7 @@ from tests.end_to_end.faults.planting import Importers, importers_now, plant
 _BATTERY = "tests.end_to_end.faults.battery"
 RIGHT = "right"
 SAME = "same"
+BROKEN = "broken"
 
 
 def ask(exam: str) -> dict[str, object]:
@@ -67,9 +69,11 @@ def main(wanted: list[str]) -> None:
         if item == RIGHT:
             _apart(partial(_right, [exam for exam in Exam if exam in named or not named]))
         else:
-            fault = FAULTS[int(item.removeprefix(SAME))]
+            fault = FAULTS[int(item.removeprefix(SAME).removeprefix(BROKEN))]
             if item.startswith(SAME):
                 fault = replace(fault, new=fault.old)
+            elif item.startswith(BROKEN):
+                fault = replace(fault, new="(")
             _apart(partial(_planted, item, fault, importers))
 
 
