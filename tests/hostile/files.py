@@ -42,26 +42,31 @@ class Kind:
     read: Callable[[Path], object]
 
 
-def kinds(folder: Path) -> Mapping[str, Kind]:
-    """Return the kinds of files, made in an empty folder."""
-    onnx.save(tiny(), folder / "tiny.onnx")
-    made = folder / "tiny.acc"
-    words = [str(folder / "tiny.onnx"), "--arch", "edge-1m", "-o", str(made)]
-    done = CliRunner().invoke(app, [*words, "--no-cache", "--verify", "off"])
+def kind_of(name: str, folder: Path) -> Kind:
+    """Return a kind of files, made in an empty folder."""
+    if name == "cache":
+        return _cache(folder)
+    if name == "toml":
+        return Kind(find_source("simba").path.read_bytes(), ".toml", _architecture)
+    network = folder / "tiny.onnx"
+    onnx.save(tiny(), network)
+    if name == "onnx":
+        return Kind(network.read_bytes(), ".onnx", _import)
+    file, read = _COMPILED[name]
+    path = _compiled(network) / file
+    return Kind(path.read_bytes(), path.suffix, read)
+
+
+def _compiled(network: Path) -> Path:
+    """Return the folder with what a network is compiled to."""
+    made = network.with_suffix(".acc")
+    words = [str(network), "--arch", "edge-1m", "-o", str(made), *_QUICKLY]
+    done = CliRunner().invoke(app, words)
     assert done.exit_code == 0, done.output
-    found = {
-        "onnx": Kind((folder / "tiny.onnx").read_bytes(), ".onnx", _import),
-        "toml": Kind(find_source("simba").path.read_bytes(), ".toml", _architecture),
-        "ir": Kind((made / "module.ir").read_bytes(), ".ir", partial(_text, parse_module)),
-        "assembly": Kind(
-            (made / "program.asm").read_bytes(), ".asm", partial(_text, parse_program)
-        ),
-        "program": Kind((made / "program.acc").read_bytes(), ".acc", load_package),
-        "members": Kind(
-            (made / "program.acc").read_bytes(), ".acc", partial(load_package, check=False)
-        ),
-    }
-    return found | {"cache": _cache(folder)}
+    return made
+
+
+_QUICKLY = ("--mapper", "output-stationary", "--no-cache", "--verify", "off")
 
 
 def _import(path: Path) -> object:
@@ -74,6 +79,15 @@ def _architecture(path: Path) -> object:
 
 def _text(parse: Callable[[str], object], path: Path) -> object:
     return parse(path.read_text(encoding="utf-8", errors="replace"))
+
+
+_COMPILED: Mapping[str, tuple[str, Callable[[Path], object]]] = {
+    "ir": ("module.ir", partial(_text, parse_module)),
+    "assembly": ("program.asm", partial(_text, parse_program)),
+    "program": ("program.acc", load_package),
+    "members": ("program.acc", partial(load_package, check=False)),
+}
+"""By kind, a file of what is compiled, and what reads it."""
 
 
 def _cache(folder: Path) -> Kind:

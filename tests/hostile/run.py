@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Literal, TypeAlias
 
 from accnn.ir.errors import AccnnError
-from tests.hostile.files import Kind, damaged, kinds
+from tests.hostile.files import Kind, damaged, kind_of
 
 NAMES = ("onnx", "toml", "ir", "assembly", "program", "members", "cache")
 SECONDS, MEMORY = 10, 2 << 30
@@ -87,7 +87,7 @@ def _killed(name: str, folder: Path, done: subprocess.CompletedProcess[str]) -> 
 def _work(name: str, seed: int, folder: Path, first: int, count: int) -> None:
     """Read files, and print a line of each."""
     (folder / "made").mkdir()
-    kind = kinds(folder / "made")[name]
+    kind = kind_of(name, folder / "made")
     (folder / f"right{kind.suffix}").write_bytes(kind.right)
     kind.read(folder / f"right{kind.suffix}")
     resource.setrlimit(resource.RLIMIT_DATA, (_data() + MEMORY,) * 2)
