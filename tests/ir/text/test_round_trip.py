@@ -17,12 +17,16 @@ from accnn.ir.text.printer import print_module
 from accnn.ir.tiles.schedule import TileSchedule
 
 from ...strategies import any_mappings, any_modules, fields_of, graphs
+from ...thinned import examples
 
 GRAPH = Graph(name="net", inputs=(), constants=(), ops=(), outputs=())
 ARCH = Architecture(name="machine", levels=(), scratchpad="gb")
 PROGRAM = Program(name="net", arch=ARCH, spaces=(), symbols=(), operators=(), nests=(), queues=())
 few = settings(
-    max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow], database=None
+    max_examples=examples(30),
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow],
+    database=None,
 )
 
 
@@ -82,7 +86,7 @@ def test_any_program(module: Module) -> None:
 
 @pytest.mark.parametrize("kind", AnyInstruction.__args__, ids=lambda kind: kind.__name__)
 def test_any_instruction(kind) -> None:
-    @settings(few, max_examples=8)
+    @settings(few, max_examples=examples(8))
     @given(st.lists(fields_of(kind), min_size=1, max_size=3))
     def run(instructions) -> None:
         queue = Queue(unit=Unit.MX, index=0, instructions=tuple(instructions))
