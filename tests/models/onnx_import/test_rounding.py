@@ -15,9 +15,11 @@ def test_a_requantisation_factor_is_the_product_over_the_output_scale(sketch, as
     """A channel's bias is a sum for which ``(sx * sw) / sy`` and ``sx * (sw / sy)`` part ways."""
     sx, sy = F(0.0123), F(0.456)
     steps = rng.uniform(0.0001, 0.001, 400).astype(F)
-    sums = np.arange(1, 2**21).astype(F)
+    halves = np.arange(0.5, 127)
     chosen = []
     for sw in steps:
+        sums = np.rint(halves / np.float64(sx * sw / sy)).astype(F)
+        sums = sums[sums < 2**21]
         right, wrong = (rounded(sums * factor) for factor in (sx * sw / sy, sx * (sw / sy)))
         differing = np.flatnonzero(right != wrong)
         chosen.append(sums[differing[0]] if len(differing) else 0.0)
