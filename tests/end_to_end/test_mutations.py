@@ -205,7 +205,7 @@ def races(compiled: Compiled, mutant: Program) -> bool:
 
 def test_every_needed_wait_is_missed(compiled: Compiled):
     waits = true_waits(compiled.program)
-    chosen = random.Random(0).sample(waits, min(20, len(waits)))
+    chosen = random.Random(0).sample(waits, min(examples(20), len(waits)))
 
     unnoticed = [
         compiled.program.where(*place) + f" {wait}"
@@ -225,7 +225,7 @@ def test_a_wait_for_one_instruction_less_is_noticed(compiled: Compiled):
         if wait.count > 1
         and conflict(at(program, place), at(program, (wait.queue, wait.count - 1)))
     ]
-    chosen = random.Random(1).sample(waits, min(12, len(waits)))
+    chosen = random.Random(1).sample(waits, min(examples(12), len(waits)))
 
     def weaker(place: Place, wait: Wait) -> Program:
         item = at(compiled.program, place)
@@ -369,7 +369,7 @@ def test_a_changed_weight_is_caught(compiled: Compiled):
 def results(branched: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("results") / "net.acc"
     arguments = [str(branched), "--arch", "simba", "-o", str(folder)]
-    arguments += ["--mapper", "output-stationary"]
+    arguments += ["--mapper", "output-stationary", "--scheduler", "in-order", "--verify", "off"]
     assert CliRunner().invoke(acc_compile, arguments).exit_code == 0
     port = load_package(folder / "program.acc").manifest.inputs[0]
     noise = np.random.default_rng(0).standard_normal(port.type.shape).astype(np.float32)
