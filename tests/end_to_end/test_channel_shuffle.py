@@ -12,7 +12,7 @@ from accnn.compiler.options import CompileOptions, VerifyMode
 from accnn.ir.report import VerificationStatus
 from tests.thinned import thinned
 
-GROUPS, SIZE = 4, 24
+GROUPS, SIZE = 4, 16
 
 
 class ShuffleNet:
@@ -82,11 +82,20 @@ class ShuffleNet:
 
 
 @pytest.mark.parametrize(
-    ("arch", "verify"),
-    [*thinned(["edge-1m", "simba"], [VerifyMode.LAYERS, VerifyMode.OUTPUTS], one_in=4)],
+    ("arch", "verify", "scheduler"),
+    [
+        *thinned(
+            ["edge-1m", "simba"],
+            [VerifyMode.LAYERS, VerifyMode.OUTPUTS],
+            ["in-order", "cosma"],
+            one_in=4,
+        )
+    ],
 )
-def test_a_shufflenet_is_verified(arch: str, verify: VerifyMode) -> None:
-    options = CompileOptions(mapper="output-stationary", cache=None, verify=verify)
+def test_a_shufflenet_is_verified(arch: str, verify: VerifyMode, scheduler: str) -> None:
+    options = CompileOptions(
+        mapper="output-stationary", scheduler=scheduler, cache=None, verify=verify
+    )
 
     result = accnn.compile(ShuffleNet().model(), arch=arch, options=options)
 

@@ -18,7 +18,9 @@ import accnn
 from accnn.compiler.options import CompileOptions
 from accnn.ir.report import VerificationStatus
 
-QUICK = CompileOptions(mapper="output-stationary", cache=None, processes=1, samples=1)
+QUICK = CompileOptions(
+    mapper="output-stationary", scheduler="in-order", cache=None, processes=1, samples=1
+)
 IMAGE, CLASSES = (1, 3, 8, 8), (1, 5)
 
 

@@ -70,6 +70,6 @@ def test_sums_have_a_place_where_their_result_lies_in_the_scratchpad(
 @pytest.mark.parametrize("tiles", ["static", "static-across"])
 def test_nothing_crosses_where_a_memory_holds_more_than_tiles_with_addresses(tiles: str) -> None:
     options = replace(QUICK, tiles=tiles, verify="outputs")
-    result = accnn.compile(convolutions_in_a_row(*ROW, size=12), arch=one_memory(), options=options)
+    result = accnn.compile(convolutions_in_a_row(*ROW, size=8), arch=one_memory(), options=options)
 
     assert result.report.verification.status is VerificationStatus.VERIFIED
