@@ -13,7 +13,7 @@ from accnn.models.onnx_import.table import OPERATORS
 
 from . import any_network
 
-NETWORKS, PARTS = 3000, 5
+NETWORKS, PARTS = 2000, 5
 NOT_DRAWN = {
     "OptionalGetElement": "its operand is no tensor",
     "OptionalHasElement": "its operand is no tensor",
