@@ -13,6 +13,8 @@ from tests.zoo_networks import INTEGER, LEAST_SIZE
 
 SLOW = ("vgg16", "alexnet", "densenet121", "inception_v3", "resnet34", "resnet50", "resnext50")
 FAST = [name for name in INTEGER if name not in SLOW]
+SIZE = 32
+"""Height and width of images of the fast ones [pixel]."""
 
 
 def image(size):
@@ -60,7 +62,7 @@ def assert_bit_equal(rewrite, name, size, width=1.0, classes=1000):
 
 @pytest.mark.parametrize("name", FAST)
 def test_quantised_networks_are_bit_equal(name, rewrite):
-    network = assert_bit_equal(rewrite, name, 64, width=0.25, classes=50)
+    network = assert_bit_equal(rewrite, name, SIZE, width=0.25, classes=50)
 
     kinds = [op.kind for op in network.graph.ops]
     assert kinds.count("quantize") == kinds.count("dequantize") == 1
@@ -75,8 +77,8 @@ def test_quantised_networks_of_full_width_are_bit_equal(name, size, rewrite):
 
 @pytest.mark.parametrize("name", FAST)
 def test_float_networks_agree(name, rewrite):
-    model = build(name, image_size=64, width=0.25, classes=50)
-    network, x = rewrite(model), image(64)
+    model = build(name, image_size=SIZE, width=0.25, classes=50)
+    network, x = rewrite(model), image(SIZE)
     tensors = run_reference(network.graph, network.constants, {network.input_names[0][1]: x})
     session = make_session(model, optimisation=Optimisation.BASIC, threads=1)
     expected = run(session, {model.graph.input[0].name: x})
