@@ -5,7 +5,7 @@ import pytest
 from tests.flow import Compiled, compile_graph
 from tests.networks import NetworkBuilder, per_tensor
 
-CHANNELS, SIZE = 16, 12
+CHANNELS, SIZE = 8, 12
 TENSOR = CHANNELS * SIZE * SIZE
 
 
