@@ -94,7 +94,7 @@ class ShuffleNet:
 )
 def test_a_shufflenet_is_verified(arch: str, verify: VerifyMode, scheduler: str) -> None:
     options = CompileOptions(
-        mapper="output-stationary", scheduler=scheduler, cache=None, verify=verify
+        mapper="output-stationary", scheduler=scheduler, cache=None, verify=verify, processes=1
     )
 
     result = accnn.compile(ShuffleNet().model(), arch=arch, options=options)

@@ -16,7 +16,7 @@ from tests.flow import compile_graph
 from tests.networks import residual_network
 from tests.thinned import examples
 
-QUICKLY = ("--mapper", "output-stationary")
+QUICKLY = ("--mapper", "output-stationary", "--processes", "1")
 """Other mappers: ``tests/compiler/test_cached_compile.py``."""
 EQUAL = ("program.acc", "program.asm", "module.ir", "model.onnx", "trace.json")
 

@@ -369,7 +369,8 @@ def test_a_changed_weight_is_caught(compiled: Compiled):
 def results(branched: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("results") / "net.acc"
     arguments = [str(branched), "--arch", "simba", "-o", str(folder)]
-    arguments += ["--mapper", "output-stationary", "--scheduler", "in-order", "--verify", "off"]
+    arguments += ["--mapper", "output-stationary", "--processes", "1"]
+    arguments += ["--scheduler", "in-order", "--verify", "off"]
     assert CliRunner().invoke(acc_compile, arguments).exit_code == 0
     port = load_package(folder / "program.acc").manifest.inputs[0]
     noise = np.random.default_rng(0).standard_normal(port.type.shape).astype(np.float32)

@@ -18,9 +18,9 @@ from tests.end_to_end.conftest import SIZES, Networks
 
 ARCHS = ("simba", "edge-1m", "flexer-arch5")
 DEFAULT = CompileOptions(races=True)
-FUSED = CompileOptions(mapper="output-stationary", races=True)
+FUSED = CompileOptions(mapper="output-stationary", races=True, processes=1)
 """Plans and groups as by default, of loop nests that take no time."""
-SIMPLE = CompileOptions(mapper="output-stationary", scheduler="in-order", races=True)
+SIMPLE = replace(FUSED, scheduler="in-order")
 """Takes no time; with the optimisers, the default, all networks take minutes."""
 NARROW = 0.25
 """Width of networks where there is no time for all of their channels."""

@@ -23,6 +23,7 @@ CHOICES = st.builds(
     tiles=st.sampled_from(["static", "flexer"]),
     verify=st.sampled_from([VerifyMode.OUTPUTS, VerifyMode.LAYERS]),
     races=st.just(True),
+    processes=st.just(1),
 )
 
 

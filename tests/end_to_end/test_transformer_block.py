@@ -17,7 +17,9 @@ from benchmarks.fusion_block import block, options
 @pytest.mark.parametrize("arch", ["edge-fp32", "edge-1m"])
 def test_a_transformer_block_verifies(tmp_path: Path, arch: str):
     onnx.save(block(6), tmp_path / "block.onnx")
-    chosen = CompileOptions(cache=None, mapper="output-stationary", scheduler="in-order")
+    chosen = CompileOptions(
+        cache=None, mapper="output-stationary", scheduler="in-order", processes=1
+    )
 
     result = compile(tmp_path / "block.onnx", arch=arch, options=chosen)
 

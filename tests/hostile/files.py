@@ -66,7 +66,7 @@ def _compiled(network: Path) -> Path:
     return made
 
 
-_QUICKLY = ("--mapper", "output-stationary", "--no-cache", "--verify", "off")
+_QUICKLY = ("--mapper", "output-stationary", "--processes", "1", "--no-cache", "--verify", "off")
 
 
 def _import(path: Path) -> object:
