@@ -38,6 +38,7 @@ ALIKE = {
     "inception_v3",
     "resnet34",
     "resnet50",
+    "resnext50",
     "squeezenet",
     "vgg16",
 }

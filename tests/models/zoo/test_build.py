@@ -18,6 +18,7 @@ TINY = {"width": 0.25, "classes": 40, "sequence": 16}
 ALIKE = {
     "bert_base",
     "fcn_resnet50",
+    "pnasnet5",
     "resnet34",
     "resnet50",
     "vit_b_16",
