@@ -7,7 +7,7 @@ all reductions lie further inside.
 """
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import chain
@@ -59,16 +59,13 @@ class Growing:
     def __init__(self, problem: MappingProblem, unrollings: Sequence[Unrolling]) -> None:
         self._problem = problem
         self._unrollings = unrollings
+        self._rows = range(len(unrollings))
         self._levels = [level.name for level in problem.machine.levels]
         self._extents = np.ones((len(unrollings), len(self._levels), len(DIMS)), np.int64)
         for row, spatial in enumerate(unrollings):
             left = left_of(problem.workload.dims, spatial)
             self._extents[row, 0] = [left[dim] for dim in DIMS]
         self._first = batch_nests([self._nest(row, _WHILE_GROWING) for row in self._rows])
-
-    @property
-    def _rows(self) -> Iterator[int]:
-        return iter(range(len(self._unrollings)))
 
     def grown(self) -> tuple[LoopNest, ...]:
         """Return the nest of each unrolling, all tiles grown."""
@@ -85,7 +82,7 @@ class Growing:
     def _levels_around_sums(self) -> tuple[Sequence[int], Sequence[int]]:
         """Return on-chip levels from the accumulators inwards and outside of them, inner first."""
         levels = self._problem.machine.levels
-        sums = max(at for at, level in enumerate(levels) if Operand.O in level.holds)
+        sums = max(at for at, level in enumerate(levels[1:], start=1) if Operand.O in level.holds)
         return range(len(levels) - 1, sums - 1, -1), range(sums - 1, 0, -1)
 
     def _grow(self, level: int, dim: Dim) -> None:
@@ -164,7 +161,8 @@ class Growing:
         extents[place, 0, columns] = [share.rest for share in offered]
         counts = self._counts(extents, rows)
         fits = np.flatnonzero(memory_overflow(counts) <= 1.0)
-        return [offered[at] for at in fits], counts.take(fits) if len(fits) else None
+        places: list[int] = fits.tolist()
+        return [offered[at] for at in places], counts.take(fits) if places else None
 
     def _counts(self, extents: Ints, rows: Sequence[int]) -> Counts:
         """Return what moves in nests.
