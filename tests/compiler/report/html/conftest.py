@@ -100,4 +100,4 @@ def flexer() -> Made:
 @pytest.fixture(scope="session")
 def across() -> Made:
     """Four NPUs, the tiles of all operators in one schedule."""
-    return compiled("flexer-arch5", scratchpad=16384, tiles="static-across", fuse=Fuse.OFF)
+    return compiled("flexer-arch5", scratchpad=16384, tiles="static-across")
