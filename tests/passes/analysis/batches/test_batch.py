@@ -13,6 +13,7 @@ from accnn.ir.errors import InfeasibleError, VerifyError
 from accnn.ir.mapping import LoopNest
 from accnn.ir.workload import Operand, Workload
 from accnn.passes.analysis.batches.batch import BatchCost, evaluate_batch
+from accnn.passes.analysis.batches.capacity import memory_overflow
 from accnn.passes.analysis.batches.counts import Counts
 from accnn.passes.analysis.batches.nest_batch import batch_nests
 from accnn.passes.analysis.cost import evaluate
@@ -85,7 +86,15 @@ def test_batch_knows_what_fits(data):
     arch = data.draw(architectures(capacity=data.draw(st.integers(2, 60))))
     nest = data.draw(nests(arch, limit=10**5))
 
-    assert evaluate_batch(batch_nests([nest]), arch).fits[0] == fits(nest, arch)
+    cost = evaluate_batch(batch_nests([nest]), arch)
+
+    assert cost.fits[0] == fits(nest, arch)
+    fullest = max(
+        sum(size for _, size in nest.bytes_at(arch, level.name)) / level.usable
+        for level in arch.levels
+        if level.usable
+    )
+    assert memory_overflow(cost.counts)[0] == fullest
 
 
 @settings(max_examples=examples(60), deadline=None)
