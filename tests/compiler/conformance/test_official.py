@@ -9,9 +9,10 @@ from accnn.compiler.conformance.judge import Machines, Status, judge
 from accnn.compiler.conformance.passed import no_longer_passed, read_passed
 from accnn.compiler.conformance.runner import run_cases
 from accnn.models.onnx_cases import node_cases
+from tests.thinned import examples
 
 PASSED = read_passed(Path(__file__).parent / "passed.txt")
-OPERATORS, CASES, SEED = 5, 12, 0
+OPERATORS, CASES, SEED = examples(10), examples(30), 0
 
 
 def test_a_sample_of_the_passed_cases_still_passes():

@@ -66,10 +66,14 @@ def test_the_text_is_as_written(name: str, request: pytest.FixtureRequest) -> No
     assert f"{text}\n" == path.read_text(encoding="utf-8")
 
 
-def test_a_node_that_was_folded_is_answered_with_the_operator_that_computes_it(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+@pytest.fixture
+def one_what_if(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Other machines are not looked at: one of them has to do."""
     monkeypatch.setattr(explaining, "machine_changes", lambda arch: machine_changes(arch)[:1])
+
+
+@pytest.mark.usefixtures("one_what_if")
+def test_a_node_that_was_folded_is_answered_with_the_operator_that_computes_it() -> None:
     result = compiled(tiny(), "simba")
     assert [op.kind for op in result.module.graph.ops].count("relu") == 0
 
@@ -237,10 +241,8 @@ def test_what_was_not_scheduled_is_not_explained() -> None:
         accnn.explain(result, "conv")
 
 
-def test_why_a_step_is_not_fused_is_told_where_groups_were_asked_for(
-    f: Explanation, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(explaining, "machine_changes", lambda arch: machine_changes(arch)[:1])
+@pytest.mark.usefixtures("one_what_if")
+def test_why_a_step_is_not_fused_is_told_where_groups_were_asked_for(f: Explanation) -> None:
     fused = compiled(residual(8), "edge-1m", FUSING)
     plan = fused.module.graph_schedule
     assert plan is not None and len(plan.order) > 1

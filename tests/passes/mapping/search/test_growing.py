@@ -22,7 +22,9 @@ PROBLEMS = [
 ]
 
 
-@pytest.mark.parametrize("problem", PROBLEMS, ids=str)
+@pytest.mark.parametrize(
+    "problem", PROBLEMS, ids=lambda item: f"{item.workload}-{item.arch.name}-{item.objective}"
+)
 def test_each_unrolling_grows_as_it_would_alone(problem: MappingProblem) -> None:
     options = unrollings(problem.workload, problem.arch)
 

@@ -14,9 +14,10 @@ from accnn.passes.scheduling.timing.retime import lone_works, timed
 from accnn.passes.scheduling.timing.work import Works
 from tests.flow import compile_graph
 from tests.networks import residual_network
+from tests.thinned import examples
 from tests.tiles import by_themselves, tiles_of
 
-ATTACKS = 4
+ATTACKS = examples(8)
 """Orders that are tried of each schedule."""
 
 
