@@ -13,17 +13,16 @@ from functools import lru_cache
 
 from ....ir.arch import Architecture, Fanout
 from ....ir.errors import InfeasibleError
-from ....ir.mapping import Loop, LoopNest, SpatialLoop, even_nest
+from ....ir.mapping import LoopNest, SpatialLoop
 from ....ir.workload import REDUCTION, Dim, Workload
 from ..mapper import Mapper, MappingResult, MappingStatus
 from ..problem import MappingProblem
-from ..search.growing import Growing, left_of, shares
+from ..search.growing import Growing, all_outside, shares
 from ..search.orders.spatial import Unrolling
 
 _NEAR_MACS = (Dim.C, Dim.R, Dim.S, Dim.G, Dim.K, Dim.Q, Dim.P, Dim.N)
 _FARTHER = (Dim.K, Dim.G, Dim.Q, Dim.P, Dim.N, Dim.C, Dim.R, Dim.S)
 _REDUCTIONS = (Dim.C, Dim.S, Dim.R)
-_SUMS_INSIDE = (Dim.N, Dim.G, Dim.P, Dim.Q, Dim.K, *_REDUCTIONS)
 
 _Unrolled = tuple[tuple[Dim, int], ...]
 """Dimensions with the extents of their unrolled loops."""
@@ -79,13 +78,9 @@ def map_output_stationary(workload: Workload, arch: Architecture) -> MappingResu
 
 def _that_fits(problem: MappingProblem, spatial: Unrolling) -> Unrolling:
     """Return an unrolling, smaller where one step of all other loops does not fit with it."""
-    outermost = problem.machine.off_chip.name
     while True:
-        left = left_of(problem.workload.dims, spatial)
-        loops = {outermost: [Loop(dim, left[dim]) for dim in _SUMS_INSIDE]}
-        nest = even_nest(problem.workload, problem.machine, loops, spatial, problem.bypassed)
         try:
-            nest.verify(problem.machine)
+            all_outside(problem, spatial).verify(problem.machine)
             return spatial
         except InfeasibleError:
             if not spatial:

@@ -63,9 +63,9 @@ class Growing:
         self._levels = [level.name for level in problem.machine.levels]
         self._extents = np.ones((len(unrollings), len(self._levels), len(DIMS)), np.int64)
         for row, spatial in enumerate(unrollings):
-            left = left_of(problem.workload.dims, spatial)
+            left = _left_of(problem.workload.dims, spatial)
             self._extents[row, 0] = [left[dim] for dim in DIMS]
-        self._first = batch_nests([self._nest(row, _WHILE_GROWING) for row in self._rows])
+        self._first = batch_nests([all_outside(problem, spatial) for spatial in unrollings])
 
     def grown(self) -> tuple[LoopNest, ...]:
         """Return the nest of each unrolling, all tiles grown."""
@@ -221,13 +221,21 @@ class Growing:
         )
 
 
-def left_of(dims: Mapping[Dim, int], spatial: Sequence[SpatialLoop]) -> dict[Dim, int]:
-    """Return what unrolled loops leave of each dimension, padded.
+def all_outside(problem: MappingProblem, spatial: Unrolling) -> LoopNest:
+    """Return the nest of an unrolling whose tiles hold one step of it each.
 
     Args:
-        dims: Extents of all dimensions.
+        problem: What is mapped.
         spatial: The unrolled loops.
     """
+    left = _left_of(problem.workload.dims, spatial)
+    loops = [Loop(dim, left[dim]) for dim in (*_WHILE_GROWING, *_REDUCTIONS)]
+    outermost = {problem.machine.off_chip.name: loops}
+    return even_nest(problem.workload, problem.machine, outermost, spatial, problem.bypassed)
+
+
+def _left_of(dims: Mapping[Dim, int], spatial: Sequence[SpatialLoop]) -> dict[Dim, int]:
+    """Return what unrolled loops leave of each dimension, padded."""
     left = dict(dims)
     for loop in spatial:
         left[loop.dim] = math.ceil(left[loop.dim] / loop.extent)
