@@ -12,7 +12,7 @@ from ....ir.isa.instructions import Space
 from ....ir.isa.spaces import space_bytes
 from ....ir.tiles.events import Placement
 from ....ir.tiles.touches import Accesses, OnChip, Storage
-from ..engine.address_space import AT_ONCE, AddressSpace, Claim, Ints, SpaceKey
+from ..engine.address_space import AddressSpace, Claim, Ints, SpaceKey
 from .layouts import Layout
 
 _NOTHING: Ints = np.empty((0, 2), np.int64)
@@ -89,7 +89,7 @@ class Allocators:
             other = space.earliest(tile.occupied, walls, self._sizes[tile.space], quiet)
             if other is not None:
                 low, high = other, other + tile.occupied
-        claim = space.claim(low, high, next_use=AT_ONCE)
+        claim = space.claim(low, high, is_live=True)
         claim = Claim(claim.number, max(claim.begin, self._left.get((item.tile, npu), 0)))
         self._claims[item] = memory, claim
         self._moved[item] = replace(item, npu=npu, address=low)

@@ -8,13 +8,20 @@ known long before one was tried.
 
 from collections.abc import Mapping, Sequence
 
+import numpy as np
+from numpy.typing import NDArray
+
 from ....ir.errors import InfeasibleError, Shortage
 from ....ir.isa.instructions import Space
-from ....ir.tiles.graph import Tile, TileGraph
+from ....ir.tiles.graph import Role, Tile, TileGraph
 from ..engine.address_space import SpaceKey
 from ..engine.blocks import Block, busiest_step
 from .issue_order import Turn
-from .tile_memory import FIXED
+
+Ints = NDArray[np.int64]
+
+FIXED = frozenset({Role.O, Role.INNER})
+"""Roles of tiles that remain until they are done with: they cannot leave and come back."""
 
 
 def check_demand(
@@ -30,12 +37,54 @@ def check_demand(
     Raises:
         InfeasibleError: Tiles that are needed at once do not fit their space.
     """
+    if _fits(graph, order, spaces):
+        return
     for (space, _), needs in demands(graph, order).items():
         _, size = spaces.get(space, (0, 0))
         turn, demand = busiest_step(block for _, block in needs)
         if demand > size:
             needed = [tile for tile, block in needs if block.first <= turn <= block.last]
             raise too_many(graph, [graph.tiles[tile] for tile in needed], size)
+
+
+def _fits(graph: TileGraph, order: Sequence[Turn], spaces: Mapping[Space, tuple[int, int]]) -> bool:
+    """Whether tiles that are needed at once fit each space; there may be many, so in arrays."""
+    tiles, numbers = graph.tiles, list(Space)
+    touched = np.array([tile for turn in order for tile in turn.tiles], np.int64)
+    counts = [len(turn.tiles) for turn in order]
+    position = np.repeat(np.arange(len(order)), counts)
+    npu = np.repeat(np.array([turn.npu for turn in order], np.int64), counts)
+    sizes = np.array([0 if tile.is_resident else tile.occupied for tile in tiles], np.int64)
+    is_fixed = np.array([tile.role in FIXED for tile in tiles], np.bool_)
+    space = np.array([numbers.index(tile.space) for tile in tiles], np.int64)
+    is_shared = np.array([tile.space.is_shared for tile in tiles], np.bool_)
+    memory = len(numbers) * np.where(is_shared[touched], 0, npu) + space[touched]
+    memories: list[int] = np.unique(memory).tolist()
+    for key in memories:
+        _, size = spaces.get(numbers[key % len(numbers)], (0, 0))
+        here = memory == key
+        if _peak(touched[here], position[here], sizes, is_fixed) > size:
+            return False
+    return True
+
+
+def _peak(touched: Ints, position: Ints, sizes: Ints, is_fixed: NDArray[np.bool_]) -> int:
+    """Return the most that the tiles of one memory take at once [byte].
+
+    Args:
+        touched: Tiles, at ascending positions.
+        position: Where each of them is touched.
+        sizes: Of all tiles, 0 of those that are resident [byte].
+        is_fixed: Which of all tiles remain from their first touch to their last one.
+    """
+    moves = ~is_fixed[touched]
+    needed = np.bincount(position, np.where(moves, sizes[touched], 0), position[-1] + 2)
+    remain, at = touched[~moves], position[~moves]
+    first = np.unique(remain, return_index=True)[1]
+    last = len(remain) - 1 - np.unique(remain[::-1], return_index=True)[1]
+    change = np.bincount(at[first], sizes[remain[first]], len(needed))
+    change -= np.bincount(at[last] + 1, sizes[remain[last]], len(needed))
+    return int((needed + np.cumsum(change)).max())
 
 
 def demands(graph: TileGraph, order: Sequence[Turn]) -> dict[SpaceKey, list[tuple[int, Block]]]:

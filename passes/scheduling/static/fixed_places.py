@@ -10,11 +10,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from ....ir.isa.instructions import Space
-from ....ir.tiles.graph import TileGraph
+from ....ir.tiles.graph import Role, TileGraph
 from ..engine.blocks import Block, pack_greedily, peak_bytes
-from .demand import demands
+from .demand import FIXED, demands
 from .issue_order import Turn
-from .tile_memory import FIXED, LOADED
+
+_LOADED = frozenset({Role.W, Role.I, Role.PARAM})
+"""Roles of tiles that come from off-chip memory."""
 
 _SPARE = (1.0, 1.05, 1.1, 1.2, 1.35)
 """How many times their peak inner tiles may take, the least first."""
@@ -82,7 +84,7 @@ def _of_all(
     for ahead in _AHEAD:
         blocks = {
             tile: replace(block, first=max(0, block.first - ahead))
-            if graph.tiles[tile].role in LOADED
+            if graph.tiles[tile].role in _LOADED
             else block
             for tile, block in whole.items()
         }

@@ -17,6 +17,7 @@ from ...base import require_arch
 from ...tiling.groups.group import GroupTiles
 from ...tiling.inner_nest import managed_bytes
 from ...tiling.residency import Residency, parameter_range, residency
+from .attempts import Attempt
 from .demand import check_demand
 from .issue_order import Dealing, Turn, issue_order
 from .lags import MANY, Lags, LagSearch, MixedStripes
@@ -99,7 +100,7 @@ class GroupSchedules:
         Raises:
             InfeasibleError: It does not fit.
         """
-        return best_of(self._first[1].values())
+        return best_of(self._first[1].values()).schedule
 
     @property
     def _tiles(self) -> GroupTiles:
@@ -110,7 +111,7 @@ class GroupSchedules:
         return replace(self._tiles, shares_copies=True)
 
     @cached_property
-    def _in_turn(self) -> Mapping[StripeOrder, TileSchedule]:
+    def _in_turn(self) -> Mapping[StripeOrder, Attempt]:
         """Schedules in which no chain lags, by their order."""
         found = {StripeOrder((), dealing): schedule for dealing, schedule in self._first[1].items()}
         several = self.other_ways and len(require_arch(self.module).npus) > 1
@@ -121,7 +122,7 @@ class GroupSchedules:
         return found
 
     @cached_property
-    def _first(self) -> tuple[GroupTiles, Mapping[Dealing, TileSchedule]]:
+    def _first(self) -> tuple[GroupTiles, Mapping[Dealing, Attempt]]:
         """Tiles and the schedules in which no chain lags, by how accumulations are dealt out.
 
         Rows are kept early only where they must be.
@@ -137,7 +138,7 @@ class GroupSchedules:
         return early, self._dealt(early)
 
     @cached_property
-    def by_order(self) -> Mapping[StripeOrder, TileSchedule]:
+    def by_order(self) -> Mapping[StripeOrder, Attempt]:
         """Schedules that fit, by their order: no chain lags, the most promising ones, the last one.
 
         The last one hands nothing on, so that its lag leaves the order of all others as it is. The
@@ -148,7 +149,7 @@ class GroupSchedules:
         Raises:
             InfeasibleError: Not even those fit in which none does.
         """
-        found: dict[StripeOrder, TileSchedule] = {}
+        found: dict[StripeOrder, Attempt] = {}
         for first, in_turn in self._in_turn.items():
             found[first] = in_turn
             for behind in (*self._promising(first), self._tiles.may_lag[-1:]):
@@ -161,9 +162,7 @@ class GroupSchedules:
             found.update(self._apart(found))
         return found
 
-    def _rolled(
-        self, found: Mapping[StripeOrder, TileSchedule]
-    ) -> Mapping[StripeOrder, TileSchedule]:
+    def _rolled(self, found: Mapping[StripeOrder, Attempt]) -> Mapping[StripeOrder, Attempt]:
         """Return the best of some schedules in which lines can roll again, where they do."""
         rolling = map(self._rolling, _by_rating(found))
         return self._fitting(islice(filter(lambda order: order.rolls, rolling), 1))
@@ -190,9 +189,7 @@ class GroupSchedules:
                 self._known_to_fit[order] = False
         return self._known_to_fit[order]
 
-    def _ready(
-        self, found: Mapping[StripeOrder, TileSchedule]
-    ) -> Mapping[StripeOrder, TileSchedule]:
+    def _ready(self, found: Mapping[StripeOrder, Attempt]) -> Mapping[StripeOrder, Attempt]:
         """Return schedules in which operations begin when they can start: the promising ones.
 
         Lines roll as far as they fit. What is not expected to be clearly faster than some schedules
@@ -241,9 +238,9 @@ class GroupSchedules:
         for behind, cycles in islice(search.options(), _MOST_READY):
             yield known[behind], cycles
 
-    def _fitting(self, orders: Iterable[StripeOrder]) -> Mapping[StripeOrder, TileSchedule]:
+    def _fitting(self, orders: Iterable[StripeOrder]) -> Mapping[StripeOrder, Attempt]:
         """Return the schedules of those orders that fit."""
-        found: dict[StripeOrder, TileSchedule] = {}
+        found: dict[StripeOrder, Attempt] = {}
         for order in orders:
             with suppress(InfeasibleError):
                 found[order] = self._scheduled(order)
@@ -251,9 +248,9 @@ class GroupSchedules:
 
     def _clearly_better(
         self,
-        new: Mapping[StripeOrder, TileSchedule],
-        known: Mapping[StripeOrder, TileSchedule],
-    ) -> Mapping[StripeOrder, TileSchedule]:
+        new: Mapping[StripeOrder, Attempt],
+        known: Mapping[StripeOrder, Attempt],
+    ) -> Mapping[StripeOrder, Attempt]:
         """Return the best of some schedules, if it is clearly better than all that are known.
 
         Nests are compared by what they promise alone, and those that promise little more are often
@@ -264,9 +261,7 @@ class GroupSchedules:
         order, least = _best_order(new), min(map(rating_of, known.values()))
         return {order: new[order]} if rating_of(new[order]) < _CLEARLY * least else {}
 
-    def _apart(
-        self, found: Mapping[StripeOrder, TileSchedule]
-    ) -> Mapping[StripeOrder, TileSchedule]:
+    def _apart(self, found: Mapping[StripeOrder, Attempt]) -> Mapping[StripeOrder, Attempt]:
         """Return the best of some schedules again, first additions apart, where that differs."""
         order = _best_order(found)
         apart = replace(order, is_apart=True)
@@ -276,13 +271,13 @@ class GroupSchedules:
         return {}
 
     @property
-    def all(self) -> tuple[TileSchedule, ...]:
-        """The schedules that fit; at least one.
+    def best(self) -> TileSchedule:
+        """The best schedule.
 
         Raises:
             InfeasibleError: Not even those fit in which no chain lags.
         """
-        return tuple(self.by_order.values())
+        return self.by_order[self.best_order].schedule
 
     @property
     def best_order(self) -> StripeOrder:
@@ -316,7 +311,7 @@ class GroupSchedules:
         Raises:
             InfeasibleError: It does not fit.
         """
-        return self._in_turn.get(order) or self._scheduled(order)
+        return (self._in_turn.get(order) or self._scheduled(order)).schedule
 
     def _tiles_of(self, order: StripeOrder, first: int | None = None) -> GroupTiles:
         """Return the tiles of an order, made once.
@@ -338,13 +333,13 @@ class GroupSchedules:
             )
         return self._known_tiles[plain, first]
 
-    def _scheduled(self, order: StripeOrder) -> TileSchedule:
+    def _scheduled(self, order: StripeOrder) -> Attempt:
         return self._issued(self._ordered(order), order)
 
     def _ordered(self, order: StripeOrder) -> TileGraph:
         return self._tiles_of(order).in_order(behind=order.behind)
 
-    def _issued(self, graph: TileGraph, order: StripeOrder) -> TileSchedule:
+    def _issued(self, graph: TileGraph, order: StripeOrder) -> Attempt:
         turns = self._turns(graph, order)
         return schedule_turns(graph, require_arch(self.module), self._ranges, turns)
 
@@ -365,7 +360,7 @@ class GroupSchedules:
         graph = tiles.in_order(order.behind, MANY)
         return graph, issue_order(graph, len(tiles.arch.npus), order.dealing)
 
-    def _dealt(self, tiles: GroupTiles) -> Mapping[Dealing, TileSchedule]:
+    def _dealt(self, tiles: GroupTiles) -> Mapping[Dealing, Attempt]:
         graph, arch = tiles.in_order(), require_arch(self.module)
         return dealt_schedules(graph, arch, self._ranges, other_ways=self.other_ways)
 
@@ -391,11 +386,11 @@ class GroupSchedules:
         return GroupTiles(module.graph, group.members, group.rows, nests, arch, place, self.first)
 
 
-def _best_order(found: Mapping[StripeOrder, TileSchedule]) -> StripeOrder:
+def _best_order(found: Mapping[StripeOrder, Attempt]) -> StripeOrder:
     return _by_rating(found)[0]
 
 
-def _by_rating(found: Mapping[StripeOrder, TileSchedule]) -> Sequence[StripeOrder]:
+def _by_rating(found: Mapping[StripeOrder, Attempt]) -> Sequence[StripeOrder]:
     """Return orders, the one with the best schedule first."""
     return sorted(found, key=lambda order: rating_of(found[order]))
 

@@ -17,9 +17,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from ....ir.isa.instructions import Unit
-from ....ir.tiles.events import EventKind
 from ....ir.tiles.graph import TileGraph, TileOp
-from ....ir.tiles.schedule import TileSchedule
+from .attempts import Attempt
 from .issue_order import Dealing, issue_order
 
 Lags = tuple[int, ...]
@@ -100,13 +99,13 @@ class MixedStripes:
     Each operation takes as long as it took in a schedule in which no chain lags.
 
     Attributes:
-        in_turn: That schedule.
+        in_turn: What was issued there.
         npus: How many share the work.
         dealing: How accumulations are dealt out.
         ordered: Returns the operations where some chains lag, of so many stripes, the first ones.
     """
 
-    in_turn: TileSchedule
+    in_turn: Attempt
     npus: int
     dealing: Dealing
     ordered: Callable[[Lags, int], TileGraph]
@@ -145,8 +144,7 @@ class MixedStripes:
     def _durations(self) -> Mapping[Hashable, int]:
         """How long each operation took [cycle]."""
         ops = self.in_turn.graph.ops
-        events = (event for event in self.in_turn.events if event.kind is EventKind.COMPUTE)
-        return {_key(ops[event.subject]): event.done - event.begin for event in events}
+        return {_key(ops[number]): cycles for number, cycles in self.in_turn.computed}
 
 
 def _sorted(expected: Mapping[Lags, float]) -> list[Lags]:

@@ -108,7 +108,7 @@ def schedule_operator(module: Module, op: Op, *, other_ways: bool = True) -> Til
             with suppress(InfeasibleError):
                 found += [schedule_static(apart, arch, ranges)] if apart != tiles else []
         return best_of(found)
-    return best_of(GroupSchedules(module, op, other_ways=other_ways).all)
+    return GroupSchedules(module, op, other_ways=other_ways).best
 
 
 def schedule_in_turn(module: Module, op: Op) -> TileSchedule:

@@ -18,7 +18,6 @@ References:
 
 import math
 from collections.abc import Sequence
-from itertools import accumulate, pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -53,40 +52,6 @@ begun, are done, have ended; when the last one that has started is ripe; from wh
 moves bytes has its speed, and when it is done at this speed; whether the queue is pipelined."""
 
 
-class Share(NamedTuple):
-    """Which part of a port a task takes at full speed, above 0 up to 1."""
-
-    port: int
-    part: float
-
-
-class Task(NamedTuple):
-    """One entry of a queue.
-
-    Attributes:
-        waits: Which tasks must have ended before: (queue, how many of its first tasks) pairs.
-        ahead: From its start until it may begin to move bytes: start-up, or fill [cycle].
-        length: How long it moves bytes, if alone [cycle].
-        after: From done to its end [cycle].
-        shares: What it takes of the ports.
-    """
-
-    waits: tuple[tuple[int, int], ...] = ()
-    ahead: int = 0
-    length: int = 0
-    after: int = 0
-    shares: tuple[Share, ...] = ()
-
-
-class Span(NamedTuple):
-    """When a task runs [cycle]."""
-
-    start: int
-    begin: int
-    done: int
-    end: int
-
-
 class Shares(NamedTuple):
     """What tasks take of ports at full speed.
 
@@ -101,15 +66,34 @@ class Shares(NamedTuple):
     part: Floats
 
 
+class Tasks(NamedTuple):
+    """The tasks of all queues, one queue after the other.
+
+    Attributes:
+        first: Which task is the first one of each queue, and how many there are in all.
+        tasks: Of each task: from its start until it may begin to move bytes, which is start-up or
+            fill; how long it moves bytes, if alone; from done to its end [cycle] ``[tasks, 3]``.
+        waits_from: Of each task, which wait is its first one, and how many there are in all.
+        waits: A queue, and how many of its first tasks must have ended ``[., 2]``.
+        shares: What each task takes of the ports.
+    """
+
+    first: Ints
+    tasks: Ints
+    waits_from: Ints
+    waits: Ints
+    shares: Shares
+
+
 class _Queues(NamedTuple):
     """All queues under way, one task after the other.
 
     Attributes:
-        first: Which task is the first one of each queue, and how many there are in all.
-        tasks: A row for each.
-        waits_from: Of each task, which wait is its first one, and how many there are in all.
-        waits: Rows of a queue, and how many of its first tasks must have ended.
-        shares: Of each task.
+        first: As of :class:`Tasks`.
+        tasks: As there.
+        waits_from: As there.
+        waits: As there.
+        shares: As there.
         lines: A row for each queue.
         moving: A row for each queue, of its task that moves bytes.
         asked: What is asked of each port.
@@ -127,62 +111,25 @@ class _Queues(NamedTuple):
     spans: Ints
 
 
-def run_queues(
-    queues: Sequence[Sequence[Task]], pipelined: Sequence[bool], ports: int
-) -> list[list[Span]]:
-    """Return when the tasks of each queue run.
+def run_tasks(given: Tasks, pipelined: Sequence[bool], ports: int) -> Ints:
+    """Return when tasks run: start, begin, done and end of each [cycle] ``[tasks, 4]``.
 
     Args:
-        queues: The tasks of each queue, in order.
+        given: The tasks of each queue, in order.
         pipelined: For each queue, whether fill and drain hide behind its other tasks.
         ports: How many ports there are.
 
     Raises:
         ValueError: Queues wait for each other.
     """
-    tasks = [task for queue in queues for task in queue]
-    lines = np.zeros((len(queues), 9), np.int64)
+    lines = np.zeros((len(pipelined), 9), np.int64)
     lines[:, _RIPE_AT] = lines[:, _FINISH] = _NEVER
     lines[:, _PIPELINED] = pipelined
-    first = _firsts(queues)
-    state = _Queues(
-        first=first,
-        tasks=_rows([(task.ahead, task.length, task.after) for task in tasks], 3),
-        waits_from=_firsts([task.waits for task in tasks]),
-        waits=_rows([wait for task in tasks for wait in task.waits], 2),
-        shares=shares_of([task.shares for task in tasks]),
-        lines=lines,
-        moving=np.zeros((len(queues), 2)),
-        asked=np.zeros(ports),
-        spans=np.zeros((len(tasks), 4), np.int64),
-    )
-    if not _run(state):
+    spans = np.zeros((len(given.tasks), 4), np.int64)
+    moving, asked = np.zeros((len(lines), 2)), np.zeros(ports)
+    if not _run(_Queues(*given, lines=lines, moving=moving, asked=asked, spans=spans)):
         raise ValueError("queues wait for each other")
-    spans = list(map(Span._make, state.spans.tolist()))
-    return [spans[low:high] for low, high in pairwise(first)]
-
-
-def shares_of(tasks: Sequence[Sequence[Share]]) -> Shares:
-    """Return the shares of tasks as arrays.
-
-    Args:
-        tasks: The shares of each.
-    """
-    entries = [share for shares in tasks for share in shares]
-    return Shares(
-        first=_firsts(tasks),
-        port=np.array([share.port for share in entries], np.int64),
-        part=np.array([share.part for share in entries], np.float64),
-    )
-
-
-def _firsts(items: Sequence[Sequence[object]]) -> Ints:
-    """Return where each sequence begins if one follows the other, and where the last one ends."""
-    return np.fromiter(accumulate(map(len, items), initial=0), np.int64, len(items) + 1)
-
-
-def _rows(rows: Sequence[tuple[int, ...]], width: int) -> Ints:
-    return np.array(rows, np.int64).reshape(-1, width)
+    return spans
 
 
 @entry

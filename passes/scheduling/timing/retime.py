@@ -1,32 +1,19 @@
 """Tell when the events of a schedule run on the machine: waits, work and the clock."""
 
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import NamedTuple
+from itertools import accumulate
+
+import numpy as np
 
 from ....ir.arch import Architecture
 from ....ir.isa.instructions import Unit
 from ....ir.proof import Scope
 from ....ir.tiles.events import Event
-from ....ir.tiles.hazards import ScheduleHazards, Ticks, waits_for
+from ....ir.tiles.hazards import ScheduleHazards, waits_for
 from ....ir.tiles.schedule import TileSchedule
 from ....ir.tiles.touches import Accesses
-from .clock import Share, Span, Task, run_queues
+from .issued import IssuedEvents, times_of
 from .work import Work, Works
-from .work_bound import work_bound
-
-
-class Issued(NamedTuple):
-    """What is known of an event when it is issued, before it has a time.
-
-    Attributes:
-        waits: Per queue, the number of its last event that has to end before; not of its own.
-        work: What it does.
-    """
-
-    waits: Ticks
-    work: Work
 
 
 def timed(schedule: TileSchedule, arch: Architecture) -> TileSchedule:
@@ -43,7 +30,7 @@ def timed(schedule: TileSchedule, arch: Architecture) -> TileSchedule:
     return clocked(schedule, works, issued_events(schedule, works))
 
 
-def issued_events(schedule: TileSchedule, works: Works) -> tuple[Issued, ...]:
+def issued_events(schedule: TileSchedule, works: Works) -> IssuedEvents:
     """Return what each event of a schedule waits for, and does.
 
     Args:
@@ -51,16 +38,27 @@ def issued_events(schedule: TileSchedule, works: Works) -> tuple[Issued, ...]:
         works: Of its tiles on the machine.
     """
     hazards = ScheduleHazards(schedule)
-    queues, lengths = queue_numbers(schedule.events), Counter[int]()
-    found: list[Issued] = []
-    for number, event in enumerate(schedule.events):
-        queue = queues[event.unit, event.index]
+    numbers = queue_numbers(schedule.events)
+    queues = [numbers[event.unit, event.index] for event in schedule.events]
+    lengths, distinct = [0] * len(numbers), dict[Work, int]()
+    work, counts, waits = list[int](), list[int](), list[tuple[int, int]]()
+    for number, (event, queue) in enumerate(zip(schedule.events, queues, strict=True)):
         upcoming = hazards.before(number)
-        work = works.of(event, memory_owner(hazards.accesses, number))
-        found.append(Issued(waits_for((upcoming.waits,), queue), work))
+        found = works.of(event, memory_owner(hazards.accesses, number))
+        work.append(distinct.setdefault(found, len(distinct)))
+        before = sorted(waits_for((upcoming.waits,), queue).items())
+        counts.append(len(before))
+        waits += before
         lengths[queue] += 1
         upcoming.note(queue, lengths[queue])
-    return tuple(found)
+    return IssuedEvents(
+        engines=tuple(numbers),
+        queue=np.array(queues, np.int64),
+        work=np.array(work, np.int64),
+        works=tuple(distinct),
+        waits_from=np.array([0, *accumulate(counts)], np.int64),
+        waits=np.array(waits, np.int64).reshape(-1, 2),
+    )
 
 
 def queue_numbers(events: Iterable[Event]) -> Mapping[tuple[Unit, int], int]:
@@ -73,18 +71,27 @@ def queue_numbers(events: Iterable[Event]) -> Mapping[tuple[Unit, int], int]:
     return {engine: number for number, engine in enumerate(engines)}
 
 
-def clocked(schedule: TileSchedule, works: Works, issued: Sequence[Issued]) -> TileSchedule:
+def clocked(schedule: TileSchedule, works: Works, issued: IssuedEvents) -> TileSchedule:
     """Return a schedule with its times, where it is known what each event waits for.
 
     Args:
         schedule: Its times do not matter.
         works: Of its tiles on the machine.
-        issued: Of each event, what it waits for and does; queues as :func:`queue_numbers` has them.
+        issued: What its events wait for and do.
     """
-    run = _Clocking(schedule, works, issued)
-    for number in range(len(schedule.events)):
-        run.add(number)
-    return run.finish()
+    spans = issued.spans(works).tolist()
+    events = tuple(_at(event, span) for event, span in zip(schedule.events, spans, strict=True))
+    found = schedule.rescheduled(events=events, cycles=last_end(events))
+    if found.scope is Scope.ALL_SCHEDULES:
+        return found
+    bound = issued.bound(works)
+    scope = Scope.GIVEN_EVENTS if bound else None
+    return found.rescheduled(cycles_lower_bound=bound, scope=scope)
+
+
+def _at(event: Event, span: Sequence[int]) -> Event:
+    start, end, fill, drain = times_of(event.unit, span)
+    return event.at(start, end, fill=fill, drain=drain)
 
 
 def lone_works(schedule: TileSchedule, arch: Architecture) -> tuple[Work, ...]:
@@ -94,78 +101,6 @@ def lone_works(schedule: TileSchedule, arch: Architecture) -> tuple[Work, ...]:
         works.of(event, memory_owner(accesses, number))
         for number, event in enumerate(schedule.events)
     )
-
-
-@dataclass
-class _Clocking:
-    """One schedule on its way to the clock.
-
-    Attributes:
-        schedule: Its times do not matter.
-        works: Of its tiles.
-        issued: Of each event, what it waits for and does.
-        tasks: Per queue.
-        members: Per queue the numbers of its events.
-    """
-
-    schedule: TileSchedule
-    works: Works
-    issued: Sequence[Issued]
-    tasks: list[list[Task]] = field(init=False)
-    members: list[list[int]] = field(init=False)
-    _shapes: dict[Work, Task] = field(default_factory=dict[Work, Task])
-
-    def __post_init__(self) -> None:
-        self.queues = queue_numbers(self.schedule.events)
-        self.tasks = [[] for _ in self.queues]
-        self.members = [[] for _ in self.queues]
-        self.bandwidths = self.works.ports.bandwidths
-        self.ports = {name: number for number, name in enumerate(self.bandwidths)}
-
-    def add(self, number: int) -> None:
-        """Take the next event."""
-        event, (waits, work) = self.schedule.events[number], self.issued[number]
-        queue = self.queues[event.unit, event.index]
-        self.members[queue].append(number)
-        # as `_replace` would, but for many events
-        self.tasks[queue].append(Task(tuple(sorted(waits.items())), *self._task(work)[1:]))
-
-    def _task(self, work: Work) -> Task:
-        if work not in self._shapes:
-            length = self.works.length(work)
-            self._shapes[work] = Task(
-                ahead=work.lead + work.fill,
-                length=length,
-                after=work.drain,
-                shares=tuple(
-                    Share(self.ports[port], size / (self.bandwidths[port] * length))
-                    for port, size in work.moved
-                ),
-            )
-        return self._shapes[work]
-
-    def finish(self) -> TileSchedule:
-        """Return the schedule with its times and its bound."""
-        pipelined = [unit is Unit.MX for unit, _ in self.queues]
-        spans = run_queues(self.tasks, pipelined, len(self.ports))
-        events: list[Event] = list(self.schedule.events)
-        for queue, numbers in enumerate(self.members):
-            for number, span in zip(numbers, spans[queue], strict=True):
-                events[number] = _at(events[number], span)
-        found = self.schedule.rescheduled(events=tuple(events), cycles=last_end(events))
-        if found.scope is Scope.ALL_SCHEDULES:
-            return found
-        pairs = zip(events, self.issued, strict=True)
-        bound = work_bound(((event.unit, item.work) for event, item in pairs), self.works)
-        scope = Scope.GIVEN_EVENTS if bound else None
-        return found.rescheduled(cycles_lower_bound=bound, scope=scope)
-
-
-def _at(event: Event, span: Span) -> Event:
-    if event.unit is Unit.MX:
-        fill, drain = span.begin - span.start, span.end - span.done
-        return event.at(span.start, span.end, fill=fill, drain=drain)
-    return event.at(span.start, span.end)
 
 
 def memory_owner(accesses: Accesses, number: int) -> int:

@@ -40,7 +40,6 @@ from accnn.passes.scheduling.check import check_schedule
 from accnn.passes.scheduling.map_operators import MapOperators
 from accnn.passes.scheduling.schedule_in_order import ScheduleInOrder
 from accnn.passes.scheduling.static.schedule_tiles import ScheduleTiles
-from accnn.passes.scheduling.timing.clock import Share, run_queues
 from accnn.passes.scheduling.timing.spread import link_loads
 from accnn.passes.tiling.inner_nest import managed_bytes
 from accnn.runtime_sim.array.run import run_on
@@ -72,6 +71,7 @@ from tests.passes.analysis.test_bounds_attacked import assert_no_bound_is_beaten
 from tests.passes.analysis.test_mesh_load import MACHINES, check_links
 from tests.passes.scheduling.cosma.oracle import forks, problems
 from tests.passes.scheduling.timing.operators import alone, predicted, simulated
+from tests.passes.scheduling.timing.queues import Share, run_queues
 from tests.passes.scheduling.timing.test_clock import (
     PARTS,
     PORTS,

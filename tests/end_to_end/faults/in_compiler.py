@@ -434,8 +434,8 @@ _TILES = (
     ),
     Fault(
         "every operation clears its sums",
-        "passes/scheduling/static/static.py",
-        "clear = op.accumulates and (op.out, op.sums) not in self.cleared",
+        "passes/scheduling/static/tables.py",
+        "clear = op.accumulates and (op.out, op.sums) not in cleared",
         "clear = op.accumulates",
         Exam.RUN,
     ),
@@ -448,17 +448,24 @@ _TILES = (
     ),
     Fault(
         "sums leave without a spill",
-        "passes/scheduling/static/static.py",
-        "if is_sum and self.written.get(tile, 0) > 0:",
-        "if is_sum and self.written.get(tile, 0) > 1:",
+        "passes/scheduling/engine/kernel/turns.py",
+        "if t.tiles[tile, KIND] == SUMS and s.tiles[tile, WRITTEN] > 0:",
+        "if t.tiles[tile, KIND] == SUMS and s.tiles[tile, WRITTEN] > 1:",
         Exam.RUN,
     ),
     Fault(
         "tiles overlap by a byte",
-        "passes/scheduling/static/tile_memory.py",
-        "claim = self.space.claim(address, address + size, next_use=next_use)",
-        "claim = self.space.claim(address, address + size - 1, next_use=next_use)",
+        "passes/scheduling/engine/kernel/memory.py",
+        "next_use, end = _next_use(s, o, copy), address + t.tiles[tile, BYTES]",
+        "next_use, end = _next_use(s, o, copy), address + t.tiles[tile, BYTES] - 1",
         Exam.RUN,
+    ),
+    Fault(
+        "what takes the place of others is expected not to wait for them",
+        "passes/scheduling/engine/kernel/contents.py",
+        "_merge(s.contents.ticks[block, BEFORE], ticks[row])",
+        "_merge(s.contents.ticks[block, BEFORE], ticks[BEFORE])",
+        Exam.EVENTS,
     ),
 )
 
@@ -486,9 +493,9 @@ _VECTOR = (
     ),
     Fault(
         "fill of the array told as waiting",
-        "passes/scheduling/timing/retime.py",
-        "fill, drain = span.begin - span.start, span.end - span.done",
-        "fill, drain = 0, span.end - span.done",
+        "passes/scheduling/timing/issued.py",
+        "return start, end, begin - start, end - done",
+        "return start, end, 0, end - done",
         Exam.EVENTS,
     ),
 )

@@ -276,10 +276,10 @@ def _of_group(
     first = None if count <= _SEVERAL else _SEVERAL
     several = _begun(asked, solvers, guide, first)
     if first is None:
-        return counted(best_of(several.all))
+        return counted(several.best)
     order, few = several.best_order, replace(several, first=_FEW)
     begun = few.with_order(order)
-    return _continued(counted(begun), counted(several.by_order[order]), count)
+    return _continued(counted(begun), counted(several.best), count)
 
 
 def _begun(

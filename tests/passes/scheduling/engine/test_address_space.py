@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from accnn.passes.scheduling.engine.address_space import AT_ONCE, NEVER, AddressSpace
+from accnn.passes.scheduling.engine.address_space import AddressSpace
 
 
 def held(*ranges: tuple[int, int, int]) -> AddressSpace:
@@ -48,7 +48,7 @@ def test_space_in_pieces_is_none():
 
 def test_live_contents_are_walls_until_they_leave():
     space = AddressSpace()
-    claim = space.claim(10, 20, next_use=AT_ONCE)
+    claim = space.claim(10, 20, is_live=True)
 
     assert space.earliest(16, (), 30) is None
     assert space.earliest(8, (), 30) == 0
@@ -72,10 +72,7 @@ def test_the_address_is_the_best_of_all(claims):
     for low, size, end, remains in claims:
         if live[low : low + size].any():
             continue
-        claim = space.claim(low, low + size)
-        space.use(claim, end)
-        if remains:
-            space.needed(claim, AT_ONCE)
+        space.use(space.claim(low, low + size, is_live=remains), end)
         held_until[low : low + size] = max(end, held_until[low : low + size].max())
         live[low : low + size] = remains
 
@@ -89,26 +86,11 @@ def test_the_address_is_the_best_of_all(claims):
         assert soonest[found] == min(soonest.values())
 
 
-@settings(deadline=None, max_examples=100)
-@given(
-    st.lists(st.tuples(st.integers(0, 30), st.integers(1, 9), st.integers(0, 9))),
-    st.integers(1, 12),
-    st.integers(-1, 4),
-    st.booleans(),
-)
-def test_what_leaves_is_needed_last_of_all(claims, size, horizon, high):
-    """Every address is tried: nowhere would only contents leave that are needed later."""
-    space, uses = AddressSpace(), [NEVER] * 40
-    for low, extent, next_use in claims:
-        end = min(40, low + extent)
-        if all(use == NEVER for use in uses[low:end]):
-            space.claim(low, end, next_use=next_use)
-            uses[low:end] = [next_use] * (end - low)
+def test_there_is_space_for_any_number_of_contents():
+    space = AddressSpace()
+    for number in range(300):
+        space.use(space.claim(2 * number, 2 * number + 1, is_live=number % 2 == 0), number)
 
-    found = space.last_needed(size, (0, 40), high=high, horizon=horizon, quiet=0)
-
-    soonest = {at: min(uses[at : at + size]) for at in range(41 - size)}
-    fitting = [use for use in soonest.values() if use > horizon]
-    assert (found is None) == (not fitting)
-    if found is not None:
-        assert soonest[found] == max(fitting)
+    assert [space.free_at(2 * at, 2 * at + 2) for at in range(300)] == [*range(300)]
+    assert space.earliest(3, (), 600) == 1
+    assert space.earliest(4, (), 600) is None

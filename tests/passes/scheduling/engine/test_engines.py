@@ -1,7 +1,6 @@
 """Gaps of engines and of transfers, against lists of cycles."""
 
 from dataclasses import replace
-from itertools import pairwise
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -28,9 +27,18 @@ def test_work_goes_into_the_first_gap_that_is_long_enough(jobs: list[tuple[int, 
         engine.occupy(first, cycles)
         busy[first : first + cycles] = [True] * cycles
 
-    spans = list(zip(engine.starts, engine.ends, strict=True))
-    assert all(before[1] < after[0] for before, after in pairwise(spans))
-    assert sum(end - start for start, end in spans) == sum(busy)
+        assert engine.free_at == 400 - busy[::-1].index(True)
+
+
+def test_an_engine_can_be_busy_any_number_of_times():
+    engine = Engine()
+    for number in reversed(range(200)):
+        engine.occupy(3 * number, 2)
+
+    assert [engine.first_gap(3 * number, 1) for number in range(200)] == [*range(2, 600, 3)]
+    for number in range(199):
+        engine.occupy(3 * number + 2, 1)
+    assert engine.first_gap(0, 1) == engine.free_at == 599
 
 
 def machine(*, startup: int, channels: int, is_shared: bool) -> Architecture:

@@ -15,7 +15,7 @@ from accnn.passes.scheduling.static.group_schedules import GroupSchedules
 from accnn.passes.scheduling.static.issue_order import issue_order
 from accnn.passes.scheduling.static.static import schedule_static
 from accnn.passes.tiling.residency import unit_of
-from tests.passes.scheduling.static.test_static import product
+from tests.passes.scheduling.static.products import product
 from tests.passes.tiling.groups.fused import bottleneck, planned, with_nests
 from tests.thinned import examples
 

@@ -29,9 +29,9 @@ def test_stripes_that_do_not_fill_all_npus_are_dealt_on(network: str, saved: flo
 
     dealt = [item for order, item in found.by_order.items() if order.dealing is Dealing.ON]
 
-    assert best_of(dealt).cycles < (1 - saved) * best_of(plain.all).cycles
-    assert best_of(found.all).cycles <= best_of(dealt).cycles
-    best_of(dealt).verify()
+    assert best_of(dealt).cycles < (1 - saved) * plain.best.cycles
+    assert found.best.cycles <= best_of(dealt).cycles
+    best_of(dealt).schedule.verify()
 
 
 def lines_of_many_channels(channels: int = 128) -> tuple[Graph, Mapping[str, Array]]:
@@ -58,7 +58,7 @@ def test_npus_share_the_copies_of_rows_where_one_would_keep_all_waiting():
     assert set(copied) == {128 * 4 * 24 // 4}
     changes_of_lines = 12 - 2  # the last of twelve stripes reads no row that is new
     assert len(copied) == 4 * changes_of_lines
-    joined = replace(module, tile_schedule=join(module, [best], "static"))
+    joined = replace(module, tile_schedule=join(module, [best.schedule], "static"))
     compiled = lowered_with(joined)
     assert compiled.wrong(compiled.run(detect_races=True)) == []
 
@@ -82,11 +82,11 @@ def test_lines_roll_where_copies_of_rows_take_long(arch: str):
     module = mapped(graph, data, arch, (group,))
     found = GroupSchedules(module, group_op(graph, group))
 
-    best = found.by_order[found.best_order]
+    best = found.best
 
     assert found.best_order.rolls == {"a"}
     assert not any(best.graph.keeps(op) for op in best.graph.ops)
-    copying = replace(found, other_ways=False).all
+    copying = [*replace(found, other_ways=False).by_order.values()]
     assert best.cycles < min(item.cycles for item in copying)
     assert best.transferred_bytes == copying[0].transferred_bytes
     compiled = lowered_with(replace(module, tile_schedule=join(module, [best], "static")))

@@ -11,7 +11,7 @@ from tests.networks import NetworkBuilder
 from tests.passes.tiling.groups.fused import compile_fused, softmax
 from tests.tiles import tiles_of
 
-from .test_static import product
+from .products import product
 
 
 def test_one_npu_keeps_the_order_of_the_nest_and_finishes_at_once():

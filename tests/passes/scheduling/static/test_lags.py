@@ -15,7 +15,7 @@ from accnn.ir.isa.instructions import Unit
 from accnn.ir.tiles.events import EventKind
 from accnn.passes.scheduling.static.group_schedules import GroupSchedules, StripeOrder
 from accnn.passes.scheduling.static.lags import Lags
-from accnn.passes.scheduling.static.static import best_of, rating
+from accnn.passes.scheduling.static.static import rating
 from tests.inputs import Array
 from tests.networks import NetworkBuilder, per_tensor
 from tests.passes.tiling.groups.fused import bottleneck, inverted, mapped
@@ -74,7 +74,7 @@ def test_what_is_chosen_is_near_the_best_of_all_lags(network: str, rows: int):
     found = schedules(network, rows)
     ratings = every(found)
 
-    best = best_of(found.all)
+    best = found.best
 
     chosen = rating(best.cycles, best.transferred_bytes)
     assert chosen <= ratings[()]
@@ -85,7 +85,7 @@ def test_what_is_chosen_is_near_the_best_of_all_lags(network: str, rows: int):
 def test_a_chain_lags_where_the_array_would_wait_for_the_vector_unit(network: str):
     found = schedules(network, 1)
 
-    assert best_of(found.all).cycles < 0.9 * found.in_turn.cycles
+    assert found.best.cycles < 0.9 * found.in_turn.cycles
 
 
 def test_where_space_is_short_no_chain_lags():
@@ -104,7 +104,8 @@ def test_one_stripe_has_nothing_to_lag_behind():
 def test_members_of_a_group_are_verified_whatever_lags():
     found = schedules("pooled", 2)
 
-    for schedule in found.by_order.values():
+    for attempt in found.by_order.values():
+        schedule = attempt.schedule
         schedule.verify()
 
 

@@ -62,7 +62,7 @@ def makespan(stripes: ReadyStripes, found: ReadyOrder) -> int:
                     start = max(start, written.get((tile, row), 0))
             for row in graph.rows(op, op.out) or ():
                 start = max(start, read.get((op.out, row - graph.tiles[op.out].rolls), 0))
-            end = free[op.unit, turn.npu] = start + stripes.operations[number].cycles[turn.npu]
+            end = free[op.unit, turn.npu] = start + stripes.cycles[number, turn.npu]
             for row in graph.rows(op, op.out) or (None,):
                 written[op.out, row] = max(end, written.get((op.out, row), 0))
             for tile in op.reads:

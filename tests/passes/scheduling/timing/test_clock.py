@@ -8,14 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from accnn.passes.scheduling.timing.clock import (
-    Share,
-    Span,
-    Task,
-    fair_speeds,
-    run_queues,
-    shares_of,
-)
+from accnn.passes.scheduling.timing.clock import fair_speeds
+from tests.passes.scheduling.timing.queues import Share, Span, Task, run_queues, shares_of
 from tests.thinned import examples
 
 PORTS = 3

@@ -9,11 +9,11 @@ import pytest
 from accnn.backend.load import load_architecture
 from accnn.ir.isa.instructions import Unit
 from accnn.ir.proof import Scope
-from accnn.passes.scheduling.timing.clock import Share, Task, run_queues
 from accnn.passes.scheduling.timing.retime import lone_works, timed
 from accnn.passes.scheduling.timing.work import Works
 from tests.flow import compile_graph
 from tests.networks import residual_network
+from tests.passes.scheduling.timing.queues import Share, Task, run_queues
 from tests.thinned import examples
 from tests.tiles import by_themselves, tiles_of
 
