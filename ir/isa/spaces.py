@@ -6,6 +6,9 @@ from ..arch import Architecture
 from ..workload import Operand
 from .instructions import Space
 
+ON_CHIP = (Space.GB, Space.WB, Space.AB, Space.PB)
+"""Spaces that tiles lie in while operations read or write them."""
+
 
 def accumulator_level(arch: Architecture) -> str | None:
     """Return the innermost level below the scratchpad that holds outputs, ``None`` if none."""

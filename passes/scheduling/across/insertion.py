@@ -16,119 +16,28 @@ References:
     Heterogeneous Computing. IEEE TPDS 13(3), 2002 (insertion-based list scheduling).
 """
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TypeAlias
 
 import numpy as np
-import numpy.typing as npt
+from numpy.typing import NDArray
 
-from ....ir.arch import Architecture
-from ....ir.graph_schedule import GraphSchedule
 from ....ir.isa.instructions import Space, Unit
-from ....ir.tiles.events import INWARDS, Event, Placement
+from ....ir.tiles.events import Placement
 from ....ir.tiles.schedule import TileSchedule
-from ....ir.tiles.touches import Accesses, OffChip, OnChip, Storage, Touch, Touches
-from ..engine.address_space import SpaceKey
-from ..engine.engines import Engines
-from ..timing.ports import Ports
-from ..timing.retime import lone_works
-from .allocators import Allocators
-from .layouts import Layout, layouts
+from ..engine.kernel.gaps import END
+from ..engine.kernel.insertion import (
+    OWNER,
+    PLACED,
+    InsertionArrays,
+    PolicyArrays,
+    insert_events,
+    nothing_inserted,
+)
+from .tables import InTurn
 
-Times: TypeAlias = npt.NDArray[np.int64]
-"""Per cell of a tensor, or row of a tile that rolls, when it was written or read [cycle]."""
-
-
-@dataclass(slots=True)
-class Contents:
-    """What has been written so far, and read of tiles that roll; local to one scheduling run."""
-
-    accesses: Accesses
-    _tiles: dict[Storage, int] = field(default_factory=dict[Storage, int])
-    _cells: dict[Storage, Times] = field(default_factory=dict[Storage, Times])
-    _read: dict[Storage, Times] = field(default_factory=dict[Storage, Times])
-
-    def written(self, touch: Touch) -> int:
-        """Return when all that is read was written; 0 for what was there before [cycle]."""
-        if touch.cells is None:
-            return self._tiles.get(touch.storage, 0)
-        if touch.storage not in self._cells:
-            return 0
-        return int(self._cells[touch.storage][list(touch.cells)].max())
-
-    def write(self, touch: Touch, end: int) -> None:
-        """Note that something is written at a cycle."""
-        storage = touch.storage
-        if touch.cells is None:
-            self._tiles[storage] = max(self._tiles.get(storage, 0), end)
-            return
-        self._note(self._cells, touch, end)
-
-    def replaced(self, touch: Touch) -> int:
-        """Return when the rows were last touched whose place a write of new ones takes [cycle]."""
-        storage = touch.storage
-        if not isinstance(storage, Placement) or touch.cells is None:
-            return 0
-        rolls = self.accesses.graph.tiles[storage.tile].rolls
-        old = [row - rolls for row in touch.cells if row >= rolls]
-        times = (found[storage][old] for found in (self._cells, self._read) if storage in found)
-        return max((int(item.max(initial=0)) for item in times), default=0)
-
-    def read(self, touch: Touch, end: int) -> None:
-        """Note that something is read until a cycle; of what does not roll, nothing changes."""
-        if isinstance(touch.storage, Placement) and touch.cells is not None:
-            self._note(self._read, touch, end)
-
-    def _note(self, times: dict[Storage, Times], touch: Touch, end: int) -> None:
-        storage, cells = touch.storage, list(touch.cells or ())
-        assert isinstance(storage, OnChip | OffChip | Placement)
-        if storage not in times:
-            times[storage] = np.zeros(self.accesses.parts(storage), np.int64)
-        times[storage][cells] = np.maximum(times[storage][cells], end)
-
-    def forget(self, storage: Storage) -> None:
-        """Note that a tensor is about to be brought in anew."""
-        self._cells.pop(storage, None)
-
-
-@dataclass(frozen=True)
-class InTurn:
-    """Operators one after the other, with what each event touches and takes, worked out once.
-
-    Attributes:
-        schedule: The operators.
-        plan: Tells which tensors are resident.
-        arch: The machine.
-    """
-
-    schedule: TileSchedule
-    plan: GraphSchedule
-    arch: Architecture
-
-    @cached_property
-    def accesses(self) -> Accesses:
-        """Tells what events touch."""
-        return Accesses(self.schedule)
-
-    @cached_property
-    def touches(self) -> tuple[Touches, ...]:
-        """What every event touches."""
-        return tuple(self.accesses.of(number) for number in range(len(self.schedule.events)))
-
-    @cached_property
-    def layouts(self) -> Mapping[tuple[int, SpaceKey], Layout]:
-        """How the tiles of each operator lie in each memory."""
-        return layouts(self.accesses)
-
-    @cached_property
-    def cycles(self) -> tuple[int, ...]:
-        """How long every event takes alone, without fill and drain: they mostly hide [cycle]."""
-        bandwidths = Ports(self.arch).bandwidths
-        works = lone_works(self.schedule, self.arch)
-        cycles = {work: work.lead + work.length(bandwidths) for work in dict.fromkeys(works)}
-        return tuple(cycles[work] for work in works)
+Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -148,158 +57,122 @@ class InsertionPolicy:
     deal: bool = False
 
 
-def insert(given: InTurn, policy: InsertionPolicy) -> TileSchedule:
-    """Return the events in their new order, with the times at which they were inserted.
+def insert(given: InTurn, policy: InsertionPolicy) -> "Inserted":
+    """Insert all events.
 
     Args:
         given: All operators, layer by layer.
         policy: What is free.
     """
-    allocators = Allocators(given.accesses, given.layouts, given.plan, given.arch)
-    run = _Insertion(given, policy, Contents(given.accesses), allocators, Engines(given.arch))
-    numbers = given.schedule.by_step
-    for step in range(len(given.schedule.graph.operators)):
-        run.add_step(step, numbers.get(step, ()))
-    return run.finish()
+    arrays, free = given.arrays, _policy(given, policy)
+    npus, tiles = np.arange(len(given.arch.npus)), len(given.schedule.graph.tiles)
+    sizes = given.engines, given.memories, tiles * len(npus)
+    run, cycles = nothing_inserted(arrays, free, *sizes), 0
+    for numbers in given.steps:
+        if policy.deal:
+            npus = np.array(dealt(_work(given, numbers), _free_from(given, run)), np.int64)
+        cycles = max(cycles, int(insert_events(arrays, free, npus, numbers, run)))
+    placed = run.storages[:, (PLACED, OWNER)].copy()
+    return Inserted(given, run.times[:-1], placed, cycles)
 
 
-@dataclass
-class _Insertion:
-    """The new schedule in the making."""
-
-    given: InTurn
-    policy: InsertionPolicy
-    contents: Contents
-    allocators: Allocators
-    engines: Engines
-    events: list[Event] = field(default_factory=list[Event])
-    touching: dict[Placement, list[int]] = field(default_factory=dict[Placement, list[int]])
-    step: int = -1
-    npus: tuple[int, ...] = ()
-    begun: dict[tuple[Unit, int, bool], int] = field(
-        default_factory=dict[tuple[Unit, int, bool], int]
+def _policy(given: InTurn, policy: InsertionPolicy) -> PolicyArrays:
+    return PolicyArrays(
+        moves=np.array([space in policy.moving for _, space, _ in given.layouts] + [False]),
+        ordered=np.array([unit in policy.ordered for unit, *_ in given.queues] + [False]),
     )
 
-    def add_step(self, step: int, numbers: Sequence[int]) -> None:
-        """Insert the events of an operator."""
-        self.step, self.npus = step, tuple(range(len(self.given.arch.npus)))
-        self.begun.clear()
-        if self.policy.deal:
-            self.npus = dealt(self._work(numbers), self.engines)
-        for number in numbers:
-            self._add(number)
 
-    def _work(self, numbers: Sequence[int]) -> list[int]:
-        """Return the cycles that each NPU works for the events of an operator."""
-        work = [0] * len(self.given.arch.npus)
-        for number in numbers:
-            event = self.given.schedule.events[number]
-            if event.unit is not Unit.DMA:
-                work[event.index] += self.given.cycles[number]
-        return work
-
-    def _add(self, number: int) -> None:
-        """Insert the next event."""
-        touches, event = self.given.touches[number], self.given.schedule.events[number]
-        if self.given.accesses.starts_residence(number):
-            for touch in touches.writes:
-                self.allocators.forget(touch.storage)
-                self.contents.forget(touch.storage)
-        cycles = self.given.cycles[number]
-        added = self._run(event, cycles, self._ready(event, cycles, touches))
-        self.events.append(added)
-        self.begun[_queue(event)] = added.start
-        self._note(number, touches, added.end)
-
-    def _ready(self, event: Event, cycles: int, touches: Touches) -> int:
-        """Return when the contents that an event reads and the space that it fills are there."""
-        ready = max((self.contents.written(touch) for touch in touches.reads), default=0)
-        ready = max([ready, *(self.contents.replaced(touch) for touch in touches.writes)])
-        if event.unit in self.policy.ordered:
-            ready = max(ready, self.begun.get(_queue(event), 0))
-
-        def quiet() -> int:
-            return self._first_gap(event, cycles, ready)
-
-        return max([ready, *(self._free_from(touch.storage, quiet) for touch in touches.both)])
-
-    def _first_gap(self, event: Event, cycles: int, ready: int) -> int:
-        """Return when an engine could run an event, as far as it is concerned."""
-        if event.unit is Unit.DMA:
-            return self.engines.transfer_gap(event.kind, cycles, ready)[0]
-        return self.engines.of(event.unit, self.npus[event.index]).first_gap(ready, cycles)
-
-    def _free_from(self, storage: Storage, quiet: Callable[[], int]) -> int:
-        """Return when a content's space is free, given at its first use; 0 off chip [cycle].
-
-        Args:
-            storage: Of the content.
-            quiet: Tells until when it cannot be used anyway [cycle].
-        """
-        begin = self.allocators.begin(storage)
-        if begin is not None:
-            return begin
-        if isinstance(storage, OnChip):
-            return self.allocators.hold(storage)
-        if isinstance(storage, Placement):
-            space = self.given.schedule.graph.tiles[storage.tile].space
-            npu = space.owner(self.npus[storage.npu])
-            wait = quiet() if space in self.policy.moving else None
-            return self.allocators.place(storage, self.step, npu, wait)
-        return 0
-
-    def _run(self, event: Event, cycles: int, ready: int) -> Event:
-        """Put an event into the first gap of its engine, or of any DMA channel."""
-        if event.unit is Unit.DMA:
-            start, index = self.engines.transfer(event.kind, cycles, ready)
-        else:
-            index = self.npus[event.index]
-            start = self.engines.work(event.unit, index, cycles, ready)
-        return event.at(start, start + cycles, index=index)
-
-    def _note(self, number: int, touches: Touches, end: int) -> None:
-        """Record what an event touched, and who leaves with it."""
-        for touch in touches.writes:
-            self.contents.write(touch, end)
-        for touch in touches.reads:
-            self.contents.read(touch, end)
-        for touch in touches.both:
-            storage = touch.storage
-            self.allocators.use(storage, end)
-            if isinstance(storage, Placement):
-                self.touching.setdefault(storage, []).append(number)
-                if storage.last_event == number:
-                    self.allocators.leave(storage)
-
-    def finish(self) -> TileSchedule:
-        """Return the schedule, its events sorted by time."""
-        order = sorted(range(len(self.events)), key=lambda number: self.events[number].start)
-        position = {number: place for place, number in enumerate(order)}
-        placements = [
-            replace(
-                self.allocators.moved(item),
-                first_event=min(position[number] for number in numbers),
-                last_event=max(position[number] for number in numbers),
-            )
-            for item, numbers in self.touching.items()
-        ]
-        return self.given.schedule.rescheduled(
-            scheduler="across",
-            events=tuple(self.events[number] for number in order),
-            placements=tuple(sorted(placements, key=lambda item: item.first_event)),
-            cycles=max((event.end for event in self.events), default=0),
-        )
+def _work(given: InTurn, numbers: Ints) -> tuple[int, ...]:
+    """Return the cycles that each NPU works for the events of an operator."""
+    work, chosen = [0] * len(given.arch.npus), list[int](numbers.tolist())
+    for number in chosen:
+        event = given.schedule.events[number]
+        if event.unit is not Unit.DMA:
+            work[event.index] += int(given.cycles[number])
+    return tuple(work)
 
 
-def _queue(event: Event) -> tuple[Unit, int, bool]:
-    """Return which events of an operator an event has its place among."""
-    return event.unit, event.index, event.kind in INWARDS
+def _free_from(given: InTurn, run: InsertionArrays) -> tuple[int, ...]:
+    """Return when each NPU has done all its work so far [cycle]."""
+    busy, found = run.engines, np.zeros(len(given.arch.npus), np.int64)
+    for engine in range(given.arch.dma.channels, given.engines):
+        count, npu = busy.counts[engine], (engine - given.arch.dma.channels) % len(found)
+        if count:
+            found[npu] = max(found[npu], busy.spans[engine, count - 1, END])
+    return tuple(found.tolist())
 
 
-def dealt(work: Sequence[int], engines: Engines) -> tuple[int, ...]:
-    """Return the new NPU of each old one: most work goes to the one that is idle first."""
+def dealt(work: Sequence[int], free: Sequence[int]) -> tuple[int, ...]:
+    """Return the new NPU of each old one: most work goes to the one that is idle first.
+
+    Args:
+        work: Of each NPU, for the operator that comes [cycle].
+        free: When each has done all work of those before [cycle].
+    """
     npus = range(len(work))
     olds = sorted(npus, key=lambda npu: (-work[npu], npu))
-    news = sorted(npus, key=lambda npu: (engines.npu_free_at(npu), npu))
+    news = sorted(npus, key=lambda npu: (free[npu], npu))
     place = dict(zip(olds, news, strict=True))
     return tuple(place[npu] for npu in npus)
+
+
+@dataclass(frozen=True, eq=False)
+class Inserted:
+    """Events with the times at which they were inserted.
+
+    Attributes:
+        given: All operators, layer by layer.
+        times: Start of each event [cycle], and its engine ``[events, 2]``.
+        placed: First byte and NPU of all that holds contents ``[storages, 2]``.
+        cycles: When the last event ends.
+    """
+
+    given: InTurn
+    times: Ints
+    placed: Ints
+    cycles: int
+
+    @property
+    def differs_by(self) -> tuple[bytes, bytes]:
+        """What is equal for the same events and places."""
+        return self.times.tobytes(), self.placed.tobytes()
+
+    @cached_property
+    def schedule(self) -> TileSchedule:
+        """The schedule, its events sorted by time."""
+        given = self.given
+        order = np.argsort(self.times[:, 0], kind="stable")
+        numbers: list[int] = order.tolist()
+        starts, engines = self.times[order].T.tolist()
+        ends = (self.times[order, 0] + given.cycles[order]).tolist()
+        events = [given.schedule.events[number] for number in numbers]
+        return given.schedule.rescheduled(
+            scheduler="across",
+            events=tuple(
+                event.at(start, end, index=engine - given.units[event.unit])
+                for event, start, end, engine in zip(events, starts, ends, engines, strict=True)
+            ),
+            placements=self._placements(np.argsort(order)),
+            cycles=self.cycles,
+        )
+
+    def _placements(self, position: Ints) -> tuple[Placement, ...]:
+        """Return where tiles lie, by their first events.
+
+        Args:
+            position: Of each event in the new order.
+        """
+        event, storage = self.given.touched
+        first = np.full(len(self.placed), len(position))
+        last = np.zeros(len(self.placed), np.int64)
+        np.minimum.at(first, storage, position[event])
+        np.maximum.at(last, storage, position[event])
+        items = zip(self.given.storages, self.placed.tolist(), strict=True)
+        rows = zip(items, first.tolist(), last.tolist(), strict=True)
+        found = [
+            replace(item, npu=npu, address=address, first_event=begin, last_event=end)
+            for (item, (address, npu)), begin, end in rows
+            if isinstance(item, Placement)
+        ]
+        return tuple(sorted(found, key=lambda item: item.first_event))

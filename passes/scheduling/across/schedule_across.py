@@ -16,7 +16,8 @@ from ...base import CUT_SHORT, Context, Notes, Pass, require_arch
 from ...tiling.inner_nest import managed_bytes
 from ..timing.retime import timed
 from ..timing.work_bound import are_alike
-from .insertion import InsertionPolicy, InTurn, insert
+from .insertion import Inserted, InsertionPolicy, insert
+from .tables import InTurn
 
 _MOVING = (frozenset[Space](), frozenset(Space) - {Space.WB}, frozenset(Space))
 """Where single tiles may lie elsewhere, all of which are tried: nowhere, everywhere but with the
@@ -80,12 +81,12 @@ class _Insertions:
 
     given: InTurn
 
-    def of(self, policy: InsertionPolicy) -> TileSchedule:
+    def of(self, policy: InsertionPolicy) -> Inserted:
         """Return what a way to insert makes."""
         return self.anywhere if policy == self._anywhere else insert(self.given, policy)
 
     @cached_property
-    def anywhere(self) -> TileSchedule:
+    def anywhere(self) -> Inserted:
         """What is made where tiles may lie anywhere; asked for twice, and made once."""
         return insert(self.given, self._anywhere)
 
@@ -96,7 +97,7 @@ class _Insertions:
     @cached_property
     def moving(self) -> tuple[frozenset[Space], ...]:
         """Where single tiles may lie elsewhere, as far as that can differ; at last everywhere."""
-        filled = {space for _, (space, _) in self.given.layouts}
+        filled = {space for _, space, _ in self.given.layouts}
         return tuple(dict.fromkeys(spaces & filled for spaces in _MOVING))
 
 
@@ -148,14 +149,14 @@ def _fastest(insertions: _Insertions) -> TileSchedule:
     for engines in _ORDERED:
         in_order = (replace(policy, ordered=engines) for policy in islice(ways, _IN_ORDER))
         found.append(next(iter(_by_promise(insertions, in_order).values())))
-    distinct = {(item.events, item.placements): item for item in found}
+    distinct = {item.differs_by: item.schedule for item in found}
     timed_ones = (timed(item, given.arch) for item in distinct.values())
     return min([given.schedule, *timed_ones], key=lambda item: item.cycles)
 
 
 def _by_promise(
     insertions: _Insertions, ways: Iterable[InsertionPolicy]
-) -> Mapping[InsertionPolicy, TileSchedule]:
+) -> Mapping[InsertionPolicy, Inserted]:
     """Return what ways to insert make, those first that promise most."""
     found = {policy: insertions.of(policy) for policy in ways}
 

@@ -1,7 +1,5 @@
-"""What schedulers of tiles share: a memory and a clock to decide by.
+"""What schedulers of tiles share: memories and engines to decide by.
 
-- ``address_space``: who holds which bytes until when, and where there is space;
 - ``blocks``: addresses for what is known beforehand, by fast packings that often do;
-- ``engines``: when engines and off-chip ports are idle;
-- ``kernel``: the engine that issues tiles in a given order, compiled.
+- ``kernel``: the compiled engine: tiles in a given order, and events in the gaps of others.
 """

@@ -14,11 +14,13 @@ from numpy.typing import NDArray
 from ....ir.errors import InfeasibleError, Shortage
 from ....ir.isa.instructions import Space
 from ....ir.tiles.graph import Role, Tile, TileGraph
-from ..engine.address_space import SpaceKey
 from ..engine.blocks import Block, busiest_step
 from .issue_order import Turn
 
 Ints = NDArray[np.int64]
+
+SpaceKey = tuple[Space, int]
+"""A space, and the NPU that it belongs to; 0 where NPUs share it."""
 
 FIXED = frozenset({Role.O, Role.INNER})
 """Roles of tiles that remain until they are done with: they cannot leave and come back."""

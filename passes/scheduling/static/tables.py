@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from ....ir.arch import Architecture
 from ....ir.isa.instructions import Space, Unit
+from ....ir.isa.spaces import ON_CHIP
 from ....ir.tiles.cells import TensorCells
 from ....ir.tiles.events import EventKind
 from ....ir.tiles.graph import Range, Role, Tile, TileGraph, TileOp
@@ -39,9 +40,6 @@ from .fixed_places import FixedPlaces
 from .issue_order import Turn
 
 Ints = NDArray[np.int64]
-
-_SPACES = (Space.GB, Space.WB, Space.AB, Space.PB)
-"""Spaces that tiles lie in, in the order of their numbers."""
 
 _KINDS = {
     Role.W: FETCHED,
@@ -125,7 +123,7 @@ class GraphTables:
 
     def _memory(self, space: Space) -> int:
         """Return the number of a memory: of the first NPU, where each has its own."""
-        return _SPACES.index(space) * len(self.arch.npus)
+        return ON_CHIP.index(space) * len(self.arch.npus)
 
     def _op_row(self, op: TileOp, cells: "_CellLists", first_read: int) -> tuple[int, ...]:
         return (
@@ -212,7 +210,7 @@ class GraphTables:
             tiles[tile, KNOWN], tiles[tile, SINCE] = address, places.since[tile]
         tiles[list(patient), PATIENT] = 1
         results, npus = self._result_bytes(places), len(self.arch.npus)
-        rows = [(*ranges.get(space, (0, 0)), results.get(space, 0)) for space in _SPACES]
+        rows = [(*ranges.get(space, (0, 0)), results.get(space, 0)) for space in ON_CHIP]
         memories = np.repeat(np.array(rows, np.int64), npus, axis=0)
         return Capacity(memories=np.append(memories, [(0, 0, 0)], axis=0), tiles=tiles)
 

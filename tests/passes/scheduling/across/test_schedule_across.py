@@ -18,8 +18,9 @@ from accnn.ir.text.printer import print_module
 from accnn.ir.tiles.events import Event, EventKind
 from accnn.ir.tiles.schedule import TileSchedule
 from accnn.passes.base import Context
-from accnn.passes.scheduling.across.insertion import InsertionPolicy, InTurn, insert
+from accnn.passes.scheduling.across.insertion import InsertionPolicy, insert
 from accnn.passes.scheduling.across.schedule_across import ScheduleAcross
+from accnn.passes.scheduling.across.tables import InTurn
 from accnn.passes.scheduling.static.lags import Lags
 from accnn.passes.scheduling.timing.retime import timed
 from tests.flow import Array
@@ -119,7 +120,9 @@ def test_arrays_keep_the_order_of_their_operator_where_that_is_faster(
     given = InTurn(in_turn, module.graph_schedule, module.arch)
     spaces = frozenset(Space)
     others = [
-        timed(insert(given, InsertionPolicy(moving=moving, ordered=ordered)), module.arch).cycles
+        timed(
+            insert(given, InsertionPolicy(moving=moving, ordered=ordered)).schedule, module.arch
+        ).cycles
         for moving in (frozenset[Space](), spaces - {Space.WB}, spaces)
         for ordered in (frozenset[Unit](), frozenset({Unit.VX, Unit.ST}))
     ]

@@ -13,8 +13,17 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ....ir.isa.instructions import Space
-from .kernel.spaces import AT_ONCE, END, LEFT, NEXT_USE, claimed, earliest, empty_spaces, free_at
+from accnn.ir.isa.instructions import Space
+from accnn.passes.scheduling.engine.kernel.spaces import (
+    AT_ONCE,
+    END,
+    LEFT,
+    NEXT_USE,
+    claimed,
+    earliest,
+    empty_spaces,
+    free_at,
+)
 
 Ints = NDArray[np.int64]
 

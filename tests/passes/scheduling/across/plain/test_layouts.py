@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from accnn.ir.tiles.events import Placement
-from accnn.passes.scheduling.across.layouts import Layout, PlacedTile
-from accnn.passes.scheduling.engine.address_space import AddressSpace
+from tests.passes.scheduling.across.plain.address_space import AddressSpace
+from tests.passes.scheduling.across.plain.layouts import Layout, PlacedTile
 
 
 def tile(address: int, first: int, last: int) -> Placement:

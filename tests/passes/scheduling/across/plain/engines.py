@@ -1,16 +1,16 @@
 """When engines and off-chip ports are idle, so that work can be put into the gaps.
 
-This is the clock by which tiles that cross operators are scheduled. What is decided is timed in the
-end by ``timing/clock.py``.
+This is the clock that schedulers decide by: static schedules follow its ports, tiles that cross
+operators its engines, too. What is decided is timed in the end by ``timing/clock.py``.
 """
 
+from bisect import bisect_right
 from collections import defaultdict
 from dataclasses import dataclass, field
 
-from ....ir.arch import Architecture
-from ....ir.isa.instructions import Unit
-from ....ir.tiles.events import INWARDS, EventKind
-from .kernel.gaps import END, Busy, first_gap, idle, occupy
+from accnn.ir.arch import Architecture
+from accnn.ir.isa.instructions import Unit
+from accnn.ir.tiles.events import INWARDS, EventKind
 
 _Work = int | tuple[int, bool, int]
 """What is to start: its length [cycle], or of a transfer channel, which port, and length."""
@@ -40,27 +40,43 @@ class _Fruitless:
 
 @dataclass(slots=True)
 class Engine:
-    """When an engine works."""
+    """Cycles during which an engine works: ``starts[k] .. ends[k]``, ascending, never adjacent."""
 
-    _busy: Busy = field(default_factory=lambda: idle(1, 64))
+    starts: list[int] = field(default_factory=list[int])
+    ends: list[int] = field(default_factory=list[int])
+    _fruitless: _Fruitless = field(default_factory=_Fruitless)
 
     def first_gap(self, ready: int, cycles: int) -> int:
         """Return the first cycle from ``ready`` on at which the engine is idle long enough."""
-        return int(first_gap(self._busy, 0, ready, cycles))
+        low, high = self._fruitless.around(cycles, ready)
+        start = self._first_from(high, cycles)
+        self._fruitless.keep(cycles, low, start)
+        return start
+
+    def _first_from(self, ready: int, cycles: int) -> int:
+        number = bisect_right(self.starts, ready)
+        start = max(ready, self.ends[number - 1]) if number else ready
+        while number < len(self.starts) and self.starts[number] < start + cycles:
+            start = self.ends[number]
+            number += 1
+        return start
 
     def occupy(self, start: int, cycles: int) -> None:
         """Work from an idle cycle on."""
-        if not occupy(self._busy, 0, start, cycles):
-            more = idle(1, 2 * self._busy.spans.shape[1])
-            more.spans[:, : self._busy.spans.shape[1]] = self._busy.spans
-            self._busy = more._replace(counts=self._busy.counts)
-            occupy(self._busy, 0, start, cycles)
-
-    @property
-    def free_at(self) -> int:
-        """When it has done all its work [cycle]."""
-        count = self._busy.counts[0]
-        return int(self._busy.spans[0, count - 1, END]) if count else 0
+        end = start + cycles
+        number = bisect_right(self.starts, start)
+        joins_before = number > 0 and self.ends[number - 1] == start
+        joins_after = number < len(self.starts) and self.starts[number] == end
+        if joins_before and joins_after:
+            self.ends[number - 1] = self.ends[number]
+            del self.starts[number], self.ends[number]
+        elif joins_before:
+            self.ends[number - 1] = end
+        elif joins_after:
+            self.starts[number] = start
+        else:
+            self.starts.insert(number, start)
+            self.ends.insert(number, end)
 
 
 @dataclass(slots=True)
@@ -137,7 +153,7 @@ class Engines:
             for (unit, index), engine in self._engines.items()
             if index == npu and unit is not Unit.DMA
         )
-        return max((engine.free_at for engine in own), default=0)
+        return max((engine.ends[-1] for engine in own if engine.ends), default=0)
 
     def _transfer_gap(self, kind: EventKind, cycles: int, ready: int, channel: int) -> int:
         """Return when a transfer finds both its channel and, past start-up, the port idle."""

@@ -11,9 +11,9 @@ from accnn.ir.module import Module
 from accnn.ir.tiles.events import Placement
 from accnn.ir.tiles.schedule import TileSchedule
 from accnn.ir.tiles.touches import Accesses
-from accnn.passes.scheduling.across.allocators import Allocators
-from accnn.passes.scheduling.across.layouts import layouts
 from tests.passes.scheduling.across.joint import both_of, chain
+from tests.passes.scheduling.across.plain.allocators import Allocators
+from tests.passes.scheduling.across.plain.layouts import layouts
 from tests.thinned import examples
 from tests.tiles import tiles_of
 

@@ -6,14 +6,14 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from ....ir.arch import Architecture
-from ....ir.graph_schedule import GraphSchedule
-from ....ir.isa.instructions import Space
-from ....ir.isa.spaces import space_bytes
-from ....ir.tiles.events import Placement
-from ....ir.tiles.touches import Accesses, OnChip, Storage
-from ..engine.address_space import AddressSpace, Claim, Ints, SpaceKey
-from .layouts import Layout
+from accnn.ir.arch import Architecture
+from accnn.ir.graph_schedule import GraphSchedule
+from accnn.ir.isa.instructions import Space
+from accnn.ir.isa.spaces import space_bytes
+from accnn.ir.tiles.events import Placement
+from accnn.ir.tiles.touches import Accesses, OnChip, Storage
+from tests.passes.scheduling.across.plain.address_space import AddressSpace, Claim, Ints, SpaceKey
+from tests.passes.scheduling.across.plain.layouts import Layout
 
 _NOTHING: Ints = np.empty((0, 2), np.int64)
 

@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from accnn.passes.scheduling.engine.address_space import AddressSpace
+from tests.passes.scheduling.across.plain.address_space import AddressSpace
 
 
 def held(*ranges: tuple[int, int, int]) -> AddressSpace:

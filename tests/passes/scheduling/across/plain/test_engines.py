@@ -1,6 +1,7 @@
 """Gaps of engines and of transfers, against lists of cycles."""
 
 from dataclasses import replace
+from itertools import pairwise
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -8,7 +9,7 @@ from hypothesis import strategies as st
 from accnn.backend.load import load_architecture
 from accnn.ir.arch import Architecture
 from accnn.ir.tiles.events import EventKind
-from accnn.passes.scheduling.engine.engines import Engine, Engines
+from tests.passes.scheduling.across.plain.engines import Engine, Engines
 from tests.thinned import examples
 
 JOBS = st.lists(st.tuples(st.integers(0, 20), st.integers(1, 4), st.booleans()), max_size=40)
@@ -27,18 +28,9 @@ def test_work_goes_into_the_first_gap_that_is_long_enough(jobs: list[tuple[int, 
         engine.occupy(first, cycles)
         busy[first : first + cycles] = [True] * cycles
 
-        assert engine.free_at == 400 - busy[::-1].index(True)
-
-
-def test_an_engine_can_be_busy_any_number_of_times():
-    engine = Engine()
-    for number in reversed(range(200)):
-        engine.occupy(3 * number, 2)
-
-    assert [engine.first_gap(3 * number, 1) for number in range(200)] == [*range(2, 600, 3)]
-    for number in range(199):
-        engine.occupy(3 * number + 2, 1)
-    assert engine.first_gap(0, 1) == engine.free_at == 599
+    spans = list(zip(engine.starts, engine.ends, strict=True))
+    assert all(before[1] < after[0] for before, after in pairwise(spans))
+    assert sum(end - start for start, end in spans) == sum(busy)
 
 
 def machine(*, startup: int, channels: int, is_shared: bool) -> Architecture:

@@ -16,9 +16,9 @@ from functools import cached_property
 
 import numpy as np
 
-from ....ir.tiles.events import Placement
-from ....ir.tiles.touches import Accesses
-from ..engine.address_space import AddressSpace, Ints, SpaceKey
+from accnn.ir.tiles.events import Placement
+from accnn.ir.tiles.touches import Accesses
+from tests.passes.scheduling.across.plain.address_space import AddressSpace, Ints, SpaceKey
 
 
 @dataclass(frozen=True)
