@@ -146,7 +146,7 @@ class NestBatch:
     def sizes_from(self, dims: frozenset[Dim]) -> Ints:
         """Return how many values some dimensions take from each position, ``[B, L + 1]``."""
         if dims not in self._sizes:
-            shapes = Shapes(_columns(dims)[None], np.array([False]), _NO_STEPS, _NO_STEPS)
+            shapes = Shapes(columns_of(dims)[None], np.array([False]), _NO_STEPS, _NO_STEPS)
             self._sizes[dims] = self._filled(shapes, np.ones((len(self.unrollings), 8), np.int64))
         return self._sizes[dims]
 
@@ -172,8 +172,7 @@ class NestBatch:
     @cached_property
     def loops(self) -> TemporalLoops:
         """What compiled code reads of the nests."""
-        own = (self.dims, self.extents, self.which)
-        return TemporalLoops(*(np.require(item, np.int64, ["C", "W"]) for item in own))
+        return TemporalLoops(*map(in_rows, (self.dims, self.extents, self.which)))
 
     def turning(self, dims: frozenset[Dim]) -> Ints:
         """Return the position behind the last loop over dimensions that turns, ``[B, L + 1]``.
@@ -182,7 +181,7 @@ class NestBatch:
             dims: The dimensions; of the loops outside of each position.
         """
         if dims not in self._turning:
-            turning = _columns(dims)[self.dims.T] & (self.extents.T > 1)
+            turning = columns_of(dims)[self.dims.T] & (self.extents.T > 1)
             found = np.zeros((len(turning) + 1, len(self)), np.int64)
             place: Ints = np.arange(1, len(found), dtype=np.int64)
             np.maximum.accumulate(np.where(turning, place[:, None], 0), axis=0, out=found[1:])
@@ -254,12 +253,18 @@ def shapes_of(workload: Workload, operands: tuple[Operand, ...]) -> Shapes:
     for stride, dilation in zip(workload.stride, workload.dilation, strict=True):
         common = math.gcd(stride, dilation)
         steps.append((dilation // common, stride // common))
-    relevant = np.stack([_columns(RELEVANT[operand]) for operand in operands])
+    relevant = np.stack([columns_of(RELEVANT[operand]) for operand in operands])
     return Shapes(relevant, np.array([item is Operand.I for item in operands]), *steps)
 
 
+def in_rows(numbers: Ints) -> Ints:
+    """Return numbers as compiled code reads them: as they are where they lie row by row."""
+    return numbers if numbers.flags.carray else np.array(numbers)
+
+
 @cache
-def _columns(dims: frozenset[Dim]) -> Bools:
+def columns_of(dims: frozenset[Dim]) -> Bools:
+    """Return whether each dimension is one of some ``[8]``."""
     return np.array([dim in dims for dim in DIMS])
 
 

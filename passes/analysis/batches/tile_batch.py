@@ -15,17 +15,29 @@ into operations of the MAC array, one instruction each (see ``passes/tiling/mac.
 the cost model.
 """
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 
-from ....ir.arch import Architecture
-from ....ir.workload import REDUCTION, RELEVANT, Dim, Operand
+from ....ir.arch import Architecture, Fanout, MemoryLevel
+from ....ir.workload import OPERANDS, REDUCTION, RELEVANT, Dim, Operand
 from .batch import BatchCost, evaluate_batch
-from .counts import bytes_from
-from .nest_batch import Bools, Floats, Ints, NestBatch, Turns
+from .kernel.cutting import Chips, Cuts, fill_cuts
+from .kernel.transfers import Rooms, Sizes, Transfers, fill_transfers
+from .nest_batch import (
+    Bools,
+    Floats,
+    Ints,
+    NestBatch,
+    columns_of,
+    in_rows,
+    shapes_of,
+    unrolled_over,
+)
+
+_W, _I, _ = range(len(OPERANDS))
 
 _PER_OPERATION = 2.0
 """Cycles that go by between two operations."""
@@ -85,65 +97,45 @@ class TileBatch:
     windows: tuple[int, int] = (1, 1)
 
     @cached_property
-    def _outputs(self) -> Turns:
-        return self.batch.turns(Operand.O)
+    def cuts(self) -> Cuts:
+        """Where nests are cut into operations."""
+        batch, count = self.batch, len(self.batch)
+        W, I, O = (in_rows(batch.starts[operand]) for operand in OPERANDS)  # noqa: E741
+        found = Cuts(
+            home=np.empty((len(OPERANDS), count), np.int64),
+            accumulators=np.empty(count, np.int64),
+            boundary=np.empty(count, np.int64),
+            is_inside=np.empty(count, np.bool_),
+            spills_sums=np.empty(count, np.bool_),
+            operations=np.empty(count, np.int64),
+            accumulations=np.empty(count, np.int64),
+        )
+        outputs = columns_of(RELEVANT[Operand.O])
+        fill_cuts(batch.loops, outputs, self._chips, (W, I, O), found)
+        return found
 
-    def _home(self, operand: Operand) -> Ints:
-        """Where the outermost on-chip tile starts; 0 for what is resident, ``[B]``."""
-        starts = self.batch.starts[operand]
-        if operand in self.placement or starts.shape[1] < 2:
-            return np.zeros(len(self.batch), np.int64)
-        return starts[:, 1]
+    @property
+    def _chips(self) -> Chips:
+        """Which memories matter where nests are cut."""
+        levels, arch = self.batch.levels, self.arch
+        W, I, O = map(self._column_of_home, OPERANDS)  # noqa: E741
+        pad = arch.index(arch.scratchpad)
+        below = (at for at, name in enumerate(levels[Operand.O]) if arch.index(name) > pad)
+        return Chips((W, I, O), next(below, -1))
 
-    @cached_property
-    def _accumulators(self) -> Ints:
-        """Where the tile of accumulators starts, ``[B]``."""
-        return self._outputs.behind(self.batch.starts[Operand.O][:, -1])
+    def _column_of_home(self, operand: Operand) -> int:
+        """Return which start is that of the outermost on-chip tile; -1: all of it lies there."""
+        return -1 if operand in self.placement or len(self.batch.levels[operand]) < 2 else 1
 
-    @cached_property
-    def _is_inside(self) -> Bools:
-        """Whether outputs are completed below the scratchpad, ``[B]``."""
-        below = [
-            at
-            for at, level in enumerate(self.batch.levels[Operand.O])
-            if self.arch.index(level) > self.arch.index(self.arch.scratchpad)
-        ]
-        if not below:
-            return np.zeros(len(self.batch), np.bool_)
-        outer = self._outputs.behind(self.batch.starts[Operand.O][:, below[0]])
-        return self.batch.reductions.tiles(outer) == 1
-
-    @cached_property
-    def _spills_sums(self) -> Bools:
-        """Whether sums go off chip before they are complete, ``[B]``."""
-        outer = self._outputs.behind(self._home(Operand.O))
-        return self.batch.reductions.tiles(outer) > 1
-
-    @cached_property
-    def _boundary(self) -> Ints:
-        """First loop that is left to an instruction, ``[B]``."""
-        outer = np.maximum(self._home(Operand.W), self._home(Operand.I))
-        ends = np.where(self._is_inside, self._accumulators, self._home(Operand.O))
-        return np.maximum(outer, ends)
-
-    @cached_property
+    @property
     def operations(self) -> Ints:
         """Operations of the MAC array, ``[B]``."""
-        return self.batch.at(self.batch.prefix, self._boundary)
+        return self.cuts.operations
 
-    @cached_property
+    @property
     def accumulations(self) -> Ints:
         """Accumulations that are finished by the vector unit, ``[B]``."""
-        inside = self.batch.at(self.batch.prefix, self._accumulators)
-        return np.where(self._is_inside, inside, self._outputs.tiles(self._boundary))
-
-    def _parameter_transfers(self) -> Ints:
-        dims = self.batch.workload.dims
-        size = _PARAMETER_BYTES * _PARAMETER_TENSORS * dims[Dim.G] * dims[Dim.K]
-        if size <= self.arch.vector.parameter_bytes // 2:
-            return np.full(len(self.batch), _PARAMETER_TENSORS, np.int64)
-        ends = np.where(self._is_inside, self._accumulators, self._boundary)
-        return _PARAMETER_TENSORS * Turns(self.batch, _PARAMETERS).visits(ends)
+        return self.cuts.accumulations
 
     # -- the array -----------------------------------------------------------------------------
 
@@ -167,7 +159,8 @@ class TileBatch:
     @cached_property
     def _operation_costs(self) -> tuple[tuple[Ints, BatchCost], ...]:
         """Nests whose sums remain in the array, and others, with the cost of one operation each."""
-        groups = ((np.flatnonzero(self._is_inside == inside), inside) for inside in (True, False))
+        is_inside = self.cuts.is_inside
+        groups = ((np.flatnonzero(is_inside == inside), inside) for inside in (True, False))
         return tuple(
             (rows, self._operation_cost(rows, inside=inside))
             for rows, inside in groups
@@ -180,7 +173,7 @@ class TileBatch:
         They are as wide as accumulators: finishing them is another instruction's work.
         """
         place: Ints = np.arange(self.batch.extents.shape[1], dtype=np.int64)
-        outside: Bools = place < self._boundary[rows][:, None]
+        outside: Bools = place < self.cuts.boundary[rows][:, None]
         levels: dict[Operand, tuple[str, ...]] = {}
         starts: dict[Operand, Ints] = {}
         for operand in Operand:
@@ -216,126 +209,74 @@ class TileBatch:
 
     # -- transfers -----------------------------------------------------------------------------
 
-    def _bytes_of(self, operand: Operand, fanouts: Collection[str]) -> Ints:
-        """Return the bytes of tiles from each position, unrolled over fan-outs, ``[B, L + 1]``."""
-        return bytes_from(self.batch, operand, fanouts, self.batch.workload.bits(operand))
-
     @cached_property
-    def _bytes(self) -> Mapping[Operand, Ints]:
-        """Bytes of a tile that starts at each position, outputs finished, ``[B, L + 1]``."""
-        everywhere = [fanout.name for fanout in self.arch.fanouts]
-        return {operand: self._bytes_of(operand, everywhere) for operand in Operand}
+    def transfers(self) -> Transfers:
+        """What comes and goes off chip."""
+        count = len(self.batch)
+        found = Transfers(
+            bytes=np.empty((len(OPERANDS), count), np.int64),
+            sums=np.empty(count, np.int64),
+            weights=np.empty(count, np.int64),
+            modelled=np.empty((2, count), np.int64),
+            loads=np.empty((2, 2, count), np.int64),
+            outputs=np.empty(count, np.int64),
+            parameters=np.empty(count, np.int64),
+        )
+        fill_transfers(self.batch.loops, self.cuts, self._rooms, self._sizes, found)
+        return found
 
-    def _tile_bytes(self, operand: Operand) -> Ints:
-        return self.batch.at(self._bytes[operand], self._home(operand))
+    @property
+    def _rooms(self) -> Rooms:
+        """What there is room for on chip."""
+        arch, memory = self.arch, self.arch.home(Operand.W).name
+        pad = (arch.scratchpad_level.capacity or 0) * self.npus
+        are_one = memory == arch.scratchpad
+        return Rooms(
+            npus=self.npus,
+            streamed=np.array([operand not in self.placement for operand in OPERANDS]),
+            capacity=np.array([pad if are_one else arch.whole_capacity(memory), pad], np.int64),
+            are_one=are_one,
+            instances=1 if are_one else arch.instances(memory),
+            kept_weights=-1 if self.kept_weights is None else self.kept_weights,
+            parameters=_PARAMETER_TENSORS,
+            parameter_dims=columns_of(self._parameter_dims),
+        )
 
-    @cached_property
-    def _occupied(self) -> Mapping[Operand, Ints]:
-        """Bytes of its memory that a tile from each position takes, ``[B, L + 1]``.
+    @property
+    def _parameter_dims(self) -> frozenset[Dim]:
+        """Where other parameters come: nowhere if there is room for all of them."""
+        dims = self.batch.workload.dims
+        size = _PARAMETER_BYTES * _PARAMETER_TENSORS * dims[Dim.G] * dims[Dim.K]
+        return frozenset() if size <= self.arch.vector.parameter_bytes // 2 else _PARAMETERS
 
-        In a memory of the array it takes its largest part in every instance.
-        """
-        memory = self._memory(Operand.W)
-        if memory == self.arch.scratchpad:
-            return self._bytes
-        beneath = [fanout.name for fanout in self.arch.fanouts_beneath(memory)]
-        part = self._bytes_of(Operand.W, beneath) * self.arch.instances(memory)
-        return {**self._bytes, Operand.W: part}
+    @property
+    def _sizes(self) -> Sizes:
+        """What makes tiles large, finished outputs at their own width."""
+        arch, work = self.arch, self.batch.workload
+        memory, every = arch.home(Operand.W).name, arch.fanouts
+        beneath = every if memory == arch.scratchpad else arch.fanouts_beneath(memory)
+        widths = (*map(work.bits, OPERANDS), 8 * arch.accumulator_bytes)
+        return Sizes(
+            shapes=shapes_of(work, OPERANDS),
+            bits=np.array(widths, np.int64),
+            everywhere=self._unrolled_over(every),
+            weights=self._unrolled_over(beneath),
+            sums=self._unrolled_over(arch.fanouts_beneath(self._home_of_sums.name)),
+        )
+
+    def _unrolled_over(self, fanouts: Iterable[Fanout]) -> Ints:
+        names = [fanout.name for fanout in fanouts]
+        return unrolled_over(names, self.batch.unrolled, self.batch.unrollings)
+
+    @property
+    def _home_of_sums(self) -> MemoryLevel:
+        """The innermost memory of the outputs."""
+        return self.arch.level(self.batch.levels[Operand.O][-1])
 
     @property
     def weights_bytes(self) -> Ints:
         """Bytes of their memory that all weights take, ``[B]``."""
-        return self._occupied[Operand.W][:, 0]
-
-    def _occupied_bytes(self, operand: Operand) -> Ints:
-        return self.batch.at(self._occupied[operand], self._home(operand))
-
-    def _memory(self, operand: Operand) -> str:
-        home = self.arch.home(operand).name
-        return home if operand is Operand.W else self.arch.scratchpad
-
-    def _capacity(self, memory: str) -> int:
-        if memory == self.arch.scratchpad:
-            return (self.arch.level(memory).capacity or 0) * self.npus
-        return self.arch.whole_capacity(memory)
-
-    @property
-    def _in_flight(self) -> int:
-        """How many tiles of an operand are in use or on their way: one per NPU, and the next."""
-        return self.npus + 1
-
-    def _kept_from(self, operand: Operand, spare: Ints) -> Ints:
-        """Return from which loop on all tiles of an operand remain in ``spare`` bytes, ``[B]``."""
-        fits = self._occupied[operand] <= spare[:, None]
-        first = np.where(fits.any(axis=1), fits.argmax(axis=1), 1 << 30)
-        return np.minimum(first, self._home(operand))
-
-    def _loads(self, operand: Operand, kept: Ints) -> Ints:
-        """Return how often a tile is loaded if those inside of a loop remain, ``[B]``."""
-        turns = self.batch.turns(operand)
-        within = turns.tiles(self._home(operand)) // turns.tiles(kept)
-        return self._shared(turns, kept, turns.visits(kept) * within)
-
-    def _shared(self, turns: Turns, kept: Ints, loads: Ints) -> Ints:
-        """Return how often tiles are loaded if NPUs side by side need the same ones.
-
-        Accumulations that follow each other are dealt out. Where loops just outside of them leave
-        an operand as it is, all that run at a time go through the same tiles of it. What loops
-        further out would let some of them share is left out: searches that saw it ended earlier.
-
-        Args:
-            turns: The loops that change the operand's tile.
-            kept: Where the tiles that remain start.
-            loads: How often each NPU by itself would load one.
-        """
-        if self.npus == 1:
-            return loads
-        inside = self._accumulators
-        alike = self.batch.at(self.batch.prefix, inside) // turns.visits(inside)
-        is_shared = self._is_inside & (turns.behind(kept) > inside)
-        return np.where(is_shared, loads * -(-alike // self.npus) // alike, loads)
-
-    def _streamed(self) -> tuple[Operand, ...]:
-        return tuple(item for item in (Operand.W, Operand.I) if item not in self.placement)
-
-    def _spare(self, memory: str) -> Ints:
-        """Return the bytes of a memory that tiles in flight leave, ``[B]``."""
-        spare = np.full(len(self.batch), self._capacity(memory), np.int64)
-        for operand in Operand:
-            if operand not in self.placement and self._memory(operand) == memory:
-                spare = spare - self._in_flight * self._occupied_bytes(operand)
-        return spare
-
-    def _ways(self) -> Iterator[Mapping[Operand, Ints]]:
-        """Yield how often tiles are loaded if capacity is first left to one, or the other operand.
-
-        The scheduler keeps a tile that is used again as long as it fits; what loops over
-        it further out then costs nothing.
-        """
-        streamed = self._streamed()
-        for order in dict.fromkeys((streamed, streamed[::-1])):
-            spare = {self._memory(item): self._spare(self._memory(item)) for item in order}
-            loads: dict[Operand, Ints] = {}
-            for operand in order:
-                if operand is Operand.W and self.kept_weights is not None:
-                    loads[operand] = self._loads_beside_stripes(self.kept_weights)
-                    continue
-                memory = self._memory(operand)
-                own = self._in_flight * self._occupied_bytes(operand)
-                kept = self._kept_from(operand, spare[memory] + own)
-                taken = self.batch.at(self._occupied[operand], kept) - own
-                spare[memory] = spare[memory] - np.maximum(0, taken)
-                loads[operand] = self._loads(operand, kept)
-            yield loads
-
-    def _loads_beside_stripes(self, capacity: int) -> Ints:
-        """Return how often a tile of weights is loaded in each stripe: not at all where all remain.
-
-        Args:
-            capacity: What all tiles of weights may take [byte].
-        """
-        loads = self._loads(Operand.W, self._home(Operand.W))
-        return np.where(self.weights_bytes <= capacity, 0, loads)
+        return self.transfers.weights
 
     def _weights_cycles(self) -> Floats:
         """Return what moving weights adds to what a stripe takes, ``[B]``.
@@ -346,25 +287,32 @@ class TileBatch:
         bandwidth = self.arch.off_chip.read_bandwidth
         if self.kept_weights is None or bandwidth is None:
             return np.zeros(len(self.batch))
-        loads = self._loads_beside_stripes(self.kept_weights)
+        loads = self.transfers.loads[0, _W]
         counted = np.where(loads == 0, self.first_tile, loads)
-        return counted * self._tile_bytes(Operand.W) / bandwidth
+        return counted * self.transfers.bytes[_W] / bandwidth
 
     def _channel_cycles(self, cost: BatchCost) -> Floats:
+        """Return what the channels take the better way, ``[B]`` [cycle].
+
+        What the cost model counts of weights and inputs is replaced by what does come.
+
+        Args:
+            cost: What the cost model says of the nests.
+        """
         dma, bandwidth = self.arch.dma, self.arch.off_chip.read_bandwidth
         startup = dma.startup * self.npus / dma.channels
-        others = cost.offchip_bytes
-        count = self._parameter_transfers()
-        for operand in self._streamed():
-            model = self.batch.turns(operand).visits(self._home(operand))
-            others = others - model * self._tile_bytes(operand)
+        found, others = self.transfers, cost.offchip_bytes
+        streamed = [at for at in (_W, _I) if OPERANDS[at] not in self.placement]
+        for at in streamed:
+            others = others - found.modelled[at] * found.bytes[at]
+        count = found.parameters
         if Operand.O not in self.placement:
-            count = count + self._outputs.tiles(self._home(Operand.O))
+            count = count + found.outputs
         best = np.full(len(self.batch), np.inf)
-        for loads in self._ways():
+        for way, order in zip(found.loads, (streamed, streamed[::-1]), strict=True):
             size, many = np.maximum(others, 0.0), count
-            for operand, times in loads.items():
-                size, many = size + times * self._tile_bytes(operand), many + times
+            for at in order:
+                size, many = size + way[at] * found.bytes[at], many + way[at]
             moving = 0.0 if bandwidth is None else size / bandwidth
             best = np.minimum(best, moving + many * startup)
         return best
@@ -374,7 +322,7 @@ class TileBatch:
         """Return what finishing takes of lanes, or of scratchpad ports [cycle], ``[B]``."""
         pad, elements = self.arch.scratchpad_level, self.batch.workload.elements(Operand.O)
         written = elements * self.batch.workload.bits(Operand.O) / 8
-        read = np.where(self._is_inside, 0, elements * self.arch.accumulator_bytes)
+        read = np.where(self.cuts.is_inside, 0, elements * self.arch.accumulator_bytes)
         if pad.shared_port:
             read, written = read + written, 0.0
         slowest = np.full(len(self.batch), elements / self.arch.vector.lanes)
@@ -382,7 +330,8 @@ class TileBatch:
             if bandwidth is not None:
                 slowest = np.maximum(slowest, size / bandwidth)
         if self._is_in_stripes:
-            return np.where(self._is_inside, np.maximum(slowest, self._leaving_cycles()), slowest)
+            leaving = np.maximum(slowest, self._leaving_cycles())
+            return np.where(self.cuts.is_inside, leaving, slowest)
         return slowest
 
     def _leaving_cycles(self) -> Floats:
@@ -394,7 +343,7 @@ class TileBatch:
         nests found no better ones with it.
         """
         work = self.batch.workload
-        home = self.arch.level(self.batch.levels[Operand.O][-1])
+        home = self._home_of_sums
         finished, wide = work.output_bits / 8, self.arch.accumulator_bytes
         elements = np.full(len(self.batch), float(work.elements(Operand.O)))
         joined = np.ones(len(self.batch), np.int64)
@@ -422,13 +371,13 @@ class TileBatch:
         imbalance = rounds * self.npus / self.accumulations
         computing = self.operations * self.operation_cycles
         # Both need the ports and the bytes of sums in the scratchpad; in a stripe somebody waits.
-        in_turn = ~self._is_inside | self._is_in_stripes
+        in_turn = ~self.cuts.is_inside | self._is_in_stripes
         beside = np.maximum(computing, finishing)
         if not self._is_in_stripes:
             beside = np.maximum(beside, self._in_few_places(computing))
         busy = np.where(in_turn, computing + finishing, beside) * imbalance
         slowest: Floats = np.maximum(busy, channel)
-        steady = np.where(self._spills_sums, _SPILLING * slowest, slowest)
+        steady = np.where(self.cuts.spills_sums, _SPILLING * slowest, slowest)
         filling = cost.fill_cycles + cost.drain_cycles
         if self._is_in_stripes:
             filling = self._fill_cycles + self._weights_cycles()
@@ -443,14 +392,10 @@ class TileBatch:
         Args:
             computing: What all operations take [cycle].
         """
-        home = self.arch.level(self.batch.levels[Operand.O][-1])
-        fanouts = [fanout.name for fanout in self.arch.fanouts_beneath(home.name)]
-        width = 8 * self.arch.accumulator_bytes
-        sizes = bytes_from(self.batch, Operand.O, fanouts, width)
-        places = (home.capacity or 0) // self.batch.at(sizes, self._accumulators)
+        places = (self._home_of_sums.capacity or 0) // self.transfers.sums
         ends = self._fill_cycles + self.arch.vector.startup
         in_all = computing + self._leaving_cycles() + self.accumulations * ends
-        return np.where(self._is_inside, in_all / np.maximum(_PLACES, places), 0.0)
+        return np.where(self.cuts.is_inside, in_all / np.maximum(_PLACES, places), 0.0)
 
     def price(self, cost: BatchCost) -> Floats:
         """Return the estimate, and a little of what transfers take [cycle], ``[B]``.
@@ -472,7 +417,7 @@ class TileBatch:
         dims = self.batch.workload.dims
         is_torn = np.zeros(len(self.batch), np.bool_)
         for dim, extent in zip((Dim.P, Dim.Q), self.windows, strict=True):
-            size = self.batch.sizes(frozenset({dim}), self._accumulators)
+            size = self.batch.sizes(frozenset({dim}), self.cuts.accumulators)
             size = size * self.batch.unrolled_in(dims=(dim,))
             is_torn |= (size % extent != 0) & (size < dims[dim])
         return np.where(is_torn, min(self.npus, _TOGETHER), self.npus)

@@ -119,7 +119,7 @@ def fill_boundaries(
                 inside[d] = unrolled[j, loops.which[b], d]
             for at in range(start, length):
                 inside[loops.dims[b, at]] *= loops.extents[b, at]
-            found.visits[j, b], found.elements[j, b] = visits, _elements(shapes, j, inside)
+            found.visits[j, b], found.elements[j, b] = visits, elements_of(shapes, j, inside)
 
 
 @entry
@@ -137,10 +137,10 @@ def fill_elements(loops: TemporalLoops, shapes: Shapes, unrolled: Ints, found: I
     for b in range(count):
         for d in range(8):
             inside[d] = unrolled[loops.which[b], d]
-        found[length, b] = _elements(shapes, 0, inside)
+        found[length, b] = elements_of(shapes, 0, inside)
         for at in range(length - 1, -1, -1):
             inside[loops.dims[b, at]] *= loops.extents[b, at]
-            found[at, b] = _elements(shapes, 0, inside)
+            found[at, b] = elements_of(shapes, 0, inside)
 
 
 @entry
@@ -163,7 +163,7 @@ def fill_bits(which: Ints, flows: Flows, counted: Boundaries, moved: Ints, found
 
 
 @inner
-def _elements(shapes: Shapes, j: int, inside: Ints) -> int:
+def elements_of(shapes: Shapes, j: int, inside: Ints) -> int:
     """Return the elements of a tile of given extents; halo as in ``ir.workload``."""
     if shapes.has_halo[j]:
         rows = _touched(inside[_P], inside[_R], shapes.rows)

@@ -28,6 +28,7 @@ from accnn.passes.tiling.residency import Residency
 from tests.networks import NetworkBuilder
 from tests.thinned import examples
 
+WEIGHTS, INPUTS, OUTPUTS = range(3)
 STREAMED = Residency(addresses={}, workspace_address=0, workspace_bytes=1 << 20)
 FACTORS = [Dim.P, Dim.P, Dim.Q, Dim.C, Dim.C, Dim.K]
 REST = {Dim.P: 2, Dim.Q: 4, Dim.C: 2, Dim.K: 8, Dim.R: 3, Dim.S: 3}
@@ -94,7 +95,7 @@ def test_operations_and_accumulations_are_those_of_the_tiles(case):
 
     assert found.operations[0] == len(products(tiles))
     assert found.accumulations[0] == len(finishing)
-    assert found._parameter_transfers()[0] == 2 * len(changes(op.reads[1:] for op in finishing))
+    assert found.transfers.parameters[0] == 2 * len(changes(op.reads[1:] for op in finishing))
 
 
 @QUICK
@@ -104,8 +105,8 @@ def test_sums_remain_in_the_array_or_leave_the_chip_where_their_tiles_do(case):
     home = {tiles.sums_of(op): op.out for op in tiles.ops if tiles.finishes(op)}
     turns = changes(home[op.out] for op in products(tiles))
 
-    assert found._is_inside[0] == (tiles.tiles[products(tiles)[0].out].space is Space.AB)
-    assert found._spills_sums[0] == (len(turns) > len(set(turns)))
+    assert found.cuts.is_inside[0] == (tiles.tiles[products(tiles)[0].out].space is Space.AB)
+    assert found.cuts.spills_sums[0] == (len(turns) > len(set(turns)))
 
 
 @QUICK
@@ -114,11 +115,11 @@ def test_tiles_are_as_large_and_as_many_as_those_that_are_cut(case):
     _, found, tiles = case
     every = {role: [tile for tile in tiles.tiles if tile.role is role] for role in Role}
 
-    assert found._tile_bytes(Operand.W)[0] == max(tile.bytes for tile in every[Role.W])
-    assert found._tile_bytes(Operand.O)[0] == max(tile.bytes for tile in every[Role.O])
-    assert found._tile_bytes(Operand.I)[0] >= max(tile.bytes for tile in every[Role.I])  # padding
+    assert found.transfers.bytes[WEIGHTS, 0] == max(tile.bytes for tile in every[Role.W])
+    assert found.transfers.bytes[OUTPUTS, 0] == max(tile.bytes for tile in every[Role.O])
+    assert found.transfers.bytes[INPUTS, 0] >= max(tile.bytes for tile in every[Role.I])  # padding
     assert found.weights_bytes[0] == sum(tile.occupied for tile in every[Role.W])
-    assert found._outputs.tiles(found._home(Operand.O))[0] == len(every[Role.O])
+    assert found.transfers.outputs[0] == len(every[Role.O])
 
 
 @QUICK
@@ -174,7 +175,7 @@ def test_a_part_of_bringing_the_first_tile_of_weights_counts_where_all_remain(ca
         cost = evaluate_batch(tiles.batch, arch)
         more = replace(tiles, first_tile=0.25).estimate(cost) - tiles.estimate(cost)
 
-        bringing = tiles._tile_bytes(Operand.W) / arch.off_chip.read_bandwidth
+        bringing = tiles.transfers.bytes[WEIGHTS] / arch.off_chip.read_bandwidth
         assert more == pytest.approx(0.25 * bringing if kept else [0.0])
 
 
@@ -189,17 +190,17 @@ def test_tiles_come_whenever_they_change_or_once_where_all_have_room(capacity, c
     )
     found = replace(found, arch=replace(arch, levels=tuple(levels)))
     moved, count = 0, 0
-    for position, operand in enumerate((Operand.I, Operand.W)):
+    for position, operand in enumerate((INPUTS, WEIGHTS)):
         turns = changes(op.reads[position] for op in products(tiles))
         loads = len(set(turns) if capacity else turns)
-        for way in found._ways():
-            assert way[operand][0] == loads
-        moved, count = moved + loads * int(found._tile_bytes(operand)[0]), count + loads
+        for way in found.transfers.loads:
+            assert way[operand, 0] == loads
+        moved, count = moved + loads * int(found.transfers.bytes[operand, 0]), count + loads
 
-    if not found._spills_sums[0]:
+    if not found.cuts.spills_sums[0]:
         made = [tile for tile in tiles.tiles if tile.role is Role.O]
         moved += sum(tile.bytes for tile in made)
-        count += len(made) + int(found._parameter_transfers()[0])
+        count += len(made) + int(found.transfers.parameters[0])
         cost = evaluate_batch(found.batch, found.arch)
         startup = arch.dma.startup / arch.dma.channels
         expected = moved / arch.off_chip.read_bandwidth + count * startup
@@ -292,10 +293,11 @@ def test_filters_that_several_npus_need_at_a_time_come_once(outer: list[Loop], t
     schedule = schedule_static(tiles, machine, ranges)
     moved = [event for event in schedule.events if event.kind in TRANSFERS]
     loads = [item for item in moved if schedule.graph.tiles[item.subject].role is Role.W]
-    found = TileBatch(batch_nests([nest]), machine, resident, len(machine.npus))
+    npus = len(machine.npus)
+    found = TileBatch(batch_nests([nest]), machine, resident, npus, kept_weights=0)
 
     filters = 4 * 8 * 3 * 3
-    assert found._loads(Operand.W, found._home(Operand.W))[0] == times * filters
+    assert found.transfers.loads[0, WEIGHTS, 0] == times * filters
     assert len(loads) == pytest.approx(times * filters, rel=0.1)
 
 

@@ -109,7 +109,7 @@ def test_tiles_of_weights_are_small_where_bringing_the_first_one_counts() -> Non
     )
 
     sizes = [
-        int(TileBatch(batch_nests([nest]), arch, problem.held)._tile_bytes(Operand.W)[0])
+        int(TileBatch(batch_nests([nest]), arch, problem.held).transfers.bytes[0, 0])
         for nest in (
             InTiles(mapper=OutputStationary(), first_tile=part).map(problem).nest
             for part in (0.0, 0.3)
