@@ -13,7 +13,7 @@ from ...ir.mapping import LoopNest
 from ...ir.workload import Operand, Workload
 from .batches.batch import mac_energy, memory_energy, network_energy, offchip_bits
 from .batches.counts import Counts
-from .batches.latency import crossing_cycles, drain_cycles, fill_cycles, port_bits
+from .batches.latency import end_cycles, port_bits
 from .batches.nest_batch import batch_nests
 from .bounds import cycles_lower_bound, energy_lower_bound
 from .sliding import fetched_in_tiles
@@ -136,14 +136,14 @@ def evaluate(
     ideal = counting is Counting.TIMELOOP
     fetched = fetched_in_tiles(nest, arch, placement) if ideal else None
     counts = Counts(batch_nests([nest]), arch, placement, has_sums=has_sums, fetched=fetched)
-    crossings = crossing_cycles(counts)
+    fill, drain = (0.0, 0.0) if ideal else end_cycles(counts)[:, 0].tolist()
     network, macs = float(network_energy(counts)[0]), float(mac_energy(counts)[0])
     return CostReport(
         traffic=_traffic(counts),
         ports=_ports(counts, links=not ideal),
         compute_cycles=int(counts.batch.steps[0]),
-        fill_cycles=0.0 if ideal else float(fill_cycles(counts, crossings)[0]),
-        drain_cycles=0.0 if ideal else float(drain_cycles(counts, crossings)[0]),
+        fill_cycles=fill,
+        drain_cycles=drain,
         energy_pj=float(memory_energy(counts)[0]) + network + macs,
         mac_energy_pj=macs,
         network_energy_pj=network,

@@ -12,7 +12,6 @@ of executed MACs x energy per MAC. *Padding* is executed, moved and paid for lik
 *Operands of the placement* lie whole in the scratchpad: no off-chip traffic for them.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -23,7 +22,7 @@ from ....ir.workload import Operand
 from ..traffic import bounded_ports
 from .capacity import overflow
 from .counts import Counts
-from .latency import Crossing, crossing_cycles, drain_cycles, fill_cycles, port_cycles
+from .latency import end_cycles, port_cycles
 from .nest_batch import Bools, Floats, Ints, NestBatch
 
 
@@ -73,19 +72,21 @@ class BatchCost:
         return _norm(self._loads)
 
     @cached_property
-    def _crossings(self) -> Mapping[Crossing, Floats]:
-        """How long single tiles take to cross."""
-        return crossing_cycles(self.counts)
+    def _ends(self) -> Floats:
+        """Before the first step, and after the last one ``[2, B]``."""
+        return end_cycles(self.counts)
 
-    @cached_property
+    @property
     def fill_cycles(self) -> Floats:
         """Until the first tiles have arrived ``[B]``."""
-        return fill_cycles(self.counts, self._crossings)
+        found: Floats = self._ends[0]
+        return found
 
-    @cached_property
+    @property
     def drain_cycles(self) -> Floats:
         """From the last step until the last outputs have arrived ``[B]``."""
-        return drain_cycles(self.counts, self._crossings)
+        found: Floats = self._ends[1]
+        return found
 
     @cached_property
     def energy_pj(self) -> Floats:

@@ -137,7 +137,7 @@ class Counts:
         return starts
 
     @cached_property
-    def _moved(self) -> Ints:
+    def moved(self) -> Ints:
         """Elements that each boundary moves in all visits together, ``[J, B]``."""
         found = self.elements * self.visits
         for position, elements in self._fetched.items():
@@ -189,7 +189,7 @@ class Counts:
     def _bits(self, visit: Ints, tile: Ints, group: Ints) -> Ints:
         found = np.zeros((int(group[-1]) + 1, len(self.batch)), np.int64)
         flows = Flows(visit, tile, self.index.boundary, group)
-        fill_bits(self.batch.which, flows, self.counted, self._moved, found)
+        fill_bits(self.batch.which, flows, self.counted, self.moved, found)
         return found
 
     @property

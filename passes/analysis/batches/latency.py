@@ -13,17 +13,18 @@
 - *Drain*: after the last step, the last output tiles travel outwards in the same manner.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 
 import numpy as np
 
-from ....ir.workload import Operand
+from ....ir.workload import OPERANDS, Operand
 from ..flows import Kind
 from ..traffic import bandwidth_of, bounded_ports
 from .coefficients import FlowCoefficients, Index
 from .counts import Counts
+from .kernel.crossing import Passages, Sendings, fill_crossings, fill_ends
+from .kernel.moving import Flows, fill_bits
 from .nest_batch import Floats, Ints
 
 FILL_ORDER = (Operand.I, Operand.W, Operand.O)
@@ -38,25 +39,26 @@ Crossing = tuple[Operand, int, Kind]
 
 def port_bits(counts: Counts) -> Ints:
     """Return what passes each bounded port of the busiest instance, ``[ports, B]`` [bit]."""
-    groups = _groups_of_ports(counts.index)
-    found = np.zeros((len(groups), len(counts.batch)), np.int64)
-    for port, own in enumerate(groups):
-        for group in own:
-            found[port] += counts.busiest_bits[group]
+    index, own = counts.index, counts.coefficients
+    found = np.zeros((len(_widths_of_ports(index)), len(counts.batch)), np.int64)
+    flows = Flows(own.visit, own.tile, index.boundary, _port_of_flows(index))
+    fill_bits(counts.batch.which, flows, counts.counted, counts.moved, found)
     return found
 
 
 @lru_cache(maxsize=64)
-def _groups_of_ports(index: Index) -> tuple[tuple[int, ...], ...]:
-    """Return the groups of flows that pass each bounded port."""
-    return tuple(
-        tuple(
+def _port_of_flows(index: Index) -> Ints:
+    """Return which bounded port each flow passes, -1 where none bounds it ``[F]``."""
+    ports = bounded_ports(index.table.arch)
+    found: list[int] = []
+    for flow in index.flows:
+        own = (
             at
-            for at, (place, _, direction) in enumerate(index.groups)
-            if place == port.place and direction in port.directions
+            for at, port in enumerate(ports)
+            if flow.place == port.place and flow.direction in port.directions
         )
-        for port in bounded_ports(index.table.arch)
-    )
+        found.append(next(own, -1))
+    return np.array(found, np.int64)
 
 
 def port_cycles(counts: Counts) -> Floats:
@@ -70,119 +72,93 @@ def _widths_of_ports(index: Index) -> Floats:
     return np.array([8 * port.bandwidth for port in bounded_ports(index.table.arch)])[:, None]
 
 
-def fill_cycles(counts: Counts, times: Mapping[Crossing, Floats]) -> Floats:
-    """Return the time until the first tiles have reached the innermost memories ``[B]`` [cycle].
+def end_cycles(counts: Counts) -> Floats:
+    """Return what comes before the first step, and after the last one ``[2, B]`` [cycle].
 
-    Args:
-        counts: What moves.
-        times: How long single tiles take to cross; see ``crossing_cycles``.
+    That is, until the first tiles have reached the innermost memories, and until the last outputs
+    have arrived. A tile takes as long as at the slowest of the bounded ports that it passes;
+    outputs that leave are the last ones. Crossings without a bounded port take no time.
     """
     order = FILL_ORDER if counts.has_sums else FILL_ORDER[:2]
-    zero = np.zeros(len(counts.batch))
-    ready = dict.fromkeys(order, zero)
-    for sendings in _sendings(counts.index, order):
-        sent = zero
-        for crossing in sendings:
-            operand, _, _ = crossing
-            sent = np.maximum(sent, ready[operand]) + times.get(crossing, zero)
-            ready[operand] = sent
-    return np.maximum.reduce(list(ready.values()))
+    found = np.empty((2, len(counts.batch)))
+    passages, sendings = _passages(counts.coefficients), _sendings(counts.index, order)
+    fill_ends(counts.batch.which, passages, sendings, counts.elements, found)
+    return found
 
 
 @lru_cache(maxsize=64)
-def _sendings(index: Index, order: tuple[Operand, ...]) -> tuple[tuple[Crossing, ...], ...]:
-    """Return what each memory sends inwards before the first step, in its order.
+def _sendings(index: Index, order: tuple[Operand, ...]) -> Sendings:
+    """Return what memories send inwards before the first step, and outwards after the last one.
 
     Args:
         index: Of the flows.
         order: Which operand's tile comes first.
     """
-    return tuple(
-        tuple(
-            (operand, boundary.position, _FIRST[operand])
-            for operand in order
-            for boundary in index.table.of(operand)[:-1]
-            if boundary.parent == level.name
-        )
-        for level in index.table.arch.levels
+    sent = [
+        (memory, OPERANDS.index(operand), (operand, boundary.position, _FIRST[operand]))
+        for memory, level in enumerate(index.table.arch.levels)
+        for operand in order
+        for boundary in index.table.of(operand)[:-1]
+        if boundary.parent == level.name
+    ]
+    drains = [
+        (Operand.O, boundary.position, Kind.DRAIN)
+        for boundary in reversed(index.table.of(Operand.O)[:-1])
+    ]
+    return Sendings(
+        memory=np.array([memory for memory, _, _ in sent], np.int64),
+        operand=np.array([operand for _, operand, _ in sent], np.int64),
+        crossing=_numbers_of(index, [crossing for _, _, crossing in sent]),
+        drains=_numbers_of(index, drains),
     )
 
 
-def drain_cycles(counts: Counts, times: Mapping[Crossing, Floats]) -> Floats:
-    """Return the time from the last step until the last outputs have arrived ``[B]`` [cycle].
-
-    Args:
-        counts: What moves.
-        times: How long single tiles take to cross; see ``crossing_cycles``.
-    """
-    total = np.zeros(len(counts.batch))
-    for boundary in reversed(counts.index.table.of(Operand.O)[:-1]):
-        total = total + times.get((Operand.O, boundary.position, Kind.DRAIN), 0.0)
-    return total
-
-
-@dataclass(frozen=True)
-class _Passages:
-    """Flows through bounded ports, sorted by crossing.
-
-    Attributes:
-        flows: The flows ``[passages]``.
-        bandwidths: Eight times the bandwidth of each [bit/cycle] ``[passages, 1]``.
-        first: The first passage of each crossing.
-        crossings: Where they are.
-    """
-
-    flows: Ints
-    bandwidths: Floats
-    first: Ints
-    crossings: tuple[Crossing, ...]
+def _numbers_of(index: Index, crossings: Sequence[Crossing]) -> Ints:
+    """Return the numbers of crossings, -1 for those that no bounded port slows down."""
+    known = {crossing: number for number, crossing in enumerate(_crossings(index))}
+    return np.array([known.get(crossing, -1) for crossing in crossings], np.int64)
 
 
 @lru_cache(maxsize=64)
-def _passages(index: Index) -> _Passages:
+def _crossings(index: Index) -> tuple[Crossing, ...]:
+    """Return the crossings that bounded ports slow down."""
+    return tuple(dict.fromkeys(crossing for crossing, _, _ in _passing(index)))
+
+
+@lru_cache(maxsize=64)
+def _passing(index: Index) -> Sequence[tuple[Crossing, int, float]]:
+    """Return the flows through bounded ports, and their widths [bit/cycle], by crossings."""
     found: list[tuple[Crossing, int, float]] = []
     for at, flow in enumerate(index.flows):
         bandwidth = bandwidth_of(index.table.arch, flow.place, flow.direction)
         if bandwidth is not None and not flow.at_macs and flow.kind is not Kind.START:
             crossing = (flow.operand, flow.boundary.position, flow.kind)
             found.append((crossing, at, 8 * bandwidth))
-    found.sort()
-    keys = [crossing for crossing, _, _ in found]
-    crossings = tuple(dict.fromkeys(keys))
-    return _Passages(
-        flows=np.array([at for _, at, _ in found], np.int64),
-        bandwidths=np.array([[bandwidth] for _, _, bandwidth in found]),
-        first=np.array([keys.index(crossing) for crossing in crossings], np.int64),
-        crossings=crossings,
+    return sorted(found)
+
+
+@lru_cache(maxsize=256)
+def _passages(coefficients: FlowCoefficients) -> Passages:
+    """Return the flows through bounded ports with the bits of the last visit."""
+    index = coefficients.index
+    passing = _passing(index)
+    rows = np.array([at for _, at, _ in passing], np.int64)
+    return Passages(
+        bits=coefficients.last[rows],
+        boundary=index.boundary[rows],
+        widths=np.array([width for _, _, width in passing], np.float64),
+        crossing=_numbers_of(index, [crossing for crossing, _, _ in passing]),
     )
 
 
-def crossing_cycles(counts: Counts) -> Mapping[Crossing, Floats]:
-    """Return how long the tiles of each nest take to cross, ``[B]`` each [cycle].
-
-    A tile takes as long as at the slowest of the bounded ports that it passes. Outputs that leave
-    are the last ones. Crossings without a bounded port take no time and are left out.
-    """
-    flows = _passages(counts.index).flows
-    last = counts.coefficients.last[flows][:, counts.batch.which]
-    return _slowest(counts.index, last * counts.elements[counts.index.boundary[flows]])
-
-
 def element_cycles(coefficients: FlowCoefficients) -> Mapping[Crossing, Floats]:
-    """Return the same of tiles of one element, ``[U]`` each [cycle]."""
-    index = coefficients.index
-    return _slowest(index, coefficients.last[_passages(index).flows])
+    """Return how long tiles of one element take to cross, ``[U]`` each [cycle].
 
-
-def _slowest(index: Index, bits: Ints) -> Mapping[Crossing, Floats]:
-    """Return how long the slowest passage of each crossing takes [cycle].
-
-    Args:
-        index: Of the flows.
-        bits: Of one tile at each passage.
+    Crossings without a bounded port are left out.
     """
-    passages = _passages(index)
-    if not len(passages.flows):
-        return {}
-    times = np.maximum.reduceat(bits / passages.bandwidths, passages.first, axis=0)
-    return dict(zip(passages.crossings, times, strict=True))
+    index = coefficients.index
+    count = coefficients.last.shape[1]
+    found = np.zeros((count, len(_crossings(index))))
+    elements = np.ones((len(index.operands), count), np.int64)
+    fill_crossings(np.arange(count), _passages(coefficients), elements, found)
+    return dict(zip(_crossings(index), found.T, strict=True))

@@ -74,7 +74,7 @@ def time_at_the_ends(v: Variables, exponentials: Exponentials, unit: Linear) -> 
 
 
 def _fill(v: Variables, exponentials: Exponentials, unit: Linear) -> Linear:
-    """Return when the first tiles have arrived; see ``analysis.latency.fill_cycles``."""
+    """Return when the first tiles have arrived; see ``analysis.batches.latency``."""
     order = FILL_ORDER[:2]
     logs = {operand: dict(first_tiles(v, operand)) for operand in order}
     ready = dict.fromkeys(order, ZERO)

@@ -26,9 +26,9 @@ _COST = (
     ),
     Fault(
         "fill takes the tiles of the last memory alone",
-        "passes/analysis/batches/latency.py",
-        "sent = np.maximum(sent, ready[operand]) + times.get(crossing, zero)",
-        "sent = np.maximum(sent, 0.0) + times.get(crossing, zero)",
+        "passes/analysis/batches/kernel/crossing.py",
+        "sent = max(sent, ready[operand]) + times[sendings.crossing[at]]",
+        "sent = max(sent, 0.0) + times[sendings.crossing[at]]",
         Exam.NESTS,
     ),
     Fault(

@@ -70,7 +70,7 @@ class Flows(NamedTuple):
         visit: ``a`` for each unrolling ``[F, U]``.
         tile: ``b`` for each unrolling ``[F, U]``.
         boundary: Where each crosses ``[F]``.
-        group: To what each is added ``[F]``.
+        group: To what each is added ``[F]``; -1: to nothing.
     """
 
     visit: Ints
@@ -156,6 +156,8 @@ def fill_bits(which: Ints, flows: Flows, counted: Boundaries, moved: Ints, found
     """
     for f in range(len(flows.boundary)):
         j, group = flows.boundary[f], flows.group[f]
+        if group < 0:
+            continue
         for b in range(len(which)):
             once = counted.elements[j, b] * counted.tiles[j, b]
             visit, tile = flows.visit[f, which[b]], flows.tile[f, which[b]]
