@@ -7,6 +7,7 @@ with these memories (:mod:`.orders.spatial`), and a judge says which of their ne
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 import numpy as np
 
@@ -18,7 +19,7 @@ from ...analysis.batches.nest_batch import Ints, NestBatch, batch_nests
 from ..problem import MappingProblem, OfProblem
 from .orders.machine import UnrolledProblem
 from .orders.spatial import Unrolling, all_unrollings
-from .uneven import Judge, judged
+from .uneven import FittingNests, Judge, fitting
 
 _BEAM = 24
 """Unrollings that are looked at."""
@@ -40,10 +41,17 @@ def promising_nests(problem: MappingProblem, judge: Judge, *, most: int) -> tupl
     """
     if not most:
         return ()
-    batch = _Filled(problem=problem).batch(all_unrollings(problem, padding=True, beam=_BEAM))
-    values = judged(batch, problem, judge)
+    batch, own = _filled(problem)
+    values = own.values(judge)
     best = np.argsort(values, kind="stable")[:most]
     return tuple(batch.nest(int(row)) for row in best if np.isfinite(values[row]))
+
+
+@lru_cache(maxsize=64)
+def _filled(problem: MappingProblem) -> tuple[NestBatch, FittingNests]:
+    """Return a nest of each unrolling, and those that fit; judges of one problem differ."""
+    batch = _Filled(problem=problem).batch(all_unrollings(problem, padding=True, beam=_BEAM))
+    return batch, fitting(batch, problem)
 
 
 @dataclass(frozen=True, kw_only=True)

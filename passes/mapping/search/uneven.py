@@ -7,7 +7,7 @@ worse than the start, and need not be even.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
@@ -34,13 +34,46 @@ def judged(batch: NestBatch, problem: MappingProblem, judge: Judge) -> Floats:
         problem: What they solve.
         judge: Says what is minimised.
     """
+    return fitting(batch, problem).values(judge)
+
+
+@dataclass(frozen=True)
+class FittingNests:
+    """Those of a batch's nests that fit, and what they cost.
+
+    Attributes:
+        rows: Their numbers in the batch.
+        cost: What they cost; ``None`` where none fits.
+        count: How many nests there are in the batch.
+    """
+
+    rows: Ints
+    cost: BatchCost | None
+    count: int
+
+    def values(self, judge: Judge) -> Floats:
+        """Return what a judge says of all nests, infinite where they do not fit.
+
+        Args:
+            judge: Says what is minimised.
+        """
+        found = np.full(self.count, np.inf)
+        if self.cost is not None:
+            found[self.rows] = judge(self.cost.counts.batch, self.cost)
+        return found
+
+
+def fitting(batch: NestBatch, problem: MappingProblem) -> FittingNests:
+    """Return the nests of a batch that fit.
+
+    Args:
+        batch: The nests.
+        problem: What they solve.
+    """
     cost = evaluate_batch(batch, problem.machine, placement=problem.held)
-    found = np.full(len(batch), np.inf)
-    fitting = np.flatnonzero(cost.fits)
-    if len(fitting):
-        counts = cost.counts.take(fitting)
-        found[fitting] = judge(counts.batch, BatchCost(counts))
-    return found
+    rows = np.flatnonzero(cost.fits)
+    own = BatchCost(cost.counts.take(rows)) if len(rows) else None
+    return FittingNests(rows, own, len(batch))
 
 
 def improve_unevenly(

@@ -12,11 +12,14 @@ from .....ir.mapping import SpatialLoop
 from .....ir.workload import DIMS, OPERANDS, REDUCTION, RELEVANT, Dim, Operand, Workload
 from ....analysis.batches.nest_batch import Floats, Ints
 from ...problem import MappingProblem, Objective
+from ..kernel.unrolling import Ways, fill_ways
 
 Unrolling = tuple[SpatialLoop, ...]
 
 _MOST = 2**62
 """Beyond it numbers of 64 bits overflow, and no extent lies."""
+_SPACE = 1 << 12
+"""For how many ways to fill a fan-out there is space at first."""
 _NUMBER = {dim: number for number, dim in enumerate(DIMS)}
 
 
@@ -86,7 +89,7 @@ def _unrollings_of(
     return _unrollings(problem.workload, problem.arch, problem.objective, padding, beam)
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=256)
 def _unrollings(
     workload: Workload, arch: Architecture, objective: Objective, padding: bool, beam: int | None
 ) -> Sequence[tuple[Unrolling, float]]:
@@ -100,8 +103,7 @@ def _unrollings(
     left: Ints = np.array([[workload.dims[dim] for dim in DIMS]], kind)
     costs = price.of(extents, left)
     for number in reversed(range(len(arch.fanouts))):
-        grown = [_grown(arch, number, *state, padding) for state in zip(extents, left, strict=True)]
-        extents, left = (np.concatenate(parts) for parts in zip(*grown, strict=True))
+        extents, left = _grown(arch, number, extents, left, padding)
         costs = price.of(extents, left)
         rows = _cheapest(costs, extents, arch, beam)
         extents, left, costs = extents[rows], left[rows], costs[rows]
@@ -118,22 +120,48 @@ def _integers(workload: Workload, arch: Architecture) -> np.dtype[Any]:
 def _grown(
     arch: Architecture, number: int, extents: Ints, left: Ints, padding: bool
 ) -> tuple[Ints, Ints]:
-    """Return the ways to unroll one more fan-out, ``[ways, fanouts, dims]``, and what they leave.
+    """Return the ways to unroll one more fan-out, and what they leave.
 
     Args:
         arch: The machine.
         number: Of the fan-out.
-        extents: Of loops that are unrolled already, ``[fanouts, dims]``.
-        left: Extents that these leave, ``[dims]``.
+        extents: Of loops that are unrolled already, ``[states, fanouts, dims]``.
+        left: Extents that these leave, ``[states, dims]``.
         padding: As in :func:`all_unrollings`.
     """
     fanout = arch.fanouts[number]
-    size = _left_of(arch, fanout, _loops(arch, extents))
-    usable = tuple(map(_NUMBER.__getitem__, _usable(fanout)))
-    ways = _maximal(usable, tuple(left[list(usable)].tolist()), size, padding)
-    grown = np.repeat(extents[np.newaxis], len(ways), axis=0)
-    grown[:, number] = ways
-    return grown, -(-left // ways)
+    usable = [_NUMBER[dim] for dim in _usable(fanout)]
+    if not usable:
+        return extents, left
+    ways = _maximal(left[:, usable].astype(np.int64), _sizes(arch, fanout, extents), padding)
+    extents, left = extents[ways.state], left[ways.state]
+    extents[:, number, usable] = ways.extents
+    left[:, usable] = -(-left[:, usable] // ways.extents)
+    return extents, left
+
+
+def _sizes(arch: Architecture, fanout: Fanout, extents: Ints) -> Ints:
+    """Return the children of a fan-out that its groups leave to each state."""
+    if not arch.groups:
+        return np.full(len(extents), fanout.size)
+    return np.array([_left_of(arch, fanout, _loops(arch, own)) for own in extents], np.int64)
+
+
+def _maximal(left: Ints, size: Ints, padding: bool) -> Ways:
+    """Return the ways to fill a fan-out in which no extent can grow.
+
+    Args:
+        left: Extents of the dimensions that it unrolls, ``[states, D]``.
+        size: Its children, ``[states]``.
+        padding: As in :func:`all_unrollings`.
+    """
+    space = _SPACE
+    while True:
+        found = Ways(np.empty(space, np.int64), np.empty((space, left.shape[1]), np.int64))
+        count = fill_ways(left, size, padding, found)
+        if count <= space:
+            return Ways(*(item[:count] for item in found))
+        space = count
 
 
 def _loops(arch: Architecture, extents: Ints) -> Unrolling:
@@ -245,43 +273,3 @@ def _left_of(arch: Architecture, fanout: Fanout, unrolled: Sequence[SpatialLoop]
 
 def _largest_divisor(extent: int, size: int) -> int:
     return max(item for item in range(1, min(extent, size) + 1) if extent % item == 0)
-
-
-@lru_cache(maxsize=4096)
-def _extents(extent: int, size: int, padding: bool) -> tuple[int, ...]:
-    """Return the extents of a loop that make sense, ascending; one is always among them."""
-    most = min(extent, size)
-    if not padding:
-        return tuple(item for item in range(1, most + 1) if extent % item == 0)
-    return tuple(sorted({_least(extent, item) for item in range(1, most + 1)}))
-
-
-def _least(extent: int, unrolled: int) -> int:
-    """Return the smallest unrolling with the same number of steps."""
-    return math.ceil(extent / math.ceil(extent / unrolled))
-
-
-@lru_cache(maxsize=4096)
-def _maximal(dims: tuple[int, ...], left: tuple[int, ...], size: int, padding: bool) -> Ints:
-    """Return the ways to fill a fan-out in which no extent can grow, ``[ways, dims]``.
-
-    What is left to a dimension is rounded down dimension by dimension, so that a few ways are
-    among them that could still grow: for energy, these are often better than those that cannot.
-
-    Args:
-        dims: Numbers of the dimensions that it unrolls.
-        left: Their extents.
-        size: Its children.
-        padding: As in :func:`all_unrollings`.
-    """
-    ways = np.ones((1, len(DIMS)), np.int64)
-    longer = np.full((1, len(DIMS)), _MOST)
-    space = np.array([size])
-    for dim, extent in zip(dims, left, strict=True):
-        own = _extents(extent, size, padding)
-        rows, columns = np.nonzero(np.array(own) <= space[:, np.newaxis])
-        ways, longer = ways[rows], longer[rows]
-        ways[:, dim] = np.array(own)[columns]
-        longer[:, dim] = np.array((*own[1:], _MOST))[columns]
-        space = space[rows] // ways[:, dim]
-    return ways[(longer > ways * space[:, np.newaxis]).all(axis=1)]
