@@ -31,7 +31,7 @@ def _fanout_overflow(counts: Counts) -> Floats:
         *(((fanout.name,), fanout.size) for fanout in arch.fanouts),
         *((group.fanouts, group.limit) for group in arch.groups),
     ):
-        worst = np.maximum(worst, batch.steps_unrolled(names) / limit)
+        worst = np.maximum(worst, batch.unrollings.steps(names) / limit)
     return worst
 
 
@@ -100,7 +100,7 @@ def _holds_psums(counts: Counts, level: str) -> Bools:
     if level == names[-1]:
         return np.ones(len(batch), np.bool_)
     above = {fanout.name for fanout in counts.arch.fanouts_above(level)}
-    added = (batch.steps_unrolled(above, REDUCTION) > 1)[batch.which]
+    added = (batch.unrollings.steps(above, REDUCTION) > 1)[batch.which]
     inner = names[names.index(level) + 1]
     row = counts.index.row_above.get((Operand.O, inner))
     if row is not None:

@@ -3,7 +3,7 @@
 Arrays have one row per flow ``F`` and one column per unrolling ``U``. All are whole numbers.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
@@ -13,7 +13,8 @@ from ....ir.arch import Architecture
 from ....ir.workload import OPERANDS, RELEVANT, Dim, Operand, Workload
 from ..flows import Boundary, Factors, Flow, FlowTable, Kind, children, others, relevant
 from ..traffic import Direction, energy_of
-from .nest_batch import Bools, Floats, Ints, unrolled_over
+from .nest_batch import Bools, Floats, Ints
+from .unrollings import Unrollings
 
 Group = tuple[str, Operand, Direction]
 
@@ -265,8 +266,7 @@ class FlowCoefficients:
 
     Args:
         table: The flows.
-        unrolled: Fan-out and dimension of each unrolled loop.
-        extents: Extents of the unrolled loops, ``[U, len(unrolled)]``.
+        unrollings: What is filled in.
         widths: Of elements.
         has_sums: Whether the source of the outputs holds sums already, which are added to.
 
@@ -285,15 +285,14 @@ class FlowCoefficients:
     def __init__(
         self,
         table: FlowTable,
-        unrolled: tuple[tuple[str, Dim], ...],
-        extents: Ints,
+        unrollings: Unrollings,
         widths: Widths,
         *,
         has_sums: bool = False,
     ) -> None:
         self.index = index = index_of(table)
-        self.beneath = _beneath(table, unrolled, extents)
-        self.products = _products(index, unrolled, extents)
+        self.beneath = _beneath(table, unrollings)
+        self.products = _products(index, unrollings)
         bits = {Operand.W: widths.W, Operand.I: widths.I, Operand.O: widths.psum}
         self.widths = np.array([[bits[flow.operand]] for flow in index.flows], np.int64)
         each = self.products[index.tiles] * self.widths
@@ -331,19 +330,19 @@ class FlowCoefficients:
                 self.all_visit[row] -= psum_bits * self.products[item.starting]
 
 
-def _beneath(table: FlowTable, unrolled: Sequence[tuple[str, Dim]], extents: Ints) -> Ints:
+def _beneath(table: FlowTable, unrollings: Unrollings) -> Ints:
     """Return the extents unrolled beneath each boundary ``[J, U, 8]``."""
     found: list[Ints] = []
     for item in table.boundaries:
         fanouts = () if item.child is None else table.arch.fanouts_beneath(item.child)
-        found.append(unrolled_over([fanout.name for fanout in fanouts], unrolled, extents))
+        found.append(unrollings.over([fanout.name for fanout in fanouts]))
     return np.stack(found)
 
 
-def _products(index: Index, unrolled: tuple[tuple[str, Dim], ...], extents: Ints) -> Ints:
+def _products(index: Index, unrollings: Unrollings) -> Ints:
     """Return the value of each product of unrolled extents ``[products, U]``."""
-    factors = _factors(index, unrolled)[:, None]
-    found: Ints = np.where(factors, extents, 1).prod(axis=2)
+    factors = _factors(index, unrollings.loops)[:, None]
+    found: Ints = np.where(factors, unrollings.extents, 1).prod(axis=2)
     return found
 
 
@@ -374,5 +373,5 @@ def coefficients_of(
         widths: Of the operands.
         has_sums: Whether the source of the outputs holds sums that are added to.
     """
-    rows = np.array(extents, np.int64)
-    return FlowCoefficients(table, unrolled, rows, widths, has_sums=has_sums)
+    unrollings = Unrollings(unrolled, np.array(extents, np.int64).reshape(len(extents), -1))
+    return FlowCoefficients(table, unrollings, widths, has_sums=has_sums)

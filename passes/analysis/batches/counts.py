@@ -96,10 +96,9 @@ class Counts:
         batch = self.batch
         table = flow_table(self.arch, chains_of(batch.levels, self.arch, self.placement))
         widths = widths_of(batch.workload, self.arch)
-        rows: list[list[int]] = batch.unrollings.tolist()
-        unrollings = tuple(tuple(row) for row in rows)
-        make = coefficients_of if len(unrollings) <= _FEW else coefficients_of.__wrapped__
-        return make(table, batch.unrolled, unrollings, widths, has_sums=self.has_sums)
+        ways = batch.unrollings
+        make = coefficients_of if len(ways) <= _FEW else coefficients_of.__wrapped__
+        return make(table, ways.loops, ways.rows, widths, has_sums=self.has_sums)
 
     def _count(self) -> Boundaries:
         """Return what is counted at all boundaries."""

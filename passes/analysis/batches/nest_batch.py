@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from ....ir.mapping import Allocation, Loop, LoopNest, SpatialLoop
 from ....ir.workload import DIMS, REDUCTION, RELEVANT, Dim, Operand, Workload
 from .kernel.moving import Shapes, TemporalLoops, fill_elements
+from .unrollings import Unrollings
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -28,8 +29,7 @@ class NestBatch:
         dims: Dimension of each temporal loop, outermost first, as an index into ``DIMS``,
             ``[B, L]``. Shorter nests are filled with loops of extent one.
         extents: Extents of the temporal loops, ``[B, L]``.
-        unrolled: Fan-out and dimension of each unrolled loop.
-        unrollings: Extents of the unrolled loops in ``U`` ways, ``[U, len(unrolled)]``.
+        unrollings: ``U`` ways to unroll.
         which: In which of these ways each nest is unrolled, ``[B]``.
         levels: Memories that keep each operand, outermost first.
         starts: Where the tile in each of them starts, ``[B, len(levels[operand])]``.
@@ -38,8 +38,7 @@ class NestBatch:
     workload: Workload
     dims: Ints
     extents: Ints
-    unrolled: tuple[tuple[str, Dim], ...]
-    unrollings: Ints
+    unrollings: Unrollings
     which: Ints
     levels: Mapping[Operand, tuple[str, ...]]
     starts: Mapping[Operand, Ints]
@@ -57,7 +56,6 @@ class NestBatch:
             workload=self.workload,
             dims=self.dims[rows],
             extents=self.extents[rows],
-            unrolled=self.unrolled,
             unrollings=self.unrollings,
             which=self.which[rows],
             levels=self.levels,
@@ -92,24 +90,7 @@ class NestBatch:
             fanouts: Over which fan-outs; all if ``None``.
             dims: Along which dimensions.
         """
-        return self.steps_unrolled(fanouts, dims)[self.which]
-
-    def steps_unrolled(
-        self, fanouts: Collection[str] | None = None, dims: Collection[Dim] = DIMS
-    ) -> Ints:
-        """Return how many steps each way to unroll makes one, ``[U]``.
-
-        Args:
-            fanouts: Over which fan-outs; all if ``None``.
-            dims: Along which dimensions.
-        """
-        columns = [
-            column
-            for column, (name, dim) in enumerate(self.unrolled)
-            if (fanouts is None or name in fanouts) and dim in dims
-        ]
-        found: Ints = self.unrollings[:, columns].prod(axis=1)
-        return found
+        return self.unrollings.steps(fanouts, dims)[self.which]
 
     def turns(self, operand: Operand) -> "Turns":
         """Return the loops that change an operand's tile."""
@@ -147,7 +128,7 @@ class NestBatch:
         """Return how many values some dimensions take from each position, ``[B, L + 1]``."""
         if dims not in self._sizes:
             shapes = Shapes(columns_of(dims)[None], np.array([False]), _NO_STEPS, _NO_STEPS)
-            self._sizes[dims] = self._filled(shapes, np.ones((len(self.unrollings), 8), np.int64))
+            self._sizes[dims] = self._filled(shapes, self.unrollings.over(()))
         return self._sizes[dims]
 
     @cached_property
@@ -161,8 +142,8 @@ class NestBatch:
             operand: Of whose tiles.
             fanouts: Names of the fan-outs.
         """
-        unrolled = unrolled_over(fanouts, self.unrolled, self.unrollings)
-        return self._filled(shapes_of(self.workload, (operand,)), unrolled)
+        shapes = shapes_of(self.workload, (operand,))
+        return self._filled(shapes, self.unrollings.over(fanouts))
 
     def _filled(self, shapes: Shapes, unrolled: Ints) -> Ints:
         found = np.empty((self.dims.shape[1] + 1, len(self)), np.int64)
@@ -202,9 +183,9 @@ class NestBatch:
                 Loop(DIMS[int(self.dims[index, at])], int(self.extents[index, at])) for at in kept
             ),
             spatial=tuple(
-                SpatialLoop(dim, int(extent), fanout)
+                SpatialLoop(dim, extent, fanout)
                 for (fanout, dim), extent in zip(
-                    self.unrolled, self.unrollings[self.which[index]], strict=True
+                    self.unrollings.loops, self.unrollings.rows[self.which[index]], strict=True
                 )
                 if extent > 1
             ),
@@ -268,23 +249,6 @@ def columns_of(dims: frozenset[Dim]) -> Bools:
     return np.array([dim in dims for dim in DIMS])
 
 
-def unrolled_over(
-    fanouts: Collection[str], unrolled: Sequence[tuple[str, Dim]], extents: Ints
-) -> Ints:
-    """Return what is unrolled over some fan-outs in each dimension, ``[U, 8]``.
-
-    Args:
-        fanouts: Their names.
-        unrolled: Fan-out and dimension of each unrolled loop.
-        extents: Of the unrolled loops, ``[U, len(unrolled)]``.
-    """
-    found = np.ones((len(extents), len(DIMS)), np.int64)
-    for column, (name, dim) in enumerate(unrolled):
-        if name in fanouts:
-            found[:, DIMS.index(dim)] *= extents[:, column]
-    return found
-
-
 def distinct(rows: Ints) -> tuple[Ints, Ints]:
     """Return where each different row stands first, in order, and which of them each row is.
 
@@ -328,8 +292,7 @@ def batch_nests(nests: Sequence[LoopNest]) -> NestBatch:
         workload=first.workload,
         dims=dims,
         extents=extents,
-        unrolled=tuple(unrolled),
-        unrollings=spatial[firsts],
+        unrollings=Unrollings(tuple(unrolled), spatial[firsts]),
         which=which,
         levels=levels,
         starts={

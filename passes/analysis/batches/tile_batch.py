@@ -34,7 +34,6 @@ from .nest_batch import (
     columns_of,
     in_rows,
     shapes_of,
-    unrolled_over,
 )
 
 _W, _I, _ = range(len(OPERANDS))
@@ -265,8 +264,7 @@ class TileBatch:
         )
 
     def _unrolled_over(self, fanouts: Iterable[Fanout]) -> Ints:
-        names = [fanout.name for fanout in fanouts]
-        return unrolled_over(names, self.batch.unrolled, self.batch.unrollings)
+        return self.batch.unrollings.over([fanout.name for fanout in fanouts])
 
     @property
     def _home_of_sums(self) -> MemoryLevel:
@@ -342,21 +340,20 @@ class TileBatch:
         alone: elsewhere it is hidden but for the place that sums wait for, and the search for
         nests found no better ones with it.
         """
-        work = self.batch.workload
-        home = self._home_of_sums
+        work, ways, home = self.batch.workload, self.batch.unrollings, self._home_of_sums
         finished, wide = work.output_bits / 8, self.arch.accumulator_bytes
-        elements = np.full(len(self.batch), float(work.elements(Operand.O)))
-        joined = np.ones(len(self.batch), np.int64)
-        slowest = np.zeros(len(self.batch))
+        elements = np.full(len(ways), float(work.elements(Operand.O)))
+        joined = np.ones(len(ways), np.int64)
+        slowest = np.zeros(len(ways))
         for fanout in self.arch.fanouts_above(home.name):
-            elements = elements / self.batch.unrolled_in((fanout.name,), RELEVANT[Operand.O])
-            joined = joined * self.batch.unrolled_in((fanout.name,), REDUCTION)
+            elements = elements / ways.steps((fanout.name,), RELEVANT[Operand.O])
+            joined = joined * ways.steps((fanout.name,), REDUCTION)
             if fanout.link_bandwidth is not None:
                 size = elements * np.where(joined == 1, finished, wide)
                 slowest = np.maximum(slowest, size / fanout.link_bandwidth)
         if home.read_bandwidth is not None:
             slowest = np.maximum(slowest, elements * wide / home.read_bandwidth)
-        return slowest
+        return slowest[self.batch.which]
 
     # -- all together --------------------------------------------------------------------------
 

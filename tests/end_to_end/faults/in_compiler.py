@@ -131,7 +131,7 @@ _COST = (
     ),
     Fault(
         "unrolled loops outside of a memory count as its tile",
-        "passes/analysis/batches/nest_batch.py",
+        "passes/analysis/batches/unrollings.py",
         "if name in fanouts:",
         "if name:",
         Exam.DESCRIPTORS,

@@ -21,6 +21,7 @@ from .....ir.mapping import LoopNest
 from .....ir.workload import DIMS, OPERANDS, REDUCTION, RELEVANT, Dim, Operand
 from ....analysis.batches.batch import BatchCost, evaluate_batch
 from ....analysis.batches.nest_batch import NestBatch, distinct
+from ....analysis.batches.unrollings import Unrollings
 from ...problem import MappingProblem, OfProblem
 
 Ints = NDArray[np.int64]
@@ -163,8 +164,7 @@ class EvenBatch:
             workload=space.workload,
             dims=dims.reshape(count, -1),
             extents=extents.reshape(count, -1),
-            unrolled=space.unrollable,
-            unrollings=self.spatial[firsts],
+            unrollings=Unrollings(space.unrollable, self.spatial[firsts]),
             which=which,
             levels={operand: self._levels(operand) for operand in Operand},
             starts=starts,

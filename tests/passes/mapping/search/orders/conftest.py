@@ -8,6 +8,7 @@ import pytest
 from accnn.ir.workload import DIMS, OPERANDS
 from accnn.passes.analysis.batches.batch import evaluate_batch
 from accnn.passes.analysis.batches.nest_batch import NestBatch
+from accnn.passes.analysis.batches.unrollings import Unrollings
 
 
 def _monotone(loops, memories):
@@ -63,8 +64,10 @@ def best_by_brute_force():
             workload=problem.workload,
             dims=_repeated([DIMS.index(loop.dim) for loop in order], len(rows)),
             extents=_repeated([loop.extent for loop in order], len(rows)),
-            unrolled=tuple((loop.fanout, loop.dim) for loop in problem.spatial),
-            unrollings=np.array([[loop.extent for loop in problem.spatial]], np.int64),
+            unrollings=Unrollings(
+                tuple((loop.fanout, loop.dim) for loop in problem.spatial),
+                np.array([[loop.extent for loop in problem.spatial]], np.int64),
+            ),
             which=np.zeros(len(rows), np.int64),
             levels=levels,
             starts=starts,
