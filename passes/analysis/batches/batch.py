@@ -19,10 +19,9 @@ import numpy as np
 
 from ....ir.arch import Architecture
 from ....ir.workload import Operand
-from ..traffic import bounded_ports
 from .capacity import overflow
 from .counts import Counts
-from .latency import end_cycles, port_cycles
+from .latency import end_cycles, load_cycles, ports_of
 from .nest_batch import Bools, Floats, Ints, NestBatch
 
 
@@ -44,8 +43,7 @@ class BatchCost:
     @cached_property
     def _loads(self) -> Floats:
         """Of compute and of every bounded port, ``[1 + ports, B]`` [cycle]."""
-        steps = self.compute_cycles[None].astype(np.float64)
-        return np.concatenate((steps, port_cycles(self.counts)))
+        return load_cycles(self.counts)
 
     @cached_property
     def steady_cycles(self) -> Floats:
@@ -59,9 +57,9 @@ class BatchCost:
         Args:
             place: Name of a memory or of a fan-out.
         """
-        ports = bounded_ports(self.counts.arch)
-        own = [self._loads[at] for at, port in enumerate(ports, start=1) if port.place == place]
-        return np.maximum.reduce([np.zeros(len(self.counts.batch)), *own])
+        own = self._loads[ports_of(self.counts.index, place)]
+        found: Floats = own.max(axis=0, initial=0.0)
+        return found
 
     @cached_property
     def load_cycles(self) -> Floats:

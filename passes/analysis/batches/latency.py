@@ -61,9 +61,26 @@ def _port_of_flows(index: Index) -> Ints:
     return np.array(found, np.int64)
 
 
-def port_cycles(counts: Counts) -> Floats:
-    """Return how long each bounded port is busy, ``[ports, B]`` [cycle]."""
-    return port_bits(counts) / _widths_of_ports(counts.index)
+def load_cycles(counts: Counts) -> Floats:
+    """Return how long the array and each bounded port are busy, ``[1 + ports, B]`` [cycle]."""
+    widths = _widths_of_ports(counts.index)
+    found = np.empty((1 + len(widths), len(counts.batch)))
+    found[0] = counts.batch.steps
+    np.divide(port_bits(counts), widths, out=found[1:])
+    return found
+
+
+@lru_cache(maxsize=256)
+def ports_of(index: Index, place: str) -> Ints:
+    """Return the rows of ``load_cycles`` that tell of a place.
+
+    Args:
+        index: Of the flows.
+        place: Name of a memory or of a fan-out.
+    """
+    ports = bounded_ports(index.table.arch)
+    own = [at for at, port in enumerate(ports, start=1) if port.place == place]
+    return np.array(own, np.int64)
 
 
 @lru_cache(maxsize=64)
@@ -160,5 +177,5 @@ def element_cycles(coefficients: FlowCoefficients) -> Mapping[Crossing, Floats]:
     count = coefficients.last.shape[1]
     found = np.zeros((count, len(_crossings(index))))
     elements = np.ones((len(index.operands), count), np.int64)
-    fill_crossings(np.arange(count), _passages(coefficients), elements, found)
+    fill_crossings(np.arange(count, dtype=np.int64), _passages(coefficients), elements, found)
     return dict(zip(_crossings(index), found.T, strict=True))

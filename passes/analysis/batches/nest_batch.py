@@ -71,10 +71,11 @@ class NestBatch:
             np.multiply(found[at], own, out=found[at + 1])
         return found.T
 
-    @property
+    @cached_property
     def steps(self) -> Ints:
         """Steps of all temporal loops, ``[B]``."""
-        return self.prefix[:, -1]
+        found: Ints = self.extents.prod(axis=1)
+        return found
 
     @cached_property
     def rows(self) -> Ints:
@@ -185,7 +186,7 @@ class NestBatch:
             spatial=tuple(
                 SpatialLoop(dim, extent, fanout)
                 for (fanout, dim), extent in zip(
-                    self.unrollings.loops, self.unrollings.rows[self.which[index]], strict=True
+                    self.unrollings.loops, self.unrollings.rows[int(self.which[index])], strict=True
                 )
                 if extent > 1
             ),

@@ -15,7 +15,7 @@ into operations of the MAC array, one instruction each (see ``passes/tiling/mac.
 the cost model.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -25,6 +25,7 @@ from ....ir.arch import Architecture, Fanout, MemoryLevel
 from ....ir.workload import OPERANDS, REDUCTION, RELEVANT, Dim, Operand
 from .batch import BatchCost, evaluate_batch
 from .kernel.cutting import Chips, Cuts, fill_cuts
+from .kernel.estimating import Engines, Estimates, Operations, fill_estimates
 from .kernel.transfers import Rooms, Sizes, Transfers, fill_transfers
 from .nest_batch import (
     Bools,
@@ -35,17 +36,6 @@ from .nest_batch import (
     in_rows,
     shapes_of,
 )
-
-_W, _I, _ = range(len(OPERANDS))
-
-_PER_OPERATION = 2.0
-"""Cycles that go by between two operations."""
-
-_PLACES = 2
-"""Places for sums in the array at least: they take half of their memory at most."""
-
-_SPILLING = 2.0
-"""How much longer it takes where sums are spilled: transfers to and fro wait for each other."""
 
 _TOGETHER = 2
 """NPUs that work at a time where each window of a pool lies in tiles of several."""
@@ -139,20 +129,13 @@ class TileBatch:
     # -- the array -----------------------------------------------------------------------------
 
     @cached_property
-    def operation_cycles(self) -> Floats:
-        """Duration of one whole operation behind another one [cycle], ``[B]``."""
-        return np.ceil(self._by_home(lambda cost: cost.steady_cycles))
-
-    @cached_property
-    def _fill_cycles(self) -> Floats:
-        """What a first operation takes to fill its buffers, and a last one to drain, ``[B]``."""
-        return self._by_home(lambda cost: cost.fill_cycles + cost.drain_cycles)
-
-    def _by_home(self, figure: Callable[[BatchCost], Floats]) -> Floats:
-        """Return a figure of one operation, whether its sums remain in the array or leave it."""
-        found = np.empty(len(self.batch))
+    def operation(self) -> Operations:
+        """What one operation takes."""
+        found = Operations(*(np.empty(len(self.batch)) for _ in range(3)))
         for rows, cost in self._operation_costs:
-            found[rows] = figure(cost)
+            found.cycles[rows] = np.ceil(cost.steady_cycles)
+            found.ends[rows] = cost.fill_cycles + cost.drain_cycles
+            found.ports[rows] = cost.busy_cycles(self.arch.scratchpad)
         return found
 
     @cached_property
@@ -276,64 +259,24 @@ class TileBatch:
         """Bytes of their memory that all weights take, ``[B]``."""
         return self.transfers.weights
 
-    def _weights_cycles(self) -> Floats:
-        """Return what moving weights adds to what a stripe takes, ``[B]``.
-
-        Those that do not remain from stripe to stripe count whole: groups are there to move less,
-        so that bytes count even where time hides them.
-        """
-        bandwidth = self.arch.off_chip.read_bandwidth
-        if self.kept_weights is None or bandwidth is None:
-            return np.zeros(len(self.batch))
-        loads = self.transfers.loads[0, _W]
-        counted = np.where(loads == 0, self.first_tile, loads)
-        return counted * self.transfers.bytes[_W] / bandwidth
-
-    def _channel_cycles(self, cost: BatchCost) -> Floats:
-        """Return what the channels take the better way, ``[B]`` [cycle].
-
-        What the cost model counts of weights and inputs is replaced by what does come.
-
-        Args:
-            cost: What the cost model says of the nests.
-        """
-        dma, bandwidth = self.arch.dma, self.arch.off_chip.read_bandwidth
-        startup = dma.startup * self.npus / dma.channels
-        found, others = self.transfers, cost.offchip_bytes
-        streamed = [at for at in (_W, _I) if OPERANDS[at] not in self.placement]
-        for at in streamed:
-            others = others - found.modelled[at] * found.bytes[at]
-        count = found.parameters
-        if Operand.O not in self.placement:
-            count = count + found.outputs
-        best = np.full(len(self.batch), np.inf)
-        for way, order in zip(found.loads, (streamed, streamed[::-1]), strict=True):
-            size, many = np.maximum(others, 0.0), count
-            for at in order:
-                size, many = size + way[at] * found.bytes[at], many + way[at]
-            moving = 0.0 if bandwidth is None else size / bandwidth
-            best = np.minimum(best, moving + many * startup)
-        return best
+    # -- all together --------------------------------------------------------------------------
 
     @property
-    def vector_cycles(self) -> Floats:
-        """Return what finishing takes of lanes, or of scratchpad ports [cycle], ``[B]``."""
+    def _finishing_cycles(self) -> tuple[float, float]:
+        """What finishing takes of lanes or of scratchpad ports [cycle].
+
+        Where sums leave the array, and where they are completed there.
+        """
         pad, elements = self.arch.scratchpad_level, self.batch.workload.elements(Operand.O)
         written = elements * self.batch.workload.bits(Operand.O) / 8
-        read = np.where(self.cuts.is_inside, 0, elements * self.arch.accumulator_bytes)
-        if pad.shared_port:
-            read, written = read + written, 0.0
-        slowest = np.full(len(self.batch), elements / self.arch.vector.lanes)
-        for size, bandwidth in ((read, pad.read_bandwidth), (written, pad.write_bandwidth)):
-            if bandwidth is not None:
-                slowest = np.maximum(slowest, size / bandwidth)
-        if self._is_in_stripes:
-            leaving = np.maximum(slowest, self._leaving_cycles())
-            return np.where(self.cuts.is_inside, leaving, slowest)
-        return slowest
+        outside, inside = (
+            max(elements / self.arch.vector.lanes, _port_cycles(pad, read, written))
+            for read in (elements * self.arch.accumulator_bytes, 0)
+        )
+        return outside, inside
 
     def _leaving_cycles(self) -> Floats:
-        """Return what sums take of accumulators and links on their way out [cycle], ``[B]``.
+        """Return what sums take of accumulators and links on their way out [cycle], ``[U]``.
 
         Neighbours that reduce the same outputs send all of their sums; what no longer has to be
         added to others leaves as wide as outputs are. The vector unit is that slow in stripes
@@ -353,46 +296,52 @@ class TileBatch:
                 slowest = np.maximum(slowest, size / fanout.link_bandwidth)
         if home.read_bandwidth is not None:
             slowest = np.maximum(slowest, elements * wide / home.read_bandwidth)
-        return slowest[self.batch.which]
+        return slowest
 
-    # -- all together --------------------------------------------------------------------------
+    def estimates(self, cost: BatchCost) -> Estimates:
+        """Return what the tiles take.
+
+        Args:
+            cost: What the cost model says of the nests.
+        """
+        count, own = len(self.batch), self.operation
+        found = Estimates(np.empty(count), np.empty(count))
+        ends = own.ends if self._is_in_stripes else cost.fill_cycles + cost.drain_cycles
+        fill_estimates(
+            self.batch.loops.which,
+            self._side_by_side,
+            self.cuts,
+            self.transfers,
+            own,
+            cost.offchip_bytes,
+            ends,
+            self._engines,
+            found,
+        )
+        return found
+
+    @property
+    def _engines(self) -> Engines:
+        """What beside the array works on tiles."""
+        arch = self.arch
+        bandwidth = arch.off_chip.read_bandwidth
+        W, I, O = (operand not in self.placement for operand in OPERANDS)  # noqa: E741
+        return Engines(
+            npus=self.npus,
+            transfer_startup=arch.dma.startup * self.npus / arch.dma.channels,
+            bandwidth=np.inf if bandwidth is None else float(bandwidth),
+            streamed=(W, I, O),
+            vector_startup=arch.vector.startup,
+            finishing=self._finishing_cycles,
+            leaving=self._leaving_cycles(),
+            places=self._home_of_sums.capacity or 0,
+            is_in_stripes=self._is_in_stripes,
+            first_tile=float(self.first_tile),
+        )
 
     def estimate(self, cost: BatchCost) -> Floats:
         """Return the latency of one NPU that does all the work, tiles charged [cycle], ``[B]``."""
-        return self._estimate(cost, self._channel_cycles(cost))
-
-    def _estimate(self, cost: BatchCost, channel: Floats) -> Floats:
-        """Return the estimate, given what transfers take."""
-        finishing = self.accumulations * self.arch.vector.startup + self.vector_cycles
-        rounds = -(-self.accumulations // self._side_by_side)
-        imbalance = rounds * self.npus / self.accumulations
-        computing = self.operations * self.operation_cycles
-        # Both need the ports and the bytes of sums in the scratchpad; in a stripe somebody waits.
-        in_turn = ~self.cuts.is_inside | self._is_in_stripes
-        beside = np.maximum(computing, finishing)
-        if not self._is_in_stripes:
-            beside = np.maximum(beside, self._in_few_places(computing))
-        busy = np.where(in_turn, computing + finishing, beside) * imbalance
-        slowest: Floats = np.maximum(busy, channel)
-        steady = np.where(self.cuts.spills_sums, _SPILLING * slowest, slowest)
-        filling = cost.fill_cycles + cost.drain_cycles
-        if self._is_in_stripes:
-            filling = self._fill_cycles + self._weights_cycles()
-        return steady + filling + _PER_OPERATION * self.operations
-
-    def _in_few_places(self, computing: Floats) -> Floats:
-        """Return what it takes that sums in the array have few places [cycle], ``[B]``.
-
-        An operation fills its buffers once the sums that lay in its place are finished: while
-        those of all other places are made.
-
-        Args:
-            computing: What all operations take [cycle].
-        """
-        places = (self._home_of_sums.capacity or 0) // self.transfers.sums
-        ends = self._fill_cycles + self.arch.vector.startup
-        in_all = computing + self._leaving_cycles() + self.accumulations * ends
-        return np.where(self.cuts.is_inside, in_all / np.maximum(_PLACES, places), 0.0)
+        return self.estimates(cost).latency
 
     def price(self, cost: BatchCost) -> Floats:
         """Return the estimate, and a little of what transfers take [cycle], ``[B]``.
@@ -400,17 +349,17 @@ class TileBatch:
         Args:
             cost: What the cost model says of the nests.
         """
-        channel = self._channel_cycles(cost)
-        price = self._estimate(cost, channel) + self.traffic_price * channel
+        found = self.estimates(cost)
+        price = found.latency + self.traffic_price * found.channel
         if self._is_in_stripes:
-            price = price + PORT_PRICE * self.operations * self._port_cycles
+            price = price + PORT_PRICE * self.operations * self.operation.ports
         return price
 
     @property
-    def _side_by_side(self) -> Ints | int:
+    def _side_by_side(self) -> Ints:
         """How many NPUs work at a time, ``[B]``: few where a pool waits for several of them."""
         if self.windows == (1, 1):
-            return self.npus
+            return np.full(len(self.batch), self.npus)
         dims = self.batch.workload.dims
         is_torn = np.zeros(len(self.batch), np.bool_)
         for dim, extent in zip((Dim.P, Dim.Q), self.windows, strict=True):
@@ -419,11 +368,20 @@ class TileBatch:
             is_torn |= (size % extent != 0) & (size < dims[dim])
         return np.where(is_torn, min(self.npus, _TOGETHER), self.npus)
 
-    @cached_property
-    def _port_cycles(self) -> Floats:
-        """How long one operation takes of the scratchpad's ports [cycle], ``[B]``."""
-        return self._by_home(lambda cost: cost.busy_cycles(self.arch.scratchpad))
-
     @property
     def _is_in_stripes(self) -> bool:
         return self.kept_weights is not None
+
+
+def _port_cycles(memory: MemoryLevel, read: float, written: float) -> float:
+    """Return how long the slowest port of a memory takes [cycle].
+
+    Args:
+        memory: Of the port.
+        read: What is read [byte].
+        written: What is written [byte].
+    """
+    if memory.shared_port:
+        read, written = read + written, 0.0
+    ways = ((read, memory.read_bandwidth), (written, memory.write_bandwidth))
+    return max((size / bandwidth for size, bandwidth in ways if bandwidth is not None), default=0.0)

@@ -129,8 +129,8 @@ def test_an_operation_takes_what_its_instruction_takes(case):
     costs = [tile_cost(tiles.nests[op.nests[0]], arch) for op in products(tiles)]
 
     ends = max(cost.fill_cycles + cost.drain_cycles for cost in costs)
-    assert found.operation_cycles[0] == max(cost.steady_cycles for cost in costs)
-    assert ends - 2 < found._fill_cycles[0] <= ends  # both were rounded up
+    assert found.operation.cycles[0] == max(cost.steady_cycles for cost in costs)
+    assert ends - 2 < found.operation.ends[0] <= ends  # both were rounded up
 
 
 @QUICK
@@ -149,7 +149,7 @@ def test_an_operation_takes_of_the_scratchpads_ports_what_its_instruction_takes(
         else:
             works.append(max(both[0] / pad.read_bandwidth, both[1] / pad.write_bandwidth))
 
-    assert found._port_cycles[0] == pytest.approx(max(works))
+    assert found.operation.ports[0] == pytest.approx(max(works))
 
 
 @QUICK
@@ -159,9 +159,9 @@ def test_ports_of_the_scratchpad_count_in_stripes_alone(case):
     for kept, traffic in ((None, TRAFFIC_PRICE), (1 << 20, TRAFFIC_PRICE), (None, 0.7)):
         tiles = replace(found, kept_weights=kept, traffic_price=traffic)
         cost = evaluate_batch(tiles.batch, arch)
-        price = tiles.estimate(cost) + traffic * tiles._channel_cycles(cost)
+        price = tiles.estimate(cost) + traffic * tiles.estimates(cost).channel
         if kept is not None:
-            price = price + PORT_PRICE * tiles.operations * tiles._port_cycles
+            price = price + PORT_PRICE * tiles.operations * tiles.operation.ports
 
         assert tiles.price(cost) == pytest.approx(price)
 
@@ -204,7 +204,7 @@ def test_tiles_come_whenever_they_change_or_once_where_all_have_room(capacity, c
         cost = evaluate_batch(found.batch, found.arch)
         startup = arch.dma.startup / arch.dma.channels
         expected = moved / arch.off_chip.read_bandwidth + count * startup
-        assert found._channel_cycles(cost)[0] == pytest.approx(expected)
+        assert found.estimates(cost).channel[0] == pytest.approx(expected)
 
 
 def test_weights_that_no_tile_on_chip_keeps_lie_whole_in_their_own_memory():
@@ -220,9 +220,9 @@ def test_weights_that_no_tile_on_chip_keeps_lie_whole_in_their_own_memory():
 
     assert len(nowhere.batch.levels[Operand.W]) == 1
     assert nowhere.operations[0] == kept.operations[0] == 1
-    assert nowhere.operation_cycles[0] == kept.operation_cycles[0]
-    assert nowhere._fill_cycles[0] == kept._fill_cycles[0]
-    assert nowhere._port_cycles[0] == kept._port_cycles[0]
+    assert nowhere.operation.cycles[0] == kept.operation.cycles[0]
+    assert nowhere.operation.ends[0] == kept.operation.ends[0]
+    assert nowhere.operation.ports[0] == kept.operation.ports[0]
 
 
 @pytest.mark.parametrize(("bandwidth", "waits"), [(32, True), (256, False)])

@@ -132,7 +132,7 @@ def test_mappers_of_whole_networks_find_nests_that_move_less_in_the_same_time() 
     plain, other = (mapper.map(problem) for mapper in asked)
 
     before, after = (
-        float(tiles._channel_cycles(cost)[0])
+        float(tiles.estimates(cost).channel[0])
         for tiles, cost in (tiles_of(found.nest, problem, 1) for found in (plain, other))
     )
     assert after < 0.7 * before
