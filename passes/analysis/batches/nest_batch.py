@@ -18,6 +18,7 @@ Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
 _NO_STEPS = (0, 0)
+_NUMBER = {dim: number for number, dim in enumerate(DIMS)}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -273,29 +274,20 @@ def batch_nests(nests: Sequence[LoopNest]) -> NestBatch:
     first = nests[0]
     levels = {operand: _levels(first, operand) for operand in Operand}
     for nest in nests:
-        if nest.workload != first.workload:
+        if nest.workload is not first.workload and nest.workload != first.workload:
             raise ValueError("nests of one batch must have one workload")
-        if any(_levels(nest, operand) != levels[operand] for operand in Operand):
-            raise ValueError("nests of one batch must keep operands in the same memories")
-    longest = max(len(nest.temporal) for nest in nests)
-    dims = np.zeros((len(nests), longest), np.int64)
-    extents = np.ones((len(nests), longest), np.int64)
-    unrolled = sorted({(item.fanout, item.dim) for nest in nests for item in nest.spatial})
-    spatial = np.ones((len(nests), len(unrolled)), np.int64)
-    for row, nest in enumerate(nests):
-        for column, loop in enumerate(nest.temporal):
-            dims[row, column] = DIMS.index(loop.dim)
-            extents[row, column] = loop.extent
-        for loop in nest.spatial:
-            spatial[row, unrolled.index((loop.fanout, loop.dim))] *= loop.extent
-    firsts, which = distinct(spatial)
+        for operand, own in levels.items():
+            if _levels(nest, operand) != own:
+                raise ValueError("nests of one batch must keep operands in the same memories")
+    longest = max([len(nest.temporal) for nest in nests])
+    unrollings, which = unrollings_of([nest.spatial for nest in nests])
     return NestBatch(
         workload=first.workload,
-        dims=dims,
-        extents=extents,
-        unrollings=Unrollings(tuple(unrolled), spatial[firsts]),
+        dims=_filled([[_NUMBER[loop.dim] for loop in nest.temporal] for nest in nests], 0, longest),
+        extents=_filled([[loop.extent for loop in nest.temporal] for nest in nests], 1, longest),
+        unrollings=unrollings,
         which=which,
-        levels=levels,
+        levels={operand: tuple(own) for operand, own in levels.items()},
         starts={
             operand: np.array([[item.start for item in nest.of(operand)] for nest in nests])
             for operand in Operand
@@ -303,5 +295,26 @@ def batch_nests(nests: Sequence[LoopNest]) -> NestBatch:
     )
 
 
-def _levels(nest: LoopNest, operand: Operand) -> tuple[str, ...]:
-    return tuple(item.level for item in nest.of(operand))
+def _filled(rows: list[list[int]], value: int, length: int) -> Ints:
+    """Return rows that are filled with a value as far as a length."""
+    return np.array([row + [value] * (length - len(row)) for row in rows], np.int64)
+
+
+def _levels(nest: LoopNest, operand: Operand) -> list[str]:
+    return [item.level for item in nest.of(operand)]
+
+
+def unrollings_of(spatial: Sequence[Sequence[SpatialLoop]]) -> tuple[Unrollings, Ints]:
+    """Return the different ones of some unrollings, and which of them each is.
+
+    Args:
+        spatial: The unrolled loops of each.
+    """
+    loops = sorted({(item.fanout, item.dim) for own in spatial for item in own})
+    columns = {loop: column for column, loop in enumerate(loops)}
+    extents = np.ones((len(spatial), len(loops)), np.int64)
+    for row, own in enumerate(spatial):
+        for item in own:
+            extents[row, columns[item.fanout, item.dim]] *= item.extent
+    firsts, which = distinct(extents)
+    return Unrollings(tuple(loops), extents[firsts]), which

@@ -139,17 +139,15 @@ class TileBatch:
         return found
 
     @cached_property
-    def _operation_costs(self) -> tuple[tuple[Ints, BatchCost], ...]:
+    def _operation_costs(self) -> tuple[tuple[Ints | slice, BatchCost], ...]:
         """Nests whose sums remain in the array, and others, with the cost of one operation each."""
         is_inside = self.cuts.is_inside
+        if is_inside.all() or not is_inside.any():
+            return ((slice(None), self._operation_cost(slice(None), inside=bool(is_inside[0]))),)
         groups = ((np.flatnonzero(is_inside == inside), inside) for inside in (True, False))
-        return tuple(
-            (rows, self._operation_cost(rows, inside=inside))
-            for rows, inside in groups
-            if len(rows)
-        )
+        return tuple((rows, self._operation_cost(rows, inside=inside)) for rows, inside in groups)
 
-    def _operation_cost(self, rows: Ints, *, inside: bool) -> BatchCost:
+    def _operation_cost(self, rows: Ints | slice, *, inside: bool) -> BatchCost:
         """Return what one operation of some nests costs if sums remain in the array, or leave it.
 
         They are as wide as accumulators: finishing them is another instruction's work.
@@ -164,7 +162,7 @@ class TileBatch:
                 levels[operand] = self.batch.levels[operand][-1:]
                 first = len(self.batch.levels[operand])
             inner = self.batch.starts[operand][rows, first:]
-            source = np.zeros((len(rows), len(levels[operand]) - inner.shape[1]), np.int64)
+            source = np.zeros((len(inner), len(levels[operand]) - inner.shape[1]), np.int64)
             starts[operand] = np.concatenate((source, inner), axis=1)
         width = 8 * self.arch.accumulator_bytes
         batch = replace(

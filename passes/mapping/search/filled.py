@@ -11,11 +11,11 @@ from functools import lru_cache
 
 import numpy as np
 
-from ....ir.mapping import Loop, LoopNest
-from ....ir.workload import OPERANDS, Dim, Operand
+from ....ir.mapping import LoopNest
+from ....ir.workload import DIMS, OPERANDS, Dim, Operand
 from ...analysis.batches.coefficients import widths_of
 from ...analysis.batches.counts import bytes_from
-from ...analysis.batches.nest_batch import Ints, NestBatch, batch_nests
+from ...analysis.batches.nest_batch import Ints, NestBatch, batch_nests, unrollings_of
 from ..problem import MappingProblem, OfProblem
 from .orders.machine import UnrolledProblem
 from .orders.spatial import Unrolling, all_unrollings
@@ -66,18 +66,26 @@ class _Filled(OfProblem):
         Args:
             unrollings: One for each nest.
         """
-        nests = batch_nests([self._whole(spatial) for spatial in unrollings])
+        own, which = unrollings_of(unrollings)
+        extents = [-(-self.workload.dims[dim] // own.steps(dims=(dim,))) for dim in _ORDER]
+        nests = replace(
+            batch_nests([self._whole]),
+            dims=np.tile([DIMS.index(dim) for dim in _ORDER], (len(which), 1)),
+            extents=np.stack(extents, axis=1)[which],
+            unrollings=own,
+            which=which,
+        )
         return replace(nests, starts={item: self._starts(nests, item) for item in OPERANDS})
 
-    def _whole(self, spatial: Unrolling) -> LoopNest:
-        """Return a nest that keeps all of each operand in every memory."""
-        unrolled = UnrolledProblem(problem=self.problem, spatial=spatial)
-        loops = [Loop(dim, unrolled.temporal[dim]) for dim in _ORDER]
-        return unrolled.nest(loops, [[0] * len(chain) for chain in unrolled.chains])
+    @property
+    def _whole(self) -> LoopNest:
+        """A nest that keeps operands in every memory."""
+        nowhere = UnrolledProblem(problem=self.problem, spatial=())
+        return nowhere.nest((), [[0] * len(chain) for chain in nowhere.chains])
 
     def _starts(self, batch: NestBatch, operand: Operand) -> Ints:
         """Return where the tiles of an operand start, ``[B, levels]``."""
-        starts = np.zeros_like(batch.starts[operand])
+        starts = np.zeros((len(batch), len(batch.levels[operand])), np.int64)
         for column, name in enumerate(batch.levels[operand][1:], start=1):
             capacity = self.arch.level(name).usable
             if capacity is None:

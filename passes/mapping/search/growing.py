@@ -19,7 +19,7 @@ from ....ir.workload import DIMS, Dim, Operand
 from ...analysis.batches.batch import BatchCost
 from ...analysis.batches.capacity import memory_overflow
 from ...analysis.batches.counts import Counts
-from ...analysis.batches.nest_batch import Ints, batch_nests
+from ...analysis.batches.nest_batch import Ints, batch_nests, unrollings_of
 from ..problem import MappingProblem
 from .orders.spatial import Unrolling
 
@@ -65,7 +65,9 @@ class Growing:
         for row, spatial in enumerate(unrollings):
             left = _left_of(problem.workload.dims, spatial)
             self._extents[row, 0] = [left[dim] for dim in DIMS]
-        self._first = batch_nests([all_outside(problem, spatial) for spatial in unrollings])
+        ways, which = unrollings_of(unrollings)
+        first = batch_nests([all_outside(problem, ())])
+        self._first = replace(first, unrollings=ways, which=which)
 
     def grown(self) -> tuple[LoopNest, ...]:
         """Return the nest of each unrolling, all tiles grown."""
