@@ -5,7 +5,7 @@ b)`` (see :mod:`....analysis.flows`), where only these three depend on the order
 start. So energies and loads of ports are sums over boundaries, and this is what their parts are.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
@@ -20,6 +20,7 @@ from ....analysis.batches.latency import element_cycles
 from ....analysis.batches.nest_batch import batch_nests
 from ....analysis.flows import Flow, Kind
 from ....analysis.traffic import bounded_ports, energy_of
+from ..kernel.costs import Costs, FlowBits, FlowPrices, add_costs
 from .kernel.records import Floats
 
 
@@ -30,7 +31,7 @@ class Coefficients:
     Boundaries ``c`` of an operand are numbered from the innermost outwards.
     """
 
-    fixed: Floats
+    fixed: float
     per_visit: Floats
     per_tile: Floats
     port_fixed: Floats
@@ -60,29 +61,18 @@ def coefficients(
     counts = Counts(batch_nests([nest]), arch, resident)
     model, index = counts.coefficients, counts.index
     prices = _prices(index)
-    found = _zeros(len(prices.loads[0]), depth, float(mac_energy(counts)[0]))
-    columns = (item[:, 0].tolist() for item in (model.all_visit, model.all_tile))
-    busiest = (item[:, 0].tolist() for item in (model.visit, model.tile))
-    numbers = zip(index.flows, *columns, *busiest, strict=True)
-    for row, (flow, a, b, visit, tile) in enumerate(numbers):
-        word, energy = prices.energies[row]
-        if flow.at_macs:
-            at_macs = index.boundary[row]
-            steps, tiles = int(counts.visits[at_macs, 0]), int(counts.tiles[at_macs, 0])
-            found.fixed[...] += (a * steps + b * tiles) / word * energy
-            if timed:
-                found.port_fixed[:] += (visit * steps + tile * tiles) * prices.loads[row]
-            continue
-        at = prices.at[row]
-        found.per_visit[at] += a / word * energy
-        found.per_tile[at] += b / word * energy
-        if timed:
-            found.port_visit[:, *at] += visit * prices.loads[row]
-            found.port_tile[:, *at] += tile * prices.loads[row]
+    found = _zeros(prices.loads.shape[1], depth)
+    bits = FlowBits(model.all_visit, model.all_tile, model.visit, model.tile)
+    costs = Costs(
+        found.per_visit, found.per_tile, found.port_fixed, found.port_visit, found.port_tile
+    )
+    own = prices if timed else prices._replace(loads=np.zeros_like(prices.loads))
+    macs = float(mac_energy(counts)[0])
+    found = replace(found, fixed=add_costs(own, bits, counts.visits, counts.tiles, macs, costs))
     for item in model.restarts:
-        word, energy = prices.energies[item.flow]
         outer = len(index.sums) - 2 - item.outer
-        found.couple[prices.at[item.flow][1], outer] -= int(item.bits[0]) / word * energy
+        energy = int(item.bits[0]) / prices.words[item.flow] * prices.energies[item.flow]
+        found.couple[prices.place[item.flow], outer] -= energy
     for (operand, position, kind), cycles in element_cycles(model).items():
         if kind is not Kind.BACK:
             at = (OPERANDS.index(operand), len(index.table.of(operand)) - 2 - position)
@@ -90,41 +80,31 @@ def coefficients(
     return found
 
 
-@dataclass(frozen=True, slots=True)
-class _Prices:
-    """What one bit of each flow costs, and where it counts.
-
-    Attributes:
-        energies: Bits of an access and its energy [pJ].
-        loads: Time at each bounded port [cycle].
-        at: Operand and boundary, numbered from the innermost outwards.
-    """
-
-    energies: tuple[tuple[int, float], ...]
-    loads: tuple[Floats, ...]
-    at: tuple[tuple[int, int], ...]
-
-
 @lru_cache(maxsize=64)
-def _prices(index: Index) -> _Prices:
-    arch = index.table.arch
-    return _Prices(
-        energies=tuple(energy_of(arch, flow.place, flow.direction) for flow in index.flows),
-        loads=tuple(_unit_loads(arch, flow) for flow in index.flows),
-        at=tuple(
-            (
-                OPERANDS.index(flow.operand),
-                len(index.table.of(flow.operand)) - 2 - flow.boundary.position,
-            )
-            for flow in index.flows
-        ),
+def _prices(index: Index) -> FlowPrices:
+    """Return what one bit of each flow costs, and where it counts."""
+    arch, flows = index.table.arch, index.flows
+    energies = [energy_of(arch, flow.place, flow.direction) for flow in flows]
+    return FlowPrices(
+        words=np.array([word for word, _ in energies], np.float64),
+        energies=np.array([energy for _, energy in energies], np.float64),
+        loads=np.array([_unit_loads(arch, flow) for flow in flows], np.float64),
+        at_macs=np.array([flow.at_macs for flow in flows]),
+        boundary=index.boundary,
+        operand=np.array([OPERANDS.index(flow.operand) for flow in flows], np.int64),
+        place=np.array([_place(index, flow) for flow in flows], np.int64),
     )
 
 
-def _zeros(ports: int, depth: int, fixed: float) -> Coefficients:
+def _place(index: Index, flow: Flow) -> int:
+    """Return the number of a flow's boundary, from the innermost outwards; -1 at the array."""
+    return len(index.table.of(flow.operand)) - 2 - flow.boundary.position
+
+
+def _zeros(ports: int, depth: int) -> Coefficients:
     shape = (len(OPERANDS), depth)
     return Coefficients(
-        fixed=np.array(fixed),
+        fixed=0.0,
         per_visit=np.zeros(shape),
         per_tile=np.zeros(shape),
         port_fixed=np.zeros(ports),
@@ -135,13 +115,11 @@ def _zeros(ports: int, depth: int, fixed: float) -> Coefficients:
     )
 
 
-def _unit_loads(arch: Architecture, flow: Flow) -> Floats:
+def _unit_loads(arch: Architecture, flow: Flow) -> list[float]:
     """Return what one bit costs each bounded port [cycle]."""
-    return np.array(
-        [
-            1 / (8 * port.bandwidth)
-            if port.place == flow.place and flow.direction in port.directions
-            else 0.0
-            for port in bounded_ports(arch)
-        ]
-    )
+    return [
+        1 / (8 * port.bandwidth)
+        if port.place == flow.place and flow.direction in port.directions
+        else 0.0
+        for port in bounded_ports(arch)
+    ]

@@ -155,7 +155,7 @@ class UnrolledProblem(OfProblem):
         depth = max(len(chain) for chain in self.chains)
         model = coefficients(self.smallest, self.arch, self.resident, depth, timed=timed)
         return {
-            "fixed": float(model.fixed),
+            "fixed": model.fixed,
             "per_visit": model.per_visit,
             "per_tile": model.per_tile,
             "couple": model.couple,
