@@ -4,5 +4,5 @@
 - ``coefficients``: the flow table with an unrolling filled in;
 - ``kernel``: sizes, visits and bits, nest by nest, compiled;
 - ``counts``, ``latency``, ``capacity``: what moves, how long it takes, whether it fits;
-- ``batch``: all of these; ``tile_batch``: what tiles cost beyond it.
+- ``batch``: all of these; ``tile_batch``: what tiles cost beyond it, in a ``tile_setting``.
 """

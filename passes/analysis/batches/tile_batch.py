@@ -15,27 +15,19 @@ into operations of the MAC array, one instruction each (see ``passes/tiling/mac.
 the cost model.
 """
 
-from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 
-from ....ir.arch import Architecture, Fanout, MemoryLevel
-from ....ir.workload import OPERANDS, REDUCTION, RELEVANT, Dim, Operand
+from ....ir.arch import Architecture
+from ....ir.workload import OPERANDS, RELEVANT, Dim, Operand
 from .batch import BatchCost, evaluate_batch
-from .kernel.cutting import Chips, Cuts, fill_cuts
-from .kernel.estimating import Engines, Estimates, Operations, fill_estimates
-from .kernel.transfers import Rooms, Sizes, Transfers, fill_transfers
-from .nest_batch import (
-    Bools,
-    Floats,
-    Ints,
-    NestBatch,
-    columns_of,
-    in_rows,
-    shapes_of,
-)
+from .kernel.cutting import Cuts, fill_cuts
+from .kernel.estimating import Estimates, Operations, fill_estimates
+from .kernel.transfers import Transfers, fill_transfers
+from .nest_batch import Bools, Floats, Ints, NestBatch, columns_of, in_rows
+from .tile_setting import TileSetting, tile_setting
 
 _TOGETHER = 2
 """NPUs that work at a time where each window of a pool lies in tiles of several."""
@@ -51,11 +43,6 @@ PORT_PRICE = 0.3
 
 The vector unit and copies of other members use these ports while the array works.
 """
-
-_PARAMETERS = frozenset({Dim.G, Dim.K})
-_PARAMETER_BYTES = 4
-_PARAMETER_TENSORS = 2
-"""Bias and multiplier."""
 
 
 @dataclass(frozen=True)
@@ -86,6 +73,21 @@ class TileBatch:
     windows: tuple[int, int] = (1, 1)
 
     @cached_property
+    def _setting(self) -> TileSetting:
+        """What all of them find alike."""
+        batch = self.batch
+        return tile_setting(
+            batch.workload,
+            self.arch,
+            tuple([batch.levels[operand] for operand in OPERANDS]),
+            batch.unrollings,
+            self.placement,
+            self.npus,
+            self.kept_weights,
+            self.first_tile,
+        )
+
+    @cached_property
     def cuts(self) -> Cuts:
         """Where nests are cut into operations."""
         batch, count = self.batch, len(self.batch)
@@ -100,21 +102,8 @@ class TileBatch:
             accumulations=np.empty(count, np.int64),
         )
         outputs = columns_of(RELEVANT[Operand.O])
-        fill_cuts(batch.loops, outputs, self._chips, (W, I, O), found)
+        fill_cuts(batch.loops, outputs, self._setting.chips, (W, I, O), found)
         return found
-
-    @property
-    def _chips(self) -> Chips:
-        """Which memories matter where nests are cut."""
-        levels, arch = self.batch.levels, self.arch
-        W, I, O = map(self._column_of_home, OPERANDS)  # noqa: E741
-        pad = arch.index(arch.scratchpad)
-        below = (at for at, name in enumerate(levels[Operand.O]) if arch.index(name) > pad)
-        return Chips((W, I, O), next(below, -1))
-
-    def _column_of_home(self, operand: Operand) -> int:
-        """Return which start is that of the outermost on-chip tile; -1: all of it lies there."""
-        return -1 if operand in self.placement or len(self.batch.levels[operand]) < 2 else 1
 
     @property
     def operations(self) -> Ints:
@@ -157,17 +146,16 @@ class TileBatch:
         levels: dict[Operand, tuple[str, ...]] = {}
         starts: dict[Operand, Ints] = {}
         for operand in Operand:
-            first, levels[operand] = self._from_home(operand)
+            first, levels[operand] = self._setting.from_home(operand)
             if operand is Operand.O and inside:
                 levels[operand] = self.batch.levels[operand][-1:]
                 first = len(self.batch.levels[operand])
             inner = self.batch.starts[operand][rows, first:]
             source = np.zeros((len(inner), len(levels[operand]) - inner.shape[1]), np.int64)
             starts[operand] = np.concatenate((source, inner), axis=1)
-        width = 8 * self.arch.accumulator_bytes
         batch = replace(
             self.batch,
-            workload=replace(self.batch.workload, output_bits=width),
+            workload=self._setting.operation,
             dims=self.batch.dims[rows],
             extents=np.where(outside, 1, self.batch.extents[rows]),
             which=self.batch.which[rows],
@@ -175,17 +163,6 @@ class TileBatch:
             starts=starts,
         )
         return evaluate_batch(batch, self.arch)
-
-    def _from_home(self, operand: Operand) -> tuple[int, tuple[str, ...]]:
-        """Return which levels lie beneath the home of an operand, and it with all of them."""
-        levels, pad = self.batch.levels[operand], self.arch.scratchpad
-        first = 1
-        if operand in self.arch.scratchpad_level.holds:
-            first += pad in levels
-            return first, (pad, *levels[first:])
-        if len(levels) == 1:
-            return 1, (self.arch.home(operand).name,)
-        return 2, levels[1:]
 
     # -- transfers -----------------------------------------------------------------------------
 
@@ -202,55 +179,8 @@ class TileBatch:
             outputs=np.empty(count, np.int64),
             parameters=np.empty(count, np.int64),
         )
-        fill_transfers(self.batch.loops, self.cuts, self._rooms, self._sizes, found)
+        fill_transfers(self.batch.loops, self.cuts, self._setting.rooms, self._setting.sizes, found)
         return found
-
-    @property
-    def _rooms(self) -> Rooms:
-        """What there is room for on chip."""
-        arch, memory = self.arch, self.arch.home(Operand.W).name
-        pad = (arch.scratchpad_level.capacity or 0) * self.npus
-        are_one = memory == arch.scratchpad
-        return Rooms(
-            npus=self.npus,
-            streamed=np.array([operand not in self.placement for operand in OPERANDS]),
-            capacity=np.array([pad if are_one else arch.whole_capacity(memory), pad], np.int64),
-            are_one=are_one,
-            instances=1 if are_one else arch.instances(memory),
-            kept_weights=-1 if self.kept_weights is None else self.kept_weights,
-            parameters=_PARAMETER_TENSORS,
-            parameter_dims=columns_of(self._parameter_dims),
-        )
-
-    @property
-    def _parameter_dims(self) -> frozenset[Dim]:
-        """Where other parameters come: nowhere if there is room for all of them."""
-        dims = self.batch.workload.dims
-        size = _PARAMETER_BYTES * _PARAMETER_TENSORS * dims[Dim.G] * dims[Dim.K]
-        return frozenset() if size <= self.arch.vector.parameter_bytes // 2 else _PARAMETERS
-
-    @property
-    def _sizes(self) -> Sizes:
-        """What makes tiles large, finished outputs at their own width."""
-        arch, work = self.arch, self.batch.workload
-        memory, every = arch.home(Operand.W).name, arch.fanouts
-        beneath = every if memory == arch.scratchpad else arch.fanouts_beneath(memory)
-        widths = (*map(work.bits, OPERANDS), 8 * arch.accumulator_bytes)
-        return Sizes(
-            shapes=shapes_of(work, OPERANDS),
-            bits=np.array(widths, np.int64),
-            everywhere=self._unrolled_over(every),
-            weights=self._unrolled_over(beneath),
-            sums=self._unrolled_over(arch.fanouts_beneath(self._home_of_sums.name)),
-        )
-
-    def _unrolled_over(self, fanouts: Iterable[Fanout]) -> Ints:
-        return self.batch.unrollings.over([fanout.name for fanout in fanouts])
-
-    @property
-    def _home_of_sums(self) -> MemoryLevel:
-        """The innermost memory of the outputs."""
-        return self.arch.level(self.batch.levels[Operand.O][-1])
 
     @property
     def weights_bytes(self) -> Ints:
@@ -258,43 +188,6 @@ class TileBatch:
         return self.transfers.weights
 
     # -- all together --------------------------------------------------------------------------
-
-    @property
-    def _finishing_cycles(self) -> tuple[float, float]:
-        """What finishing takes of lanes or of scratchpad ports [cycle].
-
-        Where sums leave the array, and where they are completed there.
-        """
-        pad, elements = self.arch.scratchpad_level, self.batch.workload.elements(Operand.O)
-        written = elements * self.batch.workload.bits(Operand.O) / 8
-        outside, inside = (
-            max(elements / self.arch.vector.lanes, _port_cycles(pad, read, written))
-            for read in (elements * self.arch.accumulator_bytes, 0)
-        )
-        return outside, inside
-
-    def _leaving_cycles(self) -> Floats:
-        """Return what sums take of accumulators and links on their way out [cycle], ``[U]``.
-
-        Neighbours that reduce the same outputs send all of their sums; what no longer has to be
-        added to others leaves as wide as outputs are. The vector unit is that slow in stripes
-        alone: elsewhere it is hidden but for the place that sums wait for, and the search for
-        nests found no better ones with it.
-        """
-        work, ways, home = self.batch.workload, self.batch.unrollings, self._home_of_sums
-        finished, wide = work.output_bits / 8, self.arch.accumulator_bytes
-        elements = np.full(len(ways), float(work.elements(Operand.O)))
-        joined = np.ones(len(ways), np.int64)
-        slowest = np.zeros(len(ways))
-        for fanout in self.arch.fanouts_above(home.name):
-            elements = elements / ways.steps((fanout.name,), RELEVANT[Operand.O])
-            joined = joined * ways.steps((fanout.name,), REDUCTION)
-            if fanout.link_bandwidth is not None:
-                size = elements * np.where(joined == 1, finished, wide)
-                slowest = np.maximum(slowest, size / fanout.link_bandwidth)
-        if home.read_bandwidth is not None:
-            slowest = np.maximum(slowest, elements * wide / home.read_bandwidth)
-        return slowest
 
     def estimates(self, cost: BatchCost) -> Estimates:
         """Return what the tiles take.
@@ -313,29 +206,10 @@ class TileBatch:
             own,
             cost.offchip_bytes,
             ends,
-            self._engines,
+            self._setting.engines,
             found,
         )
         return found
-
-    @property
-    def _engines(self) -> Engines:
-        """What beside the array works on tiles."""
-        arch = self.arch
-        bandwidth = arch.off_chip.read_bandwidth
-        W, I, O = (operand not in self.placement for operand in OPERANDS)  # noqa: E741
-        return Engines(
-            npus=self.npus,
-            transfer_startup=arch.dma.startup * self.npus / arch.dma.channels,
-            bandwidth=np.inf if bandwidth is None else float(bandwidth),
-            streamed=(W, I, O),
-            vector_startup=arch.vector.startup,
-            finishing=self._finishing_cycles,
-            leaving=self._leaving_cycles(),
-            places=self._home_of_sums.capacity or 0,
-            is_in_stripes=self._is_in_stripes,
-            first_tile=float(self.first_tile),
-        )
 
     def estimate(self, cost: BatchCost) -> Floats:
         """Return the latency of one NPU that does all the work, tiles charged [cycle], ``[B]``."""
@@ -369,17 +243,3 @@ class TileBatch:
     @property
     def _is_in_stripes(self) -> bool:
         return self.kept_weights is not None
-
-
-def _port_cycles(memory: MemoryLevel, read: float, written: float) -> float:
-    """Return how long the slowest port of a memory takes [cycle].
-
-    Args:
-        memory: Of the port.
-        read: What is read [byte].
-        written: What is written [byte].
-    """
-    if memory.shared_port:
-        read, written = read + written, 0.0
-    ways = ((read, memory.read_bandwidth), (written, memory.write_bandwidth))
-    return max((size / bandwidth for size, bandwidth in ways if bandwidth is not None), default=0.0)

@@ -117,6 +117,10 @@ def fill_transfers(
         times = changes(loops, b, rooms.parameter_dims, ends)
         found.parameters[b] = rooms.parameters * times
         for way in range(2):
+            if way == 1 and not rooms.are_one:  # what one leaves is not the other's
+                for operand in range(2):
+                    found.loads[1, operand, b] = found.loads[0, operand, b]
+                continue
             _fill_spare(b, cuts, rooms, taken, spare)
             for turn in range(2):
                 operand = turn if way == 0 else 1 - turn
@@ -203,13 +207,14 @@ def _fill_taken(
 ) -> None:
     """Fill in the bytes of its memory that a tile takes, from each loop on as far as its home.
 
-    In a memory of the array it takes its largest part in every instance.
+    In a memory of the array it takes its largest part in every instance. Of outputs only what the
+    tile in the home takes is asked for.
     """
     for operand in range(3):
         home = cuts.home[operand, b]
         _unroll(loops, b, sizes.weights if operand == _W else sizes.everywhere, inside)
         _add_loops(loops, b, home, loops.dims.shape[1], inside)
-        for at in range(home, -1, -1):
+        for at in range(home, home - 1 if operand == _O else -1, -1):
             if at < home:
                 _add_loops(loops, b, at, at + 1, inside)
             size = _whole_bytes(elements_of(sizes.shapes, operand, inside), sizes.bits[operand])
