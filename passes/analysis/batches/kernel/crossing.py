@@ -20,7 +20,7 @@ class Passages(NamedTuple):
         bits: Of an element for each unrolling ``[passages, U]``.
         boundary: Where each crosses ``[passages]``.
         widths: What passes its port in a cycle [bit/cycle] ``[passages]``.
-        crossing: Number of the crossing that each belongs to ``[passages]``.
+        crossing: Number of the crossing that each belongs to, none left out ``[passages]``.
     """
 
     bits: Ints
