@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ....ir.mapping import Allocation, Loop, LoopNest, SpatialLoop
-from ....ir.workload import DIMS, REDUCTION, RELEVANT, Dim, Operand, Workload
+from ....ir.workload import DIMS, RELEVANT, Dim, Operand, Workload
 from .kernel.moving import Shapes, TemporalLoops, fill_elements
 from .unrollings import Unrollings
 
@@ -97,11 +97,6 @@ class NestBatch:
     def turns(self, operand: Operand) -> "Turns":
         """Return the loops that change an operand's tile."""
         return Turns(self, RELEVANT[operand])
-
-    @property
-    def reductions(self) -> "Turns":
-        """Loops that add to the same outputs."""
-        return Turns(self, REDUCTION)
 
     def at(self, table: Ints, start: Ints) -> Ints:
         """Return what a table says of given positions of each nest, ``[.., B]``.

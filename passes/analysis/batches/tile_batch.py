@@ -25,7 +25,7 @@ from ....ir.workload import OPERANDS, RELEVANT, Dim, Operand
 from .batch import BatchCost, evaluate_batch
 from .kernel.cutting import Cuts, fill_cuts
 from .kernel.estimating import Estimates, Operations, fill_estimates
-from .kernel.transfers import Transfers, fill_transfers
+from .kernel.transfers import TileTransfers, fill_transfers
 from .nest_batch import Bools, Floats, Ints, NestBatch, columns_of, in_rows
 from .tile_setting import TileSetting, tile_setting
 
@@ -102,7 +102,7 @@ class TileBatch:
             accumulations=np.empty(count, np.int64),
         )
         outputs = columns_of(RELEVANT[Operand.O])
-        fill_cuts(batch.loops, outputs, self._setting.chips, (W, I, O), found)
+        fill_cuts(batch.loops, outputs, self._setting.columns, (W, I, O), found)
         return found
 
     @property
@@ -167,10 +167,10 @@ class TileBatch:
     # -- transfers -----------------------------------------------------------------------------
 
     @cached_property
-    def transfers(self) -> Transfers:
+    def transfers(self) -> TileTransfers:
         """What comes and goes off chip."""
         count = len(self.batch)
-        found = Transfers(
+        found = TileTransfers(
             bytes=np.empty((len(OPERANDS), count), np.int64),
             sums=np.empty(count, np.int64),
             weights=np.empty(count, np.int64),

@@ -9,8 +9,8 @@ import numpy as np
 from ....ir.arch import Architecture, Fanout, MemoryLevel
 from ....ir.workload import OPERANDS, REDUCTION, RELEVANT, Dim, Operand, Workload
 from ..flows import Chains
-from .kernel.cutting import Chips
-from .kernel.estimating import Engines
+from .kernel.cutting import StartColumns
+from .kernel.estimating import EngineFigures
 from .kernel.transfers import Rooms, Sizes
 from .nest_batch import Floats, Ints, columns_of, shapes_of
 from .unrollings import Unrollings
@@ -56,13 +56,13 @@ class TileSetting:
         return replace(self.workload, output_bits=8 * self.arch.accumulator_bytes)
 
     @cached_property
-    def chips(self) -> Chips:
-        """Which memories matter where nests are cut."""
+    def columns(self) -> StartColumns:
+        """Which starts of tiles matter where nests are cut."""
         levels, arch = self.levels, self.arch
         W, I, O = map(self._column_of_home, OPERANDS)  # noqa: E741
         pad = arch.index(arch.scratchpad)
         below = (at for at, name in enumerate(levels[Operand.O]) if arch.index(name) > pad)
-        return Chips((W, I, O), next(below, -1))
+        return StartColumns((W, I, O), next(below, -1))
 
     def _column_of_home(self, operand: Operand) -> int:
         """Return which start is that of the outermost on-chip tile; -1: all of it lies there."""
@@ -116,12 +116,12 @@ class TileSetting:
         return self.arch.level(self.levels[Operand.O][-1])
 
     @cached_property
-    def engines(self) -> Engines:
+    def engines(self) -> EngineFigures:
         """What beside the array works on tiles."""
         arch = self.arch
         bandwidth = arch.off_chip.read_bandwidth
         W, I, O = (operand not in self.placement for operand in OPERANDS)  # noqa: E741
-        return Engines(
+        return EngineFigures(
             npus=self.npus,
             transfer_startup=arch.dma.startup * self.npus / arch.dma.channels,
             bandwidth=np.inf if bandwidth is None else float(bandwidth),

@@ -11,8 +11,8 @@ from .turning import behind, steps, values
 _W, _I, _O = range(3)
 
 
-class Chips(NamedTuple):
-    """Which memories matter where nests are cut, as columns of starts; -1 where there is none.
+class StartColumns(NamedTuple):
+    """Columns of the starts that matter where nests are cut; -1 where there is none.
 
     Attributes:
         homes: The outermost on-chip memory of W, I and O.
@@ -49,7 +49,7 @@ class Cuts(NamedTuple):
 def fill_cuts(
     loops: TemporalLoops,
     outputs: Bools,
-    chips: Chips,
+    columns: StartColumns,
     starts: tuple[Ints, Ints, Ints],
     found: Cuts,
 ) -> None:
@@ -58,17 +58,17 @@ def fill_cuts(
     Args:
         loops: The nests.
         outputs: Whether each dimension changes the outputs ``[8]``.
-        chips: The memories.
+        columns: Which starts matter.
         starts: Where tiles of W, I and O start in the memories that keep them ``[B, levels]``.
         found: Filled in.
     """
     for b in range(len(loops.dims)):
         for operand in range(3):
-            column = chips.homes[operand]
+            column = columns.homes[operand]
             found.home[operand, b] = starts[operand][b, column] if column >= 0 else 0
         sums, home = starts[_O], found.home[_O, b]
         inner_most = behind(loops, b, outputs, sums[b, -1])
-        is_inside = chips.array >= 0 and not _are_open(loops, b, outputs, sums[b, chips.array])
+        is_inside = columns.array >= 0 and not _are_open(loops, b, outputs, sums[b, columns.array])
         boundary = max(found.home[_W, b], found.home[_I, b], inner_most if is_inside else home)
         found.accumulators[b], found.boundary[b] = inner_most, boundary
         found.is_inside[b] = is_inside

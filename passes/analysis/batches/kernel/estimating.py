@@ -10,7 +10,7 @@ from .....ir.compiled import entry, inner
 from .crossing import Floats
 from .cutting import Cuts
 from .moving import Ints
-from .transfers import Transfers
+from .transfers import TileTransfers
 
 _W, _I, _ = range(3)
 
@@ -38,7 +38,7 @@ class Operations(NamedTuple):
     ports: Floats
 
 
-class Engines(NamedTuple):
+class EngineFigures(NamedTuple):
     """What beside the array works on tiles.
 
     Attributes:
@@ -85,11 +85,11 @@ def fill_estimates(
     which: Ints,
     side_by_side: Ints,
     cuts: Cuts,
-    transfers: Transfers,
+    transfers: TileTransfers,
     operations: Operations,
     offchip: Floats,
     ends: Floats,
-    engines: Engines,
+    engines: EngineFigures,
     found: Estimates,
 ) -> None:
     """Fill in what the tiles of nests take.
@@ -119,7 +119,7 @@ def fill_estimates(
 
 
 @inner
-def _channel(b: int, transfers: Transfers, offchip: float, engines: Engines) -> float:
+def _channel(b: int, transfers: TileTransfers, offchip: float, engines: EngineFigures) -> float:
     """Return what the channels take the better way.
 
     What the cost model counts of weights and inputs is replaced by what does come.
@@ -146,9 +146,9 @@ def _channel(b: int, transfers: Transfers, offchip: float, engines: Engines) -> 
 def _busy(
     b: int,
     cuts: Cuts,
-    transfers: Transfers,
+    transfers: TileTransfers,
     operations: Operations,
-    engines: Engines,
+    engines: EngineFigures,
     computing: float,
     leaving: float,
 ) -> float:
@@ -172,7 +172,7 @@ def _busy(
 
 
 @inner
-def _weights(b: int, transfers: Transfers, engines: Engines) -> float:
+def _weights(b: int, transfers: TileTransfers, engines: EngineFigures) -> float:
     """Return what moving weights adds to what a stripe takes.
 
     Those that do not remain from stripe to stripe count whole: groups are there to move less, so

@@ -61,7 +61,7 @@ class Sizes(NamedTuple):
     sums: Ints
 
 
-class Transfers(NamedTuple):
+class TileTransfers(NamedTuple):
     """What comes and goes for ``B`` nests.
 
     Attributes:
@@ -85,7 +85,7 @@ class Transfers(NamedTuple):
 
 @entry
 def fill_transfers(
-    loops: TemporalLoops, cuts: Cuts, rooms: Rooms, sizes: Sizes, found: Transfers
+    loops: TemporalLoops, cuts: Cuts, rooms: Rooms, sizes: Sizes, found: TileTransfers
 ) -> None:
     """Fill in what comes and goes.
 

@@ -39,7 +39,7 @@ def test_a_batch_and_what_it_computed_go_with_the_last_reference():
     try:
         batch = batch_nests([nest])
         evaluate_batch(batch, arch)
-        assert batch.reductions.tiles(batch.starts[Operand.O][:, 0]).size
+        assert batch.turns(Operand.O).tiles(batch.starts[Operand.O][:, 0]).size
         gone = weakref.ref(batch)
         del batch
         assert gone() is None

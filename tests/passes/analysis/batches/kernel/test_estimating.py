@@ -8,12 +8,12 @@ from hypothesis import strategies as st
 
 from accnn.passes.analysis.batches.kernel.cutting import Cuts
 from accnn.passes.analysis.batches.kernel.estimating import (
-    Engines,
+    EngineFigures,
     Estimates,
     Operations,
     fill_estimates,
 )
-from accnn.passes.analysis.batches.kernel.transfers import Transfers
+from accnn.passes.analysis.batches.kernel.transfers import TileTransfers
 from tests.thinned import examples
 
 COUNTS = st.integers(1, 40)
@@ -32,7 +32,7 @@ def cases(draw):
     flag = lambda: np.array([draw(st.booleans())])  # noqa: E731
     cuts = Cuts(column(0, 0, 0), count(), count(), flag(), flag(), count(), count())
     loads = np.array(draw(st.tuples(*[st.integers(0, 9)] * 4)), np.int64).reshape(2, 2, 1)
-    transfers = Transfers(
+    transfers = TileTransfers(
         bytes=column(draw(COUNTS), draw(COUNTS), draw(COUNTS)),
         sums=count(),
         weights=count(),
@@ -42,7 +42,7 @@ def cases(draw):
         parameters=count(),
     )
     operations = Operations(cycles(), cycles(), cycles())
-    engines = Engines(
+    engines = EngineFigures(
         npus=draw(st.integers(1, 4)),
         transfer_startup=draw(st.sampled_from([0.0, 0.5, 8.0])),
         bandwidth=draw(st.sampled_from([math.inf, 3.0, 20.0])),
@@ -58,7 +58,7 @@ def cases(draw):
     return count(), cuts, transfers, operations, offchip, ends, engines
 
 
-def channel_of(transfers: Transfers, offchip: float, engines: Engines) -> float:
+def channel_of(transfers: TileTransfers, offchip: float, engines: EngineFigures) -> float:
     """Return what transfers take: what the model does not count, and tiles the better way."""
     W, I, O = engines.streamed  # noqa: E741
     own = [at for at, streamed in enumerate((W, I)) if streamed]

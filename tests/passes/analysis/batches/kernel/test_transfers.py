@@ -10,11 +10,11 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from accnn.ir.workload import DIMS, OPERANDS, RELEVANT, Dim, Operand, Workload
-from accnn.passes.analysis.batches.kernel.cutting import Chips, Cuts, fill_cuts
+from accnn.passes.analysis.batches.kernel.cutting import Cuts, StartColumns, fill_cuts
 from accnn.passes.analysis.batches.kernel.transfers import (
     Rooms,
     Sizes,
-    Transfers,
+    TileTransfers,
     fill_transfers,
 )
 from accnn.passes.analysis.batches.nest_batch import columns_of, shapes_of
@@ -189,15 +189,17 @@ def cuts_of(case: Case) -> Cuts:
     """Return where a nest is cut, by compiled code."""
     kinds = (np.int64, np.int64, np.bool_, np.bool_, np.int64, np.int64)
     found = Cuts(np.zeros((3, 1), np.int64), *(np.zeros(1, kind) for kind in kinds))
-    chips = Chips(tuple(1 if case.streamed[x] else -1 for x in OPERANDS), 2 * case.with_array or -1)
+    columns = StartColumns(
+        tuple(1 if case.streamed[x] else -1 for x in OPERANDS), 2 * case.with_array or -1
+    )
     starts = tuple(np.array([case.starts[x]], np.int64) for x in OPERANDS)
-    fill_cuts(loops_of(case.loops), columns_of(RELEVANT[Operand.O]), chips, starts, found)
+    fill_cuts(loops_of(case.loops), columns_of(RELEVANT[Operand.O]), columns, starts, found)
     return found
 
 
-def transfers_of(case: Case) -> Transfers:
+def transfers_of(case: Case) -> TileTransfers:
     """Return what comes and goes, by compiled code."""
-    found = Transfers(
+    found = TileTransfers(
         np.zeros((3, 1), np.int64),
         np.zeros(1, np.int64),
         np.zeros(1, np.int64),
