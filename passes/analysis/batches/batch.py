@@ -21,6 +21,7 @@ from ....ir.arch import Architecture
 from ....ir.workload import Operand
 from .capacity import overflow
 from .counts import Counts
+from .kernel.moving import add_energies
 from .latency import end_cycles, load_cycles, ports_of
 from .nest_batch import Bools, Floats, Ints, NestBatch
 
@@ -145,8 +146,9 @@ def mac_energy(counts: Counts) -> Floats:
 
 def memory_energy(counts: Counts) -> Floats:
     """Return the energy of all accesses, added level by level, W I O, reads first ``[B]`` [pJ]."""
-    words, energies = counts.index.prices
-    return np.add.accumulate(counts.bits / words * energies)[-1]
+    found = np.zeros(len(counts.batch))
+    add_energies(counts.bits, *counts.index.prices, found)
+    return found
 
 
 def network_energy(counts: Counts) -> Floats:

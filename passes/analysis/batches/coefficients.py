@@ -81,15 +81,15 @@ class Index:
 
     @cached_property
     def prices(self) -> tuple[Floats, Floats]:
-        """Bits of one access of a memory, and its energy; links cost nothing ``[G, 1]`` each."""
+        """Bits of one access of a memory, and its energy; links cost nothing ``[G]`` each."""
         arch = self.table.arch
         memories = {level.name for level in arch.levels}
         found = [
             energy_of(arch, place, direction) if place in memories else (1, 0.0)
             for place, _, direction in self.groups
         ]
-        words, energies = np.array(found).T
-        return words[:, None], energies[:, None]
+        words, energies = zip(*found, strict=True)
+        return np.array(words, np.float64), np.array(energies, np.float64)
 
     @cached_property
     def products(self) -> Mapping[tuple[Operand, Factors], int]:
@@ -273,9 +273,6 @@ class FlowCoefficients:
     Attributes:
         visit: ``a`` of each flow through the busiest instance ``[F, U]``.
         tile: ``b`` of the same.
-        all_visit: ``a`` of each flow through all instances ``[F, U]``.
-        all_tile: ``b`` of the same.
-        restarts: What is to be taken off that neither of them tells.
         last: Bits per element in the last visit of a tile, busiest instance ``[F, U]``.
         beneath: Extents unrolled beneath each boundary, one beneath the MACs ``[J, U, 8]``.
         products: The value of each product of unrolled extents ``[products, U]``.
@@ -296,7 +293,6 @@ class FlowCoefficients:
         bits = {Operand.W: widths.W, Operand.I: widths.I, Operand.O: widths.psum}
         self.widths = np.array([[bits[flow.operand]] for flow in index.flows], np.int64)
         each = self.products[index.tiles] * self.widths
-        instances = self.products[index.instances]
         self.visit, self.tile = each * index.is_visit, -each * index.is_fresh
         if has_sums:
             self.tile = np.zeros_like(self.tile)
@@ -305,29 +301,55 @@ class FlowCoefficients:
         self.tile[index.closing] = -narrower
         self.last = each.copy()
         self.last[index.closing] -= narrower
-        self.all_visit, self.all_tile = self.visit * instances, self.tile * instances
-        self.restarts = tuple(self._returned(widths.psum, 0 if has_sums else 1))
+        self._psum_bits, self._fresh = widths.psum, 0 if has_sums else 1
 
-    def _returned(self, psum_bits: int, fresh: int) -> Iterator[Restarts]:
+    @cached_property
+    def all_visit(self) -> Ints:
+        """``a`` of each flow through all instances ``[F, U]``."""
+        return self._through_all[0]
+
+    @cached_property
+    def all_tile(self) -> Ints:
+        """``b`` of the same."""
+        return self._through_all[1]
+
+    @cached_property
+    def restarts(self) -> tuple[Restarts, ...]:
+        """What is to be taken off that neither of them tells."""
+        return self._through_all[2]
+
+    @cached_property
+    def _through_all(self) -> tuple[Ints, Ints, tuple[Restarts, ...]]:
+        """What passes all instances; of single operations nobody asks."""
+        instances = self.products[self.index.instances]
+        visit, tile = self.visit * instances, self.tile * instances
+        return visit, tile, tuple(self._returned(visit, tile))
+
+    def _returned(self, all_visit: Ints, all_tile: Ints) -> Iterator[Restarts]:
         """Fill in the flows of sums that come back, of which not all instances take part.
 
         The first of the children that add up read each tile back in all visits but its first. The
         others, beneath a parent that is not the first child of its own boundary, start from zero
         with each visit of that parent, and read back in all other visits.
+
+        Args:
+            all_visit: Filled in.
+            all_tile: Filled in.
         """
+        psum_bits, fresh = self._psum_bits, self._fresh
         for item in self.index.returning:
             row = item.flow
             first = left = psum_bits * self.products[item.first]
-            self.all_visit[row], self.all_tile[row] = first, -fresh * first
+            all_visit[row], all_tile[row] = first, -fresh * first
             for outer, added in item.outer:
                 reduced = self.products[added]
                 more = left * (reduced - 1)
                 if more.any():
-                    self.all_visit[row] += more
+                    all_visit[row] += more
                     yield Restarts(row, outer, more)
                 left = left * reduced
             if item.starting is not None:
-                self.all_visit[row] -= psum_bits * self.products[item.starting]
+                all_visit[row] -= psum_bits * self.products[item.starting]
 
 
 def _beneath(table: FlowTable, unrollings: Unrollings) -> Ints:

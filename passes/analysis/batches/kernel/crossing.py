@@ -5,12 +5,9 @@
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .....ir.compiled import entry, inner
-from .moving import Ints
-
-Floats = NDArray[np.float64]
+from .moving import Floats, Ints
 
 
 class Passages(NamedTuple):

@@ -7,9 +7,8 @@ from typing import NamedTuple
 import numpy as np
 
 from .....ir.compiled import entry, inner
-from .crossing import Floats
 from .cutting import Cuts
-from .moving import Ints
+from .moving import Floats, Ints
 from .transfers import TileTransfers
 
 _W, _I, _ = range(3)

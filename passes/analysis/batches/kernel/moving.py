@@ -15,6 +15,7 @@ from .....ir.compiled import entry, inner
 
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
+Floats = NDArray[np.float64]
 
 _R, _S, _P, _Q, _C, _, _N, _G = range(8)
 
@@ -162,6 +163,21 @@ def fill_bits(which: Ints, flows: Flows, counted: Boundaries, moved: Ints, found
             once = counted.elements[j, b] * counted.tiles[j, b]
             visit, tile = flows.visit[f, which[b]], flows.tile[f, which[b]]
             found[group, b] += visit * moved[j, b] + tile * once
+
+
+@entry
+def add_energies(bits: Ints, words: Floats, energies: Floats, found: Floats) -> None:
+    """Add up the energies of accesses.
+
+    Args:
+        bits: That are accessed, group by group ``[G, B]``.
+        words: Bits of one access ``[G]``.
+        energies: Of one access ``[G]`` [pJ].
+        found: What is added to ``[B]`` [pJ].
+    """
+    for b in range(len(found)):
+        for group in range(len(words)):
+            found[b] += bits[group, b] / words[group] * energies[group]
 
 
 @inner

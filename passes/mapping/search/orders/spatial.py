@@ -133,7 +133,9 @@ def _grown(
     usable = [_NUMBER[dim] for dim in _usable(fanout)]
     if not usable:
         return extents, left
-    ways = _maximal(left[:, usable].astype(np.int64), _sizes(arch, fanout, extents), padding)
+    ways = _maximal(
+        np.ascontiguousarray(left[:, usable], np.int64), _sizes(arch, fanout, extents), padding
+    )
     extents, left = extents[ways.state], left[ways.state]
     extents[:, number, usable] = ways.extents
     left[:, usable] = -(-left[:, usable] // ways.extents)

@@ -7,13 +7,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from accnn.ir.workload import DIMS, RELEVANT, Dim, Operand, Workload
+from accnn.passes.analysis.batches.kernel.crossing import fill_crossings, fill_ends
+from accnn.passes.analysis.batches.kernel.cutting import fill_cuts
+from accnn.passes.analysis.batches.kernel.estimating import fill_estimates
 from accnn.passes.analysis.batches.kernel.moving import (
     Boundaries,
     TemporalLoops,
+    add_energies,
     fill_bits,
     fill_boundaries,
     fill_elements,
 )
+from accnn.passes.analysis.batches.kernel.transfers import fill_transfers
 from accnn.passes.analysis.batches.nest_batch import shapes_of
 from tests.thinned import examples
 
@@ -99,6 +104,16 @@ def test_tiles_from_each_loop_have_the_elements_that_they_touch(nests, operand, 
     ]
 
 
+def test_energies_are_added_up_access_by_access():
+    bits = np.array([[64, 100], [24, 8], [7, 7]])
+    found = np.array([0.5, 0.0])
+
+    add_energies(bits, np.array([8.0, 24.0, 1.0]), np.array([0.1, 3.0, 0.0]), found)
+
+    assert found.tolist() == [0.5 + 64 / 8 * 0.1 + 24 / 24 * 3.0, 100 / 8 * 0.1 + 8 / 24 * 3.0]
+
+
 def test_arrays_are_laid_out_alike_so_that_all_is_compiled_once():
-    for function in (fill_boundaries, fill_elements, fill_bits):
+    loops = fill_boundaries, fill_elements, fill_bits, add_energies
+    for function in (*loops, fill_crossings, fill_ends, fill_cuts, fill_transfers, fill_estimates):
         assert len(function.signatures) <= 1  # pyright: ignore
