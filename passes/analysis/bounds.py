@@ -33,7 +33,7 @@ class OffChipBytes:
         Args:
             arch: The machine.
         """
-        return math.ceil(_port_cycles(arch.off_chip, self.read, self.written))
+        return math.ceil(port_cycles(arch.off_chip, self.read, self.written))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -121,11 +121,17 @@ def cycles_lower_bound(
     compute = workload.macs / arch.macs
     read = sum(compulsory_bits(workload, item, placement) for item in (Operand.W, Operand.I))
     write = compulsory_bits(workload, Operand.O, placement)
-    return max(compute, _port_cycles(arch.off_chip, read / 8, write / 8))
+    return max(compute, port_cycles(arch.off_chip, read / 8, write / 8))
 
 
-def _port_cycles(level: MemoryLevel, read: float, written: float) -> float:
-    """Return the least time of so many bytes through the ports of a memory [cycle]."""
+def port_cycles(level: MemoryLevel, read: float, written: float) -> float:
+    """Return the least time of so many bytes through the ports of a memory [cycle].
+
+    Args:
+        level: The memory.
+        read: What is read [byte].
+        written: What is written [byte].
+    """
     if level.shared_port:
         ways = ((read + written, level.read_bandwidth),)
     else:

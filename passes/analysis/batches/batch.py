@@ -166,8 +166,7 @@ def offchip_bits(counts: Counts) -> Ints:
 
 
 def _bits_at(counts: Counts, place: str) -> Ints:
-    own = [at for at, group in enumerate(counts.index.groups) if group[0] == place]
-    found: Ints = counts.bits[own].sum(axis=0)
+    found: Ints = counts.bits[counts.index.groups_at(place)].sum(axis=0)
     return found
 
 

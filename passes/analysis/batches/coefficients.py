@@ -69,6 +69,11 @@ class Index:
         """Place, operand and direction: by places, memories first, each from outermost inwards."""
         return tuple(dict.fromkeys((i.place, i.operand, i.direction) for i in self.flows))
 
+    def groups_at(self, place: str) -> slice:
+        """Return the groups of a place, which follow each other."""
+        own = [at for at, (name, _, _) in enumerate(self.groups) if name == place]
+        return slice(own[0], own[-1] + 1) if own else slice(0)
+
     @cached_property
     def group(self) -> Ints:
         """Group of each flow ``[F]``; never decreasing."""

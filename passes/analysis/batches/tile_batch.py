@@ -196,7 +196,7 @@ class TileBatch:
             cost: What the cost model says of the nests.
         """
         count, own = len(self.batch), self.operation
-        found = Estimates(np.empty(count), np.empty(count))
+        found = Estimates(np.empty(count), np.empty(count), np.empty(count))
         ends = own.ends if self._is_in_stripes else cost.fill_cycles + cost.drain_cycles
         fill_estimates(
             self.batch.loops.which,

@@ -8,6 +8,7 @@ import numpy as np
 
 from ....ir.arch import Architecture, Fanout, MemoryLevel
 from ....ir.workload import OPERANDS, REDUCTION, RELEVANT, Dim, Operand, Workload
+from ..bounds import port_cycles
 from ..flows import Chains
 from .kernel.cutting import StartColumns
 from .kernel.estimating import EngineFigures
@@ -143,7 +144,7 @@ class TileSetting:
         pad, elements = self.arch.scratchpad_level, self.workload.elements(Operand.O)
         written = elements * self.workload.bits(Operand.O) / 8
         outside, inside = (
-            max(elements / self.arch.vector.lanes, _port_cycles(pad, read, written))
+            max(elements / self.arch.vector.lanes, port_cycles(pad, read, written))
             for read in (elements * self.arch.accumulator_bytes, 0)
         )
         return outside, inside
@@ -181,20 +182,6 @@ class TileSetting:
         if len(levels) == 1:
             return 1, (self.arch.home(operand).name,)
         return 2, levels[1:]
-
-
-def _port_cycles(memory: MemoryLevel, read: float, written: float) -> float:
-    """Return how long the slowest port of a memory takes [cycle].
-
-    Args:
-        memory: Of the port.
-        read: What is read [byte].
-        written: What is written [byte].
-    """
-    if memory.shared_port:
-        read, written = read + written, 0.0
-    ways = ((read, memory.read_bandwidth), (written, memory.write_bandwidth))
-    return max((size / bandwidth for size, bandwidth in ways if bandwidth is not None), default=0.0)
 
 
 @lru_cache(maxsize=64)

@@ -150,7 +150,9 @@ def test_what_sums_take_on_their_way_out_is_what_the_vector_unit_takes(channels,
         schedule = schedule_operator(replace(module, mappings=(mapping,)), graph.ops[0])
         events = [event for event in schedule.events if event.unit is Unit.VX]
         taken = sum(event.end - event.start - startup for event in events)
-        estimate = tiles_of(replace(problem, kept_weights=0), nest).vector_cycles
+        tiles = tiles_of(replace(problem, kept_weights=0), nest)
+        cost = evaluate_batch(tiles.batch, problem.machine, placement=problem.held)
+        estimate = tiles.estimates(cost).vector
         seen.add(round(float(estimate[0])))
         assert estimate[0] == pytest.approx(taken, rel=0.25)
     assert len(seen) > 1

@@ -72,10 +72,12 @@ class Estimates(NamedTuple):
 
     Attributes:
         channel: Of the channels of transfers ``[B]`` [cycle].
+        vector: Of the vector unit, its start-ups left aside ``[B]`` [cycle].
         latency: Of one NPU that does all the work ``[B]`` [cycle].
     """
 
     channel: Floats
+    vector: Floats
     latency: Floats
 
 
@@ -107,13 +109,15 @@ def fill_estimates(
     for b in range(len(which)):
         channel = _channel(b, transfers, offchip[b], engines)
         computing = cuts.operations[b] * operations.cycles[b]
-        busy = _busy(b, cuts, transfers, operations, engines, computing, engines.leaving[which[b]])
+        leaving = engines.leaving[which[b]]
+        vector = _vector(cuts.is_inside[b], engines, leaving)
+        busy = _busy(b, cuts, transfers, operations, engines, computing, vector, leaving)
         count = cuts.accumulations[b]
         rounds = -(-count // side_by_side[b])
         slowest = max(busy * (rounds * engines.npus / count), channel)
         steady = _SPILLING * slowest if cuts.spills_sums[b] else slowest
         filling = ends[b] + _weights(b, transfers, engines)
-        found.channel[b] = channel
+        found.channel[b], found.vector[b] = channel, vector
         found.latency[b] = steady + filling + _PER_OPERATION * cuts.operations[b]
 
 
@@ -142,6 +146,14 @@ def _channel(b: int, transfers: TileTransfers, offchip: float, engines: EngineFi
 
 
 @inner
+def _vector(is_inside: bool, engines: EngineFigures, leaving: float) -> float:
+    """Return what finishing takes; see ``TileSetting`` of what sums take on their way out."""
+    if not is_inside:
+        return engines.finishing[0]
+    return max(engines.finishing[1], leaving) if engines.is_in_stripes else engines.finishing[1]
+
+
+@inner
 def _busy(
     b: int,
     cuts: Cuts,
@@ -149,6 +161,7 @@ def _busy(
     operations: Operations,
     engines: EngineFigures,
     computing: float,
+    vector: float,
     leaving: float,
 ) -> float:
     """Return what array and vector unit take.
@@ -158,9 +171,6 @@ def _busy(
     are finished: while those of all other places are made.
     """
     is_inside, count = cuts.is_inside[b], cuts.accumulations[b]
-    vector = engines.finishing[1] if is_inside else engines.finishing[0]
-    if is_inside and engines.is_in_stripes:
-        vector = max(vector, leaving)
     finishing = count * engines.vector_startup + vector
     if not is_inside or engines.is_in_stripes:
         return computing + finishing

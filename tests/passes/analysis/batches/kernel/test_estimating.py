@@ -77,7 +77,7 @@ def channel_of(transfers: TileTransfers, offchip: float, engines: EngineFigures)
 @given(cases())
 def test_engines_work_beside_each_other_where_they_can(case):
     side_by_side, cuts, transfers, operations, offchip, ends, engines = case
-    found = Estimates(np.zeros(1), np.zeros(1))
+    found = Estimates(np.zeros(1), np.zeros(1), np.zeros(1))
 
     fill_estimates(
         np.array([1]), side_by_side, cuts, transfers, operations, offchip, ends, engines, found
@@ -89,6 +89,7 @@ def test_engines_work_beside_each_other_where_they_can(case):
     finishing = engines.finishing[inside]
     if inside and engines.is_in_stripes:
         finishing = max(finishing, leaving)
+    assert found.vector[0] == finishing
     finishing += count * engines.vector_startup
     busy = computing + finishing
     if inside and not engines.is_in_stripes:
