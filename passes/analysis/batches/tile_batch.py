@@ -179,7 +179,9 @@ class TileBatch:
             outputs=np.empty(count, np.int64),
             parameters=np.empty(count, np.int64),
         )
-        fill_transfers(self.batch.loops, self.cuts, self._setting.rooms, self._setting.sizes, found)
+        fill_transfers(
+            self.batch.loops, self.cuts, self._setting.capacities, self._setting.sizes, found
+        )
         return found
 
     @property

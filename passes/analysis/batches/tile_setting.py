@@ -12,7 +12,7 @@ from ..bounds import port_cycles
 from ..flows import Chains
 from .kernel.cutting import StartColumns
 from .kernel.estimating import EngineFigures
-from .kernel.transfers import Rooms, Sizes
+from .kernel.transfers import Sizes, TileCapacities
 from .nest_batch import Floats, Ints, columns_of, shapes_of
 from .unrollings import Unrollings
 
@@ -70,12 +70,12 @@ class TileSetting:
         return -1 if operand in self.placement or len(self.levels[operand]) < 2 else 1
 
     @cached_property
-    def rooms(self) -> Rooms:
-        """What there is room for on chip."""
+    def capacities(self) -> TileCapacities:
+        """What tiles may take on chip."""
         arch, memory = self.arch, self.arch.home(Operand.W).name
         pad = (arch.scratchpad_level.capacity or 0) * self.npus
         are_one = memory == arch.scratchpad
-        return Rooms(
+        return TileCapacities(
             npus=self.npus,
             streamed=np.array([operand not in self.placement for operand in OPERANDS]),
             capacity=np.array([pad if are_one else arch.whole_capacity(memory), pad], np.int64),
@@ -88,7 +88,7 @@ class TileSetting:
 
     @property
     def _parameter_dims(self) -> frozenset[Dim]:
-        """Where other parameters come: nowhere if there is room for all of them."""
+        """Where other parameters come: nowhere if tiles may take all of them."""
         dims = self.workload.dims
         size = _PARAMETER_BYTES * _PARAMETER_TENSORS * dims[Dim.G] * dims[Dim.K]
         return frozenset() if size <= self.arch.vector.parameter_bytes // 2 else _PARAMETERS
@@ -195,7 +195,18 @@ def tile_setting(
     kept_weights: int | None,
     first_tile: float,
 ) -> TileSetting:
-    """Return a setting, the same one as long as nothing is new; see :class:`TileSetting`."""
+    """Return a setting, the same one as long as nothing is new; see :class:`TileSetting`.
+
+    Args:
+        workload: What is computed.
+        arch: The machine that one NPU sees.
+        chains: Memories that keep W, I and O, outermost first.
+        unrollings: Ways to unroll.
+        placement: Operands that lie whole in the scratchpad.
+        npus: Number of NPUs.
+        kept_weights: Bytes that weights may take from stripe to stripe; ``None``: no stripes.
+        first_tile: Which part of bringing the first tile of weights counts in a stripe.
+    """
     return TileSetting(
         workload=workload,
         arch=arch,

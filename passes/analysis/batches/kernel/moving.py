@@ -182,7 +182,13 @@ def add_energies(bits: Ints, words: Floats, energies: Floats, found: Floats) -> 
 
 @inner
 def elements_of(shapes: Shapes, j: int, inside: Ints) -> int:
-    """Return the elements of a tile of given extents; halo as in ``ir.workload``."""
+    """Return the elements of a tile of given extents; halo as in ``ir.workload``.
+
+    Args:
+        shapes: Of the tiles of all operands.
+        j: Number of the operand.
+        inside: Extent of each dimension ``[8]``.
+    """
     if shapes.has_halo[j]:
         rows = _touched(inside[_P], inside[_R], shapes.rows)
         columns = _touched(inside[_Q], inside[_S], shapes.columns)

@@ -17,8 +17,8 @@ from .turning import behind, changes, steps, values
 _W, _I, _O = range(3)
 
 
-class Rooms(NamedTuple):
-    """What there is room for on chip.
+class TileCapacities(NamedTuple):
+    """What tiles may take on chip.
 
     Attributes:
         npus: Number of NPUs.
@@ -85,14 +85,14 @@ class TileTransfers(NamedTuple):
 
 @entry
 def fill_transfers(
-    loops: TemporalLoops, cuts: Cuts, rooms: Rooms, sizes: Sizes, found: TileTransfers
+    loops: TemporalLoops, cuts: Cuts, capacities: TileCapacities, sizes: Sizes, found: TileTransfers
 ) -> None:
     """Fill in what comes and goes.
 
     Args:
         loops: The nests.
         cuts: Where they are cut.
-        rooms: What there is room for.
+        capacities: What tiles may take.
         sizes: What makes tiles large.
         found: Filled in.
     """
@@ -100,11 +100,11 @@ def fill_transfers(
     inside, spare = np.ones(8, np.int64), np.empty(2, np.int64)
     taken = np.empty((3, loops.dims.shape[1] + 1), np.int64)
     for b in range(len(loops.dims)):
-        _fill_taken(loops, b, cuts, rooms, sizes, inside, taken)
+        _fill_taken(loops, b, cuts, capacities, sizes, inside, taken)
         for operand in range(3):
             home = cuts.home[operand, b]
             found.bytes[operand, b] = taken[operand, home]
-            if operand == _W and not rooms.are_one:
+            if operand == _W and not capacities.are_one:
                 found.bytes[_W, b] = _bytes(loops, b, sizes, _W, home, inside)
             if operand != _O:
                 found.modelled[operand, b] = changes(loops, b, relevant[operand], home)
@@ -114,17 +114,17 @@ def fill_transfers(
         found.weights[b] = taken[_W, 0]
         found.outputs[b] = values(loops, b, relevant[_O], cuts.home[_O, b])
         ends = cuts.accumulators[b] if cuts.is_inside[b] else cuts.boundary[b]
-        times = changes(loops, b, rooms.parameter_dims, ends)
-        found.parameters[b] = rooms.parameters * times
+        times = changes(loops, b, capacities.parameter_dims, ends)
+        found.parameters[b] = capacities.parameters * times
         for way in range(2):
-            if way == 1 and not rooms.are_one:  # what one leaves is not the other's
+            if way == 1 and not capacities.are_one:  # what one leaves is not the other's
                 for operand in range(2):
                     found.loads[1, operand, b] = found.loads[0, operand, b]
                 continue
-            _fill_spare(b, cuts, rooms, taken, spare)
+            _fill_spare(b, cuts, capacities, taken, spare)
             for turn in range(2):
                 operand = turn if way == 0 else 1 - turn
-                times = _loads(loops, b, cuts, rooms, relevant[operand], operand, taken, spare)
+                times = _loads(loops, b, cuts, capacities, relevant[operand], operand, taken, spare)
                 found.loads[way, operand, b] = times
 
 
@@ -133,7 +133,7 @@ def _loads(
     loops: TemporalLoops,
     b: int,
     cuts: Cuts,
-    rooms: Rooms,
+    capacities: TileCapacities,
     relevant: Bools,
     operand: int,
     taken: Ints,
@@ -145,19 +145,19 @@ def _loads(
     stripes come not at all where all of them remain.
     """
     home = cuts.home[operand, b]
-    if operand == _W and rooms.kept_weights >= 0:
-        remain = taken[_W, 0] <= rooms.kept_weights
-        return 0 if remain else _loads_within(loops, b, cuts, rooms, relevant, home, home)
-    if not rooms.streamed[operand]:
+    if operand == _W and capacities.kept_weights >= 0:
+        remain = taken[_W, 0] <= capacities.kept_weights
+        return 0 if remain else _loads_within(loops, b, cuts, capacities, relevant, home, home)
+    if not capacities.streamed[operand]:
         return 0
-    memory = 1 if operand == _I or rooms.are_one else 0
-    own = (rooms.npus + 1) * taken[operand, home]
+    memory = 1 if operand == _I or capacities.are_one else 0
+    own = (capacities.npus + 1) * taken[operand, home]
     kept = home
     for at in range(home - 1, -1, -1):
         if taken[operand, at] <= spare[memory] + own:
             kept = at
     spare[memory] -= max(0, taken[operand, kept] - own)
-    return _loads_within(loops, b, cuts, rooms, relevant, home, kept)
+    return _loads_within(loops, b, cuts, capacities, relevant, home, kept)
 
 
 @inner
@@ -165,7 +165,7 @@ def _loads_within(
     loops: TemporalLoops,
     b: int,
     cuts: Cuts,
-    rooms: Rooms,
+    capacities: TileCapacities,
     relevant: Bools,
     home: int,
     kept: int,
@@ -179,20 +179,20 @@ def _loads_within(
     within = values(loops, b, relevant, home) // values(loops, b, relevant, kept)
     outer, inside = behind(loops, b, relevant, kept), cuts.accumulators[b]
     found = steps(loops, b, outer) * within
-    if rooms.npus > 1 and cuts.is_inside[b] and outer > inside:
+    if capacities.npus > 1 and cuts.is_inside[b] and outer > inside:
         alike = steps(loops, b, inside) // changes(loops, b, relevant, inside)
-        found = found * -(-alike // rooms.npus) // alike
+        found = found * -(-alike // capacities.npus) // alike
     return found
 
 
 @inner
-def _fill_spare(b: int, cuts: Cuts, rooms: Rooms, taken: Ints, spare: Ints) -> None:
+def _fill_spare(b: int, cuts: Cuts, capacities: TileCapacities, taken: Ints, spare: Ints) -> None:
     """Fill in what tiles in flight leave of memories: one in use per NPU, and the next."""
-    spare[0], spare[1] = rooms.capacity[0], rooms.capacity[1]
+    spare[0], spare[1] = capacities.capacity[0], capacities.capacity[1]
     for operand in range(3):
-        if rooms.streamed[operand]:
-            memory = 0 if operand == _W and not rooms.are_one else 1
-            spare[memory] -= (rooms.npus + 1) * taken[operand, cuts.home[operand, b]]
+        if capacities.streamed[operand]:
+            memory = 0 if operand == _W and not capacities.are_one else 1
+            spare[memory] -= (capacities.npus + 1) * taken[operand, cuts.home[operand, b]]
 
 
 @inner
@@ -200,7 +200,7 @@ def _fill_taken(
     loops: TemporalLoops,
     b: int,
     cuts: Cuts,
-    rooms: Rooms,
+    capacities: TileCapacities,
     sizes: Sizes,
     inside: Ints,
     taken: Ints,
@@ -218,7 +218,7 @@ def _fill_taken(
             if at < home:
                 _add_loops(loops, b, at, at + 1, inside)
             size = _whole_bytes(elements_of(sizes.shapes, operand, inside), sizes.bits[operand])
-            taken[operand, at] = size * rooms.instances if operand == _W else size
+            taken[operand, at] = size * capacities.instances if operand == _W else size
 
 
 @inner

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from accnn.ir.workload import DIMS, OPERANDS, RELEVANT, Dim, Operand, Workload
 from accnn.passes.analysis.batches.kernel.cutting import Cuts, StartColumns, fill_cuts
 from accnn.passes.analysis.batches.kernel.transfers import (
-    Rooms,
     Sizes,
+    TileCapacities,
     TileTransfers,
     fill_transfers,
 )
@@ -208,7 +208,7 @@ def transfers_of(case: Case) -> TileTransfers:
         np.zeros(1, np.int64),
         np.zeros(1, np.int64),
     )
-    rooms = Rooms(
+    capacities = TileCapacities(
         npus=case.npus,
         streamed=np.array([case.streamed[x] for x in OPERANDS]),
         capacity=np.array(case.capacity, np.int64),
@@ -221,7 +221,7 @@ def transfers_of(case: Case) -> TileTransfers:
     bits = np.array([*BITS.values(), SUM_BITS], np.int64)
     unrolled = (np.array([own], np.int64) for own in case.unrolled)
     sizes = Sizes(shapes_of(WORK, OPERANDS), bits, *unrolled)
-    fill_transfers(loops_of(case.loops), cuts_of(case), rooms, sizes, found)
+    fill_transfers(loops_of(case.loops), cuts_of(case), capacities, sizes, found)
     return found
 
 
