@@ -1,7 +1,8 @@
 """Which earlier events an event must wait for, from the memory that both touch.
 
-The schedulers that predict times and the lowering that writes waits use this same bookkeeping, so
-that a prediction holds on the machine. It is not the judge: the simulator looks at every byte.
+The clock that predicts the times of a schedule and the lowering that writes waits use this same
+bookkeeping, so that a prediction holds on the machine; the compiled engine of the scheduler follows
+its rules. It is not the judge: the simulator looks at every byte.
 
 Memory is seen as *blocks*: address ranges with one content at a time (a placed tile, a resident
 tensor, a tensor off chip). A block that takes over the addresses of older ones waits for
