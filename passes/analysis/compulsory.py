@@ -1,6 +1,6 @@
 """What a network must move to and from off-chip memory, whatever the plan and the tiles."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +22,7 @@ def compulsory_network_bytes(graph: Graph) -> OffChipBytes:
     Of an input that windows step over only what the most demanding operator touches is counted,
     and of that what outputs depend on: where operators are fused, nobody makes the rest.
     """
-    needed = _needed_pixels(graph)
+    needed = _needed_pixels(graph, graph.ops, graph.outputs)
     made = (name for name in dict.fromkeys(graph.outputs) if name in graph.producer)
     names = (value.name for value in (*graph.inputs, *graph.constants))
     read = sum(
@@ -30,6 +30,33 @@ def compulsory_network_bytes(graph: Graph) -> OffChipBytes:
         for name in names
     )
     return OffChipBytes(read, written=sum(graph.types[name].bytes for name in made))
+
+
+def compulsory_group_bytes(graph: Graph, members: Sequence[str]) -> Mapping[str, int]:
+    """Return the bytes of each activation that a fused group at least reads, or makes for others.
+
+    All that it makes for others is made, and stored where it does not remain on chip; what is read
+    comes once.
+
+    Args:
+        graph: The network.
+        members: Operators of the group, in execution order.
+    """
+    ops = [graph.producer[name] for name in members]
+    made = [name for name in members if _leaves(graph, name, members)]
+    needed = _needed_pixels(graph, ops, made)
+    found = {name: graph.types[name].bytes for name in made}
+    for op in ops:
+        for name in dict.fromkeys(op.inputs):
+            if name not in members and not graph.is_constant(name):
+                found[name] = max(found.get(name, 0), _read_bytes(graph, op, name, needed))
+    return found
+
+
+def _leaves(graph: Graph, name: str, members: Sequence[str]) -> bool:
+    """Whether somebody outside of a group needs a result."""
+    readers = graph.consumers[name]
+    return name in graph.outputs or any(op.name not in members for op in readers)
 
 
 def needed_macs(graph: Graph) -> Mapping[str, int]:
@@ -40,7 +67,7 @@ def needed_macs(graph: Graph) -> Mapping[str, int]:
     Args:
         graph: The network.
     """
-    needed = _needed_pixels(graph)
+    needed = _needed_pixels(graph, graph.ops, graph.outputs)
     return {op.name: _macs(graph, op, needed) for op in graph.ops}
 
 
@@ -63,12 +90,12 @@ def padding_of(graph: Graph, op: Op) -> Padding | None:
     return Padding(rows=rows, columns=columns, top=top, left=left)
 
 
-def _needed_pixels(graph: Graph) -> Mapping[str, Pixels]:
-    """Return the pixels of every image that outputs depend on through windows."""
+def _needed_pixels(graph: Graph, ops: Sequence[Op], outputs: Sequence[str]) -> Mapping[str, Pixels]:
+    """Return the pixels of every image that outputs of some operators depend on through windows."""
     found: dict[str, Pixels] = {
-        name: _all_pixels(graph, name) for name in graph.outputs if _is_image(graph, name)
+        name: _all_pixels(graph, name) for name in outputs if _is_image(graph, name)
     }
-    for op in reversed(graph.ops):
+    for op in reversed(ops):
         for name in dict.fromkeys(op.inputs):
             if _is_image(graph, name):
                 read = _pixels_read(graph, op, name, found)

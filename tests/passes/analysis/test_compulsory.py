@@ -5,7 +5,11 @@ import pytest
 from accnn.ir.graph import Graph
 from accnn.ir.graph_schedule import Group
 from accnn.ir.ops import workload
-from accnn.passes.analysis.compulsory import compulsory_network_bytes, needed_macs
+from accnn.passes.analysis.compulsory import (
+    compulsory_group_bytes,
+    compulsory_network_bytes,
+    needed_macs,
+)
 from tests.flow import compile_graph
 from tests.networks import NetworkBuilder, per_tensor
 from tests.passes.tiling.groups.fused import compile_fused
@@ -128,3 +132,14 @@ def test_no_group_moves_less_than_the_bound(arch: str, rows: int):
 
     assert compulsory_network_bytes(graph).total <= tiles_of(compiled.module).transferred_bytes
     assert compiled.wrong(compiled.run()) == []
+
+
+def test_a_group_reads_what_its_results_need_and_makes_what_others_read():
+    net = NetworkBuilder()
+    a = net.conv(net.input("x", (1, 4, 8, 8)), "a", 6, 1)
+    b = net.conv(a, "b", 8, 1, stride=2)
+    graph = net.build(net.conv(net.op("add", (b, b), "c"), "y", 2, 1))
+
+    assert compulsory_group_bytes(graph, ("a", "b")) == {"x": 4 * 4 * 4, "b": 8 * 4 * 4}
+    assert compulsory_group_bytes(graph, ("a",)) == {"x": 4 * 8 * 8, "a": 6 * 8 * 8}
+    assert compulsory_group_bytes(graph, ("c", "y")) == {"b": 8 * 4 * 4, "y": 2 * 4 * 4}

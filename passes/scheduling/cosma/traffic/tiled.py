@@ -19,6 +19,7 @@ from .....ir.module import Mapping as OperatorMapping
 from .....ir.module import Module
 from .....ir.tiles.events import TRANSFERS
 from .....ir.tiles.schedule import TileSchedule
+from ....analysis.compulsory import compulsory_group_bytes
 from ....base import Context
 from ....deadline import NEVER, Deadline
 from ....helpers import Helped, Helpers, nobody
@@ -261,6 +262,9 @@ def _of_group(
 ) -> StreamedTraffic:
     """Return what a group moves and takes, of many stripes as far as the first ones tell.
 
+    Rows that come only now and then, because others before have brought them, may be missed by
+    that: nothing is taken to move less than it must.
+
     Args:
         asked: Asks for the nests of the group.
         solvers: Answer; those are taken whose tiles are better scheduled.
@@ -279,7 +283,10 @@ def _of_group(
         return counted(several.best)
     order, few = several.best_order, replace(several, first=_FEW)
     begun = few.with_order(order)
-    return _continued(counted(begun), counted(several.best), count)
+    found = _continued(counted(begun), counted(several.best), count)
+    least = compulsory_group_bytes(graph, group.members)
+    moved = ((name, max(size, least.get(name, 0))) for name, size in found.activations)
+    return replace(found, activations=tuple(moved))
 
 
 def _begun(

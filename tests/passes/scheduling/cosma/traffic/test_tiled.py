@@ -30,6 +30,7 @@ from accnn.passes.scheduling.map_operators import MapOperators
 from accnn.passes.scheduling.static.schedule_tiles import schedule_operator
 from tests.elsewhere import Elsewhere
 from tests.networks import NetworkBuilder
+from tests.passes.tiling.groups import fused
 
 SIMBA = load_architecture("simba")
 
@@ -87,6 +88,18 @@ def test_more_stripes_never_move_less():
 
     assert found is not None
     assert found.constants >= sum(graph.types[name].bytes for name in graph.constant_names)
+
+
+def test_what_comes_now_and_then_is_not_missed():
+    """Of the shortcut several rows come at once, in stripes that are not looked at, too."""
+    graph, _ = fused.inverted(28)
+    group = Group(members=("a", "b", "c", "y"), rows=2)
+
+    found = TiledTraffic(Terms(graph, SIMBA))(group_op(graph, group), frozenset(), 9000)
+
+    assert found is not None
+    moved = dict(found.activations)
+    assert (moved["x"], moved["y"]) == (graph.types["x"].bytes, graph.types["y"].bytes)
 
 
 def wide():
