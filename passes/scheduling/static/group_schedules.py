@@ -23,6 +23,7 @@ from .issue_order import Dealing, Turn, issue_order
 from .lags import MANY, Lags, LagSearch, MixedStripes
 from .ready_order import Preference, ReadyStripes
 from .static import best_of, dealt_schedules, rating_of, schedule_turns
+from .tables import GraphTables
 
 _MOST_LAGS = 4
 """Lags that are scheduled, and compared where they fit."""
@@ -212,7 +213,7 @@ class GroupSchedules:
         if key not in self._known_stripes:
             tiles = self._tiles_of(order, first=MANY)
             graph, places = tiles.in_order(order.behind, most), tiles.places(order.behind, most)
-            self._known_stripes[key] = ReadyStripes(graph, places, tiles.arch)
+            self._known_stripes[key] = ReadyStripes(GraphTables(graph, tiles.arch), places)
         return self._known_stripes[key]
 
     def _when_ready(self, preference: Preference) -> Iterator[tuple[StripeOrder, float]]:
@@ -340,22 +341,22 @@ class GroupSchedules:
         return self._tiles_of(order).in_order(behind=order.behind)
 
     def _issued(self, graph: TileGraph, order: StripeOrder) -> Attempt:
-        turns = self._turns(graph, order)
-        return schedule_turns(graph, require_arch(self.module), self._ranges, turns)
+        tables = GraphTables(graph, require_arch(self.module))
+        return schedule_turns(tables, self._ranges, self._turns(tables, order))
 
-    def _turns(self, graph: TileGraph, order: StripeOrder) -> tuple[Turn, ...]:
+    def _turns(self, tables: GraphTables, order: StripeOrder) -> tuple[Turn, ...]:
         """Return the turns of the tiles of an order."""
         tiles = self._tiles_of(order)
         if order.preference is None:
-            return issue_order(graph, len(tiles.arch.npus), order.dealing)
-        stripes = ReadyStripes(graph, tiles.places(order.behind), tiles.arch)
+            return issue_order(tables.graph, len(tiles.arch.npus), order.dealing)
+        stripes = ReadyStripes(tables, tiles.places(order.behind))
         return stripes.order(order.preference).turns
 
     def _first_turns(self, order: StripeOrder) -> tuple[TileGraph, tuple[Turn, ...]]:
         """Return the tiles of the first stripes, and their turns."""
         if order.preference is not None:
             stripes = self._ready_stripes(order, MANY)
-            return stripes.graph, stripes.order(order.preference).turns
+            return stripes.tables.graph, stripes.order(order.preference).turns
         tiles = self._tiles_of(order, first=MANY)
         graph = tiles.in_order(order.behind, MANY)
         return graph, issue_order(graph, len(tiles.arch.npus), order.dealing)

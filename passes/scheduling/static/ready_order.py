@@ -23,7 +23,6 @@ from itertools import groupby
 import numpy as np
 from numpy.typing import NDArray
 
-from ....ir.arch import Architecture
 from ....ir.tiles.events import EventKind
 from ....ir.tiles.graph import TileGraph
 from ...tiling.groups.group import OpPlace
@@ -79,14 +78,12 @@ class ReadyStripes:
     """The operations of a group's stripes, to be put in the order in which they can start.
 
     Attributes:
-        graph: Tiles and operations.
+        tables: Tiles and operations.
         places: Turn and lag of every operation; turns follow each other.
-        arch: The machine.
     """
 
-    graph: TileGraph
+    tables: GraphTables
     places: Sequence[OpPlace]
-    arch: Architecture
     _orders: dict[Preference, ReadyOrder] = field(
         init=False, repr=False, default_factory=dict[Preference, ReadyOrder]
     )
@@ -98,32 +95,28 @@ class ReadyStripes:
             preference: Which goes first of those that can start at once.
         """
         if preference not in self._orders:
-            tiles, units = self._tables.tiles, len(self._tables.units)
+            tiles, units = self.tables.tiles, len(self.tables.units)
             run = ready.empty_order(tiles, self._parts, units)
             cycles = ready.run_ready(tiles, self._parts, preference.value, run)
-            found = ReadyOrder(self.graph, self._accumulations, run.issued, cycles)
+            found = ReadyOrder(self.tables.graph, self._accumulations, run.issued, cycles)
             self._orders[preference] = found
         return self._orders[preference]
 
     @property
     def work(self) -> float:
         """What the busiest kind of engine works, dealt out evenly [cycle]."""
-        units = self._tables.tiles.ops[:-1, UNIT]
-        return float(np.bincount(units, self.cycles[:, 0]).max()) / len(self.arch.npus)
-
-    @cached_property
-    def _tables(self) -> GraphTables:
-        return GraphTables(self.graph, self.arch)
+        units = self.tables.tiles.ops[:-1, UNIT]
+        return float(np.bincount(units, self.cycles[:, 0]).max()) / len(self.tables.arch.npus)
 
     @cached_property
     def cycles(self) -> Ints:
         """How long each operation takes by NPU, alone [cycle] ``[ops, npus]``."""
-        npus = range(len(self.arch.npus))
-        ops = range(len(self.graph.ops))
+        npus = range(len(self.tables.arch.npus))
+        ops = range(len(self.tables.graph.ops))
         return np.array([[self._cycles(op, npu) for npu in npus] for op in ops], np.int64)
 
     def _cycles(self, op: int, npu: int) -> int:
-        works = self._tables.works
+        works = self.tables.works
         work = works.to_do(EventKind.COMPUTE, op, npu, clear=False)
         return work.lead + works.length(work)
 
@@ -131,7 +124,7 @@ class ReadyStripes:
     def _accumulations(self) -> Sequence[Chain]:
         """Accumulations by turn of the stripes, and by how many these they lag."""
         found: list[Chain] = []
-        for _, turn in groupby(chains(self.graph), lambda chain: self._place(chain).turn):
+        for _, turn in groupby(chains(self.tables.graph), lambda chain: self._place(chain).turn):
             found += sorted(turn, key=lambda chain: self._place(chain).lag)
         return found
 

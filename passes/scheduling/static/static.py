@@ -75,7 +75,7 @@ def dealt_schedules(
     complaint: InfeasibleError | None = None
     for dealing, order in dealings(graph, len(arch.npus), other_ways=other_ways).items():
         try:
-            found[dealing] = _schedule_turns(tables, ranges, order)
+            found[dealing] = schedule_turns(tables, ranges, order)
         except InfeasibleError as error:
             complaint = complaint or error
     if complaint is not None and not found:
@@ -84,28 +84,18 @@ def dealt_schedules(
 
 
 def schedule_turns(
-    graph: TileGraph,
-    arch: Architecture,
-    ranges: Mapping[Space, tuple[int, int]],
-    order: Sequence[Turn],
+    tables: GraphTables, ranges: Mapping[Space, tuple[int, int]], order: Sequence[Turn]
 ) -> Attempt:
     """Return the schedule of a tile graph whose operations are issued in a given order.
 
     Args:
-        graph: Tiles and operations.
-        arch: The machine.
+        tables: Tiles and operations.
         ranges: First byte and size of the range of each space that tiles may use.
         order: All operations, each with its NPU.
 
     Raises:
         InfeasibleError: The tiles of one operation do not fit together.
     """
-    return _schedule_turns(GraphTables(graph, arch), ranges, order)
-
-
-def _schedule_turns(
-    tables: GraphTables, ranges: Mapping[Space, tuple[int, int]], order: Sequence[Turn]
-) -> Attempt:
     graph = tables.graph
     check_demand(graph, order, ranges)
     try:

@@ -17,6 +17,7 @@ from accnn.passes.scheduling.static.issue_order import chains
 from accnn.passes.scheduling.static.lags import Lags
 from accnn.passes.scheduling.static.ready_order import Preference, ReadyOrder, ReadyStripes
 from accnn.passes.scheduling.static.static import best_of
+from accnn.passes.scheduling.static.tables import GraphTables
 from tests.inputs import Array
 from tests.passes.tiling.groups.fused import (
     bottleneck,
@@ -46,12 +47,13 @@ def stripes_of(network: str, arch: str, behind: Lags, *, roll: bool = False) -> 
     if roll:
         tiles = replace(tiles, rolls=frozenset(tiles.may_roll(behind)))
     behind = tuple(item for item in behind if item in tiles.may_lag)
-    return ReadyStripes(tiles.in_order(behind), tiles.places(behind), tiles.arch)
+    tables = GraphTables(tiles.in_order(behind), tiles.arch)
+    return ReadyStripes(tables, tiles.places(behind))
 
 
 def makespan(stripes: ReadyStripes, found: ReadyOrder) -> int:
     """Return when the last operation of an order ends if each begins as early as it can."""
-    graph = stripes.graph
+    graph = stripes.tables.graph
     free, written, read = defaultdict[object, int](int), dict[object, int](), dict[object, int]()
     for turn in found.turns:
         for number in turn.ops:
@@ -89,12 +91,12 @@ def test_what_is_expected_is_what_the_order_takes(network: str, arch: str, behin
 )
 def test_what_lags_as_much_keeps_its_order(network: str, arch: str, behind: Lags):
     stripes = stripes_of(network, arch, behind)
-    numbers = [chain[0][0] for chain in chains(stripes.graph)]
+    numbers = [chain[0][0] for chain in chains(stripes.tables.graph)]
 
     for preference in Preference:
         turns = stripes.order(preference).turns
         issued = [number for turn in turns for number in turn.ops]
-        assert sorted(issued) == [*range(len(stripes.graph.ops))]
+        assert sorted(issued) == [*range(len(stripes.tables.graph.ops))]
         begun = [number for number in issued if number in set(numbers)]
         assert [stripes.places[n].turn for n in begun] == sorted(
             stripes.places[n].turn for n in begun
@@ -110,9 +112,9 @@ def test_an_accumulation_is_one_npus(arch: str):
 
     for preference in Preference:
         npus = {n: turn.npu for turn in stripes.order(preference).turns for n in turn.ops}
-        for chain in chains(stripes.graph):
+        for chain in chains(stripes.tables.graph):
             assert len({npus[number] for turn in chain for number in turn}) == 1
-        assert {*npus.values()} == {*range(len(stripes.arch.npus))}
+        assert {*npus.values()} == {*range(len(stripes.tables.arch.npus))}
 
 
 def test_preferences_decide_between_what_can_start_at_once():
@@ -168,5 +170,5 @@ def test_what_no_engine_can_start_sooner_stays_mixed():
     turns = stripes.order(Preference.EVEN).turns
 
     assert all(stripes.order(preference).turns == turns for preference in Preference)
-    array = [n for turn in turns for n in turn.ops if stripes.graph.ops[n].unit is Unit.MX]
+    array = [n for turn in turns for n in turn.ops if stripes.tables.graph.ops[n].unit is Unit.MX]
     assert array == sorted(array)
