@@ -1,8 +1,8 @@
 """The compiled engine that issues tiles in a given order, and what it shares with other schedulers.
 
 - ``arrays``: what it reads and writes; ``start``: these before the first event;
-- ``spaces``: who holds which bytes until when, and where there is space; ``gaps``: when engines are
-  idle;
+- ``ranges``: disjoint ranges in rows; ``gaps``: when engines are idle;
+- ``spaces``: who holds which bytes until when, and where there is space;
 - ``contents``: which earlier events an event waits for; ``timeline``: when it runs, as predicted;
 - ``memory``: which tile is where on chip, and who gives way;
 - ``ready``: operations of stripes in the order in which they can start;

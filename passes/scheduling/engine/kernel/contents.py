@@ -20,11 +20,9 @@ from .arrays import (
     RunArrays,
     TileArrays,
 )
+from .ranges import CONTENT, HIGH, LOW, overlapped, put_range
 
 Ints = NDArray[np.int64]
-
-LOW, HIGH, WHAT = range(3)
-"""Columns of blocks: first byte, byte past the last, number of the content."""
 
 WROTE, READ, BEFORE = range(3)
 """Rows of ticks: events that wrote a content, that read it, and those before on its addresses; the
@@ -189,47 +187,19 @@ def claim_block(s: RunArrays, memory: int, low: int, high: int) -> int:
     if count + 2 > blocks.shape[0]:
         s.scalars[FULL] = 1
         return block
-    first = _first(blocks, count, HIGH, low + 1)
-    last = max(first, _first(blocks, count, LOW, high))
+    first, last = overlapped(blocks, count, low, high)
     for k in range(first, last):
-        ticks = s.contents.ticks[blocks[k, WHAT]]
+        ticks = s.contents.ticks[blocks[k, CONTENT]]
         for row in (BEFORE, READ, WROTE):
             _merge(s.contents.ticks[block, BEFORE], ticks[row])
     before = first < last and blocks[first, LOW] < low
     after = first < last and blocks[last - 1, HIGH] > high
-    start, left = blocks[first, LOW], blocks[first, WHAT]
-    end, right = blocks[last - 1, HIGH], blocks[last - 1, WHAT]
-    by = first + 1 + before + after - last
-    for step in range(count - last):
-        row = last + step if by < 0 else count - 1 - step
-        for column in range(3):
-            blocks[row + by, column] = blocks[row, column]
-    s.contents.counts[memory] = count + by
+    s.contents.counts[memory], at = put_range(blocks, count, low, high, block)
     if before:
-        _put(blocks, first, start, low, _part(s, left))
-        first += 1
-    _put(blocks, first, low, high, block)
+        blocks[at - 1, CONTENT] = _part(s, blocks[at - 1, CONTENT])
     if after:
-        _put(blocks, first + 1, high, end, _part(s, right))
+        blocks[at + 1, CONTENT] = _part(s, blocks[at + 1, CONTENT])
     return block
-
-
-@inner
-def _first(blocks: Ints, count: int, column: int, least: int) -> int:
-    """Return the first block in which a column is not less than something."""
-    first, last = 0, count
-    while first < last:
-        middle = (first + last) // 2
-        if blocks[middle, column] >= least:
-            last = middle
-        else:
-            first = middle + 1
-    return first
-
-
-@inner
-def _put(blocks: Ints, row: int, low: int, high: int, content: int) -> None:
-    blocks[row, LOW], blocks[row, HIGH], blocks[row, WHAT] = low, high, content
 
 
 @inner

@@ -7,7 +7,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .....ir.compiled import entry, inner
+from .....ir.compiled import entry
+from .ranges import first_row
 
 Ints = NDArray[np.int64]
 
@@ -37,19 +38,6 @@ def idle(engines: int, spans: int) -> Busy:
     return Busy(np.zeros((engines, spans, 2), np.int64), np.zeros(engines, np.int64))
 
 
-@inner
-def _after(b: Busy, engine: int, cycle: int) -> int:
-    """Return the first span that starts after a cycle."""
-    first, last = 0, b.counts[engine]
-    while first < last:
-        middle = (first + last) // 2
-        if b.spans[engine, middle, START] > cycle:
-            last = middle
-        else:
-            first = middle + 1
-    return first
-
-
 @entry
 def first_gap(b: Busy, engine: int, ready: int, cycles: int) -> int:
     """Return the first cycle at which an engine is idle long enough.
@@ -60,7 +48,7 @@ def first_gap(b: Busy, engine: int, ready: int, cycles: int) -> int:
         ready: Not before this [cycle].
         cycles: How long [cycle].
     """
-    number = _after(b, engine, ready)
+    number = first_row(b.spans[engine], b.counts[engine], START, ready + 1)
     start = max(ready, b.spans[engine, number - 1, END]) if number else ready
     while number < b.counts[engine] and b.spans[engine, number, START] < start + cycles:
         start = b.spans[engine, number, END]
@@ -79,7 +67,7 @@ def occupy(b: Busy, engine: int, start: int, cycles: int) -> bool:
         cycles: How many.
     """
     spans, count, end = b.spans[engine], b.counts[engine], start + cycles
-    number = _after(b, engine, start)
+    number = first_row(spans, count, START, start + 1)
     joins_before = number > 0 and spans[number - 1, END] == start
     joins_after = number < count and spans[number, START] == end
     if joins_before and joins_after:

@@ -47,9 +47,9 @@ from .arrays import (
     TileArrays,
     TurnArrays,
 )
+from .ranges import CONTENT
 from .spaces import (
     AT_ONCE,
-    CONTENT,
     END,
     LEFT,
     NEVER,

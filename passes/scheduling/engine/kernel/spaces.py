@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .....ir.compiled import entry, inner, maker
+from .ranges import CONTENT, HIGH, LOW, first_row, overlapped, put_range
 
 Ints = NDArray[np.int64]
 
@@ -29,9 +30,6 @@ AT_ONCE = -1
 LEFT = 1 << 61
 """The next use of a content that has left, or is no wall to others."""
 
-LOW, HIGH, CONTENT = range(3)
-"""Columns of parts: first byte, byte past the last, number of the content."""
-
 END, NEXT_USE = range(2)
 """Columns of contents: when the last use so far ends [cycle]; when they are used next."""
 
@@ -40,7 +38,8 @@ class Spaces(NamedTuple):
     """Address ranges of some memories with their latest content.
 
     Attributes:
-        parts: Of each memory, disjoint ranges, ascending, see the columns ``[memories, ., 3]``.
+        parts: Of each memory, disjoint ranges, ascending, see :mod:`.ranges`
+            ``[memories, ., 3]``.
         counts: How many of these there are ``[memories]``.
         contents: See the columns ``[., 2]``.
         live: Which parts of one memory hold live contents; scratch ``[.]``.
@@ -86,50 +85,10 @@ def claimed(s: Spaces, memory: int, low: int, high: int, content: int, next_use:
     parts, count = s.parts[memory], s.counts[memory]
     if count + 2 > parts.shape[0] or content >= s.contents.shape[0]:
         return -1
-    first, last = overlapping(s, memory, low, high)
     begin = free_at(s, memory, low, high)
     s.contents[content, END], s.contents[content, NEXT_USE] = begin, next_use
-    before = first < last and parts[first, LOW] < low
-    after = first < last and parts[last - 1, HIGH] > high
-    end, old = parts[last - 1, HIGH], parts[last - 1, CONTENT]
-    _move(parts, last, count, first + 1 + before + after - last)
-    s.counts[memory] = count + first + 1 + before + after - last
-    if before:
-        parts[first, HIGH] = low
-        first += 1
-    parts[first, LOW], parts[first, HIGH], parts[first, CONTENT] = low, high, content
-    if after:
-        first += 1
-        parts[first, LOW], parts[first, HIGH], parts[first, CONTENT] = high, end, old
+    s.counts[memory], _ = put_range(parts, count, low, high, content)
     return begin
-
-
-@inner
-def _move(rows: Ints, first: int, last: int, by: int) -> None:
-    """Move some rows up or down."""
-    for step in range(last - first):
-        row = first + step if by < 0 else last - 1 - step
-        for column in range(rows.shape[1]):
-            rows[row + by, column] = rows[row, column]
-
-
-@inner
-def first_beyond(s: Spaces, memory: int, address: int) -> int:
-    """Return the first part of a memory that ends beyond an address.
-
-    Args:
-        s: The memories.
-        memory: Which one.
-        address: The address.
-    """
-    first, last = 0, s.counts[memory]
-    while first < last:
-        middle = (first + last) // 2
-        if s.parts[memory, middle, HIGH] > address:
-            last = middle
-        else:
-            first = middle + 1
-    return first
 
 
 @inner
@@ -142,11 +101,7 @@ def overlapping(s: Spaces, memory: int, low: int, high: int) -> tuple[int, int]:
         low: First byte.
         high: Byte past the last.
     """
-    first = first_beyond(s, memory, low)
-    last = first
-    while last < s.counts[memory] and s.parts[memory, last, LOW] < high:
-        last += 1
-    return first, last
+    return overlapped(s.parts[memory], s.counts[memory], low, high)
 
 
 @entry
@@ -195,7 +150,8 @@ def _in_gap(s: Spaces, memory: int, low: int, high: int, size: int, quiet: int) 
     no other addresses are looked at.
     """
     best_end, best = max(quiet, free_at(s, memory, low, low + size)), low
-    parts, k = s.parts[memory], first_beyond(s, memory, low)
+    parts = s.parts[memory]
+    k = first_row(parts, s.counts[memory], HIGH, low + 1)
     while k < s.counts[memory] and parts[k, HIGH] <= high - size:
         end = max(quiet, free_at(s, memory, parts[k, HIGH], parts[k, HIGH] + size))
         if end < best_end:

@@ -85,7 +85,7 @@ from .memory import (
     passed,
     touch,
 )
-from .spaces import CONTENT as HELD
+from .ranges import CONTENT as HELD
 from .spaces import LEFT, NEVER, NEXT_USE, overlapping
 from .timeline import append, dma_channel, free_at, is_inward, queue_of
 
