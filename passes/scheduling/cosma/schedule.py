@@ -192,7 +192,7 @@ class _Planner:
             InfeasibleError: An operator does not fit: the message tells what would help.
         """
         arch, room = self.cosma.arch, self.room
-        fast = analytic_traffic(self.graph, arch)
+        fast = analytic_traffic(self.graph, arch, room)
         try:
             self.problem(self.graph, fast, room).restrict_menus()
         except InfeasibleError as error:

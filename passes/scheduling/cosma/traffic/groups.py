@@ -16,25 +16,26 @@ from .....ir.workload import Operand
 from ....tiling.groups.chains import Chain, chains, passing_bits
 from ....tiling.groups.stripes import row_axis, stripes
 from ...map_groups import line_bytes
-from .model import COMFORTABLE, StreamedTraffic, TrafficModel
+from .model import StreamedTraffic, TrafficModel, comfortable
 from .tilings import OperatorTilings
 
 
-def group_traffic(graph: Graph, group: Group, arch: Architecture) -> TrafficModel:
+def group_traffic(graph: Graph, group: Group, arch: Architecture, scratchpad: int) -> TrafficModel:
     """Return the traffic model of one group.
 
     Args:
         graph: The network.
         group: The group.
         arch: The machine.
+        scratchpad: Its size [byte].
     """
     parts = chains(graph, group.members)
     if len(parts) == 1 and not group.rows and is_mac(parts[0][0]):
-        return _chain_traffic(graph, parts[0], arch)
-    return _stripe_traffic(graph, group, arch)
+        return _chain_traffic(graph, parts[0], arch, scratchpad)
+    return _stripe_traffic(graph, group, arch, scratchpad)
 
 
-def _chain_traffic(graph: Graph, chain: Chain, arch: Architecture) -> TrafficModel:
+def _chain_traffic(graph: Graph, chain: Chain, arch: Architecture, scratchpad: int) -> TrafficModel:
     """Return the traffic model of an operator of the MAC array and what finishes its tiles."""
     head, last = chain[0], chain[-1]
     nest = workload(head, graph.types)
@@ -43,14 +44,15 @@ def _chain_traffic(graph: Graph, chain: Chain, arch: Architecture) -> TrafficMod
     fetched -= {op.name for op in chain}
     bits = passing_bits(chain, 1 + len(fetched))
     stand_in = replace(head, results=last.results)
-    tilings = OperatorTilings(graph, stand_in, replace(nest, output_bits=bits), arch)
+    tilings = OperatorTilings(graph, stand_in, replace(nest, output_bits=bits), arch, scratchpad)
     tables = sum(
         graph.types[name].bytes for op in chain[1:] for name in op.inputs if graph.is_constant(name)
     )
+    least = comfortable(scratchpad)
 
     def model(op: Op, resident: frozenset[str], workspace: int) -> StreamedTraffic | None:
         found = tilings.best(resident, workspace)
-        if found is None or workspace < COMFORTABLE:
+        if found is None or workspace < least:
             return None
         moved = dict(found.activations)
         for name in sorted(fetched - resident):
@@ -65,7 +67,9 @@ def _read_in_tiles(graph: Graph, op: Op) -> tuple[str, ...]:
     return tuple(name for name in names if not graph.is_constant(name))
 
 
-def _stripe_traffic(graph: Graph, group: Group, arch: Architecture) -> TrafficModel:
+def _stripe_traffic(
+    graph: Graph, group: Group, arch: Architecture, scratchpad: int
+) -> TrafficModel:
     """Return the traffic model of a group that works stripe by stripe."""
     ops = [graph.producer[name] for name in group.members]
     rounds = stripes(graph, group.members, group.rows)
@@ -86,12 +90,13 @@ def _stripe_traffic(graph: Graph, group: Group, arch: Architecture) -> TrafficMo
     pass_scratchpad = Operand.W in arch.scratchpad_level.holds
     beside = 0 if pass_scratchpad else arch.whole_capacity(arch.home(Operand.W).name)
     own = set(group.members)
+    least = comfortable(scratchpad)
 
     def model(op: Op, resident: frozenset[str], workspace: int) -> StreamedTraffic | None:
         left = workspace - line_bytes(graph, group, resident)
-        if left < COMFORTABLE:
+        if left < least:
             return None
-        held = left - COMFORTABLE if pass_scratchpad else beside
+        held = left - least if pass_scratchpad else beside
         passing_weights = [name for name in computed if name not in resident]
         total = constants + sum(graph.types[name].bytes for name in passing_weights)
         again = max(0, total - held) * (len(rounds) - 1)

@@ -7,8 +7,14 @@ from typing import TypeAlias
 
 from .....ir.graph import Op
 
-COMFORTABLE = 8192
-"""Workspaces below this save no space that matters, and make very many small tiles [byte]."""
+
+def comfortable(scratchpad: int) -> int:
+    """Return the workspace below which tiles are many and small, and what is saved matters little.
+
+    Args:
+        scratchpad: Its size [byte].
+    """
+    return min(8192, scratchpad // 8)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -21,7 +21,7 @@ from .....ir.ops import OPS, workload
 from .....ir.workload import Workload
 from ....tiling.vector import least_workspace, table_loads, workspace_for_all_indices
 from .groups import group_traffic
-from .model import COMFORTABLE, StreamedTraffic, TrafficModel
+from .model import StreamedTraffic, TrafficModel, comfortable
 from .tilings import OperatorTilings
 
 _LINE = 16
@@ -29,8 +29,14 @@ _MATRIX_PRODUCTS = frozenset({"linear"})
 _ROWWISE = frozenset({"softmax", "layer_norm"})
 
 
-def analytic_traffic(graph: Graph, arch: Architecture) -> TrafficModel:
-    """Return the traffic model of a graph on a machine; it remembers its answers."""
+def analytic_traffic(graph: Graph, arch: Architecture, scratchpad: int) -> TrafficModel:
+    """Return the traffic model of a graph on a machine; it remembers its answers.
+
+    Args:
+        graph: The network.
+        arch: The machine.
+        scratchpad: Its size [byte].
+    """
     nests: dict[str, OperatorTilings | None] = {}
     known: dict[tuple[Hashable, frozenset[str], int], StreamedTraffic | None] = {}
     least: dict[tuple[str, frozenset[str]], int] = {}
@@ -42,21 +48,22 @@ def analytic_traffic(graph: Graph, arch: Architecture) -> TrafficModel:
         return known[key]
 
     groups: dict[Hashable, TrafficModel] = {}
+    enough = comfortable(scratchpad)
 
     def find(op: Op, resident: frozenset[str], workspace: int) -> StreamedTraffic | None:
         group = group_of(op)
         if group is not None:
             if op.attrs not in groups:
-                groups[op.attrs] = group_traffic(graph, group, arch)
+                groups[op.attrs] = group_traffic(graph, group, arch, scratchpad)
             return groups[op.attrs](op, resident, workspace)
         if op.name not in nests:
             found = _workload_of(graph, op)
-            nests[op.name] = None if found is None else OperatorTilings(graph, op, found, arch)
+            nests[op.name] = found and OperatorTilings(graph, op, found, arch, scratchpad)
         tilings = nests[op.name]
         if tilings is None:
             if (op.name, resident) not in least:
                 least[op.name, resident] = _least_workspace(graph, op, arch, resident)
-            found = _touch_once(graph, op, resident, workspace, least[op.name, resident])
+            found = _touch_once(graph, op, resident, workspace, least[op.name, resident], enough)
             return _with_table(graph, op, arch, resident, workspace, found)
         return tilings.best(resident, workspace)
 
@@ -87,7 +94,7 @@ def _least_workspace(graph: Graph, op: Op, arch: Architecture, resident: frozens
 
 
 def _touch_once(
-    graph: Graph, op: Op, resident: frozenset[str], workspace: int, least: int
+    graph: Graph, op: Op, resident: frozenset[str], workspace: int, least: int, enough: int
 ) -> StreamedTraffic | None:
     """Return the traffic of an operator without reuse: every tensor once."""
     moved = _moved(graph, op, resident)
@@ -97,7 +104,7 @@ def _touch_once(
     return StreamedTraffic(
         activations=activations,
         constants=sum(size for name, size in moved if graph.is_constant(name)),
-        workspace=min(workspace, max(least, COMFORTABLE)),
+        workspace=min(workspace, max(least, enough)),
     )
 
 

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from .....ir.arch import Architecture
 from .....ir.graph import Graph, Op
 from .....ir.workload import Operand, Workload
-from .model import COMFORTABLE, StreamedTraffic
+from .model import StreamedTraffic, comfortable
 
 _Bytes: TypeAlias = NDArray[np.float64]
 
@@ -31,9 +31,13 @@ class OperatorTilings:
         op: The operator.
         nest: Its extents.
         arch: The machine.
+        scratchpad: Its size [byte].
     """
 
-    def __init__(self, graph: Graph, op: Op, nest: Workload, arch: Architecture) -> None:
+    def __init__(
+        self, graph: Graph, op: Op, nest: Workload, arch: Architecture, scratchpad: int
+    ) -> None:
+        self._comfortable = comfortable(scratchpad)
         self._graph = graph
         self._names = {
             Operand.I: op.operands[0],
@@ -71,7 +75,7 @@ class OperatorTilings:
         ]
         _, used, order, best = min(candidates, key=lambda item: item[:2])
         moved = {role: round(float(order[role][best])) for role in streamed}
-        return self._traffic(moved, min(workspace, max(2 * math.ceil(used), COMFORTABLE)))
+        return self._traffic(moved, min(workspace, max(2 * math.ceil(used), self._comfortable)))
 
     def _traffic(self, moved: Mapping[Operand, int], workspace: int) -> StreamedTraffic:
         activations: list[tuple[str, int]] = []

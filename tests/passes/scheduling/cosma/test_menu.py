@@ -67,7 +67,8 @@ def test_what_is_read_by_something_that_may_run_later_is_not_replaced():
 def test_workspaces_take_what_residents_leave_and_no_more(is_replaced: bool):
     graph, arch, budget = network(), load_architecture("simba"), 5 * SIZE // 2
     replaced = replaced_operands(graph, graph) if is_replaced else None
-    menu = streaming_menu(graph, arch, budget, analytic_traffic(graph, arch), replaced=replaced)
+    fast = analytic_traffic(graph, arch, budget)
+    menu = streaming_menu(graph, arch, budget, fast, replaced=replaced)
 
     problem = problem_of(graph, budget, menu=menu, replaced=replaced)
 
@@ -90,7 +91,7 @@ def test_each_result_of_a_group_may_pass_in_tiles():
     seen = contracted(branching, (Group(members=("y", "z"), rows=2),))
     assert [value.name for value in seen.producer["z"].results] == ["z", "y"]
 
-    model = group_traffic(branching, Group(members=("y", "z"), rows=2), arch)
+    model = group_traffic(branching, Group(members=("y", "z"), rows=2), arch, 8 * SIZE)
     problem = problem_of(seen, 8 * SIZE, menu=streaming_menu(seen, arch, 8 * SIZE, model))
 
     (group,) = (item for item in problem.operations if item.name == "z")

@@ -267,7 +267,7 @@ def test_only_bytes_that_are_proven_are_worth_a_program(monkeypatch: pytest.Monk
     asked: list[str] = []
     monkeypatch.setattr(solve, "_relax_by_program", lambda *_: asked.append("program"))
     options = CosmaOptions(search_nodes=1)
-    exact = analytic_traffic(graph, arch)
+    exact = analytic_traffic(graph, arch, 20_000)
 
     Cosma(arch=arch, budget=20_000, options=options).measured(graph, exact)
     measured = len(asked)

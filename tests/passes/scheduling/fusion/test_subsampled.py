@@ -180,11 +180,11 @@ def test_a_plan_that_is_no_better_is_not_taken(monkeypatch: pytest.MonkeyPatch):
     """Who measures the other network says that all takes longer."""
     graph, _ = stage()
     arch = load_architecture("simba")
-    fast = analytic_traffic(graph, arch)
+    fast = analytic_traffic(graph, arch, ROOM)
     asked: list[str] = []
 
     def slowly(other: Graph) -> TrafficModel:
-        model = analytic_traffic(other, arch)
+        model = analytic_traffic(other, arch, ROOM)
 
         def answered(op: Op, resident: frozenset[str], workspace: int) -> StreamedTraffic | None:
             asked.append(op.name)

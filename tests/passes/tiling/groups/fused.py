@@ -43,9 +43,22 @@ def compile_fused(
     arch: str,
     groups: Sequence[Group],
     budget: int | None = None,
+    *,
+    compared: bool = False,
 ) -> Compiled:
-    """Compile a network with given groups and compute what its outputs must be."""
-    return tiled(replace(planned(graph, arch, groups, budget), constants=Constants(data)))
+    """Compile a network with given groups and compute what its outputs must be.
+
+    Args:
+        graph: The network.
+        data: Of its constants.
+        arch: Name of the machine.
+        groups: What is fused.
+        budget: Of the plan [byte].
+        compared: Whether nests are compared as in a compilation, which takes longer, but finds
+            some that fit where the greedy mapper's do not.
+    """
+    module = mapped(graph, data, arch, groups, budget, compared=compared)
+    return _tiled(module)
 
 
 def mapped(
@@ -92,7 +105,11 @@ def with_nests(module: Module) -> Module:
 
 def tiled(module: Module) -> Compiled:
     """Compile a module that has its plan, and compute what its outputs must be."""
-    return lowered_with(ScheduleTiles().run(with_nests(module), Context()))
+    return _tiled(with_nests(module))
+
+
+def _tiled(module: Module) -> Compiled:
+    return lowered_with(ScheduleTiles().run(module, Context()))
 
 
 def lowered_with(module: Module) -> Compiled:

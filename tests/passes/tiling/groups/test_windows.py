@@ -263,7 +263,7 @@ def test_what_is_added_to_a_pool_is_fetched_for_its_rows(arch, rows, budget):
     graph = net.build(net.op("add", (b, other), "y", quant=per_tensor(0.1, 1)))
     group = Group(members=("a", "b", "y"), rows=rows)
 
-    compiled = compile_fused(graph, net.data, arch, (group,), budget)
+    compiled = compile_fused(graph, net.data, arch, (group,), budget, compared=budget is not None)
 
     assert len(chains(graph, group.members)) == 1
     assert compiled.wrong(compiled.run(detect_races=True)) == []

@@ -50,7 +50,7 @@ def test_streaming_beats_the_baseline_on_activations():
 
 def test_measured_bytes_are_those_of_the_plan():
     graph = resnet50()
-    fast = analytic_traffic(graph, SIMBA)
+    fast = analytic_traffic(graph, SIMBA, SIMBA.scratchpad_level.capacity or 0)
 
     def exact(op: Op, resident: frozenset[str], workspace: int) -> StreamedTraffic | None:
         found = fast(op, resident, workspace)
@@ -77,7 +77,7 @@ def test_the_table_of_a_gather_counts_as_often_as_it_comes(is_constant: bool):
         ops=(op,),
         outputs=("y",),
     )
-    model, column = analytic_traffic(graph, SIMBA), 5000 * 4
+    model, column = analytic_traffic(graph, SIMBA, SIMBA.scratchpad_level.capacity or 0), 5000 * 4
     table, beside = 12 * column, 8 * 8 + 8 * 12 * 4
 
     def moved(workspace: int, resident: frozenset[str] = frozenset()) -> tuple[int, int]:
@@ -99,7 +99,7 @@ def test_a_smaller_workspace_moves_no_less_than_a_measured_one():
     graph = resnet50()
     op = graph.ops[4]
     nothing = frozenset[str]()
-    fast = analytic_traffic(graph, SIMBA)
+    fast = analytic_traffic(graph, SIMBA, SIMBA.scratchpad_level.capacity or 0)
     high = StreamedTraffic(activations=((op.operands[0], 10**8),), constants=0, workspace=0)
     corrected = CorrectedTraffic(fast, lambda op, resident, workspace: high)
 
