@@ -98,12 +98,23 @@ class TileCollector:
         Raises:
             InfeasibleError: They are too many.
         """
-        if len(self.ops) == MOST_OPERATIONS:
+        self.check(1)
+        self.ops.append(op)
+
+    def check(self, more: int) -> None:
+        """Refuse operations, before they are made, that would be too many.
+
+        Args:
+            more: How many will be added.
+
+        Raises:
+            InfeasibleError: They are too many.
+        """
+        if len(self.ops) + more > MOST_OPERATIONS:
             raise InfeasibleError(
                 f"%{self.operator} would be cut into more than {MOST_OPERATIONS} tile operations",
                 hint="give it a larger scratchpad, or another mapper",
             )
-        self.ops.append(op)
 
     def finish(self) -> TileGraph:
         """Return the frozen graph."""

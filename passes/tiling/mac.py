@@ -195,7 +195,11 @@ class MacOperations:
 
         Args:
             finish: Makes the operations that follow the last one on an accumulator tile.
+
+        Raises:
+            InfeasibleError: They would be too many.
         """
+        self.collector.check(self.cuts.operations)
         products: list[tuple[TileOp, ...]] = []
         finishing: dict[int, tuple[TileOp, ...]] = {}
         for index in self.cuts.iterations():

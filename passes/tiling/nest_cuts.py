@@ -188,6 +188,12 @@ class NestCuts:
         inside = range(self.boundary, max(outputs, default=0))
         return tuple(takewhile(lambda number: loops[number].dim in REDUCTION, inside))
 
+    @property
+    def operations(self) -> int:
+        """How many operations there are: indices of the outer loops that are not all padding."""
+        dims, sizes = self.nest.workload.dims, self.sizes[self.boundary]
+        return math.prod(-(-dims[dim] // size) for dim, size in sizes.items())
+
     def iterations(self) -> Iterator[tuple[int, ...]]:
-        """Yield the loop indices of every operation, in loop order."""
+        """Yield the loop indices of every operation, in loop order, and of padding."""
         yield from product(*(range(loop.extent) for loop in self.nest.temporal[: self.boundary]))

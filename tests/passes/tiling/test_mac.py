@@ -6,11 +6,13 @@ import pytest
 
 from accnn.backend.load import load_architecture
 from accnn.ir.arch import Architecture
+from accnn.ir.errors import InfeasibleError
 from accnn.ir.isa.instructions import Space
 from accnn.ir.mapping import Loop, SpatialLoop, even_nest
 from accnn.ir.ops import workload
 from accnn.ir.tiles.graph import Range, Role, TileGraph
 from accnn.ir.workload import Dim
+from accnn.passes.tiling.collect import TileCollector
 from accnn.passes.tiling.mac import tile_mac
 from accnn.passes.tiling.residency import Residency
 from tests.networks import NetworkBuilder
@@ -107,6 +109,29 @@ def test_padded_iterations_are_dropped_and_edges_clipped(edge: Architecture):
         Range(3, 6),
         Range(6, 8),
     ]
+
+
+@pytest.mark.parametrize("most", [2, 3])
+def test_too_many_operations_are_refused_before_one_is_made(
+    edge: Architecture, monkeypatch: pytest.MonkeyPatch, most: int
+):
+    """Three of four indices are no padding."""
+    loops = {
+        "dram": [Loop(Dim.P, 4)],
+        "ab": [Loop(Dim.P, 3), *ROWS["ab"][1:], Loop(Dim.K, 2)],
+    }
+    made: list[TileCollector] = []
+    make = TileCollector.op
+    monkeypatch.setattr(
+        TileCollector, "op", lambda self, *of, **how: made.append(self) or make(self, *of, **how)
+    )
+    monkeypatch.setattr("accnn.passes.tiling.collect.MOST_OPERATIONS", most)
+
+    with pytest.raises(InfeasibleError, match=f"%y would be cut into more than {most}"):
+        _tiled(edge, loops)
+
+    # Sums are finished by operations of their own, which are counted one by one.
+    assert bool(made) == (most == 3)
 
 
 def test_a_resident_operand_is_one_whole_tile(edge: Architecture):

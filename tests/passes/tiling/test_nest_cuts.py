@@ -44,9 +44,10 @@ def _indices(found: Ranges) -> Iterable[tuple[int, ...]]:
 
 @given(nests())
 def test_every_index_is_in_one_operation(cuts: NestCuts):
-    found = filter(None, map(cuts.ranges, cuts.iterations()))
+    found = list(filter(None, map(cuts.ranges, cuts.iterations())))
     counts = Counter(index for ranges in found for index in _indices(ranges))
 
+    assert len(found) == cuts.operations
     assert len(counts) == math.prod(cuts.nest.workload.dims.values())
     assert set(counts.values()) == {1}
 
